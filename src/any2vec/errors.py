@@ -1,0 +1,28 @@
+"""The one kind of error that a user sees."""
+
+__all__ = ["Any2VecError", "missing_extra"]
+
+
+class Any2VecError(Exception):
+    """What the user gave cannot be used; the message says where, what, and what would be right.
+
+    The command line prints the message alone, on one line, and ends with status 1.
+    """
+
+
+def missing_extra(module: str, extra: str) -> Any2VecError:
+    """Say which extra brings a library that is not installed.
+
+    Parameters
+    ----------
+    module : str
+        The library that could not be imported.
+    extra : str
+        The extra of any2vec that installs it.
+
+    Returns
+    -------
+    Any2VecError
+        To be raised by the caller.
+    """
+    return Any2VecError(f"this needs {module}, which is not installed: pip install 'any2vec[{extra}]'")
