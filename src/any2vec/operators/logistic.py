@@ -1,0 +1,97 @@
+"""The steps and the loss of logistic regression on a tile of dot products."""
+
+import math
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from any2vec.operators.lanes import FLOAT, I32, I64, call, constant, data, fma, load, splat, store, sums
+
+__all__ = ["LIMIT", "PADDING", "logistic_steps"]
+
+LIMIT = 16.0
+"""Dot products are cut to this; there a prediction differs from 0 or 1 by 1e-7."""
+
+PADDING = 16
+"""Room behind a tile, in floats, that is filled up with minus infinity: no step worth the name, no loss."""
+
+_LN2 = math.log(2.0)
+_POWER_SERIES = [_LN2**k / math.factorial(k) for k in range(7)]  # 2^f for |f| <= 1/2, to 1.2e-7
+_LOG_SERIES = [2.0 / (2 * k + 1) for k in range(5)]  # 2 atanh(s) / s for s <= 1/3, to 2e-6
+
+
+@intrinsic(prefer_literal=True)
+def logistic_steps(typing: Any, tile: Any, size: Any, alpha: Any, width: Any) -> Any:
+    """Replace each dot product x by ``-alpha * sigmoid(x)``, the step of a sample with label 0, and return its loss.
+
+    The loss of label 0 is ``-log(1 - sigmoid(x)) = x + log(1 + exp(-x))`` (GraphAny2Vec, section 2.2); for label 1
+    the caller adds `alpha` to the step and takes x off the loss.
+
+    Parameters
+    ----------
+    tile : float32 array, shape (size + PADDING,) or more, 64-byte aligned
+        The dot products; filled up to a multiple of `width`; overwritten.
+    size : int
+        Dot products.
+    alpha : float32
+        Learning rate.
+    width : literal int
+        Floats in a register.
+
+    Returns
+    -------
+    float32
+        Sum of the losses, every sample taken as label 0.
+    """
+    signature = types.float32(tile, size, alpha, width)
+    if not isinstance(width, types.IntegerLiteral):
+        return None
+    w_ = width.literal_value
+    integers = ir.VectorType(I32, w_)
+
+    def floats(value: float) -> ir.Constant:
+        return ir.Constant(ir.VectorType(FLOAT, w_), [value] * w_)
+
+    def ints(value: int) -> ir.Constant:
+        return ir.Constant(integers, [value] * w_)
+
+    def polynomial(b: ir.IRBuilder, x: ir.Value, series: list[float]) -> ir.Value:
+        p = floats(series[-1])
+        for c in series[-2::-1]:
+            p = fma(b, p, x, floats(c))
+        return p
+
+    def exp(b: ir.IRBuilder, x: ir.Value) -> ir.Value:
+        y = b.fmul(x, floats(1.0 / _LN2))
+        whole = call(b, "llvm.floor", b.fadd(y, floats(0.5)))
+        bits = b.shl(b.add(b.fptosi(whole, integers), ints(127)), ints(23))
+        return b.fmul(polynomial(b, b.fsub(y, whole), _POWER_SERIES), b.bitcast(bits, x.type))
+
+    def log(b: ir.IRBuilder, z: ir.Value) -> ir.Value:
+        bits = b.bitcast(z, integers)
+        mantissa = b.bitcast(b.or_(b.and_(bits, ints(0x007FFFFF)), ints(0x3F800000)), z.type)
+        s = b.fdiv(b.fsub(mantissa, floats(1.0)), b.fadd(mantissa, floats(1.0)))
+        exponent = b.sitofp(b.sub(b.lshr(bits, ints(23)), ints(127)), z.type)
+        series = b.fmul(s, polynomial(b, b.fmul(s, s), _LOG_SERIES))
+        return fma(b, exponent, floats(_LN2), series)
+
+    def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
+        place, count = data(context, b, sig.args[0], args[0]), args[1]
+        whole = b.mul(b.udiv(b.add(count, constant(w_ - 1)), constant(w_)), constant(w_))
+        with cgutils.for_range_slice(b, count, whole, constant(1), intp=I64) as (k, _):
+            b.store(ir.Constant(FLOAT, -math.inf), b.gep(place, [k]))
+        step = splat(b, b.fneg(args[2]), w_)
+        loss = cgutils.alloca_once_value(b, floats(0.0))
+        b.store(floats(0.0), loss)
+        with cgutils.for_range_slice(b, constant(0), whole, constant(w_), intp=I64) as (k, _):
+            x = load(b, b.gep(place, [k]), w_)
+            x = call(b, "llvm.minnum", call(b, "llvm.maxnum", x, floats(-LIMIT)), floats(LIMIT))
+            odds = b.fadd(exp(b, b.fneg(x)), floats(1.0))
+            store(b, b.fdiv(step, odds), b.gep(place, [k]), w_ * 4)
+            b.store(b.fadd(b.load(loss), b.fadd(x, log(b, odds))), loss)
+        return b.extract_element(sums(b, [b.load(loss)], w_), ir.Constant(I32, 0))
+
+    return signature, codegen

@@ -1,0 +1,91 @@
+"""Each thread's own mirrors of the hottest rows: the papers' cure for staleness, inside one machine.
+
+Two threads that update the same row fight over its cache lines. Ids fall by count, so the rows they fight over are
+the first ones: every thread gets copies of rows 0..hot-1 behind the V masters, works on them, and now and then
+adds what it changed to the masters and reads them afresh (a reduce and a broadcast; GraphAny2Vec, section 3.3).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+__all__ = ["Mirrors", "merge", "open_mirrors"]
+
+
+class Mirrors(NamedTuple):
+    """Where a thread finds its mirrors.
+
+    Attributes
+    ----------
+    hot : int
+        Rows that have mirrors: ids 0..hot-1; none if 0.
+    shift : int
+        What to add to such an id to get its mirror's row.
+    every : int
+        Centres between two merges.
+    lock : int32 array, shape (1,)
+        1 while a thread merges; shared by the threads.
+    """
+
+    hot: int
+    shift: int
+    every: int
+    lock: NDArray[np.int32]
+
+
+@intrinsic
+def _exchange(typing: Any, cell: Any, value: Any) -> Any:
+    """Put `value` into ``cell[0]`` and return what was there, in one step that no other thread can split."""
+
+    def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
+        place = context.make_array(sig.args[0])(context, b, args[0]).data
+        return b.atomic_rmw("xchg", place, args[1], "seq_cst")
+
+    return types.int32(cell, types.int32), codegen
+
+
+@njit(nogil=True)
+def open_mirrors(
+    label: NDArray[np.float32], before: NDArray[np.float32], hot: int, shift: int, dim: int
+) -> None:
+    """Copy the masters of `label` (flat) into this thread's mirrors, and remember them in `before`."""
+    for k in range(hot * dim):
+        label[shift * dim + k] = label[k]
+        before[k] = label[k]
+
+
+@njit(nogil=True)
+def merge(
+    e: NDArray[np.float32],
+    t: NDArray[np.float32],
+    e_before: NDArray[np.float32],
+    t_before: NDArray[np.float32],
+    mirrors: Mirrors,
+    dim: int,
+    wait: bool,
+) -> bool:
+    """Add to the masters what this thread changed since its last merge, and read them afresh.
+
+    Returns
+    -------
+    bool
+        False if another thread was merging and `wait` is false: then nothing was done.
+    """
+    while _exchange(mirrors.lock, np.int32(1)) != 0:
+        if not wait:
+            return False
+    first = mirrors.shift * dim
+    for k in range(mirrors.hot * dim):
+        e[k] += e[first + k] - e_before[k]
+        e[first + k] = e[k]
+        e_before[k] = e[k]
+    for k in range(mirrors.hot * dim):
+        t[k] += t[first + k] - t_before[k]
+        t[first + k] = t[k]
+        t_before[k] = t[k]
+    _exchange(mirrors.lock, np.int32(0))
+    return True

@@ -1,0 +1,279 @@
+"""The skip-gram operator with negative sampling, in two schedules: samples in, the labels e and t updated.
+
+A sample is an edge from a context word (source, its `e`) to the centre (destination, its `t`, label 1) or to a
+negative (label 0); the operator moves both ends along the gradient of the logistic loss (GraphAny2Vec, section 2.2).
+
+- `exact` is word2vec's order: each pair (context, centre) draws its own negatives and is applied before the next.
+- `window` draws one set of negatives for all context words of a centre and applies them together, up to
+  `TILE_ROWS` at a time: a small matrix product (Ji et al., "Parallelizing word2vec in shared and distributed
+  memory", 2016).
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import float32, int64, njit
+from numpy.typing import NDArray
+
+from any2vec.operators.logistic import LIMIT, PADDING, logistic_steps
+from any2vec.operators.mirrors import Mirrors, merge, open_mirrors
+from any2vec.operators.tiles import TILE_ROWS, dots, prefetch_row, update
+from any2vec.samples.draws import draw
+from any2vec.samples.negatives import negative
+from any2vec.samples.skipgram import kept_around, window_size
+
+__all__ = ["SCHEDULES", "Rate", "Samples", "Tally", "skipgram_kernel"]
+
+SCHEDULES = ("window", "exact")
+
+_CHUNK = 512  # positions listed at once: bounds the memory a sentence of any length needs
+_JIT = {"nogil": True, "fastmath": True, "error_model": "numpy", "cache": True}
+
+
+class Samples(NamedTuple):
+    """What the samples of an epoch are drawn from.
+
+    Attributes
+    ----------
+    keep : uint32 array, shape (V,)
+        Thresholds of subsampling (`samples.skipgram.keep_thresholds`).
+    negatives : uint64 array, shape (V,)
+        Alias table (`samples.negatives.alias_table`).
+    keep_key, sample_key : uint64
+        The epoch's keys (`samples.draws.epoch_key`).
+    """
+
+    keep: NDArray[np.uint32]
+    negatives: NDArray[np.uint64]
+    keep_key: np.uint64
+    sample_key: np.uint64
+
+
+class Rate(NamedTuple):
+    """The learning rate, falling linearly with the words done by all threads and hosts.
+
+    At a position of the slice it is ``alpha * max(1 - (done + pace * (position - low)) / total, floor)``.
+
+    Attributes
+    ----------
+    alpha : float
+        At the start.
+    floor : float
+        Least share of `alpha`.
+    done : float
+        Words done by all when the slice begins.
+    pace : float
+        Words that all do while this thread does one.
+    total : float
+        Words of all epochs.
+    """
+
+    alpha: float
+    floor: float
+    done: float
+    pace: float
+    total: float
+
+
+class Tally(NamedTuple):
+    """What a thread tells while it runs, and the word to stop.
+
+    Attributes
+    ----------
+    words : float64 array, shape (1,)
+        Positions done.
+    samples : float64 array, shape (1,)
+        Samples applied.
+    loss : float64 array, shape (1,)
+        Sum of their losses.
+    stop : int64 array, shape (1,)
+        Not 0 if the thread is to return early; shared by the threads.
+    """
+
+    words: NDArray[np.float64]
+    samples: NDArray[np.float64]
+    loss: NDArray[np.float64]
+    stop: NDArray[np.int64]
+
+
+@njit(inline="always")
+def _rate(rate: Rate, ahead: int) -> float:
+    left = 1.0 - (rate.done + rate.pace * ahead) / rate.total
+    return float32(rate.alpha * max(left, rate.floor))
+
+
+@njit(inline="always")
+def _offset(word: int, mirrors: Mirrors, dim: int) -> int:
+    """Offset of a word's row, or of this thread's mirror of it."""
+    return (word + mirrors.shift * int64(word < mirrors.hot)) * dim
+
+
+@njit(inline="always")
+def _draw_targets(
+    y: Any, centre: int, key: int, first: int, t: Any, table: Any, mirrors: Any, targets: int, dim: int
+) -> int:
+    """List the rows of the centre and its negatives; return how many negatives were the centre itself."""
+    y[0] = _offset(centre, mirrors, dim)
+    clashes = 0
+    for k in range(1, targets):
+        word = negative(draw(key, first + k), table)
+        clashes += int64(word == centre)
+        y[k] = _offset(word, mirrors, dim)
+        prefetch_row(t, y[k], dim)
+    return clashes
+
+@njit(inline="always")
+def _apply(
+    e: Any,
+    t: Any,
+    x: Any,
+    y: Any,
+    n: int,
+    clashes: int,
+    alpha: float,
+    tile: Any,
+    tally: Any,
+    targets: int,
+    dim: int,
+    width: int,
+) -> None:
+    """Apply the samples from `n` sources to all targets, at most TILE_ROWS sources at a time, evenly."""
+    blocks = (n + TILE_ROWS - 1) // TILE_ROWS
+    begin = 0
+    for block in range(blocks):
+        end = (n * (block + 1)) // blocks
+        size = end - begin
+        dots(e, x[begin:], t, y, tile, size, targets, dim, width)
+        if clashes:  # word2vec leaves out a negative that is the centre: no loss here, and below no step
+            for j in range(1, targets):
+                if y[j] == y[0]:
+                    tile[j * size : (j + 1) * size] = float32(-np.inf)
+        loss = 0.0
+        for i in range(size):
+            loss -= min(max(tile[i], float32(-LIMIT)), float32(LIMIT))
+        tally.loss[0] += loss + logistic_steps(tile, size * targets, alpha, width)
+        for i in range(size):
+            tile[i] += alpha
+        if clashes:
+            for j in range(1, targets):
+                if y[j] == y[0]:
+                    tile[j * size : (j + 1) * size] = float32(0.0)
+        update(e, x[begin:], t, y, tile, size, targets, dim, width)
+        begin = end
+    tally.samples[0] += n * (targets - clashes)
+
+
+@cache
+def skipgram_kernel(schedule: str, dim: int, window: int, negatives: int, width: int) -> Callable[..., None]:
+    """Compile the operator for one schedule and its sizes, or find it in the cache.
+
+    Parameters
+    ----------
+    schedule : {"window", "exact"}
+        Order in which the samples are applied.
+    dim : int
+        Floats in a row, a multiple of 16.
+    window : int
+        Most context words on each side of a centre.
+    negatives : int
+        Negative samples for each positive one.
+    width : int
+        Floats in a vector register (`tiles.register_width`).
+
+    Returns
+    -------
+    function
+        ``kernel(ids, bounds, low, high, e, t, samples, rate, mirrors, tally)`` applies the samples of positions
+        low..high-1 of the worklist to the flat labels `e` and `t`.
+    """
+    window_schedule = schedule == "window"
+    targets = negatives + 1
+    tile_size = TILE_ROWS * targets + PADDING
+
+    @njit(**_JIT)
+    def kernel(
+        ids: Any,
+        bounds: Any,
+        low: int,
+        high: int,
+        e: Any,
+        t: Any,
+        samples: Any,
+        rate: Any,
+        mirrors: Any,
+        tally: Any,
+    ) -> None:
+        words = np.empty(_CHUNK + 2 * window, np.int64)
+        positions = np.empty(_CHUNK + 2 * window, np.int64)
+        # two slots: the rows of the next samples are on their way to the cache while the last ones are applied
+        x = np.empty((2, 2 * window), np.int64)
+        y = np.empty((2, targets), np.int64)
+        tile = np.empty(tile_size, np.float32)
+        n = 0
+        clashes = 0
+        alpha = float32(0.0)
+        slot = 0
+        e_before = np.empty(mirrors.hot * dim, np.float32)
+        t_before = np.empty(mirrors.hot * dim, np.float32)
+        open_mirrors(e, e_before, mirrors.hot, mirrors.shift, dim)
+        open_mirrors(t, t_before, mirrors.hot, mirrors.shift, dim)
+        since = 0
+        sentence = np.searchsorted(bounds, low, side="right") - 1
+        position = low
+        while position < high and not tally.stop[0]:
+            chunk = min(position + _CHUNK, bounds[sentence + 1], high)
+            first, last, size = kept_around(
+                ids,
+                position,
+                chunk,
+                bounds[sentence],
+                bounds[sentence + 1],
+                window,
+                samples.keep,
+                samples.keep_key,
+                words,
+                positions,
+            )
+            for centre in range(first, last):
+                key = draw(samples.sample_key, positions[centre])
+                reach = window_size(key, window)
+                begin, end = max(centre - reach, 0), min(centre + reach + 1, size)
+                if end - begin < 2:
+                    continue
+                next_alpha = _rate(rate, positions[centre] - low)
+                word = words[centre]
+                if window_schedule:
+                    count = 0
+                    for context in range(begin, end):
+                        if context != centre:
+                            x[slot, count] = _offset(words[context], mirrors, dim)
+                            count += 1
+                    drawn = _draw_targets(y[slot], word, key, 0, t, samples.negatives, mirrors, targets, dim)
+                    prefetch_row(t, y[slot, 0], dim)
+                    prefetch_row(e, _offset(word, mirrors, dim), dim)  # a source of the centres to come
+                    slot = 1 - slot
+                    _apply(e, t, x[slot], y[slot], n, clashes, alpha, tile, tally, targets, dim, width)
+                    n, clashes, alpha = count, drawn, next_alpha
+                else:
+                    for context in range(begin, end):
+                        if context != centre:
+                            x[slot, 0] = _offset(words[context], mirrors, dim)
+                            first_draw = (context - centre + window) * negatives
+                            drawn = _draw_targets(y[slot], word, key, first_draw, t, samples.negatives, mirrors, targets, dim)
+                            slot = 1 - slot
+                            _apply(e, t, x[slot], y[slot], n, clashes, alpha, tile, tally, targets, dim, width)
+                            n, clashes, alpha = 1, drawn, next_alpha
+            since += last - first
+            if mirrors.hot and since >= mirrors.every:
+                since *= 1 - int64(merge(e, t, e_before, t_before, mirrors, dim, False))
+            tally.words[0] += chunk - position
+            position = chunk
+            sentence += int64(chunk == bounds[sentence + 1])
+        slot = 1 - slot
+        _apply(e, t, x[slot], y[slot], n, clashes, alpha, tile, tally, targets, dim, width)
+        if mirrors.hot:
+            merge(e, t, e_before, t_before, mirrors, dim, True)
+
+    return kernel  # type: ignore[no-any-return]

@@ -1,0 +1,227 @@
+"""Vector tiles: dot products and updates of model rows, written as LLVM vector code.
+
+Numba's own loops reach a third of what these do: it cannot keep a tile of several rows in registers. The
+intrinsics below emit LLVM IR (through llvmlite, no compiler needed); LLVM lowers a vector of `width` floats to
+whatever the processor has. A tile is `n` source rows (1 to `TILE_ROWS`) against `m` destination rows. Rows are
+addressed by their offset, in floats, from the start of a label; every offset is a multiple of 16 and
+the labels are 64-byte aligned, so that all loads are aligned.
+
+The integers `m`, `dim` and `width` must be compile-time constants (closure variables of the calling kernel): then
+Numba's cache finds the kernel again in the next process.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import llvmlite.binding as llvm
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+from any2vec.operators.lanes import I32, I64, constant, data, fma, load, splat, store, sums, vector
+
+__all__ = ["ROW_ALIGNMENT", "TILE_ROWS", "dots", "prefetch_row", "register_width", "update"]
+
+TILE_ROWS = 5
+"""Most source rows in one tile: with 8-float registers, five rows, their five changes and three more fit in 16."""
+
+ROW_ALIGNMENT = 16
+"""Floats in a cache line; rows are padded to a multiple of it."""
+
+# How many destination rows are held against n source rows: at least 8 sums under way hide the latency of a fused
+# multiply-add, at most 12 stay in registers.
+_DESTINATIONS = {1: 8, 2: 4, 3: 4, 4: 2, 5: 2}
+# How many registers of columns an update takes at once, and over how many sums its destinations take turns, for the
+# same reason.
+_COLUMNS = {1: 2, 2: 2, 3: 1, 4: 1, 5: 1}
+_TURNS = {1: 1, 2: 1, 3: 2, 4: 1, 5: 1}
+
+
+def register_width() -> int:
+    """Find how many float32 the vector registers of this processor hold.
+
+    Returns
+    -------
+    int
+        16 (AVX-512), 8 (AVX) or 4 (SSE, NEON).
+    """
+    features = llvm.get_host_cpu_features()
+    if features.get("avx512f"):
+        return 16
+    return 8 if features.get("avx") else 4
+
+
+def _row(b: ir.IRBuilder, label: ir.Value, offsets: ir.Value, index: ir.Value) -> ir.Value:
+    return b.gep(label, [b.load(b.gep(offsets, [index]))])
+
+
+def _switch(b: ir.IRBuilder, n: ir.Value, emit: Callable[[int], None]) -> None:
+    """Emit the code for each number of source rows, and a jump to the right one."""
+    after = b.append_basic_block("tile.after")
+    switch = b.switch(n, after)
+    for rows in range(1, TILE_ROWS + 1):
+        block = b.append_basic_block(f"tile.{rows}")
+        switch.add_case(constant(rows), block)
+        b.position_at_end(block)
+        emit(rows)
+        b.branch(after)
+    b.position_at_end(after)
+
+
+@intrinsic(prefer_literal=True)
+def dots(typing: Any, e: Any, x: Any, t: Any, y: Any, out: Any, n: Any, m: Any, dim: Any, width: Any) -> Any:
+    """``out[j * n + i] = e[x[i] : x[i] + dim] . t[y[j] : y[j] + dim]`` for i < n, j < m.
+
+    Parameters
+    ----------
+    e, t : float32 array, 1-d, 64-byte aligned
+        The two labels of all vertices.
+    x, y : int64 array
+        Offsets of the source rows and of the destination rows.
+    out : float32 array
+        Room for ``n * m + 16`` floats, 64-byte aligned; what lies behind the first ``n * m`` is overwritten.
+    n : int
+        Source rows, 1 to `TILE_ROWS`.
+    m, dim, width : literal int
+        Destination rows; floats in a row; floats in a register.
+    """
+    signature = types.void(e, x, t, y, out, n, m, dim, width)
+    if not all(isinstance(k, types.IntegerLiteral) for k in (m, dim, width)):
+        return None
+    m_, d_, w_ = m.literal_value, dim.literal_value, width.literal_value
+
+    def tile(b: ir.IRBuilder, p: list[ir.Value], first: ir.Value, n_: int, rows: int) -> None:
+        sources = [_row(b, p[0], p[1], constant(i)) for i in range(n_)]
+        targets = [_row(b, p[2], p[3], b.add(first, constant(j))) for j in range(rows)]
+        zero = ir.Constant(vector(w_), [0.0] * w_)
+        partial = [cgutils.alloca_once_value(b, zero) for _ in range(n_ * rows)]
+        for s in partial:
+            b.store(zero, s)
+        columns = cgutils.for_range_slice(b, constant(0), constant(d_), constant(w_), intp=I64)
+        with columns as (column, _):
+            xs = [load(b, b.gep(source, [column]), w_) for source in sources]
+            for j, target in enumerate(targets):
+                y_ = load(b, b.gep(target, [column]), w_)
+                for i, x_ in enumerate(xs):
+                    s = partial[j * n_ + i]
+                    b.store(fma(b, x_, y_, b.load(s)), s)
+        for k in range(0, len(partial), w_):
+            total = sums(b, [b.load(s) for s in partial[k : k + w_]], w_)
+            place = b.add(b.mul(first, constant(n_)), constant(k))
+            store(b, total, b.gep(p[4], [place]), 4)
+
+    def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
+        p = [data(context, b, kind, array) for kind, array in zip(sig.args[:5], args[:5], strict=True)]
+
+        def emit(n_: int) -> None:
+            rows = min(_DESTINATIONS[n_], m_)
+            whole = m_ - m_ % rows
+            with cgutils.for_range_slice(
+                b, constant(0), constant(whole), constant(rows), intp=I64
+            ) as (first, _):
+                tile(b, p, first, n_, rows)
+            if m_ % rows:
+                tile(b, p, constant(whole), n_, m_ % rows)
+
+        _switch(b, args[5], emit)
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+@intrinsic(prefer_literal=True)
+def update(typing: Any, e: Any, x: Any, t: Any, y: Any, g: Any, n: Any, m: Any, dim: Any, width: Any) -> Any:
+    """Add ``g[j * n + i] * t[y[j]]`` to ``e[x[i]]`` and ``g[j * n + i] * e[x[i]]`` to ``t[y[j]]``.
+
+    Both use the rows as they were before, except that a row named twice in `y` is read again at its second
+    turn. Every row is loaded and stored once; changes are added in memory, so a row named twice in `x` gets both.
+
+    Parameters
+    ----------
+    e, x, t, y, n, m, dim, width
+        As in `dots`.
+    g : float32 array, shape (n * m,) or more
+        The step of each pair: learning rate times (label - prediction).
+    """
+    signature = types.void(e, x, t, y, g, n, m, dim, width)
+    if not all(isinstance(k, types.IntegerLiteral) for k in (m, dim, width)):
+        return None
+    m_, d_, w_ = m.literal_value, dim.literal_value, width.literal_value
+
+    def columns(b: ir.IRBuilder, p: list[ir.Value], sources: list[ir.Value], at: ir.Value, parts: int) -> None:
+        """All rows, over `parts` registers of columns from `at`."""
+        n_ = len(sources)
+        turns = min(_TURNS[n_], m_)
+        spans = [b.add(at, constant(part * w_)) for part in range(parts)]
+        places = [[b.gep(source, [span]) for span in spans] for source in sources]
+        xs = [[load(b, place, w_) for place in row] for row in places]
+        zero = ir.Constant(vector(w_), [0.0] * w_)
+        changes = [[[cgutils.alloca_once_value(b, zero) for _ in spans] for _ in sources] for _ in range(turns)]
+        for change in (c for turn in changes for row in turn for c in row):
+            b.store(zero, change)
+
+        def destination(j: ir.Value, turn: int) -> None:
+            target = _row(b, p[2], p[3], j)
+            steps = b.gep(p[4], [b.mul(j, constant(n_))])
+            ys = [load(b, b.gep(target, [span]), w_) for span in spans]
+            new = list(ys)
+            for i in range(n_):
+                step = splat(b, b.load(b.gep(steps, [constant(i)])), w_)
+                for part, change in enumerate(changes[turn][i]):
+                    b.store(fma(b, step, ys[part], b.load(change)), change)
+                    new[part] = fma(b, step, xs[i][part], new[part])
+            for value, span in zip(new, spans, strict=True):
+                store(b, value, b.gep(target, [span]), w_ * 4)
+
+        whole = m_ - m_ % turns
+        with cgutils.for_range_slice(b, constant(0), constant(whole), constant(turns), intp=I64) as (j, _):
+            for turn in range(turns):
+                destination(b.add(j, constant(turn)), turn)
+        for rest in range(whole, m_):
+            destination(constant(rest), 0)
+        for i, row in enumerate(places):
+            for part, place in enumerate(row):
+                total = load(b, place, w_)
+                for turn in changes:
+                    total = b.fadd(total, b.load(turn[i][part]))
+                store(b, total, place, w_ * 4)
+
+    def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
+        p = [data(context, b, kind, array) for kind, array in zip(sig.args[:5], args[:5], strict=True)]
+
+        def emit(n_: int) -> None:
+            sources = [_row(b, p[0], p[1], constant(i)) for i in range(n_)]
+            parts = min(_COLUMNS[n_], d_ // w_)
+            whole = d_ - d_ % (parts * w_)
+            with cgutils.for_range_slice(
+                b, constant(0), constant(whole), constant(parts * w_), intp=I64
+            ) as (at, _):
+                columns(b, p, sources, at, parts)
+            if whole < d_:
+                columns(b, p, sources, constant(whole), (d_ - whole) // w_)
+
+        _switch(b, args[5], emit)
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+@intrinsic(prefer_literal=True)
+def prefetch_row(typing: Any, label: Any, offset: Any, dim: Any) -> Any:
+    """Ask for the `dim` floats of `label` from `offset` on to be brought into the cache."""
+    signature = types.void(label, offset, dim)
+    if not isinstance(dim, types.IntegerLiteral):
+        return None
+
+    def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
+        row = b.gep(data(context, b, sig.args[0], args[0]), [args[1]])
+        byte = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [byte, I32, I32, I32])
+        fetch = cgutils.get_or_insert_function(b.module, kind, "llvm.prefetch.p0")
+        read, near, kind_data = (ir.Constant(I32, k) for k in (0, 3, 1))
+        for line in range(0, dim.literal_value, ROW_ALIGNMENT):
+            b.call(fetch, [b.bitcast(b.gep(row, [constant(line)]), byte), read, near, kind_data])
+        return context.get_dummy_value()
+
+    return signature, codegen

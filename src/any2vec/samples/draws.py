@@ -1,0 +1,67 @@
+"""Counter-based random draws: every draw is a pure function of what it is for, never of a running state.
+
+So the samples are the same for any number of hosts, threads and rounds (DESIGN, section 3, invariant 1). The mixer
+is splitmix64's (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+"""
+
+from numba import njit, uint64
+
+__all__ = ["KEEP", "NEGATIVES", "below", "draw", "epoch_key", "mix"]
+
+_GOLDEN = 0x9E3779B97F4A7C15
+
+KEEP = 0
+"""Stream that decides which words subsampling keeps."""
+
+NEGATIVES = 1
+"""Stream of window sizes and negatives."""
+
+
+@njit(inline="always")
+def mix(x: int) -> int:
+    """Scatter 64 bits over 64 bits (splitmix64's finalizer; a bijection)."""
+    x = (x ^ (x >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> uint64(27))) * uint64(0x94D049BB133111EB)
+    return x ^ (x >> uint64(31))
+
+
+@njit(inline="always")
+def draw(key: int, counter: int) -> int:
+    """64 random bits: number `counter` of the stream `key`."""
+    return mix(uint64(key) + (uint64(counter) + uint64(1)) * uint64(_GOLDEN))
+
+
+@njit(inline="always")
+def below(bits: int, n: int) -> int:
+    """A number in 0..n-1 from the high 32 of 64 random bits; n at most 2^32."""
+    return ((bits >> uint64(32)) * uint64(n)) >> uint64(32)
+
+
+def epoch_key(seed: int, epoch: int, stream: int) -> int:
+    """Key of one stream of draws in one epoch.
+
+    Parameters
+    ----------
+    seed : int
+        The user's seed, any integer; its low 64 bits count.
+    epoch : int
+        Epoch, from 0.
+    stream : int
+        `KEEP` or `NEGATIVES`.
+
+    Returns
+    -------
+    int
+        64 bits.
+    """
+    key = seed & 0xFFFFFFFFFFFFFFFF
+    for part in (epoch, stream):
+        key = _mix((key + (part + 1) * _GOLDEN) & 0xFFFFFFFFFFFFFFFF)
+    return key
+
+
+def _mix(x: int) -> int:
+    """Do `mix` in Python's integers."""
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & 0xFFFFFFFFFFFFFFFF
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & 0xFFFFFFFFFFFFFFFF
+    return x ^ (x >> 31)

@@ -1,0 +1,91 @@
+"""What a user can choose about training, checked before anything is read."""
+
+import math
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from any2vec.errors import Any2VecError
+from any2vec.operators.skipgram import SCHEDULES
+
+__all__ = ["Options", "usable_cores"]
+
+
+def usable_cores() -> int:
+    """Count the processor cores that this process may run on."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS, Windows
+        return os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of training; word2vec's, under gensim's names.
+
+    Attributes
+    ----------
+    dim : int
+        D, the length of a vector.
+    window : int
+        Most words between a word and its context, on each side; each centre draws 1 to `window`.
+    negative : int
+        Negative samples for each positive one.
+    sample : float
+        Share of the corpus above which a word is thinned out; 0 for no subsampling.
+    alpha : float
+        Learning rate at the start; it falls linearly with the words done, to 1e-4 of this.
+    epochs : int
+        Passes over the corpus.
+    threads : int or None
+        Threads; None for all cores. With one, the same seed gives the same bits.
+    seed : int
+        Seed of all draws.
+    schedule : {"window", "exact"}
+        Order of the samples (`operators.skipgram`).
+
+    Raises
+    ------
+    Any2VecError
+        If a value is out of range; the message names it and the range.
+    """
+
+    dim: int = 100
+    window: int = 5
+    negative: int = 5
+    sample: float = 1e-3
+    alpha: float = 0.025
+    epochs: int = 5
+    threads: int | None = None
+    seed: int = 1
+    schedule: str = "window"
+
+    def __post_init__(self) -> None:
+        for name, low, high in (
+            ("dim", 1, 65_536),
+            ("window", 1, 1000),
+            ("negative", 1, 1000),
+            ("epochs", 1, 1_000_000),
+            ("threads", 1, 1024),
+        ):
+            value = getattr(self, name)
+            if name == "threads" and value is None:
+                continue
+            if not _is_integer(value) or not low <= value <= high:
+                raise Any2VecError(f"{name} is {value!r}; it must be a whole number from {low} to {high}")
+        if not _is_integer(self.seed):
+            raise Any2VecError(f"seed is {self.seed!r}; it must be a whole number")
+        if not _is_number(self.alpha) or not 0 < self.alpha <= 1:
+            raise Any2VecError(f"alpha is {self.alpha!r}; it must be above 0 and at most 1 (0.025 is usual)")
+        if not _is_number(self.sample) or not 0 <= self.sample < 1:
+            raise Any2VecError(f"sample is {self.sample!r}; it must be from 0 (none) to below 1 (1e-3 is usual)")
+        if self.schedule not in SCHEDULES:
+            raise Any2VecError(f"schedule is {self.schedule!r}; known are {', '.join(SCHEDULES)}")
+
+
+def _is_integer(value: Any) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

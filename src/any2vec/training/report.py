@@ -1,0 +1,90 @@
+"""What a run was and what it cost, as a JSON file."""
+
+import json
+import platform
+import sys
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from any2vec.files import replacing
+
+__all__ = ["Report", "peak_memory"]
+
+
+def peak_memory() -> int:
+    """Most memory that this process has had so far, in bytes; 0 where the system does not tell."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return int(peak if sys.platform == "darwin" else peak * 1024)
+
+
+@dataclass
+class Report:
+    """Facts about a run.
+
+    Attributes
+    ----------
+    options : dict
+        What the user chose.
+    words : int
+        Raw words of the corpus, and `kept_words` of them in the vocabulary.
+    vocabulary : int
+        V.
+    cached : bool
+        Whether the corpus was taken from the cache.
+    seconds : dict from str to float
+        Time by phase: scan, encode, compile, train.
+    words_per_second : float
+        Raw words per second of training.
+    loss : list of float
+        Mean loss over the samples of each epoch.
+    checks : list of dict
+        What the callbacks returned after each epoch.
+    peak_memory : int
+        Bytes.
+    threads : int
+        Threads that trained.
+    interrupted : bool
+        Whether training was stopped before its end.
+    """
+
+    options: dict[str, Any]
+    words: int = 0
+    kept_words: int = 0
+    vocabulary: int = 0
+    invalid_words: int = 0
+    cached: bool = False
+    seconds: dict[str, float] = field(default_factory=dict)
+    words_per_second: float = 0.0
+    loss: list[float] = field(default_factory=list)
+    checks: list[dict[str, float]] = field(default_factory=list)
+    peak_memory: int = 0
+    threads: int = 0
+    interrupted: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything, with the versions of what ran."""
+        names = ("any2vec", "numpy", "numba", "llvmlite")
+        versions = {"python": platform.python_version()} | {name: version(name) for name in names}
+        return {"versions": versions, "machine": platform.platform(), **self.__dict__}
+
+    def write(self, path: Path) -> None:
+        """Write the report as JSON.
+
+        Parameters
+        ----------
+        path : Path
+            The file; replaced if it exists.
+
+        Raises
+        ------
+        Any2VecError
+            If it cannot be written.
+        """
+        with replacing(path) as beside:
+            beside.write_text(json.dumps(self.as_dict(), indent=2) + "\n", encoding="utf-8")
