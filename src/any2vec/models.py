@@ -142,13 +142,8 @@ class Word2Vec:
 
     def _tell(self, report: Report, folder: str) -> None:
         say = self.display.say
-        say(
-            f"{report.words:,} words, {report.vocabulary:,} in the vocabulary "
-            f"({report.kept_words:,} of the words)"
-        )
+        say(f"{report.words:,} words, {report.vocabulary:,} in the vocabulary ({report.kept_words:,} of the words)")
         if report.cached:
             say(f"corpus taken from the cache, {folder} (--no-cache reads it again)")
         if report.invalid_words:
-            say(
-                f"{report.invalid_words:,} words held bytes that are not UTF-8; U+FFFD stands in their place"
-            )
+            say(f"{report.invalid_words:,} words held bytes that are not UTF-8; U+FFFD stands in their place")

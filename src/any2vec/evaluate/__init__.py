@@ -1,0 +1,1 @@
+"""How good vectors are: analogies and word similarity."""

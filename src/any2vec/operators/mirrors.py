@@ -49,9 +49,7 @@ def _exchange(typing: Any, cell: Any, value: Any) -> Any:
 
 
 @njit(nogil=True)
-def open_mirrors(
-    label: NDArray[np.float32], before: NDArray[np.float32], hot: int, shift: int, dim: int
-) -> None:
+def open_mirrors(label: NDArray[np.float32], before: NDArray[np.float32], hot: int, shift: int, dim: int) -> None:
     """Copy the masters of `label` (flat) into this thread's mirrors, and remember them in `before`."""
     for k in range(hot * dim):
         label[shift * dim + k] = label[k]

@@ -124,6 +124,7 @@ def _draw_targets(
         prefetch_row(t, y[k], dim)
     return clashes
 
+
 @njit(inline="always")
 def _apply(
     e: Any,
@@ -261,7 +262,9 @@ def skipgram_kernel(schedule: str, dim: int, window: int, negatives: int, width:
                         if context != centre:
                             x[slot, 0] = _offset(words[context], mirrors, dim)
                             first_draw = (context - centre + window) * negatives
-                            drawn = _draw_targets(y[slot], word, key, first_draw, t, samples.negatives, mirrors, targets, dim)
+                            drawn = _draw_targets(
+                                y[slot], word, key, first_draw, t, samples.negatives, mirrors, targets, dim
+                            )
                             slot = 1 - slot
                             _apply(e, t, x[slot], y[slot], n, clashes, alpha, tile, tally, targets, dim, width)
                             n, clashes, alpha = 1, drawn, next_alpha
@@ -276,4 +279,4 @@ def skipgram_kernel(schedule: str, dim: int, window: int, negatives: int, width:
         if mirrors.hot:
             merge(e, t, e_before, t_before, mirrors, dim, True)
 
-    return kernel  # type: ignore[no-any-return]
+    return kernel

@@ -117,9 +117,7 @@ def dots(typing: Any, e: Any, x: Any, t: Any, y: Any, out: Any, n: Any, m: Any, 
         def emit(n_: int) -> None:
             rows = min(_DESTINATIONS[n_], m_)
             whole = m_ - m_ % rows
-            with cgutils.for_range_slice(
-                b, constant(0), constant(whole), constant(rows), intp=I64
-            ) as (first, _):
+            with cgutils.for_range_slice(b, constant(0), constant(whole), constant(rows), intp=I64) as (first, _):
                 tile(b, p, first, n_, rows)
             if m_ % rows:
                 tile(b, p, constant(whole), n_, m_ % rows)
@@ -158,8 +156,8 @@ def update(typing: Any, e: Any, x: Any, t: Any, y: Any, g: Any, n: Any, m: Any, 
         xs = [[load(b, place, w_) for place in row] for row in places]
         zero = ir.Constant(vector(w_), [0.0] * w_)
         changes = [[[cgutils.alloca_once_value(b, zero) for _ in spans] for _ in sources] for _ in range(turns)]
-        for change in (c for turn in changes for row in turn for c in row):
-            b.store(zero, change)
+        for slot in (c for turn in changes for row in turn for c in row):
+            b.store(zero, slot)
 
         def destination(j: ir.Value, turn: int) -> None:
             target = _row(b, p[2], p[3], j)
@@ -183,8 +181,8 @@ def update(typing: Any, e: Any, x: Any, t: Any, y: Any, g: Any, n: Any, m: Any, 
         for i, row in enumerate(places):
             for part, place in enumerate(row):
                 total = load(b, place, w_)
-                for turn in changes:
-                    total = b.fadd(total, b.load(turn[i][part]))
+                for change in changes:
+                    total = b.fadd(total, b.load(change[i][part]))
                 store(b, total, place, w_ * 4)
 
     def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
@@ -194,9 +192,7 @@ def update(typing: Any, e: Any, x: Any, t: Any, y: Any, g: Any, n: Any, m: Any, 
             sources = [_row(b, p[0], p[1], constant(i)) for i in range(n_)]
             parts = min(_COLUMNS[n_], d_ // w_)
             whole = d_ - d_ % (parts * w_)
-            with cgutils.for_range_slice(
-                b, constant(0), constant(whole), constant(parts * w_), intp=I64
-            ) as (at, _):
+            with cgutils.for_range_slice(b, constant(0), constant(whole), constant(parts * w_), intp=I64) as (at, _):
                 columns(b, p, sources, at, parts)
             if whole < d_:
                 columns(b, p, sources, constant(whole), (d_ - whole) // w_)

@@ -33,7 +33,7 @@ def draw(key: int, counter: int) -> int:
 
 @njit(inline="always")
 def below(bits: int, n: int) -> int:
-    """A number in 0..n-1 from the high 32 of 64 random bits; n at most 2^32."""
+    """Give a number in 0..n-1 from the high 32 of 64 random bits; n at most 2^32."""
     return ((bits >> uint64(32)) * uint64(n)) >> uint64(32)
 
 

@@ -56,18 +56,14 @@ class Host:
         Whether Ctrl-C stopped the computing.
     """
 
-    def __init__(
-        self, vocabulary: Vocabulary, worklist: Worklist, options: Options, width: int | None = None
-    ) -> None:
+    def __init__(self, vocabulary: Vocabulary, worklist: Worklist, options: Options, width: int | None = None) -> None:
         self.worklist = worklist
         self.options = options
         self.words = int(worklist.bounds[-1])
         wanted = usable_cores() if options.threads is None else options.threads
         self.threads = max(1, min(wanted, self.words // _LEAST))
         self._hot = min(HOT, len(vocabulary)) if self.threads > 1 else 0
-        self.model = new_model(
-            len(vocabulary), options.dim, mirrors=self._hot * self.threads, seed=options.seed
-        )
+        self.model = new_model(len(vocabulary), options.dim, mirrors=self._hot * self.threads, seed=options.seed)
         self.interrupted = False
         self._keep = keep_thresholds(vocabulary.counts, options.sample)
         self._negatives = alias_table(probabilities(vocabulary.counts))

@@ -100,7 +100,7 @@ def train(
         return _vectors(corpus, host)
 
 
-_FEW_EPOCHS = 30  # more than that are not worth a line each
+_FEW_EPOCHS = 20  # more than that are not worth a line each
 
 
 class _Look:

@@ -1,0 +1,1 @@
+"""Vectors of words: look-up, neighbours, files."""

@@ -1,0 +1,48 @@
+"""`any2vec demo`: train on the text that comes with the package."""
+
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from any2vec.cli.similar import neighbours
+from any2vec.models import Word2Vec
+from any2vec.training.progress import display_for
+from any2vec.vectors.formats import check_format, save
+
+__all__ = ["demo"]
+
+_WORDS = ("war", "economy", "children", "soviet", "congress")
+
+
+def demo(
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="VECTORS", help="Save the vectors too.", show_default=False),
+    ] = None,
+) -> None:
+    """Train on the speeches of the US presidents and show the neighbours of a few words."""
+    if output:
+        check_format(output)
+    console = Console()
+    console.print(
+        "The inaugural and State of the Union addresses of the US presidents: "
+        "any2vec words presidents.txt.xz -o VECTORS --epochs 30 --sample 1e-4",
+        highlight=False,
+        soft_wrap=True,
+    )
+    model = Word2Vec(epochs=30, sample=1e-4, display=display_for(Console(stderr=True)))
+    with as_file(files("any2vec") / "data" / "presidents.txt.xz") as text:
+        model.fit(text)
+    console.print(
+        f"{model.report_.words_per_second:,.0f} words/s, loss {model.loss_[0]:.3f} to {model.loss_[-1]:.3f}",
+        highlight=False,
+    )
+    for word in _WORDS:
+        console.print(Text(word, style="bold"))
+        console.print(neighbours(model.vectors_.most_similar(word, topn=5)))
+    if output:
+        save(model.vectors_, output)

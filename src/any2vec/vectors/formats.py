@@ -1,0 +1,141 @@
+"""Vectors are saved to and loaded from files, in a format chosen by the ending of the name."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal
+
+from any2vec.errors import Any2VecError
+from any2vec.files import check_writable
+from any2vec.vectors.finite import first_not_finite
+from any2vec.vectors.native import load_native, save_native
+from any2vec.vectors.vectors import Vectors
+from any2vec.vectors.word2vec_binary import load_binary, save_binary
+from any2vec.vectors.word2vec_text import load_text, save_text
+
+__all__ = ["check_format", "load", "save"]
+
+Format = Literal["text", "binary", "folder"]
+
+ENDINGS: dict[str, Format] = {
+    ".txt": "text",
+    ".vec": "text",
+    ".txt.gz": "text",
+    ".vec.gz": "text",
+    ".bin": "binary",
+    ".bin.gz": "binary",
+}
+LOADERS: dict[Format, Callable[[Path], Vectors]] = {
+    "text": load_text,
+    "binary": load_binary,
+    "folder": load_native,
+}
+
+
+def save(vectors: Vectors, path: str | os.PathLike[str], training: bool = False) -> None:
+    """Save vectors in the format that the ending of the name tells.
+
+    `.txt` and `.vec` are word2vec's text format and `.bin` its binary format, compressed if `.gz` follows;
+    gensim's `KeyedVectors.load_word2vec_format` reads them. A name without an ending is a folder in any2vec's
+    own format, the only one that keeps counts and training vectors and holds words with blanks. What exists
+    is replaced, at the end and at once.
+
+    Parameters
+    ----------
+    vectors : Vectors
+        What to save.
+    path : str or path
+        Where.
+    training : bool
+        Save the training vectors t as well.
+
+    Raises
+    ------
+    Any2VecError
+        If the ending is unknown, the format cannot hold the vectors, a vector is not finite, or the file
+        system refuses.
+    """
+    path = Path(path)
+    kind = check_format(path, training)
+    check_writable(path)
+    if training and vectors.t is None:
+        raise Any2VecError(f"{path}: these vectors have no training vectors t to save")
+    for matrix in (vectors.matrix, vectors.t) if training else (vectors.matrix,):
+        if matrix is not None and (bad := first_not_finite(matrix)):
+            value = f"the vector of {vectors.words[bad[0]]!r} holds {matrix[bad]}, not a finite number"
+            raise Any2VecError(f"{path}: not saved: {value}")
+    if kind == "text":
+        save_text(vectors, path)
+    elif kind == "binary":
+        save_binary(vectors, path)
+    else:
+        save_native(vectors, path, training)
+
+
+def load(path: str | os.PathLike[str]) -> Vectors:
+    """Load vectors from a file of word2vec's formats (or GloVe's), or from a folder of any2vec's.
+
+    Parameters
+    ----------
+    path : str or path
+        The file or folder; its ending tells the format as in `save`.
+
+    Returns
+    -------
+    Vectors
+        A folder's are memory-mapped and have counts; files have none, so that counts are zeros.
+
+    Raises
+    ------
+    Any2VecError
+        If it does not exist, is damaged, or has an unknown ending.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise Any2VecError(f"{path}: does not exist")
+    kind = check_format(path)
+    if kind == "folder" and not path.is_dir():
+        raise Any2VecError(f"{path}: a file without an ending; its format is told by one: {_known()}")
+    try:
+        return LOADERS[kind](path)
+    except MemoryError as error:
+        raise Any2VecError(
+            f"{path}: does not fit into memory; a folder of any2vec's would be mapped"
+        ) from error
+
+
+def check_format(path: Path, training: bool = False) -> Format:
+    """Find the format that a name asks for; raise now if none, before hours of training.
+
+    Parameters
+    ----------
+    path : Path
+        The file or folder. It need not exist.
+    training : bool
+        Whether training vectors are to be saved.
+
+    Returns
+    -------
+    {"text", "binary", "folder"}
+        The format.
+
+    Raises
+    ------
+    Any2VecError
+        If the ending is unknown, or its format cannot hold training vectors.
+    """
+    name = path.name.lower()
+    kind: Format | None = next((kind for ending, kind in ENDINGS.items() if name.endswith(ending)), None)
+    if path.is_dir() or not path.suffix:
+        kind = "folder"
+    if kind is None:
+        raise Any2VecError(f"{path}: the ending {path.suffix!r} is unknown; known are {_known()}")
+    if training and kind != "folder":
+        raise Any2VecError(
+            f"{path}: word2vec's formats hold no training vectors; give a name without an ending"
+        )
+    return kind
+
+
+def _known() -> str:
+    return ", ".join(ENDINGS) + ", and a folder's name without an ending"

@@ -1,0 +1,135 @@
+"""any2vec's own format: a folder, loaded memory-mapped, that holds any word, counts and training vectors.
+
+`vectors.safetensors` has the tensors "e" and, for training, "t"; `vocabulary.json` the words and counts;
+`any2vec.json` the version and the sizes.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from any2vec.errors import Any2VecError
+from any2vec.files import replacing
+from any2vec.vectors.finite import first_not_finite
+from any2vec.vectors.safetensors_file import map_tensors, write_tensors
+from any2vec.vectors.vectors import Vectors
+
+__all__ = ["load_native", "save_native"]
+
+VERSION = 1
+META, WORDS, TENSORS = "any2vec.json", "vocabulary.json", "vectors.safetensors"
+
+
+def save_native(vectors: Vectors, path: Path, training: bool) -> None:
+    """Write the folder, replacing one of an earlier save.
+
+    Parameters
+    ----------
+    vectors : Vectors
+        What to write.
+    path : Path
+        The folder.
+    training : bool
+        Whether to write the training vectors t as well.
+
+    Raises
+    ------
+    Any2VecError
+        If the folder holds anything else, or the file system refuses.
+    """
+    _check_ours(path)
+    tensors = {"e": vectors.matrix}
+    if training and vectors.t is not None:
+        tensors["t"] = vectors.t
+    with replacing(path, folder=True) as folder:
+        write_tensors(folder / TENSORS, tensors)
+        vocabulary = {"words": list(vectors.words), "counts": vectors.counts.tolist()}
+        (folder / WORDS).write_text(json.dumps(vocabulary), "ascii")
+        meta = {"format": VERSION, "words": len(vectors), "dimensions": vectors.dim}
+        (folder / META).write_text(json.dumps(meta) + "\n", "ascii")
+
+
+def load_native(path: Path) -> Vectors:
+    """Load the folder; the matrices are memory-mapped, read-only.
+
+    Parameters
+    ----------
+    path : Path
+        The folder.
+
+    Returns
+    -------
+    Vectors
+        With t if it was saved.
+
+    Raises
+    ------
+    Any2VecError
+        If a file is missing or damaged, or the files do not fit together.
+    """
+    if missing := [name for name in (META, WORDS, TENSORS) if not (path / name).is_file()]:
+        raise Any2VecError(f"{path}: not a folder of vectors: {' and '.join(missing)} is missing")
+    number, dim = _read_meta(path / META)
+    words, counts = _read_vocabulary(path / WORDS, number)
+    tensors = map_tensors(path / TENSORS)
+    for name in tensors.keys() & {"e", "t"}:
+        if tensors[name].shape != (number, dim):
+            shapes = f"tensor {name!r} has shape {tensors[name].shape}, not {(number, dim)} as {META} says"
+            raise Any2VecError(f"{path / TENSORS}: {shapes}")
+        if bad := first_not_finite(tensors[name]):
+            value = f"the vector of {words[bad[0]]!r} holds {tensors[name][bad]}, not a finite number"
+            raise Any2VecError(f"{path / TENSORS}: {value} (tensor {name!r}, row {bad[0]:,})")
+    if "e" not in tensors:
+        raise Any2VecError(f"{path / TENSORS}: has no tensor 'e', only {sorted(tensors)}")
+    try:
+        return Vectors(words, tensors["e"], counts=counts, t=tensors.get("t"))
+    except Any2VecError as error:  # a word occurs twice
+        raise Any2VecError(f"{path / WORDS}: {error}") from error
+
+
+def _check_ours(path: Path) -> None:
+    """Refuse to replace a folder that holds anything but an earlier save."""
+    if path.is_dir() and (other := sorted({p.name for p in path.iterdir()} - {META, WORDS, TENSORS})):
+        raise Any2VecError(f"{path}: the folder holds other things, such as {other[0]!r}; give a new name")
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_bytes())
+    except OSError as error:
+        raise Any2VecError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise Any2VecError(f"{path}: damaged, not JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise Any2VecError(f"{path}: damaged: a JSON object is expected, not {type(content).__name__}")
+    return content
+
+
+def _read_meta(path: Path) -> tuple[int, int]:
+    meta = _read_json(path)
+    if meta.get("format") != VERSION:
+        raise Any2VecError(f"{path}: has format {meta.get('format')!r}; this any2vec reads format {VERSION}")
+    sizes = meta.get("words"), meta.get("dimensions")
+    if not all(type(size) is int and size > 0 for size in sizes):
+        raise Any2VecError(
+            f"{path}: words and dimensions are {sizes[0]!r} and {sizes[1]!r}, not positive numbers"
+        )
+    return sizes  # type: ignore[return-value]
+
+
+def _read_vocabulary(path: Path, number: int) -> tuple[list[str], np.ndarray[Any, np.dtype[np.int64]]]:
+    content = _read_json(path)
+    words, counts = content.get("words"), content.get("counts")
+    if not isinstance(words, list) or not isinstance(counts, list):
+        raise Any2VecError(f'{path}: damaged: {{"words": [...], "counts": [...]}} is expected')
+    if not len(words) == len(counts) == number:
+        sizes = f"{len(words):,} words and {len(counts):,} counts"
+        raise Any2VecError(f"{path}: {sizes} do not fit the matrix of {number:,} rows")
+    for word, count in zip(words, counts, strict=True):
+        if type(word) is not str:
+            raise Any2VecError(f"{path}: {word!r} is not a word: a string is expected")
+        if type(count) is not int or not 0 <= count < 1 << 63:
+            raise Any2VecError(f"{path}: the count of {word!r} is {count!r}, not a whole number from 0 up")
+    return words, np.array(counts, np.int64)

@@ -1,0 +1,104 @@
+"""Matrices in safetensors files, written in blocks and read memory-mapped.
+
+The safetensors library reads and writes the same files, but takes contiguous matrices only and loads copies.
+The format: 8 bytes with the length of the header, little-endian; the header, JSON; the numbers.
+"""
+
+import json
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.errors import Any2VecError
+from any2vec.vectors.finite import blocks
+
+__all__ = ["map_tensors", "write_tensors"]
+
+LONGEST_HEADER = 100_000_000  # the library's own limit
+
+
+def write_tensors(path: Path, tensors: dict[str, NDArray[np.float32]]) -> None:
+    """Write matrices as the safetensors library does, in blocks.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    tensors : dict of float32 arrays, shape (V, D)
+        Matrices by name; their rows may be padded (strided views).
+    """
+    header: dict[str, Any] = {}
+    end = 0
+    for name, matrix in tensors.items():
+        start, end = end, end + 4 * matrix.size
+        header[name] = {"dtype": "F32", "shape": list(matrix.shape), "data_offsets": [start, end]}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * ((56 - len(text)) % 64)  # numbers start at a multiple of 64 bytes
+    with path.open("wb") as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        for matrix in tensors.values():
+            for block in blocks(matrix):
+                file.write(np.ascontiguousarray(matrix[block], "<f4").data)
+
+
+def map_tensors(path: Path) -> dict[str, NDArray[np.float32]]:
+    """Map the matrices of a safetensors file into memory, read-only.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    dict of float32 memory maps, shape (V, D)
+        By name.
+
+    Raises
+    ------
+    Any2VecError
+        If the header is damaged, does not fit the file's size, or has tensors that are not float32 matrices.
+    """
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            if size < 8 or length > min(size - 8, LONGEST_HEADER):
+                raise Any2VecError(f"{path}: damaged: a header of {length:,} bytes in a file of {size:,}")
+            header = json.loads(file.read(length))
+    except OSError as error:
+        raise Any2VecError(f"{path}: cannot be read: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise Any2VecError(f"{path}, byte 8: damaged: the header is not JSON: {error}") from error
+    if not isinstance(header, dict):
+        raise Any2VecError(f"{path}, byte 8: damaged: the header is not a JSON object")
+    header.pop("__metadata__", None)
+    data = size - 8 - length
+    tensors = {}
+    end = 0
+    for name, entry in header.items():
+        shape, start, stop = _check_entry(path, name, entry, data)
+        tensors[name] = np.memmap(path, "<f4", "r", 8 + length + start, shape)
+        end = max(end, stop)
+    if end != data:
+        raise Any2VecError(f"{path}: damaged: {data:,} bytes of numbers, where the header describes {end:,}")
+    return {name: np.asarray(matrix) for name, matrix in tensors.items()}
+
+
+def _check_entry(path: Path, name: str, entry: Any, data: int) -> tuple[tuple[int, int], int, int]:
+    try:
+        dtype, shape, (start, stop) = entry["dtype"], entry["shape"], entry["data_offsets"]
+        sizes_are_whole = all(type(n) is int and n >= 0 for n in [*shape, start, stop])
+    except (KeyError, TypeError, ValueError) as error:
+        raise Any2VecError(f"{path}: damaged: tensor {name!r} lacks dtype, shape or data_offsets") from error
+    if dtype != "F32" or not sizes_are_whole or len(shape) != 2 or 0 in shape:
+        raise Any2VecError(f"{path}: tensor {name!r} is {dtype} of shape {shape}, not a matrix of F32")
+    if stop - start != 4 * prod(shape) or stop > data:
+        where = f"bytes {start:,} to {stop:,} of {data:,}"
+        raise Any2VecError(
+            f"{path}: damaged or truncated: tensor {name!r} of shape {shape} cannot lie at {where}"
+        )
+    return (shape[0], shape[1]), start, stop

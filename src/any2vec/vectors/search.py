@@ -1,0 +1,110 @@
+"""The rows of a matrix nearest to queries by cosine, in tiles of bounded memory."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["nearest"]
+
+BLOCK_ROWS = 32_768
+BLOCK_QUERIES = 512  # a tile of scores is at most 32,768 x 512 float32: 64 MiB
+
+
+def nearest(
+    matrix: NDArray[np.float32],
+    norms: NDArray[np.float32],
+    queries: NDArray[np.float32],
+    topn: int,
+    excluded: NDArray[np.int64] | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Find the `topn` rows with the largest cosine to each query.
+
+    Nothing is copied as a whole: products of some queries and some rows are divided by the rows' norms.
+
+    Parameters
+    ----------
+    matrix : float32 array, shape (V, D)
+        The rows to search. Rows may be padded (a strided view) or memory-mapped.
+    norms : float32 array, shape (V,)
+        Their Euclidean norms. A row of norm zero scores 0.
+    queries : float32 array, shape (Q, D)
+        They need not be unit vectors.
+    topn : int
+        How many rows for each query, at least 1.
+    excluded : int64 array, shape (Q, k), optional
+        Rows that may not answer the query; negative entries stand for none.
+
+    Returns
+    -------
+    ids : int64 array, shape (Q, min(topn, V))
+        By falling cosine, ties by rising id; -1 where there were no more rows.
+    cosines : float32 array, shape (Q, min(topn, V))
+        Their cosines; -inf where the id is -1.
+    """
+    topn = min(topn, len(matrix))
+    ids = np.full((len(queries), topn), -1, np.int64)
+    cosines = np.full((len(queries), topn), -np.inf, np.float32)
+    for start in range(0, len(queries), BLOCK_QUERIES):
+        part = slice(start, start + BLOCK_QUERIES)
+        not_these = None if excluded is None else excluded[part]
+        for low, scores in _tiles(matrix, norms, _unit(queries[part]), not_these):
+            if topn == 1:
+                _keep_best(scores, low, ids[part], cosines[part])
+            else:
+                for i, row in enumerate(scores, start):
+                    _keep_top(row, low, ids[i], cosines[i])
+    return ids, cosines
+
+
+def _tiles(
+    matrix: NDArray[np.float32],
+    norms: NDArray[np.float32],
+    queries: NDArray[np.float32],
+    excluded: NDArray[np.int64] | None,
+) -> Iterator[tuple[int, NDArray[np.float32]]]:
+    """Yield the first row of each block and the cosines of its rows to the queries, shape (Q, rows)."""
+    for low in range(0, len(matrix), BLOCK_ROWS):
+        block = slice(low, low + BLOCK_ROWS)
+        scores = queries @ matrix[block].T
+        scores /= _no_zeros(norms[block])
+        if excluded is not None:
+            local = excluded - low
+            rows, columns = np.nonzero((local >= 0) & (local < scores.shape[1]))
+            scores[rows, local[rows, columns]] = -np.inf
+        yield low, scores
+
+
+def _keep_best(
+    scores: NDArray[np.float32], low: int, ids: NDArray[np.int64], cosines: NDArray[np.float32]
+) -> None:
+    """Merge a tile, shape (Q, rows), into the best answers so far, shape (Q, 1)."""
+    best = scores.argmax(axis=1)  # the first of equals
+    value = scores[np.arange(len(scores)), best]
+    better = value > cosines[:, 0]
+    ids[better, 0] = best[better] + low
+    cosines[better, 0] = value[better]
+
+
+def _keep_top(
+    scores: NDArray[np.float32], low: int, ids: NDArray[np.int64], cosines: NDArray[np.float32]
+) -> None:
+    """Merge a tile's row into the answers so far of one query, shape (topn,)."""
+    topn = len(ids)
+    new = np.flatnonzero(scores > cosines[-1])
+    if len(new) > topn:
+        values = scores[new]
+        new = new[values >= np.partition(values, len(new) - topn)[len(new) - topn]]
+    values = np.concatenate([cosines, scores[new]])
+    order = np.argsort(-values, kind="stable")[:topn]  # earlier entries have smaller ids
+    ids[:] = np.concatenate([ids, new + low])[order]
+    cosines[:] = values[order]
+
+
+def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    lengths: NDArray[np.float32] = np.linalg.norm(rows, axis=1)
+    return rows / _no_zeros(lengths)[:, None]
+
+
+def _no_zeros(norms: NDArray[np.float32]) -> NDArray[np.float32]:
+    return np.where(norms > 0, norms, np.float32(1))

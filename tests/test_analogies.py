@@ -1,0 +1,167 @@
+import os
+from pathlib import Path
+
+import naive_vectors as naive
+import numpy as np
+import pytest
+
+from any2vec.errors import Any2VecError
+from any2vec.evaluate import analogies, questions
+from any2vec.evaluate.analogies import evaluate_analogies
+from any2vec.evaluate.checker import AnalogyChecker
+from any2vec.evaluate.questions import QuestionSection, read_questions
+from any2vec.vectors import search
+from any2vec.vectors.vectors import Vectors
+
+DATA = Path(os.environ.get("ANY2VEC_DATA") or Path(__file__).parents[2] / "shared" / "data")
+WORDS = QuestionSection("family", (("man", "king", "woman", "queen"), ("king", "man", "queen", "woman")))
+
+
+@pytest.fixture
+def royal():
+    rows = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]], np.float32)
+    return Vectors(["man", "king", "woman", "queen", "other"], rows)
+
+
+def random_case(seed=0, number=120):
+    """Make words in several spellings, and questions some of which are answered."""
+    random = np.random.default_rng(seed)
+    words = [f"w{i}" if i % 5 else f"W{i - 3}" for i in range(number)]
+    matrix = random.standard_normal((number, 4)).astype(np.float32)
+    matrix[17] = 0
+    asked = random.integers(0, number + 20, (400, 4))
+    rows = [tuple(f"w{i}" for i in question) for question in asked]
+    sections = [
+        QuestionSection("capital", tuple(rows[:150])),
+        QuestionSection("gram1", tuple(rows[150:])),
+        QuestionSection("gram2-nothing", ()),
+    ]
+    return Vectors(list(words), matrix), sections
+
+
+@pytest.mark.parametrize("restrict", [None, 30, 100, 1000])
+@pytest.mark.parametrize("seed", range(3))
+def test_counts_are_those_of_one_question_at_a_time(seed, restrict, monkeypatch):
+    vectors, sections = random_case(seed)
+    expected = naive.analogies(list(vectors.words), vectors.matrix, sections, restrict)
+    monkeypatch.setattr(search, "BLOCK_ROWS", 37)
+    monkeypatch.setattr(search, "BLOCK_QUERIES", 11)
+    monkeypatch.setattr(analogies, "BATCH", 40)
+    result = evaluate_analogies(vectors, sections, restrict)
+    assert [(s.right, s.asked, s.skipped) for s in result.sections] == expected
+    assert restrict == 30 or result.total.right > 0
+
+
+def test_counts_are_gensim_s():
+    keyed = pytest.importorskip("gensim.models").KeyedVectors
+    path = DATA / "questions-words.txt"
+    if not path.exists():
+        pytest.skip(f"{path} is not there; set ANY2VEC_DATA")
+    words = sorted({word.lower() for s in read_questions(path) for q in s.questions for word in q})[:300]
+    rows = np.random.default_rng(0).standard_normal((len(words), 3)).astype(np.float32)
+    gensim = keyed(3)
+    gensim.add_vectors(words, rows)
+    score, sections = gensim.evaluate_word_analogies(str(path), restrict_vocab=30_000)
+    result = evaluate_analogies(Vectors(words, rows), path)
+    expected = [(s["section"], len(s["correct"]), len(s["correct"]) + len(s["incorrect"])) for s in sections]
+    assert [(s.name, s.right, s.asked) for s in result.sections if s.asked] == [
+        s for s in expected[:-1] if s[2]
+    ]
+    assert result.total.accuracy == pytest.approx(100 * score)
+    assert result.total.asked + result.total.skipped == 19_544
+    assert result.semantic.asked + result.semantic.skipped == 8_869
+
+
+def test_figures(royal):
+    sections = [
+        WORDS,
+        QuestionSection("gram1", (("man", "king", "woman", "other"), ("man", "x", "king", "queen"))),
+        QuestionSection("gram2", (("x", "x", "x", "x"),)),
+    ]
+    result = evaluate_analogies(royal, sections)
+    family, gram1, gram2 = result.sections
+    assert (family.right, family.asked, family.skipped, family.accuracy) == (2, 2, 0, 100.0)
+    assert (gram1.right, gram1.asked, gram1.skipped, gram1.accuracy) == (0, 1, 1, 0.0)
+    assert np.isnan(gram2.accuracy)
+    assert (result.semantic.right, result.semantic.asked) == (2, 2)
+    assert (result.syntactic.right, result.syntactic.asked, result.syntactic.skipped) == (0, 1, 2)
+    assert result.total.accuracy == pytest.approx(200 / 3)
+    assert result.macro == 50.0  # gram2 was not asked
+    assert result.coverage == 60.0
+    figures = result.as_dict()
+    assert figures["sections"][2] == {"name": "gram2", "accuracy": None, "right": 0, "asked": 0, "skipped": 1}
+    assert figures["total"]["asked"] == 3
+
+
+def test_case_is_folded_and_the_most_frequent_spelling_wins(royal):
+    upper = [QuestionSection("family", (("Man", "KING", "woman", "Queen"),))]
+    assert evaluate_analogies(royal, upper).total.right == 1
+    matrix = np.vstack([royal.matrix, [[-1, -1, -1]]]).astype(np.float32)
+    twice = Vectors([*royal.words, "KING"], matrix)
+    assert evaluate_analogies(twice, upper).total.right == 1
+
+
+def test_questions_beyond_the_restriction_are_skipped(royal):
+    assert evaluate_analogies(royal, [WORDS], restrict=3).total.skipped == 2
+    assert evaluate_analogies(royal, [WORDS], restrict=4).total.right == 2
+
+
+def test_nothing_asked(royal):
+    result = evaluate_analogies(royal, [QuestionSection("a", (("x", "x", "x", "x"),))])
+    assert np.isnan(result.macro)
+    assert result.as_dict()["macro"] is None
+    assert result.coverage == 0
+
+
+def test_reading_questions(tmp_path):
+    path = tmp_path / "q.txt"
+    path.write_bytes(b"\xef\xbb\xbf: capital cities\r\nAthens Greece  Oslo Norway\r\n\r\n:gram1\na b c d")
+    first, second = read_questions(path)
+    assert first == QuestionSection("capital cities", (("Athens", "Greece", "Oslo", "Norway"),))
+    assert second.name == "gram1"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b": a\na b c d\na b c\n", "line 3: a question has 4 words, this line has 3: 'a b c'"),
+        (b"a b c d\n", "line 1: a question before the first section"),
+        (b": a\na b c d\n:\n", "line 3: the section has no name"),
+        (b": a\n\xff b c d\n", "line 2: not UTF-8"),
+        (b": a\n", "has no questions"),
+        (b"", "has no questions"),
+    ],
+)
+def test_damaged_questions(tmp_path, content, expected):
+    path = tmp_path / "q.txt"
+    path.write_bytes(content)
+    with pytest.raises(Any2VecError) as caught:
+        read_questions(path)
+    assert str(caught.value).startswith(str(path))
+    assert expected in str(caught.value)
+
+
+def test_missing_questions(tmp_path):
+    with pytest.raises(Any2VecError, match="cannot be read: No such file"):
+        questions.read_questions(tmp_path / "q.txt")
+
+
+def test_checker(royal, tmp_path):
+    path = tmp_path / "q.txt"
+    path.write_text(": family\nman king woman queen\n")
+    checker = AnalogyChecker(path, every=2)
+    assert checker(1, royal) == {}
+    figures = checker(2, royal)
+    assert figures.pop("syntactic") != figures.get("syntactic")  # NaN
+    assert figures == {"analogies": 100.0, "semantic": 100.0, "macro": 100.0}
+    assert [epoch for epoch, _ in checker.history] == [2]
+    assert AnalogyChecker([WORDS], restrict=3)(1, royal)["analogies"] != 100
+    with pytest.raises(Any2VecError, match="cannot be read"):
+        AnalogyChecker(tmp_path / "none")
+
+
+def test_vectors_that_are_not_finite_are_an_error(royal):
+    matrix = np.array(royal.matrix)
+    matrix[4, 1] = np.nan
+    with pytest.raises(Any2VecError, match="'other' holds nan"):
+        evaluate_analogies(Vectors(royal.words, matrix), [WORDS])

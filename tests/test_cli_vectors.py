@@ -1,0 +1,113 @@
+import json
+import math
+
+import numpy as np
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from any2vec.cli import evaluate
+from any2vec.cli.analogy import analogy
+from any2vec.cli.similar import similar
+from any2vec.errors import Any2VecError
+from any2vec.vectors.formats import save
+from any2vec.vectors.vectors import Vectors
+
+
+@pytest.fixture
+def run():
+    app = typer.Typer()
+    app.command()(similar)
+    app.command()(analogy)
+    app.add_typer(evaluate.app, name="evaluate")
+
+    def invoke(*arguments, **more):
+        result = CliRunner().invoke(app, [str(argument) for argument in arguments], **more)
+        if isinstance(result.exception, Any2VecError):
+            raise result.exception
+        assert result.exit_code == 0, result.output
+        assert "\x1b" not in result.output  # plain when piped
+        return [line.rstrip() for line in result.output.splitlines()]
+
+    return invoke
+
+
+@pytest.fixture
+def royal(tmp_path):
+    rows = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]], np.float32)
+    save(Vectors(["man", "king", "woman", "queen", "[bold]:smile:"], rows), tmp_path / "royal")
+    return tmp_path / "royal"
+
+
+def test_similar(run, royal):
+    lines = run("similar", royal, "king", "[bold]:smile:", "--topn", 2)
+    assert [line.split() for line in lines if line] == [
+        ["king"],
+        ["[bold]:smile:", "0.816"],
+        ["man", "0.707"],
+        ["[bold]:smile:"],
+        ["king", "0.816"],
+        ["queen", "0.816"],
+    ]
+
+
+def test_similar_reads_words_from_standard_input(run, royal):
+    assert run("similar", royal, input="king\n\n woman \n") == run("similar", royal, "king", "woman")
+    assert run("similar", royal, input="") == []
+
+
+def test_long_words_are_not_cut(run, tmp_path):
+    long = "word" * 60
+    save(Vectors(["a", long], np.ones((2, 2), np.float32)), tmp_path / "v")
+    assert long in "".join(run("similar", tmp_path / "v", "a")).replace(" ", "").replace("1.000", "")
+
+
+def test_unknown_words_and_files(run, royal, tmp_path):
+    with pytest.raises(Any2VecError, match="no vector for 'kingg'; spelt nearly so: 'king'"):
+        run("similar", royal, "kingg")
+    with pytest.raises(Any2VecError, match="does not exist"):
+        run("similar", tmp_path / "none", "king")
+
+
+def test_analogy(run, royal):
+    lines = run("analogy", royal, "man", "king", "woman", "--topn", 1)
+    assert [line.split() for line in lines] == [
+        ["man", ":", "king", "=", "woman", ":", "?"],
+        ["queen", "0.959"],
+    ]
+
+
+def test_evaluate_analogies(run, royal, tmp_path):
+    questions = tmp_path / "q.txt"
+    questions.write_text(": family\nman king woman queen\nman king woman x\n: gram1\nx x x x\n")
+    lines = run("evaluate", "analogies", royal, questions, "--json", tmp_path / "out.json")
+    table = {line.rsplit(maxsplit=5)[0]: line.split()[1:] for line in lines if line}
+    assert table["family"] == ["1", "1", "1", "100.00", "%"]
+    assert [line.split() for line in lines if line][-5:] == [
+        ["gram1", "0", "0", "1", "-"],
+        ["semantic", "1", "1", "1", "100.00", "%"],
+        ["syntactic", "0", "0", "1", "-"],
+        ["total", "1", "1", "2", "100.00", "%"],
+        ["mean", "of", "sections", "100.00", "%"],
+    ]
+    assert json.loads((tmp_path / "out.json").read_text())["total"]["right"] == 1
+    with pytest.raises(
+        Any2VecError, match="none of the 3 questions has all its words among the 2 most frequent"
+    ):
+        run("evaluate", "analogies", royal, questions, "--restrict", 2)
+    with pytest.raises(Any2VecError, match=r"the folder .* does not exist"):
+        run("evaluate", "analogies", royal, questions, "--json", tmp_path / "none" / "out.json")
+
+
+def test_evaluate_similarity(run, royal, tmp_path):
+    pytest.importorskip("scipy")
+    pairs = tmp_path / "p.tsv"
+    pairs.write_text("man\tking\t9\nman\twoman\t1\nx\ty\t5\nking\tqueen\t8\n")
+    lines = run("evaluate", "similarity", royal, pairs, "--json", tmp_path / "out.json")
+    assert [line.split()[-1] for line in lines][2:] == ["3", "1"]
+    figures = json.loads((tmp_path / "out.json").read_text())
+    assert figures["spearman"] == pytest.approx(1.0)
+    assert not math.isnan(figures["pearson"])
+    pairs.write_text("x\ty\t5\n")
+    with pytest.raises(Any2VecError, match="none of the 1 pairs"):
+        run("evaluate", "similarity", royal, pairs)

@@ -1,0 +1,435 @@
+import contextlib
+import gzip
+import json
+import struct
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from any2vec.errors import Any2VecError
+from any2vec.vectors import finite, rows, word2vec_binary, word2vec_text
+from any2vec.vectors.decimals import decimals
+from any2vec.vectors.formats import check_format, load, save
+from any2vec.vectors.vectors import Vectors
+
+WORD2VEC = ["v.txt", "v.vec", "v.bin", "v.txt.gz", "v.vec.gz", "v.bin.gz"]
+ALL = [*WORD2VEC, "folder"]
+
+words = st.text(min_size=1).filter(lambda word: not set(word) & set(" \t\n\r\v\f"))
+numbers = st.floats(width=32, allow_nan=False, allow_infinity=False)
+
+
+def example(number=5, dim=3):
+    buffer = np.random.default_rng(0).standard_normal((number, dim + 2)).astype(np.float32)
+    counts = np.arange(number, 0, -1) * 10
+    return Vectors([f"w{i}" for i in range(number)], buffer[:, :dim], counts=counts, t=buffer[:, 2:])
+
+
+def assert_equal(loaded, saved):
+    assert list(loaded.words) == list(saved.words)
+    assert loaded.matrix.dtype == np.float32
+    assert loaded.matrix.tobytes() == saved.matrix.tobytes()  # the sign of zeros as well
+
+
+def refusal(path):
+    """Load, and return the one line of the error."""
+    with pytest.raises(Any2VecError) as caught:
+        load(path)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert str(path) in message
+    return message
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_round_trip(tmp_path, name):
+    saved = example()
+    save(saved, tmp_path / name)
+    assert_equal(load(str(tmp_path / name)), saved)
+    save(example(7), tmp_path / name)  # replaces
+    assert len(load(tmp_path / name)) == 7
+    assert [p.name for p in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("name", ["v.txt", "v.bin", "v.bin.gz", "folder"])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_round_trip_of_any_words_and_numbers(tmp_path, name, data):
+    chosen = data.draw(
+        st.lists(words if name != "folder" else st.text(), min_size=1, max_size=6, unique=True)
+    )
+    dim = data.draw(st.integers(1, 4))
+    matrix = np.array(
+        data.draw(st.lists(numbers, min_size=len(chosen) * dim, max_size=len(chosen) * dim)), np.float32
+    )
+    saved = Vectors(chosen, matrix.reshape(len(chosen), dim))
+    save(saved, tmp_path / name)
+    assert_equal(load(tmp_path / name), saved)
+
+
+@given(st.lists(numbers | st.floats(-1, 1, width=32), min_size=1, max_size=50))
+def test_decimals_are_as_short_as_numpy_s_and_exact(values):
+    row = np.array(values, np.float32)
+    parts = decimals(row[None])[0].split(" ")
+    assert np.array(parts, np.float32).tobytes() == row.tobytes()
+    for part, value in zip(parts, row, strict=True):
+        if value == 0 or 1e-4 < abs(value) < 1e5:
+            assert len(part.removesuffix(".0")) <= len(str(value).removesuffix(".0")) + 1
+
+
+def test_decimals_of_all_exponents_and_many_numbers():
+    bits = np.random.default_rng(0).integers(0, 1 << 32, 100_000, np.uint32)
+    row = bits.view(np.float32)
+    row = row[np.isfinite(row)]
+    powers = np.array(
+        [s * np.float32(f"{d}e{e}") for s in (1, -1) for d in (1, 3, 9.9999995) for e in range(-45, 38)]
+    )
+    row = np.concatenate(
+        [row, powers.astype(np.float32), np.arange(1 << 23, (1 << 23) + 999, dtype=np.float32)]
+    )
+    assert np.array(decimals(row[None])[0].split(" "), np.float32).tobytes() == row.tobytes()
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_round_trip_in_many_small_blocks(tmp_path, name, monkeypatch):
+    monkeypatch.setattr(finite, "BLOCK", 7)
+    monkeypatch.setattr(word2vec_text, "BLOCK_BYTES", 50)
+    monkeypatch.setattr(word2vec_text, "WRITTEN_TOGETHER", 10)
+    monkeypatch.setattr(word2vec_binary, "BLOCK_BYTES", 11)
+    saved = example(60)
+    save(saved, tmp_path / name)
+    assert_equal(load(tmp_path / name), saved)
+
+
+@pytest.mark.parametrize("name", WORD2VEC)
+def test_gensim_reads_and_writes_the_same(tmp_path, name):
+    keyed = pytest.importorskip("gensim.models").KeyedVectors
+    saved = Vectors(["the", "größe", "日本", "a\u00a0b"], np.random.default_rng(1).random((4, 6), np.float32))
+    path, binary = tmp_path / name, ".bin" in name
+    save(saved, path)
+    theirs = keyed.load_word2vec_format(str(path), binary=binary)
+    assert theirs.index_to_key == saved.words
+    np.testing.assert_array_equal(theirs.vectors, saved.matrix)
+    theirs.save_word2vec_format(str(path), binary=binary)
+    assert_equal(load(path), saved)
+
+
+def test_text_without_a_header_and_of_other_hands(tmp_path):
+    path = tmp_path / "v.txt"
+    path.write_bytes(b"the 1 2.5\n. . . 3 -4e-1\nx 5 6")
+    assert_equal(
+        load(path), Vectors(["the", ". . .", "x"], np.array([[1, 2.5], [3, -0.4], [5, 6]], np.float32))
+    )
+    path.write_bytes(b"a 1\nb 2\n")
+    assert load(path).matrix.tolist() == [[1], [2]]
+    path.write_bytes(b"2 2\r\nthe 1 2 \r\nof\t3  4\r\n\r\n")
+    assert_equal(load(path), Vectors(["the", "of"], np.array([[1, 2], [3, 4]], np.float32)))
+
+
+def test_safetensors_reads_and_writes_the_same(tmp_path):
+    safetensors = pytest.importorskip("safetensors.numpy")
+    saved = example()
+    save(saved, tmp_path / "m", training=True)
+    tensors = safetensors.load_file(tmp_path / "m" / "vectors.safetensors")
+    np.testing.assert_array_equal(tensors["e"], saved.matrix)
+    np.testing.assert_array_equal(tensors["t"], saved.t)
+    safetensors.save_file({"e": tensors["e"]}, tmp_path / "m" / "vectors.safetensors", {"by": "the library"})
+    assert_equal(load(tmp_path / "m"), saved)
+
+
+def test_the_folder_keeps_all_and_is_mapped(tmp_path):
+    saved = example()
+    save(saved, tmp_path / "m", training=True)
+    loaded = load(tmp_path / "m")
+    assert loaded.counts.tolist() == saved.counts.tolist()
+    np.testing.assert_array_equal(loaded.t, saved.t)
+    base = loaded.matrix
+    while not isinstance(base, np.memmap):
+        base = base.base
+    assert not base.flags.writeable
+    save(saved, tmp_path / "m")
+    assert load(tmp_path / "m").t is None
+    np.testing.assert_array_equal(loaded.matrix, saved.matrix)  # what is mapped outlives its replacement
+
+
+def test_saving_is_reproducible(tmp_path):
+    for name in ALL:
+        save(example(), tmp_path / name)
+        before = [p.read_bytes() for p in sorted((tmp_path / name).glob("*"))] or (
+            tmp_path / name
+        ).read_bytes()
+        save(example(), tmp_path / name)
+        after = [p.read_bytes() for p in sorted((tmp_path / name).glob("*"))] or (
+            tmp_path / name
+        ).read_bytes()
+        assert before == after
+
+
+@pytest.mark.parametrize("word", ["", "New York", "a\nb", "tab\t", "\ud800"])
+@pytest.mark.parametrize("name", ["v.txt", "v.bin"])
+def test_words_that_word2vec_cannot_hold(tmp_path, word, name):
+    vectors = Vectors(["fine", word], np.ones((2, 2), np.float32))
+    with pytest.raises(Any2VecError) as caught:
+        save(vectors, tmp_path / name)
+    assert repr(word) in str(caught.value)
+    assert "name without an ending" in str(caught.value)
+    assert not list(tmp_path.iterdir())
+    save(vectors, tmp_path / "folder")
+    assert load(tmp_path / "folder").words == ["fine", word]
+
+
+def test_refused_saves(tmp_path):
+    vectors = example()
+    for name in "v.npz", "v.txt.zip", "v.gz":
+        with pytest.raises(Any2VecError, match=r"is unknown; known are \.txt, \.vec, \.txt\.gz"):
+            save(vectors, tmp_path / name)
+    with pytest.raises(Any2VecError, match="hold no training vectors"):
+        save(vectors, tmp_path / "v.bin", training=True)
+    with pytest.raises(Any2VecError, match="have no training vectors"):
+        save(Vectors(["a"], np.ones((1, 1), np.float32)), tmp_path / "m", training=True)
+    with pytest.raises(Any2VecError, match="does not exist"):
+        save(vectors, tmp_path / "none" / "v.txt")
+    matrix = np.array(vectors.matrix)
+    matrix[1, 0] = np.nan
+    with pytest.raises(Any2VecError, match="'w1' holds nan"):
+        save(Vectors(vectors.words, matrix), tmp_path / "v.txt")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").write_text("precious")
+    with pytest.raises(Any2VecError, match=r"holds other things, such as 'thesis\.tex'"):
+        save(vectors, tmp_path / "mine")
+    assert (tmp_path / "mine" / "thesis.tex").read_text() == "precious"
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(Any2VecError, match="cannot be written"):
+        save(vectors, tmp_path / "file")
+    assert check_format(tmp_path / "mine") == "folder"
+
+
+def test_what_cannot_be_found(tmp_path):
+    assert "does not exist" in refusal(tmp_path / "v.txt")
+    (tmp_path / "v.npy").write_bytes(b"")
+    assert "'.npy' is unknown; known are" in refusal(tmp_path / "v.npy")
+    (tmp_path / "plain").write_bytes(b"")
+    assert "a file without an ending" in refusal(tmp_path / "plain")
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"", "line 1: the header '' is not two positive numbers"),
+        (b"\n\n", "line 1: the header ''"),
+        (b"two 3\na 1 2 3\n", "line 1: the header 'two 3'"),
+        (b"-2 3\na 1 2 3\n", "line 1: the header '-2 3'"),
+        (b"0 3\n", "line 1: the header '0 3'"),
+        (b"2 0\n", "line 1: the header '2 0'"),
+        (b"99999999999 300\na 1\n", "the header promises 99,999,999,999 words of 300 dimensions"),
+        (b"1 99999999999\na 1\n", "the header promises 1 words of 99,999,999,999 dimensions"),
+        (b"9" * 30 + b" 3\na 1 2 3\n", "line 1: the header '999"),
+        (b"2 2\na 1 2\nb 1\n", "line 3: 1 numbers after the word, not 2 as the header says"),
+        (b"2 2\na 1 2 3\nb 1 2\n", "line 2: 3 numbers after the word, not 2"),
+        (b"2 2\na 1 2 3\nb 1\n", "line 2: 3 numbers after the word"),
+        (b"2 2\nNew York 1 2\nb 1 2\n", "line 2: 3 numbers after the word"),
+        (b"a 1 2\nb 1 2\nc 1 2 3\n", "line 3: 3 numbers after the word, not 2 as on line 1"),
+        (b"a 1 2\nb 1 2\nc 1\n", "line 3: 1 numbers after the word, not 2 as on line 1"),
+        (b"a 1 x\nb 1 2\n", "line 1: 'x' is not a number"),
+        (b"2 2\na 1 2\nb 1 1,5\n", "line 3: '1,5' is not a number"),
+        (b"2 2\na 1 2\nb 1 1_5\n", "line 3: '1_5' is not a number"),
+        (b"2 2\na 1 2\nb 1-2 3\n", "line 3: '1-2' is not a number"),
+        (b"2 2\na 1 2\nb 1 nan\n", "line 3: 'nan' is not a finite"),
+        (b"2 2\na 1 2\nb -inf 1\n", "line 3: '-inf' is not a finite"),
+        (b"2 2\na 1 2\nb 1e39 1\n", "line 3: '1e39' is not a finite"),
+        (b"3 2\na 1 2\nb 10000 20000\n", "ends after 2 words; its header promises 3"),
+        (b"3 2\na 1 2\n", "the header promises 3 words of 2 dimensions"),
+        (b"1 2\na 1 2\nb 1 2\n", "line 3: more words than the 1 that the header promises"),
+        (b"2 2\na 1 2\na 1 2\n", "the word 'a' occurs twice, as vectors 1 and 2"),
+        (b"2 2\na 1 2\n\xff\xfe 1 2\n", r"line 3: the word '\\xff\\xfe' is not UTF-8"),
+    ],
+)
+@pytest.mark.parametrize("name", ["v.txt", "v.txt.gz"])
+def test_damaged_text(tmp_path, name, content, expected):
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    message = refusal(path)
+    if not (name.endswith(".gz") and "3 words of 2 dim" in expected):  # its size tells nothing
+        assert expected in message
+
+
+def test_a_text_of_one_endless_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(word2vec_text, "LONGEST_LINE", 100)
+    (tmp_path / "v.txt").write_bytes(b"x" * 1000)
+    assert "a line longer than 100 bytes" in refusal(tmp_path / "v.txt")
+
+
+def row(word, *values):
+    return word + b" " + struct.pack(f"<{len(values)}f", *values)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"", "the header '' is not two positive numbers"),
+        (b"\x00\x01\x02", "the header"),
+        (b"-1 2\n", "the header '-1 2'"),
+        (b"99999999999 300\n" + row(b"a", 1, 2), "the header promises 99,999,999,999 words of 300"),
+        (b"1 99999999999\n" + row(b"a", 1, 2), "the header promises 1 words of 99,999,999,999"),
+        (b"2 2\n" + row(b"a", 1, 2) + row(b"longer", 1, 2)[:-1], "byte 14: the file ends within word 2"),
+        (b"2 2\n" + row(b"a" * 30, 1, 2), "byte 43: the file ends within word 2; its header promises 2"),
+        (
+            b"1 2\n" + row(b"a", 1, 2) + b"\n" + row(b"b", 1, 2),
+            "more data than the header's 1 words of 2 dim",
+        ),
+        (b"1 2\n" + row(b"a", 1, 2) + b"\n", None),
+        (b"2 1\n" + row(b"a", 1) + row(b"b", np.nan), "byte 12: the vector of 'b' holds nan"),
+        (b"2 2\n" + row(b"a", 1, -np.inf) + row(b"b", 1, 1), "byte 10: the vector of 'a' holds -inf"),
+        (b"2 1\n" + row(b"a", 1) + row(b"a", 2), "the word 'a' occurs twice"),
+        (b"2 1\n" + row(b"a", 1) + row(b"", 2) + b"  ", "byte 10: the word is empty"),
+        (b"1 1\n" + row(b"\xff", 1), r"byte 4: the word '\\xff' is not UTF-8"),
+        (b"1 1\n" + b"x" * 200_000 + row(b"", 1), "byte 4: no blank ends the word 'xxx"),
+    ],
+)
+@pytest.mark.parametrize("name", ["v.bin", "v.bin.gz"])
+def test_damaged_binary(tmp_path, name, content, expected, monkeypatch):
+    monkeypatch.setattr(word2vec_binary, "BLOCK_BYTES", 1 << 15)
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    if expected is None:
+        assert len(load(path)) == 1
+    else:
+        assert expected in refusal(path)
+
+
+@pytest.mark.parametrize("name", ["v.txt.gz", "v.bin.gz"])
+def test_damaged_gzip(tmp_path, name):
+    path = tmp_path / name
+    save(example(500, 20), path)
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    assert "compressed data end early: the file is truncated" in refusal(path)
+    path.write_bytes(content[:-5])
+    assert "compressed data end early" in refusal(path)
+    path.write_bytes(b"plain text")
+    assert "damaged, or not gzip" in refusal(path)
+    middle = len(content) // 2
+    path.write_bytes(content[:middle] + bytes(100) + content[middle + 100 :])
+    refusal(path)
+    path.write_bytes(b"")
+    assert "the header ''" in refusal(path)
+
+
+def test_room_is_made_for_what_is_there_not_for_what_is_promised(tmp_path, monkeypatch):
+    path = tmp_path / "v.bin.gz"  # compressed: the size bounds little
+    path.write_bytes(gzip.compress(b"20 200\n" + row(b"a", *range(200))))
+    monkeypatch.setattr(rows, "most_bytes", lambda path: 10_000)
+    assert "the header promises 20 words of 200 dimensions, at least 16,040 bytes" in refusal(path)
+
+
+def edit(path, change):
+    content = json.loads(path.read_bytes())
+    change(content)
+    path.write_text(json.dumps(content))
+
+
+def set_key(name, key, value):
+    return name, lambda content: content.__setitem__(key, value)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "expected"),
+    [
+        (*set_key("any2vec.json", "format", 2), "has format 2; this any2vec reads format 1"),
+        (*set_key("any2vec.json", "words", -1), "words and dimensions are -1 and 3, not positive"),
+        (*set_key("any2vec.json", "dimensions", "x"), "words and dimensions are 5 and 'x'"),
+        (*set_key("any2vec.json", "dimensions", 4), "tensor 'e' has shape (5, 3), not (5, 4)"),
+        (*set_key("any2vec.json", "words", 4), "5 words and 5 counts do not fit the matrix of 4 rows"),
+        (*set_key("vocabulary.json", "words", ["a"] * 5), "the word 'a' occurs twice"),
+        (*set_key("vocabulary.json", "words", ["a", "b", "c", "d", 5]), "5 is not a word"),
+        (*set_key("vocabulary.json", "words", None), '{"words": [...], "counts": [...]} is expected'),
+        (*set_key("vocabulary.json", "counts", [1, 2]), "5 words and 2 counts do not fit"),
+        (*set_key("vocabulary.json", "counts", [1, 2, 3, 4, 0.5]), "the count of 'w4' is 0.5"),
+        (*set_key("vocabulary.json", "counts", [1, 2, 3, 4, 1 << 70]), "the count of 'w4' is 1180"),
+        (*set_key("vocabulary.json", "counts", [1, 2, 3, 4, -1]), "the count of 'w4' is -1"),
+    ],
+)
+def test_folders_whose_parts_do_not_fit(tmp_path, name, change, expected):
+    save(example(), tmp_path / "m")
+    edit(tmp_path / "m" / name, change)
+    with pytest.raises(Any2VecError) as caught:
+        load(tmp_path / "m")
+    assert expected in str(caught.value)
+    assert str(tmp_path / "m") in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["any2vec.json", "vocabulary.json", "vectors.safetensors"])
+def test_folders_with_damaged_parts(tmp_path, name):
+    save(example(), tmp_path / "m")
+    part = tmp_path / "m" / name
+    for content in b"", b"{", b"\xff" * 20, b"[1, 2]", b"[" * 100_000, part.read_bytes()[:-9]:
+        part.write_bytes(content)
+        with pytest.raises(Any2VecError, match=name):
+            load(tmp_path / "m")
+    part.unlink()
+    assert f"{name} is missing" in refusal(tmp_path / "m")
+
+
+def tensors(header, data=bytes(60)):
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + data
+
+
+def tensor(dtype="F32", shape=(5, 3), offsets=(0, 60)):
+    return {"dtype": dtype, "shape": shape, "data_offsets": offsets}
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (
+            (1 << 63).to_bytes(8, "little") + b"{}",
+            "a header of 9,223,372,036,854,775,808 bytes in a file of 10",
+        ),
+        (tensors(b"nonsense"), "the header is not JSON"),
+        (tensors(b"[]", b""), "the header is not a JSON object"),
+        (tensors({}, b""), "has no tensor 'e', only []"),
+        (tensors({"x": tensor()}), "has no tensor 'e', only ['x']"),
+        (tensors({"e": 5}), "tensor 'e' lacks dtype, shape or data_offsets"),
+        (tensors({"e": {"dtype": "F32"}}), "tensor 'e' lacks dtype, shape or data_offsets"),
+        (tensors({"e": tensor(dtype="F64")}), "tensor 'e' is F64 of shape [5, 3], not a matrix of F32"),
+        (tensors({"e": tensor(shape=(15,))}), "not a matrix of F32"),
+        (tensors({"e": tensor(shape=(-5, -3))}), "not a matrix of F32"),
+        (tensors({"e": tensor(shape=(5, 3.5))}), "not a matrix of F32"),
+        (tensors({"e": tensor(shape=(5, 0), offsets=(0, 0))}), "not a matrix of F32"),
+        (tensors({"e": tensor(shape=(5, 1 << 60))}), "cannot lie at bytes 0 to 60 of 60"),
+        (tensors({"e": tensor(offsets=(0, 64))}), "cannot lie at bytes 0 to 64"),
+        (tensors({"e": tensor(offsets=(4, 64))}), "damaged or truncated: tensor 'e'"),
+        (tensors({"e": tensor()}, bytes(59)), "cannot lie at bytes 0 to 60 of 59"),
+        (tensors({"e": tensor()}, bytes(61)), "61 bytes of numbers, where the header describes 60"),
+        (tensors({"e": tensor(shape=(3, 5))}), "tensor 'e' has shape (3, 5), not (5, 3)"),
+        (
+            tensors({"e": tensor(), "t": tensor(shape=(1, 1), offsets=(60, 64))}, bytes(64)),
+            "tensor 't' has shape (1, 1)",
+        ),
+        (tensors({"e": tensor()}, struct.pack("<15f", *[1] * 7, np.nan, *[1] * 7)), "'w2' holds nan"),
+        (tensors({"e": tensor()}), None),
+    ],
+)
+def test_damaged_tensors(tmp_path, content, expected):
+    save(example(), tmp_path / "m")
+    (tmp_path / "m" / "vectors.safetensors").write_bytes(content)
+    if expected is None:
+        assert not load(tmp_path / "m").matrix.any()
+    else:
+        assert expected in refusal(tmp_path / "m")
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.sampled_from(["v.txt", "v.bin", "v.txt.gz", "v.bin.gz"]), st.data())
+def test_no_damage_gives_a_traceback(tmp_path, name, data):
+    path = tmp_path / name
+    save(example(), path)
+    content = bytearray(path.read_bytes())
+    start = data.draw(st.integers(0, len(content) - 1))
+    content[start : start + data.draw(st.integers(0, 9))] = data.draw(st.binary(max_size=9))
+    path.write_bytes(content)
+    with contextlib.suppress(Any2VecError):
+        load(path)

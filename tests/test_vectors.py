@@ -1,0 +1,188 @@
+import naive_vectors as naive
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from any2vec.corpus.vocabulary import Vocabulary
+from any2vec.errors import Any2VecError
+from any2vec.vectors import finite, search
+from any2vec.vectors.vectors import Vectors
+
+
+def random_vectors(number=200, dim=16, seed=0):
+    matrix = np.random.default_rng(seed).standard_normal((number, dim)).astype(np.float32)
+    return Vectors([f"w{i}" for i in range(number)], matrix)
+
+
+@pytest.fixture
+def vectors():
+    return random_vectors()
+
+
+def assert_same(found, expected):
+    assert [word for word, _ in found] == [word for word, _ in expected]
+    np.testing.assert_allclose([c for _, c in found], [c for _, c in expected], atol=1e-5)
+
+
+def test_look_up(vectors):
+    assert len(vectors) == 200
+    assert vectors.dim == 16
+    assert "w3" in vectors
+    assert "x" not in vectors
+    assert 3 not in vectors
+    assert list(vectors)[:2] == ["w0", "w1"]
+    assert vectors["w3"].shape == (16,)
+    np.testing.assert_array_equal(vectors[["w3", "w1", "w3"]], vectors.matrix[[3, 1, 3]])
+    assert vectors[[]].shape == (0, 16)
+    assert vectors.counts.tolist() == [0] * 200
+    assert repr(vectors) == "<Vectors: 200 words of 16 dimensions>"
+
+
+def test_nothing_is_copied_and_nothing_can_be_written():
+    buffer = np.ones((3, 16), np.float32)
+    vectors = Vectors(Vocabulary(["a", "b", "c"], np.array([3, 2, 1])), buffer[:, :5], t=buffer[:, 5:10])
+    assert np.shares_memory(vectors.matrix, buffer)
+    assert np.shares_memory(vectors.t, buffer)
+    with pytest.raises(ValueError, match="read-only"):
+        vectors["a"][0] = 2
+    buffer[0, 0] = 7
+    assert vectors["a"][0] == 7
+    assert vectors.counts.tolist() == [3, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("positive", "negative"), [(["w3"], []), (["w1", "w2"], ["w5"]), ([], ["w7"]), (["w1", "w1"], ["w2"])]
+)
+def test_most_similar(vectors, positive, negative):
+    expected = naive.most_similar(vectors.words, vectors.matrix, positive, negative, 7)
+    assert_same(vectors.most_similar(positive, negative, topn=7), expected)
+
+
+def test_most_similar_as_gensim():
+    keyed = pytest.importorskip("gensim.models").KeyedVectors
+    vectors = random_vectors()
+    gensim = keyed(vectors.dim)
+    gensim.add_vectors(list(vectors.words), vectors.matrix)
+    for positive, negative in (["w3"], []), (["w1", "w2"], ["w5"]), (["w1", "w9", "w8"], []):
+        assert_same(vectors.most_similar(positive, negative), gensim.most_similar(positive, negative))
+    assert vectors.similarity("w1", "w2") == pytest.approx(float(gensim.similarity("w1", "w2")), abs=1e-6)
+    np.testing.assert_allclose(vectors.norms, np.linalg.norm(vectors.matrix, axis=1), rtol=1e-6)
+
+
+def test_a_vector_can_be_asked_about(vectors):
+    assert_same(vectors.most_similar(vectors["w3"] * 5, topn=4)[1:], vectors.most_similar("w3", topn=3))
+    assert_same(vectors.most_similar([vectors["w3"]], topn=1), [("w3", 1.0)])
+    assert vectors.similarity(vectors["w3"], "w3") == pytest.approx(1)
+    with pytest.raises(Any2VecError, match="shape"):
+        vectors.most_similar(np.ones(3, np.float32))
+    with pytest.raises(Any2VecError, match="the vector asked about is not finite"):
+        vectors.most_similar(np.full(16, np.nan, np.float32))
+
+
+def test_batches_give_what_single_questions_give(vectors, monkeypatch):
+    queries = [*vectors.words[:50], vectors.matrix[3]]
+    expected = [vectors.most_similar(query, topn=6) for query in queries]
+    monkeypatch.setattr(search, "BLOCK_ROWS", 7)
+    monkeypatch.setattr(search, "BLOCK_QUERIES", 3)
+    for found, wanted in zip(vectors.most_similar_batch(queries, topn=6), expected, strict=True):
+        assert_same(found, wanted)
+    for found, wanted in zip(vectors.most_similar_batch(queries, topn=1), expected, strict=True):
+        assert_same(found, wanted[:1])
+    assert vectors.most_similar_batch([]) == []
+    assert len(vectors.most_similar_batch("w1", topn=2)[0]) == 2
+    assert vectors.most_similar_batch(vectors.matrix[:2], topn=1)[1][0][0] == "w1"
+
+
+def test_restrict_and_topn(vectors):
+    everything = vectors.most_similar("w3", topn=1000)
+    assert len(everything) == 199
+    first = [pair for pair in everything if int(pair[0][1:]) < 20]
+    assert_same(vectors.most_similar("w3", topn=1000, restrict=20), first)
+    assert_same(vectors.most_similar("w3", topn=3, restrict=1000), everything[:3])
+    assert_same(
+        vectors.most_similar("w100", topn=1, restrict=20)[:1], vectors.most_similar("w100", restrict=20)[:1]
+    )
+    assert vectors.most_similar("w3", topn=0) == []
+    alone = Vectors(["a"], np.ones((1, 2), np.float32))
+    assert alone.most_similar("a") == []
+    assert alone.most_similar("a", topn=1) == []
+
+
+def test_ties_are_in_the_order_of_ids(monkeypatch):
+    vectors = Vectors(list("abcdefghi"), np.ones((9, 2), np.float32))
+    for rows in (2, 100):
+        monkeypatch.setattr(search, "BLOCK_ROWS", rows)
+        assert [word for word, _ in vectors.most_similar("c", topn=4)] == list("abde")
+        assert [word for word, _ in vectors.most_similar("a", topn=1)] == ["b"]
+
+
+def test_zero_rows_are_not_nan():
+    vectors = Vectors(["a", "zero", "c"], np.array([[1, 0], [0, 0], [-1, 0]], np.float32))
+    assert vectors.most_similar("a") == [("zero", 0.0), ("c", -1.0)]
+    assert vectors.most_similar("zero") == [("a", 0.0), ("c", 0.0)]
+    assert vectors.similarity("zero", "a") == 0.0
+
+
+def test_analogy():
+    rows = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]], np.float32)
+    vectors = Vectors(["man", "king", "woman", "queen", "other"], rows)
+    assert vectors.analogy("man", "king", "woman", topn=1)[0][0] == "queen"
+    assert vectors.analogy("man", "king", "woman") == vectors.most_similar(["king", "woman"], ["man"])
+
+
+@pytest.mark.parametrize(
+    ("word", "near"), [("Paris", "'paris'"), ("parsi", "'paris'"), (" london", "'london'"), ("qqqqqqq", "")]
+)
+def test_unknown_words_are_named_with_what_is_spelt_nearly_so(word, near):
+    vectors = Vectors(["the", "paris", "london"], np.ones((3, 2), np.float32))
+    for ask in vectors.most_similar, vectors.__getitem__, lambda w: vectors.similarity("the", w):
+        with pytest.raises(Any2VecError) as caught:
+            ask(word)
+        assert repr(word) in str(caught.value)
+        assert near in str(caught.value)
+    with pytest.raises(Any2VecError, match="a word is expected, not 3"):
+        vectors[[3]]
+
+
+def test_what_does_not_fit():
+    ones = np.ones((2, 3), np.float32)
+    with pytest.raises(Any2VecError, match="1 words do not fit a matrix of shape"):
+        Vectors(["a"], ones)
+    with pytest.raises(Any2VecError, match="'a' occurs twice"):
+        Vectors(["a", "a"], ones)
+    with pytest.raises(Any2VecError, match="2 words do not fit 1 counts"):
+        Vectors(["a", "b"], ones, counts=np.array([1]))
+    with pytest.raises(Any2VecError, match="does not fit e"):
+        Vectors(["a", "b"], ones, t=ones[:, :2])
+    with pytest.raises(Any2VecError, match="at least one"):
+        Vectors(["a", "b"], ones).most_similar([])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_rows_that_are_not_finite_are_named(value, monkeypatch):
+    monkeypatch.setattr(finite, "BLOCK", 4)
+    matrix = np.ones((9, 2), np.float32)
+    matrix[5, 1] = value
+    vectors = Vectors(list("abcdefghi"), matrix)
+    with pytest.raises(Any2VecError, match=f"'f' holds {value}"):
+        vectors.most_similar("a")
+    with pytest.raises(Any2VecError, match="'f' is not finite"):
+        vectors.similarity("f", "a")
+
+
+@given(
+    hnp.arrays(
+        np.float32,
+        st.tuples(st.integers(2, 9), st.integers(1, 4)),
+        elements=st.floats(-9, 9, width=16, allow_subnormal=False),
+    ),
+    st.integers(1, 12),
+)
+def test_cosines_are_cosines(matrix, topn):
+    words = [str(i) for i in range(len(matrix))]
+    found = Vectors(words, matrix).most_similar("0", topn=topn)
+    expected = naive.most_similar(words, matrix, ["0"], [], topn)
+    np.testing.assert_allclose([c for _, c in found], [c for _, c in expected], atol=1e-4)
+    assert len({word for word, _ in found}) == len(found)
