@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from any2vec.files import replacing
+from any2vec.version import __version__
 
 __all__ = ["Report", "peak_memory"]
 
@@ -69,8 +70,8 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, with the versions of what ran."""
-        names = ("any2vec", "numpy", "numba", "llvmlite")
-        versions = {"python": platform.python_version()} | {name: version(name) for name in names}
+        versions = {name: version(name) for name in ("numpy", "numba", "llvmlite")}
+        versions |= {"any2vec": __version__, "python": platform.python_version()}
         return {"versions": versions, "machine": platform.platform(), **self.__dict__}
 
     def write(self, path: Path) -> None:
