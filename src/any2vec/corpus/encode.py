@@ -1,0 +1,77 @@
+"""From provisional ids to the worklist: a remap, without a second look at the text."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.corpus import kernels
+from any2vec.corpus.memory import zeros
+from any2vec.corpus.ordered import ordered
+from any2vec.corpus.room import write_all
+from any2vec.corpus.scan import Piece
+from any2vec.corpus.worklist import BOUNDS, IDS
+
+__all__ = ["encode_pieces"]
+
+
+def encode_pieces(
+    pieces: Sequence[Piece],
+    files: Sequence[Path],
+    final: Sequence[NDArray[np.int32]],
+    folder: Path,
+    *,
+    threads: int = 1,
+) -> tuple[int, int]:
+    """Write the worklist of (a part of) the text.
+
+    Parameters
+    ----------
+    pieces : sequence of Piece
+        Where the provisional ids are, in the order of the text.
+    files : sequence of Path
+        Each part's provisional ids.
+    final : sequence of int32 arrays
+        For each part, the id of each of its words; -1 drops it.
+    folder : Path
+        Gets the worklist's files.
+    threads : int
+        How many threads remap.
+
+    Returns
+    -------
+    words, sentences : int
+        In the worklist.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read or written.
+    """
+
+    def encode(piece: Piece) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        ids = zeros(piece.entries, np.int32)
+        with files[piece.part].open("rb") as file:
+            file.seek(piece.offset)
+            file.readinto(ids.data)
+        ends = np.empty(int(np.count_nonzero(ids < 0)), np.int64)
+        kept, ended = kernels.remap(ids, final[piece.part], ends)
+        return ids[:kept], ends[:ended]
+
+    words = sentences = end = 0
+    with ExitStack() as stack:
+        ids_file = stack.enter_context((folder / IDS).open("wb", buffering=0))
+        bounds_file = stack.enter_context((folder / BOUNDS).open("wb", buffering=0))
+        write_all(bounds_file, np.zeros(1, np.int64))
+        for ids, relative in stack.enter_context(closing(ordered(encode, pieces, threads))):
+            ends = relative + words
+            if len(ends) and ends[0] == end:  # the sentence had ended with the last block, or has no words
+                ends = ends[1:]
+            write_all(ids_file, ids)
+            write_all(bounds_file, ends)
+            words += len(ids)
+            sentences += len(ends)
+            end = int(ends[-1]) if len(ends) else end
+    return words, sentences

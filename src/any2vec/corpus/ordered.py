@@ -1,0 +1,44 @@
+"""Map on threads, in order, with a bounded number of items under way."""
+
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+__all__ = ["ordered"]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def ordered(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Generator[Result, None, None]:
+    """Yield ``work(item)`` for each item, in the order of the items.
+
+    Parameters
+    ----------
+    work : function
+        Called on `threads` threads at once; it should release the interpreter's lock.
+    items : iterable
+        Drawn from the caller's thread, at most ``threads + 2`` items ahead of the results.
+    threads : int
+        1: everything happens in the caller's thread.
+
+    Yields
+    ------
+    Result
+        The next result. Close the generator to be sure that no thread works on.
+    """
+    if threads == 1:
+        yield from map(work, items)
+        return
+    executor = ThreadPoolExecutor(threads, thread_name_prefix="any2vec-corpus")
+    pending: deque[Future[Result]] = deque()
+    try:
+        for item in items:
+            pending.append(executor.submit(work, item))
+            if len(pending) >= threads + 2:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
+    finally:
+        executor.shutdown(wait=True, cancel_futures=True)

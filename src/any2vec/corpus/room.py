@@ -1,0 +1,34 @@
+"""Writing arrays, and what to say when there is no room for them."""
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import FileIO
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from any2vec.errors import Any2VecError
+
+__all__ = ["room_in", "write_all"]
+
+
+@contextmanager
+def room_in(folder: Path) -> Iterator[None]:
+    """Turn what goes wrong when a temporary folder is written into an error that names where it is."""
+    try:
+        yield
+    except OSError as error:
+        where = folder.parent
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            reason = f"{error.strerror}; a corpus takes about 8 bytes a word while it is read"
+            raise Any2VecError(f"no room in {where}: {reason}") from error
+        raise Any2VecError(f"{where}: cannot be written: {error.strerror or error}") from error
+
+
+def write_all(file: FileIO, array: NDArray[Any]) -> None:
+    """Write a contiguous array to an unbuffered file, which may take it in pieces."""
+    left = array.data.cast("B")
+    while left:
+        left = left[file.write(left) :]
