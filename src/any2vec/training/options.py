@@ -3,6 +3,7 @@
 import math
 import os
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 from any2vec.errors import Any2VecError
@@ -88,4 +89,4 @@ def _is_integer(value: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)

@@ -17,6 +17,11 @@ __all__ = ["Report", "peak_memory"]
 def peak_memory() -> int:
     """Most memory that this process has had so far, in bytes; 0 where the system does not tell."""
     try:
+        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+        return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
+    except (OSError, StopIteration):  # not Linux, where getrusage would begin with what the parent process had
+        pass
+    try:
         import resource
     except ImportError:  # Windows
         return 0
@@ -88,4 +93,4 @@ class Report:
             If it cannot be written.
         """
         with replacing(path) as beside:
-            beside.write_text(json.dumps(self.as_dict(), indent=2) + "\n", encoding="utf-8")
+            beside.write_text(json.dumps(self.as_dict(), indent=2, default=lambda x: x.item()) + "\n", encoding="utf-8")

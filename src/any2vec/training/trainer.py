@@ -21,6 +21,7 @@ Callback = Callable[[int, Vectors], "dict[str, float] | None"]
 
 _HOT_ROWS = 1000  # looked at while an epoch runs: where values explode, they explode first
 _SECONDS_BETWEEN_LOOKS = 1.0
+_FEW_EPOCHS = 20  # more than that are not worth a line each
 
 
 def train(
@@ -75,32 +76,23 @@ def train(
                     tallies = host.tallies()
                     host.compute(epoch, low, high, tallies, _Look(host, meter, tallies, epoch))
                     meter.add(tallies)
-                    if host.interrupted:
-                        break
                 meter.end_epoch()
                 if not host.model.is_finite() or not math.isfinite(meter.loss[-1]):
                     raise _not_finite(options, epoch)
                 if host.interrupted:
                     break
-                line = f"epoch {epoch + 1}/{options.epochs}  loss {meter.loss[-1]:.4f}"
                 figures: dict[str, float] = {}
                 for callback in callbacks:
                     figures |= callback(epoch + 1, _vectors(corpus, host)) or {}
                 report.checks += [{"epoch": epoch + 1, **figures}] if figures else []
                 if figures or options.epochs <= _FEW_EPOCHS:
-                    display.say("  ".join([line, *(f"{name} {value:.2f}" for name, value in figures.items())]))
+                    display.say(_line(epoch, options, meter, figures))
+        except KeyboardInterrupt:  # between two rounds, or in a callback; within a round the host sees to it
+            host.interrupted = True
         finally:
             display.close()
-            report.threads = host.threads
-            report.interrupted = host.interrupted
-            report.loss = meter.loss
-            report.seconds["train"] = meter.seconds
-            report.words_per_second = meter.words_per_second
-            report.peak_memory = peak_memory()
+            _note(report, host, meter)
         return _vectors(corpus, host)
-
-
-_FEW_EPOCHS = 20  # more than that are not worth a line each
 
 
 class _Look:
@@ -120,6 +112,20 @@ class _Look:
 
 def _vectors(corpus: Corpus, host: Host) -> Vectors:
     return Vectors(corpus.vocabulary, host.model.embedding, t=host.model.training)
+
+
+def _line(epoch: int, options: Options, meter: Meter, figures: dict[str, float]) -> str:
+    told = [f"epoch {epoch + 1}/{options.epochs}", f"loss {meter.loss[-1]:.4f}"]
+    return "  ".join(told + [f"{name} {value:.2f}" for name, value in figures.items()])
+
+
+def _note(report: Report, host: Host, meter: Meter) -> None:
+    report.threads = host.threads
+    report.interrupted = host.interrupted
+    report.loss = meter.loss
+    report.seconds["train"] = meter.seconds
+    report.words_per_second = meter.words_per_second
+    report.peak_memory = peak_memory()
 
 
 def _not_finite(options: Options, epoch: int) -> Any2VecError:

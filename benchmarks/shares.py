@@ -1,0 +1,237 @@
+"""Where the kernel's time goes, and how many samples a corpus has.
+
+A centre has n context words (window schedule: one tile, or two if n is above `TILE_ROWS`; exact: n tiles of one).
+`count` walks through the samples of an epoch as the kernel does and counts tiles by size; `measure` times, on one
+thread, in nanoseconds for a centre, the best of some rounds:
+
+- dots, logistic, update: each intrinsic alone, again and again on a few rows that stay in the first cache, for each
+  size of tile; times the tiles of each size that a centre has on average.
+- sampling: the drawing of kept words, windows and negatives alone, with the corpus's own tables.
+- kernel: the whole kernel on the corpus.
+- memory: the kernel on the corpus without its sampling, less the kernel on the same windows with all words folded
+  onto `_FEW` rows (they stay in the second cache) without *its* sampling: waiting for rows, and asking for them.
+- other: what is left: reading the corpus, the loss of the positives, starting tiles, pipelines that are never full.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import float32, int64, njit, uint64
+from numpy.typing import NDArray
+from peers import Settings
+
+from any2vec.corpus import Worklist, read_corpus
+from any2vec.operators.logistic import PADDING, logistic_steps
+from any2vec.operators.mirrors import Mirrors
+from any2vec.operators.skipgram import SCHEDULES, Rate, Samples, Tally, skipgram_kernel
+from any2vec.operators.tiles import TILE_ROWS, dots, register_width, update
+from any2vec.samples.draws import KEEP, NEGATIVES, draw, epoch_key
+from any2vec.samples.negatives import alias_table, negative, probabilities
+from any2vec.samples.skipgram import is_kept, keep_thresholds, kept_around, window_size
+from any2vec.training.model import new_model
+
+__all__ = ["count", "measure"]
+
+_CHUNK = 512
+_FEW = 128  # rows that the second cache holds, 2 x 128 x 832 bytes, and few clashes of negatives with the centre
+_ROUNDS = 5
+_SECONDS = 0.05
+_JIT = {"nogil": True, "fastmath": True, "error_model": "numpy"}
+
+
+@njit(**_JIT)
+def _walk(
+    ids: Any, bounds: Any, window: int, draws: int, each: bool, keep: Any, table: Any, keys: Any, contexts: Any
+) -> int:
+    """Draw all samples as the kernel does; count centres by their context words in `contexts`.
+
+    `draws` negatives are drawn for each centre, or, if `each`, for each pair; the sum of their ids is returned, so
+    that the compiler has to draw them.
+    """
+    words = np.empty(_CHUNK + 2 * window, np.int64)
+    positions = np.empty(_CHUNK + 2 * window, np.int64)
+    total = int64(0)
+    for sentence in range(bounds.size - 1):
+        begin, end = bounds[sentence], bounds[sentence + 1]
+        for low in range(begin, end, _CHUNK):
+            high = min(low + _CHUNK, end)
+            first, last, size = kept_around(ids, low, high, begin, end, window, keep, keys[0], words, positions)
+            for centre in range(first, last):
+                key = draw(keys[1], positions[centre])
+                reach = window_size(key, window)
+                left, right = max(centre - reach, 0), min(centre + reach + 1, size)
+                contexts[right - left - 1] += 1
+                if right - left < 2:
+                    continue
+                for context in range(left, right):
+                    if context == centre or (not each and context > left + int64(centre == left)):
+                        continue
+                    for k in range(1, draws + 1):
+                        total += negative(draw(key, (context - centre + window) * draws * int64(each) + k), table)
+    return total
+
+
+@njit
+def _kept(ids: Any, bounds: Any, keep: Any, key: Any, few: int) -> tuple[Any, Any]:
+    """Thin a worklist out as subsampling does, and fold its words onto `few`, evenly."""
+    words = np.empty(ids.size, np.int32)
+    ends = np.zeros(bounds.size, np.int64)
+    n = sentences = 0
+    for sentence in range(bounds.size - 1):
+        for position in range(bounds[sentence], bounds[sentence + 1]):
+            if is_kept(int64(ids[position]), position, keep, key):
+                words[n] = int64(draw(uint64(7), ids[position]) >> uint64(33)) % few
+                n += 1
+        if n > ends[sentences]:
+            sentences += 1
+            ends[sentences] = n
+    return words[:n], ends[: sentences + 1]
+
+
+class _Draws:
+    """A worklist and the tables its samples are drawn from."""
+
+    def __init__(self, worklist: Worklist, samples: Samples, settings: Settings) -> None:
+        self.worklist, self.samples, self.settings = worklist, samples, settings
+        self.keys = np.array([samples.keep_key, samples.sample_key], np.uint64)
+
+    def walk(self, negatives: int, each: bool) -> NDArray[np.int64]:
+        """Draw all samples; return how many centres have 0, 1, 2... context words."""
+        contexts = np.zeros(2 * self.settings.window + 1, np.int64)
+        w, s = self.worklist, self.samples
+        _walk(w.ids, w.bounds, self.settings.window, negatives, each, s.keep, s.negatives, self.keys, contexts)
+        return contexts
+
+    def train(self, schedule: str, rows: int) -> float:
+        """Run the kernel over everything, with `rows` rows; return its seconds."""
+        s = self.settings
+        model = new_model(rows, s.dim, seed=s.seed)
+        e, t = model.e.reshape(-1), model.t.reshape(-1)
+        kernel = skipgram_kernel(schedule, model.e.shape[1], s.window, s.negative, register_width())
+        counted = np.zeros((3, 8))
+        tally = Tally(counted[0, :1], counted[1, :1], counted[2, :1], np.zeros(1, np.int64))
+        mirrors = Mirrors(0, rows, 4000, np.zeros(1, np.int32))
+        ids, bounds = self.worklist.ids, self.worklist.bounds
+        rate = Rate(float(s.alpha), 1e-4, 0.0, 1.0, float(ids.size))
+        kernel(ids, bounds, 0, 0, e, t, self.samples, rate, mirrors, tally)
+        began = time.perf_counter()
+        kernel(ids, bounds, 0, ids.size, e, t, self.samples, rate, mirrors, tally)
+        return time.perf_counter() - began
+
+
+def _draws(settings: Settings, epoch: int = 0) -> _Draws:
+    corpus = read_corpus(settings.corpus, min_count=settings.min_count, cache=settings.cache)
+    counts = corpus.vocabulary.counts
+    keys = [np.uint64(epoch_key(settings.seed, epoch, stream)) for stream in (KEEP, NEGATIVES)]
+    samples = Samples(keep_thresholds(counts, settings.sample), alias_table(probabilities(counts)), *keys)
+    return _Draws(corpus.worklist, samples, settings)
+
+
+def count(settings: Settings) -> dict[str, int]:
+    """Count the centres, and the pairs of centre and context, of the first epoch."""
+    contexts = _draws(settings).walk(0, False)
+    return {"centres": int(contexts[1:].sum()), "pairs": int(contexts @ np.arange(contexts.size))}
+
+
+def _tiles(contexts: NDArray[np.int64], schedule: str) -> NDArray[np.float64]:
+    """Tiles of 1, 2... source rows that a centre has on average."""
+    tiles = np.zeros(TILE_ROWS + 1)
+    for n, centres in enumerate(contexts):
+        blocks = -(-n // TILE_ROWS) if schedule == "window" else n
+        for block in range(blocks):
+            tiles[n * (block + 1) // blocks - n * block // blocks] += centres
+    return tiles[1:] / contexts[1:].sum()
+
+
+def _loops(targets: int, dim: int, width: int) -> dict[str, Callable[..., None]]:
+    """Each intrinsic alone, `times` times over `n` source rows."""
+
+    @njit(**_JIT)
+    def time_dots(e: Any, x: Any, t: Any, y: Any, tile: Any, n: int, times: int) -> None:
+        for k in range(times):
+            dots(e, x[k & 1 :], t, y, tile, n, targets, dim, width)
+
+    @njit(**_JIT)
+    def time_logistic(e: Any, x: Any, t: Any, y: Any, tile: Any, n: int, times: int) -> None:
+        for _ in range(times):
+            tile[0] += logistic_steps(tile, n * targets, float32(1e-9), width)
+
+    @njit(**_JIT)
+    def time_update(e: Any, x: Any, t: Any, y: Any, tile: Any, n: int, times: int) -> None:
+        for k in range(times):
+            update(e, x[k & 1 :], t, y, tile, n, targets, dim, width)
+
+    return {"dots": time_dots, "logistic": time_logistic, "update": time_update}
+
+
+def _intrinsics(settings: Settings) -> dict[str, list[float]]:
+    """Nanoseconds of each intrinsic for tiles of 1, 2... source rows, the rows in the first cache."""
+    targets = settings.negative + 1
+    model = new_model(max(targets, TILE_ROWS + 1), settings.dim, seed=1)
+    dim = model.e.shape[1]
+    e, t = model.e.reshape(-1), model.t.reshape(-1)
+    x, y = (np.arange(rows, dtype=np.int64) * dim for rows in (TILE_ROWS + 1, targets))
+    tile = new_model(1, TILE_ROWS * targets + PADDING, seed=1).t.reshape(-1)
+    nanoseconds: dict[str, list[float]] = {}
+    for name, loop in _loops(targets, dim, register_width()).items():
+        nanoseconds[name] = []
+        for n in range(1, TILE_ROWS + 1):
+            loop(e, x, t, y, tile, n, 1)
+            tile[:] = 1e-9
+
+            def run(times: int, loop: Callable[..., None] = loop, n: int = n) -> float:
+                began = time.perf_counter()
+                loop(e, x, t, y, tile, n, times)
+                return time.perf_counter() - began
+
+            times = max(1, int(_SECONDS / (run(1000) / 1000)))
+            nanoseconds[name].append(min(run(times) for _ in range(_ROUNDS)) / times * 1e9)
+    return nanoseconds
+
+
+def measure(settings: Settings) -> dict[str, Any]:
+    """Time the parts of both schedules, in the process that calls.
+
+    Returns
+    -------
+    dict
+        For each schedule: centres, pairs, and nanoseconds for a centre by part; and for each intrinsic its GFLOP/s in
+        the first cache, by source rows.
+    """
+    real = _draws(settings)
+    s = real.samples
+    ids, bounds = _kept(real.worklist.ids, real.worklist.bounds, s.keep, s.keep_key, _FEW)
+    everything = np.full(_FEW, 0xFFFFFFFF, np.uint32)
+    table = alias_table(np.full(_FEW, 1 / _FEW))
+    folded = _Draws(Worklist(ids, bounds), Samples(everything, table, s.keep_key, s.sample_key), settings)
+    contexts = real.walk(0, False)
+    centres = contexts[1:].sum()
+    alone = _intrinsics(settings)
+    padded = -(-settings.dim // 16) * 16
+    found: dict[str, Any] = {
+        "gflops": {
+            name: [round(flops * n * (settings.negative + 1) * padded / ns, 1) for n, ns in enumerate(alone[name], 1)]
+            for name, flops in (("dots", 2), ("update", 4))
+        }
+    }
+    for schedule in SCHEDULES:
+        each = schedule == "exact"
+        seconds: dict[str, list[float]] = {"kernel": [], "folded": [], "sampling": [], "folded sampling": []}
+        for _ in range(_ROUNDS):
+            seconds["kernel"].append(real.train(schedule, s.keep.size))
+            seconds["folded"].append(folded.train(schedule, _FEW))
+            for name, draws in (("sampling", real), ("folded sampling", folded)):
+                began = time.perf_counter()
+                draws.walk(settings.negative, each)
+                seconds[name].append(time.perf_counter() - began)
+        tiles = _tiles(contexts, schedule)
+        ns = {name: min(times) / centres * 1e9 for name, times in seconds.items()}
+        parts = {name: float(tiles @ np.array(times)) for name, times in alone.items()}
+        parts["sampling"] = ns["sampling"]
+        parts["memory"] = (ns["kernel"] - ns["sampling"]) - (ns["folded"] - ns["folded sampling"])
+        parts["other"] = ns["kernel"] - sum(parts.values())
+        pairs = int(contexts @ np.arange(contexts.size))
+        found[schedule] = {"centres": int(centres), "pairs": pairs, "kernel": ns["kernel"], **parts}
+    return found
