@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
+from queue import Empty, SimpleQueue
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,28 +51,35 @@ def encode_pieces(
     OSError
         If a file cannot be read or written.
     """
+    largest = max((piece.entries for piece in pieces), default=0)
+    spare: SimpleQueue[NDArray[np.int32]] = SimpleQueue()  # written buffers: fresh pages cost more than the remap
 
-    def encode(piece: Piece) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        ids = zeros(piece.entries, np.int32)
+    def encode(piece: Piece) -> tuple[NDArray[np.int32], int, NDArray[np.int64]]:
+        try:
+            buffer = spare.get_nowait()
+        except Empty:
+            buffer = zeros(largest, np.int32)
+        ids = buffer[: piece.entries]
         with files[piece.part].open("rb") as file:
             file.seek(piece.offset)
             file.readinto(ids.data)
         ends = np.empty(int(np.count_nonzero(ids < 0)), np.int64)
         kept, ended = kernels.remap(ids, final[piece.part], ends)
-        return ids[:kept], ends[:ended]
+        return buffer, kept, ends[:ended]
 
     words = sentences = end = 0
     with ExitStack() as stack:
         ids_file = stack.enter_context((folder / IDS).open("wb", buffering=0))
         bounds_file = stack.enter_context((folder / BOUNDS).open("wb", buffering=0))
         write_all(bounds_file, np.zeros(1, np.int64))
-        for ids, relative in stack.enter_context(closing(ordered(encode, pieces, threads))):
+        for buffer, kept, relative in stack.enter_context(closing(ordered(encode, pieces, threads))):
             ends = relative + words
             if len(ends) and ends[0] == end:  # the sentence had ended with the last block, or has no words
                 ends = ends[1:]
-            write_all(ids_file, ids)
+            write_all(ids_file, buffer[:kept])
+            spare.put(buffer)
             write_all(bounds_file, ends)
-            words += len(ids)
+            words += kept
             sentences += len(ends)
             end = int(ends[-1]) if len(ends) else end
     return words, sentences

@@ -1,8 +1,8 @@
 """W: the corpus as the ids of its words, memory-mapped."""
 
-from dataclasses import dataclass
+import mmap
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +26,17 @@ class Worklist:
 
     ids: NDArray[np.int32]
     bounds: NDArray[np.int64]
+    _maps: tuple[mmap.mmap, ...] = field(default=(), repr=False)
 
     def __len__(self) -> int:
         """Return the number of sentences."""
         return len(self.bounds) - 1
+
+    def release(self) -> None:
+        """Let the system take back the memory that was read so far: it stays in the file, and mostly in its cache."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            for mapped in self._maps:
+                mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def open_worklist(folder: Path) -> Worklist:
@@ -50,8 +57,10 @@ def open_worklist(folder: Path) -> Worklist:
     OSError, ValueError
         If a file is missing or empty.
     """
-    return Worklist(_map(folder / IDS, np.int32), _map(folder / BOUNDS, np.int64))
+    maps = tuple(_map(folder / name) for name in (IDS, BOUNDS))
+    return Worklist(np.frombuffer(maps[0], np.int32), np.frombuffer(maps[1], np.int64), maps)
 
 
-def _map(path: Path, kind: type[np.generic]) -> NDArray[Any]:
-    return np.memmap(path, kind, "r").view(np.ndarray)
+def _map(path: Path) -> mmap.mmap:
+    with path.open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

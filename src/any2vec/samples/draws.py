@@ -54,7 +54,7 @@ def epoch_key(seed: int, epoch: int, stream: int) -> int:
     int
         64 bits.
     """
-    key = seed & 0xFFFFFFFFFFFFFFFF
+    key = int(seed) & 0xFFFFFFFFFFFFFFFF
     for part in (epoch, stream):
         key = _mix((key + (part + 1) * _GOLDEN) & 0xFFFFFFFFFFFFFFFF)
     return key

@@ -119,6 +119,7 @@ class Host:
                     finished, running = wait(running, timeout=_POLL, return_when=FIRST_EXCEPTION)
                     for future in finished:
                         future.result()
+                    self.worklist.release()
                     look()
                 except KeyboardInterrupt:
                     self._stop[0] = 1

@@ -1,0 +1,174 @@
+"""What training should do, in plain Python and NumPy: every algorithm in a few lines, written from the papers.
+
+splitmix64: Steele, Lea and Flood, OOPSLA 2014. Subsampling, dynamic window, negatives and the order of updates:
+Mikolov et al. 2013 and word2vec.c. Loss: GraphAny2Vec, section 2.2. Shared negatives: Ji et al. 2016.
+"""
+
+import math
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+GOLDEN = 0x9E3779B97F4A7C15
+LOW64 = 2**64 - 1
+KEEP, NEGATIVES = 0, 1  # streams of draws
+TILE_ROWS = 5
+LIMIT = 16
+FLOOR = 1e-4
+
+
+def mix(x):
+    """splitmix64's finalizer."""
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & LOW64
+    x = (x ^ x >> 27) * 0x94D049BB133111EB & LOW64
+    return x ^ x >> 31
+
+
+def draw(key, counter):
+    """Output number `counter`, from 0, of splitmix64 with the state `key`."""
+    return mix((key + (counter + 1) * GOLDEN) & LOW64)
+
+
+def epoch_key(seed, epoch, stream):
+    """Key of a stream in an epoch: a draw from a draw."""
+    return draw(draw(seed & LOW64, epoch), stream)
+
+
+def below(bits, n):
+    """Scale the high half of 64 bits to 0..n-1."""
+    return (bits >> 32) * n >> 32
+
+
+def keep_probability(counts, sample):
+    """word2vec's subsampling: sqrt(sample / f) + sample / f, at most 1; f is a word's share of the corpus."""
+    if sample == 0:
+        return [1.0] * len(counts)
+    share = [count / sum(counts) for count in counts]
+    return [min(1.0, math.sqrt(sample / f) + sample / f) for f in share]
+
+
+def noise(counts):
+    """The distribution of negatives: counts to the power 0.75."""
+    weights = np.array(counts, float) ** 0.75
+    return weights / weights.sum()
+
+
+def distribution(table):
+    """The distribution that an alias table holds: each column's share, split between its id and its alias."""
+    stay = ((table >> np.uint64(32)).astype(float) + 1) / 2**32
+    p = stay.copy()
+    np.add.at(p, (table & np.uint64(2**32 - 1)).astype(int), 1 - stay)
+    return p / len(table)
+
+
+def negative(bits, table):
+    """Walker's draw: the high half picks a column, the low half decides between its id and its alias."""
+    column = below(bits, len(table))
+    threshold, alias = divmod(int(table[column]), 2**32)
+    return column if bits % 2**32 <= threshold else alias
+
+
+def kept(ids, begin, end, keep, key):
+    """Positions of a sentence that subsampling keeps, `keep` being the probabilities of the words."""
+    return [p for p in range(begin, end) if (draw(key, p) >> 32) + 1 <= keep[ids[p]] * 2**32]
+
+
+class Setting(NamedTuple):
+    """A corpus and the options of training."""
+
+    ids: list
+    bounds: list
+    keep: list
+    table: np.ndarray
+    schedule: str = "window"
+    window: int = 5
+    negative: int = 5
+    alpha: float = 0.025
+    epochs: int = 1
+    seed: int = 1
+
+
+class Step(NamedTuple):
+    """Samples that are applied together: all sources to all targets, the first target with label 1."""
+
+    position: int
+    sources: list
+    targets: list
+    alpha: float
+
+
+def rate(s, epoch, position):
+    """Learning rate, falling linearly with the words done, not below FLOOR of its start."""
+    words = len(s.ids)
+    return s.alpha * max(1 - (epoch * words + position) / (words * s.epochs), FLOOR)
+
+
+def windows(s, epoch, low, high):
+    """Position, key and [(distance, word)] of every centre kept in low..high-1 that has a context."""
+    for begin, end in pairwise(s.bounds):
+        places = kept(s.ids, begin, end, s.keep, epoch_key(s.seed, epoch, KEEP))
+        for i, position in enumerate(places):
+            key = draw(epoch_key(s.seed, epoch, NEGATIVES), position)
+            reach = 1 + below(draw(key, 0), s.window)
+            near = [j for j in range(max(0, i - reach), min(len(places), i + reach + 1)) if j != i]
+            if low <= position < high and near:
+                yield position, key, [(j - i, s.ids[places[j]]) for j in near]
+
+
+def steps(s, epoch, low, high):
+    """The samples of a slice in their order: window draws negatives for each centre, exact for each pair."""
+    for position, key, contexts in windows(s, epoch, low, high):
+        centre, alpha = s.ids[position], rate(s, epoch, position)
+        if s.schedule == "window":
+            drawn = [negative(draw(key, k + 1), s.table) for k in range(s.negative)]
+            yield Step(position, [word for _, word in contexts], [centre, *drawn], alpha)
+        else:
+            for distance, word in contexts:
+                first = 1 + (distance + s.window) * s.negative
+                drawn = [negative(draw(key, first + k), s.table) for k in range(s.negative)]
+                yield Step(position, [word], [centre, *drawn], alpha)
+
+
+def loss(x, label):
+    """-log(1 - |label - sigmoid(x)|), without overflow."""
+    return np.logaddexp(0, x) - label * x
+
+
+def apply_tile(e, t, sources, targets, alpha):
+    """Move both ends of every sample down its gradient; return the losses. Negatives that are the centre do not count.
+
+    All dot products come first and are cut to LIMIT; rows named twice get both changes, in order.
+    """
+    x = np.clip(t[targets] @ e[sources].T, -LIMIT, LIMIT)
+    label = (np.arange(len(targets)) == 0)[:, None]
+    counts = label | (np.array(targets) != targets[0])[:, None]
+    g = alpha * (label - 1 / (1 + np.exp(-x))) * counts
+    old, change = e[sources], np.zeros((len(sources), e.shape[1]))
+    for j, target in enumerate(targets):
+        change += np.outer(g[j], t[target])
+        t[target] += g[j] @ old
+    np.add.at(e, sources, change)
+    return loss(x, label)[np.broadcast_to(counts, x.shape)]
+
+
+def blocks(sources):
+    """Cut the sources evenly into as few blocks of at most TILE_ROWS as will do."""
+    n, k = len(sources), -(-len(sources) // TILE_ROWS)
+    return [sources[n * i // k : n * (i + 1) // k] for i in range(k)]
+
+
+def train(s, e, t, epoch, low, high):
+    """Apply the samples of a slice to float64 labels, in place; return their number and the sum of their losses."""
+    losses = [
+        apply_tile(e, t, block, step.targets, step.alpha)
+        for step in steps(s, epoch, low, high)
+        for block in blocks(step.sources)
+    ]
+    return sum(map(len, losses)), sum(x.sum() for x in losses)
+
+
+def merge(master, mirror, before):
+    """Add to the masters what a thread changed in its mirrors, and read them afresh; in place."""
+    master += mirror - before
+    mirror[:] = before[:] = master

@@ -1,0 +1,27 @@
+"""What the corpus room should find, in a few lines of plain Python."""
+
+from collections import Counter
+from itertools import pairwise
+
+
+def naive(files, min_count=1, max_size=None):
+    """Return words, counts, sentences of ids, raw words and invalid words of some files' bytes."""
+    lines = [line.split() for text in files for line in text.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
+    decoded = [[word.decode(errors="replace") for word in line] for line in lines]
+    counts = Counter(word for line in decoded for word in line)
+    kept = sorted((w for w in counts if counts[w] >= min_count), key=lambda w: (-counts[w], w.encode()))
+    ids = {word: i for i, word in enumerate(kept[:max_size])}
+    sentences = [found for line in decoded if (found := [ids[word] for word in line if word in ids])]
+    invalid = sum(word.decode(errors="replace").encode() != word for line in lines for word in line)
+    return list(ids), [counts[word] for word in ids], sentences, counts.total(), invalid
+
+
+def found(corpus):
+    """Return the same of what was read."""
+    ids, bounds = corpus.worklist.ids.tolist(), corpus.worklist.bounds.tolist()
+    sentences = [ids[a:b] for a, b in pairwise(bounds)]
+    assert bounds[0] == 0
+    assert bounds[-1] == len(ids)
+    assert len(sentences) == corpus.sentences == len(corpus.worklist)
+    vocabulary = corpus.vocabulary
+    return list(vocabulary.words), vocabulary.counts.tolist(), sentences, corpus.raw_words, corpus.invalid

@@ -1,0 +1,277 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from gensim.models import KeyedVectors
+from typer.testing import CliRunner
+
+from any2vec import Any2VecError, Word2Vec, load
+from any2vec.cli import app, main
+
+SIZES = ["--dim", "16", "--window", "3", "--negative", "3"]  # the kernel of test_training
+LINES = ["the cat sat on the mat", "the dog sat on the log", "", "a cat and a dog"] * 50
+MAIN = "from any2vec.cli import main; main()"
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join(LINES))
+    return path
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path):
+    """Run `any2vec words` in this process; its result, the error that `main` would show among it."""
+    monkeypatch.chdir(tmp_path)
+
+    def invoke(*arguments, sizes=SIZES, **more):
+        return CliRunner().invoke(app, ["words", *map(str, arguments), *sizes, "--threads", "1"], **more)
+
+    return invoke
+
+
+def command(*arguments):
+    return [sys.executable, "-W", "error", "-c", MAIN, "words", *map(str, arguments), *SIZES, "--threads", "1"]
+
+
+def in_a_process(*arguments, **more):
+    return subprocess.run(command(*arguments), capture_output=True, text=True, check=False, timeout=300, **more)
+
+
+@pytest.mark.parametrize("name", ["v.txt", "v.vec", "v.bin", "v.txt.gz", "v.bin.gz", "v"])
+def test_formats(run, text, tmp_path, name):
+    result = run(text, "-o", name)
+    assert result.exit_code == 0, result.output
+    expected = Word2Vec(dim=16, window=3, negative=3, threads=1, cache=None).fit(text).vectors_
+    found = load(tmp_path / name)
+    assert list(found.words) == list(expected.words)
+    assert found.words[0] == "the"
+    np.testing.assert_allclose(found.matrix, expected.matrix, rtol=1e-5, atol=1e-8)
+    if name != "v":
+        keyed = KeyedVectors.load_word2vec_format(str(tmp_path / name), binary=".bin" in name)
+        assert keyed.index_to_key == list(expected.words)
+        np.testing.assert_allclose(keyed.vectors, expected.matrix, rtol=1e-5, atol=1e-8)
+    assert {path.name for path in tmp_path.iterdir()} == {"text.txt", name}
+
+
+def test_training_vectors(run, text, tmp_path):
+    assert run(text, "-o", "v", "--training").exit_code == 0
+    assert load(tmp_path / "v").t.shape == (9, 16)
+    result = run(text, "-o", "v.txt", "--training")
+    assert result.exit_code == 1
+    assert isinstance(result.exception, Any2VecError)
+
+
+def test_what_it_says(run, text):
+    result = run(text, "-o", "v.txt", "--epochs", "2")
+    assert result.stdout == ""
+    first, *epochs, speed, last = result.stderr.splitlines()
+    assert first == "850 words, 9 in the vocabulary (850 of the words)"
+    assert [line[:16] for line in epochs] == ["epoch 1/2  loss ", "epoch 2/2  loss "]
+    assert "words/s on 1 thread;" in speed
+    assert "peak memory" in speed
+    assert last == "the vectors of 9 words are in v.txt"
+    assert "taken from the cache" in run(text, "-o", "v.txt").stderr
+    assert "taken from the cache" not in run(text, "-o", "v.txt", "--no-cache").stderr
+
+
+def test_quiet(run, text, tmp_path):
+    result = run(text, "-o", "v.txt", "--quiet")
+    assert (result.exit_code, result.output) == (0, "")
+    assert len(load(tmp_path / "v.txt")) == 9
+
+
+def test_options_reach_training(run, text, tmp_path):
+    options = [
+        *("--sample", "0", "--alpha", "0.1", "--epochs", "3", "--schedule", "exact", "--seed", "7"),
+        *("--min-count", "60", "--max-size", "4", "--dim", "100", "--window", "1", "--negative", "1"),
+    ]
+    result = run(text, "-o", "v", *options, "--report", "r.json", sizes=[])
+    assert result.exit_code == 0, result.output
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert report["options"] == {
+        "dim": 100,
+        "window": 1,
+        "negative": 1,
+        "sample": 0.0,
+        "alpha": 0.1,
+        "epochs": 3,
+        "threads": 1,
+        "seed": 7,
+        "schedule": "exact",
+        "min_count": 60,
+        "max_size": 4,
+    }
+    assert report["vocabulary"] == len(load(tmp_path / "v")) == 4
+    assert (report["words"], len(report["loss"]), report["interrupted"]) == (850, 3, False)
+    assert report["peak_memory"] > 0
+
+
+def test_checks_after_each_epoch(run, text, tmp_path):
+    (tmp_path / "q.txt").write_text(": animals\ncat mat dog log\n")
+    (tmp_path / "p.tsv").write_text("cat\tdog\t9\nmat\tlog\t8\ncat\tlog\t1\n")
+    arguments = ("--epochs", "2", "--questions", "q.txt", "--pairs", "p.tsv", "--report", "r.json")
+    result = run(text, "-o", "v", *arguments)
+    assert result.exit_code == 0, result.output
+    checks = json.loads((tmp_path / "r.json").read_text())["checks"]
+    assert [check["epoch"] for check in checks] == [1, 2]
+    assert all(len(check) >= 3 for check in checks)
+
+
+def test_several_inputs(run, text, tmp_path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "more.txt").write_text("the bird sat\n" * 5)
+    assert run(text, "folder", "-o", "v").exit_code == 0
+    assert "bird" in load(tmp_path / "v")
+    piped = run("-", "-o", "w", input=text.read_bytes())
+    assert piped.exit_code == 0, piped.output
+    assert run(text, "-o", "x").exit_code == 0
+    assert (load(tmp_path / "w").matrix == load(tmp_path / "x").matrix).all()
+
+
+ERRORS = {
+    "missing corpus": (["missing.txt", "-o", "v.txt"], "missing.txt"),
+    "empty": (["empty.txt", "-o", "v.txt"], "empty.txt: empty"),
+    "blank": (["blank.txt", "-o", "v.txt"], "blank.txt: no words"),
+    "one word": (["one.txt", "-o", "v.txt", "--min-count", "1"], ""),
+    "unknown ending": (["text.txt", "-o", "v.xyz"], "v.xyz"),
+    "no output folder": (["text.txt", "-o", "no/v.txt"], "no does not exist"),
+    "no report folder": (["text.txt", "-o", "v.txt", "--report", "no/r.json"], "no does not exist"),
+    "schedule": (["text.txt", "-o", "v.txt", "--schedule", "fast"], "schedule is 'fast'; known are window, exact"),
+    "alpha": (["text.txt", "-o", "v.txt", "--alpha", "0"], "alpha is 0"),
+    "alpha is no number": (["text.txt", "-o", "v.txt", "--alpha", "nan"], "alpha is nan"),
+    "sample": (["text.txt", "-o", "v.txt", "--sample", "-1"], "sample is -1"),
+    "epochs": (["text.txt", "-o", "v.txt", "--epochs", "0"], "epochs is 0"),
+    "dim": (["text.txt", "-o", "v.txt", "--dim", "0"], "dim is 0"),
+    "min_count": (["text.txt", "-o", "v.txt", "--min-count", "10000"], ""),
+    "min_count 0": (["text.txt", "-o", "v.txt", "--min-count", "0"], "min_count is 0"),
+    "max_size": (["text.txt", "-o", "v.txt", "--max-size", "1"], "max_size is 1"),
+    "no questions": (["text.txt", "-o", "v.txt", "--questions", "q.txt"], "q.txt"),
+    "no pairs": (["text.txt", "-o", "v.txt", "--pairs", "p.txt"], "p.txt"),
+}
+LATE = {  # what cannot be replaced
+    "output is a folder of other things": (["text.txt", "-o", "folder.txt"], "folder.txt: the folder holds other"),
+    "output is a file": (["text.txt", "-o", "file"], "file: "),
+    "report is a folder": (["text.txt", "-o", "v.txt", "--report", "folder.txt"], "folder.txt: "),
+}
+IN_A_PROCESS = ["missing corpus", "unknown ending", "min_count"]
+
+
+@pytest.fixture
+def inputs(text, tmp_path):
+    (tmp_path / "empty.txt").write_text("")
+    (tmp_path / "blank.txt").write_text(" \n\t\n")
+    (tmp_path / "one.txt").write_text("word word word\n" * 10)
+    (tmp_path / "folder.txt").mkdir()
+    (tmp_path / "folder.txt" / "thesis.tex").touch()
+    (tmp_path / "file").touch()
+    return set(tmp_path.iterdir())
+
+
+XFAIL = pytest.mark.xfail(strict=True, reason="check_writable does not look at what is there: found after training")
+
+
+@pytest.mark.parametrize("name", [*ERRORS, *(pytest.param(name, marks=XFAIL) for name in LATE)])
+def test_mistakes_are_one_line(run, inputs, tmp_path, capsys, monkeypatch, name):
+    arguments, message = (ERRORS | LATE)[name]
+    monkeypatch.setattr(sys, "argv", ["any2vec", "words", *SIZES, *arguments, "--threads", "1"])
+    with pytest.raises(SystemExit) as exit_:
+        main()
+    shown = capsys.readouterr()
+    assert exit_.value.code == 1
+    assert shown.out == ""
+    assert shown.err.count("\n") == 1
+    assert shown.err.startswith("any2vec: ")
+    assert message in shown.err
+    assert set(tmp_path.iterdir()) == inputs
+
+
+@pytest.mark.parametrize("name", IN_A_PROCESS)
+def test_mistakes_in_a_process(inputs, tmp_path, name):
+    arguments, message = ERRORS[name]
+    result = in_a_process(*arguments, cwd=tmp_path)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.count("\n") == 1
+    assert result.stderr.startswith("any2vec: ")
+    assert message in result.stderr
+    assert set(tmp_path.iterdir()) == inputs
+
+
+@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="needs a folder that refuses writing")
+def test_folder_that_refuses_writing(run, text, tmp_path):
+    (tmp_path / "locked").mkdir(mode=0o500)
+    result = run(text, "-o", "locked/v.txt")
+    assert result.exit_code == 1
+    assert "cannot write in" in str(result.exception)
+
+
+def test_usage_errors(run, text):
+    for arguments in ([text], ["-o", "v.txt"], [text, "-o", "v.txt", "--dim", "many"], [text, "-o", "v.txt", "--nope"]):
+        result = run(*arguments, sizes=[])
+        assert result.exit_code == 2
+        assert "Traceback" not in result.output
+
+
+def test_help_names_every_option(run):
+    result = CliRunner().invoke(app, ["words", "--help"], env={"COLUMNS": "200"})
+    assert result.exit_code == 0
+    for name in ("dim", "window", "negative", "sample", "alpha", "epochs", "schedule", "seed", "min-count", "max-size"):
+        assert f"--{name}" in result.output
+    for name in ("no-cache", "threads", "questions", "pairs", "training", "report", "quiet", "output"):
+        assert f"--{name}" in result.output
+
+
+def test_an_old_file_survives_a_mistake(run, text, tmp_path):
+    (tmp_path / "v.txt").write_text("old")
+    assert run(text, "-o", "v.txt", "--alpha", "7").exit_code == 1
+    assert (tmp_path / "v.txt").read_text() == "old"
+    assert run(text, "-o", "v.txt").exit_code == 0
+    assert (tmp_path / "v.txt").read_text().startswith("9 16\n")
+
+
+def test_in_a_process(text, tmp_path):
+    result = in_a_process(text, "-o", "v.bin", "--quiet", cwd=tmp_path)
+    assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
+    assert len(load(tmp_path / "v.bin")) == 9
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no SIGINT to a process on Windows")
+@pytest.mark.parametrize("count", [1, 3])
+def test_interrupt_saves(text, tmp_path, count):
+    text.write_text("\n".join(LINES * 500))  # 425,000 words
+    arguments = (text, "-o", "v.txt", "--report", "r.json", "--epochs", "20", "--sample", "0")
+    with subprocess.Popen(command(*arguments), cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            shown = []
+            for line in process.stderr:
+                shown.append(line)
+                if line.startswith("epoch 1/20"):
+                    for _ in range(count):
+                        process.send_signal(signal.SIGINT)
+            status = process.wait(timeout=60)
+        finally:
+            process.kill()
+    assert status == 130, shown
+    assert "Traceback" not in "".join(shown)
+    assert shown[-1] == "stopped by Ctrl-C: as far as they are trained, the vectors of 9 words are in v.txt\n"
+    assert len(load(tmp_path / "v.txt")) == 9
+    report = json.loads((tmp_path / "r.json").read_text())
+    assert report["interrupted"]
+    assert 1 <= len(report["loss"]) < 20
+    assert {path.name for path in tmp_path.iterdir()} == {"text.txt", "v.txt", "r.json"}
+
+
+def test_interrupt_before_training(run, text, tmp_path, monkeypatch):
+    def press(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("any2vec.models.read_corpus", press)
+    result = run(text, "-o", "v.txt")
+    assert result.exit_code == 130
+    assert result.stderr == "stopped before training began: nothing was written\n"
+    assert list(tmp_path.iterdir()) == [text]

@@ -1,0 +1,259 @@
+import bz2
+import gzip
+import io
+import lzma
+import os
+import random
+import sys
+import threading
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive_corpus import found, naive
+
+from any2vec.corpus import read_corpus
+from any2vec.corpus.blocks import blocks_of
+from any2vec.corpus.encode import encode_pieces
+from any2vec.corpus.merge import choose, merge, pack
+from any2vec.corpus.read import merge_scans
+from any2vec.corpus.scan import scan_blocks
+from any2vec.corpus.text import files_of
+from any2vec.corpus.worklist import open_worklist
+from any2vec.errors import Any2VecError
+
+PIECES = [
+    b"a",
+    b"b",
+    b"c" * 7,
+    b"d" * 8,
+    b"e" * 9,
+    b"f" * 15,
+    b"g" * 16,
+    b"h" * 17,
+    b"\x01",
+    b"\x1f",
+    b"\x7f",
+]
+PIECES += ["é".encode(), "\ufffd".encode(), "本".encode(), b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xef\xbb\xbf"]
+PIECES += [b" "] * 6 + [b"\n", b"\n", b"\r\n", b"\t", b"\v", b"\f", b"\r", b" \n \n"]
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=80).map(b"".join)
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("ANY2VEC_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("texts")
+
+
+def some_text(words=20_000, distinct=3_000, seed=1):
+    draw = random.Random(seed)
+    names = [f"w{i}" * draw.randint(1, 6) for i in range(distinct)]
+    drawn = [names[int(distinct * draw.random() ** 3)] for _ in range(words)]
+    return b"".join(word.encode() + draw.choice([b" ", b" ", b" ", b"\n"]) for word in drawn)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(TEXTS, min_size=1, max_size=3),
+    st.sampled_from([(1, 1), (1, 7), (2, 3), (3, 20), (4, 60)]),
+    st.integers(1, 3),
+    st.none() | st.integers(2, 5),
+)
+def test_any_text_threads_and_blocks_give_what_the_naive_version_gives(
+    folder, texts, threads_and_block, min_count, max_size
+):
+    threads, block = threads_and_block
+    paths = [folder / f"{i}.txt" for i in range(len(texts))]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_bytes(text)
+    options = {"min_count": min_count, "max_size": max_size}
+    expected = naive(texts, **options)
+    if len(expected[0]) < 2:
+        with pytest.raises(Any2VecError):
+            read_corpus(paths, **options, threads=threads, cache=None, _block=block)
+        return
+    assert found(read_corpus(paths, **options, threads=threads, cache=None, _block=block)) == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.lists(st.text(max_size=20) | st.sampled_from("ab"), max_size=9), max_size=9),
+    st.integers(1, 3),
+)
+def test_lists_of_tokens(sentences, min_count):
+    tokens = [token for sentence in sentences for token in sentence]
+    kept = {token for token in tokens if tokens.count(token) >= min_count}
+    if len(kept) < 2:
+        with pytest.raises(Any2VecError):
+            read_corpus(iter(sentences), min_count=min_count, cache=None)
+        return
+    corpus = read_corpus(iter(sentences), min_count=min_count, cache=None)
+    words = sorted(kept, key=lambda token: (-tokens.count(token), token.encode()))
+    ids = [[words.index(token) for token in sentence if token in kept] for sentence in sentences]
+    counts = [tokens.count(word) for word in words]
+    assert found(corpus) == (words, counts, [i for i in ids if i], len(tokens), 0)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("block", [1000, 1 << 22])
+def test_a_larger_text(tmp_path, threads, block):
+    text = some_text()
+    (tmp_path / "t").write_bytes(text)
+    calls = []
+    corpus = read_corpus(
+        tmp_path / "t",
+        min_count=3,
+        threads=threads,
+        _block=block,
+        progress=lambda done, total: calls.append((done, total)),
+    )
+    assert found(corpus) == naive([text], 3)
+    assert calls[-1] == (len(text), len(text))
+    assert calls == sorted(calls)
+    assert corpus.seconds.keys() == {"scan", "encode"}
+    assert corpus.worklist.ids.dtype == np.int32
+    assert corpus.worklist.bounds.dtype == np.int64
+    assert not corpus.worklist.ids.flags.writeable
+    assert corpus.vocabulary.counts.dtype == np.int64
+
+
+def zstd(text):
+    half = len(text) // 2  # two frames
+    return zstandard.compress(text[:half]) + zstandard.compress(text[half:])
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    ("name", "compress"),
+    [("t.gz", gzip.compress), ("t.bz2", bz2.compress), ("t.xz", lzma.compress), ("t.ZST", zstd)],
+)
+def test_compressed(tmp_path, name, compress, threads):
+    text = some_text()
+    packed = compress(text)
+    (tmp_path / name).write_bytes(packed)
+    calls = []
+    corpus = read_corpus(
+        tmp_path / name, min_count=2, threads=threads, _block=5000, progress=lambda *call: calls.append(call)
+    )
+    assert found(corpus) == naive([text], 2)
+    assert calls[-1] == (len(packed), len(packed))
+
+
+def test_a_directory_is_read_in_the_order_of_paths_without_hidden_files(tmp_path):
+    texts = {"b/x.txt": b"three four", "a.txt": b"one\ntwo", "b/.no": b"no", ".git/no": b"no", "b-c": b"five"}
+    for name, text in texts.items():
+        path = tmp_path / "d" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text)
+    (tmp_path / "d" / "z.gz").write_bytes(gzip.compress(b"six"))
+    corpus = read_corpus(tmp_path / "d", min_count=1)
+    words = corpus.vocabulary.words
+    read = [words[i] for i in corpus.worklist.ids]
+    assert read == ["one", "two", "three", "four", "five", "six"]
+    assert corpus.worklist.bounds.tolist() == [0, 1, 2, 4, 5, 6]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_standard_input(monkeypatch, threads):
+    text = some_text(2000)
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(text)))
+    calls = []
+    corpus = read_corpus("-", min_count=1, threads=threads, _block=999, progress=lambda *call: calls.append(call))
+    assert found(corpus) == naive([text])
+    assert calls[-1] == (len(text), None)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_a_pipe(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=(b"a b a\nb c",))
+    writer.start()
+    corpus = read_corpus(tmp_path / "pipe", min_count=1)
+    writer.join()
+    assert found(corpus) == naive([b"a b a\nb c"])
+
+
+def test_one_line_of_any_length_is_one_sentence(tmp_path):
+    text = some_text(50_000).replace(b"\n", b" ")
+    (tmp_path / "t").write_bytes(text)
+    corpus = read_corpus(tmp_path / "t", min_count=1, threads=2, _block=10_000)
+    assert corpus.worklist.bounds.tolist() == [0, 50_000]
+    assert found(corpus) == naive([text])
+
+
+def test_the_longest_word_at_every_kind_of_block_end(tmp_path):
+    text = b"a " + b"x" * 65_536 + b" b\n" + b"y" * 65_536
+    (tmp_path / "t").write_bytes(text)
+    for block in (997, 65_535, 65_538, 65_539, 65_540, 70_000, 1 << 22):
+        assert found(read_corpus(tmp_path / "t", min_count=1, cache=None, _block=block)) == naive([text])
+    (tmp_path / "t.gz").write_bytes(gzip.compress(text))
+    assert found(read_corpus(tmp_path / "t.gz", min_count=1, cache=None, _block=997)) == naive([text])
+
+
+def test_windows_line_ends_blank_lines_and_a_byte_order_mark(tmp_path):
+    (tmp_path / "t").write_bytes(b"\xef\xbb\xbfone two\r\n\r\n  \n two")
+    corpus = read_corpus(tmp_path / "t", min_count=1)
+    assert found(corpus) == (["two", "one"], [2, 1], [[1, 0], [0]], 3, 0)
+
+
+def test_bytes_that_are_not_utf8_are_replaced_counted_and_added_up(tmp_path):
+    (tmp_path / "t").write_bytes(b"caf\xe9 caf\xe8 ok caf\xef\xbf\xbd\nok")
+    corpus = read_corpus(tmp_path / "t", min_count=1)
+    assert found(corpus) == (["caf\ufffd", "ok"], [3, 2], [[0, 0, 1, 0], [1]], 5, 2)
+
+
+def test_tokens_keep_blanks_and_lone_surrogates_are_replaced():
+    corpus = read_corpus((s for s in [["New York", "a\nb"], [], ["New York", "x\ud800", ""]]), min_count=1)
+    assert list(corpus.vocabulary.words) == ["New York", "", "a\nb", "x\ufffd\ufffd\ufffd"]
+    assert corpus.worklist.bounds.tolist() == [0, 2, 5]
+    assert corpus.invalid == 1
+
+
+def test_max_size_keeps_the_most_frequent(tmp_path):
+    text = some_text(5000)
+    (tmp_path / "t").write_bytes(text)
+    corpus = read_corpus(tmp_path / "t", min_count=1, max_size=100)
+    assert len(corpus.vocabulary) == 100
+    assert found(corpus) == naive([text], 1, 100)
+
+
+def test_hosts_can_count_and_encode_their_parts_alone(tmp_path):
+    text = some_text()
+    (tmp_path / "t").write_bytes(text)
+    blocks = list(blocks_of(files_of(tmp_path / "t"), 4000))
+    scans, folders = [], []
+    for host in range(3):
+        folders.append(tmp_path / f"host{host}")
+        folders[-1].mkdir()
+        mine = blocks[len(blocks) * host // 3 : len(blocks) * (host + 1) // 3]
+        scans.append(scan_blocks(mine, folders[-1], size=4000))
+    part, places, _ = merge_scans([scan.parts[0] for scan in scans])
+    vocabulary, ids = choose(part, 2, None)
+    for scan, place, where in zip(scans, places, folders, strict=True):
+        encode_pieces(scan.pieces, scan.files, [ids[place]], where)
+    words, counts, sentences, _, _ = naive([text], 2)
+    assert (list(vocabulary.words), vocabulary.counts.tolist()) == (words, counts)
+    encoded = np.concatenate([np.fromfile(where / "ids.int32", np.int32) for where in folders])
+    assert encoded.tolist() == [i for sentence in sentences for i in sentence]
+    assert len(open_worklist(folders[0])) > 0
+
+
+def test_merging_adds_up_and_maps(tmp_path):
+    one = pack([b"a", b"longer than fifteen bytes", b"a\0", b"", b"a"], np.array([1, 2, 3, 4, 5]))
+    two = pack([b"longer than fifteen bytes", b"12345678", b"1234567\0", b"\0"], np.array([10, 20, 30, 40]))
+    merged, (first, second) = merge([one, two])
+    assert [merged.word(i) for i in first] == [one.word(i) for i in range(len(one))]
+    assert [merged.word(i) for i in second] == [two.word(i) for i in range(len(two))]
+    assert merged.counts.tolist() == [6, 12, 3, 4, 20, 30, 40]
+    many = pack([f"{i:0{i % 30}}".encode() for i in range(20_000)], np.arange(20_000))
+    merged, (ids,) = merge([many])
+    assert [merged.word(i) for i in ids] == [many.word(i) for i in range(len(many))]
+    assert np.bincount(ids, many.counts).tolist() == merged.counts.tolist()

@@ -1,0 +1,189 @@
+import gc
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from naive_corpus import found, naive
+
+from any2vec.corpus import cache as caching
+from any2vec.corpus import read_corpus
+from any2vec.errors import Any2VecError
+
+TEXT = "a b é a\nb a c\n".encode() * 2000
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("ANY2VEC_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def text(tmp_path):
+    path = tmp_path / "t.txt"
+    path.write_bytes(TEXT)
+    return path
+
+
+def test_reused_while_nothing_changes(text, cache):
+    first, second = read_corpus(text), read_corpus(str(text), threads=2)
+    assert (first.cached, second.cached) == (False, True)
+    assert found(first) == found(second) == naive([TEXT], 5)
+    assert second.folder == first.folder
+    assert second.folder.parent == cache
+    assert second.seconds == {"scan": 0.0, "encode": 0.0}
+    assert [path.name for path in cache.iterdir()] == [first.folder.name]
+
+
+def test_not_reused_when_the_options_or_the_text_change(text, tmp_path, cache):
+    read_corpus(text)
+    assert not read_corpus(text, min_count=6).cached
+    assert not read_corpus(text, max_size=2).cached
+    assert not read_corpus([text, text]).cached
+    assert not read_corpus(text, cache=tmp_path / "other").cached
+    os.utime(text, ns=(1, 1))
+    assert not read_corpus(text).cached
+    text.write_bytes(TEXT + b"d e")
+    os.utime(text, ns=(1, 1))
+    assert not read_corpus(text).cached
+    assert read_corpus(text, min_count=5).cached
+    assert len(list(cache.iterdir())) == 6
+
+
+@pytest.mark.parametrize("name", ["ids.int32", "bounds.int64", "words.txt", "counts.int64", "meta.json"])
+@pytest.mark.parametrize("damage", ["missing", "short", "zeros", "empty", "folder"])
+def test_a_damaged_entry_is_made_again(text, name, damage):
+    path = read_corpus(text).folder / name
+    content = path.read_bytes()
+    path.unlink()
+    if damage == "folder":
+        path.mkdir()
+    elif damage != "missing":
+        path.write_bytes({"short": content[:-4], "zeros": bytes(len(content)), "empty": b""}[damage])
+    again = read_corpus(text)
+    assert not again.cached
+    assert found(again) == naive([TEXT], 5)
+    assert read_corpus(text).cached
+
+
+@pytest.mark.parametrize("meta", ["[]", "{}", '{"format": 99}', '{"format": 1, "sums": 3}', "null", "{"])
+def test_a_strange_description_is_not_trusted(text, meta):
+    folder = read_corpus(text).folder
+    (folder / "meta.json").write_text(meta)
+    assert not read_corpus(text).cached
+
+
+def test_facts_that_are_missing_are_not_trusted(text):
+    path = read_corpus(text).folder / "meta.json"
+    meta = json.loads(path.read_text())
+    del meta["facts"]["invalid"]
+    path.write_text(json.dumps(meta))
+    assert not read_corpus(text).cached
+
+
+def test_a_file_where_the_entry_belongs(text):
+    folder = read_corpus(text).folder
+    for path in folder.iterdir():
+        path.unlink()
+    folder.rmdir()
+    folder.write_text("in the way")
+    with pytest.raises(Any2VecError, match="cannot be written"):
+        read_corpus(text)
+
+
+def test_without_a_cache_the_folder_goes_with_the_corpus(text, tmp_path, cache):
+    corpus = read_corpus(text, cache=None)
+    folder, ids = corpus.folder, corpus.worklist.ids
+    assert folder.parent == tmp_path / "temporary"
+    assert not cache.exists()
+    expected = ids.tolist()
+    del corpus
+    gc.collect()
+    assert not folder.exists()
+    assert ids.tolist() == expected  # the mapping outlives the name
+
+
+def test_tokens_are_never_reused_and_lie_in_the_cache_folder(cache):
+    corpus = read_corpus([["a", "b"]], min_count=1)
+    assert corpus.folder.parent == cache
+    assert not read_corpus([["a", "b"]], min_count=1).cached
+    del corpus
+    gc.collect()
+    assert not list(cache.iterdir())
+
+
+def test_threads_that_read_the_same_text(text):
+    with ThreadPoolExecutor(4) as pool:
+        corpora = list(pool.map(lambda _: read_corpus(text), range(8)))
+    assert sorted(corpus.cached for corpus in corpora) == [False] + 7 * [True]
+    assert all(found(corpus) == naive([TEXT], 5) for corpus in corpora)
+
+
+def test_remains_of_killed_runs_are_removed_after_a_week(text, cache):
+    for name, age in ((".x.1.part", 8), (".y.2.part", 6)):
+        (cache / name).mkdir(parents=True)
+        when = caching.time.time() - age * 24 * 3600
+        os.utime(cache / name, (when, when))
+    read_corpus(text)
+    assert [path.name for path in cache.iterdir() if path.name.startswith(".")] == [".y.2.part"]
+
+
+def test_where_the_cache_is(monkeypatch, tmp_path, cache):
+    assert caching.default_cache() == cache
+    monkeypatch.delenv("ANY2VEC_CACHE")
+    monkeypatch.setattr(caching.sys, "platform", "linux")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert caching.default_cache() == tmp_path / "any2vec"
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    assert caching.default_cache() == Path.home() / ".cache" / "any2vec"
+    monkeypatch.setattr(caching.sys, "platform", "darwin")
+    assert caching.default_cache() == Path.home() / "Library" / "Caches" / "any2vec"
+    monkeypatch.setattr(caching.sys, "platform", "win32")
+    monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
+    assert caching.default_cache() == tmp_path / "any2vec" / "Cache"
+
+
+def test_a_corpus_in_another_process_at_the_end_of_a_program(text, tmp_path):
+    program = (
+        "import sys, tempfile; from any2vec.corpus import read_corpus; tempfile.tempdir = sys.argv[2];"
+        "corpus = read_corpus(sys.argv[1], cache=None); print(corpus.raw_words, corpus.folder.exists())"
+    )
+    command = [sys.executable, "-c", program, str(text), str(tmp_path / "temporary")]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert done.stdout.split() == [str(len(TEXT.split())), "True"]
+    assert not list((tmp_path / "temporary").iterdir())
+
+
+def test_another_process_that_makes_the_same_entry_first(text, monkeypatch):
+    expected = found(read_corpus(text))
+    really_load, calls = caching.load, []
+
+    def load(folder):
+        calls.append(folder)
+        return really_load(folder) if len(calls) > 1 else None
+
+    def full(*_arguments):
+        raise OSError(39, "Directory not empty")
+
+    monkeypatch.setattr(caching, "load", load)
+    monkeypatch.setattr("any2vec.files._put", full)
+    corpus = read_corpus(text)
+    assert corpus.cached
+    assert found(corpus) == expected
+
+
+def test_numbers_are_kept(text):
+    read_corpus(text)
+    corpus = read_corpus(text)
+    assert corpus.raw_words == len(TEXT.split())
+    assert corpus.sentences == 4000
+    assert corpus.vocabulary.counts.dtype == np.int64
+    assert corpus.vocabulary.ids["a"] == 0

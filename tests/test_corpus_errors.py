@@ -1,0 +1,230 @@
+import bz2
+import errno
+import gzip
+import lzma
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zstandard
+
+from any2vec.corpus import kernels, read_corpus
+from any2vec.corpus.table import Table
+from any2vec.errors import Any2VecError
+
+TEXT = b"".join(b"word%d of the text\n" % i for i in range(20_000))
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    """Check after each test that nothing half-written is left."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("ANY2VEC_CACHE", str(folder))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    yield folder
+    assert not list((tmp_path / "temporary").iterdir())
+    if folder.is_dir():
+        assert not [path for path in folder.iterdir() if path.name.startswith(".")]
+
+
+def write(path, content=b"a b a b"):
+    path.write_bytes(content)
+    return path
+
+
+def refused(source, **options):
+    with pytest.raises(Any2VecError) as caught:
+        read_corpus(source, **options)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+def test_missing_file(tmp_path):
+    assert refused(tmp_path / "no.txt") == f"{tmp_path}/no.txt: no such file or directory"
+    assert "a b c: no such file" in refused(["a b c", "d"])
+    assert "lists of tokens" in refused(["a b c", "d"])
+    assert "cannot be read" in refused("a\0b")
+
+
+def test_no_permission(tmp_path, monkeypatch):
+    paths = [write(tmp_path / "t.txt"), write(tmp_path / "t.gz")]
+    really_open = Path.open
+
+    def refuse(self, *arguments, **options):
+        if self in paths:
+            raise PermissionError(errno.EACCES, "Permission denied", str(self))
+        return really_open(self, *arguments, **options)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    for path in paths:
+        assert refused(path) == f"{path}: cannot be read: Permission denied"
+
+
+def test_directory_without_files(tmp_path):
+    (tmp_path / "d").mkdir()
+    write(tmp_path / "d" / ".hidden")
+    assert "the directory has no files" in refused(tmp_path / "d")
+
+
+@pytest.mark.parametrize(("content", "reason"), [(b"", "empty (0 bytes)"), (b" \n\t\r\n", "no words")])
+def test_no_words(tmp_path, content, reason):
+    path = write(tmp_path / "t.txt", content)
+    assert refused(path).startswith(f"{path}: {reason}")
+    assert "1 more file" in refused([path, path])
+    assert refused(write(tmp_path / "t.gz", gzip.compress(content))).startswith(f"{tmp_path}/t.gz: no words")
+    for sentences in ([], [[]], iter([])):
+        assert "the corpus is empty" in refused(sentences)
+
+
+def test_min_count_too_high(tmp_path):
+    path = write(tmp_path / "t.txt", b"a b a b a c")
+    message = refused(path)
+    assert "min_count 5 leaves no word" in message
+    assert "6 words, 3 of them distinct" in message
+    assert "the largest count is 3" in message
+    message = refused(path, min_count=3)
+    assert "a vocabulary of 1 word ('a')" in message
+    assert "lower min_count" in message
+    assert "give more text" in refused([["a"] * 9])
+
+
+@pytest.mark.parametrize("options", [{"min_count": 0}, {"max_size": 1}, {"threads": 0}])
+def test_options(tmp_path, options):
+    assert next(iter(options)) in refused(write(tmp_path / "t.txt"), **options)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("block", [50, 100_000, 1 << 22])
+@pytest.mark.parametrize("suffix", ["txt", "gz"])
+def test_not_text(tmp_path, threads, block, suffix):
+    pack = gzip.compress if suffix == "gz" else bytes
+    options = {"threads": threads, "_block": block}
+    good = write(tmp_path / "good.txt", b"a\nb\n" * 30)
+    path = write(tmp_path / f"t.{suffix}", pack(b"a b\n" * 50 + b"\xff\0a\0"))
+    assert refused([good, path], **options).startswith(f"{path}, line 51: a NUL byte; is this UTF-16")
+    path = write(tmp_path / f"u.{suffix}", pack(b"a b\n" * 50 + b"c " + b"x" * 65_537 + b"\nb"))
+    message = refused([good, path], **options)
+    assert message.startswith(f"{path}, line 51: a word longer than 65,536 bytes; is this text with blanks")
+    path = write(tmp_path / f"v.{suffix}", pack(b"a b\n" * 7 + b"c " + b"x" * 300_000))
+    assert refused([good, path], **options).startswith(f"{path}, line 8: a word longer")
+
+
+def zstd(text):
+    return zstandard.ZstdCompressor(write_checksum=True).compress(text)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(
+    ("name", "compress"),
+    [
+        ("t.gz", gzip.compress),
+        ("t.bz2", bz2.compress),
+        ("t.xz", lzma.compress),
+        ("t.zst", zstd),
+    ],
+)
+def test_damaged_compressed_files(tmp_path, name, compress, threads):
+    packed = compress(TEXT)
+    for content in (packed[: len(packed) // 2], packed[:-3], packed[:5], b"not packed " * 99):
+        path = write(tmp_path / name, content)
+        assert refused(path, threads=threads, _block=9999).startswith(f"{path}: not a complete {name[2:]} file: ")
+    spoilt = bytearray(packed)
+    spoilt[len(packed) // 2] ^= 0xFF
+    path = write(tmp_path / name, bytes(spoilt))
+    assert refused(path, threads=threads).startswith(f"{path}: ")
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="Python reads zstd itself")
+def test_zstandard_missing(tmp_path, monkeypatch):
+    path = write(tmp_path / "t.zst", zstandard.compress(TEXT))
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    assert "any2vec[zstd]" in refused(path)
+
+
+def test_closed_standard_input(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    assert refused("-") == "standard input is closed; give a file"
+
+
+def test_sentences_that_are_not_lists_of_str(tmp_path):
+    assert refused(iter(["a b", "c"])).startswith("sentence 0 is a str ('a b'); give lists of tokens")
+    assert "sentence 1 is a str" in refused([["a"], "b"])
+    assert "sentence 1 is a bytes" in refused([["a"], b"b"])
+    assert "sentence 2 is of type int (7)" in refused([["a"], [], 7])
+    assert "sentence 1, token 2 is of type int (7); use str(token)" in refused([["a"], ["b", "c", 7]])
+    assert "sentence 0, token 0 is of type list" in refused([[["a"]]])
+    assert "the corpus is of type NoneType" in refused(None)
+    assert "item 1 of the corpus is of type list" in refused([write(tmp_path / "t"), ["a"]])
+
+
+def test_an_error_of_the_callers_own_iterable_is_not_hidden():
+    def sentences():
+        yield ["a", "b"]
+        raise error
+
+    for error in (ZeroDivisionError(), FileNotFoundError(2, "No such file", "theirs"), TypeError("theirs")):
+        with pytest.raises(type(error)) as caught:
+            read_corpus(sentences())
+        assert caught.value is error
+
+
+@pytest.mark.parametrize("kept", [True, False])
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("place", ["any2vec.corpus.kernels.scan", "any2vec.corpus.kernels.remap"])
+def test_no_room(tmp_path, monkeypatch, threads, kept, place):
+    def full(*_arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = write(tmp_path / "t.txt")
+    monkeypatch.setattr(place, full)
+    folder = tmp_path / ("cache" if kept else "temporary")
+    options = {} if kept else {"cache": None}
+    message = refused(path, min_count=1, threads=threads, **options)
+    assert message.startswith(f"no room in {folder}: No space left on device")
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("source", ["file", "tokens"])
+def test_interrupted(tmp_path, monkeypatch, threads, source):
+    def interrupt(*_arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("any2vec.corpus.kernels.remap", interrupt)
+    given = write(tmp_path / "t.txt", TEXT) if source == "file" else [["a", "b"]]
+    with pytest.raises(KeyboardInterrupt):
+        read_corpus(given, min_count=1, threads=threads, _block=5000)
+
+
+def test_a_cache_that_cannot_be_made(tmp_path, monkeypatch):
+    write(tmp_path / "file")
+    monkeypatch.setenv("ANY2VEC_CACHE", str(tmp_path / "file" / "cache"))
+    for source in (write(tmp_path / "t.txt"), [["a", "b"]]):
+        message = refused(source, min_count=1)
+        assert message.startswith(f"{tmp_path}/file/cache: the cache folder cannot be made or written")
+        assert "--no-cache" in message
+        assert len(read_corpus(source, min_count=1, cache=None).vocabulary) == 2
+
+
+def test_a_cache_without_permission(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    assert "no permission to write" in refused(write(tmp_path / "t.txt"), min_count=1)
+
+
+def test_no_room_for_tokens(tmp_path, monkeypatch):
+    def full(*_arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("any2vec.corpus.tokens.write_all", full)
+    assert refused([["a", "b"]]).startswith(f"no room in {tmp_path}/cache: No space left on device")
+
+
+def test_too_many_words():
+    table = Table()
+    table._slots = np.broadcast_to(np.uint64(0), 2**33)  # takes no memory
+    with pytest.raises(Any2VecError, match="more than 1,342,177,280 distinct words"):
+        table._grow(kernels.GROW_SLOTS)

@@ -1,0 +1,284 @@
+import threading
+from itertools import pairwise
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from any2vec.operators.mirrors import Mirrors, merge, open_mirrors
+from any2vec.operators.skipgram import Rate, Samples, Tally, skipgram_kernel
+from any2vec.samples.draws import KEEP, NEGATIVES, epoch_key
+from any2vec.samples.negatives import alias_table, probabilities
+from any2vec.samples.skipgram import keep_thresholds
+from any2vec.training.host import FLOOR
+
+# schedule, dim, window, negatives, register width: both schedules with every width
+KERNELS = [
+    ("window", 48, 8, 5, 4),
+    ("window", 16, 3, 3, 8),  # what the tests of training use, too, where registers hold 8 floats
+    ("window", 32, 5, 20, 16),
+    ("exact", 48, 5, 2, 4),
+    ("exact", 112, 1, 1, 8),  # likewise
+    ("exact", 16, 3, 3, 16),
+]
+IDS = ["-".join(map(str, sizes)) for sizes in KERNELS]
+V = 12
+
+
+def aligned(values):
+    """Copy to float32 memory on a 64-byte boundary, of the same shape."""
+    buffer = np.empty(values.size + 16, np.float32)
+    skip = -buffer.ctypes.data % 64 // 4
+    found = buffer[skip : skip + values.size].reshape(values.shape)
+    found[:] = values
+    return found
+
+
+class Case:
+    """A small corpus, labels that are far from where training starts, and both ways to train on it."""
+
+    def __init__(self, sentences, sizes, sample=0.05, seed=1, alpha=None, epochs=3):
+        self.sizes, self.sample, self.seed = sizes, sample, seed
+        schedule, self.dim, window, negative, _ = sizes
+        self.ids = np.array([word for sentence in sentences for word in sentence], np.int32)
+        self.bounds = np.cumsum([0, *map(len, sentences)])
+        self.ids.flags.writeable = self.bounds.flags.writeable = False  # as a worklist is: the same compiled kernel
+        self.counts = np.bincount(self.ids, minlength=V) + 1
+        self.alpha, self.epochs = alpha or 0.2 / (1 + negative), epochs  # stable: rounding must not grow
+        self.table = alias_table(probabilities(self.counts))
+        self.setting = naive.Setting(
+            self.ids.tolist(),
+            self.bounds.tolist(),
+            naive.keep_probability(self.counts.tolist(), sample),
+            self.table,
+            schedule,
+            window,
+            negative,
+            self.alpha,
+            epochs,
+            seed,
+        )
+        rng = np.random.default_rng(abs(seed))
+        self.e, self.t = (rng.normal(0, 0.7 / self.dim**0.25, (V, self.dim)).astype(np.float32) for _ in "et")
+
+    def kernel(self, parts, epoch=0, hot=0, every=7, stop=0):
+        """Run the kernel on slices; return labels, words, samples and loss."""
+        e, t = (aligned(np.vstack([label, np.zeros((hot, self.dim))])) for label in (self.e, self.t))
+        tally = Tally(*np.zeros((3, 1)), np.array([stop]))
+        samples = Samples(
+            keep_thresholds(self.counts, self.sample),
+            self.table,
+            np.uint64(epoch_key(self.seed, epoch, KEEP)),
+            np.uint64(epoch_key(self.seed, epoch, NEGATIVES)),
+        )
+        mirrors = Mirrors(hot, V, every, np.zeros(1, np.int32))
+        n = len(self.ids)
+        run = skipgram_kernel(*self.sizes)
+        for low, high in parts:
+            rate = Rate(self.alpha, FLOOR, float(epoch * n + low), 1.0, float(n * self.epochs))
+            run(self.ids, self.bounds, low, high, e.reshape(-1), t.reshape(-1), samples, rate, mirrors, tally)
+        assert mirrors.lock[0] == 0
+        return e[:V], t[:V], tally.words[0], tally.samples[0], tally.loss[0]
+
+    def naive(self, low, high, epoch=0):
+        e, t = self.e.astype(float), self.t.astype(float)
+        samples, loss = naive.train(self.setting, e, t, epoch, low, high)
+        return e, t, high - low, samples, loss
+
+
+def same(found, expected, atol=1e-5):
+    """Compare row by row: the naive labels are float64, the kernel's rows of about 1 move in float32."""
+    np.testing.assert_allclose(found[0], expected[0], atol=atol)
+    np.testing.assert_allclose(found[1], expected[1], atol=atol)
+    assert found[2:4] == expected[2:4]
+    # a lane of a tile is off by 1e-6 (test_tiles); a tile of two samples has up to 16 lanes
+    assert found[4] == pytest.approx(expected[4], rel=1e-5, abs=1e-5 * (expected[3] + 10))
+
+
+def bits_of(result):
+    return [label.tobytes() for label in result[:2]] + list(result[2:4])
+
+
+def random_sentences(lengths, seed):
+    rng = np.random.default_rng(seed)
+    share = naive.noise(range(V, 0, -1))
+    return [rng.choice(V, n, p=share).tolist() for n in lengths]
+
+
+@pytest.fixture(params=KERNELS, ids=IDS, scope="module")
+def sizes(request):
+    return request.param
+
+
+LENGTHS = [1, 2, 1, 1, 3, 60, 2, 40]
+
+
+@pytest.mark.parametrize(("seed", "epoch"), [(1, 0), (2, 2), (-5, 1), (2**80 + 7, 0)])
+def test_kernel_equals_the_naive(sizes, seed, epoch):
+    case = Case(random_sentences(LENGTHS, 4), sizes, seed=seed)
+    n = len(case.ids)
+    found = case.kernel([(0, n)], epoch)
+    same(found, case.naive(0, n, epoch))
+    assert np.abs(found[0] - case.e).max() > 0.01  # something was learnt
+    same(case.kernel([(9, n - 5)], epoch), case.naive(9, n - 5, epoch))
+
+
+@pytest.mark.parametrize("lengths", [[1100], [511, 1, 513], [1] * 20], ids=["one sentence", "chunks", "lone words"])
+def test_sentences_of_any_length(sizes, lengths):
+    case = Case(random_sentences(lengths, 5), sizes, sample=0.02, alpha=0.02)
+    n = len(case.ids)
+    found = case.kernel([(0, n)])
+    same(found, case.naive(0, n))
+    if max(lengths) == 1:
+        assert found[3:] == (0, 0)
+        assert (found[0] == case.e).all()
+        assert (found[1] == case.t).all()
+
+
+@settings(max_examples=15)
+@given(
+    corpus=st.lists(st.lists(st.integers(0, V - 1), min_size=1, max_size=9), min_size=1, max_size=8)
+    | st.lists(st.lists(st.integers(0, 1), min_size=1, max_size=12), min_size=1, max_size=3),
+    seed=st.integers(-(2**65), 2**65),
+    epoch=st.integers(0, 2),
+    sample=st.sampled_from([0, 0.01, 0.2]),
+    share=st.tuples(st.floats(0, 1), st.floats(0, 1)),
+)
+def test_kernel_equals_the_naive_anywhere(sizes, corpus, seed, epoch, sample, share):
+    case = Case(corpus, sizes, sample=sample, seed=seed)
+    low, high = sorted(round(part * len(case.ids)) for part in share)
+    same(case.kernel([(low, high)], epoch), case.naive(low, high, epoch))
+
+
+def test_negatives_equal_to_the_centre_are_left_out(sizes):
+    case = Case([[0, 1, 0, 0, 1, 0, 1] * 3], sizes, sample=0)
+    case.counts = np.array([10**6, *[1] * (V - 1)])  # nearly all negatives are word 0
+    case.table = alias_table(probabilities(case.counts))
+    case.setting = case.setting._replace(table=case.table)
+    found = case.kernel([(0, 21)])
+    same(found, case.naive(0, 21))
+    pairs = sum(len(step.sources) for step in naive.steps(case.setting, 0, 0, 21))
+    assert found[3] < pairs * (1 + sizes[3])
+
+
+def test_result_does_not_depend_on_slices(sizes):
+    case = Case(random_sentences([*LENGTHS, 700], 6), sizes, sample=0.02)
+    n = len(case.ids)
+    whole = case.kernel([(0, n)], 1)
+    for cuts in ([0, 1, 2, 50, 51, 300, n], [n * k // 7 for k in range(8)], range(n + 1)):
+        assert bits_of(case.kernel(list(pairwise(cuts)), 1)) == bits_of(whole)
+
+
+def test_no_words_no_change(sizes):
+    case = Case(random_sentences(LENGTHS, 7), sizes)
+    for parts in ([], [(0, 0)], [(5, 5)]):
+        found = case.kernel(parts)
+        assert (found[0] == case.e).all()
+        assert found[2:] == (0, 0, 0)
+
+
+def test_stop_flag(sizes):
+    case = Case(random_sentences([40] * 30, 8), sizes)
+    found = case.kernel([(0, len(case.ids))], stop=1)
+    assert found[2:] == (0, 0, 0)
+    assert (found[0] == case.e).all()
+    assert (found[1] == case.t).all()
+
+
+def test_stop_flag_is_seen_while_the_kernel_runs():
+    case = Case(random_sentences([20] * 20_000, 8), KERNELS[1])
+    tally = Tally(*np.zeros((3, 1)), np.zeros(1, np.int64))
+    samples = Samples(keep_thresholds(case.counts, 0), case.table, np.uint64(1), np.uint64(2))
+    mirrors = Mirrors(0, 0, 1, np.zeros(1, np.int32))
+    n, run = len(case.ids), skipgram_kernel(*KERNELS[1])
+    labels = aligned(case.e).reshape(-1), aligned(case.t).reshape(-1)
+    rate = Rate(1e-9, FLOOR, 0.0, 1.0, float(n))
+    run(case.ids, case.bounds, 0, 0, *labels, samples, rate, mirrors, tally)  # compiled
+    thread = threading.Thread(target=run, args=(case.ids, case.bounds, 0, n, *labels, samples, rate, mirrors, tally))
+    thread.start()
+    while tally.words[0] == 0 and thread.is_alive():
+        pass
+    tally.stop[0] = 1
+    thread.join()
+    assert 0 < tally.words[0] < n
+
+
+@pytest.mark.parametrize("hot", [1, 5, V])
+def test_mirrors_change_nothing_but_rounding(sizes, hot):
+    case = Case(random_sentences(LENGTHS, 9), sizes)
+    n = len(case.ids)
+    plain = case.kernel([(0, n)])
+    for every in (1, 7, 10**6):
+        same(case.kernel([(0, n)], hot=hot, every=every), plain, atol=1e-5)
+
+
+def test_merge_equals_the_naive():
+    rng = np.random.default_rng(1)
+    hot, dim, threads = 3, 16, 2
+    rows = V + hot * threads
+    labels = [rng.standard_normal((rows, dim)).astype(np.float32) for _ in "et"]
+    before = [[np.empty(hot * dim, np.float32) for _ in "et"] for _ in range(threads)]
+    masters = [label[:hot].astype(float) for label in labels]
+    places = [Mirrors(hot, V + k * hot, 1, np.zeros(1, np.int32)) for k in range(threads)]
+    naive_before = [[m.copy() for m in masters] for _ in range(threads)]
+    naive_mirror = [[m.copy() for m in masters] for _ in range(threads)]
+    for k, place in enumerate(places):
+        for label, old in zip(labels, before[k], strict=True):
+            open_mirrors(label.reshape(-1), old, hot, place.shift, dim)
+            assert (label[place.shift : place.shift + hot] == label[:hot]).all()
+    for thread in (0, 1, 1, 0, 1):
+        for k, place in enumerate(places):
+            for label, mirror in zip(labels, naive_mirror[k], strict=True):
+                change = rng.standard_normal((hot, dim)).astype(np.float32)
+                label[place.shift : place.shift + hot] += change
+                np.add(mirror, change, out=mirror)
+        flat = [label.reshape(-1) for label in labels]
+        assert merge(*flat, *before[thread], places[thread], dim, False)
+        for master, mirror, old in zip(masters, naive_mirror[thread], naive_before[thread], strict=True):
+            naive.merge(master, mirror, old)
+        for label, master, *mirrors in zip(labels, masters, *naive_mirror, strict=True):
+            np.testing.assert_allclose(label[:hot], master, atol=1e-5)
+            np.testing.assert_allclose(label[V:], np.vstack(mirrors), atol=1e-5)
+
+
+def test_merge_does_not_wait_for_another_thread():
+    labels = [np.ones(64, np.float32) for _ in range(4)]
+    busy = Mirrors(1, 2, 1, np.ones(1, np.int32))
+    assert not merge(*labels, busy, 16, False)
+    assert busy.lock[0] == 1
+    assert all((label == 1).all() for label in labels)
+    timer = threading.Timer(0.05, busy.lock.fill, [0])
+    timer.start()
+    assert merge(*labels, busy, 16, True)
+    timer.join()
+    assert busy.lock[0] == 0
+
+
+def test_padding_stays_zero(sizes):
+    case = Case(random_sentences(LENGTHS, 10), sizes)
+    dim = case.dim - 13
+    case.e[:, dim:] = case.t[:, dim:] = 0
+    e, t, *_ = case.kernel([(0, len(case.ids))], hot=2)
+    assert not e[:, dim:].any()
+    assert not t[:, dim:].any()
+    assert np.abs(t[:, :dim] - case.t[:, :dim]).max() > 0.01
+
+
+def test_first_samples_by_hand():
+    """Two words, one sentence, t zero: each is the other's only context, and sigmoid(0) is a half."""
+    sizes = ("exact", 16, 3, 3, 16)
+    case = Case([[0, 1]], sizes, sample=0, alpha=0.1, epochs=1)
+    case.t[:] = 0
+    first = next(naive.steps(case.setting, 0, 0, 1))
+    assert (first.sources, first.targets[0], first.alpha) == ([1], 0, 0.1)
+    others = [word for word in first.targets[1:] if word != 0]
+    expected = np.zeros((V, 16), np.float32)
+    expected[0] = 0.05 * case.e[1]
+    for word in others:
+        expected[word] -= np.float32(0.05) * case.e[1]
+    _, t, _, samples, total = case.kernel([(0, 1)])
+    np.testing.assert_allclose(t, expected, atol=1e-7)
+    assert samples == 1 + len(others)
+    assert total == pytest.approx(samples * np.log(2), rel=1e-5)

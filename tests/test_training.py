@@ -1,0 +1,460 @@
+import json
+import math
+from itertools import pairwise
+from pathlib import Path
+
+import naive
+import numpy as np
+import pytest
+
+from any2vec import Any2VecError, Word2Vec
+from any2vec.corpus import read_corpus
+from any2vec.operators.skipgram import skipgram_kernel
+from any2vec.training import host as hosts
+from any2vec.training.host import Host
+from any2vec.training.model import new_model
+from any2vec.training.options import Options
+from any2vec.training.progress import Quiet
+from any2vec.training.report import Report, peak_memory
+from any2vec.training.trainer import train
+
+SIZES = {"dim": 16, "window": 3, "negative": 3}  # few, so that few kernels are compiled
+EXACT = {"dim": 100, "window": 1, "negative": 1, "schedule": "exact"}
+ONE = SIZES | {"min_count": 1, "threads": 1, "cache": None}
+TOPICS = [[f"{topic}{i}" for i in range(10)] for topic in ("animal", "tool")]
+
+
+def two_topics(sentences=2000, seed=0):
+    """Sentences of 8 words of one topic and 2 of neither."""
+    rng = np.random.default_rng(seed)
+    for k in range(sentences):
+        words = [*rng.choice(TOPICS[k % 2], 8), *rng.choice(["the", "of", "and"], 2)]
+        yield [str(word) for word in rng.permutation(words)]
+
+
+SCHEDULES = pytest.mark.parametrize("sizes", [SIZES, EXACT], ids=["window", "exact"])
+
+CORPUS = list(two_topics())
+SMALL = CORPUS[:60]
+
+
+def fit(source=SMALL, **options):
+    return Word2Vec(**(ONE | options)).fit(source)
+
+
+def bits(model):
+    return model.vectors_.matrix.tobytes(), model.vectors_.t.tobytes(), model.loss_
+
+
+def purity(vectors):
+    """Share of the 9 nearest words that are of a word's own topic; 0.5 or less by chance."""
+    near = [(topic, vectors.most_similar(word, topn=9)) for topic in TOPICS for word in topic]
+    return np.mean([word in topic for topic, found in near for word, _ in found])
+
+
+@SCHEDULES
+def test_same_seed_same_bits(sizes):
+    first, second, other = (fit(**sizes, seed=seed) for seed in (4, 4, 5))
+    assert bits(first) == bits(second) != bits(other)
+    assert first.vectors_.words == second.vectors_.words
+
+
+def test_any_form_of_the_corpus_gives_the_same_vectors(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join(map(" ".join, SMALL)))
+    reference = bits(fit(SMALL))
+    for source in (path, str(path), [path], iter(SMALL), (tuple(sentence) for sentence in SMALL)):
+        assert bits(fit(source)) == reference
+    assert bits(fit(path, cache=tmp_path / "cache")) == reference
+    again = fit(path, cache=tmp_path / "cache")
+    assert again.report_.cached
+    assert bits(again) == reference
+
+
+@SCHEDULES
+def test_rounds_change_nothing_on_one_host(sizes):
+    corpus = read_corpus(SMALL, min_count=1, cache=None)
+    options = Options(**sizes, threads=1, epochs=2)
+    found = []
+    for rounds in (1, 2, 7, 100):
+        report = Report({})
+        vectors = train(corpus, options, Quiet(), report, rounds=rounds)
+        found.append((vectors.matrix.tobytes(), vectors.t.tobytes()))
+        assert len(report.loss) == 2
+    assert found[1:] == found[:-1]
+
+
+def test_width_of_this_processor_is_the_default():
+    corpus = read_corpus(SMALL, min_count=1, cache=None)
+    options = Options(**SIZES, threads=1, epochs=1, sample=0)
+    found = [train(corpus, options, Quiet(), Report({}), width=width).matrix for width in (8, None)]
+    np.testing.assert_allclose(*found, atol=1e-5)
+
+
+class Slices:
+    """Stands in for the kernel: notes what a host asks of it."""
+
+    def __init__(self):
+        self.calls = []
+
+    def __call__(self, ids, bounds, low, high, e, t, samples, rate, mirrors, tally):
+        if high > low:
+            self.calls.append((low, high, rate, mirrors, samples))
+            tally.words[0] += high - low
+
+
+@pytest.mark.parametrize("rounds", [1, 4])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_rate_falls_linearly_to_its_floor(monkeypatch, rounds, threads):
+    slices = Slices()
+    monkeypatch.setattr(hosts, "skipgram_kernel", lambda *_: slices)
+    monkeypatch.setattr(hosts, "_LEAST", 10)
+    corpus = read_corpus(SMALL, min_count=1, cache=None)
+    words, epochs = 600, 4
+    options = Options(**SIZES, threads=threads, epochs=epochs, alpha=0.5)
+    train(corpus, options, Quiet(), Report({}), rounds=rounds)
+    assert len(slices.calls) == rounds * threads * epochs
+    done = 0
+    for k in range(0, len(slices.calls), threads):
+        together = sorted(slices.calls[k : k + threads], key=lambda call: call[0])
+        assert together[0][0] == done % words
+        for (_, high, *_), (low, *_) in pairwise(together):
+            assert high == low  # contiguous, nothing left out
+        for _, _, rate, *_ in together:
+            assert rate == (0.5, 1e-4, done, threads, words * epochs)
+        done += sum(high - low for low, high, *_ in together)
+    assert done == words * epochs
+    shifts = {call[3].shift for call in slices.calls}
+    assert len(shifts) == threads  # mirrors of its own for every thread
+    assert len({int(call[4].keep_key) for call in slices.calls}) == epochs
+
+
+def test_learning_rate_of_the_kernel(monkeypatch):
+    """t is zero at first, so the first row that moves does so by half the learning rate: see where it stands."""
+    corpus = read_corpus([["a", "b"]] * 500, min_count=1, cache=None)
+    kernel = skipgram_kernel("exact", 16, 3, 3, 16)
+    seen = {}
+    for epoch, low in ((0, 0), (0, 500), (2, 0), (3, 998), (9, 0)):
+        monkeypatch.setattr(hosts, "skipgram_kernel", lambda *_: kernel)
+        options = Options(**SIZES, threads=1, epochs=4, alpha=0.2, sample=0)
+        with Host(corpus.vocabulary, corpus.worklist, options) as host:
+            host.model.e[:] = 1
+            host._apply(epoch, low, low + 1, float(epoch * 1000 + low), host.tallies()[0], 0)
+            seen[epoch, low] = host.model.t[int(corpus.worklist.ids[low]), 0]
+    assert seen[0, 0] == pytest.approx(0.1)
+    assert seen[0, 500] == pytest.approx(0.1 * 3.5 / 4)
+    assert seen[2, 0] == pytest.approx(0.1 * 2 / 4)
+    assert seen[3, 998] == pytest.approx(0.1 * 2 / 4000, rel=1e-4)
+    assert seen[9, 0] == pytest.approx(0.1 * 1e-4)  # never below
+
+
+BAD = {
+    "dim": [0, -1, 65_537, 1.5, "8", None, True],
+    "window": [0, 1001, 2.0],
+    "negative": [0, -3, 1001],
+    "epochs": [0, -1, 1.0],
+    "threads": [0, -1, 1025, 0.5],
+    "seed": [0.5, "x", None],
+    "alpha": [0, -0.1, 1.01, math.nan, math.inf, "0.1", None],
+    "sample": [-1e-9, 1, 1.5, math.nan, None],
+    "schedule": ["hogwild", "", None],
+    "min_count": [0, -1],
+    "max_size": [1, 0, -5],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in BAD.items() for value in values])
+def test_options_out_of_range(name, value):
+    with pytest.raises(Any2VecError) as caught:
+        fit(**{name: value})
+    message = str(caught.value)
+    assert message.startswith(f"{name} is ")
+    assert "\n" not in message
+    assert str(value) in message
+
+
+def test_options_may_be_numpy_numbers(tmp_path):
+    plain = fit(seed=3, epochs=2, sample=0.125)
+    found = fit(
+        seed=np.int64(3),
+        epochs=np.int32(2),
+        dim=np.int64(16),
+        threads=np.uint8(1),
+        min_count=np.int64(1),
+        sample=np.float32(0.125),
+    )
+    assert bits(found) == bits(plain)
+    found.report_.write(tmp_path / "report.json")
+    assert json.loads((tmp_path / "report.json").read_text())["options"]["epochs"] == 2
+
+
+@pytest.mark.parametrize("seed", [0, -1, 2**63, 2**64 + 1, -(2**70)])
+def test_any_seed(seed):
+    assert np.isfinite(fit(seed=seed, epochs=1).vectors_.matrix).all()
+
+
+@pytest.mark.parametrize("dim", [1, 3, 16])
+def test_small_dims(dim):
+    model = fit(CORPUS, dim=dim, sample=0)
+    assert model.vectors_.matrix.shape == model.vectors_.t.shape == (23, dim)
+    assert model.loss_[-1] < model.loss_[0] - 0.005 < 0.6
+
+
+@pytest.mark.parametrize("dim", [100, 1000])
+def test_large_dims(dim):
+    model = fit(CORPUS, **EXACT | {"dim": dim}, sample=0)
+    assert model.vectors_.matrix.shape == (23, dim)
+    assert model.loss_[-1] < model.loss_[0] - 0.005
+
+
+def test_model_starts_like_word2vec():
+    model = new_model(50, 20, mirrors=7, seed=5)
+    assert model.e.shape == model.t.shape == (57, 32)
+    assert model.e.ctypes.data % 64 == model.t.ctypes.data % 64 == 0
+    assert not model.t.any()
+    assert not model.e[50:].any()
+    assert not model.e[:, 20:].any()
+    rows = model.embedding
+    expected = [((naive.draw(naive.epoch_key(5, 0, 2), k) >> 11) / 2**53 - 0.5) / 20 for k in range(50 * 20)]
+    assert (rows.ravel() == np.float32(expected)).all()
+    assert np.abs(rows).max() < 0.5 / 20
+    assert np.abs(rows).max() > 0.45 / 20
+    assert abs(rows.mean()) < 0.002
+    assert (new_model(80, 20, seed=5).embedding[:50] == rows).all()  # a row does not depend on how many there are
+    assert (new_model(50, 20, seed=6).embedding != rows).any()
+
+
+def test_model_too_large_for_memory():
+    with pytest.raises(Any2VecError, match=r"need [\d.,]+ GiB of memory"):
+        new_model(2**31 - 1, 65_536)
+
+
+def test_is_finite():
+    model = new_model(5, 3)
+    assert model.is_finite()
+    for label, value in ((model.e, np.nan), (model.t, np.inf)):
+        label[4, 2] = value
+        assert not model.is_finite()
+        assert model.is_finite(4)
+        label[4, 2] = 0
+
+
+@SCHEDULES
+def test_learns_topics(sizes):
+    untrained = fit(CORPUS, alpha=1e-9, epochs=1, **sizes, sample=0)
+    assert purity(untrained.vectors_) < 0.7
+    model = fit(CORPUS, **sizes, sample=0)
+    assert model.loss_[-1] < model.loss_[0] - 0.01
+    assert model.loss_[-1] < untrained.loss_[0] - 0.1
+    assert untrained.loss_[0] == pytest.approx(math.log(2), rel=1e-3)
+    assert purity(model.vectors_) > 0.95
+    assert model.vectors_.most_similar("animal3", topn=1)[0][0].startswith("animal")
+
+
+@SCHEDULES
+def test_loss_falls(sizes):
+    losses = fit(CORPUS, **sizes, sample=0, alpha=0.002).loss_
+    assert losses[0] < math.log(2)
+    assert all(later < sooner for sooner, later in pairwise(losses))
+
+
+@SCHEDULES
+def test_two_threads_learn_as_well(sizes):
+    one, two = (fit(CORPUS, **sizes, sample=0, threads=threads) for threads in (1, 2))
+    assert (one.report_.threads, two.report_.threads) == (1, 2)
+    assert np.isfinite(two.vectors_.matrix).all()
+    assert purity(two.vectors_) > 0.95
+    assert two.loss_[-1] == pytest.approx(one.loss_[-1], rel=0.05)
+    assert bits(one) != bits(two)
+
+
+def test_no_more_threads_than_work():
+    assert fit(SMALL, threads=8).report_.threads == 1
+
+
+def test_values_that_are_not_finite(monkeypatch):
+    make = hosts.new_model
+
+    def poisoned(*args, **options):
+        model = make(*args, **options)
+        model.e[3, 0] = np.inf
+        return model
+
+    monkeypatch.setattr(hosts, "new_model", poisoned)
+    model = Word2Vec(**ONE)
+    with pytest.raises(Any2VecError, match=r"epoch 1: values are not finite .*alpha 0.025 is too large"):
+        model.fit(SMALL)
+    assert not hasattr(model, "vectors_")
+
+
+def test_explosion_is_seen_while_an_epoch_runs(monkeypatch):
+    monkeypatch.setattr("any2vec.training.trainer._SECONDS_BETWEEN_LOOKS", -1.0)
+    host_compute = Host.compute
+
+    def poison(self, epoch, low, high, tallies, look):
+        self.model.t[0, 0] = np.nan
+        host_compute(self, epoch, low, high, tallies, look)
+
+    monkeypatch.setattr(Host, "compute", poison)
+    with pytest.raises(Any2VecError, match="not finite"):
+        fit(SMALL)
+
+
+@SCHEDULES
+def test_largest_alpha(sizes):
+    try:
+        model = fit(SMALL, alpha=1, **sizes, sample=0)
+    except Any2VecError as error:
+        assert "alpha 1 is too large" in str(error)  # noqa: PT017
+    else:
+        assert np.isfinite(model.vectors_.matrix).all()
+
+
+class Interrupting(Quiet):
+    """Presses Ctrl-C at the first, second... look."""
+
+    def __init__(self, at=1):
+        self.left, self.closed = at, 0
+
+    def training(self, epoch, epochs, speed, alpha, loss, left):
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+
+    def close(self):
+        self.closed += 1
+
+
+def test_interrupt_keeps_the_vectors():
+    display = Interrupting(at=3)
+    model = fit(CORPUS, epochs=100_000, display=display, threads=2)
+    assert model.report_.interrupted
+    assert 1 <= len(model.loss_) < 100_000
+    assert model.vectors_.matrix.shape == (23, 16)
+    assert np.isfinite(model.vectors_.matrix).all()
+    assert display.closed >= 1
+
+
+def test_interrupt_in_a_callback_keeps_the_vectors():
+    def press(epoch, vectors):
+        if epoch == 2:
+            raise KeyboardInterrupt
+
+    model = fit(callbacks=[press])
+    assert model.report_.interrupted
+    assert len(model.loss_) == 2
+    assert model.vectors_.matrix.shape == (23, 16)
+
+
+def test_error_of_a_display_stops_the_threads():
+    class Broken(Quiet):
+        def training(self, *_):
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fit(CORPUS * 20, epochs=1, display=Broken(), threads=2)
+
+
+def test_callbacks():
+    seen = []
+
+    def check(epoch, vectors):
+        seen.append((epoch, vectors.matrix.copy()))
+        return {"norm": float(vectors.norms.mean()), "epoch squared": epoch**2}
+
+    model = fit(callbacks=[check, lambda *_: None, lambda *_: {"third": 3.5}], epochs=3)
+    assert [epoch for epoch, _ in seen] == [1, 2, 3]
+    assert (seen[-1][1] == model.vectors_.matrix).all()
+    assert (seen[0][1] != seen[1][1]).any()
+    assert [set(found) for found in model.report_.checks] == [{"epoch", "norm", "epoch squared", "third"}] * 3
+    assert [found["epoch"] for found in model.report_.checks] == [1, 2, 3]
+    assert [found["epoch squared"] for found in model.report_.checks] == [1, 4, 9]
+
+
+def test_display_sees_training():
+    class Notes(Quiet):
+        def __init__(self):
+            self.lines, self.looks, self.closed = [], [], 0
+
+        def say(self, line):
+            self.lines.append(line)
+
+        def training(self, *figures):
+            self.looks.append(figures)
+
+        def close(self):
+            self.closed += 1
+
+    notes = Notes()
+    model = fit(display=notes, epochs=3, callbacks=[lambda *_: {"score": 12.345}])
+    assert notes.lines[0].startswith("600 words, 23 in the vocabulary")
+    expected = [f"epoch {k + 1}/3  loss {loss:.4f}  score 12.35" for k, loss in enumerate(model.loss_)]
+    assert [line.replace("12.34", "12.35") for line in notes.lines[1:]] == expected
+    assert notes.closed
+    for epoch, epochs, speed, alpha, loss, left in notes.looks:
+        assert 0 <= epoch <= epochs == 3
+        assert speed >= 0
+        assert 0.025e-4 <= alpha <= 0.025
+        assert 0 <= loss < 4
+        assert left >= 0
+
+
+def test_report(tmp_path):
+    model = fit([*SMALL, ["rare"]], min_count=2, callbacks=[lambda epoch, _: {"x": epoch / 2}])
+    report = model.report_
+    assert (report.words, report.kept_words, report.vocabulary) == (601, 600, 23)
+    assert (report.invalid_words, report.cached, report.threads, report.interrupted) == (0, False, 1, False)
+    assert set(report.seconds) == {"scan", "encode", "compile", "train"}
+    assert all(value >= 0 for value in report.seconds.values())
+    assert report.words_per_second == pytest.approx(5 * 601 / report.seconds["train"])
+    assert report.loss == model.loss_
+    assert len(report.loss) == 5
+    assert 2**20 < report.peak_memory < 2**40
+    assert peak_memory() > 2**20
+    path = tmp_path / "report.json"
+    path.write_text("old")
+    report.write(path)
+    written = json.loads(path.read_text())
+    assert written["options"] == SIZES | {
+        "sample": 1e-3,
+        "alpha": 0.025,
+        "epochs": 5,
+        "threads": 1,
+        "seed": 1,
+        "schedule": "window",
+        "min_count": 2,
+        "max_size": None,
+    }
+    assert written["checks"] == [{"epoch": epoch, "x": epoch / 2} for epoch in range(1, 6)]
+    assert written["versions"]["numpy"] == np.__version__
+    assert written["loss"] == model.loss_
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(Any2VecError, match="cannot be written"):
+        report.write(tmp_path / "missing" / "report.json")
+
+
+def test_parameters():
+    model = Word2Vec(dim=7)
+    assert model.get_params()["dim"] == 7
+    assert Word2Vec(**model.get_params()).get_params() == model.get_params()
+    assert model.set_params(dim=8, window=2) is model
+    assert (model.dim, model.window) == (8, 2)
+    with pytest.raises(ValueError, match="no parameter 'size'"):
+        model.set_params(size=3)
+    assert repr(Word2Vec()).startswith("Word2Vec(dim=100, window=5, negative=5, sample=0.001, alpha=0.025, epochs=5")
+    assert repr(model).startswith("Word2Vec(dim=8, window=2,")
+
+
+def test_nothing_is_left_behind(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    fit(SMALL)
+    assert list(Path(tmp_path).iterdir()) == []
+
+
+def test_max_size_and_min_count():
+    model = fit(max_size=5)
+    counts = model.vectors_.counts
+    assert len(model.vectors_) == 5
+    assert (np.diff(counts) <= 0).all()
+    assert model.report_.vocabulary == 5
+    assert model.report_.kept_words == counts.sum() < 600
