@@ -63,10 +63,10 @@ def distribution(table):
 
 
 def negative(bits, table):
-    """Walker's draw: the high half picks a column, the low half decides between its id and its alias."""
-    column = below(bits, len(table))
+    """Walker's draw: bits / 2^64 times V is a column and how far into it; that decides between its id and its alias."""
+    column, far = divmod(bits * len(table) >> 32, 2**32)
     threshold, alias = divmod(int(table[column]), 2**32)
-    return column if bits % 2**32 <= threshold else alias
+    return column if far <= threshold else alias
 
 
 def kept(ids, begin, end, keep, key):

@@ -39,8 +39,6 @@ def analogies(words, matrix, sections, restrict):
 
 def spearman(x, y):
     def ranks(values):
-        return np.array(
-            [np.mean([v < w for v in values]) + np.mean([v == w for v in values]) / 2 for w in values]
-        )
+        return np.array([np.mean([v < w for v in values]) + np.mean([v == w for v in values]) / 2 for w in values])
 
     return np.corrcoef(ranks(x), ranks(y))[0, 1]

@@ -64,9 +64,7 @@ def test_counts_are_gensim_s():
     score, sections = gensim.evaluate_word_analogies(str(path), restrict_vocab=30_000)
     result = evaluate_analogies(Vectors(words, rows), path)
     expected = [(s["section"], len(s["correct"]), len(s["correct"]) + len(s["incorrect"])) for s in sections]
-    assert [(s.name, s.right, s.asked) for s in result.sections if s.asked] == [
-        s for s in expected[:-1] if s[2]
-    ]
+    assert [(s.name, s.right, s.asked) for s in result.sections if s.asked] == [s for s in expected[:-1] if s[2]]
     assert result.total.accuracy == pytest.approx(100 * score)
     assert result.total.asked + result.total.skipped == 19_544
     assert result.semantic.asked + result.semantic.skipped == 8_869

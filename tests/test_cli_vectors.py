@@ -91,9 +91,7 @@ def test_evaluate_analogies(run, royal, tmp_path):
         ["mean", "of", "sections", "100.00", "%"],
     ]
     assert json.loads((tmp_path / "out.json").read_text())["total"]["right"] == 1
-    with pytest.raises(
-        Any2VecError, match="none of the 3 questions has all its words among the 2 most frequent"
-    ):
+    with pytest.raises(Any2VecError, match="none of the 3 questions has all its words among the 2 most frequent"):
         run("evaluate", "analogies", royal, questions, "--restrict", 2)
     with pytest.raises(Any2VecError, match=r"the folder .* does not exist"):
         run("evaluate", "analogies", royal, questions, "--json", tmp_path / "none" / "out.json")

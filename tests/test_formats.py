@@ -57,13 +57,9 @@ def test_round_trip(tmp_path, name):
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_round_trip_of_any_words_and_numbers(tmp_path, name, data):
-    chosen = data.draw(
-        st.lists(words if name != "folder" else st.text(), min_size=1, max_size=6, unique=True)
-    )
+    chosen = data.draw(st.lists(words if name != "folder" else st.text(), min_size=1, max_size=6, unique=True))
     dim = data.draw(st.integers(1, 4))
-    matrix = np.array(
-        data.draw(st.lists(numbers, min_size=len(chosen) * dim, max_size=len(chosen) * dim)), np.float32
-    )
+    matrix = np.array(data.draw(st.lists(numbers, min_size=len(chosen) * dim, max_size=len(chosen) * dim)), np.float32)
     saved = Vectors(chosen, matrix.reshape(len(chosen), dim))
     save(saved, tmp_path / name)
     assert_equal(load(tmp_path / name), saved)
@@ -83,12 +79,8 @@ def test_decimals_of_all_exponents_and_many_numbers():
     bits = np.random.default_rng(0).integers(0, 1 << 32, 100_000, np.uint32)
     row = bits.view(np.float32)
     row = row[np.isfinite(row)]
-    powers = np.array(
-        [s * np.float32(f"{d}e{e}") for s in (1, -1) for d in (1, 3, 9.9999995) for e in range(-45, 38)]
-    )
-    row = np.concatenate(
-        [row, powers.astype(np.float32), np.arange(1 << 23, (1 << 23) + 999, dtype=np.float32)]
-    )
+    powers = np.array([s * np.float32(f"{d}e{e}") for s in (1, -1) for d in (1, 3, 9.9999995) for e in range(-45, 38)])
+    row = np.concatenate([row, powers.astype(np.float32), np.arange(1 << 23, (1 << 23) + 999, dtype=np.float32)])
     assert np.array(decimals(row[None])[0].split(" "), np.float32).tobytes() == row.tobytes()
 
 
@@ -119,9 +111,7 @@ def test_gensim_reads_and_writes_the_same(tmp_path, name):
 def test_text_without_a_header_and_of_other_hands(tmp_path):
     path = tmp_path / "v.txt"
     path.write_bytes(b"the 1 2.5\n. . . 3 -4e-1\nx 5 6")
-    assert_equal(
-        load(path), Vectors(["the", ". . .", "x"], np.array([[1, 2.5], [3, -0.4], [5, 6]], np.float32))
-    )
+    assert_equal(load(path), Vectors(["the", ". . .", "x"], np.array([[1, 2.5], [3, -0.4], [5, 6]], np.float32)))
     path.write_bytes(b"a 1\nb 2\n")
     assert load(path).matrix.tolist() == [[1], [2]]
     path.write_bytes(b"2 2\r\nthe 1 2 \r\nof\t3  4\r\n\r\n")
@@ -157,13 +147,9 @@ def test_the_folder_keeps_all_and_is_mapped(tmp_path):
 def test_saving_is_reproducible(tmp_path):
     for name in ALL:
         save(example(), tmp_path / name)
-        before = [p.read_bytes() for p in sorted((tmp_path / name).glob("*"))] or (
-            tmp_path / name
-        ).read_bytes()
+        before = [p.read_bytes() for p in sorted((tmp_path / name).glob("*"))] or (tmp_path / name).read_bytes()
         save(example(), tmp_path / name)
-        after = [p.read_bytes() for p in sorted((tmp_path / name).glob("*"))] or (
-            tmp_path / name
-        ).read_bytes()
+        after = [p.read_bytes() for p in sorted((tmp_path / name).glob("*"))] or (tmp_path / name).read_bytes()
         assert before == after
 
 

@@ -101,9 +101,7 @@ def test_restrict_and_topn(vectors):
     first = [pair for pair in everything if int(pair[0][1:]) < 20]
     assert_same(vectors.most_similar("w3", topn=1000, restrict=20), first)
     assert_same(vectors.most_similar("w3", topn=3, restrict=1000), everything[:3])
-    assert_same(
-        vectors.most_similar("w100", topn=1, restrict=20)[:1], vectors.most_similar("w100", restrict=20)[:1]
-    )
+    assert_same(vectors.most_similar("w100", topn=1, restrict=20)[:1], vectors.most_similar("w100", restrict=20)[:1])
     assert vectors.most_similar("w3", topn=0) == []
     alone = Vectors(["a"], np.ones((1, 2), np.float32))
     assert alone.most_similar("a") == []

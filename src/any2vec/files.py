@@ -1,8 +1,8 @@
 """Outputs are written beside their place and renamed, so that none is ever seen half-written."""
 
-import os
 import shutil
 import tempfile
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,13 +12,15 @@ from any2vec.errors import Any2VecError
 __all__ = ["check_writable", "replacing"]
 
 
-def check_writable(path: Path) -> None:
+def check_writable(path: Path, *, folder: bool = False) -> None:
     """Raise now, before hours of training, if `path` could not be written later.
 
     Parameters
     ----------
     path : Path
         The file or folder that is to be written. It need not exist; the folder it lies in must.
+    folder : bool
+        Whether it is to be a folder.
 
     Raises
     ------
@@ -28,6 +30,10 @@ def check_writable(path: Path) -> None:
     parent = path.absolute().parent
     if not parent.is_dir():
         raise Any2VecError(f"{path}: the folder {parent} does not exist; make it first")
+    if folder and path.exists() and not path.is_dir():
+        raise Any2VecError(f"{path}: is a file, and a folder of this name is to be written; give a new name")
+    if not folder and path.is_dir():
+        raise Any2VecError(f"{path}: is a folder, and a file of this name is to be written; give a new name")
     try:
         with tempfile.TemporaryFile(dir=parent):
             pass
@@ -56,7 +62,7 @@ def replacing(path: Path, *, folder: bool = False) -> Iterator[Path]:
     Any2VecError
         If the file system refuses (no room, no permission), with its reason.
     """
-    beside = path.absolute().with_name(f".{path.name}.{os.getpid()}.part")
+    beside = path.absolute().with_name(f".{path.name}.{uuid.uuid4().hex}.part")
     try:
         if folder:
             beside.mkdir()
@@ -70,7 +76,7 @@ def replacing(path: Path, *, folder: bool = False) -> Iterator[Path]:
 
 def _put(beside: Path, path: Path) -> None:
     if beside.is_dir() and path.is_dir():  # a folder cannot be renamed over one that is not empty
-        old = path.absolute().with_name(f".{path.name}.{os.getpid()}.old")
+        old = path.absolute().with_name(f".{path.name}.{uuid.uuid4().hex}.old")
         path.rename(old)
         try:
             beside.rename(path)

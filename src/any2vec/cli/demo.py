@@ -11,7 +11,7 @@ from rich.text import Text
 from any2vec.cli.similar import neighbours
 from any2vec.models import Word2Vec
 from any2vec.training.progress import display_for
-from any2vec.vectors.formats import check_format, save
+from any2vec.vectors.formats import check_output, save
 
 __all__ = ["demo"]
 
@@ -26,7 +26,7 @@ def demo(
 ) -> None:
     """Train on the speeches of the US presidents and show the neighbours of a few words."""
     if output:
-        check_format(output)
+        check_output(output)
     console = Console()
     console.print(
         "The inaugural and State of the Union addresses of the US presidents: "

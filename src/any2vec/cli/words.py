@@ -12,7 +12,7 @@ from any2vec.models import Word2Vec
 from any2vec.training.progress import display_for
 from any2vec.training.report import Report
 from any2vec.training.trainer import Callback
-from any2vec.vectors.formats import check_format, save
+from any2vec.vectors.formats import check_output, save
 
 __all__ = ["words"]
 
@@ -94,9 +94,9 @@ def words(
     ] = False,
 ) -> None:
     """Train word vectors on CORPUS by skip-gram with negative sampling."""
-    check_format(output, training)
-    for path in filter(None, (output, report)):
-        check_writable(path)
+    check_output(output, training)
+    if report:
+        check_writable(report)
     callbacks: list[Callback] = []
     if questions:
         callbacks.append(AnalogyChecker(questions))

@@ -229,12 +229,11 @@ def _scan_files(files: list[TextFile], where: Path, threads: int, block: int, pr
 
 
 def _check_options(min_count: int, max_size: int | None, threads: int) -> None:
-    if min_count < 1:
-        raise Any2VecError(f"min_count is {min_count}; it must be at least 1")
-    if max_size is not None and max_size < 2:
-        raise Any2VecError(f"max_size is {max_size}; a vocabulary needs at least 2 words")
-    if threads < 1:
-        raise Any2VecError(f"threads is {threads}; it must be at least 1")
+    for name, value, least in (("min_count", min_count, 1), ("max_size", max_size, 2), ("threads", threads, 1)):
+        if value is None and name == "max_size":
+            continue
+        if value is None or isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
+            raise Any2VecError(f"{name} is {value!r}; it must be a whole number, at least {least}")
 
 
 def _no_words(files: list[TextFile] | None) -> Any2VecError:

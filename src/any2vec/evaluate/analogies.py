@@ -163,9 +163,7 @@ def _answer(vectors: Vectors, words: Sequence[str], asked: list[list[int]]) -> l
 
 def _sum(name: str, scores: Iterable[AnalogyScore]) -> AnalogyScore:
     parts = list(scores)
-    return AnalogyScore(
-        name, sum(s.right for s in parts), sum(s.asked for s in parts), sum(s.skipped for s in parts)
-    )
+    return AnalogyScore(name, sum(s.right for s in parts), sum(s.asked for s in parts), sum(s.skipped for s in parts))
 
 
 def _as_dict(score: AnalogyScore) -> dict[str, Any]:

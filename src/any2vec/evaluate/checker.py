@@ -87,9 +87,7 @@ class SimilarityChecker:
         If the file cannot be read, or scipy is not installed.
     """
 
-    def __init__(
-        self, pairs: str | os.PathLike[str] | Sequence[Pair], name: str | None = None, every: int = 1
-    ) -> None:
+    def __init__(self, pairs: str | os.PathLike[str] | Sequence[Pair], name: str | None = None, every: int = 1) -> None:
         require_scipy()
         if isinstance(pairs, str | os.PathLike):
             name = name or Path(pairs).stem

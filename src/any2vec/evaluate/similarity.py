@@ -123,9 +123,7 @@ def evaluate_similarity(vectors: Vectors, pairs: str | os.PathLike[str] | Sequen
     if isinstance(pairs, str | os.PathLike):
         pairs = read_pairs(pairs)
     ids = folded_ids(vectors.words)
-    known = [
-        (ids[fold(a)], ids[fold(b)], score) for a, b, score in pairs if fold(a) in ids and fold(b) in ids
-    ]
+    known = [(ids[fold(a)], ids[fold(b)], score) for a, b, score in pairs if fold(a) in ids and fold(b) in ids]
     cosines = np.array([vectors.similarity(vectors.words[a], vectors.words[b]) for a, b, _ in known])
     spearman, pearson = _correlations(cosines, np.array([score for *_, score in known]))
     return SimilarityResult(spearman, pearson, len(known), len(pairs) - len(known))

@@ -10,13 +10,16 @@ from numba.extending import intrinsic
 
 from any2vec.operators.lanes import FLOAT, I32, I64, call, constant, data, fma, load, splat, store, sums
 
-__all__ = ["LIMIT", "PADDING", "logistic_steps"]
+__all__ = ["LIMIT", "NOTHING", "PADDING", "logistic_steps"]
 
 LIMIT = 16.0
 """Dot products are cut to this; there a prediction differs from 0 or 1 by 1e-7."""
 
 PADDING = 16
-"""Room behind a tile, in floats, that is filled up with minus infinity: no step worth the name, no loss."""
+"""Room behind a tile, in floats, that is filled up with `NOTHING`."""
+
+NOTHING = -1e30
+"""Stands for a dot product that is not there: label 0 has neither a step nor a loss there worth the name."""
 
 _LN2 = math.log(2.0)
 _POWER_SERIES = [_LN2**k / math.factorial(k) for k in range(7)]  # 2^f for |f| <= 1/2, to 1.2e-7
@@ -82,7 +85,7 @@ def logistic_steps(typing: Any, tile: Any, size: Any, alpha: Any, width: Any) ->
         place, count = data(context, b, sig.args[0], args[0]), args[1]
         whole = b.mul(b.udiv(b.add(count, constant(w_ - 1)), constant(w_)), constant(w_))
         with cgutils.for_range_slice(b, count, whole, constant(1), intp=I64) as (k, _):
-            b.store(ir.Constant(FLOAT, -math.inf), b.gep(place, [k]))
+            b.store(ir.Constant(FLOAT, NOTHING), b.gep(place, [k]))
         step = splat(b, b.fneg(args[2]), w_)
         loss = cgutils.alloca_once_value(b, floats(0.0))
         b.store(floats(0.0), loss)

@@ -17,7 +17,7 @@ import numpy as np
 from numba import float32, int64, njit
 from numpy.typing import NDArray
 
-from any2vec.operators.logistic import LIMIT, PADDING, logistic_steps
+from any2vec.operators.logistic import LIMIT, NOTHING, PADDING, logistic_steps
 from any2vec.operators.mirrors import Mirrors, merge, open_mirrors
 from any2vec.operators.tiles import TILE_ROWS, dots, prefetch_row, update
 from any2vec.samples.draws import draw
@@ -150,7 +150,7 @@ def _apply(
         if clashes:  # word2vec leaves out a negative that is the centre: no loss here, and below no step
             for j in range(1, targets):
                 if y[j] == y[0]:
-                    tile[j * size : (j + 1) * size] = float32(-np.inf)
+                    tile[j * size : (j + 1) * size] = float32(NOTHING)
         loss = 0.0
         for i in range(size):
             loss -= min(max(tile[i], float32(-LIMIT)), float32(LIMIT))

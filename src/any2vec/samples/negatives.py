@@ -40,8 +40,8 @@ def alias_table(p: NDArray[np.float64]) -> NDArray[np.uint64]:
     Returns
     -------
     uint64 array, shape (V,)
-        Entry i: in the low half its alias, in the high half the threshold; a draw of i stays with i if 32 fresh
-        bits are not above the threshold. The chance of each id is exact to 2^-32 / V.
+        Entry i: in the low half its alias, in the high half the threshold up to which column i is i's own. Each
+        column's share is exact to 2^-32 / V.
     """
     threshold, alias = _alias(p * p.size)
     high = np.minimum(threshold * 2.0**32, 2.0**32 - 1).astype(np.uint64)
@@ -80,9 +80,10 @@ def _alias(scaled: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np
 
 @njit(inline="always")
 def negative(bits: int, table: NDArray[np.uint64]) -> int:
-    """Id that 64 random bits draw: the high half picks a column, the low half the id or its alias."""
-    product = (bits >> uint64(32)) * uint64(table.size)
-    column = int64(product >> uint64(32))
+    """Id that 64 random bits draw: as a fraction, times V, they are a column and how far into it."""
+    size = uint64(table.size)
+    place = (bits >> uint64(32)) * size + (((bits & uint64(0xFFFFFFFF)) * size) >> uint64(32))
+    column = int64(place >> uint64(32))
     entry = table[column]
-    aliased = int64((bits & uint64(0xFFFFFFFF)) > (entry >> uint64(32)))  # no branch: it could not be predicted
+    aliased = int64((place & uint64(0xFFFFFFFF)) > (entry >> uint64(32)))  # no branch: it could not be predicted
     return column + aliased * (int64(entry & uint64(0xFFFFFFFF)) - column)

@@ -17,7 +17,10 @@ from any2vec.vectors.vectors import Vectors
 __all__ = ["Callback", "train"]
 
 Callback = Callable[[int, Vectors], "dict[str, float] | None"]
-"""Called after each epoch with its number, from 1, and the vectors; the figures it returns are shown and kept."""
+"""Called after each epoch with its number, from 1, and the vectors; the figures it returns are shown and kept.
+
+The vectors are views of the model: what is to outlast the call must be copied.
+"""
 
 _HOT_ROWS = 1000  # looked at while an epoch runs: where values explode, they explode first
 _SECONDS_BETWEEN_LOOKS = 1.0
@@ -83,7 +86,7 @@ def train(
                     break
                 figures: dict[str, float] = {}
                 for callback in callbacks:
-                    figures |= callback(epoch + 1, _vectors(corpus, host)) or {}
+                    figures |= {k: float(v) for k, v in (callback(epoch + 1, _vectors(corpus, host)) or {}).items()}
                 report.checks += [{"epoch": epoch + 1, **figures}] if figures else []
                 if figures or options.epochs <= _FEW_EPOCHS:
                     display.say(_line(epoch, options, meter, figures))

@@ -8,12 +8,12 @@ from typing import Literal
 from any2vec.errors import Any2VecError
 from any2vec.files import check_writable
 from any2vec.vectors.finite import first_not_finite
-from any2vec.vectors.native import load_native, save_native
+from any2vec.vectors.native import check_ours, load_native, save_native
 from any2vec.vectors.vectors import Vectors
 from any2vec.vectors.word2vec_binary import load_binary, save_binary
 from any2vec.vectors.word2vec_text import load_text, save_text
 
-__all__ = ["check_format", "load", "save"]
+__all__ = ["check_output", "load", "save"]
 
 Format = Literal["text", "binary", "folder"]
 
@@ -56,8 +56,7 @@ def save(vectors: Vectors, path: str | os.PathLike[str], training: bool = False)
         system refuses.
     """
     path = Path(path)
-    kind = check_format(path, training)
-    check_writable(path)
+    kind = check_output(path, training)
     if training and vectors.t is None:
         raise Any2VecError(f"{path}: these vectors have no training vectors t to save")
     for matrix in (vectors.matrix, vectors.t) if training else (vectors.matrix,):
@@ -99,13 +98,39 @@ def load(path: str | os.PathLike[str]) -> Vectors:
     try:
         return LOADERS[kind](path)
     except MemoryError as error:
-        raise Any2VecError(
-            f"{path}: does not fit into memory; a folder of any2vec's would be mapped"
-        ) from error
+        raise Any2VecError(f"{path}: does not fit into memory; a folder of any2vec's would be mapped") from error
+
+
+def check_output(path: Path, training: bool = False) -> Format:
+    """Raise now, before hours of training, if vectors could not be saved later.
+
+    Parameters
+    ----------
+    path : Path
+        The file or folder. It need not exist.
+    training : bool
+        Whether training vectors are to be saved.
+
+    Returns
+    -------
+    {"text", "binary", "folder"}
+        The format.
+
+    Raises
+    ------
+    Any2VecError
+        If the ending is unknown, its format cannot hold training vectors, the place cannot be written, or what is
+        there must not be replaced.
+    """
+    kind = check_format(path, training)
+    check_writable(path, folder=kind == "folder")
+    if kind == "folder":
+        check_ours(path)
+    return kind
 
 
 def check_format(path: Path, training: bool = False) -> Format:
-    """Find the format that a name asks for; raise now if none, before hours of training.
+    """Find the format that a name asks for.
 
     Parameters
     ----------
@@ -131,9 +156,7 @@ def check_format(path: Path, training: bool = False) -> Format:
     if kind is None:
         raise Any2VecError(f"{path}: the ending {path.suffix!r} is unknown; known are {_known()}")
     if training and kind != "folder":
-        raise Any2VecError(
-            f"{path}: word2vec's formats hold no training vectors; give a name without an ending"
-        )
+        raise Any2VecError(f"{path}: word2vec's formats hold no training vectors; give a name without an ending")
     return kind
 
 

@@ -16,7 +16,7 @@ from any2vec.vectors.finite import first_not_finite
 from any2vec.vectors.safetensors_file import map_tensors, write_tensors
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["load_native", "save_native"]
+__all__ = ["check_ours", "load_native", "save_native"]
 
 VERSION = 1
 META, WORDS, TENSORS = "any2vec.json", "vocabulary.json", "vectors.safetensors"
@@ -39,7 +39,7 @@ def save_native(vectors: Vectors, path: Path, training: bool) -> None:
     Any2VecError
         If the folder holds anything else, or the file system refuses.
     """
-    _check_ours(path)
+    check_ours(path)
     tensors = {"e": vectors.matrix}
     if training and vectors.t is not None:
         tensors["t"] = vectors.t
@@ -89,8 +89,19 @@ def load_native(path: Path) -> Vectors:
         raise Any2VecError(f"{path / WORDS}: {error}") from error
 
 
-def _check_ours(path: Path) -> None:
-    """Refuse to replace a folder that holds anything but an earlier save."""
+def check_ours(path: Path) -> None:
+    """Refuse to replace a folder that holds anything but an earlier save.
+
+    Parameters
+    ----------
+    path : Path
+        The folder. It need not exist.
+
+    Raises
+    ------
+    Any2VecError
+        If it holds something else; it is named.
+    """
     if path.is_dir() and (other := sorted({p.name for p in path.iterdir()} - {META, WORDS, TENSORS})):
         raise Any2VecError(f"{path}: the folder holds other things, such as {other[0]!r}; give a new name")
 
@@ -113,9 +124,7 @@ def _read_meta(path: Path) -> tuple[int, int]:
         raise Any2VecError(f"{path}: has format {meta.get('format')!r}; this any2vec reads format {VERSION}")
     sizes = meta.get("words"), meta.get("dimensions")
     if not all(type(size) is int and size > 0 for size in sizes):
-        raise Any2VecError(
-            f"{path}: words and dimensions are {sizes[0]!r} and {sizes[1]!r}, not positive numbers"
-        )
+        raise Any2VecError(f"{path}: words and dimensions are {sizes[0]!r} and {sizes[1]!r}, not positive numbers")
     return sizes  # type: ignore[return-value]
 
 

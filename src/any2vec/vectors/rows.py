@@ -148,9 +148,7 @@ def check_words(words: Sequence[str], path: Path) -> None:
         if not word or not BLANKS.isdisjoint(word) or not _encodable(word):
             reason = "empty, with blanks or line ends, or no text"
             instead = "save to a name without an ending, which makes a folder that can"
-            raise Any2VecError(
-                f"{path}: word2vec's formats cannot hold the word {word!r} ({reason}); {instead}"
-            )
+            raise Any2VecError(f"{path}: word2vec's formats cannot hold the word {word!r} ({reason}); {instead}")
 
 
 def shorten(text: bytes) -> str:

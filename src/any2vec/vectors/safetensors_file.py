@@ -98,7 +98,5 @@ def _check_entry(path: Path, name: str, entry: Any, data: int) -> tuple[tuple[in
         raise Any2VecError(f"{path}: tensor {name!r} is {dtype} of shape {shape}, not a matrix of F32")
     if stop - start != 4 * prod(shape) or stop > data:
         where = f"bytes {start:,} to {stop:,} of {data:,}"
-        raise Any2VecError(
-            f"{path}: damaged or truncated: tensor {name!r} of shape {shape} cannot lie at {where}"
-        )
+        raise Any2VecError(f"{path}: damaged or truncated: tensor {name!r} of shape {shape} cannot lie at {where}")
     return (shape[0], shape[1]), start, stop

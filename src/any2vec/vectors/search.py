@@ -75,9 +75,7 @@ def _tiles(
         yield low, scores
 
 
-def _keep_best(
-    scores: NDArray[np.float32], low: int, ids: NDArray[np.int64], cosines: NDArray[np.float32]
-) -> None:
+def _keep_best(scores: NDArray[np.float32], low: int, ids: NDArray[np.int64], cosines: NDArray[np.float32]) -> None:
     """Merge a tile, shape (Q, rows), into the best answers so far, shape (Q, 1)."""
     best = scores.argmax(axis=1)  # the first of equals
     value = scores[np.arange(len(scores)), best]
@@ -86,9 +84,7 @@ def _keep_best(
     cosines[better, 0] = value[better]
 
 
-def _keep_top(
-    scores: NDArray[np.float32], low: int, ids: NDArray[np.int64], cosines: NDArray[np.float32]
-) -> None:
+def _keep_top(scores: NDArray[np.float32], low: int, ids: NDArray[np.int64], cosines: NDArray[np.float32]) -> None:
     """Merge a tile's row into the answers so far of one query, shape (topn,)."""
     topn = len(ids)
     new = np.flatnonzero(scores > cosines[-1])

@@ -108,9 +108,7 @@ class Vectors:
             rows = self.matrix[block]
             norms[block] = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
         if not np.isfinite(norms).all() and (bad := first_not_finite(self.matrix)):
-            raise Any2VecError(
-                f"the vector of {self.words[bad[0]]!r} holds {self.matrix[bad]}, not a finite number"
-            )
+            raise Any2VecError(f"the vector of {self.words[bad[0]]!r} holds {self.matrix[bad]}, not a finite number")
         return norms
 
     def __len__(self) -> int:

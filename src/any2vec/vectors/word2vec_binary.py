@@ -40,8 +40,7 @@ def save_binary(vectors: Vectors, path: Path) -> None:
             rows = vectors.matrix[block].astype("<f4", copy=False)
             stream.write(
                 b"".join(
-                    b"%b %b\n" % (vectors.words[i].encode(), row.tobytes())
-                    for i, row in enumerate(rows, block.start)
+                    b"%b %b\n" % (vectors.words[i].encode(), row.tobytes()) for i, row in enumerate(rows, block.start)
                 )
             )
 
@@ -104,9 +103,7 @@ class _Reader:
         """Find the end of the word, reading on as needed."""
         while (blank := self.chunk.find(b" ", self.at)) < 0:
             if len(self.chunk) - self.at > LONGEST_WORD:
-                raise Any2VecError(
-                    f"{self._where()}: no blank ends the word {shorten(self.chunk[self.at :])}"
-                )
+                raise Any2VecError(f"{self._where()}: no blank ends the word {shorten(self.chunk[self.at :])}")
             self._more()
         return blank
 
@@ -124,15 +121,11 @@ class _Reader:
 
     def _decode(self, word: bytes) -> str:
         if not word:
-            raise Any2VecError(
-                f"{self._where()}: the word is empty, or the header's {self.dim:,} dimensions are wrong"
-            )
+            raise Any2VecError(f"{self._where()}: the word is empty, or the header's {self.dim:,} dimensions are wrong")
         try:
             return word.decode()
         except UnicodeDecodeError as error:
-            wrong = (
-                f"the word {shorten(word)} is not UTF-8, or the header's {self.dim:,} dimensions are wrong"
-            )
+            wrong = f"the word {shorten(word)} is not UTF-8, or the header's {self.dim:,} dimensions are wrong"
             raise Any2VecError(f"{self._where()}: {wrong}") from error
 
     def _check_end(self) -> None:

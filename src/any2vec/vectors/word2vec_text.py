@@ -19,9 +19,7 @@ __all__ = ["load_text", "save_text"]
 BLOCK_BYTES = 1 << 22
 LONGEST_LINE = 1 << 26
 WRITTEN_TOGETHER = 1 << 16  # numbers
-NUMBER_BYTES = (
-    b"0123456789+-.eE "  # rows with anything else, "nan" too, are read slowly, which finds what is wrong
-)
+NUMBER_BYTES = b"0123456789+-.eE "  # rows with anything else, "nan" too, are read slowly, which finds what is wrong
 
 
 def save_text(vectors: Vectors, path: Path) -> None:
@@ -95,9 +93,7 @@ def _batches(stream: BufferedIOBase, path: Path) -> Iterator[list[bytes]]:
     while block := stream.read(BLOCK_BYTES):
         *lines, rest = (rest + block).split(b"\n")
         if len(rest) > LONGEST_LINE:
-            raise Any2VecError(
-                f"{path}: has a line longer than {LONGEST_LINE:,} bytes: not a text file of vectors"
-            )
+            raise Any2VecError(f"{path}: has a line longer than {LONGEST_LINE:,} bytes: not a text file of vectors")
         if lines:
             yield lines
     if rest:
@@ -120,9 +116,7 @@ def _add(rows: Rows, lines: list[bytes], first: int, number: int | None, path: P
     except ValueError:
         words, numbers = _parse_slowly(lines, rows.matrix.shape[1], first, number is None, path)
     if number is not None and len(rows.words) + len(words) > number:
-        raise Any2VecError(
-            f"{path}, line {number + 2:,}: more words than the {number:,} that the header promises"
-        )
+        raise Any2VecError(f"{path}, line {number + 2:,}: more words than the {number:,} that the header promises")
     rows.add(words, numbers)
 
 
@@ -160,9 +154,7 @@ def _parse_slowly(
             parts[: blanks + 1] = [b" ".join(parts[: blanks + 1])]  # GloVe writes such words
         if len(parts) != dim + 1:
             where = "as on line 1" if headerless else "as the header says"
-            raise Any2VecError(
-                f"{path}, line {i:,}: {len(parts) - 1:,} numbers after the word, not {dim:,} {where}"
-            )
+            raise Any2VecError(f"{path}, line {i:,}: {len(parts) - 1:,} numbers after the word, not {dim:,} {where}")
         try:
             words.append(parts[0].decode())
         except UnicodeDecodeError as error:
