@@ -22,7 +22,7 @@ __all__ = ["FLOOR", "Host"]
 FLOOR = 1e-4
 """Share of its start below which the learning rate does not fall (word2vec's)."""
 
-HOT = 1024
+HOT = {"window": 256, "exact": 1024}
 """Rows of which each thread has mirrors, where there are several threads (measured: benchmarks/README.md)."""
 
 EVERY = 4000
@@ -62,7 +62,7 @@ class Host:
         self.words = int(worklist.bounds[-1])
         wanted = usable_cores() if options.threads is None else options.threads
         self.threads = max(1, min(wanted, self.words // _LEAST))
-        self._hot = min(HOT, len(vocabulary)) if self.threads > 1 else 0
+        self._hot = min(HOT[options.schedule], len(vocabulary)) if self.threads > 1 else 0
         self.model = new_model(len(vocabulary), options.dim, mirrors=self._hot * self.threads, seed=options.seed)
         self.interrupted = False
         self._keep = keep_thresholds(vocabulary.counts, options.sample)
