@@ -20,6 +20,9 @@ class Display(Protocol):
     def reading(self, done: int, total: int | None) -> None:
         """Show how many bytes of the corpus are read, of how many if it is known."""
 
+    def compiling(self) -> None:
+        """Show that the operator is compiled, which takes some seconds the first time."""
+
     def training(self, epoch: float, epochs: int, speed: float, alpha: float, loss: float, left: float) -> None:
         """Show epochs done and their number, raw words per second, learning rate, loss, and seconds left."""
 
@@ -34,6 +37,9 @@ class Quiet:
         """Show nothing."""
 
     def reading(self, done: int, total: int | None) -> None:
+        """Show nothing."""
+
+    def compiling(self) -> None:
         """Show nothing."""
 
     def training(self, epoch: float, epochs: int, speed: float, alpha: float, loss: float, left: float) -> None:
@@ -65,6 +71,9 @@ class PlainLines:
         if self._due():
             of = f" of {total / 1e6:,.0f}" if total else ""
             self.say(f"read {done / 1e6:,.0f}{of} MB")
+
+    def compiling(self) -> None:
+        """Show nothing: it is over before the next line is due."""
 
     def training(self, epoch: float, epochs: int, speed: float, alpha: float, loss: float, left: float) -> None:
         """Show the state of training, now and then."""
@@ -103,6 +112,10 @@ class RichLine:
     def reading(self, done: int, total: int | None) -> None:
         """Move the line."""
         self._show("reading", done, total, f"{done / 1e6:,.0f} MB")
+
+    def compiling(self) -> None:
+        """Move the line."""
+        self._show("compiling", 0, None, "some seconds, the first time only")
 
     def training(self, epoch: float, epochs: int, speed: float, alpha: float, loss: float, left: float) -> None:
         """Move the line."""

@@ -68,6 +68,7 @@ def train(
     """
     with Host(corpus.vocabulary, corpus.worklist, options, width) as host:
         started = time.perf_counter()
+        display.compiling()
         host.compile()
         report.seconds["compile"] = time.perf_counter() - started
         meter = Meter(options, host.words, corpus.raw_words, display)
