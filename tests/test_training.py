@@ -78,8 +78,8 @@ def test_rounds_change_nothing_on_one_host(sizes):
     found = []
     for rounds in (1, 2, 7, 100):
         report = Report({})
-        vectors = train(corpus, options, Quiet(), report, rounds=rounds)
-        found.append((vectors.matrix.tobytes(), vectors.t.tobytes()))
+        model = train(corpus, options, Quiet(), report, rounds=rounds)
+        found.append((model.e.tobytes(), model.t.tobytes()))
         assert len(report.loss) == 2
     assert found[1:] == found[:-1]
 
@@ -87,7 +87,7 @@ def test_rounds_change_nothing_on_one_host(sizes):
 def test_width_of_this_processor_is_the_default():
     corpus = read_corpus(SMALL, min_count=1, cache=None)
     options = Options(**SIZES, threads=1, epochs=1, sample=0)
-    found = [train(corpus, options, Quiet(), Report({}), width=width).matrix for width in (8, None)]
+    found = [train(corpus, options, Quiet(), Report({}), width=width).embedding for width in (8, None)]
     np.testing.assert_allclose(*found, atol=1e-5)
 
 
@@ -101,6 +101,12 @@ class Slices:
         if high > low:
             self.calls.append((low, high, rate, mirrors, samples))
             tally.words[0] += high - low
+            tally.samples[0] += 1
+
+
+def test_sentences_of_one_word_teach_nothing():
+    with pytest.raises(Any2VecError, match="nothing to learn"):
+        Word2Vec(min_count=1, epochs=2, threads=1, cache=None, **SIZES).fit([["a"], ["b"]] * 50)
 
 
 @pytest.mark.parametrize("rounds", [1, 4])

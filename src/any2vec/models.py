@@ -1,18 +1,26 @@
 """Estimators: they put the rooms together."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self
 
-from any2vec.corpus import Source, read_corpus
+from any2vec.corpus import Source, Vocabulary, read_corpus
+from any2vec.training.model import Model
 from any2vec.training.options import Options, usable_cores
 from any2vec.training.progress import Display, Quiet
 from any2vec.training.report import Report
-from any2vec.training.trainer import Callback, train
+from any2vec.training.trainer import train
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["Word2Vec"]
+__all__ = ["Callback", "Word2Vec"]
+
+Callback = Callable[[int, Vectors], "dict[str, float] | None"]
+"""Called after each epoch with its number, from 1, and the vectors; the figures it returns are shown and kept.
+
+The vectors are views of the model: what is to outlast the call must be copied.
+"""
 
 
 @dataclass
@@ -124,7 +132,15 @@ class Word2Vec:
         )
         self._tell(report, str(corpus.folder))
         self.report_ = report
-        self.vectors_: Vectors = train(corpus, options, self.display, report, callbacks=self.callbacks)
+
+        def after_epoch(epoch: int, model: Model) -> dict[str, float]:
+            figures: dict[str, float] = {}
+            for callback in self.callbacks:
+                figures |= callback(epoch, _vectors(corpus.vocabulary, model)) or {}
+            return {name: float(value) for name, value in figures.items() if math.isfinite(value)}
+
+        model = train(corpus, options, self.display, report, after_epoch=after_epoch)
+        self.vectors_ = _vectors(corpus.vocabulary, model)
         self.loss_ = report.loss
         return self
 
@@ -147,3 +163,7 @@ class Word2Vec:
             say(f"corpus taken from the cache, {folder} (--no-cache reads it again)")
         if report.invalid_words:
             say(f"{report.invalid_words:,} words held bytes that are not UTF-8; U+FFFD stands in their place")
+
+
+def _vectors(vocabulary: Vocabulary, model: Model) -> Vectors:
+    return Vectors(vocabulary, model.embedding, t=model.training)

@@ -46,3 +46,6 @@ def demo(
         console.print(neighbours(model.vectors_.most_similar(word, topn=5)))
     if output:
         save(model.vectors_, output)
+    if model.report_.interrupted:
+        console.print("stopped by Ctrl-C: these are the vectors as far as they are trained")
+        raise typer.Exit(130)

@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from any2vec.errors import Any2VecError
 from any2vec.evaluate.checker import AnalogyChecker, SimilarityChecker
 from any2vec.files import check_writable
-from any2vec.models import Word2Vec
+from any2vec.models import Callback, Word2Vec
 from any2vec.training.progress import display_for
 from any2vec.training.report import Report
-from any2vec.training.trainer import Callback
 from any2vec.vectors.formats import check_output, save
 
 __all__ = ["words"]
@@ -95,6 +95,7 @@ def words(
 ) -> None:
     """Train word vectors on CORPUS by skip-gram with negative sampling."""
     check_output(output, training)
+    _check_apart(corpus, output, report)
     if report:
         check_writable(report)
     callbacks: list[Callback] = []
@@ -132,12 +133,24 @@ def words(
         raise typer.Exit(_INTERRUPTED)
 
 
+def _check_apart(corpus: list[str], output: Path, report: Path | None) -> None:
+    """Refuse to write over the corpus, or into it, or the report over the vectors."""
+    if report and report.resolve() == output.resolve():
+        raise Any2VecError(f"{report}: is to be both the vectors and the report; give two names")
+    for target in filter(None, (output, report)):
+        place = target.resolve()
+        for source in corpus:
+            read = Path(source).resolve()
+            if source != "-" and (place == read or (read.is_dir() and read in place.parents)):
+                raise Any2VecError(f"{target}: is, or lies in, the corpus {source}; write somewhere else")
+
+
 def _summary(report: Report, output: Path) -> str:
     """Say what was done, and where it is."""
-    seconds = ", ".join(f"{name} {value:.1f} s" for name, value in report.seconds.items() if value >= 0.05)
+    seconds = "".join(f"{name} {value:.1f} s, " for name, value in report.seconds.items() if value >= 0.05)
     state = "stopped by Ctrl-C: as far as they are trained, the" if report.interrupted else ""
     return (
-        f"{report.words_per_second:,.0f} words/s on {report.threads} thread{'s' * (report.threads > 1)}; {seconds}; "
+        f"{report.words_per_second:,.0f} words/s on {report.threads} thread{'s' * (report.threads > 1)}; {seconds}"
         f"peak memory {report.peak_memory / 2**20:,.0f} MiB\n"
         f"{state or 'the'} vectors of {report.vocabulary:,} words are in {output}"
     )

@@ -52,8 +52,8 @@ def _exchange(typing: Any, cell: Any, value: Any) -> Any:
 def open_mirrors(label: NDArray[np.float32], before: NDArray[np.float32], hot: int, shift: int, dim: int) -> None:
     """Copy the masters of `label` (flat) into this thread's mirrors, and remember them in `before`."""
     for k in range(hot * dim):
-        label[shift * dim + k] = label[k]
-        before[k] = label[k]
+        before[k] = label[k]  # read once: another thread may be merging
+        label[shift * dim + k] = before[k]
 
 
 @njit(nogil=True)

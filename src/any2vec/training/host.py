@@ -1,7 +1,10 @@
 """A host: its model, and the threads that apply the operator to its slices of the worklist."""
 
-from collections.abc import Callable
+import signal
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -115,19 +118,39 @@ class Host:
         }
         try:
             while running:
-                try:
-                    finished, running = wait(running, timeout=_POLL, return_when=FIRST_EXCEPTION)
-                    for future in finished:
-                        future.result()
-                    self.worklist.release()
-                    look()
-                except KeyboardInterrupt:
-                    self._stop[0] = 1
-                    self.interrupted = True
+                finished, running = wait(running, timeout=_POLL, return_when=FIRST_EXCEPTION)
+                for future in finished:
+                    future.result()
+                self.worklist.release()
+                look()
         except BaseException:
             self._stop[0] = 1
             wait(running)
             raise
+
+    @contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """Let Ctrl-C end what is computed in the block, now and from here on, instead of raising an exception.
+
+        (That could strike while a lock of the threads is held.) Programs with a handler of their own keep it.
+        """
+        ours = (
+            threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        )
+        if ours:
+            signal.signal(signal.SIGINT, lambda *_: self._interrupt())
+        try:
+            yield
+        except KeyboardInterrupt:  # of another handler, or of a callback
+            self._interrupt()
+        finally:
+            if ours:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def _interrupt(self) -> None:
+        self._stop[0] = 1
+        self.interrupted = True
 
     def _apply(self, epoch: int, low: int, high: int, done: float, tally: Tally, thread: int) -> None:
         options = self.options

@@ -45,6 +45,11 @@ class Meter:
         self._samples = self._loss = self._began = 0.0
 
     @property
+    def samples(self) -> float:
+        """Samples applied in this epoch, by rounds that are over."""
+        return self._samples
+
+    @property
     def words_per_second(self) -> float:
         """Raw words per second of training."""
         return self.words_done * self._raw / self.seconds if self.seconds else 0.0

@@ -2,25 +2,19 @@
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from any2vec.corpus import Corpus
 from any2vec.errors import Any2VecError
 from any2vec.operators.skipgram import Tally
 from any2vec.training.host import Host
 from any2vec.training.meter import Meter
+from any2vec.training.model import Model
 from any2vec.training.options import Options
 from any2vec.training.progress import Display
 from any2vec.training.report import Report, peak_memory
-from any2vec.vectors.vectors import Vectors
 
-__all__ = ["Callback", "train"]
-
-Callback = Callable[[int, Vectors], "dict[str, float] | None"]
-"""Called after each epoch with its number, from 1, and the vectors; the figures it returns are shown and kept.
-
-The vectors are views of the model: what is to outlast the call must be copied.
-"""
+__all__ = ["train"]
 
 _HOT_ROWS = 1000  # looked at while an epoch runs: where values explode, they explode first
 _SECONDS_BETWEEN_LOOKS = 1.0
@@ -33,11 +27,11 @@ def train(
     display: Display,
     report: Report,
     *,
-    callbacks: Sequence[Callback] = (),
+    after_epoch: Callable[[int, Model], dict[str, float]] = lambda *_: {},
     rounds: int = 1,
     width: int | None = None,
-) -> Vectors:
-    """Train vectors on a corpus.
+) -> Model:
+    """Train the labels of all vertices on a corpus.
 
     Parameters
     ----------
@@ -49,8 +43,8 @@ def train(
         Shows how it goes.
     report : Report
         Gets the figures: losses, checks, seconds, speed, memory.
-    callbacks : sequence of Callback
-        Run after each epoch.
+    after_epoch : function
+        Called after each epoch with its number, from 1, and the model; the figures it returns are shown and kept.
     rounds : int
         S, slices of the worklist in an epoch. On one host the result does not depend on it.
     width : int, optional
@@ -58,13 +52,13 @@ def train(
 
     Returns
     -------
-    Vectors
-        e and t of all vertices. After Ctrl-C, as far as they are trained; ``report.interrupted`` is true then.
+    Model
+        The labels e and t. After Ctrl-C, as far as they are trained; ``report.interrupted`` is true then.
 
     Raises
     ------
     Any2VecError
-        If the model does not fit into memory or values stop being finite.
+        If the model does not fit into memory, there is nothing to learn from, or values stop being finite.
     """
     with Host(corpus.vocabulary, corpus.worklist, options, width) as host:
         started = time.perf_counter()
@@ -73,30 +67,29 @@ def train(
         report.seconds["compile"] = time.perf_counter() - started
         meter = Meter(options, host.words, corpus.raw_words, display)
         try:
-            for epoch in range(options.epochs):
-                meter.start_epoch()
-                for s in range(rounds):
-                    low, high = (host.words * (s + k) // rounds for k in (0, 1))
-                    tallies = host.tallies()
-                    host.compute(epoch, low, high, tallies, _Look(host, meter, tallies, epoch))
-                    meter.add(tallies)
-                meter.end_epoch()
-                if not host.model.is_finite() or not math.isfinite(meter.loss[-1]):
-                    raise _not_finite(options, epoch)
-                if host.interrupted:
-                    break
-                figures: dict[str, float] = {}
-                for callback in callbacks:
-                    figures |= {k: float(v) for k, v in (callback(epoch + 1, _vectors(corpus, host)) or {}).items()}
-                report.checks += [{"epoch": epoch + 1, **figures}] if figures else []
-                if figures or options.epochs <= _FEW_EPOCHS:
-                    display.say(_line(epoch, options, meter, figures))
-        except KeyboardInterrupt:  # between two rounds, or in a callback; within a round the host sees to it
-            host.interrupted = True
+            with host.interruptible():
+                for epoch in range(options.epochs):
+                    meter.start_epoch()
+                    for s in range(rounds):
+                        low, high = (host.words * (s + k) // rounds for k in (0, 1))
+                        tallies = host.tallies()
+                        host.compute(epoch, low, high, tallies, _Look(host, meter, tallies, epoch))
+                        meter.add(tallies)
+                    meter.end_epoch()
+                    if not host.model.is_finite() or not math.isfinite(meter.loss[-1]):
+                        raise _not_finite(options, epoch)
+                    if host.interrupted:
+                        break
+                    if not meter.samples:
+                        raise Any2VecError("nothing to learn: no sentence keeps two words (a line is a sentence)")
+                    figures = after_epoch(epoch + 1, host.model)
+                    report.checks += [{"epoch": epoch + 1, **figures}] if figures else []
+                    if figures or options.epochs <= _FEW_EPOCHS:
+                        display.say(_line(epoch, options, meter, figures))
         finally:
             display.close()
             _note(report, host, meter)
-        return _vectors(corpus, host)
+        return host.model
 
 
 class _Look:
@@ -112,10 +105,6 @@ class _Look:
             self._last = time.monotonic()
             if not self._host.model.is_finite(_HOT_ROWS):
                 raise _not_finite(self._host.options, self._epoch)
-
-
-def _vectors(corpus: Corpus, host: Host) -> Vectors:
-    return Vectors(corpus.vocabulary, host.model.embedding, t=host.model.training)
 
 
 def _line(epoch: int, options: Options, meter: Meter, figures: dict[str, float]) -> str:

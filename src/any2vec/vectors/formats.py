@@ -149,6 +149,8 @@ def check_format(path: Path, training: bool = False) -> Format:
     Any2VecError
         If the ending is unknown, or its format cannot hold training vectors.
     """
+    if path.name == "-":
+        raise Any2VecError("-: vectors cannot be written to standard output or read from standard input; name a file")
     name = path.name.lower()
     kind: Format | None = next((kind for ending, kind in ENDINGS.items() if name.endswith(ending)), None)
     if path.is_dir() or not path.suffix:

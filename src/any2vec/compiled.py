@@ -1,0 +1,27 @@
+"""Where compiled kernels are kept when neither the package's folder nor the user's can be written."""
+
+import getpass
+import os
+import tempfile
+from pathlib import Path
+
+import numba
+
+__all__ = ["keep_somewhere"]
+
+
+def keep_somewhere() -> None:
+    """Point Numba's cache at the temporary folder if it has no place of its own; else it would refuse to import us."""
+    if os.environ.get("NUMBA_CACHE_DIR") or _writable(Path(__file__).parent) or _writable(Path.home()):
+        return
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = str(os.getuid())
+    folder = Path(tempfile.gettempdir()) / f"any2vec-{user}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    numba.config.CACHE_DIR = str(folder)
+
+
+def _writable(folder: Path) -> bool:
+    return os.access(folder, os.W_OK)
