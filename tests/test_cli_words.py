@@ -245,7 +245,13 @@ def test_in_a_process(text, tmp_path):
 def test_interrupt_saves(text, tmp_path, count):
     text.write_text("\n".join(LINES * 500))  # 425,000 words
     arguments = (text, "-o", "v.txt", "--report", "r.json", "--epochs", "20", "--sample", "0")
-    with subprocess.Popen(command(*arguments), cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command(*arguments),
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 (it may be ignored here)
+    ) as process:
         try:
             shown = []
             for line in process.stderr:
