@@ -57,6 +57,15 @@ def open_mirrors(label: NDArray[np.float32], before: NDArray[np.float32], hot: i
 
 
 @njit(nogil=True)
+def _merge_label(label: NDArray[np.float32], before: NDArray[np.float32], first: int, size: int) -> None:
+    """Merge the mirrors of one label, which begin at `first`."""
+    for k in range(size):
+        label[k] += label[first + k] - before[k]
+        label[first + k] = label[k]
+        before[k] = label[k]
+
+
+@njit(nogil=True)
 def merge(
     e: NDArray[np.float32],
     t: NDArray[np.float32],
@@ -76,14 +85,7 @@ def merge(
     while _exchange(mirrors.lock, np.int32(1)) != 0:
         if not wait:
             return False
-    first = mirrors.shift * dim
-    for k in range(mirrors.hot * dim):
-        e[k] += e[first + k] - e_before[k]
-        e[first + k] = e[k]
-        e_before[k] = e[k]
-    for k in range(mirrors.hot * dim):
-        t[k] += t[first + k] - t_before[k]
-        t[first + k] = t[k]
-        t_before[k] = t[k]
+    for label, before in ((e, e_before), (t, t_before)):
+        _merge_label(label, before, mirrors.shift * dim, mirrors.hot * dim)
     _exchange(mirrors.lock, np.int32(0))
     return True

@@ -6,7 +6,7 @@ is splitmix64's (Steele, Lea and Flood, "Fast splittable pseudorandom number gen
 
 from numba import njit, uint64
 
-__all__ = ["KEEP", "NEGATIVES", "below", "draw", "epoch_key", "mix"]
+__all__ = ["INITIAL", "KEEP", "NEGATIVES", "below", "draw", "epoch_key", "mix"]
 
 _GOLDEN = 0x9E3779B97F4A7C15
 
@@ -15,6 +15,9 @@ KEEP = 0
 
 NEGATIVES = 1
 """Stream of window sizes and negatives."""
+
+INITIAL = 2
+"""Stream of the vectors that training starts from."""
 
 
 @njit(inline="always")
@@ -47,7 +50,7 @@ def epoch_key(seed: int, epoch: int, stream: int) -> int:
     epoch : int
         Epoch, from 0.
     stream : int
-        `KEEP` or `NEGATIVES`.
+        `KEEP`, `NEGATIVES` or `INITIAL`.
 
     Returns
     -------

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
 from any2vec.operators.tiles import ROW_ALIGNMENT
-from any2vec.samples.draws import draw, epoch_key
+from any2vec.samples.draws import INITIAL, draw, epoch_key
 
 __all__ = ["Model", "new_model"]
 
-_INITIAL = 2  # stream of draws, beside samples.draws.KEEP and NEGATIVES
 _HUGE_PAGE = 1 << 21
 _CHECKED = 1 << 22  # floats looked at together
 
@@ -92,7 +91,7 @@ def new_model(vertices: int, dim: int, *, mirrors: int = 0, seed: int = 1) -> Mo
             f"{vertices:,} words of {dim} dimensions need {need:.1f} GiB of memory, more than there is: "
             "choose a smaller dim, a larger min_count or a max_size"
         ) from error
-    _fill(e, vertices, dim, np.uint64(epoch_key(seed, 0, _INITIAL)))
+    _fill(e, vertices, dim, np.uint64(epoch_key(seed, 0, INITIAL)))
     return Model(e, t, vertices, dim)
 
 

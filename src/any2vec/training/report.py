@@ -41,6 +41,8 @@ class Report:
         Raw words of the corpus, and `kept_words` of them in the vocabulary.
     vocabulary : int
         V.
+    invalid_words : int
+        Words of the corpus that held bytes that are not UTF-8.
     cached : bool
         Whether the corpus was taken from the cache.
     seconds : dict from str to float
