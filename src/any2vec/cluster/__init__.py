@@ -1,0 +1,1 @@
+"""Hosts that talk to each other: one protocol, engines behind it."""

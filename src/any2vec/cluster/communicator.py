@@ -1,0 +1,193 @@
+"""How hosts talk: a small protocol of collective calls, and what is made of it.
+
+All hosts make the same calls in the same order (single program, multiple data). Buffers are NumPy arrays, rows along
+the first axis; nothing is pickled. Adding an engine is one new file with a class that has these methods.
+"""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.errors import Any2VecError
+
+__all__ = ["Communicator", "Request", "allgather_bytes", "allreduce", "exchange", "together"]
+
+
+class Request(Protocol):
+    """A collective call under way; its buffers must be left alone until it is done."""
+
+    def test(self) -> bool:
+        """Let the call make progress and tell, without waiting, whether it is done."""
+
+    def wait(self) -> None:
+        """Wait until it is done, without burning a core."""
+
+
+class Communicator(Protocol):
+    """One host's end of the line.
+
+    Attributes
+    ----------
+    rank : int
+        This host, from 0.
+    size : int
+        H, the number of hosts.
+    """
+
+    @property
+    def rank(self) -> int:
+        """This host, from 0."""
+
+    @property
+    def size(self) -> int:
+        """H, the number of hosts."""
+
+    def barrier(self) -> None:
+        """Wait until every host has come here."""
+
+    def allgather(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Give every host the arrays of all hosts.
+
+        Parameters
+        ----------
+        values : array
+            Of the same shape and dtype on all hosts.
+
+        Returns
+        -------
+        array, shape (H, ...)
+            In host order, a new one.
+        """
+
+    def alltoallv(
+        self, send: NDArray[Any], send_counts: NDArray[np.int64], receive: NDArray[Any], counts: NDArray[np.int64]
+    ) -> None:
+        """Send some rows to each host, and receive some from each.
+
+        Parameters
+        ----------
+        send : array, shape (n, ...), C-contiguous
+            The rows for host 0, then those for host 1, and so on.
+        send_counts : int64 array, shape (H,)
+            How many rows go to each host; they sum to at most n.
+        receive : array, shape (m, ...), C-contiguous
+            Gets the rows from host 0, then those from host 1, and so on; same dtype and shape of a row.
+        counts : int64 array, shape (H,)
+            How many rows come from each host; they sum to at most m.
+        """
+
+    def ialltoallv(
+        self, send: NDArray[Any], send_counts: NDArray[np.int64], receive: NDArray[Any], counts: NDArray[np.int64]
+    ) -> Request:
+        """Begin what `alltoallv` does, and return at once."""
+
+    def working(self) -> AbstractContextManager[None]:
+        """Hold a core while a block computes; no collective call may be made in the block.
+
+        Simulated hosts share the cores of one machine, so that only some of them compute at a time. Several threads
+        of a host may hold one each.
+        """
+
+
+def allreduce(communicator: Communicator, values: NDArray[Any]) -> NDArray[Any]:
+    """Sum arrays over the hosts, in host order: so the bits are the same on all hosts and engines.
+
+    Parameters
+    ----------
+    communicator : Communicator
+        This host's.
+    values : array
+        Of the same shape and dtype on all hosts.
+
+    Returns
+    -------
+    array
+        The sum, of the same shape and dtype.
+    """
+    parts = communicator.allgather(values)
+    total = parts[0].copy()
+    for part in parts[1:]:
+        total += part
+    return total
+
+
+def exchange(
+    communicator: Communicator, send: NDArray[Any], send_counts: NDArray[np.int64]
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Do `Communicator.alltoallv` where it is not known how many rows will come.
+
+    Parameters
+    ----------
+    communicator : Communicator
+        This host's.
+    send : array, shape (n, ...), C-contiguous
+        The rows for host 0, then those for host 1, and so on.
+    send_counts : int64 array, shape (H,)
+        How many rows go to each host.
+
+    Returns
+    -------
+    rows : array, shape (m, ...)
+        What came, in host order.
+    counts : int64 array, shape (H,)
+        How many rows came from each host.
+    """
+    ones = np.ones(communicator.size, np.int64)
+    counts = np.empty(communicator.size, np.int64)
+    communicator.alltoallv(np.ascontiguousarray(send_counts, np.int64), ones, counts, ones)
+    rows = np.empty((int(counts.sum()), *send.shape[1:]), send.dtype)
+    communicator.alltoallv(send, send_counts, rows, counts)
+    return rows, counts
+
+
+def allgather_bytes(communicator: Communicator, data: bytes) -> list[bytes]:
+    """Give every host the bytes of all hosts, of any length.
+
+    Parameters
+    ----------
+    communicator : Communicator
+        This host's.
+    data : bytes
+        What this host has to tell.
+
+    Returns
+    -------
+    list of bytes
+        In host order.
+    """
+    lengths = communicator.allgather(np.array([len(data)], np.int64))[:, 0]
+    padded = np.zeros(int(lengths.max()), np.uint8)
+    padded[: len(data)] = np.frombuffer(data, np.uint8)
+    parts = communicator.allgather(padded)
+    return [part[:length].tobytes() for part, length in zip(parts, lengths.tolist(), strict=True)]
+
+
+@contextmanager
+def together(communicator: Communicator) -> Iterator[None]:
+    """Let a block fail on all hosts if it fails on one; the block must make no collective call after failing.
+
+    Parameters
+    ----------
+    communicator : Communicator
+        This host's.
+
+    Raises
+    ------
+    Any2VecError
+        On every host, with the message of the first host whose block raised one.
+    """
+    problem = b""
+    error: Any2VecError | None = None
+    try:
+        yield
+    except Any2VecError as raised:
+        error, problem = raised, str(raised).encode("utf-8", "surrogateescape")
+    told = allgather_bytes(communicator, problem)
+    first = next((h for h, text in enumerate(told) if text), None)
+    if first is not None:
+        if error is not None and told[first] == problem:
+            raise error
+        raise Any2VecError(told[first].decode("utf-8", "surrogateescape")) from error
