@@ -25,3 +25,21 @@ def found(corpus):
     assert len(sentences) == corpus.sentences == len(corpus.worklist)
     vocabulary = corpus.vocabulary
     return list(vocabulary.words), vocabulary.counts.tolist(), sentences, corpus.raw_words, corpus.invalid
+
+
+def naive_cuts(files, sentences_kept, hosts):
+    """Return where the hosts' parts of W begin, for plain files.
+
+    `sentences_kept` says of each line of each file's bytes how many of its words are in the vocabulary.
+    """
+    total = sum(map(len, files))
+    words, before = [0] * hosts, 0
+    kept = iter(sentences_kept)
+    for text in files:
+        place = before
+        for line in text.split(b"\n"):
+            owner = max((h for h in range(hosts) if total * h // hosts <= place < total * (h + 1) // hosts), default=-1)
+            words[owner] += next(kept)
+            place += len(line) + 1
+        before += len(text)
+    return [sum(words[:h]) for h in range(hosts + 1)]

@@ -74,7 +74,7 @@ def test_a_damaged_entry_is_made_again(text, name, damage):
     assert read_corpus(text).cached
 
 
-@pytest.mark.parametrize("meta", ["[]", "{}", '{"format": 99}', '{"format": 1, "sums": 3}', "null", "{"])
+@pytest.mark.parametrize("meta", ["[]", "{}", '{"format": 99}', '{"format": 2, "sums": 3}', "null", "{"])
 def test_a_strange_description_is_not_trusted(text, meta):
     folder = read_corpus(text).folder
     (folder / "meta.json").write_text(meta)

@@ -3,10 +3,10 @@
 import sys
 
 import typer
-from rich.console import Console
 
 from any2vec.cli import evaluate
 from any2vec.cli.analogy import analogy
+from any2vec.cli.cluster import fail
 from any2vec.cli.demo import demo
 from any2vec.cli.similar import similar
 from any2vec.cli.words import words
@@ -31,8 +31,7 @@ def main() -> None:
     try:
         app()
     except Any2VecError as error:
-        Console(stderr=True).print(f"any2vec: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
-        sys.exit(1)
+        fail(error)
     except BrokenPipeError:  # the reader of our output has gone: nothing is left to tell it
         sys.stderr.close()
         sys.exit(1)

@@ -6,6 +6,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from any2vec.cli.cluster import here
+from any2vec.cli.rounds import rounds_table
+from any2vec.cluster.communicator import together
 from any2vec.errors import Any2VecError
 from any2vec.evaluate.checker import AnalogyChecker, SimilarityChecker
 from any2vec.files import check_writable
@@ -19,6 +22,7 @@ __all__ = ["words"]
 _DATA = "Corpus"
 _MODEL = "Model"
 _RUN = "Run"
+_HOSTS = "Many hosts"
 _INTERRUPTED = 130  # what a shell reports of a program that Ctrl-C ended
 
 
@@ -73,6 +77,40 @@ def words(
             rich_help_panel=_RUN,
         ),
     ] = None,
+    hosts: Annotated[
+        int,
+        typer.Option(
+            help="Simulate so many hosts, on as many threads as given: the same vectors on any number of them. "
+            "On a cluster, under mpiexec, leave it out.",
+            rich_help_panel=_HOSTS,
+        ),
+    ] = 1,
+    rounds: Annotated[
+        int | None,
+        typer.Option(
+            help="Synchronizations in an epoch.", show_default="1.5 for each host", rich_help_panel=_HOSTS
+        ),
+    ] = None,
+    scheme: Annotated[
+        str,
+        typer.Option(
+            help="What travels: pull-opt (least), pull-base, rep-opt, rep-naive. The vectors are the same.",
+            rich_help_panel=_HOSTS,
+        ),
+    ] = "pull-opt",
+    combine: Annotated[
+        str,
+        typer.Option(
+            help="How changes are combined: curvature, gradient (the paper's), adasum, average, sum.",
+            rich_help_panel=_HOSTS,
+        ),
+    ] = "curvature",
+    kappa: Annotated[
+        float | None,
+        typer.Option(
+            help="For curvature: mean of p (1 - p).", show_default="measured in each round", rich_help_panel=_HOSTS
+        ),
+    ] = None,
     questions: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Ask these analogies after each epoch.", rich_help_panel=_RUN),
@@ -94,16 +132,19 @@ def words(
     ] = False,
 ) -> None:
     """Train word vectors on CORPUS by skip-gram with negative sampling."""
-    check_output(output, training)
-    _check_apart(corpus, output, report)
-    if report:
-        check_writable(report)
-    callbacks: list[Callback] = []
-    if questions:
-        callbacks.append(AnalogyChecker(questions))
-    if pairs:
-        callbacks.append(SimilarityChecker(pairs))
-    display = display_for(Console(stderr=True), quiet=quiet)
+    communicator = here()
+    with together(communicator):
+        check_output(output, training)
+        _check_apart(corpus, output, report)
+        if report:
+            check_writable(report)
+        callbacks: list[Callback] = []
+        if questions:
+            callbacks.append(AnalogyChecker(questions))
+        if pairs:
+            callbacks.append(SimilarityChecker(pairs))
+    first = communicator.rank == 0
+    display = display_for(Console(stderr=True), quiet=quiet or not first)
     model = Word2Vec(
         dim=dim,
         window=window,
@@ -116,18 +157,25 @@ def words(
         threads=threads,
         seed=seed,
         schedule=schedule,
+        hosts=hosts,
+        rounds=rounds,
+        scheme=scheme,
+        combine=combine,
+        kappa=kappa,
         cache="auto" if cache else None,
         callbacks=callbacks,
         display=display,
     )
     try:
-        model.fit(corpus)
+        model.fit(corpus, communicator if communicator.size > 1 else None)
     except KeyboardInterrupt:
         display.say("stopped before training began: nothing was written")
         raise typer.Exit(_INTERRUPTED) from None
-    save(model.vectors_, output, training=training)
-    if report:
+    save(model.vectors_, output, training=training, communicator=communicator)
+    if report and first:
         model.report_.write(report)
+    if len(model.report_.rounds):
+        display.say(rounds_table(model.report_))
     display.say(_summary(model.report_, output))
     if model.report_.interrupted:
         raise typer.Exit(_INTERRUPTED)
@@ -150,7 +198,12 @@ def _summary(report: Report, output: Path) -> str:
     seconds = "".join(f"{name} {value:.1f} s, " for name, value in report.seconds.items() if value >= 0.05)
     state = "stopped by Ctrl-C: as far as they are trained, the" if report.interrupted else ""
     return (
-        f"{report.words_per_second:,.0f} words/s on {report.threads} thread{'s' * (report.threads > 1)}; {seconds}"
+        f"{report.words_per_second:,.0f} words/s on {_machinery(report)}; {seconds}"
         f"peak memory {report.peak_memory / 2**20:,.0f} MiB\n"
         f"{state or 'the'} vectors of {report.vocabulary:,} words are in {output}"
     )
+
+
+def _machinery(report: Report) -> str:
+    threads = f"{report.threads} thread{'s' * (report.threads > 1)}"
+    return threads if report.hosts == 1 else f"{report.hosts} hosts of {threads}, {report.round_count} rounds an epoch"

@@ -4,7 +4,7 @@ All hosts make the same calls in the same order (single program, multiple data).
 the first axis; nothing is pickled. Adding an engine is one new file with a class that has these methods.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
@@ -13,7 +13,21 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
 
-__all__ = ["Communicator", "Request", "allgather_bytes", "allreduce", "exchange", "together"]
+__all__ = [
+    "Communicator",
+    "Request",
+    "SharedError",
+    "allgather_bytes",
+    "allreduce",
+    "broadcast",
+    "exchange",
+    "gather",
+    "together",
+]
+
+
+class SharedError(Any2VecError):
+    """An error that all hosts raise, so that one of them may tell it and none waits for another."""
 
 
 class Request(Protocol):
@@ -45,6 +59,10 @@ class Communicator(Protocol):
     def size(self) -> int:
         """H, the number of hosts."""
 
+    @property
+    def simulated(self) -> bool:
+        """Whether the hosts share one process: then each has one thread."""
+
     def barrier(self) -> None:
         """Wait until every host has come here."""
 
@@ -63,7 +81,12 @@ class Communicator(Protocol):
         """
 
     def alltoallv(
-        self, send: NDArray[Any], send_counts: NDArray[np.int64], receive: NDArray[Any], counts: NDArray[np.int64]
+        self,
+        send: NDArray[Any],
+        send_counts: NDArray[np.int64],
+        receive: NDArray[Any],
+        counts: NDArray[np.int64],
+        starts: NDArray[np.int64] | None = None,
     ) -> None:
         """Send some rows to each host, and receive some from each.
 
@@ -77,12 +100,24 @@ class Communicator(Protocol):
             Gets the rows from host 0, then those from host 1, and so on; same dtype and shape of a row.
         counts : int64 array, shape (H,)
             How many rows come from each host; they sum to at most m.
+        starts : int64 array, shape (H,), optional
+            Where in `send` the rows for each host begin, if not one after the other; they may overlap, so that
+            the same rows go to all.
         """
 
     def ialltoallv(
-        self, send: NDArray[Any], send_counts: NDArray[np.int64], receive: NDArray[Any], counts: NDArray[np.int64]
+        self,
+        send: NDArray[Any],
+        send_counts: NDArray[np.int64],
+        receive: NDArray[Any],
+        counts: NDArray[np.int64],
+        starts: NDArray[np.int64] | None = None,
     ) -> Request:
         """Begin what `alltoallv` does, and return at once."""
+
+    @property
+    def clock(self) -> Callable[[], float]:
+        """Clock, in seconds, to time collective calls with: time that passes, or the thread's own if simulated."""
 
     def working(self) -> AbstractContextManager[None]:
         """Hold a core while a block computes; no collective call may be made in the block.
@@ -176,8 +211,8 @@ def together(communicator: Communicator) -> Iterator[None]:
 
     Raises
     ------
-    Any2VecError
-        On every host, with the message of the first host whose block raised one.
+    SharedError
+        On every host, with the message of the first host whose block raised an Any2VecError.
     """
     problem = b""
     error: Any2VecError | None = None
@@ -186,8 +221,56 @@ def together(communicator: Communicator) -> Iterator[None]:
     except Any2VecError as raised:
         error, problem = raised, str(raised).encode("utf-8", "surrogateescape")
     told = allgather_bytes(communicator, problem)
-    first = next((h for h, text in enumerate(told) if text), None)
+    first = next((text for text in told if text), None)
     if first is not None:
-        if error is not None and told[first] == problem:
-            raise error
-        raise Any2VecError(told[first].decode("utf-8", "surrogateescape")) from error
+        raise SharedError(first.decode("utf-8", "surrogateescape")) from error
+
+
+def broadcast(communicator: Communicator, values: NDArray[Any], root: int) -> NDArray[Any]:
+    """Give every host the array of one.
+
+    Parameters
+    ----------
+    communicator : Communicator
+        This host's.
+    values : array, shape (n, ...)
+        The array, on host `root`; of its shape and dtype on the others.
+    root : int
+        The host that has it.
+
+    Returns
+    -------
+    array
+        A new one.
+    """
+    send_counts = np.full(communicator.size, len(values) * (communicator.rank == root), np.int64)
+    counts = np.zeros(communicator.size, np.int64)
+    counts[root] = len(values)
+    out = np.empty_like(values, order="C")
+    communicator.alltoallv(np.ascontiguousarray(values), send_counts, out, counts, np.zeros_like(counts))
+    return out
+
+
+def gather(communicator: Communicator, values: NDArray[Any], root: int) -> NDArray[Any] | None:
+    """Give one host the arrays of all.
+
+    Parameters
+    ----------
+    communicator : Communicator
+        This host's.
+    values : array, shape (n, ...)
+        Of the same shape and dtype on all hosts.
+    root : int
+        The host that gets them.
+
+    Returns
+    -------
+    array, shape (H, n, ...), or None
+        In host order, on host `root`; None on the others.
+    """
+    send_counts = np.zeros(communicator.size, np.int64)
+    send_counts[root] = len(values)
+    counts = np.full(communicator.size, len(values) * (communicator.rank == root), np.int64)
+    out = np.empty((int(counts.sum()), *values.shape[1:]), values.dtype)
+    communicator.alltoallv(np.ascontiguousarray(values), send_counts, out, counts)
+    return out.reshape(communicator.size, *values.shape) if communicator.rank == root else None

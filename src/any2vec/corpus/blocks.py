@@ -1,8 +1,8 @@
 """Blocks: pieces of text of bounded size that threads count independently of each other.
 
-The text of a file is cut at the first blank at or after each multiple of the block's size. So no word is cut,
-and both ends of a block are found without reading what stands before it: threads (and hosts) can read a plain
-file at different places. A sentence may go on in the next block.
+A host's part of a file is cut at the first blank at or after each multiple of the block's size. So no word is
+cut, and both ends of a block are found without reading what stands before it: threads (and hosts) can read a
+plain file at different places. A sentence may go on in the host's next block.
 """
 
 from collections.abc import Callable, Iterator
@@ -12,6 +12,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.corpus.edges import Edges, line_ends
 from any2vec.corpus.kernels import MAX_WORD
 from any2vec.corpus.memory import zeros
 from any2vec.corpus.streams import naming, open_stream
@@ -44,19 +45,27 @@ class Block:
     ----------
     file : TextFile
         Where it is from.
-    start, size : int
-        The bytes of a plain file; the block has the words that start between the cuts at both ends.
-    last : bool
-        Whether it ends the file, and so a sentence.
+    host : int
+        Whose part it belongs to.
+    start, stop : int
+        It is cut from these bytes of the file's text.
+    size : int
+        Bytes in a block, about.
+    first, last : bool
+        Whether it begins exactly at `start`, and ends exactly at `stop` and with it a sentence: else at the
+        first blank at or after `start`, and after ``start + size``.
     consumed : int
-        Bytes of the file that are done when this block is.
+        Bytes of all files that are done when this block is.
     span : Span or None
         The text of a block of a stream, which was read already.
     """
 
     file: TextFile
+    host: int
     start: int
+    stop: int
     size: int
+    first: bool
     last: bool
     consumed: int
     span: Span | None = field(default=None, repr=False)
@@ -82,17 +91,17 @@ class Block:
         if self.span is not None:
             return self.span
         assert self.file.path is not None
-        assert self.file.size is not None
-        wanted = min(self.size + TAIL, self.file.size - self.start)
+        wanted = min(self.size + TAIL, self.stop - self.start)
         with naming(self.file), self.file.path.open("rb", buffering=0) as stream:
             stream.seek(self.start)
             filled = _fill(stream, buffer[:wanted])
-        begin = _first_blank(buffer, 0, filled) if self.start else _after_bom(buffer, filled)
+        begin = 0 if self.first else _first_blank(buffer, 0, filled)
+        begin = begin if self.start else _after_bom(buffer, filled)
         end = filled if self.last else _first_blank(buffer, self.size, filled)
         return _ended(buffer, min(begin, end), end, filled)
 
 
-def blocks_of(files: list[TextFile], size: int = BLOCK) -> Iterator[Block]:
+def blocks_of(files: list[TextFile], size: int = BLOCK, edges: Edges | None = None) -> Iterator[Block]:
     """Yield the blocks of files, in order; streams are read on the way.
 
     Parameters
@@ -101,6 +110,9 @@ def blocks_of(files: list[TextFile], size: int = BLOCK) -> Iterator[Block]:
         The files.
     size : int
         Bytes in a block, about.
+    edges : Edges, optional
+        Which hosts' parts to read, and where they begin. A block has text of one host only. Of plain files only
+        the parts are read, of streams all up to their end.
 
     Yields
     ------
@@ -110,16 +122,19 @@ def blocks_of(files: list[TextFile], size: int = BLOCK) -> Iterator[Block]:
     Raises
     ------
     Any2VecError
-        If a stream cannot be read.
+        If a file cannot be read.
     """
+    edges = edges or Edges.whole()
+    before = 0
     for file in files:
-        if file.packing or file.size is None:
-            yield from _blocks_of_stream(file, size)
-            continue
-        starts = range(0, max(file.size, 1), size)
-        for start in starts:
-            stop = min(start + size, file.size)
-            yield Block(file, start, size, last=stop == file.size, consumed=stop)
+        hosts = edges.within(before, file.size)
+        done = before
+        if hosts.start < edges.held.stop and edges.held.start < hosts.stop:
+            read = _blocks_of_stream if file.packing or file.size is None else _blocks_of_plain
+            for block in read(file, size, edges, before, hosts):
+                done = block.consumed
+                yield block
+        before = done if file.size is None else before + file.size
 
 
 def new_buffer(size: int) -> NDArray[np.uint8]:
@@ -127,10 +142,27 @@ def new_buffer(size: int) -> NDArray[np.uint8]:
     return zeros(size + TAIL + ROOM, np.uint8)
 
 
-def _blocks_of_stream(file: TextFile, size: int) -> Iterator[Block]:
+def _blocks_of_plain(file: TextFile, size: int, edges: Edges, before: int, hosts: range) -> Iterator[Block]:
+    assert file.size is not None
+    later = [host for host in hosts[1:] if edges.held.start <= host <= edges.held.stop]
+    begins = dict(zip(later, line_ends(file, [edges.places[host] - before for host in later]), strict=True))
+    begins[hosts.start] = 0
+    for host in edges.held:
+        low = begins.get(host, file.size)
+        high = begins.get(host + 1, file.size)
+        for start in range(low, high, size):
+            stop = min(start + size, high)
+            yield Block(file, host, start, high, size, start == low, stop == high, before + stop)
+
+
+def _blocks_of_stream(file: TextFile, size: int, edges: Edges, before: int, hosts: range) -> Iterator[Block]:
+    """Read a stream from its start: what is another host's is thrown away, what is behind the last is not read.
+
+    The place of a byte is that in the file, as far as it is known: between two blocks it is interpolated.
+    """
     with open_stream(file) as (stream, position):
         carry = np.empty(0, np.uint8)
-        start, full = 0, size + TAIL
+        start, full, host, before_block = 0, size + TAIL, hosts.start, before
         while True:
             text = new_buffer(size)
             text[: len(carry)] = carry
@@ -139,12 +171,34 @@ def _blocks_of_stream(file: TextFile, size: int) -> Iterator[Block]:
             last = filled < full
             end = filled if last else _first_blank(text, size, filled)
             begin = 0 if start else min(_after_bom(text, filled), end)
+            consumed = before + position()
             carry = text[end:filled].copy()
             span = _ended(text, begin, end, filled)
-            yield Block(file, start, end, last, position(), span)
+            while host + 1 < hosts.stop and (cut := _cut(span, edges.places[host + 1], before_block, consumed)) >= 0:
+                if host in edges.held:
+                    part = Span(text, begin, cut)
+                    yield Block(file, host, start + begin, start + cut, size, True, True, consumed, part)
+                host, begin = host + 1, cut
+                if host >= edges.held.stop:
+                    return
+            if host in edges.held:
+                part = Span(text, begin, end)
+                yield Block(file, host, start + begin, start + end, size, True, last, consumed, part)
             if last:
                 return
-            start += end
+            start, before_block = start + end, consumed
+
+
+def _cut(span: Span, place: int, low: int, high: int) -> int:
+    """Return the line feed in a block from places `low` to `high` after which a host's part begins; -1 if none."""
+    if place > high:
+        return -1
+    first = -(-(place - low) * span.end // (high - low)) if place > low else 0
+    for at in range(max(first - 1, 0), span.end, READ):
+        found = span.text[at : min(at + READ, span.end)].tobytes().find(b"\n")
+        if found >= 0:
+            return at + found
+    return -1
 
 
 def _fill(stream: IO[bytes], room: NDArray[np.uint8]) -> int:

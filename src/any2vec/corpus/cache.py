@@ -13,14 +13,15 @@ from typing import Any
 
 import numpy as np
 
+from any2vec.corpus.corpus import Corpus
 from any2vec.corpus.text import TextFile
 from any2vec.corpus.vocabulary import Vocabulary
-from any2vec.corpus.worklist import BOUNDS, IDS, Worklist, open_worklist
+from any2vec.corpus.worklist import BOUNDS, IDS, open_worklist
 from any2vec.errors import Any2VecError
 
-__all__ = ["default_cache", "key_of", "load", "make_folder", "save", "sweep"]
+__all__ = ["default_cache", "digest", "key_of", "load", "make_folder", "save", "sweep"]
 
-FORMAT = 1
+FORMAT = 2
 META, WORDS, COUNTS = "meta.json", "words.txt", "counts.int64"
 FACTS = ("raw_words", "sentences", "invalid")
 SAMPLES, SAMPLE = 16, 1 << 14  # of the large files, so many pieces of so many bytes are summed
@@ -64,7 +65,9 @@ def make_folder(folder: Path) -> None:
         ) from error
 
 
-def key_of(files: list[TextFile], min_count: int, max_size: int | None) -> str | None:
+def key_of(
+    files: list[TextFile], min_count: int, max_size: int | None, hosts: int = 1, held: range = range(1)
+) -> str | None:
     """Return the name of a corpus in the cache.
 
     Parameters
@@ -73,13 +76,17 @@ def key_of(files: list[TextFile], min_count: int, max_size: int | None) -> str |
         The text.
     min_count, max_size : int
         The options that change the outcome.
+    hosts : int
+        H, for how many hosts the text is cut.
+    held : range
+        The hosts whose parts are kept.
 
     Returns
     -------
     str or None
         None if it cannot be reused, because some text is not in a file that stays.
     """
-    about: list[Any] = [FORMAT, sys.byteorder, min_count, max_size]
+    about: list[Any] = [FORMAT, sys.byteorder, min_count, max_size, hosts, held.start, held.stop]
     for file in files:
         if file.path is None or file.size is None:
             return None
@@ -87,30 +94,30 @@ def key_of(files: list[TextFile], min_count: int, max_size: int | None) -> str |
     return hashlib.sha256(json.dumps(about).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
-def save(folder: Path, vocabulary: Vocabulary, facts: dict[str, int]) -> None:
+def save(folder: Path, corpus: Corpus) -> None:
     """Write the vocabulary and the description beside a worklist.
 
     Parameters
     ----------
     folder : Path
         Holds the worklist's files.
-    vocabulary : Vocabulary
-        Its words hold no line feeds.
-    facts : dict from str to int
-        Its raw_words, sentences and invalid, to be returned by `load`.
+    corpus : Corpus
+        To be returned by `load`; its words hold no line feeds.
 
     Raises
     ------
     OSError
         If a file cannot be written.
     """
-    (folder / WORDS).write_bytes("\n".join(vocabulary.words).encode())
-    vocabulary.counts.tofile(folder / COUNTS)
-    meta = {"format": FORMAT, "facts": facts, "sums": _sums(folder)}
+    (folder / WORDS).write_bytes("\n".join(corpus.vocabulary.words).encode())
+    corpus.vocabulary.counts.tofile(folder / COUNTS)
+    facts = {name: getattr(corpus, name) for name in FACTS}
+    held = [corpus.held.start, corpus.held.stop]
+    meta = {"format": FORMAT, "facts": facts, "cuts": corpus.cuts.tolist(), "held": held, "sums": _sums(folder)}
     (folder / META).write_text(json.dumps(meta))
 
 
-def load(folder: Path) -> tuple[Vocabulary, Worklist, dict[str, int]] | None:
+def load(folder: Path) -> Corpus | None:
     """Read a corpus that was saved.
 
     Parameters
@@ -120,8 +127,8 @@ def load(folder: Path) -> tuple[Vocabulary, Worklist, dict[str, int]] | None:
 
     Returns
     -------
-    vocabulary, worklist, facts
-        Or None if it is not there, or damaged.
+    Corpus or None
+        None if it is not there, or damaged.
     """
     try:
         meta = json.loads((folder / META).read_text())
@@ -129,12 +136,30 @@ def load(folder: Path) -> tuple[Vocabulary, Worklist, dict[str, int]] | None:
             return None
         counts = np.fromfile(folder / COUNTS, np.int64)
         words = (folder / WORDS).read_bytes().decode().split("\n")
-        worklist = open_worklist(folder)
-        if len(words) != len(counts) or worklist.bounds[-1] != len(worklist.ids):
+        cuts, held = np.array(meta["cuts"], np.int64), range(*meta["held"])
+        low, high = cuts[[held.start, held.stop]].tolist()
+        worklist = open_worklist(folder, low)
+        if len(words) != len(counts) or not worklist.bounds[-1] == len(worklist.ids) == high - low:
             return None
-        return Vocabulary(words, counts), worklist, {name: int(meta["facts"][name]) for name in FACTS}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return Corpus(
+            Vocabulary(words, counts),
+            worklist,
+            **{name: int(meta["facts"][name]) for name in FACTS},
+            cuts=cuts,
+            held=held,
+            cached=True,
+            seconds={"scan": 0.0, "encode": 0.0},
+            folder=folder,
+        )
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
+
+
+def digest(corpus: Corpus) -> int:
+    """Return a checksum (of 32 bits) of what must be the same in the entries of a cluster's hosts."""
+    facts = [getattr(corpus, name) for name in FACTS]
+    words = json.dumps([facts, *corpus.vocabulary.words]).encode()
+    return zlib.crc32(corpus.cuts.tobytes(), zlib.crc32(corpus.vocabulary.counts.tobytes(), zlib.crc32(words)))
 
 
 def sweep(folder: Path) -> None:

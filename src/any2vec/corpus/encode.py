@@ -25,7 +25,8 @@ def encode_pieces(
     folder: Path,
     *,
     threads: int = 1,
-) -> tuple[int, int]:
+    hosts: int = 1,
+) -> tuple[NDArray[np.int64], int]:
     """Write the worklist of (a part of) the text.
 
     Parameters
@@ -40,11 +41,15 @@ def encode_pieces(
         Gets the worklist's files.
     threads : int
         How many threads remap.
+    hosts : int
+        H; a piece's host is below it.
 
     Returns
     -------
-    words, sentences : int
-        In the worklist.
+    words : int64 array, shape (hosts,)
+        Words in the worklist, by the host whose part they are in.
+    sentences : int
+        Sentences in the worklist.
 
     Raises
     ------
@@ -54,7 +59,7 @@ def encode_pieces(
     largest = max((piece.entries for piece in pieces), default=0)
     spare: SimpleQueue[NDArray[np.int32]] = SimpleQueue()  # written buffers: fresh pages cost more than the remap
 
-    def encode(piece: Piece) -> tuple[NDArray[np.int32], int, NDArray[np.int64]]:
+    def encode(piece: Piece) -> tuple[int, NDArray[np.int32], int, NDArray[np.int64]]:
         try:
             buffer = spare.get_nowait()
         except Empty:
@@ -65,14 +70,15 @@ def encode_pieces(
             file.readinto(ids.data)
         ends = np.empty(int(np.count_nonzero(ids < 0)), np.int64)
         kept, ended = kernels.remap(ids, final[piece.part], ends)
-        return buffer, kept, ends[:ended]
+        return piece.host, buffer, kept, ends[:ended]
 
+    by_host = [0] * hosts
     words = sentences = end = 0
     with ExitStack() as stack:
         ids_file = stack.enter_context((folder / IDS).open("wb", buffering=0))
         bounds_file = stack.enter_context((folder / BOUNDS).open("wb", buffering=0))
         write_all(bounds_file, np.zeros(1, np.int64))
-        for buffer, kept, relative in stack.enter_context(closing(ordered(encode, pieces, threads))):
+        for host, buffer, kept, relative in stack.enter_context(closing(ordered(encode, pieces, threads))):
             ends = relative + words
             if len(ends) and ends[0] == end:  # the sentence had ended with the last block, or has no words
                 ends = ends[1:]
@@ -80,6 +86,7 @@ def encode_pieces(
             spare.put(buffer)
             write_all(bounds_file, ends)
             words += kept
+            by_host[host] += kept
             sentences += len(ends)
             end = int(ends[-1]) if len(ends) else end
-    return words, sentences
+    return np.array(by_host, np.int64), sentences

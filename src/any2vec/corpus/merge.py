@@ -1,6 +1,7 @@
-"""From what threads or hosts counted to the vocabulary: merge, repair, choose."""
+"""From what threads counted to the vocabulary: merge, repair, choose."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +11,17 @@ from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.corpus.words import ROOM
 from any2vec.errors import Any2VecError
 
-__all__ = ["choose", "merge", "pack", "repair"]
+__all__ = ["Totals", "choose", "merge", "most_frequent", "pack", "repair", "totals_of"]
 
 GROUP = 1 << 16  # words decoded at a time
+
+
+class Totals(NamedTuple):
+    """Words in the corpus, how many of them are distinct, and the largest count."""
+
+    words: int
+    distinct: int
+    largest: int
 
 
 def pack(words: Sequence[bytes], counts: NDArray[np.int64]) -> Part:
@@ -91,7 +100,9 @@ def repair(part: Part) -> tuple[Part, NDArray[np.int32] | None, int]:
     return repaired, ids, int(part.counts[list(changed)].sum())
 
 
-def choose(part: Part, min_count: int, max_size: int | None) -> tuple[Vocabulary, NDArray[np.int32]]:
+def choose(
+    part: Part, min_count: int, max_size: int | None, totals: Totals | None = None
+) -> tuple[Vocabulary, NDArray[np.int32]]:
     """Choose the words that get vectors, and give them their ids.
 
     Parameters
@@ -102,6 +113,8 @@ def choose(part: Part, min_count: int, max_size: int | None) -> tuple[Vocabulary
         Words that occur less often are dropped.
     max_size : int or None
         At most so many words are kept, the most frequent ones.
+    totals : Totals, optional
+        Of the corpus, for error messages, if `part` does not have all its words.
 
     Returns
     -------
@@ -115,15 +128,24 @@ def choose(part: Part, min_count: int, max_size: int | None) -> tuple[Vocabulary
     Any2VecError
         If fewer than two words are left.
     """
-    kept = np.flatnonzero(part.counts >= min_count)
-    _check(part, kept, min_count)
-    kept = _sorted(part, kept)[:max_size]
+    kept = most_frequent(part, min_count, max_size)
+    _check(part, kept, min_count, totals or totals_of(part))
     ids = np.full(len(part), -1, np.int32)
     ids[kept] = np.arange(len(kept), dtype=np.int32)
     starts, stops = part.starts[kept].tolist(), (part.starts[kept + 1] - 1).tolist()
     arena = part.arena.tobytes()
     words = [arena[start:stop].decode() for start, stop in zip(starts, stops, strict=True)]
     return Vocabulary(words, part.counts[kept]), ids
+
+
+def most_frequent(part: Part, min_count: int, max_size: int | None) -> NDArray[np.int64]:
+    """Return the places of the words that `choose` chooses, in the order of their ids."""
+    return _sorted(part, np.flatnonzero(part.counts >= min_count))[:max_size]
+
+
+def totals_of(part: Part) -> Totals:
+    """Add up a part."""
+    return Totals(int(part.counts.sum()), len(part), int(part.counts.max(initial=0)))
 
 
 def _sorted(part: Part, kept: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -143,17 +165,16 @@ def _sorted(part: Part, kept: NDArray[np.int64]) -> NDArray[np.int64]:
     return kept
 
 
-def _check(part: Part, kept: NDArray[np.int64], min_count: int) -> None:
+def _check(part: Part, kept: NDArray[np.int64], min_count: int, totals: Totals) -> None:
     if len(kept) >= 2:
         return
-    total, largest = int(part.counts.sum()), int(part.counts.max())
-    had = f"the corpus has {total:,} words, {len(part):,} of them distinct"
+    had = f"the corpus has {totals.words:,} words, {totals.distinct:,} of them distinct"
     if len(kept) == 0:
         raise Any2VecError(
-            f"min_count {min_count} leaves no word: {had}, the largest count is {largest:,}; lower min_count"
+            f"min_count {min_count} leaves no word: {had}, the largest count is {totals.largest:,}; lower min_count"
         )
     word = part.word(int(kept[0])).decode()
-    advice = "lower min_count" if len(part) > 1 else "give more text"
+    advice = "lower min_count" if totals.distinct > 1 else "give more text"
     raise Any2VecError(
         f"a vocabulary of 1 word ({word[:40]!r}) cannot be trained: {had}, "
         f"and min_count {min_count} leaves one; {advice}"

@@ -1,71 +1,21 @@
 """Read a corpus: from text, or lists of tokens, to a vocabulary and a worklist."""
 
-import shutil
-import tempfile
-import threading
-import time
-import weakref
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import cast
 
-import numpy as np
-from numpy.typing import NDArray
-
+from any2vec.cluster.communicator import Communicator
 from any2vec.corpus import cache as caching
-from any2vec.corpus.blocks import BLOCK, blocks_of
-from any2vec.corpus.encode import encode_pieces
-from any2vec.corpus.merge import choose, merge, repair
-from any2vec.corpus.room import room_in
-from any2vec.corpus.scan import Scan, scan_blocks
-from any2vec.corpus.table import Part
-from any2vec.corpus.text import Source, TextFile, files_of, names_files
-from any2vec.corpus.tokens import scan_sentences
-from any2vec.corpus.vocabulary import Vocabulary
-from any2vec.corpus.worklist import Worklist, open_worklist
+from any2vec.corpus.blocks import BLOCK
+from any2vec.corpus.build import Job, Progress
+from any2vec.corpus.corpus import Corpus
+from any2vec.corpus.entry import build_cached, build_temporary
+from any2vec.corpus.same import about, check_same
+from any2vec.corpus.team import Team
+from any2vec.corpus.text import Source, files_of, names_files
 from any2vec.errors import Any2VecError
-from any2vec.files import replacing
 
-__all__ = ["Corpus", "merge_scans", "read_corpus"]
-
-Progress = Callable[[int, int | None], None]
-
-_building = threading.Lock()  # two threads must not write one entry of the cache
-
-
-@dataclass(frozen=True, eq=False)
-class Corpus:
-    """A text that is ready for training.
-
-    Attributes
-    ----------
-    vocabulary : Vocabulary
-        The words that get vectors.
-    worklist : Worklist
-        The text as their ids.
-    raw_words : int
-        Words in the text, those too that `min_count` dropped.
-    sentences : int
-        Sentences in the worklist: those with a word in the vocabulary.
-    invalid : int
-        Words of the text that held bytes that are not UTF-8; each such sequence was replaced by U+FFFD.
-    cached : bool
-        Whether the corpus was taken from the cache.
-    seconds : dict from str to float
-        Time spent: ``scan`` (read, count, choose) and ``encode`` (write the worklist); 0 if cached.
-    folder : Path
-        Where the worklist's files are. It is removed with this object if it is not in the cache.
-    """
-
-    vocabulary: Vocabulary
-    worklist: Worklist
-    raw_words: int
-    sentences: int
-    invalid: int
-    cached: bool
-    seconds: dict[str, float] = field(repr=False)
-    folder: Path
+__all__ = ["read_corpus"]
 
 
 def read_corpus(
@@ -76,12 +26,18 @@ def read_corpus(
     threads: int = 1,
     cache: str | Path | None = "auto",
     progress: Progress | None = None,
+    hosts: int = 1,
+    communicator: Communicator | None = None,
     _block: int = BLOCK,
 ) -> Corpus:
     """Turn text into a vocabulary and a worklist, in one pass over the text.
 
     Words are separated by ASCII blanks; sentences, of any length, by line ends and by the ends of files.
     Neither the text nor a sentence has to fit into memory; the distinct words have to.
+
+    For H hosts the text is cut where the first lines at or after equal shares of its bytes begin (`edges`);
+    without files of known sizes, where the first sentences at or after equal shares of its words do. V and the
+    cuts are the same whether one process reads all parts (`hosts`) or each host its own (`communicator`).
 
     Parameters
     ----------
@@ -99,7 +55,12 @@ def read_corpus(
         Standard input, pipes and lists of tokens are never reused.
     progress : function, optional
         Called now and then, in the caller's thread, with the bytes of the files that are done and all their
-        bytes, None if that is not known. Not called for lists of tokens.
+        bytes (of this host's part), None if that is not known. Not called for lists of tokens.
+    hosts : int
+        H, for how many hosts that live in this process the text is cut.
+    communicator : Communicator, optional
+        Of a cluster, all of whose hosts call this with the same files and options. This host then reads its
+        own part alone (a compressed file up to the end of it), and V is merged.
     _block : int
         For tests: the bytes of text that a thread takes at a time.
 
@@ -111,135 +72,39 @@ def read_corpus(
     Raises
     ------
     Any2VecError
-        If the text cannot be read, is not text, leaves fewer than two words, or if there is no room to write.
+        If the text cannot be read, is not text, leaves fewer than two words, has fewer sentences than there are
+        hosts, or if there is no room to write. On a cluster it is raised on all hosts.
     """
-    _check_options(min_count, max_size, threads)
-    files = files_of(cast("str | Path | Sequence[str | Path]", source)) if names_files(source) else None
+    team = Team(communicator)
+    facts = None
+    with team.together():
+        _check_options(min_count, max_size, threads, hosts)
+        files = files_of(cast("str | Path | Sequence[str | Path]", source)) if names_files(source) else None
+        if team.communicator is not None:
+            if hosts not in (1, team.communicator.size):
+                raise Any2VecError(f"hosts is {hosts}, but the communicator has {team.communicator.size} hosts")
+            if files is None:
+                raise Any2VecError("a cluster reads files, not lists of tokens; write them to one, a sentence a line")
+            options = {"min_count": min_count, "max_size": max_size, "cache": cache is not None, "block": _block}
+            facts = about(files, options)
+    held = range(hosts)
+    if team.communicator is not None and facts is not None:
+        check_same(team.communicator, facts)
+        hosts = team.communicator.size
+        held = range(team.communicator.rank, team.communicator.rank + 1)
+    sentences = cast("Iterable[Sequence[str]]", source)
+    job = Job(files, sentences, min_count, max_size, threads, progress, _block, hosts, held, team)
     folder = caching.default_cache() if cache == "auto" else cache if cache is None else Path(cache)
-    key = caching.key_of(files, min_count, max_size) if files is not None and folder is not None else None
-
-    def build(where: Path) -> tuple[Vocabulary, Worklist, dict[str, int], dict[str, float]]:
-        began = time.perf_counter()
-        if files is None:
-            scan = scan_sentences(cast("Iterable[Sequence[str]]", source), where)
-        else:
-            with room_in(where):
-                scan = _scan_files(files, where, threads, _block, progress)
-        if scan.words == 0:
-            raise _no_words(files)
-        part, places, invalid = merge_scans(scan.parts)
-        scan.parts.clear()
-        vocabulary, ids = choose(part, min_count, max_size)
-        final = [ids[place] for place in places]
-        del part, places, ids
-        scanned = time.perf_counter()
-        with room_in(where):
-            _, sentences = encode_pieces(scan.pieces, scan.files, final, where, threads=threads)
-            for path in scan.files:
-                path.unlink()
-            facts = {"raw_words": scan.words, "sentences": sentences, "invalid": invalid}
-            if key is not None:
-                caching.save(where, vocabulary, facts)
-            seconds = {"scan": scanned - began, "encode": time.perf_counter() - scanned}
-            return vocabulary, open_worklist(where), facts, seconds
-
+    key = None if files is None else caching.key_of(files, min_count, max_size, hosts, held)
     if folder is None or key is None:
-        return _build_temporary(build, folder)
-    with _building:
-        return _build_cached(build, folder, key)
+        return build_temporary(job, folder)
+    return build_cached(job, folder, key)
 
 
-Build = Callable[[Path], tuple[Vocabulary, Worklist, dict[str, int], dict[str, float]]]
-
-
-def _build_cached(build: Build, folder: Path, key: str) -> Corpus:
-    entry = folder / key
-    loaded = caching.load(entry)
-    if loaded is not None:
-        return _reused(entry, *loaded)
-    caching.make_folder(folder)
-    caching.sweep(folder)
-    try:
-        with replacing(entry, folder=True) as beside:
-            vocabulary, worklist, facts, seconds = build(beside)
-    except Any2VecError as error:
-        loaded = caching.load(entry) if isinstance(error.__cause__, OSError) else None
-        if loaded is None:
-            raise
-        return _reused(entry, *loaded)  # another process put it there a moment ago
-    return Corpus(vocabulary, worklist, **facts, cached=False, seconds=seconds, folder=entry)
-
-
-def _reused(entry: Path, vocabulary: Vocabulary, worklist: Worklist, facts: dict[str, int]) -> Corpus:
-    seconds = {"scan": 0.0, "encode": 0.0}
-    return Corpus(vocabulary, worklist, **facts, cached=True, seconds=seconds, folder=entry)
-
-
-def _build_temporary(build: Build, folder: Path | None) -> Corpus:
-    if folder is not None:
-        caching.make_folder(folder)
-        caching.sweep(folder)
-    try:
-        where = Path(tempfile.mkdtemp(prefix=".any2vec-", suffix=".part", dir=folder))
-    except OSError as error:
-        where = folder or Path(tempfile.gettempdir())
-        raise Any2VecError(f"{where}: cannot be written: {error.strerror}") from error
-    try:
-        vocabulary, worklist, facts, seconds = build(where)
-    except BaseException:
-        shutil.rmtree(where, ignore_errors=True)
-        raise
-    corpus = Corpus(vocabulary, worklist, **facts, cached=False, seconds=seconds, folder=where)
-    weakref.finalize(corpus, shutil.rmtree, where, ignore_errors=True)
-    return corpus
-
-
-def merge_scans(parts: Sequence[Part]) -> tuple[Part, list[NDArray[np.int32]], int]:
-    """Merge what threads (or hosts) counted, and repair words that are not UTF-8.
-
-    Parameters
-    ----------
-    parts : sequence of Part
-        The counts.
-
-    Returns
-    -------
-    part : Part
-        Distinct words, all UTF-8.
-    places : list of int32 arrays, shapes (len(part),)
-        For each part, the places of its words in `part`.
-    invalid : int
-        Occurrences of words that were not UTF-8.
-    """
-    if len(parts) == 1:
-        merged, places = parts[0], [np.arange(len(parts[0]), dtype=np.int32)]
-    else:
-        merged, places = merge(parts)
-    repaired, moved, invalid = repair(merged)
-    if moved is not None:
-        places = [moved[place] for place in places]
-    return repaired, places, invalid
-
-
-def _scan_files(files: list[TextFile], where: Path, threads: int, block: int, progress: Progress | None) -> Scan:
-    sizes = [file.size for file in files]
-    total = None if None in sizes else sum(size or 0 for size in sizes)
-    report = None if progress is None else lambda done: progress(done, total)
-    return scan_blocks(blocks_of(files, block), where, threads=threads, size=block, progress=report)
-
-
-def _check_options(min_count: int, max_size: int | None, threads: int) -> None:
-    for name, value, least in (("min_count", min_count, 1), ("max_size", max_size, 2), ("threads", threads, 1)):
+def _check_options(min_count: int, max_size: int | None, threads: int, hosts: int) -> None:
+    options = (("min_count", min_count, 1), ("max_size", max_size, 2), ("threads", threads, 1), ("hosts", hosts, 1))
+    for name, value, least in options:
         if value is None and name == "max_size":
             continue
         if value is None or isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
             raise Any2VecError(f"{name} is {value!r}; it must be a whole number, at least {least}")
-
-
-def _no_words(files: list[TextFile] | None) -> Any2VecError:
-    if files is None:
-        return Any2VecError("the corpus is empty: the sentences hold no token")
-    name = files[0].name if len(files) == 1 else f"{files[0].name} and {len(files) - 1} more files"
-    if all(file.size == 0 for file in files):
-        return Any2VecError(f"{name}: empty (0 bytes)")
-    return Any2VecError(f"{name}: no words, only blanks or nothing")

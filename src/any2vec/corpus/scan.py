@@ -11,6 +11,7 @@ import numpy as np
 
 from any2vec.corpus import kernels
 from any2vec.corpus.blocks import BLOCK, Block, new_buffer
+from any2vec.corpus.edges import lines_before
 from any2vec.corpus.memory import zeros
 from any2vec.corpus.ordered import ordered
 from any2vec.corpus.room import write_all
@@ -21,11 +22,15 @@ __all__ = ["Piece", "Scan", "scan_blocks"]
 
 
 class Piece(NamedTuple):
-    """Where the provisional ids of a block are: ``entries`` int32s at ``offset`` bytes of a part's file."""
+    """Where the provisional ids of a block are: ``entries`` int32s at ``offset`` bytes of a part's file.
+
+    `host` is the host whose part of the text the block is from.
+    """
 
     part: int
     offset: int
     entries: int
+    host: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +82,7 @@ class _Counter:
         if block.last and not (entries and self._out[entries - 1] == -1):
             self._out[entries] = -1
             entries += 1
-        piece = Piece(self.number, self.file.tell(), entries)
+        piece = Piece(self.number, self.file.tell(), entries, block.host)
         write_all(self.file, self._out[:entries])
         return _Done(block, piece, status, words, lines)
 
@@ -103,7 +108,7 @@ def scan_blocks(
     size : int
         Bytes in a block.
     progress : function, optional
-        Called after each block with the bytes done so far.
+        Called after each block with the bytes of all files that are done.
 
     Returns
     -------
@@ -128,18 +133,20 @@ def scan_blocks(
             free.put(counter)
 
     pieces: list[Piece] = []
-    words = lines = before = 0
+    words = lines = 0
+    begun: Block | None = None  # the first block of the file that is being read
     try:
         with closing(ordered(count, blocks, threads)) as results:
             for done in results:
+                if begun is None or begun.file is not done.block.file:
+                    begun, lines = done.block, 0
+                lines += done.lines
                 if done.status != kernels.DONE:
-                    raise _not_text(done, lines + done.lines + 1)
+                    raise _not_text(done, lines_before(begun.file, begun.start) + lines + 1)
                 pieces.append(done.piece)
                 words += done.words
-                lines = 0 if done.block.last else lines + done.lines
                 if progress is not None:
-                    progress(before + done.block.consumed)
-                before += done.block.consumed if done.block.last else 0
+                    progress(done.block.consumed)
     finally:
         for counter in counters:
             counter.file.close()

@@ -3,6 +3,7 @@
 import mmap
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ IDS, BOUNDS = "ids.int32", "bounds.int64"  # the files of a worklist
 
 @dataclass(frozen=True, eq=False)
 class Worklist:
-    """The ids of a corpus's words, in the order of the text.
+    """The ids of a corpus's words, in the order of the text: all of W, or the hosts' parts that are held here.
 
     Attributes
     ----------
@@ -22,15 +23,35 @@ class Worklist:
         Ids of the words that are in the vocabulary; memory-mapped, read-only.
     bounds : int64 array, shape (sentences + 1,)
         Sentence i is ``ids[bounds[i] : bounds[i + 1]]``, at least one word; memory-mapped, read-only.
+    first : int
+        Position in W of ``ids[0]``.
     """
 
     ids: NDArray[np.int32]
     bounds: NDArray[np.int64]
+    first: int = 0
     _maps: tuple[mmap.mmap, ...] = field(default=(), repr=False)
 
     def __len__(self) -> int:
         """Return the number of sentences."""
         return len(self.bounds) - 1
+
+    def between(self, low: int, high: int) -> "Worklist":
+        """Return a part; its ids are not copied.
+
+        Parameters
+        ----------
+        low, high : int
+            It has ``ids[low:high]``; both are sentence bounds.
+
+        Returns
+        -------
+        Worklist
+            Its bounds are relative to its own begin.
+        """
+        i, j = np.searchsorted(self.bounds, [low, high]).tolist()
+        bounds = self.bounds[i : j + 1]
+        return Worklist(self.ids[low:high], bounds - low if low else bounds, self.first + low, self._maps)
 
     def release(self) -> None:
         """Let the system take back the memory that was read so far: it stays in the file, and mostly in its cache."""
@@ -39,13 +60,15 @@ class Worklist:
                 mapped.madvise(mmap.MADV_DONTNEED)
 
 
-def open_worklist(folder: Path) -> Worklist:
+def open_worklist(folder: Path, first: int = 0) -> Worklist:
     """Map the worklist in a folder.
 
     Parameters
     ----------
     folder : Path
         Holds ``ids.int32`` and ``bounds.int64``.
+    first : int
+        Position in W of its first word.
 
     Returns
     -------
@@ -55,12 +78,16 @@ def open_worklist(folder: Path) -> Worklist:
     Raises
     ------
     OSError, ValueError
-        If a file is missing or empty.
+        If a file is missing or cut short.
     """
-    maps = tuple(_map(folder / name) for name in (IDS, BOUNDS))
-    return Worklist(np.frombuffer(maps[0], np.int32), np.frombuffer(maps[1], np.int64), maps)
+    maps: list[mmap.mmap] = []
+    ids, bounds = _map(folder / IDS, np.int32, maps), _map(folder / BOUNDS, np.int64, maps)
+    return Worklist(ids, bounds, first, tuple(maps))
 
 
-def _map(path: Path) -> mmap.mmap:
+def _map(path: Path, kind: type[np.generic], maps: list[mmap.mmap]) -> NDArray[Any]:
     with path.open("rb") as file:
-        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        if path.stat().st_size == 0:  # a host without words; nothing cannot be mapped
+            return np.frombuffer(b"", kind)
+        maps.append(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    return np.frombuffer(maps[-1], kind)

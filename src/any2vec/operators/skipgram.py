@@ -14,41 +14,21 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float32, int64, njit
+from numba import float32, int64, njit, uint64
 from numpy.typing import NDArray
 
 from any2vec.operators.logistic import LIMIT, NOTHING, PADDING, logistic_steps
 from any2vec.operators.mirrors import Mirrors, merge, open_mirrors
 from any2vec.operators.tiles import TILE_ROWS, dots, prefetch_row, update
 from any2vec.samples.draws import draw
-from any2vec.samples.negatives import negative
-from any2vec.samples.skipgram import kept_around, window_size
+from any2vec.samples.skipgram import CHUNK, first_draw, kept_around, negatives_of, window_size
 
-__all__ = ["SCHEDULES", "Rate", "Samples", "Tally", "skipgram_kernel"]
+__all__ = ["SCHEDULES", "Rate", "Rows", "Tally", "no_rows", "skipgram_kernel"]
 
 SCHEDULES = ("window", "exact")
 
-_CHUNK = 512  # positions listed at once: bounds the memory a sentence of any length needs
+_MEASURED = 16  # of so many centres the curvature of one is measured
 _JIT = {"nogil": True, "fastmath": True, "error_model": "numpy", "cache": True}
-
-
-class Samples(NamedTuple):
-    """What the samples of an epoch are drawn from.
-
-    Attributes
-    ----------
-    keep : uint32 array, shape (V,)
-        Thresholds of subsampling (`samples.skipgram.keep_thresholds`).
-    negatives : uint64 array, shape (V,)
-        Alias table (`samples.negatives.alias_table`).
-    keep_key, sample_key : uint64
-        The epoch's keys (`samples.draws.epoch_key`).
-    """
-
-    keep: NDArray[np.uint32]
-    negatives: NDArray[np.uint64]
-    keep_key: np.uint64
-    sample_key: np.uint64
 
 
 class Rate(NamedTuple):
@@ -88,6 +68,8 @@ class Tally(NamedTuple):
         Samples applied.
     loss : float64 array, shape (1,)
         Sum of their losses.
+    curvature : float64 array, shape (2,)
+        Sum of ``p (1 - p)`` over some samples, p being the prediction, and their number; one host does not count.
     stop : int64 array, shape (1,)
         Not 0 if the thread is to return early; shared by the threads.
     """
@@ -95,33 +77,61 @@ class Tally(NamedTuple):
     words: NDArray[np.float64]
     samples: NDArray[np.float64]
     loss: NDArray[np.float64]
+    curvature: NDArray[np.float64]
     stop: NDArray[np.int64]
 
 
-@njit(inline="always")
+class Rows(NamedTuple):
+    """Of each vertex and label, the row it has here, or the updates it got.
+
+    Attributes
+    ----------
+    e, t : int32 array, shape (V,)
+        By kind of labels: unused (``whole``), gain the updates of each row (``counted``: the pairs a vertex is the
+        source of, the samples it is the destination of), or hold the row of each vertex (``mapped``).
+    """
+
+    e: NDArray[np.int32]
+    t: NDArray[np.int32]
+
+
+def no_rows() -> Rows:
+    """Make what the kernel of ``whole`` labels does not look at."""
+    return Rows(np.zeros(0, np.int32), np.zeros(0, np.int32))
+
+
+@njit(error_model="numpy")  # no fastmath: all kernels are to compute the same bits
 def _rate(rate: Rate, ahead: int) -> float:
     left = 1.0 - (rate.done + rate.pace * ahead) / rate.total
     return float32(rate.alpha * max(left, rate.floor))
 
 
 @njit(inline="always")
-def _offset(word: int, mirrors: Mirrors, dim: int) -> int:
+def _offset(word: int, rows: Any, mapped: bool, mirrors: Mirrors, dim: int) -> int:
     """Offset of a word's row, or of this thread's mirror of it."""
-    return (word + mirrors.shift * int64(word < mirrors.hot)) * dim
+    row = int64(rows[word]) if mapped else word
+    return (row + mirrors.shift * int64(row < mirrors.hot)) * dim
 
 
 @njit(inline="always")
 def _draw_targets(
-    y: Any, centre: int, key: int, first: int, t: Any, table: Any, mirrors: Any, targets: int, dim: int
+    y: Any, centre: int, key: int, first: int, t: Any, table: Any, rows: Any, labels: Any, mirrors: Any, sizes: Any
 ) -> int:
     """List the rows of the centre and its negatives; return how many negatives were the centre itself."""
-    y[0] = _offset(centre, mirrors, dim)
+    n, targets, dim = sizes
+    counted, mapped = labels
     clashes = 0
+    negatives_of(y, key, first, table, targets)
     for k in range(1, targets):
-        word = negative(draw(key, first + k), table)
+        word = y[k]
         clashes += int64(word == centre)
-        y[k] = _offset(word, mirrors, dim)
+        if counted:
+            rows[word] += n * int64(word != centre)
+        y[k] = _offset(word, rows, mapped, mirrors, dim)
         prefetch_row(t, y[k], dim)
+    if counted:
+        rows[centre] += n
+    y[0] = _offset(centre, rows, mapped, mirrors, dim)
     return clashes
 
 
@@ -134,6 +144,7 @@ def _apply(
     n: int,
     clashes: int,
     alpha: float,
+    measured: bool,
     tile: Any,
     tally: Any,
     targets: int,
@@ -155,6 +166,11 @@ def _apply(
         for i in range(size):
             loss -= min(max(tile[i], float32(-LIMIT)), float32(LIMIT))
         tally.loss[0] += loss + logistic_steps(tile, size * targets, alpha, width)
+        if measured:
+            for i in range(size * targets):
+                p = -tile[i] / alpha
+                tally.curvature[0] += p * (float32(1.0) - p)
+            tally.curvature[1] += size * (targets - clashes)
         for i in range(size):
             tile[i] += alpha
         if clashes:
@@ -167,7 +183,9 @@ def _apply(
 
 
 @cache
-def skipgram_kernel(schedule: str, dim: int, window: int, negatives: int, width: int) -> Callable[..., None]:
+def skipgram_kernel(
+    schedule: str, dim: int, window: int, negatives: int, width: int, labels: str = "whole"
+) -> Callable[..., None]:
     """Compile the operator for one schedule and its sizes, or find it in the cache.
 
     Parameters
@@ -182,14 +200,20 @@ def skipgram_kernel(schedule: str, dim: int, window: int, negatives: int, width:
         Negative samples for each positive one.
     width : int
         Floats in a vector register (`tiles.register_width`).
+    labels : {"whole", "counted", "mapped"}
+        ``whole``: row i is vertex i's, as on one host; ``counted``: so it is, and updates are counted, so that a host
+        knows what it changed (RepModel); ``mapped``: a table has each vertex's row (PullModel). All three change the
+        labels by the same bits.
 
     Returns
     -------
     function
-        ``kernel(ids, bounds, low, high, e, t, samples, rate, mirrors, tally)`` applies the samples of positions
-        low..high-1 of the worklist to the flat labels `e` and `t`.
+        ``kernel(ids, bounds, low, high, e, t, rows, samples, rate, mirrors, tally)`` applies the samples of positions
+        low..high-1 of the worklist to the flat labels `e` and `t`; `rows` are `Rows`.
     """
     window_schedule = schedule == "window"
+    counted, mapped = labels == "counted", labels == "mapped"
+    measuring = labels != "whole"
     targets = negatives + 1
     tile_size = TILE_ROWS * targets + PADDING
 
@@ -201,13 +225,14 @@ def skipgram_kernel(schedule: str, dim: int, window: int, negatives: int, width:
         high: int,
         e: Any,
         t: Any,
+        rows: Any,
         samples: Any,
         rate: Any,
         mirrors: Any,
         tally: Any,
     ) -> None:
-        words = np.empty(_CHUNK + 2 * window, np.int64)
-        positions = np.empty(_CHUNK + 2 * window, np.int64)
+        words = np.empty(CHUNK + 2 * window, np.int64)
+        positions = np.empty(CHUNK + 2 * window, np.int64)
         # two slots: the rows of the next samples are on their way to the cache while the last ones are applied
         x = np.empty((2, 2 * window), np.int64)
         y = np.empty((2, targets), np.int64)
@@ -215,6 +240,7 @@ def skipgram_kernel(schedule: str, dim: int, window: int, negatives: int, width:
         n = 0
         clashes = 0
         alpha = float32(0.0)
+        measured = next_measured = False
         slot = 0
         e_before = np.empty(mirrors.hot * dim, np.float32)
         t_before = np.empty(mirrors.hot * dim, np.float32)
@@ -224,7 +250,7 @@ def skipgram_kernel(schedule: str, dim: int, window: int, negatives: int, width:
         sentence = np.searchsorted(bounds, low, side="right") - 1
         position = low
         while position < high and not tally.stop[0]:
-            chunk = min(position + _CHUNK, bounds[sentence + 1], high)
+            chunk = min(position + CHUNK, bounds[sentence + 1], high)
             first, last, size = kept_around(
                 ids,
                 position,
@@ -244,30 +270,59 @@ def skipgram_kernel(schedule: str, dim: int, window: int, negatives: int, width:
                 if end - begin < 2:
                     continue
                 next_alpha = _rate(rate, positions[centre] - low)
+                if measuring:
+                    next_measured = key % uint64(_MEASURED) == uint64(0)
                 word = words[centre]
                 if window_schedule:
                     count = 0
                     for context in range(begin, end):
                         if context != centre:
-                            x[slot, count] = _offset(words[context], mirrors, dim)
+                            source = words[context]
+                            if counted:
+                                rows.e[source] += 1
+                            x[slot, count] = _offset(source, rows.e, mapped, mirrors, dim)
                             count += 1
-                    drawn = _draw_targets(y[slot], word, key, 0, t, samples.negatives, mirrors, targets, dim)
+                    drawn = _draw_targets(
+                        y[slot],
+                        word,
+                        key,
+                        0,
+                        t,
+                        samples.negatives,
+                        rows.t,
+                        (counted, mapped),
+                        mirrors,
+                        (count, targets, dim),
+                    )
                     prefetch_row(t, y[slot, 0], dim)
-                    prefetch_row(e, _offset(word, mirrors, dim), dim)  # a source of the centres to come
+                    prefetch_row(e, _offset(word, rows.e, mapped, mirrors, dim), dim)  # a source of centres to come
                     slot = 1 - slot
-                    _apply(e, t, x[slot], y[slot], n, clashes, alpha, tile, tally, targets, dim, width)
-                    n, clashes, alpha = count, drawn, next_alpha
+                    _apply(e, t, x[slot], y[slot], n, clashes, alpha, measured, tile, tally, targets, dim, width)
+                    n, clashes, alpha, measured = count, drawn, next_alpha, next_measured
                 else:
                     for context in range(begin, end):
                         if context != centre:
-                            x[slot, 0] = _offset(words[context], mirrors, dim)
-                            first_draw = (context - centre + window) * negatives
+                            source = words[context]
+                            if counted:
+                                rows.e[source] += 1
+                            x[slot, 0] = _offset(source, rows.e, mapped, mirrors, dim)
                             drawn = _draw_targets(
-                                y[slot], word, key, first_draw, t, samples.negatives, mirrors, targets, dim
+                                y[slot],
+                                word,
+                                key,
+                                first_draw(context - centre, window, negatives),
+                                t,
+                                samples.negatives,
+                                rows.t,
+                                (counted, mapped),
+                                mirrors,
+                                (1, targets, dim),
                             )
                             slot = 1 - slot
-                            _apply(e, t, x[slot], y[slot], n, clashes, alpha, tile, tally, targets, dim, width)
-                            n, clashes, alpha = 1, drawn, next_alpha
+                            _apply(
+                                e, t, x[slot], y[slot], n, clashes, alpha, measured, tile, tally, targets, dim, width
+                            )
+                            n, clashes, alpha, measured = 1, drawn, next_alpha, next_measured
             since += last - first
             if mirrors.hot and since >= mirrors.every:
                 since *= 1 - int64(merge(e, t, e_before, t_before, mirrors, dim, False))
@@ -275,7 +330,7 @@ def skipgram_kernel(schedule: str, dim: int, window: int, negatives: int, width:
             position = chunk
             sentence += int64(chunk == bounds[sentence + 1])
         slot = 1 - slot
-        _apply(e, t, x[slot], y[slot], n, clashes, alpha, tile, tally, targets, dim, width)
+        _apply(e, t, x[slot], y[slot], n, clashes, alpha, measured, tile, tally, targets, dim, width)
         if mirrors.hot:
             merge(e, t, e_before, t_before, mirrors, dim, True)
 

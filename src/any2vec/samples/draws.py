@@ -6,7 +6,7 @@ is splitmix64's (Steele, Lea and Flood, "Fast splittable pseudorandom number gen
 
 from numba import njit, uint64
 
-__all__ = ["INITIAL", "KEEP", "NEGATIVES", "below", "draw", "epoch_key", "mix"]
+__all__ = ["INITIAL", "KEEP", "NEGATIVES", "below", "draw", "epoch_key", "mix", "shifted"]
 
 _GOLDEN = 0x9E3779B97F4A7C15
 
@@ -61,6 +61,11 @@ def epoch_key(seed: int, epoch: int, stream: int) -> int:
     for part in (epoch, stream):
         key = _mix((key + (part + 1) * _GOLDEN) & 0xFFFFFFFFFFFFFFFF)
     return key
+
+
+def shifted(key: int, first: int) -> int:
+    """Key whose draw number i is draw number ``first + i`` of `key`: a host counts positions from its part's begin."""
+    return (key + first * _GOLDEN) & 0xFFFFFFFFFFFFFFFF
 
 
 def _mix(x: int) -> int:

@@ -1,16 +1,68 @@
-"""Which words subsampling keeps, and which of them lie in a centre's window (skip-gram; Mikolov et al. 2013).
+"""The samples of skip-gram: which words subsampling keeps, their windows, their negatives (Mikolov et al. 2013).
 
 Everything is a function of (seed, epoch, position in the worklist): the words around a position are found by
-looking at their neighbours, in the same sentence, wherever a slice begins or ends.
+looking at their neighbours, in the same sentence, wherever a slice begins or ends. The operator and PullModel's
+inspection list the samples of a slice with the same few functions.
 """
+
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import int64, njit, uint64
 from numpy.typing import NDArray
 
-from any2vec.samples.draws import below, draw
+from any2vec.samples.draws import KEEP, NEGATIVES, below, draw, epoch_key, shifted
+from any2vec.samples.negatives import alias_table, negative, probabilities
 
-__all__ = ["keep_thresholds", "kept_around", "window_size"]
+__all__ = ["CHUNK", "Drawing", "Samples", "first_draw", "keep_thresholds", "kept_around", "negatives_of", "window_size"]
+
+CHUNK = 512
+"""Positions listed at once: bounds the memory that a sentence of any length needs."""
+
+
+class Samples(NamedTuple):
+    """What the samples of an epoch are drawn from.
+
+    Attributes
+    ----------
+    keep : uint32 array, shape (V,)
+        Thresholds of subsampling (`keep_thresholds`).
+    negatives : uint64 array, shape (V,)
+        Alias table (`samples.negatives.alias_table`).
+    keep_key, sample_key : uint64
+        The epoch's keys (`samples.draws.epoch_key`).
+    """
+
+    keep: NDArray[np.uint32]
+    negatives: NDArray[np.uint64]
+    keep_key: np.uint64
+    sample_key: np.uint64
+
+
+class Drawing:
+    """Tables that the samples of all epochs are drawn from.
+
+    Parameters
+    ----------
+    counts : int64 array, shape (V,)
+        How often each vertex occurs.
+    sample : float
+        Share of the corpus above which a vertex is thinned out; 0 for no subsampling.
+    seed : int
+        The user's seed.
+    first : int
+        Position in W of this host's part, whose positions count from 0.
+    """
+
+    def __init__(self, counts: NDArray[np.int64], sample: float, seed: int, first: int = 0) -> None:
+        self._keep = keep_thresholds(counts, sample)
+        self._negatives = alias_table(probabilities(counts))
+        self._seed, self._first = seed, first
+
+    def samples(self, epoch: int) -> Samples:
+        """Give what the samples of an epoch, from 0, are drawn from."""
+        keys = [np.uint64(shifted(epoch_key(self._seed, epoch, s), self._first)) for s in (KEEP, NEGATIVES)]
+        return Samples(self._keep, self._negatives, keys[0], keys[1])
 
 
 def keep_thresholds(counts: NDArray[np.int64], sample: float) -> NDArray[np.uint32]:
@@ -110,3 +162,19 @@ def kept_around(
         size += int64(is_kept(word, position, keep, key))
         position += 1
     return first, last, size
+
+
+@njit(inline="always")
+def first_draw(distance: int, window: int, negatives: int) -> int:
+    """Where the draws of a pair's own negatives begin; those of a whole window begin at 0.
+
+    `distance` is from the centre to the context word, in kept words: -window to window.
+    """
+    return (distance + window) * negatives
+
+
+@njit(inline="always")
+def negatives_of(y: Any, key: int, first: int, table: Any, targets: int) -> None:
+    """List the negatives of a centre with this key in ``y[1:targets]``."""
+    for k in range(1, targets):
+        y[k] = negative(draw(key, first + k), table)

@@ -1,29 +1,31 @@
-"""A host: its model, and the threads that apply the operator to its slices of the worklist."""
+"""A host of Algorithm 1: its part of the worklist, its labels, and the threads that apply the operator."""
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
-from types import TracebackType
-from typing import Self
 
 import numpy as np
 
-from any2vec.corpus import Vocabulary, Worklist
+from any2vec.cluster.communicator import Communicator
+from any2vec.cluster.workers import Workers
+from any2vec.corpus import Corpus
+from any2vec.operators.labels import padded_width
 from any2vec.operators.mirrors import Mirrors
-from any2vec.operators.skipgram import Rate, Samples, Tally, skipgram_kernel
+from any2vec.operators.skipgram import Tally, skipgram_kernel
 from any2vec.operators.tiles import register_width
-from any2vec.samples.draws import KEEP, NEGATIVES, epoch_key
-from any2vec.samples.negatives import alias_table, probabilities
-from any2vec.samples.skipgram import keep_thresholds
-from any2vec.training.model import new_model
+from any2vec.samples.inspection import Inspector
+from any2vec.samples.negatives import probabilities
+from any2vec.samples.skipgram import Drawing, keep_thresholds
+from any2vec.sync.combiners import Setting, combiner_of
+from any2vec.sync.scheme import Site
+from any2vec.sync.schemes import new_scheme
 from any2vec.training.options import Options, usable_cores
+from any2vec.training.schedule import Schedule
 
-__all__ = ["FLOOR", "Host"]
-
-FLOOR = 1e-4
-"""Share of its start below which the learning rate does not fall (word2vec's)."""
+__all__ = ["Host"]
 
 HOT = {"window": 256, "exact": 1024}
 """Rows of which each thread has mirrors, where there are several threads (measured: benchmarks/README.md)."""
@@ -32,101 +34,129 @@ EVERY = 4000
 """Centres that a thread does between two merges of its mirrors (likewise)."""
 
 _LEAST = 10_000  # words worth a thread
-_POLL = 0.1  # seconds between two looks at the threads
 
 
 class Host:
-    """One host of Algorithm 1 (GraphAny2Vec, section 3.1); use it in a ``with`` block.
+    """One host of Algorithm 1 (GraphAny2Vec, section 3.1).
 
     Parameters
     ----------
-    vocabulary : Vocabulary
-        V.
-    worklist : Worklist
-        W.
+    corpus : Corpus
+        V, and this host's part of W.
     options : Options
         How to train.
+    communicator : Communicator
+        The hosts.
     width : int, optional
         Floats in a register, if not this processor's.
 
     Attributes
     ----------
-    model : Model
-        The labels.
-    threads : int
-        Threads at work: no more than there is work for.
+    scheme : Scheme
+        Keeps the labels, and synchronizes them.
+    combiner : Combiner
+        Combines what hosts change.
+    workers : Workers
+        The threads: no more than there is work for.
     interrupted : bool
         Whether Ctrl-C stopped the computing.
     """
 
-    def __init__(self, vocabulary: Vocabulary, worklist: Worklist, options: Options, width: int | None = None) -> None:
-        self.worklist = worklist
-        self.options = options
-        self.words = int(worklist.bounds[-1])
-        wanted = usable_cores() if options.threads is None else options.threads
-        self.threads = max(1, min(wanted, self.words // _LEAST))
-        self._hot = min(HOT[options.schedule], len(vocabulary)) if self.threads > 1 else 0
-        self.model = new_model(len(vocabulary), options.dim, mirrors=self._hot * self.threads, seed=options.seed)
+    def __init__(
+        self, corpus: Corpus, options: Options, communicator: Communicator, width: int | None = None
+    ) -> None:
+        counts, vertices = corpus.vocabulary.counts, len(corpus.vocabulary)
+        part = self._part = corpus.part(communicator.rank)
+        self._options = options
+        self._release = corpus.worklist.release
+        threads = max(1, min(options.threads or usable_cores(), len(part.ids) // _LEAST))
+        if communicator.simulated:
+            threads = 1
+        self.workers = Workers(threads, communicator)
+        self._hot = min(HOT[options.schedule], vertices) if threads > 1 else 0
+        self._drawing = Drawing(counts, options.sample, options.seed, part.first)
+        combiner = combiner_of(options.combine)
+        exact = options.schedule == "exact"
+        site = Site(
+            communicator,
+            self.workers,
+            Inspector(part.ids, part.bounds, self._drawing, vertices, options.window, options.negative, exact),
+            vertices,
+            options.dim,
+            self._hot * threads,
+            options.seed,
+            combiner.needs_updates,
+        )
+        self.inspector = site.inspector
+        self.scheme = new_scheme(options.scheme, site)
+        self.combiner = combiner(_setting(corpus, options, communicator, self))
         self.interrupted = False
-        self._keep = keep_thresholds(vocabulary.counts, options.sample)
-        self._negatives = alias_table(probabilities(vocabulary.counts))
         self._lock = np.zeros(1, np.int32)
         self._stop = np.zeros(1, np.int64)
-        self._pool = ThreadPoolExecutor(self.threads)
-        padded = self.model.e.shape[1]
         self._kernel = skipgram_kernel(
-            options.schedule, padded, options.window, options.negative, width or register_width()
+            options.schedule,
+            padded_width(options.dim),
+            options.window,
+            options.negative,
+            width or register_width(),
+            self.scheme.kind,
         )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stop[0] = 1
-        self._pool.shutdown()
-
-    def compile(self) -> None:
-        """Compile the operator, or load it from the cache, by applying it to nothing."""
-        self._apply(0, 0, 0, 0.0, self.tallies()[0], 0)
 
     def tallies(self) -> list[Tally]:
         """Make what each thread counts in, on cache lines of their own."""
-        rows = np.zeros((self.threads, 16))
-        return [Tally(row[0:1], row[1:2], row[2:3], self._stop) for row in rows]
+        rows = np.zeros((self.workers.threads, 16))
+        return [Tally(row[0:1], row[1:2], row[2:3], row[3:5], self._stop) for row in rows]
 
-    def compute(self, epoch: int, low: int, high: int, tallies: list[Tally], look: Callable[[], None]) -> None:
-        """Apply the operator to the samples of a slice (Algorithm 1, line 9).
+    def compute(self, schedule: Schedule, number: int, host: int, tallies: list[Tally]) -> "list[Future[float]]":
+        """Begin to apply the operator to the samples of a slice (Algorithm 1, line 9).
 
         Parameters
         ----------
-        epoch : int
-            Epoch, from 0.
-        low, high : int
-            The slice: positions low..high-1 of the worklist.
+        schedule : Schedule
+            Slices and learning rates.
+        number : int
+            Round, from 0 through all epochs.
+        host : int
+            Which host's slice: this one's rank.
         tallies : list of Tally
             What the threads count in.
-        look : function
-            Called now and then while the threads run; what it raises stops them.
+
+        Returns
+        -------
+        list of Future
+            For `workers` to join; they give the seconds it took.
         """
-        done = float(epoch) * self.words + low
-        cuts = [low + (high - low) * k // self.threads for k in range(self.threads + 1)]
-        running: set[Future[None]] = {
-            self._pool.submit(self._apply, epoch, cuts[k], cuts[k + 1], done, tally, k)
-            for k, tally in enumerate(tallies)
-        }
-        try:
-            while running:
-                finished, running = wait(running, timeout=_POLL, return_when=FIRST_EXCEPTION)
-                for future in finished:
-                    future.result()
-                self.worklist.release()
-                look()
-        except BaseException:
-            self._stop[0] = 1
-            wait(running)
-            raise
+        slice_ = schedule.slice(host, number)
+        assert slice_ is not None
+        samples = self._drawing.samples(slice_.epoch)
+        labels, rows = self.scheme.labels, self.scheme.rows
+        e, t = labels.e.reshape(-1), labels.t.reshape(-1)
+        size, threads = slice_.high - slice_.low, len(tallies)
+        hot = min(self._hot, self.scheme.live)
+
+        def run(k: int) -> float:
+            began = time.thread_time()
+            low, high = (slice_.low + size * cut // threads for cut in (k, k + 1))
+            rate = schedule.rate(number, high - low)
+            mirrors = Mirrors(hot, labels.vertices + k * self._hot, EVERY, self._lock)
+            ids, bounds = self._part.ids, self._part.bounds
+            self._kernel(ids, bounds, low, high, e, t, rows, samples, rate, mirrors, tallies[k])
+            return time.thread_time() - began
+
+        return self.workers.start(run, threads)
+
+    def compile(self) -> None:
+        """Compile the operator, or load it from the cache, by applying it to nothing."""
+        empty = Schedule(0.0, 1, 1, np.zeros(2, np.int64))
+        self.workers.join(self.compute(empty, 0, 0, self.tallies()[:1]))
+
+    def release(self) -> None:
+        """Let the system take back the memory of what was read of the worklist."""
+        self._release()
+
+    def stop(self) -> None:
+        """Let the threads return early, now and from here on."""
+        self._stop[0] = 1
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
@@ -149,20 +179,15 @@ class Host:
                 signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def _interrupt(self) -> None:
-        self._stop[0] = 1
+        self.stop()
         self.interrupted = True
 
-    def _apply(self, epoch: int, low: int, high: int, done: float, tally: Tally, thread: int) -> None:
-        options = self.options
-        samples = Samples(
-            self._keep,
-            self._negatives,
-            np.uint64(epoch_key(options.seed, epoch, KEEP)),
-            np.uint64(epoch_key(options.seed, epoch, NEGATIVES)),
-        )
-        total = float(self.words) * options.epochs
-        rate = Rate(float(options.alpha), FLOOR, done, float(self.threads), total)
-        mirrors = Mirrors(self._hot, self.model.vertices + thread * self._hot, EVERY, self._lock)
-        e, t = self.model.e.reshape(-1), self.model.t.reshape(-1)
-        ids, bounds = self.worklist.ids, self.worklist.bounds
-        self._kernel(ids, bounds, low, high, e, t, samples, rate, mirrors, tally)
+
+def _setting(corpus: Corpus, options: Options, communicator: Communicator, host: Host) -> Setting:
+    """Make what a combiner is made for."""
+    counts = corpus.vocabulary.counts
+    met = counts * (keep_thresholds(counts, options.sample) / 2.0**32)
+    masters = host.scheme.masters
+    own = slice(masters.first, masters.first + masters.vertices)
+    shares = (met / met.sum())[own], probabilities(counts)[own]
+    return Setting(masters, *shares, options.negative, communicator, host.workers, {"kappa": options.kappa})

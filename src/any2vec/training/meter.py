@@ -1,24 +1,58 @@
 """What training measures of itself as it goes: words, samples, loss and time."""
 
 import time
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from any2vec.operators.skipgram import Tally
-from any2vec.training.host import FLOOR
 from any2vec.training.options import Options
 from any2vec.training.progress import Display
+from any2vec.training.schedule import FLOOR
 
-__all__ = ["Meter"]
+__all__ = ["Done", "Meter", "done"]
+
+
+class Done(NamedTuple):
+    """What was done in a round; hosts tell it to each other as one array.
+
+    Attributes
+    ----------
+    words, samples, loss : float
+        Positions, samples, and the sum of their losses.
+    curvature, measured : float
+        Sum of ``p (1 - p)``, p being the prediction, over so many samples.
+    interrupted, broken : float
+        Not 0 if a host was stopped by Ctrl-C, or found values that are not finite.
+    """
+
+    words: float
+    samples: float
+    loss: float
+    curvature: float
+    measured: float
+    interrupted: float
+    broken: float
+
+
+def done(tallies: list[Tally], interrupted: bool, broken: bool) -> NDArray[np.float64]:
+    """Put what threads counted into the form of `Done`."""
+    rows = [[*tally.words, *tally.samples, *tally.loss, *tally.curvature] for tally in tallies]
+    return np.array([*np.sum(rows, axis=0), interrupted, broken])
 
 
 class Meter:
-    """Adds up what the threads tell and shows it.
+    """Adds up what the hosts tell and shows it.
 
     Parameters
     ----------
     options : Options
         Options of training.
     words : int
-        Positions of the worklist.
+        Positions of the worklist, of all hosts.
+    share : float
+        Share of them that this host does: what others do meanwhile is guessed from it.
     raw_words : int
         Words of the corpus, those that `min_count` dropped too: what speed is measured in.
     display : Display
@@ -27,19 +61,19 @@ class Meter:
     Attributes
     ----------
     seconds : float
-        Time spent computing.
+        Time spent in epochs.
     words_done : int
         Positions done, in all epochs.
     loss : list of float
         Mean loss over the samples of each epoch that was begun.
     """
 
-    def __init__(self, options: Options, words: int, raw_words: int, display: Display) -> None:
+    def __init__(self, options: Options, words: int, share: float, raw_words: int, display: Display) -> None:
         self.seconds = 0.0
         self.words_done = 0
         self.loss: list[float] = []
         self._options = options
-        self._words = words
+        self._words, self._share = words, max(share, 1e-9)
         self._raw = raw_words / words
         self._display = display
         self._samples = self._loss = self._began = 0.0
@@ -59,12 +93,11 @@ class Meter:
         self._samples = self._loss = 0.0
         self._began = time.perf_counter()
 
-    def add(self, tallies: list[Tally]) -> None:
-        """Add what the threads counted in a slice that is done."""
-        for tally in tallies:
-            self.words_done += int(tally.words[0])
-            self._samples += float(tally.samples[0])
-            self._loss += float(tally.loss[0])
+    def add(self, all_: Done) -> None:
+        """Add what all hosts did in a round."""
+        self.words_done += int(all_.words)
+        self._samples += all_.samples
+        self._loss += all_.loss
 
     def end_epoch(self) -> None:
         """Stop the clock and note the epoch's loss."""
@@ -72,10 +105,10 @@ class Meter:
         self.loss.append(self._loss / self._samples if self._samples else 0.0)
 
     def show(self, tallies: list[Tally]) -> None:
-        """Show how it goes while the threads that `tallies` belong to run."""
-        done = self.words_done + sum(float(tally.words[0]) for tally in tallies)
-        samples = self._samples + sum(float(tally.samples[0]) for tally in tallies)
-        loss = self._loss + sum(float(tally.loss[0]) for tally in tallies)
+        """Show how it goes while this host's threads, that `tallies` belong to, run."""
+        done = self.words_done + sum(float(tally.words[0]) for tally in tallies) / self._share
+        samples = self._samples + sum(float(tally.samples[0]) for tally in tallies) / self._share
+        loss = self._loss + sum(float(tally.loss[0]) for tally in tallies) / self._share
         seconds = self.seconds + time.perf_counter() - self._began
         total = self._words * self._options.epochs
         self._display.training(

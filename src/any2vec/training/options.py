@@ -8,6 +8,8 @@ from typing import Any
 
 from any2vec.errors import Any2VecError
 from any2vec.operators.skipgram import SCHEDULES
+from any2vec.sync.combiners import Combiner, combiner_of
+from any2vec.sync.schemes import check_scheme
 
 __all__ = ["Options", "usable_cores"]
 
@@ -44,6 +46,14 @@ class Options:
         Seed of all draws.
     schedule : {"window", "exact"}
         Order of the samples (`operators.skipgram`).
+    scheme : str
+        How hosts synchronize (`sync.schemes`); one host does not.
+    combine : str or class
+        How what hosts changed is combined: a name (`sync.combiners`), or a combiner of one's own.
+    rounds : int or None
+        S, synchronizations in an epoch; None for the papers' rule.
+    kappa : float or None
+        The combiner ``curvature``'s; None to measure it.
 
     Raises
     ------
@@ -60,6 +70,10 @@ class Options:
     threads: int | None = None
     seed: int = 1
     schedule: str = "window"
+    scheme: str = "pull-opt"
+    combine: "str | type[Combiner]" = "curvature"
+    rounds: int | None = None
+    kappa: float | None = None
 
     def __post_init__(self) -> None:
         for name, low, high in (
@@ -68,9 +82,10 @@ class Options:
             ("negative", 1, 1000),
             ("epochs", 1, 1_000_000),
             ("threads", 1, 1024),
+            ("rounds", 1, 1_000_000),
         ):
             value = getattr(self, name)
-            if name == "threads" and value is None:
+            if name in ("threads", "rounds") and value is None:
                 continue
             if not _is_integer(value) or not low <= value <= high:
                 raise Any2VecError(f"{name} is {value!r}; it must be a whole number from {low} to {high}")
@@ -82,6 +97,10 @@ class Options:
             raise Any2VecError(f"sample is {self.sample!r}; it must be from 0 (none) to below 1 (1e-3 is usual)")
         if self.schedule not in SCHEDULES:
             raise Any2VecError(f"schedule is {self.schedule!r}; known are {', '.join(SCHEDULES)}")
+        check_scheme(self.scheme)
+        combiner_of(self.combine)
+        if self.kappa is not None and not (_is_number(self.kappa) and 0 < self.kappa <= 100):
+            raise Any2VecError(f"kappa is {self.kappa!r}; it must be above 0 and at most 100, or left out: measured")
 
 
 def _is_integer(value: Any) -> bool:

@@ -3,12 +3,13 @@
 import json
 import platform
 import sys
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from any2vec.files import replacing
+from any2vec.training.rounds import Rounds
 from any2vec.version import __version__
 
 __all__ = ["Report", "peak_memory"]
@@ -56,7 +57,13 @@ class Report:
     peak_memory : int
         Bytes.
     threads : int
-        Threads that trained.
+        Threads that trained, on each host.
+    hosts : int
+        H.
+    round_count : int
+        S, rounds in an epoch.
+    rounds : Rounds
+        What each round took, where there are several hosts.
     interrupted : bool
         Whether training was stopped before its end.
     """
@@ -73,13 +80,16 @@ class Report:
     checks: list[dict[str, float]] = field(default_factory=list)
     peak_memory: int = 0
     threads: int = 0
+    hosts: int = 1
+    round_count: int = 1
+    rounds: Rounds = field(default_factory=Rounds)
     interrupted: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """Everything, with the versions of what ran."""
         versions = {name: version(name) for name in ("numpy", "numba", "llvmlite")}
         versions |= {"any2vec": __version__, "python": platform.python_version()}
-        return {"versions": versions, "machine": platform.platform(), **self.__dict__}
+        return {"versions": versions, "machine": platform.platform(), **asdict(self)}
 
     def write(self, path: Path) -> None:
         """Write the report as JSON.

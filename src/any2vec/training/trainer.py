@@ -4,125 +4,231 @@ import math
 import time
 from collections.abc import Callable
 
+import numpy as np
+
+from any2vec.cluster.communicator import Communicator, SharedError, allreduce, together
 from any2vec.corpus import Corpus
-from any2vec.errors import Any2VecError
+from any2vec.operators.labels import Labels
 from any2vec.operators.skipgram import Tally
+from any2vec.sync.combiners import Round
+from any2vec.sync.partition import Partition
+from any2vec.training.agreement import check_agreement
 from any2vec.training.host import Host
-from any2vec.training.meter import Meter
-from any2vec.training.model import Model
+from any2vec.training.meter import Done, Meter, done
 from any2vec.training.options import Options
 from any2vec.training.progress import Display
 from any2vec.training.report import Report, peak_memory
+from any2vec.training.rounds import told
+from any2vec.training.schedule import Schedule
 
-__all__ = ["train"]
+__all__ = ["AfterEpoch", "default_rounds", "train"]
 
 _HOT_ROWS = 1000  # looked at while an epoch runs: where values explode, they explode first
 _SECONDS_BETWEEN_LOOKS = 1.0
 _FEW_EPOCHS = 20  # more than that are not worth a line each
 
+AfterEpoch = Callable[[int, Labels], dict[str, float]]
+
+
+def default_rounds(hosts: int) -> int:
+    """S where the user names none: the papers' rule (GraphAny2Vec, A.1), 1 for one host, else about 1.5 for each."""
+    return 1 if hosts == 1 else math.floor(1.5 * hosts + 0.5)
+
 
 def train(
     corpus: Corpus,
     options: Options,
+    communicator: Communicator,
     display: Display,
     report: Report,
     *,
-    after_epoch: Callable[[int, Model], dict[str, float]] = lambda *_: {},
-    rounds: int = 1,
+    after_epoch: AfterEpoch | None = None,
     width: int | None = None,
-) -> Model:
-    """Train the labels of all vertices on a corpus.
+) -> Labels:
+    """Train the labels of all vertices on a corpus; all hosts call this.
 
     Parameters
     ----------
     corpus : Corpus
-        V and W.
+        V, and this host's part of W.
     options : Options
-        How.
+        How; the same on all hosts but for the threads.
+    communicator : Communicator
+        The hosts.
     display : Display
         Shows how it goes.
     report : Report
         Gets the figures: losses, checks, seconds, speed, memory.
-    after_epoch : function
-        Called after each epoch with its number, from 1, and the model; the figures it returns are shown and kept.
-    rounds : int
-        S, slices of the worklist in an epoch. On one host the result does not depend on it.
+    after_epoch : function, optional
+        Called on host 0 after each epoch with its number, from 1, and the labels; only `e` if there are several
+        hosts. The figures it returns are shown and kept.
     width : int, optional
         Floats in a register, if not this processor's.
 
     Returns
     -------
-    Model
-        The labels e and t. After Ctrl-C, as far as they are trained; ``report.interrupted`` is true then.
+    Labels
+        The labels of this host's masters. After Ctrl-C, as far as they are trained; ``report.interrupted`` is true
+        then.
 
     Raises
     ------
-    Any2VecError
-        If the model does not fit into memory, there is nothing to learn from, or values stop being finite.
+    SharedError
+        If the labels do not fit into memory, there is nothing to learn from, values stop being finite,
+        or the hosts do not agree on options.
     """
-    with Host(corpus.vocabulary, corpus.worklist, options, width) as host:
-        started = time.perf_counter()
-        display.compiling()
-        host.compile()
-        report.seconds["compile"] = time.perf_counter() - started
-        meter = Meter(options, host.words, corpus.raw_words, display)
+    check_agreement(options, communicator)
+    with together(communicator):
+        host = Host(corpus, options, communicator, width)
+    run = _Run(host, corpus, options, communicator, display, report)
+    with host.workers:
         try:
+            run.compile()
             with host.interruptible():
-                for epoch in range(options.epochs):
-                    meter.start_epoch()
-                    for s in range(rounds):
-                        low, high = (host.words * (s + k) // rounds for k in (0, 1))
-                        tallies = host.tallies()
-                        host.compute(epoch, low, high, tallies, _Look(host, meter, tallies, epoch))
-                        meter.add(tallies)
-                    meter.end_epoch()
-                    if not host.model.is_finite() or not math.isfinite(meter.loss[-1]):
-                        raise _not_finite(options, epoch)
-                    if host.interrupted:
-                        break
-                    if not meter.samples:
-                        raise Any2VecError("nothing to learn: no sentence keeps two words (a line is a sentence)")
-                    figures = after_epoch(epoch + 1, host.model)
-                    report.checks += [{"epoch": epoch + 1, **figures}] if figures else []
-                    if figures or options.epochs <= _FEW_EPOCHS:
-                        display.say(_line(epoch, options, meter, figures))
+                run.epochs(after_epoch)
+        except BaseException:
+            host.stop()
+            raise
         finally:
             display.close()
-            _note(report, host, meter)
-        return host.model
+            run.note()
+    return host.scheme.masters
 
 
-class _Look:
-    """Shows how a round goes, and stops it when values are not finite any more."""
+class _Run:
+    """Algorithm 1 on one host."""
 
-    def __init__(self, host: Host, meter: Meter, tallies: list[Tally], epoch: int) -> None:
-        self._host, self._meter, self._tallies, self._epoch = host, meter, tallies, epoch
-        self._last = time.monotonic()
+    def __init__(
+        self,
+        host: Host,
+        corpus: Corpus,
+        options: Options,
+        communicator: Communicator,
+        display: Display,
+        report: Report,
+    ) -> None:
+        self._host, self._options, self._communicator = host, options, communicator
+        self._display, self._report = display, report
+        rounds = options.rounds or default_rounds(communicator.size)
+        self._schedule = Schedule(options.alpha, options.epochs, rounds, corpus.cuts)
+        rank, words = communicator.rank, self._schedule.words
+        share = float(corpus.cuts[rank + 1] - corpus.cuts[rank]) / words
+        self._meter = Meter(options, words, share, corpus.raw_words, display)
+        self._vertices = len(corpus.vocabulary)
+        self._interrupted = self._broken = False
+        self._clock = 0.0
 
-    def __call__(self) -> None:
-        self._meter.show(self._tallies)
-        if time.monotonic() - self._last > _SECONDS_BETWEEN_LOOKS:
-            self._last = time.monotonic()
-            if not self._host.model.is_finite(_HOT_ROWS):
-                raise _not_finite(self._host.options, self._epoch)
+    def compile(self) -> None:
+        """Compile the operator: host 0 first, so that others find it in the cache."""
+        started = time.perf_counter()
+        self._display.compiling()
+        if self._communicator.rank == 0:
+            self._host.compile()
+        self._communicator.barrier()
+        self._host.compile()
+        self._report.seconds["compile"] = time.perf_counter() - started
+
+    def epochs(self, after_epoch: AfterEpoch | None) -> None:
+        """Do all epochs (Algorithm 1, lines 5 to 12)."""
+        rounds, rank = self._schedule.rounds, self._communicator.rank
+        first = self._schedule.slice(rank, 0)
+        assert first is not None
+        self._host.scheme.begin(first)
+        for epoch in range(self._options.epochs):
+            self._meter.start_epoch()
+            for number in range(epoch * rounds, (epoch + 1) * rounds):
+                self._round(number)
+                if self._interrupted:
+                    break
+            self._meter.end_epoch()
+            masters = self._host.scheme.masters
+            self._agree_finite(masters.is_finite() and math.isfinite(self._meter.loss[-1]), epoch)
+            if self._interrupted:
+                break
+            if not self._meter.samples:
+                raise SharedError("nothing to learn: no sentence keeps two words (a line is a sentence)")
+            self._check(epoch, after_epoch)
+
+    def note(self) -> None:
+        """Write the figures into the report."""
+        report, meter = self._report, self._meter
+        report.threads = self._host.workers.threads
+        report.hosts, report.round_count = self._communicator.size, self._schedule.rounds
+        report.interrupted = self._interrupted or self._host.interrupted
+        report.loss = meter.loss
+        report.seconds["train"] = meter.seconds
+        report.words_per_second = meter.words_per_second
+        report.peak_memory = peak_memory()
+
+    def _round(self, number: int) -> None:
+        """Compute and synchronize (Algorithm 1, lines 7 to 10)."""
+        host, scheme, communicator = self._host, self._host.scheme, self._communicator
+        tallies = host.tallies()
+        computing = host.compute(self._schedule, number, communicator.rank, tallies)
+        scheme.look_ahead(self._schedule.slice(communicator.rank, number + 1))
+        computed = sum(host.workers.join(computing, lambda: self._look(tallies)))
+        with scheme.wire.timed():
+            hosts = communicator.allgather(done(tallies, host.interrupted, self._broken))
+        all_ = Done(*hosts.sum(axis=0).tolist())
+        self._meter.add(all_)
+        if all_.broken:
+            raise _not_finite(self._options, number // self._schedule.rounds)
+        if all_.interrupted and not self._interrupted:
+            self._interrupted = True
+            host.stop()
+        kappa = all_.curvature / all_.measured if all_.measured else 0.0
+        combined = scheme.synchronize(Round(number, self._schedule.middle(number), kappa), host.combiner)
+        self._broken = not combined.finite
+        if communicator.size > 1:
+            seconds = [scheme.inspecting / host.workers.threads, computed / host.workers.threads]
+            seconds += [scheme.combining / host.workers.threads, scheme.wire.seconds]
+            figures = told(seconds, scheme.touched, combined, scheme.wire.take())
+            scheme.inspecting = scheme.combining = scheme.wire.seconds = 0.0
+            self._report.rounds.add(communicator.allgather(figures))
+
+    def _look(self, tallies: list[Tally]) -> None:
+        """Look after the threads while they compute."""
+        self._host.release()
+        self._meter.show(tallies)
+        if time.monotonic() - self._clock > _SECONDS_BETWEEN_LOOKS:
+            self._clock = time.monotonic()
+            if not self._host.scheme.labels.is_finite(min(_HOT_ROWS, self._host.scheme.live)):
+                self._broken = True  # the others hear of it at the end of the round
+                self._host.stop()
+
+    def _agree_finite(self, finite: bool, epoch: int) -> None:
+        if allreduce(self._communicator, np.array([not finite], np.int64))[0]:
+            raise _not_finite(self._options, epoch)
+
+    def _check(self, epoch: int, after_epoch: AfterEpoch | None) -> None:
+        """Let the user judge the labels, and tell of the epoch."""
+        figures: dict[str, float] = {}
+        if after_epoch:
+            labels = _on_first(self._host.scheme.masters, self._vertices, self._communicator)
+            with together(self._communicator):
+                figures = after_epoch(epoch + 1, labels) if labels else {}
+        self._report.checks += [{"epoch": epoch + 1, **figures}] if figures else []
+        if figures or self._options.epochs <= _FEW_EPOCHS:
+            line = [f"epoch {epoch + 1}/{self._options.epochs}", f"loss {self._meter.loss[-1]:.4f}"]
+            self._display.say("  ".join(line + [f"{name} {value:.2f}" for name, value in figures.items()]))
 
 
-def _line(epoch: int, options: Options, meter: Meter, figures: dict[str, float]) -> str:
-    told = [f"epoch {epoch + 1}/{options.epochs}", f"loss {meter.loss[-1]:.4f}"]
-    return "  ".join(told + [f"{name} {value:.2f}" for name, value in figures.items()])
+def _on_first(masters: Labels, vertices: int, communicator: Communicator) -> Labels | None:
+    """Bring the embedding vectors of all masters to host 0; the others get None."""
+    if communicator.size == 1:
+        return masters
+    counts = np.diff(Partition(vertices, communicator.size).bounds) * (communicator.rank == 0)
+    sent = np.zeros(communicator.size, np.int64)
+    sent[0] = masters.vertices
+    e = np.empty((int(counts.sum()), masters.e.shape[1]), np.float32)
+    communicator.alltoallv(masters.e[: masters.vertices], sent, e, counts)
+    return Labels(e, e[:0], 0, vertices, masters.dim) if communicator.rank == 0 else None
 
 
-def _note(report: Report, host: Host, meter: Meter) -> None:
-    report.threads = host.threads
-    report.interrupted = host.interrupted
-    report.loss = meter.loss
-    report.seconds["train"] = meter.seconds
-    report.words_per_second = meter.words_per_second
-    report.peak_memory = peak_memory()
-
-
-def _not_finite(options: Options, epoch: int) -> Any2VecError:
-    return Any2VecError(
+def _not_finite(options: Options, epoch: int) -> SharedError:
+    name = options.combine if isinstance(options.combine, str) else options.combine.__name__
+    combiner = f", or the combiner {name!r} adds up too much" if options.rounds != 1 else ""
+    return SharedError(
         f"training stopped in epoch {epoch + 1}: values are not finite any more; alpha {options.alpha} is too "
-        "large for this corpus (0.025 is usual)"
+        f"large for this corpus (0.025 is usual){combiner}"
     )

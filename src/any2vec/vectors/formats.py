@@ -3,12 +3,16 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
+import numpy as np
+
+from any2vec.cluster.communicator import Communicator, together
 from any2vec.errors import Any2VecError
-from any2vec.files import check_writable
+from any2vec.files import alone, check_writable, refusals
 from any2vec.vectors.finite import first_not_finite
 from any2vec.vectors.native import check_ours, load_native, save_native
+from any2vec.vectors.share import share_of
 from any2vec.vectors.vectors import Vectors
 from any2vec.vectors.word2vec_binary import load_binary, save_binary
 from any2vec.vectors.word2vec_text import load_text, save_text
@@ -16,6 +20,7 @@ from any2vec.vectors.word2vec_text import load_text, save_text
 __all__ = ["check_output", "load", "save"]
 
 Format = Literal["text", "binary", "folder"]
+FORMATS: tuple[Format, ...] = get_args(Format)
 
 ENDINGS: dict[str, Format] = {
     ".txt": "text",
@@ -32,7 +37,13 @@ LOADERS: dict[Format, Callable[[Path], Vectors]] = {
 }
 
 
-def save(vectors: Vectors, path: str | os.PathLike[str], training: bool = False) -> None:
+def save(
+    vectors: Vectors,
+    path: str | os.PathLike[str],
+    *,
+    training: bool = False,
+    communicator: Communicator | None = None,
+) -> None:
     """Save vectors in the format that the ending of the name tells.
 
     `.txt` and `.vec` are word2vec's text format and `.bin` its binary format, compressed if `.gz` follows;
@@ -43,32 +54,32 @@ def save(vectors: Vectors, path: str | os.PathLike[str], training: bool = False)
     Parameters
     ----------
     vectors : Vectors
-        What to save.
+        What to save; with many hosts this host's rows, perhaps none, which follow those of the hosts before it.
     path : str or path
-        Where.
+        Where; the same on all hosts, which must see one file system.
     training : bool
         Save the training vectors t as well.
+    communicator : Communicator, optional
+        Of the hosts that save together; all call this, and each writes its own rows. One host by default.
 
     Raises
     ------
     Any2VecError
         If the ending is unknown, the format cannot hold the vectors, a vector is not finite, or the file
-        system refuses.
+        system refuses. What fails on one host raises this on all.
     """
     path = Path(path)
-    kind = check_output(path, training)
-    if training and vectors.t is None:
-        raise Any2VecError(f"{path}: these vectors have no training vectors t to save")
-    for matrix in (vectors.matrix, vectors.t) if training else (vectors.matrix,):
-        if matrix is not None and (bad := first_not_finite(matrix)):
-            value = f"the vector of {vectors.words[bad[0]]!r} holds {matrix[bad]}, not a finite number"
-            raise Any2VecError(f"{path}: not saved: {value}")
+    communicator = communicator or alone()
+    kind = check_output(path, training, communicator)
+    with together(communicator):
+        _check_numbers(vectors, path, training)
+    share = share_of(vectors, communicator, path)
     if kind == "text":
-        save_text(vectors, path)
+        save_text(share, path)
     elif kind == "binary":
-        save_binary(vectors, path)
+        save_binary(share, path)
     else:
-        save_native(vectors, path, training)
+        save_native(share, path, training)
 
 
 def load(path: str | os.PathLike[str]) -> Vectors:
@@ -101,7 +112,7 @@ def load(path: str | os.PathLike[str]) -> Vectors:
         raise Any2VecError(f"{path}: does not fit into memory; a folder of any2vec's would be mapped") from error
 
 
-def check_output(path: Path, training: bool = False) -> Format:
+def check_output(path: Path, training: bool = False, communicator: Communicator | None = None) -> Format:
     """Raise now, before hours of training, if vectors could not be saved later.
 
     Parameters
@@ -110,22 +121,30 @@ def check_output(path: Path, training: bool = False) -> Format:
         The file or folder. It need not exist.
     training : bool
         Whether training vectors are to be saved.
+    communicator : Communicator, optional
+        Of the hosts that are to save together; all call this. One host by default.
 
     Returns
     -------
     {"text", "binary", "folder"}
-        The format.
+        The format, on all hosts that which the first one finds.
 
     Raises
     ------
     Any2VecError
-        If the ending is unknown, its format cannot hold training vectors, the place cannot be written, or what is
-        there must not be replaced.
+        On all hosts, if the ending is unknown, its format cannot hold training vectors, the place cannot be written
+        by one of them, or what is there must not be replaced.
     """
-    kind = check_format(path, training)
-    check_writable(path, folder=kind == "folder")
-    if kind == "folder":
-        check_ours(path)
+    communicator = communicator or alone()
+    kind: Format = "folder"
+    with together(communicator), refusals(path, communicator):
+        if communicator.rank == 0:
+            kind = check_format(path, training)
+    kind = FORMATS[int(communicator.allgather(np.array([FORMATS.index(kind)]))[0, 0])]
+    check_writable(path, folder=kind == "folder", communicator=communicator)
+    with together(communicator), refusals(path, communicator):
+        if kind == "folder" and communicator.rank == 0:
+            check_ours(path)
     return kind
 
 
@@ -160,6 +179,15 @@ def check_format(path: Path, training: bool = False) -> Format:
     if training and kind != "folder":
         raise Any2VecError(f"{path}: word2vec's formats hold no training vectors; give a name without an ending")
     return kind
+
+
+def _check_numbers(vectors: Vectors, path: Path, training: bool) -> None:
+    if training and vectors.t is None:
+        raise Any2VecError(f"{path}: these vectors have no training vectors t to save")
+    for matrix in (vectors.matrix, vectors.t) if training else (vectors.matrix,):
+        if matrix is not None and (bad := first_not_finite(matrix)):
+            value = f"the vector of {vectors.words[bad[0]]!r} holds {matrix[bad]}, not a finite number"
+            raise Any2VecError(f"{path}: not saved: {value}")
 
 
 def _known() -> str:

@@ -14,6 +14,7 @@ from any2vec.errors import Any2VecError
 from any2vec.files import replacing
 from any2vec.vectors.finite import first_not_finite
 from any2vec.vectors.safetensors_file import map_tensors, write_tensors
+from any2vec.vectors.share import Share
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["check_ours", "load_native", "save_native"]
@@ -22,33 +23,34 @@ VERSION = 1
 META, WORDS, TENSORS = "any2vec.json", "vocabulary.json", "vectors.safetensors"
 
 
-def save_native(vectors: Vectors, path: Path, training: bool) -> None:
+def save_native(share: Share, path: Path, training: bool) -> None:
     """Write the folder, replacing one of an earlier save.
 
     Parameters
     ----------
-    vectors : Vectors
-        What to write.
+    share : Share
+        What this host writes.
     path : Path
-        The folder.
+        The folder; `check_ours` has been called.
     training : bool
         Whether to write the training vectors t as well.
 
     Raises
     ------
     Any2VecError
-        If the folder holds anything else, or the file system refuses.
+        On all hosts, if the file system refuses.
     """
-    check_ours(path)
-    tensors = {"e": vectors.matrix}
-    if training and vectors.t is not None:
-        tensors["t"] = vectors.t
-    with replacing(path, folder=True) as folder:
-        write_tensors(folder / TENSORS, tensors)
-        vocabulary = {"words": list(vectors.words), "counts": vectors.counts.tolist()}
-        (folder / WORDS).write_text(json.dumps(vocabulary), "ascii")
-        meta = {"format": VERSION, "words": len(vectors), "dimensions": vectors.dim}
-        (folder / META).write_text(json.dumps(meta) + "\n", "ascii")
+    communicator = share.communicator
+    tensors = {"e": share.own.matrix}
+    if training and share.own.t is not None:
+        tensors["t"] = share.own.t
+    with replacing(path, folder=True, communicator=communicator) as folder:
+        write_tensors(folder / TENSORS, tensors, share.number, communicator, path)
+        if share.first:
+            vocabulary = {"words": list(share.words), "counts": share.counts.tolist()}
+            (folder / WORDS).write_text(json.dumps(vocabulary), "ascii")
+            meta = {"format": VERSION, "words": share.number, "dimensions": share.own.dim}
+            (folder / META).write_text(json.dumps(meta) + "\n", "ascii")
 
 
 def load_native(path: Path) -> Vectors:

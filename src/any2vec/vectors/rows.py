@@ -1,4 +1,4 @@
-"""What the readers of word2vec's formats share: the header, and rows that are gathered as they come."""
+"""What word2vec's formats have in common: the header, words they can hold, rows that are gathered as they come."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,7 +6,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.cluster.communicator import together
 from any2vec.errors import Any2VecError
+from any2vec.vectors.share import Share
 from any2vec.vectors.streams import most_bytes
 from any2vec.vectors.vectors import Vectors
 
@@ -129,26 +131,27 @@ def check_size(number: int, dim: int, least: int, path: Path) -> None:
         raise Any2VecError(f"{path}: the header promises {promise}, but {size}")
 
 
-def check_words(words: Sequence[str], path: Path) -> None:
+def check_words(share: Share, path: Path) -> None:
     """Refuse words that word2vec's formats cannot hold.
 
     Parameters
     ----------
-    words : sequence of str
-        What is to be written.
+    share : Share
+        What this host is to write.
     path : Path
         Where, for errors.
 
     Raises
     ------
     Any2VecError
-        If a word is empty, has blanks or line ends in it, or is not Unicode text.
+        On all hosts, if a word is empty, has blanks or line ends in it, or is not Unicode text.
     """
-    for word in words:
-        if not word or not BLANKS.isdisjoint(word) or not _encodable(word):
-            reason = "empty, with blanks or line ends, or no text"
-            instead = "save to a name without an ending, which makes a folder that can"
-            raise Any2VecError(f"{path}: word2vec's formats cannot hold the word {word!r} ({reason}); {instead}")
+    with together(share.communicator):
+        for word in share.own.words:
+            if not word or not BLANKS.isdisjoint(word) or not _encodable(word):
+                reason = "empty, with blanks or line ends, or no text"
+                instead = "save to a name without an ending, which makes a folder that can"
+                raise Any2VecError(f"{path}: word2vec's formats cannot hold the word {word!r} ({reason}); {instead}")
 
 
 def shorten(text: bytes) -> str:

@@ -5,6 +5,8 @@ The format: 8 bytes with the length of the header, little-endian; the header, JS
 """
 
 import json
+from collections.abc import Iterator
+from itertools import chain
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -12,36 +14,51 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.cluster.communicator import Communicator
 from any2vec.errors import Any2VecError
 from any2vec.vectors.finite import blocks
+from any2vec.vectors.streams import append_in_turns
 
 __all__ = ["map_tensors", "write_tensors"]
 
 LONGEST_HEADER = 100_000_000  # the library's own limit
 
 
-def write_tensors(path: Path, tensors: dict[str, NDArray[np.float32]]) -> None:
+def write_tensors(
+    part: Path, tensors: dict[str, NDArray[np.float32]], number: int, communicator: Communicator, path: Path
+) -> None:
     """Write matrices as the safetensors library does, in blocks.
 
     Parameters
     ----------
-    path : Path
+    part : Path
         The file.
-    tensors : dict of float32 arrays, shape (V, D)
-        Matrices by name; their rows may be padded (strided views).
+    tensors : dict of float32 arrays, shape (n, D)
+        This host's rows of the matrices by name; they may be padded (strided views).
+    number : int
+        V, the number of rows of all hosts.
+    communicator : Communicator
+        This host's; all hosts call this, with the same names.
+    path : Path
+        The output, for errors.
+
+    Raises
+    ------
+    Any2VecError
+        On all hosts, if the file system refuses on one.
     """
     header: dict[str, Any] = {}
     end = 0
     for name, matrix in tensors.items():
-        start, end = end, end + 4 * matrix.size
-        header[name] = {"dtype": "F32", "shape": list(matrix.shape), "data_offsets": [start, end]}
+        dim = matrix.shape[1]
+        start, end = end, end + 4 * number * dim
+        header[name] = {"dtype": "F32", "shape": [number, dim], "data_offsets": [start, end]}
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * ((56 - len(text)) % 64)  # numbers start at a multiple of 64 bytes
-    with path.open("wb") as file:
-        file.write(len(text).to_bytes(8, "little") + text)
-        for matrix in tensors.values():
-            for block in blocks(matrix):
-                file.write(np.ascontiguousarray(matrix[block], "<f4").data)
+    before = [len(text).to_bytes(8, "little") + text] if communicator.rank == 0 else []
+    for matrix in tensors.values():  # all hosts' rows of one before those of the next
+        append_in_turns(part, chain(before, _chunks(matrix)), communicator, path)
+        before = []
 
 
 def map_tensors(path: Path) -> dict[str, NDArray[np.float32]]:
@@ -86,6 +103,11 @@ def map_tensors(path: Path) -> dict[str, NDArray[np.float32]]:
     if end != data:
         raise Any2VecError(f"{path}: damaged: {data:,} bytes of numbers, where the header describes {end:,}")
     return {name: np.asarray(matrix) for name, matrix in tensors.items()}
+
+
+def _chunks(matrix: NDArray[np.float32]) -> Iterator[memoryview]:
+    for block in blocks(matrix):
+        yield np.ascontiguousarray(matrix[block], "<f4").data
 
 
 def _check_entry(path: Path, name: str, entry: Any, data: int) -> tuple[tuple[int, int], int, int]:

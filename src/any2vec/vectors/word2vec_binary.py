@@ -1,5 +1,6 @@
 """word2vec's binary format."""
 
+from collections.abc import Iterator
 from io import BufferedIOBase
 from pathlib import Path
 
@@ -8,7 +9,8 @@ import numpy as np
 from any2vec.errors import Any2VecError
 from any2vec.vectors.finite import blocks, first_not_finite
 from any2vec.vectors.rows import Rows, check_size, check_words, parse_header, shorten
-from any2vec.vectors.streams import reading, writing
+from any2vec.vectors.share import Share
+from any2vec.vectors.streams import reading, write_in_turns
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["load_binary", "save_binary"]
@@ -18,31 +20,23 @@ LONGEST_WORD = 1 << 16
 LONGEST_HEADER = 1 << 10
 
 
-def save_binary(vectors: Vectors, path: Path) -> None:
+def save_binary(share: Share, path: Path) -> None:
     """Write word2vec's binary format: a line "V D", then for each word it, a blank, D float32 and a line end.
 
     Parameters
     ----------
-    vectors : Vectors
-        What to write.
+    share : Share
+        What this host writes.
     path : Path
         The file, compressed if it ends in .gz.
 
     Raises
     ------
     Any2VecError
-        If a word cannot be written (blanks), or the file system refuses.
+        On all hosts, if a word cannot be written (blanks), or the file system refuses.
     """
-    check_words(vectors.words, path)
-    with writing(path) as stream:
-        stream.write(f"{len(vectors)} {vectors.dim}\n".encode())
-        for block in blocks(vectors.matrix):
-            rows = vectors.matrix[block].astype("<f4", copy=False)
-            stream.write(
-                b"".join(
-                    b"%b %b\n" % (vectors.words[i].encode(), row.tobytes()) for i, row in enumerate(rows, block.start)
-                )
-            )
+    check_words(share, path)
+    write_in_turns(path, _chunks(share), share.communicator)
 
 
 def load_binary(path: Path) -> Vectors:
@@ -68,6 +62,14 @@ def load_binary(path: Path) -> Vectors:
         number, dim = parse_header(header, path)
         check_size(number, dim, number * (4 * dim + 2), path)  # a letter, a blank, D numbers
         return _Reader(stream, path, len(header), number, dim).read()
+
+
+def _chunks(share: Share) -> Iterator[bytes]:
+    yield share.header
+    words, matrix = share.own.words, share.own.matrix
+    for block in blocks(matrix):
+        rows = matrix[block].astype("<f4", copy=False)
+        yield b"".join(b"%b %b\n" % (words[i].encode(), row.tobytes()) for i, row in enumerate(rows, block.start))
 
 
 class _Reader:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from any2vec.errors import Any2VecError
 from any2vec.vectors.decimals import decimals
 from any2vec.vectors.rows import Rows, check_size, check_words, parse_header, shorten
-from any2vec.vectors.streams import reading, writing
+from any2vec.vectors.share import Share
+from any2vec.vectors.streams import reading, write_in_turns
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["load_text", "save_text"]
@@ -22,28 +23,23 @@ WRITTEN_TOGETHER = 1 << 16  # numbers
 NUMBER_BYTES = b"0123456789+-.eE "  # rows with anything else, "nan" too, are read slowly, which finds what is wrong
 
 
-def save_text(vectors: Vectors, path: Path) -> None:
+def save_text(share: Share, path: Path) -> None:
     """Write word2vec's text format: a line "V D", then a line a word; numbers are read back to the same bits.
 
     Parameters
     ----------
-    vectors : Vectors
-        What to write.
+    share : Share
+        What this host writes.
     path : Path
         The file, compressed if it ends in .gz.
 
     Raises
     ------
     Any2VecError
-        If a word cannot be written (blanks), or the file system refuses.
+        On all hosts, if a word cannot be written (blanks), or the file system refuses.
     """
-    check_words(vectors.words, path)
-    with writing(path) as stream:
-        stream.write(f"{len(vectors)} {vectors.dim}\n".encode())
-        step = max(1, WRITTEN_TOGETHER // vectors.dim)
-        for start in range(0, len(vectors), step):
-            for i, row in enumerate(decimals(vectors.matrix[start : start + step]), start):
-                stream.write(f"{vectors.words[i]} {row}\n".encode())
+    check_words(share, path)
+    write_in_turns(path, _chunks(share), share.communicator)
 
 
 def load_text(path: Path) -> Vectors:
@@ -85,6 +81,15 @@ def load_text(path: Path) -> Vectors:
     if number is not None and len(rows.words) < number:
         raise Any2VecError(f"{path}: ends after {len(rows.words):,} words; its header promises {number:,}")
     return rows.vectors(path)
+
+
+def _chunks(share: Share) -> Iterator[bytes]:
+    yield share.header
+    words, matrix = share.own.words, share.own.matrix
+    step = max(1, WRITTEN_TOGETHER // share.own.dim)
+    for start in range(0, len(words), step):
+        rows = enumerate(decimals(matrix[start : start + step]), start)
+        yield "".join(f"{words[i]} {row}\n" for i, row in rows).encode()
 
 
 def _batches(stream: BufferedIOBase, path: Path) -> Iterator[list[bytes]]:

@@ -1,0 +1,47 @@
+"""The table of what rounds took, at the end of a run on several hosts."""
+
+import io
+
+from rich.console import Console
+from rich.table import Table
+
+from any2vec.training.report import Report
+from any2vec.training.rounds import PHASES
+
+__all__ = ["rounds_table"]
+
+
+def rounds_table(report: Report) -> str:
+    """Lay out seconds, bytes, rows and orthogonality, for a round in the mean and in sum.
+
+    Parameters
+    ----------
+    report : Report
+        Of a run with rounds.
+
+    Returns
+    -------
+    str
+        Lines.
+    """
+    rounds = report.rounds
+    n = len(rounds)
+    table = Table(title=f"{report.hosts} hosts, {n:,} rounds", title_justify="left", title_style="", box=None)
+    for name, justify in (("", "left"), ("a round", "right"), ("all rounds", "right"), ("slowest host", "right")):
+        table.add_column(name, justify=justify)  # type: ignore[arg-type]
+    for phase in PHASES:
+        seconds, slowest = sum(rounds.seconds[phase]), sum(rounds.slowest[phase])
+        table.add_row(f"{phase}, s", f"{seconds / n:.4f}", f"{seconds:.2f}", f"{slowest:.2f}")
+    for name, sent in rounds.bytes.items():
+        if total := sum(sent):
+            table.add_row(f"sent: {name}, MB", f"{total / n / 1e6:.3f}", f"{total / 1e6:,.1f}", "")
+    total = sum(map(sum, rounds.bytes.values()))
+    table.add_row("sent by all hosts, MB", f"{total / n / 1e6:.3f}", f"{total / 1e6:,.1f}", "")
+    for label, rows in rounds.touched.items():
+        table.add_row(f"rows of {label} touched by a host", f"{sum(rows) / n:,.0f}", "", "")
+    table.add_row("orthogonality (Eq. 9), first round", f"{rounds.orthogonality[0]:.3f}", "", "")
+    table.add_row("orthogonality, last round", f"{rounds.orthogonality[-1]:.3f}", "", "")
+    table.add_row("rows combined that were orthogonal", f"{100 * sum(rounds.orthogonal) / n:.1f} %", "", "")
+    text = io.StringIO()
+    Console(file=text, width=100, color_system=None).print(table)
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())

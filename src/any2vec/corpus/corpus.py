@@ -1,0 +1,80 @@
+"""A corpus that was read: what training needs of it."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.corpus.vocabulary import Vocabulary
+from any2vec.corpus.worklist import Worklist
+
+__all__ = ["Corpus"]
+
+
+@dataclass(frozen=True, eq=False)
+class Corpus:
+    """A text that is ready for training.
+
+    Attributes
+    ----------
+    vocabulary : Vocabulary
+        The words that get vectors; the same on all hosts.
+    worklist : Worklist
+        The text as their ids: W, or on a cluster this host's part of it.
+    raw_words : int
+        Words in the text, those too that `min_count` dropped. This and the next two are totals over all hosts.
+    sentences : int
+        Sentences in W: those with a word in the vocabulary.
+    invalid : int
+        Words of the text that held bytes that are not UTF-8; each such sequence was replaced by U+FFFD.
+    cuts : int64 array, shape (hosts + 1,)
+        Host h's part of W is positions ``cuts[h]`` to ``cuts[h + 1] - 1``: whole sentences, or nothing.
+    held : range
+        The hosts whose parts are in `worklist`.
+    cached : bool
+        Whether the corpus was taken from the cache.
+    seconds : dict from str to float
+        Time spent: ``scan`` (read, count, choose) and ``encode`` (write the worklist); 0 if cached.
+    folder : Path
+        Where the worklist's files are. It is removed with this object if it is not in the cache.
+    """
+
+    vocabulary: Vocabulary
+    worklist: Worklist
+    raw_words: int
+    sentences: int
+    invalid: int
+    cuts: NDArray[np.int64]
+    held: range
+    cached: bool
+    seconds: dict[str, float] = field(repr=False)
+    folder: Path
+
+    @property
+    def hosts(self) -> int:
+        """H, the number of hosts that the text is cut for."""
+        return len(self.cuts) - 1
+
+    def part(self, host: int) -> Worklist:
+        """Return a host's own worklist.
+
+        Parameters
+        ----------
+        host : int
+            One of those in `held`.
+
+        Returns
+        -------
+        Worklist
+            Its `first` says where in W it begins; it may be empty.
+
+        Raises
+        ------
+        IndexError
+            If the part is not here.
+        """
+        if host not in self.held:
+            raise IndexError(f"host {host}'s part is not here; those of {self.held} are")
+        low, high = (int(cut) - self.worklist.first for cut in self.cuts[host : host + 2])
+        return self.worklist.between(low, high)

@@ -1,0 +1,128 @@
+"""V of a cluster: each host counted the words of its own text; each distinct word is added up by one of them."""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from any2vec.cluster.communicator import Communicator, exchange
+from any2vec.corpus.merge import Totals, choose, merge, most_frequent, totals_of
+from any2vec.corpus.table import Part
+from any2vec.corpus.team import Team
+from any2vec.corpus.vocabulary import Vocabulary
+from any2vec.corpus.words import ROOM, SEED, key_of, mix
+
+__all__ = ["choose_together"]
+
+
+def choose_together(
+    part: Part, min_count: int, max_size: int | None, communicator: Communicator
+) -> tuple[Vocabulary, NDArray[np.int32]]:
+    """Do what `merge.choose` does, with what all hosts counted: all get the same vocabulary.
+
+    A word is added up by the host that its hash says, so no host has to hold all distinct words of the text;
+    those that are kept go to all.
+
+    Parameters
+    ----------
+    part : Part
+        Distinct words of this host's text, all UTF-8, and their counts there.
+    min_count : int
+        Words that occur less often in all are dropped.
+    max_size : int or None
+        At most so many words are kept, the most frequent ones.
+    communicator : Communicator
+        This host's.
+
+    Returns
+    -------
+    vocabulary : Vocabulary
+        By falling count, ties by the words' bytes.
+    ids : int32 array, shape (len(part),)
+        The id of each word of `part`; -1 if it is dropped.
+
+    Raises
+    ------
+    Any2VecError
+        If fewer than two words are left.
+    """
+    team = Team(communicator)
+    with team.together(), team.working():
+        owners = np.empty(len(part), np.int64)
+        _owners(part.arena, part.starts, np.uint64(communicator.size), owners)
+        rows = np.bincount(owners, minlength=communicator.size)
+        sent = _take(part, np.argsort(owners, kind="stable"))
+    received = _send(communicator, sent, rows)
+    with team.together(), team.working():
+        mine, _ = merge([received])
+        totals = totals_of(mine)
+        kept = _take(mine, most_frequent(mine, min_count, max_size))
+    del sent, received, mine
+    each = communicator.allgather(np.array(totals, np.int64))
+    totals = Totals(int(each[:, 0].sum()), int(each[:, 1].sum()), int(each[:, 2].max()))
+    every = _gather(communicator, kept)
+    vocabulary, chosen = choose(every, min_count, max_size, totals)
+    with team.together(), team.working():
+        _, (_, places) = merge([every, part])
+        chosen = np.append(chosen, np.int32(-1))
+        return vocabulary, chosen[np.minimum(places, len(every))]
+
+
+def _send(communicator: Communicator, part: Part, rows: NDArray[np.int64]) -> Part:
+    """Send each host its run of words, and return what came: words may repeat."""
+    edges = part.starts[np.concatenate(([0], np.cumsum(rows)))]
+    lengths, _ = exchange(communicator, np.diff(part.starts), rows)
+    counts, _ = exchange(communicator, part.counts, rows)
+    arena, _ = exchange(communicator, part.arena[: edges[-1]], np.diff(edges))
+    return _part(arena, lengths, counts)
+
+
+def _gather(communicator: Communicator, part: Part) -> Part:
+    """Give every host the words of all, in host order."""
+    columns = (part.arena[: part.starts[-1]], np.diff(part.starts), part.counts)
+    arena, lengths, counts = (_to_all(communicator, column) for column in columns)
+    return _part(arena, lengths, counts)
+
+
+def _to_all(communicator: Communicator, column: NDArray[Any]) -> NDArray[Any]:
+    counts = communicator.allgather(np.array([len(column)], np.int64))[:, 0]
+    every = np.empty(int(counts.sum()), column.dtype)
+    same = np.full(communicator.size, len(column), np.int64)
+    communicator.alltoallv(column, same, every, counts, np.zeros_like(same))
+    return every
+
+
+def _part(arena: NDArray[np.uint8], lengths: NDArray[np.int64], counts: NDArray[np.int64]) -> Part:
+    starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
+    return Part(np.concatenate((arena, np.zeros(ROOM, np.uint8))), starts, counts)
+
+
+def _take(part: Part, places: NDArray[np.int64]) -> Part:
+    """Return the words at some places of a part."""
+    lengths = part.starts[places + 1] - part.starts[places]
+    taken = _part(np.empty(int(lengths.sum()), np.uint8), lengths, part.counts[places])
+    _copy(part.arena, part.starts, places, taken.arena, taken.starts)
+    return taken
+
+
+@njit(nogil=True, cache=True)
+def _owners(arena: NDArray[np.uint8], starts: NDArray[np.int64], hosts: np.uint64, owners: NDArray[np.int64]) -> None:
+    """Choose a host for each word. The hash is mixed again: its low bits are the word's place in a table."""
+    for i in range(owners.size):
+        hashed, _, _ = key_of(arena, starts[i], starts[i + 1] - starts[i] - 1)
+        owners[i] = np.int64(mix(hashed, SEED) % hosts)
+
+
+@njit(nogil=True, cache=True)
+def _copy(
+    arena: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    places: NDArray[np.int64],
+    to: NDArray[np.uint8],
+    to_starts: NDArray[np.int64],
+) -> None:
+    for i in range(places.size):
+        start = starts[places[i]]
+        for j in range(to_starts[i + 1] - to_starts[i]):
+            to[to_starts[i] + j] = arena[start + j]

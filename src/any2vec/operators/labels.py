@@ -1,0 +1,155 @@
+"""The labels of all vertices: embedding vectors e and training vectors t."""
+
+import mmap
+from dataclasses import dataclass
+
+import numpy as np
+from numba import float32, njit, uint64
+from numpy.typing import NDArray
+
+from any2vec.errors import Any2VecError
+from any2vec.operators.tiles import ROW_ALIGNMENT
+from any2vec.samples.draws import INITIAL, draw, epoch_key
+
+__all__ = ["Labels", "is_finite", "new_labels", "padded_width", "zeros"]
+
+_HUGE_PAGE = 1 << 21
+_CHECKED = 1 << 22  # floats looked at together
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Labels of some vertices, one row each.
+
+    Attributes
+    ----------
+    e, t : float32 array, shape (rows, padded), 64-byte aligned
+        The rows of vertices first..first+vertices-1, and room for mirrors behind them. Columns from D on are zeros
+        and stay so.
+    first : int
+        The first vertex.
+    vertices : int
+        How many.
+    dim : int
+        D.
+    """
+
+    e: NDArray[np.float32]
+    t: NDArray[np.float32]
+    first: int
+    vertices: int
+    dim: int
+
+    @property
+    def embedding(self) -> NDArray[np.float32]:
+        """The embedding vectors, a view of shape (vertices, D)."""
+        return self.e[: self.vertices, : self.dim]
+
+    @property
+    def training(self) -> NDArray[np.float32]:
+        """The training vectors, a view of shape (vertices, D)."""
+        return self.t[: self.vertices, : self.dim]
+
+    def range(self, first: int, last: int) -> "Labels":
+        """Give the labels of vertices first..last-1, as views."""
+        rows = slice(first - self.first, last - self.first)
+        return Labels(self.e[rows], self.t[rows], first, last - first, self.dim)
+
+    def is_finite(self, rows: int | None = None) -> bool:
+        """Whether all values of the first `rows` vertices here, or of all, are finite."""
+        last = self.vertices if rows is None else min(rows, self.vertices)
+        return is_finite(self.e[:last]) and is_finite(self.t[:last])
+
+
+def is_finite(matrix: NDArray[np.float32]) -> bool:
+    """Whether all values are finite; `matrix` has two dimensions."""
+    step = max(1, _CHECKED // matrix.shape[1])
+    return all(bool(np.isfinite(matrix[first : first + step]).all()) for first in range(0, len(matrix), step))
+
+
+def padded_width(dim: int) -> int:
+    """Floats in a row of D floats: the next multiple of `tiles.ROW_ALIGNMENT`."""
+    return -(-dim // ROW_ALIGNMENT) * ROW_ALIGNMENT
+
+
+def new_labels(first: int, last: int, dim: int, *, mirrors: int = 0, seed: int = 1) -> Labels:
+    """Make the labels of vertices first..last-1 as word2vec starts: e evenly in (-1/2D, 1/2D), t zero.
+
+    Each row of `e` is a function of the seed and its id.
+
+    Parameters
+    ----------
+    first, last : int
+        The vertices.
+    dim : int
+        D.
+    mirrors : int
+        Rows to put behind theirs.
+    seed : int
+        The user's seed.
+
+    Returns
+    -------
+    Labels
+        New labels.
+
+    Raises
+    ------
+    Any2VecError
+        If there is not enough memory.
+    """
+    rows = last - first + mirrors
+    e, t = (zeros(rows, dim) for _ in range(2))
+    _fill(e, first, last, dim, np.uint64(epoch_key(seed, 0, INITIAL)))
+    return Labels(e, t, first, last - first, dim)
+
+
+def zeros(rows: int, dim: int) -> NDArray[np.float32]:
+    """Make `rows` rows of zeros for D floats.
+
+    Parameters
+    ----------
+    rows, dim : int
+        How many, and D.
+
+    Returns
+    -------
+    float32 array, shape (rows, padded)
+        On a page boundary.
+
+    Raises
+    ------
+    Any2VecError
+        If there is not enough memory.
+    """
+    padded = padded_width(dim)
+    try:
+        return _zeros(rows, padded)
+    except (OSError, MemoryError, OverflowError, ValueError) as error:
+        need = 2 * rows * padded * 4 / 2**30
+        raise Any2VecError(
+            f"{rows:,} words of {dim} dimensions need {need:.1f} GiB of memory, more than there is: "
+            "choose a smaller dim, a larger min_count or a max_size"
+        ) from error
+
+
+def _zeros(rows: int, columns: int) -> NDArray[np.float32]:
+    """Fresh zeros on a page boundary; in huge pages where the system has them: fewer address look-ups."""
+    size = rows * columns * 4
+    if hasattr(mmap, "MAP_ANONYMOUS"):
+        memory = mmap.mmap(-1, size + _HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        if hasattr(mmap, "MADV_HUGEPAGE"):
+            memory.madvise(mmap.MADV_HUGEPAGE)
+    else:
+        memory = mmap.mmap(-1, size + _HUGE_PAGE)
+    flat = np.frombuffer(memory, np.float32)
+    skip = (-flat.ctypes.data % _HUGE_PAGE) // 4
+    return flat[skip : skip + rows * columns].reshape(rows, columns)
+
+
+@njit(nogil=True, cache=True)
+def _fill(e: NDArray[np.float32], first: int, last: int, dim: int, key: int) -> None:
+    for i in range(first, last):
+        for d in range(dim):
+            share = np.float64(draw(key, uint64(i) * uint64(dim) + uint64(d)) >> uint64(11)) / 2.0**53
+            e[i - first, d] = float32((share - 0.5) / dim)

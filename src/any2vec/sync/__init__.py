@@ -1,0 +1,1 @@
+"""Synchronization: masters and mirrors, what travels between them, and how it is combined."""

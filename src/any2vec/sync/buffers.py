@@ -1,0 +1,30 @@
+"""Buffers that are kept from round to round: fresh memory costs ten times a warm one (DESIGN, section 7)."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.operators.labels import zeros
+
+__all__ = ["Buffers"]
+
+
+class Buffers:
+    """Rows to send from and to receive into, by name.
+
+    Parameters
+    ----------
+    dim : int
+        D of the rows.
+    """
+
+    def __init__(self, dim: int) -> None:
+        self._dim = dim
+        self._held: dict[str, NDArray[np.float32]] = {}
+
+    def rows(self, name: str, n: int) -> NDArray[np.float32]:
+        """Give n rows, shape (n, padded); what they hold is not defined, and lost if they had to grow."""
+        held = self._held.get(name)
+        if held is None or len(held) < n:
+            self._held.pop(name, None)
+            held = self._held[name] = zeros(n + n // 4, self._dim)
+        return held[:n]

@@ -1,0 +1,44 @@
+"""Combiners by name; a new one is a file here and a line below."""
+
+from any2vec.errors import Any2VecError
+from any2vec.sync.combiners.adasum import Adasum
+from any2vec.sync.combiners.average import Average
+from any2vec.sync.combiners.base import Combiner, Round, RowCombiner, Setting
+from any2vec.sync.combiners.curvature import Curvature
+from any2vec.sync.combiners.gradient import Gradient
+from any2vec.sync.combiners.sum import Sum
+
+__all__ = ["COMBINERS", "Combiner", "Round", "RowCombiner", "Setting", "combiner_of"]
+
+COMBINERS: dict[str, type[Combiner]] = {
+    "average": Average,
+    "sum": Sum,
+    "gradient": Gradient,
+    "adasum": Adasum,
+    "curvature": Curvature,
+}
+
+
+def combiner_of(which: str | type[Combiner]) -> type[Combiner]:
+    """Find a combiner.
+
+    Parameters
+    ----------
+    which : str or class
+        A name, or a combiner of the user's own.
+
+    Returns
+    -------
+    class
+        The combiner.
+
+    Raises
+    ------
+    Any2VecError
+        If the name is unknown; the message lists those that are.
+    """
+    if isinstance(which, type) and issubclass(which, Combiner):
+        return which
+    if not isinstance(which, str) or which not in COMBINERS:
+        raise Any2VecError(f"combine is {which!r}; known are {', '.join(COMBINERS)}, or a class made from Combiner")
+    return COMBINERS[which]

@@ -1,0 +1,46 @@
+"""Adasum (Maleki et al. 2020, "Scaling distributed training with adaptive summation"), applied in host order."""
+
+from typing import Any
+
+import numpy as np
+from numba import float32, njit
+from numpy.typing import NDArray
+
+from any2vec.sync.combiners.base import Combiner
+
+__all__ = ["Adasum"]
+
+
+@njit(nogil=True, fastmath=True, cache=True)
+def _combine(parts: Any, starts: Any, out: Any) -> None:
+    for i in range(starts.size - 1):
+        out[i] = 0
+        for j in range(starts[i], starts[i + 1]):
+            dot = float32(0.0)
+            mine = float32(0.0)
+            theirs = float32(0.0)
+            for d in range(out.shape[1]):
+                dot += out[i, d] * parts[j, d]
+                mine += out[i, d] * out[i, d]
+                theirs += parts[j, d] * parts[j, d]
+            keep = add = float32(1.0)
+            if mine > 0 and theirs > 0:
+                keep -= dot / (float32(2.0) * mine)
+                add -= dot / (float32(2.0) * theirs)
+            for d in range(out.shape[1]):
+                out[i, d] = keep * out[i, d] + add * parts[j, d]
+
+
+class Adasum(Combiner):
+    """Both sides give up half of their projection on each other: the sum if orthogonal, the average if parallel."""
+
+    def combine(
+        self,
+        label: str,
+        parts: NDArray[np.float32],
+        starts: NDArray[np.int64],
+        updates: NDArray[np.int32],
+        out: NDArray[np.float32],
+    ) -> None:
+        """Combine pairwise, in host order."""
+        _combine(parts, starts, out)

@@ -1,0 +1,156 @@
+"""What a combiner is: it makes one change of a row from the changes that hosts made to it in a round.
+
+A combiner of your own is a class with a Numba function for a row, given from Python::
+
+    @njit
+    def largest(parts, updates, out):
+        out[:] = parts[np.argmax((parts**2).sum(axis=1))]
+
+
+    class Largest(RowCombiner):
+        row = staticmethod(largest)
+
+
+    Word2Vec(hosts=8, combine=Largest)
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from any2vec.cluster.communicator import Communicator
+from any2vec.cluster.workers import Workers
+from any2vec.operators.labels import Labels
+
+__all__ = ["Combiner", "Round", "RowCombiner", "Setting"]
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """What a combiner is made for.
+
+    Attributes
+    ----------
+    masters : Labels
+        This host's masters: in a round, the values that all hosts began it with.
+    source_shares, destination_shares : float64 array, shape (masters,)
+        How often each of them is met as a source and as a destination (negative samples), as shares of all vertices.
+    negative : int
+        K, negative samples for each positive one.
+    communicator : Communicator
+        The hosts.
+    workers : Workers
+        This host's threads.
+    options : dict
+        What the user chose for combiners.
+    """
+
+    masters: Labels
+    source_shares: NDArray[np.float64]
+    destination_shares: NDArray[np.float64]
+    negative: int
+    communicator: Communicator
+    workers: Workers
+    options: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Round:
+    """What all hosts know of a round when it is combined.
+
+    Attributes
+    ----------
+    number : int
+        From 0, through all epochs.
+    alpha : float
+        Learning rate in the middle of the round.
+    kappa : float
+        Mean of ``p (1 - p)`` over the samples of the round, p being the prediction; 0 if there were none.
+    """
+
+    number: int
+    alpha: float
+    kappa: float
+
+
+class Combiner(ABC):
+    """Combines what hosts added to rows.
+
+    Parameters
+    ----------
+    setting : Setting
+        What it is for.
+    """
+
+    needs_updates: ClassVar[bool] = False
+    """Whether masters must be told how many updates each host made to a row."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+
+    def begin(self, round_: Round) -> None:
+        """Prepare for a round, on all hosts together (collective calls are allowed)."""
+
+    @abstractmethod
+    def combine(
+        self,
+        label: str,
+        parts: NDArray[np.float32],
+        starts: NDArray[np.int64],
+        updates: NDArray[np.int32],
+        out: NDArray[np.float32],
+    ) -> None:
+        """Combine the parts of some rows; called in several threads at a time.
+
+        Parameters
+        ----------
+        label : {"e", "t"}
+            Which label they are of.
+        parts : float32 array, shape (m, padded)
+            What hosts added: ``parts[starts[i] : starts[i + 1]]`` to row i, in host order, none of them zero. Columns
+            from D on are zeros.
+        starts : int64 array, shape (n + 1,)
+            May hold rows with one part, and with none.
+        updates : int32 array, shape (m,)
+            Updates that each part is the sum of, if the combiner needs them.
+        out : float32 array, shape (n, padded)
+            Gets what is to be added to each row.
+        """
+
+
+class RowCombiner(Combiner):
+    """A combiner made of a Numba function for one row.
+
+    Attributes
+    ----------
+    row : function
+        ``row(parts, updates, out)``: writes to `out`, shape (padded,), the combination of `parts`, shape (k, padded),
+        k at least 1, which are the sums of so many `updates`, shape (k,). Columns from D on are zeros.
+    """
+
+    row: Callable[..., None]
+
+    def combine(
+        self,
+        label: str,
+        parts: NDArray[np.float32],
+        starts: NDArray[np.int64],
+        updates: NDArray[np.int32],
+        out: NDArray[np.float32],
+    ) -> None:
+        """Apply `row` to each row."""
+        _each_row(self.row, parts, starts, updates, out)
+
+
+@njit(nogil=True)
+def _each_row(row: Any, parts: Any, starts: Any, updates: Any, out: Any) -> None:
+    for i in range(starts.size - 1):
+        if starts[i] < starts[i + 1]:
+            row(parts[starts[i] : starts[i + 1]], updates[starts[i] : starts[i + 1]], out[i])
+        else:
+            out[i] = 0

@@ -1,0 +1,78 @@
+"""What a host sends, counted and timed: bytes by phase, label and kind (DESIGN, section 3, invariant 6)."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.cluster.communicator import Communicator, Request
+
+__all__ = ["KEYS", "Wire"]
+
+PHASES = ("inspect", "reduce", "broadcast")
+LABELS = ("e", "t", "both")
+KINDS = ("ids", "updates", "values")
+
+KEYS = tuple(product(PHASES, LABELS, KINDS))
+"""What is counted apart, as (phase, label, kind); ids of vertices, for both their labels, have the label ``both``."""
+
+
+class Wire:
+    """A host's line to the others.
+
+    Parameters
+    ----------
+    communicator : Communicator
+        What it goes over.
+
+    Attributes
+    ----------
+    seconds : float
+        Time that this host spent in calls, by its communicator's clock.
+    """
+
+    def __init__(self, communicator: Communicator) -> None:
+        self.communicator = communicator
+        self.seconds = 0.0
+        self._bytes = np.zeros(len(KEYS))
+
+    def begin(
+        self,
+        what: tuple[str, str, str],
+        send: NDArray[Any],
+        send_counts: NDArray[np.int64],
+        receive: NDArray[Any],
+        counts: NDArray[np.int64],
+        starts: NDArray[np.int64] | None = None,
+    ) -> Request:
+        """Begin to send rows to all hosts (`Communicator.ialltoallv`); `what` is one of `KEYS`."""
+        self.count(what, send_counts, send.nbytes // max(1, len(send)))
+        with self.timed():
+            return self.communicator.ialltoallv(send, send_counts, receive, counts, starts)
+
+    def wait(self, requests: list[Request]) -> None:
+        """Wait for what was begun."""
+        with self.timed():
+            for request in requests:
+                request.wait()
+
+    def count(self, what: tuple[str, str, str], send_counts: NDArray[np.int64], size: int) -> None:
+        """Count items of `size` bytes, so many to each host; what stays at home is free."""
+        sent = int(send_counts.sum()) - int(send_counts[self.communicator.rank])
+        self._bytes[KEYS.index(what)] += sent * size
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """Count the time that a block takes."""
+        began = self.communicator.clock()
+        yield
+        self.seconds += self.communicator.clock() - began
+
+    def take(self) -> NDArray[np.float64]:
+        """Bytes since the last call, in the order of `KEYS`."""
+        taken = self._bytes.copy()
+        self._bytes[:] = 0
+        return taken
