@@ -1,11 +1,11 @@
 import errno
 import gzip
-import threading
 
 import numpy as np
 import pytest
 
 from any2vec import files
+from any2vec.cluster.local import simulate
 from any2vec.errors import Any2VecError
 from any2vec.vectors import finite, native, safetensors_file, word2vec_binary, word2vec_text
 from any2vec.vectors.formats import check_output, load, save
@@ -14,56 +14,6 @@ from any2vec.vectors.vectors import Vectors
 FILES = ["v.txt", "v.vec", "v.bin", "v.txt.gz", "v.bin.gz"]
 ALL = [*FILES, "folder"]
 FULL = 777.0  # a number that does not fit on the disk
-
-
-class FakeCluster:
-    def __init__(self, size):
-        self.size, self.slots, self.meet = size, [None] * size, threading.Barrier(size, timeout=20)
-
-
-class FakeHost:
-    def __init__(self, cluster, rank):
-        self.cluster, self.rank, self.size = cluster, rank, cluster.size
-
-    def _swap(self, value):
-        self.cluster.slots[self.rank] = value
-        self.cluster.meet.wait()
-        parts = list(self.cluster.slots)
-        self.cluster.meet.wait()
-        return parts
-
-    def barrier(self):
-        self._swap(None)
-
-    def allgather(self, values):
-        return np.stack(self._swap(values.copy()))
-
-    def alltoallv(self, send, send_counts, receive, counts):
-        starts = np.concatenate([[0], np.cumsum(send_counts)])
-        parts = self._swap((send.copy(), starts))
-        got = [rows[at[self.rank] : at[self.rank + 1]] for rows, at in parts]
-        assert [len(rows) for rows in got] == counts.tolist()
-        receive[: counts.sum()] = np.concatenate(got)
-
-
-def simulate(hosts, cores, program):
-    cluster, results, errors = FakeCluster(hosts), [None] * hosts, []
-
-    def run(rank):
-        try:
-            results[rank] = program(FakeHost(cluster, rank))
-        except BaseException as error:
-            errors.append(error)
-            cluster.meet.abort()
-
-    threads = [threading.Thread(target=run, args=(rank,)) for rank in range(hosts)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
-    return results
 
 
 def example(number=11, dim=3):

@@ -9,25 +9,10 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from any2vec.cluster.communicator import Communicator, allgather_bytes, together
+from any2vec.cluster.local import alone
 from any2vec.errors import Any2VecError
-
-
-class _Alone:  # stand-in until cluster/local.py is there
-    rank, size = 0, 1
-
-    def allgather(self, values: Any) -> Any:
-        return values[None].copy()
-
-    def alltoallv(self, send: Any, send_counts: Any, receive: Any, counts: Any) -> None:
-        receive[: counts[0]] = send[: counts[0]]
-
-
-def alone() -> Any:
-    return _Alone()
-
 
 __all__ = ["check_writable", "refusals", "replacing"]
 

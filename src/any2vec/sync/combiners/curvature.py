@@ -23,7 +23,7 @@ from any2vec.sync.combiners.base import Combiner, Round, Setting
 
 __all__ = ["Curvature", "moments"]
 
-_EVERY = 8  # rounds between two looks at the moments, which move slowly; at first they do not
+_EVERY = 1  # rounds between two looks at the moments, which move slowly; at first they do not
 _ROWS = 4  # rows whose moments are added at a time
 _LEAST = 1e-3  # alpha c N below which the hosts' parts are just summed: the scale is 1 to half of this
 

@@ -1,0 +1,243 @@
+"""Hosts that are ranks of MPI, through mpi4py, which is imported only when they are asked for.
+
+Only the main thread may make collective calls (MPI's thread level "funneled").
+"""
+
+import os
+import sys
+import time
+import warnings
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.cluster.communicator import Communicator, Request
+from any2vec.cluster.local import check_rows
+from any2vec.errors import Any2VecError, missing_extra
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+__all__ = ["end_all", "launched", "world"]
+
+_SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
+"""Where launchers say how many ranks they start: Open MPI's; MPICH's and Intel's; MVAPICH2's; srun."""
+
+_MOST = 2**31 - 1  # rows that MPI 3 can count
+_TESTS = 50  # in a row, before a waiting rank may sleep
+_FLOWS = 5.0  # times as long as they take at least: then rows came in
+_SHORTEST, _LONGEST = 50e-6, 2e-3  # sleeps, in seconds
+_FORWARDING = 0.2  # seconds for the launcher to pass on what was printed, or it drops that when ranks are aborted
+
+
+def launched() -> bool:
+    """Tell from the environment whether an MPI launcher started this process as one of several ranks.
+
+    Returns
+    -------
+    bool
+        Also true where a launcher does not tell how many there are.
+    """
+    ranks = _launched_ranks()
+    return "PMIX_RANK" in os.environ if ranks is None else ranks > 1
+
+
+def _launched_ranks() -> int | None:
+    for name in _SIZES:
+        if os.environ.get(name, "").isdecimal():
+            return int(os.environ[name])
+    return None
+
+
+@cache
+def world() -> Communicator:
+    """Give this rank's line to all ranks; from then on an exception that nobody catches ends them all.
+
+    Returns
+    -------
+    Communicator
+        The same one each time.
+
+    Raises
+    ------
+    Any2VecError
+        Where mpi4py or an MPI library is missing, or the library is not of the launcher's make.
+    """
+    library = _library()
+    communicator = library.COMM_WORLD.Dup()
+    if communicator.size > 1:
+        before = sys.excepthook
+
+        def hook(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+            try:
+                before(kind, error, traceback)
+            finally:
+                end_all()
+
+        sys.excepthook = hook
+    return _Ranks(library, communicator)
+
+
+def end_all() -> None:
+    """End all ranks at once with status 1, this one too: for errors that the other ranks do not know of."""
+    library = sys.modules.get("mpi4py.MPI")
+    if library is None or not library.Is_initialized() or library.Is_finalized():
+        return  # no rank can be waiting for this one in a call
+    sys.stdout.flush()
+    sys.stderr.flush()
+    time.sleep(_FORWARDING)
+    library.COMM_WORLD.Abort(1)
+
+
+def _library() -> Any:
+    """Import mpi4py.MPI, and initialise MPI unless the program has done so."""
+    try:
+        import mpi4py
+    except ModuleNotFoundError:
+        raise missing_extra("mpi4py", "mpi") from None
+    if "mpi4py.MPI" not in sys.modules:
+        mpi4py.rc.initialize = False  # first see whether it can work
+        mpi4py.rc.finalize = True
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "suspicious MPI execution environment", RuntimeWarning)
+            from mpi4py import MPI
+    except (ImportError, RuntimeError) as error:
+        why = str(error).splitlines()[-1]
+        raise Any2VecError(
+            f"mpi4py finds no MPI library ({why}): pip install mpich, or load your cluster's module"
+        ) from None
+    name = MPI.Get_library_version().partition("\n")[0].partition(",")[0].strip("\0 ")
+    ranks = _launched_ranks()
+    # MPICH ends the process if it is initialised under Open MPI's launcher.
+    other = "OMPI_COMM_WORLD_SIZE" in os.environ and ("MPICH" in name or "Intel" in name)
+    if not other and not MPI.Is_initialized():
+        MPI.Init_thread(MPI.THREAD_FUNNELED)
+    if ranks is not None and ranks > 1 and (other or MPI.COMM_WORLD.size == 1):
+        raise Any2VecError(
+            f"{ranks} ranks were launched, but each is alone: mpi4py uses another MPI ({' '.join(name.split())})"
+            " than the launcher; start with the mpiexec that came with it"
+        )
+    return MPI
+
+
+class _Ranks:
+    """A rank's end of the line.
+
+    Rows are sent as a datatype of their own, so that counts stay small: bytes of float32 rows soon exceed 2^31.
+
+    All calls are non-blocking ones that are polled, as a call that blocks burns a core while it waits. But rows that
+    come through shared memory move only while both ranks poll: with a sleep between any two tests they are 200 times
+    slower. So a rank tests many times in a row, and sleeps only if that took no longer than when nothing comes in.
+    """
+
+    simulated = False
+    clock = staticmethod(time.perf_counter)
+
+    def __init__(self, library: Any, communicator: "MPI.Comm") -> None:
+        self.rank = communicator.rank
+        self.size = communicator.size
+        self._library = library
+        self._communicator = communicator
+        self._rows: dict[int, MPI.Datatype] = {}
+        self._fastest = float("inf")
+
+    def barrier(self) -> None:
+        self.wait(self._communicator.Ibarrier())
+
+    def allgather(self, values: NDArray[Any]) -> NDArray[Any]:
+        values = np.asarray(values, order="C")
+        gathered = np.empty((self.size, *values.shape), values.dtype)
+        self._check_count(gathered.size)
+        row = self._row(values.itemsize)
+        self.wait(self._communicator.Iallgather([values, values.size, row], [gathered, values.size, row]))
+        return gathered
+
+    def alltoallv(
+        self,
+        send: NDArray[Any],
+        send_counts: NDArray[np.int64],
+        receive: NDArray[Any],
+        counts: NDArray[np.int64],
+        starts: NDArray[np.int64] | None = None,
+    ) -> None:
+        self.wait(self._alltoallv(send, send_counts, receive, counts, starts))
+
+    def ialltoallv(
+        self,
+        send: NDArray[Any],
+        send_counts: NDArray[np.int64],
+        receive: NDArray[Any],
+        counts: NDArray[np.int64],
+        starts: NDArray[np.int64] | None = None,
+    ) -> Request:
+        return _Sending(self, self._alltoallv(send, send_counts, receive, counts, starts))
+
+    def working(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def test(self, request: "MPI.Request") -> tuple[bool, bool]:
+        """Tell whether a request is done, and whether it seems to be getting on."""
+        start = time.perf_counter()
+        for _ in range(_TESTS):
+            if request.Test():
+                return True, True
+        took = time.perf_counter() - start
+        self._fastest = min(self._fastest, took)
+        return False, took > _FLOWS * self._fastest
+
+    def wait(self, request: "MPI.Request") -> None:
+        """Wait until a request is done."""
+        pause = _SHORTEST
+        while True:
+            done, flows = self.test(request)
+            if done:
+                return
+            if flows:
+                pause = _SHORTEST
+            else:
+                time.sleep(pause)
+                pause = min(1.5 * pause, _LONGEST)
+
+    def _alltoallv(
+        self,
+        send: NDArray[Any],
+        send_counts: NDArray[np.int64],
+        receive: NDArray[Any],
+        counts: NDArray[np.int64],
+        starts: NDArray[np.int64] | None,
+    ) -> "MPI.Request":
+        sent, send_starts, came, to = check_rows(send, send_counts, receive, counts, starts, self.size)
+        self._check_count(int(max((send_starts + sent).max(), (to + came).max())))
+        row = self._row(send.itemsize * int(np.prod(send.shape[1:], dtype=np.int64)))
+        return self._communicator.Ialltoallv([send, (sent, send_starts), row], [receive, (came, to), row])
+
+    def _check_count(self, rows: int) -> None:
+        if rows > _MOST and self._library.Get_version() < (4, 0):
+            name = self._library.get_vendor()[0]
+            raise Any2VecError(
+                f"{name} cannot move {rows} rows at once, only {_MOST}: use one with MPI 4 (pip install mpich)"
+            )
+
+    def _row(self, size: int) -> "MPI.Datatype":
+        if size not in self._rows:
+            self._rows[size] = self._library.BYTE.Create_contiguous(size).Commit()
+        return self._rows[size]
+
+
+class _Sending:
+    """An alltoallv under way."""
+
+    def __init__(self, ranks: _Ranks, request: "MPI.Request") -> None:
+        self._ranks = ranks
+        self._request = request
+
+    def test(self) -> bool:
+        return self._ranks.test(self._request)[0]
+
+    def wait(self) -> None:
+        self._ranks.wait(self._request)

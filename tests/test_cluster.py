@@ -1,0 +1,456 @@
+"""Hosts that talk: the engine in one process, and what is made of the protocol."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from any2vec.cluster.communicator import (
+    SharedError,
+    allgather_bytes,
+    allreduce,
+    broadcast,
+    exchange,
+    gather,
+    together,
+)
+from any2vec.cluster.local import alone, simulate
+from any2vec.errors import Any2VecError
+
+DTYPES = [np.bool_, np.uint8, np.int32, np.int64, np.uint64, np.float32, np.float64]
+SIZES = [1, 2, 5]
+
+
+@pytest.fixture(autouse=True)
+def _no_thread_is_left():
+    before = threading.active_count()
+    yield
+    assert threading.active_count() == before
+
+
+def several(*counts):
+    return np.array(counts, np.int64)
+
+
+def test_hosts_know_themselves_and_results_come_in_their_order():
+    assert simulate(5, 2, lambda host: (host.rank, host.size, host.simulated)) == [(h, 5, True) for h in range(5)]
+    assert simulate(1, 2, lambda host: (host.rank, host.size, host.simulated)) == [(0, 1, False)]
+    assert (alone().rank, alone().size, alone().simulated) == (0, 1, False)
+    for bad in ((0, 1), (1, 0)):
+        with pytest.raises(ValueError, match="hosts on"):
+            simulate(*bad, print)
+
+
+def test_the_first_host_is_in_the_calling_thread_and_one_alone_starts_none():
+    names = simulate(3, 1, lambda _: threading.current_thread().name)
+    assert names == [threading.current_thread().name, "host-1", "host-2"]
+    assert simulate(1, 1, lambda _: threading.active_count()) == [threading.active_count()]
+
+
+@pytest.mark.parametrize("hosts", SIZES)
+def test_nobody_leaves_a_barrier_before_all_have_come(hosts):
+    came = []
+
+    def program(host):
+        seen = []
+        for _ in range(20):
+            came.append(host.rank)
+            host.barrier()
+            seen.append(len(came))
+            host.barrier()
+        return seen
+
+    assert simulate(hosts, 2, program) == [list(range(hosts, 20 * hosts + 1, hosts))] * hosts
+
+
+@pytest.mark.parametrize("hosts", SIZES)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(), (3,), (2, 2), (0,)])
+def test_allgather(hosts, dtype, shape):
+    values = [np.full(shape, h % 2, dtype) for h in range(hosts)]
+
+    def program(host):
+        mine = values[host.rank].copy()
+        got = host.allgather(mine)
+        mine[...] = 7  # its buffer is its own again
+        host.barrier()
+        copy = got.copy()
+        host.barrier()
+        got[...] = 0  # and what it got is its own too
+        return copy
+
+    for got in simulate(hosts, 2, program):
+        assert got.dtype == dtype
+        np.testing.assert_array_equal(got, np.stack(values))
+
+
+def deal(rng, hosts, width, shared):
+    """Draw counts, rows and starts for all hosts, and what each host must get, by a plain loop."""
+    counts = rng.integers(0, 4, (hosts, hosts)) * rng.integers(0, 2, (hosts, hosts))
+    sends, starts = [], []
+    for h in range(hosts):
+        rows = int(counts[h].sum()) + int(rng.integers(0, 3))
+        sends.append(rng.integers(0, 1000, (rows, width)).astype(np.float32))
+        one_by_one = np.cumsum(counts[h]) - counts[h]
+        starts.append(rng.integers(0, rows - counts[h] + 1) if shared else one_by_one)
+    expected = [
+        [row.tolist() for a in range(hosts) for row in sends[a][starts[a][b] : starts[a][b] + counts[a, b]]]
+        for b in range(hosts)
+    ]
+    return counts, sends, starts, expected
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32), st.integers(1, 6), st.integers(0, 3), st.booleans(), st.booleans())
+def test_alltoallv_is_what_a_plain_loop_does(seed, hosts, width, shared, later):
+    counts, sends, starts, expected = deal(np.random.default_rng(seed), hosts, width, shared)
+
+    def program(host):
+        h = host.rank
+        send, mine = sends[h].copy(), counts[:, h].copy()
+        receive = np.full((mine.sum() + 1, width), -1, np.float32)
+        given = (send, counts[h], receive, mine, starts[h] if shared else None)
+        if later:
+            request = host.ialltoallv(*given)
+            while not request.test():
+                time.sleep(0)
+            request.wait()
+        else:
+            host.alltoallv(*given)
+        send[:] = -2
+        assert (receive[-1] == -1).all()
+        return receive[:-1].tolist()
+
+    assert simulate(hosts, 2, program) == expected
+
+
+@pytest.mark.parametrize("hosts", SIZES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_alltoallv_of_any_dtype_and_shape(hosts, dtype):
+    def program(host):
+        ones = np.ones(host.size, np.int64)
+        send = np.arange(host.size * 6).reshape(host.size, 2, 3).astype(dtype)
+        receive = np.empty_like(send)
+        host.alltoallv(send, ones, receive, ones)
+        return np.array_equal(receive, np.stack([send[host.rank]] * host.size))
+
+    assert all(simulate(hosts, 2, program))
+
+
+@pytest.mark.parametrize("hosts", SIZES)
+def test_several_requests_are_under_way_and_may_be_finished_in_any_order(hosts):
+    def program(host):
+        ones = np.ones(host.size, np.int64)
+        sends = [np.full((host.size, 2), 10 * host.rank + k, np.float32) for k in range(3)]
+        got = [np.empty_like(send) for send in sends]
+        requests = [host.ialltoallv(send, ones, to, ones) for send, to in zip(sends, got, strict=True)]
+        total = allreduce(host, several(1))  # other calls go on meanwhile
+        for k in np.roll([0, 1, 2], host.rank):
+            requests[k].wait()
+            requests[k].wait()
+        assert all(request.test() for request in requests)
+        return int(total[0]), [to[:, 0].tolist() for to in got]
+
+    whole = [[10 * h + k for h in range(hosts)] for k in range(3)]
+    assert simulate(hosts, 2, program) == [(hosts, whole)] * hosts
+
+
+def test_a_request_gets_done_while_another_host_is_in_another_call():
+    def program(host):
+        ones = several(1, 1)
+        got = np.zeros(2)
+        request = host.ialltoallv(np.full(2, host.rank + 1.0), ones, got, ones)
+        if host.rank:
+            while not request.test():
+                time.sleep(0.001)
+        host.barrier()
+        request.wait()
+        return got.tolist()
+
+    assert simulate(2, 2, program) == [[1, 2]] * 2
+
+
+def test_test_does_not_wait():
+    def program(host):
+        if host.rank == 0:
+            request = host.ialltoallv(np.zeros(2), several(1, 1), np.zeros(2), several(1, 1))
+            answers.append(request.test())
+            asked.set()
+        else:
+            assert asked.wait(30)
+            request = host.ialltoallv(np.zeros(2), several(1, 1), np.zeros(2), several(1, 1))
+        request.wait()
+
+    answers, asked = [], threading.Event()
+    simulate(2, 1, program)
+    assert answers == [False]
+
+
+def test_a_request_that_nobody_waits_for_harms_nobody():
+    def program(host):
+        got = np.zeros(3)
+        host.ialltoallv(np.arange(3.0), several(1, 1, 1), got, several(1, 1, 1))
+        return got
+
+    assert [got.tolist() for got in simulate(3, 1, program)] == [[0, 0, 0], [1, 1, 1], [2, 2, 2]]
+
+
+@pytest.mark.parametrize("hosts", [1, 4])
+@pytest.mark.parametrize("cores", [1, 2])
+def test_so_many_blocks_work_at_once(hosts, cores):
+    lock, now, most = threading.Lock(), set(), []
+
+    def work(host, key):
+        with host.working():
+            with lock:
+                now.add(key)
+                most.append(len(now))
+            time.sleep(0.003)
+            with lock:
+                now.remove(key)
+
+    def program(host):
+        threads = [threading.Thread(target=work, args=(host, (host.rank, k))) for k in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        host.barrier()
+
+    simulate(hosts, cores, program)
+    assert len(most) == 3 * hosts
+    assert max(most) <= cores
+
+
+def test_one_alone_works_when_it_likes():
+    host = alone()
+    with host.working(), host.working():
+        host.barrier()
+    assert host.clock() <= host.clock()
+
+
+def test_the_clock_of_a_simulated_host_stands_while_it_waits():
+    def program(host):
+        start = host.clock()
+        if host.rank == 0:
+            time.sleep(0.3)
+        host.barrier()
+        return host.clock() - start
+
+    assert max(simulate(4, 2, program)) < 0.15
+
+
+@pytest.mark.parametrize("where", [0, 2])
+@pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt, SystemExit, Any2VecError])
+@pytest.mark.parametrize("call", ["barrier", "allgather", "wait", "test", "working"])
+def test_an_error_ends_all_hosts(where, error, call):
+    ended = []
+
+    def program(host):
+        try:
+            if host.rank == where:
+                time.sleep(0.01)
+                raise error("here")
+            with host.working():
+                pass
+            wait_somehow(host, call)
+        except Exception as caught:  # an except clause of the program does not see the release
+            ended.append(caught)
+            raise
+
+    def wait_somehow(host, call):
+        if call == "barrier":
+            host.barrier()
+        elif call == "allgather":
+            host.allgather(np.zeros(3))
+        else:
+            ones = np.ones(host.size, np.int64)
+            request = host.ialltoallv(np.zeros(host.size), ones, np.zeros(host.size), ones)
+            while call == "test" and not request.test():
+                time.sleep(0.001)
+            while call == "working":
+                with host.working():
+                    time.sleep(0.001)
+            request.wait()
+
+    with pytest.raises(error, match="here"):
+        simulate(4, 1, program)
+    assert len(ended) <= 1
+
+
+def test_of_several_errors_the_first_hosts_is_told():
+    def program(host):
+        if host.rank:
+            raise ValueError(f"host {host.rank}")
+        host.barrier()
+
+    for _ in range(10):
+        with pytest.raises(ValueError, match="host 1") as told:
+            simulate(2, 1, program)
+        assert told.value.__traceback__ is not None
+
+    def all_fail(host):
+        host.barrier()
+        raise ValueError(f"host {host.rank}")
+
+    for _ in range(10):
+        with pytest.raises(ValueError, match="host 0"):
+            simulate(8, 1, all_fail)
+
+
+@pytest.mark.parametrize("where", ["waiting", "ended"])
+def test_ctrl_c_ends_all_hosts(where):
+    def program(host):
+        if host.rank == 1:
+            time.sleep(0.05)
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.2)
+        if host.rank or where == "waiting":
+            host.barrier()
+
+    with pytest.raises(KeyboardInterrupt):
+        simulate(2, 1, program)
+
+
+def test_a_mistake_in_the_program_is_told_and_hangs_nobody():
+    def leaves(host):
+        if host.rank != 1:
+            host.barrier()
+
+    with pytest.raises(RuntimeError, match="ended"):
+        simulate(3, 1, leaves)
+
+    def differs(host):
+        if host.rank:
+            host.barrier()
+        else:
+            host.allgather(np.zeros(1))
+
+    with pytest.raises(RuntimeError, match="where others call"):
+        simulate(3, 1, differs)
+
+    with pytest.raises(ValueError, match="different dtypes"):
+        simulate(2, 1, lambda host: host.allgather(np.zeros(1, [np.int32, np.int64][host.rank])))
+    with pytest.raises(ValueError, match="same shape"):
+        simulate(2, 1, lambda host: host.allgather(np.zeros(host.rank)))
+
+
+@pytest.mark.parametrize("hosts", [1, 2])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"send_counts": 4}, "are not in"),
+        ({"counts": 7}, "are not in"),
+        ({"counts": 2}, "which expects 2"),
+        ({"counts": -1}, "are not in"),
+        ({"starts": 3}, "are not in"),
+        ({"starts": -1}, "are not in"),
+        ({"receive": np.zeros((6, 2), np.float64)}, "cannot be received"),
+        ({"receive": np.zeros((6, 3), np.float32)}, "cannot be received"),
+        ({"send": np.zeros((2, 6), np.float32).T}, "contiguous"),
+        ({"send_counts": np.ones(3, np.int64)}, "one a host"),
+    ],
+)
+def test_sizes_that_do_not_fit_are_refused(hosts, change, message):
+    def program(host):
+        call = {"send": np.zeros((3, 2), np.float32), "send_counts": 1, "receive": np.zeros((6, 2), np.float32)}
+        call |= {"counts": 1} | change
+        for name, value in call.items():
+            if isinstance(value, int):
+                call[name] = np.full(host.size, value, np.int64)
+        host.alltoallv(**call)
+
+    with pytest.raises(ValueError, match=message):
+        simulate(hosts, 1, program)
+
+
+def test_hosts_must_send_the_same_kind_of_row():
+    def program(host):
+        rows = np.zeros((2, 1 + host.rank), np.float32)
+        host.alltoallv(rows, several(1, 1), rows.copy(), several(1, 1))
+
+    with pytest.raises(ValueError, match="different rows"):
+        simulate(2, 1, program)
+
+
+@pytest.mark.parametrize("hosts", [64, 128])
+def test_many_hosts(hosts):
+    def program(host):
+        for step in range(5):
+            got, counts = exchange(host, np.full(hosts, host.rank + step), np.ones(hosts, np.int64))
+            assert got.tolist() == [h + step for h in range(hosts)]
+            assert counts.tolist() == [1] * hosts
+            assert allreduce(host, several(host.rank))[0] == hosts * (hosts - 1) // 2
+        return True
+
+    assert all(simulate(hosts, 2, program))
+
+
+def test_numpy_treats_overflow_as_it_does_in_the_caller():
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError):
+        simulate(2, 1, lambda host: host.rank and np.float32([3e38]) * np.float32(10))
+
+
+@pytest.mark.parametrize("hosts", SIZES)
+def test_allreduce_adds_in_host_order(hosts):
+    values = np.random.default_rng(0).standard_normal((hosts, 1000)).astype(np.float32) * 1e4
+    total = values[0].copy()
+    for h in range(1, hosts):
+        total = total + values[h]
+    for got in simulate(hosts, 2, lambda host: allreduce(host, values[host.rank])):
+        assert got.dtype == np.float32
+        assert got.tobytes() == total.tobytes()
+
+
+@pytest.mark.parametrize("hosts", SIZES)
+def test_exchange_tells_how_many_rows_came(hosts):
+    def program(host):
+        counts = (np.arange(hosts) + host.rank) % 3
+        rows, came = exchange(host, np.full((counts.sum(), 2), host.rank, np.int32), counts)
+        return rows[:, 1].tolist(), came.tolist()
+
+    for h, (rows, came) in enumerate(simulate(hosts, 2, program)):
+        assert came == [(h + a) % 3 for a in range(hosts)]
+        assert rows == [a for a in range(hosts) for _ in range((h + a) % 3)]
+
+
+@pytest.mark.parametrize("hosts", SIZES)
+def test_bytes_of_any_length(hosts):
+    told = [b"\0x" * (h % 3 * 5) for h in range(hosts)]
+    assert simulate(hosts, 2, lambda host: allgather_bytes(host, told[host.rank])) == [told] * hosts
+    assert simulate(hosts, 2, lambda host: allgather_bytes(host, b"")) == [[b""] * hosts] * hosts
+
+
+@pytest.mark.parametrize("hosts", SIZES)
+def test_broadcast_and_gather(hosts):
+    def program(host):
+        mine = np.full((2, 3), host.rank, np.float32)
+        root = host.size - 1
+        gathered = gather(host, mine, root)
+        assert (gathered is None) == (host.rank != root)
+        if gathered is not None:
+            assert gathered[:, 1, 1].tolist() == list(range(hosts))
+        return broadcast(host, mine, root).tolist()
+
+    assert simulate(hosts, 2, program) == [[[hosts - 1.0] * 3] * 2] * hosts
+
+
+@pytest.mark.parametrize("hosts", SIZES)
+def test_together_all_fail_or_none(hosts):
+    def program(host):
+        with together(host):
+            pass
+        try:
+            with together(host):
+                if host.rank >= hosts // 2:
+                    raise Any2VecError(f"host {host.rank}: \udcff")
+        except SharedError as error:
+            return str(error), isinstance(error.__cause__, Any2VecError)
+
+    told = [(f"host {hosts // 2}: \udcff", h >= hosts // 2) for h in range(hosts)]
+    assert simulate(hosts, 2, program) == told

@@ -1,0 +1,298 @@
+"""Hosts that are ranks of MPI: scripts that run under mpiexec."""
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from any2vec.cluster import mpi
+from any2vec.errors import Any2VecError
+
+BESIDE = Path(sys.executable).parent
+MPIEXEC = shutil.which("mpiexec", path=str(BESIDE)) or shutil.which("mpiexec")
+
+needs_mpi = pytest.mark.skipif(
+    MPIEXEC is None or importlib.util.find_spec("mpi4py") is None,
+    reason="no MPI: pip install 'any2vec[mpi]'",
+)
+
+START = """
+import os, sys, time
+import numpy as np
+from any2vec.cluster import mpi
+from any2vec.cluster.communicator import *
+from any2vec.cluster.local import simulate
+world = mpi.world()
+def say(text):
+    os.write(1, f"{text}\\n".encode())  # at once, or it gets mixed with what others say
+"""
+
+SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "PMIX_RANK")
+
+
+def start(folder, script, ranks=4, header=START, **environment):
+    """Run a script on ranks that have little to say; mpiexec ends them all if it must."""
+    path = folder / "script.py"
+    path.write_text(header + textwrap.dedent(script), "utf-8")
+    inherited = {name: value for name, value in os.environ.items() if name not in SIZES}
+    # Open MPI's launcher asks for these where mpich's does not mind.
+    allowed = {
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    }
+    return subprocess.run(
+        [MPIEXEC, "-n", str(ranks), sys.executable, "-W", "error", str(path)],
+        env=inherited | allowed | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def lines(ran):
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert not ran.stderr
+    return sorted(ran.stdout.splitlines())
+
+
+@needs_mpi
+def test_every_call_gives_what_the_local_engine_gives(tmp_path):
+    ran = start(
+        tmp_path,
+        """
+        from mpi4py import MPI
+
+        def rows(host, step, dtype, shape):
+            rng = np.random.default_rng([host.rank, step])
+            counts = np.random.default_rng(step).integers(0, 5, (host.size, host.size)) * (step != 1)
+            sent, came = counts[host.rank], counts[:, host.rank]
+            send = rng.integers(0, 200, (sent.sum() + 2, *shape)).astype(dtype)
+            starts = None if step % 2 else rng.integers(0, 3, host.size)
+            if starts is not None:
+                starts = np.minimum(starts, len(send) - sent)
+            receive = np.full((came.sum() + 1, *shape), 1, dtype)
+            return send, sent.astype(np.int64), receive, came.astype(np.int64), starts
+
+        def program(host):
+            out = []
+            for step, dtype in enumerate([bool, np.uint8, np.int32, np.int64, np.uint64, np.float32, np.float64]):
+                for shape in [(), (3,), (2, 2), (0,)]:
+                    given = rows(host, step, dtype, shape)
+                    host.alltoallv(*given)
+                    out.append(given[2])
+                    out.append(host.allgather(given[2][:1]))
+                    out.append(host.allgather(given[2][0]))
+                    given = [rows(host, step + k, dtype, shape) for k in range(3)]
+                    requests = [host.ialltoallv(*one) for one in given]
+                    host.barrier()
+                    while not requests[1].test():
+                        pass
+                    for request in requests[::-1]:
+                        request.wait()
+                        request.wait()
+                        assert request.test()
+                    out += [one[2] for one in given]
+            one = np.random.default_rng(host.rank).standard_normal(1000).astype(np.float32)
+            out.append(allreduce(host, one))
+            out += exchange(host, one[:10], np.bincount([host.rank], minlength=host.size) * 10)
+            out.append(np.frombuffer(b"|".join(allgather_bytes(host, b"x" * host.rank)), np.uint8))
+            out.append(broadcast(host, one, 1))
+            gathered = gather(host, one, 2)
+            out.append(one if gathered is None else gathered)
+            with host.working():
+                pass
+            return b"".join(str(array.dtype).encode() + str(array.shape).encode() + array.tobytes() for array in out)
+
+        assert world.size == 4 and not world.simulated and mpi.launched() and mpi.world() is world
+        assert MPI.Query_thread() == MPI.THREAD_FUNNELED
+        assert simulate(4, 2, program)[world.rank] == program(world)
+        say(f"{world.rank} same")
+        """,
+    )
+    assert lines(ran) == [f"{rank} same" for rank in range(4)]
+
+
+@needs_mpi
+def test_large_messages_and_late_ranks(tmp_path):
+    ran = start(
+        tmp_path,
+        """
+        def program(host):
+            ones = np.full(host.size, 5000, np.int64)
+            send = np.repeat(np.arange(host.size) + 10 * host.rank, 5000)[:, None] * np.ones(200, np.float32)
+            receive = np.empty_like(send)
+            sums = []
+            for step in range(6):
+                if host.rank == step % host.size:
+                    time.sleep(0.03)
+                if step % 2:
+                    host.alltoallv(send, ones, receive, ones)
+                else:
+                    request = host.ialltoallv(send, ones, receive, ones)
+                    while not request.test():
+                        time.sleep(0.002)
+                sums.append(receive[::5000, 199].tolist())
+                receive[:] = 0
+            assert sums == [[10 * h + host.rank for h in range(host.size)]] * 6
+
+        program(world)
+        say("done")
+        """,
+    )
+    assert lines(ran) == ["done"] * 4
+
+
+@needs_mpi
+def test_counts_over_two_to_the_31(tmp_path):
+    ran = start(
+        tmp_path,
+        """
+        from mpi4py import MPI
+        from any2vec.errors import Any2VecError
+
+        def program(host, many):
+            rows = np.zeros((many, 0), np.float32)  # so many, but no bytes
+            counts = np.zeros(host.size, np.int64)
+            counts[:] = [many - 5, 5]
+            send = counts if host.rank == 0 else counts[::-1] * 0
+            came = np.array([counts[host.rank], 0])
+            host.alltoallv(rows, send, rows.copy(), came)
+
+        if MPI.Get_version() >= (4, 0):
+            program(world, 2**31 + 7)
+        mpi._MOST = 100
+        old = {"Get_version": lambda: (3, 1), "get_vendor": lambda: ("Old MPI", ()), "BYTE": MPI.BYTE}
+        world._library = type("Old", (), old)
+        program(world, 100)
+        world.allgather(np.zeros(50))
+        for call in (lambda: program(world, 107), lambda: world.allgather(np.zeros(51))):
+            try:
+                call()
+            except Any2VecError as error:
+                assert "Old MPI cannot move 10" in str(error), error
+            else:
+                assert world.rank, "no error"
+        """,
+        2,
+    )
+    assert lines(ran) == []
+
+
+@needs_mpi
+def test_waiting_burns_no_core(tmp_path):
+    ran = start(
+        tmp_path,
+        """
+        ones = np.ones(4, np.int64)
+        calls = [
+            world.barrier,
+            lambda: world.alltoallv(np.zeros(4), ones, np.zeros(4), ones),
+        ]
+        for _ in range(100):
+            world.barrier()
+        for call in calls:
+            start = os.times()
+            if world.rank == 0:
+                time.sleep(1 if call == world.barrier else 0.6)
+            call()
+            end = os.times()
+            say("quiet" if end.user + end.system - start.user - start.system < 0.5 else "busy")
+        """,
+    )
+    assert lines(ran) == ["quiet"] * 8
+
+
+@needs_mpi
+@pytest.mark.parametrize("how", ["os.kill(os.getpid(), 9)", "raise KeyError('odd')", "mpi.end_all()"])
+def test_a_rank_that_dies_ends_all(tmp_path, how):
+    ran = start(
+        tmp_path,
+        f"""
+        world.barrier()
+        if world.rank == 1:
+            {how}
+        world.barrier()
+        world.barrier()
+        time.sleep(50)
+        """,
+    )
+    assert ran.returncode
+    assert ("KeyError: 'odd'" in ran.stderr) == ("odd" in how)
+
+
+@needs_mpi
+def test_a_healthy_end_with_a_status(tmp_path):
+    ran = start(tmp_path, "world.barrier()\nsys.exit(2)", 2)
+    assert ran.returncode
+    assert "Traceback" not in ran.stderr
+
+
+@needs_mpi
+def test_a_launcher_of_another_make_is_named(tmp_path):
+    script = """
+        import sys
+        from any2vec.cluster import mpi
+        from any2vec.errors import Any2VecError
+        mpi.end_all()  # nothing was begun
+        try:
+            mpi.world()
+        except Any2VecError as error:
+            print(error)
+    """
+    path = tmp_path / "script.py"
+    path.write_text(textwrap.dedent(script), "utf-8")
+
+    def told(**environment):
+        inherited = {name: value for name, value in os.environ.items() if name not in SIZES}
+        command = [sys.executable, "-W", "error", str(path)]
+        ran = subprocess.run(
+            command, env=inherited | environment, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert not ran.stderr
+        return ran.stdout
+
+    for name in ("OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"):
+        text = told(**{name: "3"})
+        assert text.startswith("3 ranks were launched, but each is alone: mpi4py uses another MPI (")
+        assert text.count("\n") == 1
+    assert told(SLURM_STEP_NUM_TASKS="1") == ""
+    text = told(MPI4PY_LIBMPI="/nonexistent")
+    assert text.startswith("mpi4py finds no MPI library (/nonexistent: ")
+    assert text.count("\n") == 1
+
+
+def test_without_mpi4py(monkeypatch):
+    monkeypatch.setitem(sys.modules, "mpi4py", None)
+    with pytest.raises(Any2VecError, match=r"needs mpi4py.*any2vec\[mpi\]"):
+        mpi.world()
+
+
+@pytest.mark.parametrize(
+    ("environment", "launched"),
+    [
+        ({}, False),
+        ({"PMI_SIZE": "1", "PMI_RANK": "0"}, False),
+        ({"PMI_SIZE": "4", "PMI_RANK": "0"}, True),
+        ({"OMPI_COMM_WORLD_SIZE": "2", "PMIX_RANK": "0"}, True),
+        ({"OMPI_COMM_WORLD_SIZE": "1", "PMIX_RANK": "0"}, False),
+        ({"OMPI_COMM_WORLD_SIZE": "1", "SLURM_STEP_NUM_TASKS": "8"}, False),  # mpiexec in a step of srun
+        ({"SLURM_STEP_NUM_TASKS": "8"}, True),
+        ({"SLURM_NTASKS": "8", "SLURM_PROCID": "0"}, False),  # a batch script, not a rank
+        ({"MV2_COMM_WORLD_SIZE": "3"}, True),
+        ({"PMIX_RANK": "0"}, True),
+        ({"PMI_SIZE": "many"}, False),
+    ],
+)
+def test_launched_is_read_from_the_environment(monkeypatch, environment, launched):
+    for name in SIZES:
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert mpi.launched() is launched
