@@ -64,6 +64,7 @@ def simulate(hosts: int, cores: int, program: Callable[[Communicator], T]) -> li
     def run(rank: int) -> None:
         host = _Simulated(hall, rank)
         with _noting(errors, hall, rank):
+            hall.check()
             results[rank] = program(host)
             host.leave()
         ended.append(rank)

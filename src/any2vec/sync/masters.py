@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
+from numba import float32, njit
 from numpy.typing import NDArray
 
 from any2vec.cluster.workers import Workers
 from any2vec.operators.labels import Labels
-from any2vec.sync.combiners import Combiner
+from any2vec.operators.tiles import ROW_ALIGNMENT, prefetch_row
+from any2vec.sync.combiners import Combiner, PartsCombiner, SumCombiner
 from any2vec.sync.combiners.gradient import gradient_row
 
 __all__ = ["ORTHOGONAL", "Changes", "Combined", "merge"]
@@ -19,8 +20,8 @@ ORTHOGONAL = 0.99
 """Orthogonality (Eq. 9) from which the changes of a row count as orthogonal: two of a size, at 82 degrees or more."""
 
 _MEASURED = 16  # of so many rows the orthogonality of one is measured: it costs what the combiner costs
-_PARTS = 512  # parts combined at a time: they stay in the cache
-_LEAST = 2048  # parts worth a thread
+_AHEAD = 6  # parts that are on their way to the cache while one is added
+_PARTS, _ROWS = 4096, 512  # parts and rows combined at a time: the rows stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +35,7 @@ class Changes:
     values : float32 array, shape (m, padded)
         The labels' values on those hosts.
     updates : int32 array, shape (m,)
-        Updates made to them in the round; empty if not told.
+        Updates made to them in the round; those with none are passed over.
     """
 
     rows: NDArray[np.int32]
@@ -97,7 +98,7 @@ def merge(masters: Labels, changes: dict[str, Changes], combiner: Combiner, work
     """
     began = time.thread_time()
     merges = [_Merge(label, masters, change, combiner) for label, change in changes.items()]
-    futures = [future for one in merges for future in workers.spread(one.run, one.blocks, _LEAST // _PARTS)]
+    futures = [future for one in merges for future in workers.spread(one.run, one.blocks)]
     total = Combined(seconds=time.thread_time() - began)
     for found in workers.join(futures):
         total += found
@@ -111,26 +112,32 @@ class _Merge:
         self._label, self._changes, self._combiner = label, changes, combiner
         self._base = masters.e if label == "e" else masters.t
         self._order, self._starts = _by_row(changes.rows, masters.vertices)
-        self._cuts = _cut(self._starts, _PARTS)
+        self._cuts = _cut(self._starts, _PARTS, _ROWS)
         self.blocks = len(self._cuts) - 1
 
     def run(self, low: int, high: int) -> Combined:
         """Merge blocks low..high-1."""
         began = time.thread_time()
         found = Combined()
+        base, values, updates = self._base, self._changes.values, self._changes.updates
         for block in range(low, high):
             first, last = int(self._cuts[block]), int(self._cuts[block + 1])
-            size = int(self._starts[last] - self._starts[first])
+            size, n = int(self._starts[last] - self._starts[first]), last - first
             if not size:
                 continue
-            parts = np.empty((size, self._base.shape[1]), np.float32)
-            updates = np.empty(size, np.int32)
-            starts = np.empty(last - first + 1, np.int64)
-            out = np.empty((last - first, self._base.shape[1]), np.float32)
-            changes = self._changes
-            _take(self._order, self._starts, first, changes.values, changes.updates, self._base, parts, updates, starts)
-            self._combiner.combine(self._label, parts, starts, updates, out)
-            found += Combined(*_add(out, starts, parts, first, self._base))
+            orthogonal = _orthogonality(self._order, self._starts, first, last, values, updates, base)
+            out = np.empty((n, base.shape[1]), np.float32)
+            if isinstance(self._combiner, SumCombiner):
+                hosts, totals = np.empty(n, np.int32), np.empty(n, np.int64)
+                _sum(self._order, self._starts, first, values, updates, base, out, hosts, totals)
+                self._combiner.scale(self._label, out, hosts, totals)
+            else:
+                assert isinstance(self._combiner, PartsCombiner)
+                parts, told = np.empty((size, base.shape[1]), np.float32), np.empty(size, np.int32)
+                starts = np.empty(n + 1, np.int64)
+                _take(self._order, self._starts, first, values, updates, base, parts, told, starts)
+                self._combiner.combine(self._label, parts, starts, told, out)
+            found += Combined(_add(out, base[first:last]), *orthogonal)
         found.seconds = time.thread_time() - began
         return found
 
@@ -151,66 +158,89 @@ def _by_row(rows: NDArray[np.int32], n: int) -> tuple[NDArray[np.int64], NDArray
 
 
 @njit(nogil=True, cache=True)
-def _cut(starts: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Cut rows into blocks of about `size` parts, and at most as many rows."""
+def _cut(starts: NDArray[np.int64], parts: int, rows: int) -> NDArray[np.int64]:
+    """Cut rows into blocks of about so many parts, and at most so many rows."""
     cuts = [0]
     for row in range(1, starts.size):
-        if row == starts.size - 1 or starts[row + 1] - starts[cuts[-1]] > size or row - cuts[-1] >= size:
+        if row == starts.size - 1 or starts[row + 1] - starts[cuts[-1]] > parts or row - cuts[-1] >= rows:
             cuts.append(row)
     return np.array(cuts, np.int64)
+
+
+@njit(nogil=True, cache=True, fastmath=True)
+def _sum(
+    order: Any, starts: Any, first: int, values: Any, updates: Any, base: Any, sums: Any, hosts: Any, totals: Any
+) -> None:
+    """Add up what hosts added to the rows from `first` on; and their numbers, and those of updates."""
+    dim, flat, last = base.shape[1], values.reshape(-1), order.size - 1
+    for i in range(hosts.size):
+        own, out = base[first + i], sums[i]
+        out[:] = 0
+        hosts[i] = totals[i] = 0
+        for j in range(starts[first + i], starts[first + i + 1]):
+            source = order[j]
+            ahead = order[min(j + _AHEAD, last)] * dim
+            for d in range(0, dim, ROW_ALIGNMENT):
+                prefetch_row(flat, ahead + d, ROW_ALIGNMENT)
+            if updates[source]:
+                hosts[i] += 1
+                totals[i] += updates[source]
+                value = values[source]
+                for d in range(out.size):
+                    out[d] += value[d] - own[d]
 
 
 @njit(nogil=True, cache=True)
 def _take(
     order: Any, all_starts: Any, first: int, values: Any, updates: Any, base: Any, parts: Any, told: Any, starts: Any
 ) -> None:
-    """List what hosts added to the rows from `first` on, but zeros: so it does not matter who sends unchanged rows."""
+    """List what hosts added to the rows from `first` on."""
     m = 0
     for i in range(starts.size - 1):
         starts[i] = m
         row = first + i
         for j in range(all_starts[row], all_starts[row + 1]):
             source = order[j]
-            changed = 0
-            for d in range(base.shape[1]):
-                added = values[source, d] - base[row, d]
-                parts[m, d] = added
-                changed |= int(added != 0)
-            if changed:
-                told[m] = updates[source] if updates.size else 0
+            if updates[source]:
+                told[m] = updates[source]
+                for d in range(base.shape[1]):
+                    parts[m, d] = values[source, d] - base[row, d]
                 m += 1
     starts[-1] = m
 
 
 @njit(nogil=True, cache=True)
-def _add(out: Any, starts: Any, parts: Any, first: int, base: Any) -> tuple[bool, int, int, float]:
-    """Add what was combined to the masters; see what `Combined` holds."""
-    finite = True
+def _add(out: Any, base: Any) -> bool:
+    """Add what was combined to the masters; tell whether they are finite."""
+    total = float32(0.0)
+    for i in range(out.shape[0]):
+        for d in range(out.shape[1]):
+            base[i, d] += out[i, d]
+            total += base[i, d] * float32(0.0)  # not zero if one is not finite
+    return total == 0.0
+
+
+@njit(nogil=True, cache=True)
+def _orthogonality(
+    order: Any, starts: Any, first: int, last: int, values: Any, updates: Any, base: Any
+) -> tuple[int, int, float]:
+    """Measure some rows: how many, how many of them are orthogonal, and the sum of their orthogonalities."""
     measured = orthogonal = 0
     total = 0.0
     scratch = np.empty(base.shape[1], np.float32)
-    for i in range(starts.size - 1):
-        begin, end = starts[i], starts[i + 1]
-        if begin == end:
-            continue
-        row = first + i
-        if end - begin > 1 and row % _MEASURED == 0:
-            gradient_row(parts[begin:end], scratch)
+    for row in range((first + _MEASURED - 1) // _MEASURED * _MEASURED, last, _MEASURED):
+        size = starts[row + 1] - starts[row]
+        parts = np.empty((size, base.shape[1]), np.float32)
+        k = 0
+        for j in range(starts[row], starts[row + 1]):
+            if updates[order[j]]:
+                parts[k] = values[order[j]] - base[row]
+                k += 1
+        squares = np.sum(parts[:k] * parts[:k])
+        if k > 1 and squares > 0:
+            gradient_row(parts[:k], scratch)
+            found = np.sum(scratch * scratch) / squares
             measured += 1
-            orthogonality = _squares(scratch) / _squares(parts[begin:end])
-            total += orthogonality
-            orthogonal += orthogonality >= ORTHOGONAL
-        bad = 0
-        for d in range(base.shape[1]):
-            base[row, d] += out[i, d]
-            bad |= int(not np.isfinite(base[row, d]))
-        finite &= bad == 0
-    return finite, measured, orthogonal, total
-
-
-@njit(inline="always")
-def _squares(x: Any) -> float:
-    total = 0.0
-    for value in x.flat:
-        total += float(value) * float(value)
-    return total
+            total += found
+            orthogonal += int(found >= ORTHOGONAL)
+    return measured, orthogonal, total

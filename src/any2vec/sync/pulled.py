@@ -44,7 +44,7 @@ class Proxies:
     came : int64 array, shape (H,)
         How many each host touches.
     told : int32 array, shape (m,)
-        Updates that they will make; empty if nobody asks.
+        Updates that they will make.
     """
 
     ids: NDArray[np.int32]
@@ -115,8 +115,6 @@ class Pulled(Scheme):
 
         self.inspecting += sum(self.site.workers.join(self._inspecting, look if requests else None, _POLL))
         ahead = self._proxies(*self.site.inspector.counts())
-        if not self.site.needs_updates:
-            return ahead
         for label, proxies in ahead.items():
             proxies.told = np.empty(len(proxies.rows), np.int32)
             what = ("inspect", label, "updates")

@@ -71,12 +71,11 @@ class Replicated(Scheme):
         sent = self.partition.counts(ids)
         send = mine if len(ids) == len(mine) else self.gather(f"send {label}", mine, ids)
         values = self.buffers.rows(f"receive {label}", len(rows))
-        requests = [self.wire.begin(("reduce", label, "values"), send, sent, values, came)]
-        told = np.empty(0, np.int32)
-        if self.site.needs_updates:
-            told = np.empty(len(rows), np.int32)
-            requests.append(self.wire.begin(("reduce", label, "updates"), updates[ids], sent, told, came))
-        return Changes(rows, values, told), requests
+        told = np.empty(len(rows), np.int32)
+        return Changes(rows, values, told), [
+            self.wire.begin(("reduce", label, "values"), send, sent, values, came),
+            self.wire.begin(("reduce", label, "updates"), updates[ids], sent, told, came),
+        ]
 
     @abstractmethod
     def _told(self, label: str, touched: NDArray[np.int32]) -> tuple[NDArray[np.int32], *Told]:

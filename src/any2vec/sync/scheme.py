@@ -1,6 +1,5 @@
 """What a communication scheme is: how mirrors get and send the labels that a host's rounds touch."""
 
-import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
@@ -39,8 +38,6 @@ class Site:
         Rows that the threads' own mirrors need behind the labels.
     seed : int
         The user's seed.
-    needs_updates : bool
-        Whether masters are to be told how many updates a host made to a row.
     """
 
     communicator: Communicator
@@ -50,7 +47,6 @@ class Site:
     dim: int
     mirrors: int
     seed: int
-    needs_updates: bool
 
 
 class Scheme(ABC):
@@ -107,9 +103,9 @@ class Scheme(ABC):
 
     def combine(self, changes: dict[str, Changes], round_: Round, combiner: Combiner) -> Combined:
         """Merge what hosts changed into the masters."""
-        began = time.thread_time()
+        before = combiner.seconds
         combiner.begin(round_)
-        self.combining += time.thread_time() - began
+        self.combining += combiner.seconds - before
         combined = merge(self.masters, changes, combiner, self.site.workers)
         self.combining += combined.seconds
         return combined

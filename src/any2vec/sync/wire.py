@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import Communicator, Request
+from any2vec.cluster.communicator import Communicator, Request, broadcast, gather
 
 __all__ = ["KEYS", "Wire"]
 
 PHASES = ("inspect", "reduce", "broadcast")
 LABELS = ("e", "t", "both")
-KINDS = ("ids", "updates", "values")
+KINDS = ("ids", "updates", "values", "moments")
 
 KEYS = tuple(product(PHASES, LABELS, KINDS))
 """What is counted apart, as (phase, label, kind); ids of vertices, for both their labels, have the label ``both``."""
@@ -58,6 +58,20 @@ class Wire:
         with self.timed():
             for request in requests:
                 request.wait()
+
+    def gather(self, what: tuple[str, str, str], values: NDArray[Any], root: int) -> NDArray[Any] | None:
+        """Give one host the arrays of all (`communicator.gather`)."""
+        counts = np.zeros(self.communicator.size, np.int64)
+        counts[root] = values.nbytes
+        self.count(what, counts, 1)
+        with self.timed():
+            return gather(self.communicator, values, root)
+
+    def broadcast(self, what: tuple[str, str, str], values: NDArray[Any], root: int) -> NDArray[Any]:
+        """Give every host the array of one (`communicator.broadcast`)."""
+        self.count(what, np.full(self.communicator.size, values.nbytes * (self.communicator.rank == root)), 1)
+        with self.timed():
+            return broadcast(self.communicator, values, root)
 
     def count(self, what: tuple[str, str, str], send_counts: NDArray[np.int64], size: int) -> None:
         """Count items of `size` bytes, so many to each host; what stays at home is free."""

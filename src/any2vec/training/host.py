@@ -85,11 +85,10 @@ class Host:
             options.dim,
             self._hot * threads,
             options.seed,
-            combiner.needs_updates,
         )
         self.inspector = site.inspector
         self.scheme = new_scheme(options.scheme, site)
-        self.combiner = combiner(_setting(corpus, options, communicator, self))
+        self.combiner = combiner(_setting(corpus, options, self))
         self.interrupted = False
         self._lock = np.zeros(1, np.int32)
         self._stop = np.zeros(1, np.int64)
@@ -183,11 +182,11 @@ class Host:
         self.interrupted = True
 
 
-def _setting(corpus: Corpus, options: Options, communicator: Communicator, host: Host) -> Setting:
+def _setting(corpus: Corpus, options: Options, host: Host) -> Setting:
     """Make what a combiner is made for."""
     counts = corpus.vocabulary.counts
     met = counts * (keep_thresholds(counts, options.sample) / 2.0**32)
     masters = host.scheme.masters
     own = slice(masters.first, masters.first + masters.vertices)
     shares = (met / met.sum())[own], probabilities(counts)[own]
-    return Setting(masters, *shares, options.negative, communicator, host.workers, {"kappa": options.kappa})
+    return Setting(masters, *shares, options.negative, host.scheme.wire, {"kappa": options.kappa})

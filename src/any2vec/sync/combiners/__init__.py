@@ -3,12 +3,21 @@
 from any2vec.errors import Any2VecError
 from any2vec.sync.combiners.adasum import Adasum
 from any2vec.sync.combiners.average import Average
-from any2vec.sync.combiners.base import Combiner, Round, RowCombiner, Setting
+from any2vec.sync.combiners.base import Combiner, PartsCombiner, Round, RowCombiner, Setting, SumCombiner
 from any2vec.sync.combiners.curvature import Curvature
 from any2vec.sync.combiners.gradient import Gradient
 from any2vec.sync.combiners.sum import Sum
 
-__all__ = ["COMBINERS", "Combiner", "Round", "RowCombiner", "Setting", "combiner_of"]
+__all__ = [
+    "COMBINERS",
+    "Combiner",
+    "PartsCombiner",
+    "Round",
+    "RowCombiner",
+    "Setting",
+    "SumCombiner",
+    "combiner_of",
+]
 
 COMBINERS: dict[str, type[Combiner]] = {
     "average": Average,
@@ -37,8 +46,8 @@ def combiner_of(which: str | type[Combiner]) -> type[Combiner]:
     Any2VecError
         If the name is unknown; the message lists those that are.
     """
-    if isinstance(which, type) and issubclass(which, Combiner):
+    if isinstance(which, type) and issubclass(which, SumCombiner | PartsCombiner):
         return which
     if not isinstance(which, str) or which not in COMBINERS:
-        raise Any2VecError(f"combine is {which!r}; known are {', '.join(COMBINERS)}, or a class made from Combiner")
+        raise Any2VecError(f"combine is {which!r}; known are {', '.join(COMBINERS)}, or a class made from RowCombiner or another of sync.combiners")
     return COMBINERS[which]

@@ -6,12 +6,12 @@ import numpy as np
 from numba import float32, njit
 from numpy.typing import NDArray
 
-from any2vec.sync.combiners.base import Combiner
+from any2vec.sync.combiners.base import PartsCombiner
 
 __all__ = ["Adasum"]
 
 
-@njit(nogil=True, fastmath=True, cache=True)
+@njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
 def _combine(parts: Any, starts: Any, out: Any) -> None:
     for i in range(starts.size - 1):
         out[i] = 0
@@ -31,7 +31,7 @@ def _combine(parts: Any, starts: Any, out: Any) -> None:
                 out[i, d] = keep * out[i, d] + add * parts[j, d]
 
 
-class Adasum(Combiner):
+class Adasum(PartsCombiner):
     """Both sides give up half of their projection on each other: the sum if orthogonal, the average if parallel."""
 
     def combine(

@@ -3,22 +3,16 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.sync.combiners.base import Combiner
-from any2vec.sync.combiners.sum import scaled_sum
+from any2vec.sync.combiners.base import SumCombiner
 
 __all__ = ["Average"]
 
 
-class Average(Combiner):
+class Average(SumCombiner):
     """The sum of what hosts added, divided by the number of all hosts."""
 
-    def combine(
-        self,
-        label: str,
-        parts: NDArray[np.float32],
-        starts: NDArray[np.int64],
-        updates: NDArray[np.int32],
-        out: NDArray[np.float32],
+    def scale(
+        self, label: str, sums: NDArray[np.float32], hosts: NDArray[np.int32], updates: NDArray[np.int64]
     ) -> None:
-        """Average the parts."""
-        scaled_sum(parts, starts, 1.0 / self.setting.communicator.size, out)
+        """Divide by the number of hosts."""
+        sums *= np.float32(1.0 / self.setting.wire.communicator.size)

@@ -17,17 +17,16 @@ A combiner of your own is a class with a Numba function for a row, given from Py
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import Communicator
-from any2vec.cluster.workers import Workers
 from any2vec.operators.labels import Labels
+from any2vec.sync.wire import Wire
 
-__all__ = ["Combiner", "Round", "RowCombiner", "Setting"]
+__all__ = ["Combiner", "PartsCombiner", "Round", "RowCombiner", "Setting", "SumCombiner"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,10 +41,8 @@ class Setting:
         How often each of them is met as a source and as a destination (negative samples), as shares of all vertices.
     negative : int
         K, negative samples for each positive one.
-    communicator : Communicator
+    wire : Wire
         The hosts.
-    workers : Workers
-        This host's threads.
     options : dict
         What the user chose for combiners.
     """
@@ -54,8 +51,7 @@ class Setting:
     source_shares: NDArray[np.float64]
     destination_shares: NDArray[np.float64]
     negative: int
-    communicator: Communicator
-    workers: Workers
+    wire: Wire
     options: dict[str, Any]
 
 
@@ -79,22 +75,51 @@ class Round:
 
 
 class Combiner(ABC):
-    """Combines what hosts added to rows.
+    """Combines what hosts added to rows: a `SumCombiner`, or a `PartsCombiner`.
 
     Parameters
     ----------
     setting : Setting
         What it is for.
-    """
 
-    needs_updates: ClassVar[bool] = False
-    """Whether masters must be told how many updates each host made to a row."""
+    Attributes
+    ----------
+    seconds : float
+        Time it spent so far on preparing for rounds, without that of its messages.
+    """
 
     def __init__(self, setting: Setting) -> None:
         self.setting = setting
+        self.seconds = 0.0
 
-    def begin(self, round_: Round) -> None:
+    def begin(self, round_: Round) -> None:  # noqa: B027
         """Prepare for a round, on all hosts together (collective calls are allowed)."""
+
+
+class SumCombiner(Combiner):
+    """A combiner that needs only the sum of what hosts added: cheaper, and the order of hosts does not matter."""
+
+    @abstractmethod
+    def scale(
+        self, label: str, sums: NDArray[np.float32], hosts: NDArray[np.int32], updates: NDArray[np.int64]
+    ) -> None:
+        """Make of the sums what is to be added to the rows; called in several threads at a time.
+
+        Parameters
+        ----------
+        label : {"e", "t"}
+            Which label they are of.
+        sums : float32 array, shape (n, padded)
+            What hosts added to each row; to be changed in place. Columns from D on are zeros, and must stay so.
+        hosts : int32 array, shape (n,)
+            How many hosts touched each row, 0 for some.
+        updates : int64 array, shape (n,)
+            How many updates they made to it together.
+        """
+
+
+class PartsCombiner(Combiner):
+    """A combiner that needs what each host added."""
 
     @abstractmethod
     def combine(
@@ -112,18 +137,18 @@ class Combiner(ABC):
         label : {"e", "t"}
             Which label they are of.
         parts : float32 array, shape (m, padded)
-            What hosts added: ``parts[starts[i] : starts[i + 1]]`` to row i, in host order, none of them zero. Columns
+            What hosts added: ``parts[starts[i] : starts[i + 1]]`` to row i, in host order. Some may be zero. Columns
             from D on are zeros.
         starts : int64 array, shape (n + 1,)
-            May hold rows with one part, and with none.
+            There may be rows with one part, and with none.
         updates : int32 array, shape (m,)
-            Updates that each part is the sum of, if the combiner needs them.
+            Updates that each part is the sum of, at least 1.
         out : float32 array, shape (n, padded)
             Gets what is to be added to each row.
         """
 
 
-class RowCombiner(Combiner):
+class RowCombiner(PartsCombiner):
     """A combiner made of a Numba function for one row.
 
     Attributes

@@ -11,30 +11,31 @@ A host with n_h updates moves a row by (I - exp(-alpha n_h C)) (x* - x), one mac
 (1 - exp(-alpha c N)) / sum_h (1 - exp(-alpha c n_h)).
 """
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numba import float32, njit
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import broadcast, gather
 from any2vec.operators.labels import is_finite
-from any2vec.sync.combiners.base import Combiner, Round, Setting
+from any2vec.sync.combiners.base import Round, Setting, SumCombiner
 
 __all__ = ["Curvature", "moments"]
 
-_EVERY = 1  # rounds between two looks at the moments, which move slowly; at first they do not
+_HEAD, _TAIL = 1024, 16  # vertices whose moments are seen in every round; of the others, one of so many, in turn
+_TURNED = 0.02  # share of the curvature across old eigenvectors, of all, from which new ones are looked for
 _ROWS = 4  # rows whose moments are added at a time
-_LEAST = 1e-3  # alpha c N below which the hosts' parts are just summed: the scale is 1 to half of this
+_LEAST = 0.2  # alpha c N below which the scale, then above 0.9, is taken as that of the mean of such directions
 
 
-class Curvature(Combiner):
+class Curvature(SumCombiner):
     """Scales the sum of what hosts added, in the eigenvectors of the label's curvature.
 
     It reads the option ``kappa``: a number, or None to take the one measured in each round.
     """
-
-    needs_updates = True
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
@@ -45,47 +46,68 @@ class Curvature(Combiner):
             "e": (masters.t, setting.source_shares + negative * setting.destination_shares),
             "t": (masters.e, setting.source_shares),
         }
+        self._roots = {"e": 0, "t": setting.wire.communicator.size - 1}
         self._vectors: dict[str, NDArray[np.float32]] = {}
-        self._values: dict[str, NDArray[np.float64]] = {}
-        self._rates: dict[str, NDArray[np.float64]] = {}
+        self._rates: dict[str, NDArray[np.float32]] = {}
 
     def begin(self, round_: Round) -> None:
-        """Look at the moments if it is time to, and scale the eigenvalues to this round."""
-        if round_.number < _EVERY or round_.number % _EVERY == 0:
-            self._look()
+        """Measure the curvature: each host sums over its masters, and one host for each label does the rest for all.
+
+        It must not be that of earlier rounds: rows grow into directions that had none, and there what the hosts added
+        would be summed. But eigenvectors may stay as long as the curvature is about diagonal in them.
+        """
+        wire = self.setting.wire
         kappa = round_.kappa if self._kappa is None else self._kappa
-        self._rates = {label: round_.alpha * kappa * values for label, values in self._values.items()}
-
-    def combine(
-        self,
-        label: str,
-        parts: NDArray[np.float32],
-        starts: NDArray[np.int64],
-        updates: NDArray[np.int32],
-        out: NDArray[np.float32],
-    ) -> None:
-        """Sum and scale."""
-        _combine(parts, starts, updates, self._vectors[label], self._rates[label], out)
-
-    def _look(self) -> None:
-        """Find the eigenvectors: each host sums over its masters, and one host for each label solves for all."""
-        communicator = self.setting.communicator
-        dim = self.setting.masters.dim
-        roots = {"e": 0, "t": communicator.size - 1}
         solved = {}
-        for label, (rows, weights) in self._weights.items():
-            with communicator.working():
-                own = moments(rows[: len(weights)], weights, dim)
-            sums = gather(communicator, own, roots[label])
+        for label, root in self._roots.items():
+            with self._timed():
+                own = self._own_moments(label, round_.number)
+            sums = wire.gather(("reduce", label, "moments"), own, root)
             if sums is not None:
-                with communicator.working():
-                    solved[label] = _solve(sums, dim)
-        for label, root in roots.items():
-            both = broadcast(communicator, solved.get(label, np.empty((dim + 1, dim))), root)
-            self._values[label] = both[0]
-            padded = np.zeros((dim, self.setting.masters.e.shape[1]), np.float32)
-            padded[:, :dim] = both[1:]
-            self._vectors[label] = padded
+                with self._timed():
+                    solved[label] = self._solve(label, _total(sums))
+        for label, root in self._roots.items():
+            dim, padded = self.setting.masters.dim, self.setting.masters.e.shape[1]
+            nothing = np.empty((dim + 1, dim), np.float32)
+            both = wire.broadcast(("broadcast", label, "moments"), solved.get(label, nothing), root)
+            self._rates[label] = (round_.alpha * kappa * both[0]).astype(np.float32)
+            self._vectors[label] = np.zeros((dim, padded), np.float32)
+            self._vectors[label][:, :dim] = both[1:]
+
+    def scale(
+        self, label: str, sums: NDArray[np.float32], hosts: NDArray[np.int32], updates: NDArray[np.int64]
+    ) -> None:
+        """Scale the sums along the eigenvectors."""
+        _scale(sums, hosts, updates, self._vectors[label], self._rates[label])
+
+    @contextmanager
+    def _timed(self) -> Iterator[None]:
+        with self.setting.wire.communicator.working():
+            began = time.thread_time()
+            yield
+            self.seconds += time.thread_time() - began
+
+    def _own_moments(self, label: str, number: int) -> NDArray[np.float64]:
+        masters = self.setting.masters
+        rows, weights = self._weights[label]
+        ids = np.arange(masters.first, masters.first + masters.vertices)
+        seen = np.flatnonzero((ids < _HEAD) | (ids % _TAIL == number % _TAIL))
+        stands_for = np.where(ids[seen] < _HEAD, 1.0, _TAIL)
+        return moments(rows[seen], weights[seen] * stands_for, masters.dim)
+
+    def _solve(self, label: str, total: NDArray[np.float64]) -> NDArray[np.float32]:
+        """Curvatures in row 0 and their directions in the rows after it: old ones, if they are still about right."""
+        dim = len(total)
+        if not is_finite(total):  # the trainer will say so at the end of the round
+            return np.zeros((dim + 1, dim), np.float32)
+        if label in self._vectors:
+            vectors = self._vectors[label][:, :dim].astype(np.float64)
+            turned = vectors @ total @ vectors.T
+            values = np.diag(turned)
+            if (turned**2).sum() - (values**2).sum() < _TURNED**2 * (turned**2).sum():
+                return np.vstack([np.maximum(values, 0.0), vectors]).astype(np.float32)
+        values, vectors = np.linalg.eigh(total)
+        return np.vstack([np.maximum(values, 0.0), vectors.T]).astype(np.float32)
 
 
 def moments(rows: NDArray[np.float32], weights: NDArray[np.float64], dim: int) -> NDArray[np.float64]:
@@ -103,27 +125,22 @@ def moments(rows: NDArray[np.float32], weights: NDArray[np.float64], dim: int) -
     Returns
     -------
     float64 array, shape (D, D)
-        Symmetric. The same bits for any number of threads.
+        Symmetric; the part above the diagonal is to be ignored. The same bits for any number of threads.
     """
     sums = np.zeros((rows.shape[1], rows.shape[1]))
-    block = np.zeros(sums.shape, np.float32)
-    _moments(np.ascontiguousarray(rows), weights.astype(np.float32), block, sums)
-    sums = sums[:dim, :dim]
-    return np.tril(sums) + np.tril(sums, -1).T
+    _moments(np.ascontiguousarray(rows), weights.astype(np.float32), np.empty(sums.shape, np.float32), sums)
+    return np.ascontiguousarray(sums[:dim, :dim])
 
 
-def _solve(sums: NDArray[np.float64], dim: int) -> NDArray[np.float64]:
-    """Eigenvalues, largest first, in row 0, and the eigenvectors in the rows after it."""
-    total = np.zeros((dim, dim))
-    for one in sums:  # in host order
+def _total(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Sum moments in host order, and fill in what lies above the diagonal."""
+    total = np.zeros_like(sums[0])
+    for one in sums:
         total += one
-    if not is_finite(total):  # the trainer will say so at the end of the round
-        return np.zeros((dim + 1, dim))
-    values, vectors = np.linalg.eigh(total)
-    return np.vstack([np.maximum(values[::-1], 0.0), vectors.T[::-1]])
+    return np.tril(total) + np.tril(total, -1).T
 
 
-@njit(nogil=True, fastmath=True, cache=True)
+@njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
 def _moments(rows: Any, weights: Any, block: Any, sums: Any) -> None:
     n, size = rows.shape
     x = np.zeros((_ROWS, size), np.float32)
@@ -145,48 +162,54 @@ def _moments(rows: Any, weights: Any, block: Any, sums: Any) -> None:
                 for j in range(i // 16 * 16 + 16):  # the lower half, and what completes a vector
                     block[i, j] += a0 * x[0, j] + a1 * x[1, j] + a2 * x[2, j] + a3 * x[3, j]
         for i in range(size):
-            for j in range(size):
+            for j in range(i + 1):
                 sums[i, j] += block[i, j]
 
 
-@njit(nogil=True, fastmath=True, cache=True)
-def _combine(parts: Any, starts: Any, updates: Any, vectors: Any, rates: Any, out: Any) -> None:
+@njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
+def _scale(sums: Any, hosts: Any, updates: Any, vectors: Any, rates: Any) -> None:
     dim = rates.size
-    scale = np.empty(dim, np.float64)
-    for i in range(starts.size - 1):
-        out[i] = 0
-        total = 0
-        for j in range(starts[i], starts[i + 1]):
-            total += updates[j]
-            for d in range(out.shape[1]):
-                out[i, d] += parts[j, d]
-        hosts = starts[i + 1] - starts[i]
-        if hosts < 2:
+    scale = np.empty(dim, np.float32)
+    for i in range(hosts.size):
+        if hosts[i] < 2:
             continue
-        large = 0
-        while large < dim and rates[large] * total >= _LEAST:
-            large += 1
-        for c in range(large):
-            scale[c] = 0.0
-        for j in range(starts[i], starts[i + 1]):
-            for c in range(large):
-                scale[c] += _gone(rates[c] * updates[j])
-        for c in range(large):
-            scale[c] = _gone(rates[c] * total) / scale[c] - 1.0
-        for c in range(large):
-            along = float32(0.0)
-            for d in range(out.shape[1]):
-                along += out[i, d] * vectors[c, d]
-            along *= float32(scale[c])
-            for d in range(out.shape[1]):
-                out[i, d] += along * vectors[c, d]
+        row = sums[i]
+        share, total = float32(1.0 / hosts[i]), float32(updates[i])
+        rest = small = float32(0.0)
+        for c in range(dim):  # no branches: it is to become vectors
+            steps = rates[c] * total + float32(1e-6)
+            scale[c] = _gone(steps) * share / _gone(steps * share)
+        for c in range(dim):
+            is_small = float32(rates[c] * total < _LEAST)
+            small += is_small
+            rest += is_small * scale[c]
+        rest = rest / small if small > 0 else float32(1.0)
+        for d in range(row.size):
+            row[d] *= rest
+        for c in range(dim):
+            if rates[c] * total >= _LEAST:
+                vector = vectors[c]
+                along = float32(0.0)
+                for d in range(row.size):
+                    along += row[d] * vector[d]
+                along *= scale[c] / rest - float32(1.0)
+                for d in range(row.size):
+                    row[d] += along * vector[d]
 
 
-@njit(nogil=True, fastmath=True, inline="always")
+@njit(inline="always")
 def _gone(x: float) -> float:
     """``1 - exp(-x)`` for x not below 0, to 1e-5, in steps that a compiler makes vectors of."""
-    u = min(x, 30.0) / 64.0
-    y = 1.0 - u * (1.0 - u * (0.5 - u * (1 / 6 - u * (1 / 24 - u / 120))))
-    for _ in range(6):
-        y *= y
-    return 1.0 - y
+    u = (x if x < float32(24.0) else float32(24.0)) * float32(1 / 64)
+    y = float32(1 / 24) - u * float32(1 / 120)
+    y = float32(1 / 6) - u * y
+    y = float32(0.5) - u * y
+    y = float32(1.0) - u * y
+    y = u * y  # 1 - exp(-u); and now 1 - (1 - y)^2, six times: no digits are lost where x is small
+    two = float32(2.0)
+    y = y * (two - y)
+    y = y * (two - y)
+    y = y * (two - y)
+    y = y * (two - y)
+    y = y * (two - y)
+    return y * (two - y)

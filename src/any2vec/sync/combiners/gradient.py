@@ -6,12 +6,12 @@ import numpy as np
 from numba import float32, njit
 from numpy.typing import NDArray
 
-from any2vec.sync.combiners.base import Combiner
+from any2vec.sync.combiners.base import PartsCombiner
 
 __all__ = ["Gradient", "gradient_row"]
 
 
-@njit(nogil=True, fastmath=True)
+@njit(nogil=True, fastmath=True, error_model="numpy")
 def gradient_row(parts: Any, out: Any) -> None:
     """Combine the parts of one row: GC(g1, .., gk) = GC(gk, .., GC(g2, g1)), Eq. 8 applied in host order."""
     out[:] = parts[0]
@@ -35,7 +35,7 @@ def _combine(parts: Any, starts: Any, out: Any) -> None:
             out[i] = 0
 
 
-class Gradient(Combiner):
+class Gradient(PartsCombiner):
     """Each host's part, less its projection on what is combined so far, in host order."""
 
     def combine(

@@ -1,0 +1,206 @@
+"""Edges are hidden from a graph, to be predicted from the vectors of what is left."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.errors import Any2VecError, missing_extra
+from any2vec.files import replacing
+from any2vec.graph.graph import Graph
+
+__all__ = ["Link", "LinkSplit", "split_links"]
+
+DENSE = 4  # pairs are drawn until they are no edge if there are so many times more of them than are taken; else listed
+
+PARTING = re.compile(r"^[#%]|[\s,]")
+"""What a name may not hold in a text file of edges."""
+
+Link: TypeAlias = tuple[str, str]
+"""Names of two vertices."""
+
+Keys = NDArray[np.int64]
+"""An edge or a pair as one number: first vertex * V + second, of an undirected graph the smaller vertex first."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinkSplit:
+    """A graph without some of its edges, these edges, and as many pairs that are no edges.
+
+    Attributes
+    ----------
+    train : Graph
+        What vectors are to be trained on: all vertices, the edges left.
+    hidden, absent : int64 array, shape (m, 2)
+        Vertices that a hidden edge joins, and vertices that no edge of the whole graph joins.
+    """
+
+    train: Graph
+    hidden: NDArray[np.int64]
+    absent: NDArray[np.int64]
+
+    @property
+    def positives(self) -> list[Link]:
+        """Names of the vertices that hidden edges join."""
+        return self._named(self.hidden)
+
+    @property
+    def negatives(self) -> list[Link]:
+        """Names of the vertices that no edge joins."""
+        return self._named(self.absent)
+
+    def save(self, folder: Path) -> None:
+        """Write the parts as text: a graph to train on, and two files for `evaluate_links`.
+
+        Parameters
+        ----------
+        folder : Path
+            Gets ``train.edges``, ``hidden.edges`` and ``absent.edges``; it is replaced if it exists.
+
+        Raises
+        ------
+        Any2VecError
+            If it cannot be written, or a name would be torn when it is read again.
+        """
+        for name in self.train.names:
+            if PARTING.search(name):
+                torn = f"the vertex {name!r} holds a blank or a comma or begins with # or %"
+                raise Any2VecError(f"{folder}: {torn}, so text files cannot hold it; use split_links from Python")
+        with replacing(folder, folder=True) as part:
+            _write(part / "train.edges", self._train_lines())
+            _write(part / "hidden.edges", self.positives)
+            _write(part / "absent.edges", self.negatives)
+
+    def _train_lines(self) -> Iterator[tuple[str, ...]]:
+        names, weights = list(self.train.names), self.train.weights
+        for vertex, (start, end) in enumerate(pairwise(self.train.indptr.tolist())):
+            for entry, other in enumerate(self.train.indices[start:end].tolist(), start):
+                if self.train.directed or vertex <= other:
+                    weight = () if weights is None else (f"{weights[entry]:.9g}",)
+                    yield names[vertex], names[other], *weight
+
+    def _named(self, pairs: NDArray[np.int64]) -> list[Link]:
+        names = list(self.train.names)
+        return [(names[a], names[b]) for a, b in pairs.tolist()]
+
+
+def split_links(graph: Graph, share: float = 0.5, seed: int = 1) -> LinkSplit:
+    """Hide edges of a graph so that what was connected stays so, and draw as many pairs that are no edges.
+
+    A random spanning forest stays; the hidden edges are drawn among the others, evenly. If these are fewer than
+    `share` asks for, all of them are hidden. Directed edges count as connections both ways. Self loops stay. The
+    pairs are drawn evenly among vertices that have an edge (of a directed graph, in either order).
+
+    Parameters
+    ----------
+    graph : Graph
+        The whole graph. Parallel edges are hidden together, as one.
+    share : float
+        Of the edges that are no self loops, between 0 and 1.
+    seed : int
+        Of all draws.
+
+    Returns
+    -------
+    LinkSplit
+        Hidden and absent pairs are in rising order.
+
+    Raises
+    ------
+    Any2VecError
+        If `share` is out of its range, no edge can be hidden, there are too few pairs without an edge, or SciPy is
+        not installed.
+    """
+    if not 0 < share < 1:
+        raise Any2VecError(f"share: {share:g} is not between 0 and 1; 0.5 hides half of the edges")
+    if find_spec("scipy") is None:
+        raise missing_extra("scipy", "graphs")
+    number = len(graph)
+    entries = _entries(graph)
+    heads, tails = np.divmod(entries, max(1, number))
+    links = np.unique(entries[heads != tails])
+    random = np.random.default_rng(seed)
+    free = links[~_forest(links, number, random)]
+    if not len(free):
+        why = "removing any of its edges would disconnect it" if len(links) else "no edge joins two vertices"
+        raise Any2VecError(f"the graph of {number:,} vertices and {len(links):,} edges has nothing to hide: {why}")
+    hidden = np.sort(random.choice(free, min(max(1, round(share * len(links))), len(free)), replace=False))
+    absent = _absent(links, len(hidden), number, graph.directed, random)
+    train = _without(graph, _found(entries, hidden))
+    return LinkSplit(train, _pairs(hidden, number), _pairs(absent, number))
+
+
+def _write(path: Path, links: Iterable[tuple[str, ...]]) -> None:
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines("\t".join(link) + "\n" for link in links)
+
+
+def _entries(graph: Graph) -> Keys:
+    """Give the edge of each entry of the rows."""
+    heads = np.repeat(np.arange(len(graph)), graph.degrees)
+    tails = graph.indices.astype(np.int64)
+    if graph.directed:
+        return heads * len(graph) + tails
+    return np.minimum(heads, tails) * len(graph) + np.maximum(heads, tails)
+
+
+def _forest(links: Keys, number: int, random: np.random.Generator) -> NDArray[np.bool_]:
+    """Tell which edges are in a random spanning forest: the lightest one for random weights."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
+    ranks = random.permutation(len(links))
+    weighted = coo_array((ranks + 1.0, np.divmod(links, max(1, number))), shape=(number, number))
+    kept = np.zeros(len(links), np.bool_)
+    if len(links):
+        kept[minimum_spanning_tree(weighted.tocsr()).data.astype(np.int64) - 1] = True
+    return kept[ranks]
+
+
+def _absent(links: Keys, wanted: int, number: int, directed: bool, random: np.random.Generator) -> Keys:
+    """Draw pairs of vertices that no edge joins, none twice."""
+    vertices = np.unique(_pairs(links, number))
+    count = len(vertices)
+    possible = count * (count - 1) // (1 if directed else 2)
+    if possible - len(links) < wanted:
+        few = f"only {possible - len(links):,} pairs of vertices have no edge, and {wanted:,} are needed"
+        raise Any2VecError(f"the graph is too dense to judge links by: {few}; hide a smaller share")
+    if possible <= DENSE * (len(links) + wanted):
+        first, second = np.divmod(np.arange(count * count), count)
+        keys = vertices[first] * number + vertices[second]
+        keys = keys[first != second] if directed else keys[first < second]
+        return np.sort(random.choice(keys[~_found(keys, links)], wanted, replace=False))
+    drawn = np.empty(0, np.int64)
+    while len(drawn) < wanted:
+        pairs = vertices[random.integers(count, size=(wanted - len(drawn) + 16, 2))]
+        pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+        if not directed:
+            pairs.sort(axis=1)
+        keys = pairs @ np.array([number, 1])
+        keys = np.concatenate([drawn, keys[~_found(keys, links)]])
+        drawn = keys[np.sort(np.unique(keys, return_index=True)[1])][:wanted]  # in the order of the draws
+    return np.sort(drawn)
+
+
+def _without(graph: Graph, removed: NDArray[np.bool_]) -> Graph:
+    """Leave out entries of the rows."""
+    before = np.concatenate([[0], np.cumsum(~removed)])
+    weights = None if graph.weights is None else graph.weights[~removed]
+    return Graph(before[graph.indptr], graph.indices[~removed], weights, graph.names, graph.directed)
+
+
+def _found(keys: Keys, among: Keys) -> NDArray[np.bool_]:
+    """Tell which keys are among others, which are sorted."""
+    places = np.searchsorted(among, keys)
+    places[places == len(among)] = 0
+    return np.asarray(among[places] == keys)
+
+
+def _pairs(keys: Keys, number: int) -> NDArray[np.int64]:
+    return np.stack(np.divmod(keys, max(1, number)), axis=1)

@@ -1,0 +1,8 @@
+"""The graph room: from files and other libraries' objects to a graph."""
+
+from any2vec.graph.graph import Graph
+from any2vec.graph.karate import karate_club
+from any2vec.graph.labels import Labels, read_labels
+from any2vec.graph.readers import read_graph
+
+__all__ = ["Graph", "Labels", "karate_club", "read_graph", "read_labels"]

@@ -1,0 +1,111 @@
+"""DeepWalk's walks: the next vertex depends on where the walk is, not on where it came from.
+
+A walk waits for memory at every step, so many are stepped together: first each one's entry is chosen and asked for, then
+each one's neighbour is read.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import int64, njit, uint64
+
+from any2vec.graph.walk_order import half_draw, vertex_at
+from any2vec.graph.walk_prefetch import prefetch
+from any2vec.graph.walk_tables import chosen
+from any2vec.samples.draws import draw, mix
+
+__all__ = ["first_order"]
+
+_LANES = 64  # walks stepped together: more do not fit in the caches nearest to the processor
+
+
+@cache
+def first_order(weighted: int, restarting: int) -> Callable[..., None]:
+    """Give the kernel of one kind of walk.
+
+    Parameters
+    ----------
+    weighted : int
+        Whether neighbours are drawn by weight: 1 or 0.
+    restarting : int
+        Whether walks may restart: 1 or 0.
+
+    Returns
+    -------
+    function
+        Of (rows, targets, key, left, right, first, last, restart, out, lengths): walks number `first` to ``last - 1`` of
+        the pass with that key go to the rows of `out`.
+    """
+
+    @njit(nogil=True, cache=True, error_model="numpy")
+    def walk(  # noqa: C901, PLR0912 - a kernel is one function
+        rows: Any,
+        targets: Any,
+        key: int,
+        left: int,
+        right: int,
+        first: int,
+        last: int,
+        restart: int,
+        out: Any,
+        lengths: Any,
+    ) -> None:
+        vertices = rows.size - 2
+        length = out.shape[1]
+        order = draw(key, vertices)
+        current = np.empty(_LANES, np.int64)
+        entry = np.empty(_LANES, np.int64)
+        keys = np.empty(_LANES, np.uint64)
+        bits = np.empty(_LANES, np.uint64)
+        for begin in range(first, last, _LANES):
+            lanes = min(_LANES, last - begin)
+            base = begin - first
+            for i in range(lanes):
+                v = vertex_at(begin + i, vertices, left, right, order)
+                prefetch(rows, v)
+                current[i] = v
+                keys[i] = draw(key, v)
+                out[base + i, 0] = v
+                lengths[base + i] = length
+            ended = 0
+            for k in range(1, length):
+                if weighted:
+                    for i in range(lanes):
+                        bits[i] = draw(keys[i], k - 1)
+                elif k & 1:  # one draw does for two steps
+                    for i in range(lanes):
+                        bits[i] = draw(keys[i], (k - 1) >> 1)
+                else:
+                    for i in range(lanes):
+                        bits[i] <<= uint64(32)
+                for i in range(lanes):
+                    v = current[i]
+                    begins = rows[v]
+                    degree = rows[v + 1] - begins
+                    high = (bits[i] >> uint64(32)) * uint64(degree)
+                    if weighted:
+                        high += ((bits[i] & uint64(0xFFFFFFFF)) * uint64(degree)) >> uint64(32)
+                        bits[i] = high & uint64(0xFFFFFFFF)
+                        begins += int64(high >> uint64(32))
+                        prefetch(targets, 2 * begins)
+                    else:
+                        begins += int64(high >> uint64(32))
+                        prefetch(targets, begins)
+                    entry[i] = begins
+                    if degree == 0:  # rare, or soon the case for all
+                        entry[i] = 0
+                        ended += lengths[base + i] == length
+                        lengths[base + i] = min(lengths[base + i], k)
+                if ended == lanes:
+                    break
+                for i in range(lanes):
+                    x = chosen(targets, entry[i], bits[i]) if weighted else int64(targets[entry[i]])
+                    if restarting and half_draw(mix(keys[i]), k - 1) < uint64(restart):
+                        x = int64(out[base + i, 0])
+                    current[i] = x
+                    out[base + i, k] = x
+                    prefetch(rows, x)
+
+    return walk

@@ -1,0 +1,126 @@
+"""A graph in memory: compressed sparse rows, and the names of its vertices."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Graph", "Names"]
+
+GROUP = 1 << 16  # names decoded at a time
+
+
+class Names(Sequence[str]):
+    """Names of vertices as the bytes of their text; they become strings when they are looked at.
+
+    Parameters
+    ----------
+    arena : uint8 array
+        The names in UTF-8 one after the other, each followed by a byte that is not part of it.
+    starts : int64 array, shape (n + 1,)
+        Name i is ``arena[starts[i] : starts[i + 1] - 1]``.
+    """
+
+    def __init__(self, arena: NDArray[np.uint8], starts: NDArray[np.int64]) -> None:
+        self._arena = arena
+        self._starts = starts
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        i = index + len(self) if index < 0 else index
+        if not 0 <= i < len(self):
+            raise IndexError(f"no vertex {index}: there are {len(self):,}")
+        return self._arena[self._starts[i] : self._starts[i + 1] - 1].tobytes().decode()
+
+    def __iter__(self) -> Iterator[str]:
+        for first in range(0, len(self), GROUP):
+            starts = self._starts[first : first + GROUP + 1].tolist()
+            text = self._arena[starts[0] : starts[-1]].tobytes()
+            for i in range(len(starts) - 1):
+                yield text[starts[i] - starts[0] : starts[i + 1] - starts[0] - 1].decode()
+
+    def __repr__(self) -> str:
+        return f"<{len(self):,} names>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Graph:
+    """A graph; it cannot be changed, its arrays are read-only.
+
+    An undirected graph has every edge in the rows of both its vertices; a self loop is there once.
+
+    Attributes
+    ----------
+    indptr : int64 array, shape (V + 1,)
+        The neighbours of vertex v are ``indices[indptr[v] : indptr[v + 1]]``.
+    indices : int32 array
+        Neighbours (of a directed graph: where edges lead to), sorted for each vertex.
+    weights : float32 array or None
+        Weight of each entry of `indices`; None if the graph is unweighted.
+    names : sequence of str, length V
+        What the vertices are called.
+    directed : bool
+        Whether edges have a direction.
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    weights: NDArray[np.float32] | None
+    names: Sequence[str]
+    directed: bool = False
+
+    def __post_init__(self) -> None:
+        arrays: dict[str, NDArray[Any] | None] = {
+            "indptr": self.indptr,
+            "indices": self.indices,
+            "weights": self.weights,
+        }
+        for name, array in arrays.items():
+            if array is not None:
+                view = array.view()
+                view.flags.writeable = False
+                object.__setattr__(self, name, view)
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def __repr__(self) -> str:
+        kind = f"{'directed' if self.directed else 'undirected'}, {'un' if self.weights is None else ''}weighted"
+        return f"<Graph: {len(self):,} vertices, {self.edges:,} edges, {kind}>"
+
+    @cached_property
+    def edges(self) -> int:
+        """Number of edges; an undirected edge counts once."""
+        entries = len(self.indices)
+        return entries if self.directed else (entries + self.loops) // 2
+
+    @cached_property
+    def loops(self) -> int:
+        """Number of self loops."""
+        found = 0
+        for first in range(0, len(self), GROUP):  # not all rows at once: this needs little memory
+            ends = self.indptr[first : first + GROUP + 1]
+            rows = np.repeat(np.arange(first, first + len(ends) - 1, dtype=np.int32), np.diff(ends))
+            found += int(np.count_nonzero(self.indices[ends[0] : ends[-1]] == rows))
+        return found
+
+    @property
+    def degrees(self) -> NDArray[np.int64]:
+        """Entries in each vertex's row: of a directed graph, edges that leave it."""
+        return np.diff(self.indptr)
+
+    @cached_property
+    def ids(self) -> dict[str, int]:
+        """Vertex of each name."""
+        return {name: vertex for vertex, name in enumerate(self.names)}

@@ -1,0 +1,185 @@
+"""Labels of vertices, to judge embeddings by."""
+
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.corpus.text import TextFile
+from any2vec.errors import Any2VecError
+from any2vec.graph.dialect import quoted
+from any2vec.graph.lines import block_size, blocks_of_lines
+from any2vec.graph.matrices import load_mat
+from any2vec.graph.readers import graph_file
+
+__all__ = ["LABEL_FORMATS", "Labels", "read_labels"]
+
+LABEL_FORMATS = ("auto", "vertices", "labels", "mat")
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Which vertices have which labels.
+
+    Attributes
+    ----------
+    names : list of str, length n
+        The vertices that have a label.
+    matrix : bool array, shape (n, L)
+        Whether vertex i has label j.
+    labels : list of str, length L
+        What the labels are called.
+    source : str
+        Where they are from, for errors.
+    """
+
+    names: list[str]
+    matrix: NDArray[np.bool_]
+    labels: list[str]
+    source: str = "the labels"
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def places(self, vertices: Sequence[str]) -> NDArray[np.int64]:
+        """Return where the labelled vertices are in a sequence of names.
+
+        Parameters
+        ----------
+        vertices : sequence of str
+            Names, of a graph or of vectors.
+
+        Returns
+        -------
+        int64 array, shape (n,)
+            For each of `names`, its place in `vertices`.
+
+        Raises
+        ------
+        Any2VecError
+            If a labelled vertex is not among them.
+        """
+        known = {name: place for place, name in enumerate(vertices)}
+        unknown = [name for name in self.names if name not in known]
+        if unknown:
+            raise Any2VecError(
+                f"{self.source}: {len(unknown):,} of {len(self.names):,} labelled vertices are not in the graph, the "
+                f"first is {unknown[0]!r}; is this the graph that the labels belong to?"
+            )
+        return np.array([known[name] for name in self.names], np.int64)
+
+
+def read_labels(
+    path: str | os.PathLike[str],
+    *,
+    format: str = "auto",  # noqa: A002 (what read_graph calls it)
+    comments: str = "#%",
+    delimiter: str | None = None,
+    key: str = "group",
+) -> Labels:
+    """Read labels.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file, also compressed.
+    format : str
+        ``vertices``: a line is a vertex and its labels; ``labels``: line i lists the vertices of label i, from 0;
+        ``mat``: Matlab's, a row for each vertex and a column for each label; ``auto``: by the ending, ``.mat`` or else
+        ``vertices``.
+    comments : str
+        Lines that begin with one of these characters are skipped, and not counted.
+    delimiter : str, optional
+        What is between two fields. By default blanks.
+    key : str
+        Name of the matrix in a ``.mat`` file.
+
+    Returns
+    -------
+    Labels
+        Vertices are in the order of their first occurrence, labels sorted: as numbers if all are.
+
+    Raises
+    ------
+    Any2VecError
+        If the file cannot be read.
+    """
+    if format not in LABEL_FORMATS:
+        raise Any2VecError(f"format {format!r}: there is no such format; give one of {', '.join(LABEL_FORMATS)}")
+    file = graph_file(path)
+    if format == "mat" or (format == "auto" and file.path is not None and file.path.suffix.lower() == ".mat"):
+        return _labels_of_mat(file, key)
+    lines = _fields_of_lines(file, comments, delimiter)
+    pairs: list[tuple[str, str]]
+    if format == "labels":
+        while lines and not lines[-1][1]:  # what follows the last label
+            lines.pop()
+        pairs = [(vertex, str(label)) for label, (_, fields) in enumerate(lines) for vertex in fields]
+        labels = [str(label) for label in range(len(lines))]
+    else:
+        pairs = []
+        for number, fields in lines:
+            if not fields:
+                continue
+            if len(fields) == 1:
+                raise Any2VecError(
+                    f"{file.name}, line {number:,}: {fields[0]!r} has no label; expected a vertex and labels"
+                )
+            pairs += [(fields[0], label) for label in fields[1:]]
+        labels = _sorted({label for _, label in pairs})
+    return _labels_of_pairs(file.name, pairs, labels)
+
+
+def _labels_of_pairs(source: str, pairs: Sequence[tuple[str, str]], labels: list[str]) -> Labels:
+    if not pairs:
+        raise Any2VecError(f"{source}: has no labels; expected lines of a vertex and its labels")
+    names = {name: place for place, name in enumerate(dict.fromkeys(vertex for vertex, _ in pairs))}
+    columns = {label: column for column, label in enumerate(labels)}
+    matrix = np.zeros((len(names), len(labels)), np.bool_)
+    for vertex, label in pairs:
+        matrix[names[vertex], columns[label]] = True
+    return Labels(list(names), matrix, labels, source)
+
+
+def _labels_of_mat(file: TextFile, key: str) -> Labels:
+    entries = load_mat(file, key).tocoo()
+    held = np.asarray(entries.data) != 0
+    if not held.any():
+        raise Any2VecError(
+            f"{file.name}, {key!r}: has no labels; expected a row for each vertex, a column for each label"
+        )
+    vertices, places = np.unique(entries.row[held], return_inverse=True)
+    matrix = np.zeros((len(vertices), entries.shape[1]), np.bool_)
+    matrix[places, entries.col[held]] = True
+    labels = [str(label) for label in range(entries.shape[1])]
+    return Labels([str(vertex) for vertex in vertices.tolist()], matrix, labels, f"{file.name}, {key!r}")
+
+
+def _fields_of_lines(file: TextFile, comments: str, delimiter: str | None) -> list[tuple[int, list[str]]]:
+    """Split each line that is not a comment; number lines from 1."""
+    found: list[tuple[int, list[str]]] = []
+    number = 0
+    skipped = tuple(character.encode() for character in comments)
+    separator = None if delimiter in (None, " ") else delimiter.encode()
+    with closing(blocks_of_lines(file, block_size(file))) as blocks:
+        for lines in blocks:
+            for raw in lines.text[lines.begin : lines.end].tobytes().split(b"\n")[:-1]:
+                number += 1
+                line = raw.strip()
+                if skipped and line.startswith(skipped):
+                    continue
+                try:  # bytes are split at ASCII's blanks alone, as edge lists are
+                    fields = [field.strip().decode() for field in line.split(separator)] if line else []
+                except UnicodeDecodeError as error:
+                    where = f"{file.name}, line {number:,}: {quoted(raw)}"
+                    raise Any2VecError(f"{where}: is not UTF-8; save the file as UTF-8") from error
+                found.append((number, [field for field in fields if field]))
+    return found
+
+
+def _sorted(labels: Iterable[str]) -> list[str]:
+    labels = sorted(labels)
+    return sorted(labels, key=int) if all(label.isdecimal() for label in labels) else labels

@@ -1,0 +1,97 @@
+"""Text in blocks that end where lines end, so that threads can read lines independently of each other."""
+
+from collections.abc import Generator
+from contextlib import ExitStack
+from typing import IO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.corpus.memory import zeros
+from any2vec.corpus.streams import naming, open_stream
+from any2vec.corpus.text import TextFile
+
+__all__ = ["Lines", "block_size", "blocks_of_lines"]
+
+BOM = b"\xef\xbb\xbf"
+SMALLEST, LARGEST, BLOCKS = 1 << 20, 1 << 26, 64
+LINE_FEED = 10
+READ = 1 << 18
+
+
+class Lines(NamedTuple):
+    """Whole lines: ``text[begin:end]``, of which the last byte is a line feed."""
+
+    text: NDArray[np.uint8]
+    begin: int
+    end: int
+
+
+def block_size(file: TextFile) -> int:
+    """Choose the bytes in a block: some dozens of blocks, for many have many arrays, but not too large ones."""
+    return min(max(SMALLEST, (file.size or 0) // BLOCKS), LARGEST)
+
+
+def blocks_of_lines(file: TextFile, size: int) -> Generator[Lines, None, None]:
+    """Yield a file's lines, in order; one thread reads what others parse.
+
+    Parameters
+    ----------
+    file : TextFile
+        Plain or compressed, a pipe or standard input.
+    size : int
+        Bytes in a block, about; a line that is longer gets a larger block.
+
+    Yields
+    ------
+    Lines
+        The next lines, at least one.
+
+    Raises
+    ------
+    Any2VecError
+        If the file cannot be read.
+    """
+    with ExitStack() as stack:
+        if file.packing or file.size is None:
+            stream, _ = stack.enter_context(open_stream(file))
+        else:
+            assert file.path is not None
+            with naming(file):
+                stream = stack.enter_context(file.path.open("rb", buffering=0))
+        carry = np.empty(0, np.uint8)
+        begin, last, at_start = 0, False, True
+        while not last:
+            text = zeros(max(size, 2 * len(carry)) + 1, np.uint8)
+            text[: len(carry)] = carry
+            with naming(file):
+                filled = len(carry) + _fill(stream, text[len(carry) : -1])
+            last = filled < len(text) - 1
+            if last and filled and text[filled - 1] != LINE_FEED:
+                text[filled] = LINE_FEED
+                filled += 1
+            end = _after_last_line(text, filled)
+            begin = len(BOM) if at_start and text[:3].tobytes() == BOM else 0
+            carry = text[end:filled].copy()
+            if end > begin:
+                at_start = False
+                yield Lines(text, begin, end)
+
+
+def _fill(stream: IO[bytes], room: NDArray[np.uint8]) -> int:
+    filled = 0
+    while filled < len(room):
+        count = stream.readinto(room[filled : filled + READ].data)  # type: ignore[attr-defined]
+        if not count:
+            break
+        filled += count
+    return filled
+
+
+def _after_last_line(text: NDArray[np.uint8], filled: int) -> int:
+    for stop in range(filled, 0, -READ):
+        start = max(stop - READ, 0)
+        found = text[start:stop].tobytes().rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+    return 0

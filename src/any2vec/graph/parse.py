@@ -1,0 +1,236 @@
+"""The compiled loop of the readers: lines of text to edges.
+
+An id that is a decimal number (no sign, no leading zero, less than a limit) stands for itself: a code >= 0. Other
+ids are copied into an arena in the order in which they occur, and id k has the code -k - 1. Weights that are not
+plainly right, or so close to the middle between two float32 that the quick way might round wrongly, are left to
+Python.
+"""
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from any2vec.graph.csr import NONE
+
+__all__ = [
+    "ADJACENCY",
+    "BLANKS",
+    "DONE",
+    "EMPTY",
+    "HIGHEST",
+    "LINE",
+    "LONGEST",
+    "NUL",
+    "PAIRS",
+    "PLACE",
+    "SLOW",
+    "STRINGS",
+    "TOO_FEW",
+    "TOO_LONG",
+    "TOO_MANY",
+    "parse",
+]
+
+DONE, TOO_FEW, TOO_MANY, EMPTY, NUL, TOO_LONG = range(6)  # what the kernel says when it stops
+PAIRS, STRINGS, SLOW, LINE, PLACE, HIGHEST = range(6)  # the places in its state
+BLANKS = 0  # the delimiter: any run of blanks
+ADJACENCY = 0  # fields of a line: any number
+LONGEST = 65_536  # bytes of an id; a longer one comes from a file that is not text
+LINE_FEED = 10
+DIGITS = 9  # of a number that certainly fits
+EXACT_DIGITS, EXACT_POWER, LARGEST_POWER = np.uint64(2**53), 22, 60
+POWERS = np.array([float(f"1e{i}") for i in range(LARGEST_POWER + 1)])
+NEAR = 2e-15  # more than what three roundings of a float64 can make
+SMALLEST, LARGEST = 1.2e-38, 3.4e38  # normal float32 numbers
+TEN = np.uint64(10)
+
+
+@njit(nogil=True, cache=True)
+def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and speed)
+    text: NDArray[np.uint8],
+    begin: int,
+    end: int,
+    delimiter: int,
+    fields: int,
+    exact: bool,
+    limit: int,
+    is_comment: NDArray[np.bool_],
+    sources: NDArray[np.int32],
+    targets: NDArray[np.int32],
+    weights: NDArray[np.float32],
+    slow: NDArray[np.int64],
+    arena: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    state: NDArray[np.int64],
+) -> int:
+    """Parse the lines ``text[begin:end]``.
+
+    `fields` are 2, 3 (with a weight) or ADJACENCY; more are refused if `exact`, and skipped if not. `slow` gets
+    an edge, where its weight begins and ends in the text, and its line. `state` gets how many edges, strings and
+    slow weights there are, the lines read, where the line that stopped it begins, and the largest number.
+    """
+    pairs = strings = slows = line = 0
+    highest = np.int64(-1)
+    status = DONE
+    position = place = begin
+    while position < end and status == DONE:
+        place = position
+        byte = text[position]
+        while byte == 32 or 11 <= byte <= 13 or (byte == 9 and delimiter != 9):
+            position += 1
+            byte = text[position]
+        if byte == LINE_FEED:
+            position += 1
+            line += 1
+            continue
+        if is_comment[byte]:
+            while text[position] != LINE_FEED:
+                position += 1
+            continue
+        first, field, pairs_before, more = np.int64(NONE), 0, pairs, True
+        while more:
+            # one field: its digits first
+            start = position
+            value = np.int64(0)
+            byte = text[position]
+            while 48 <= byte <= 57 and position - start <= DIGITS:
+                value = 10 * value + np.int64(byte) - 48
+                position += 1
+                byte = text[position]
+            digits = position
+            if delimiter != BLANKS:
+                while (byte == 32 or 9 <= byte <= 13) and byte not in (LINE_FEED, delimiter):
+                    position += 1
+                    byte = text[position]
+            ends = byte == LINE_FEED or ((byte == 32 or 9 <= byte <= 13) if delimiter == BLANKS else byte == delimiter)
+            stop = digits
+            if not ends:  # not just digits
+                while True:
+                    if byte == 0:
+                        status = NUL
+                        break
+                    position += 1
+                    byte = text[position]
+                    if byte == LINE_FEED:
+                        break
+                    if (byte == 32 or 9 <= byte <= 13) if delimiter == BLANKS else byte == delimiter:
+                        break
+                if status != DONE:
+                    break
+                stop = position
+                while stop > start and (text[stop - 1] == 32 or 9 <= text[stop - 1] <= 13):
+                    stop -= 1
+            if stop == start:
+                status = EMPTY
+                break
+            # on to the next field
+            more = byte != LINE_FEED
+            if more:
+                position += 1
+                byte = text[position]
+                while byte == 32 or 11 <= byte <= 13 or (byte == 9 and delimiter != 9):
+                    position += 1
+                    byte = text[position]
+                if delimiter == BLANKS:
+                    more = byte != LINE_FEED
+            field += 1
+            if field > fields and fields != ADJACENCY:
+                if exact:
+                    status = TOO_MANY
+                    break
+                continue
+            if field == 3 and fields == 3:
+                weight = _weight(text, start, stop)
+                if weight < 0:
+                    slow[4 * slows], slow[4 * slows + 1] = pairs_before, start
+                    slow[4 * slows + 2], slow[4 * slows + 3] = stop, line
+                    slows += 1
+                weights[pairs_before] = weight
+                continue
+            # an id
+            length = stop - start
+            if stop == digits and (text[start] != 48 or length == 1) and length <= DIGITS and value < limit:
+                code = value
+                highest = max(highest, value)
+            else:
+                if length > LONGEST:
+                    status = TOO_LONG
+                    break
+                to = starts[strings]
+                for i in range(length):
+                    arena[to + i] = text[start + i]
+                arena[to + length] = LINE_FEED
+                strings += 1
+                starts[strings] = to + length + 1
+                code = -np.int64(strings)
+            if field == 1:
+                first = code
+            else:
+                sources[pairs] = first
+                targets[pairs] = code
+                pairs += 1
+        if status != DONE:
+            break
+        if fields == ADJACENCY:
+            if field == 1:
+                sources[pairs] = first
+                targets[pairs] = NONE
+                pairs += 1
+        elif field < fields:
+            status = TOO_FEW
+            break
+        position += 1
+        line += 1
+    state[PAIRS], state[STRINGS], state[SLOW] = pairs, strings, slows
+    state[LINE], state[PLACE], state[HIGHEST] = line, place, highest
+    return status
+
+
+@njit(nogil=True, cache=True)
+def _weight(text: NDArray[np.uint8], begin: int, stop: int) -> np.float32:  # noqa: C901, PLR0911, PLR0912
+    """Read a positive decimal number, rounded to the nearest float32; return -1 if Python is to do it."""
+    left = np.float32(-1)
+    mantissa = np.uint64(0)
+    power = digits = 0
+    point = False
+    position = begin
+    while position < stop:
+        byte = text[position]
+        if 48 <= byte <= 57:
+            mantissa = mantissa * TEN + np.uint64(byte - 48)
+            digits += 1
+            power -= point
+        elif byte == 46 and not point:
+            point = True
+        else:
+            break
+        position += 1
+    if digits == 0 or digits > 19 or mantissa == 0:
+        return left
+    if position < stop:
+        if text[position] | 32 != 101 or position + 1 == stop:  # an e or E
+            return left
+        position += 1
+        minus = text[position] == 45
+        if text[position] == 43 or minus:
+            position += 1
+        if position == stop or stop - position > 3:
+            return left
+        exponent = 0
+        while position < stop:
+            byte = text[position]
+            if not 48 <= byte <= 57:
+                return left
+            exponent = 10 * exponent + byte - 48
+            position += 1
+        power += -exponent if minus else exponent
+    if abs(power) > LARGEST_POWER:
+        return left
+    value = np.float64(mantissa)
+    value = value * POWERS[power] if power >= 0 else value / POWERS[-power]
+    if not SMALLEST < value < LARGEST:
+        return left
+    exact = mantissa < EXACT_DIGITS and abs(power) <= EXACT_POWER  # then value is the nearest float64
+    if not exact and np.float32(value * (1 - NEAR)) != np.float32(value * (1 + NEAR)):
+        return left
+    return np.float32(value)

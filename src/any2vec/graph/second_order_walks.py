@@ -1,0 +1,235 @@
+"""node2vec's walks: the next vertex depends on where the walk is and on the vertex before.
+
+From vertex c, come from w, an edge c -> x counts by its weight times a factor: 1/p if x is w, 1 if there is an edge
+w -> x, else 1/q (Grover and Leskovec, "node2vec", KDD 2016). No table of edge pairs is needed, as candidates are drawn
+from a sum of simple parts that is nowhere less than this, and some refused:
+
+- any neighbour of c, with factor 1/q;
+- where q > 1, common neighbours of c and w, with the factor that is left to 1: a candidate from the smaller of the two
+  rows is looked for in the other, so that at a hub few candidates are refused;
+- where q < 1, a common neighbour is refused with the probability that is too much in the first part;
+- w, with what 1/p exceeds 1/q by.
+
+Many walks are stepped together, so that the memory that each needs is on its way while others are looked at: a candidate
+is placed, then read, then judged. A walk that ends makes room for another.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import int64, njit, uint64
+
+from any2vec.graph.walk_order import half_draw, vertex_at
+from any2vec.graph.walk_prefetch import prefetch
+from any2vec.graph.walk_tables import bucket_of, chosen, has, prefetch_bucket, weight_of
+from any2vec.samples.draws import draw, mix
+
+__all__ = ["second_order"]
+
+_LANES = 64
+_GOLDEN = 0x9E3779B97F4A7C15  # what draw adds for each number
+# Kinds of candidates: any neighbour, one to be looked for in the row of w or (from the row of w) in that of c, w, the
+# walk's start, and none
+_FREE, _CHECKED, _FROM_OTHER, _BACK, _RESTART, _END = range(6)
+
+
+@njit(inline="always")
+def _unit(bits: int) -> float:
+    """Fraction of 1 from the high 53 of 64 random bits."""
+    return float(int64(bits >> uint64(11))) * 2.0**-53
+
+
+@cache
+def second_order(weighted: int, restarting: int, outward: int, directed: int) -> Callable[..., None]:
+    """Give the kernel of one kind of walk.
+
+    Parameters
+    ----------
+    weighted : int
+        Whether the graph has weights: 1 or 0.
+    restarting : int
+        Whether walks may restart: 1 or 0.
+    outward : int
+        Whether q < 1: 1 or 0.
+    directed : int
+        Whether an edge may be there without its reverse: 1 or 0.
+
+    Returns
+    -------
+    function
+        Of (rows, targets, indices, weights, sums, table, p, q, key, left, right, first, last, restart, out, lengths): walks
+        number `first` to ``last - 1`` of the pass with that key go to the rows of `out`.
+    """
+
+    @njit(nogil=True, cache=True, error_model="numpy")
+    def walk(  # noqa: C901, PLR0912, PLR0915 - a kernel is one function
+        rows: Any,
+        targets: Any,
+        indices: Any,
+        weights: Any,
+        sums: Any,
+        table: Any,
+        p: float,
+        q: float,
+        key: int,
+        left: int,
+        right: int,
+        first: int,
+        last: int,
+        restart: int,
+        out: Any,
+        lengths: Any,
+    ) -> None:
+        vertices = rows.size - 2
+        length = out.shape[1]
+        order = draw(key, vertices)
+        back, away = 1.0 / p, 1.0 / q
+        excess = max(0.0, back - away)  # of the way back, over what every neighbour has
+        common = 1.0 - away  # the same of a common neighbour
+        per_common = 1.0 / common if common > 0.0 else 0.0
+        current = np.empty(_LANES, np.int64)
+        before = np.empty(_LANES, np.int64)  # or V, which has no neighbours: there is none
+        row = np.empty(_LANES, np.int64)  # of out
+        step = np.zeros(_LANES, np.int64)  # where in the row the next vertex goes; 0 if the lane needs a walk
+        fresh = np.empty(_LANES, np.int64)  # whether this is the first candidate for the step
+        keys = np.empty(_LANES, np.uint64)
+        state = np.empty(_LANES, np.uint64)
+        bits = np.empty(_LANES, np.uint64)
+        more = np.empty(_LANES, np.uint64)
+        kind = np.empty(_LANES, np.int64)
+        entry = np.empty(_LANES, np.int64)
+        candidate = np.empty(_LANES, np.int64)
+        owner = np.empty(_LANES, np.int64)  # whose row the candidate is looked for in
+        bucket = np.empty(_LANES, np.int64)
+        upcoming = first
+        lanes = _LANES
+        while True:
+            for i in range(lanes - 1, -1, -1):
+                if step[i] == 0 and upcoming < last:
+                    v = vertex_at(upcoming, vertices, left, right, order)
+                    current[i], before[i] = v, vertices
+                    keys[i] = state[i] = draw(key, v)
+                    row[i] = upcoming - first
+                    out[row[i], 0] = v
+                    step[i] = fresh[i] = 1
+                    upcoming += 1
+                if step[i] == 0 and upcoming == last:  # the last lane takes its place
+                    lanes -= 1
+                    current[i], before[i], row[i], step[i] = current[lanes], before[lanes], row[lanes], step[lanes]
+                    fresh[i], keys[i], state[i] = fresh[lanes], keys[lanes], state[lanes]
+            if lanes == 0:
+                break
+            for i in range(lanes):
+                bits[i] = mix(state[i] + uint64(_GOLDEN))
+                state[i] += uint64(_GOLDEN) + uint64(_GOLDEN)
+                more[i] = mix(state[i])
+            for i in range(lanes):
+                c, w = current[i], before[i]
+                begin, other = rows[c], rows[w]
+                degree, others = rows[c + 1] - begin, rows[w + 1] - other
+                if degree == 0:
+                    kind[i], entry[i] = _END, 0
+                    continue
+                if weighted:
+                    total, heaviest = sums[2 * c], sums[2 * c + 1]
+                else:
+                    total, heaviest = float(degree), 1.0
+                smaller = others * heaviest < total
+                free = away * total
+                shared = 0.0 if outward else common * min(total, others * heaviest)
+                returning = excess * heaviest if w < vertices else 0.0
+                y = _unit(bits[i]) * (free + shared + returning)
+                backwards = y >= free + shared and returning > 0.0
+                inner = y >= free and shared > 0.0
+                scale = q
+                if inner:
+                    y -= free
+                    scale = per_common
+                from_other = inner and smaller
+                if weighted and from_other:
+                    scale /= heaviest
+                if weighted and not from_other:
+                    scale *= degree / total
+                limit = others if from_other else degree
+                at = y * scale
+                column = min(int64(at), limit - 1)
+                e = (other if from_other else begin) + column
+                if weighted:
+                    bits[i] = uint64(0) if from_other else uint64((at - column) * 4294967296.0)
+                    prefetch(targets, 2 * e)
+                else:
+                    prefetch(targets, e)
+                entry[i] = e
+                if outward:
+                    found = _CHECKED if _unit(more[i]) * away >= 1.0 else _FREE
+                    owner[i] = w
+                else:
+                    found = _CHECKED if inner else _FREE
+                    owner[i] = w
+                    if from_other:
+                        found = _FROM_OTHER
+                        owner[i] = c
+                if backwards:
+                    found = _BACK
+                    owner[i] = c
+                if restarting and fresh[i] and half_draw(mix(keys[i]), step[i] - 1) < uint64(restart):
+                    found = _RESTART
+                kind[i] = found
+            for i in range(lanes):
+                found, o = kind[i], owner[i]
+                if weighted and found == _FROM_OTHER:
+                    x = int64(targets[2 * entry[i]] & uint64(0xFFFFFFFF))
+                elif weighted:
+                    x = chosen(targets, entry[i], bits[i])
+                else:
+                    x = int64(targets[entry[i]])
+                if found == _BACK:
+                    x = before[i]
+                candidate[i] = x
+                if found in (_CHECKED, _FROM_OTHER) or (directed and found == _BACK):
+                    bucket[i] = bucket_of(x, o, rows[o], rows[o + 1] - rows[o])
+                    prefetch_bucket(table, bucket[i])
+            for i in range(lanes):
+                found, x, c, w = kind[i], candidate[i], current[i], before[i]
+                if found == _END:
+                    lengths[row[i]] = step[i]
+                    step[i] = 0
+                    continue
+                if found == _RESTART:
+                    x = int64(out[row[i], 0])
+                    c = vertices
+                    good = True
+                elif found == _BACK:
+                    good = True
+                    if weighted:
+                        good = _unit(more[i]) * sums[2 * c + 1] < weight_of(
+                            indices, weights, rows[c], rows[c + 1] - rows[c], x
+                        )
+                    elif directed:
+                        good = has(table, bucket[i], x, c, rows[c], rows[c + 1] - rows[c])
+                elif x == w:
+                    good = (outward == 1 or found == _FREE) and _unit(more[i]) * away < back
+                elif found != _FREE:
+                    o = owner[i]
+                    good = has(table, bucket[i], x, o, rows[o], rows[o + 1] - rows[o])
+                    if outward:
+                        good = not good
+                    elif weighted and good and found == _FROM_OTHER:
+                        good = _unit(more[i]) * sums[2 * c + 1] < weight_of(
+                            indices, weights, rows[c], rows[c + 1] - rows[c], x
+                        )
+                else:
+                    good = True
+                fresh[i] = good
+                if good:
+                    out[row[i], step[i]] = x
+                    step[i] += 1
+                    before[i], current[i] = c, x
+                    prefetch(rows, x)
+                    if step[i] == length:
+                        lengths[row[i]] = length
+                        step[i] = 0
+
+    return walk

@@ -1,0 +1,57 @@
+"""Where walks start: in each pass every vertex once, in an order that is a pure function of seed and pass.
+
+The order is a Feistel network on pairs (left, right) of about sqrt(V) values each, after Black and Rogaway ("Ciphers
+with arbitrary finite domains", CT-RSA 2002): no host or thread has to shuffle, or to hold, all of it. There are hardly
+more pairs than vertices; a pair that stands for none is sent through the network again.
+"""
+
+from math import isqrt
+
+from numba import int64, njit, uint64
+
+from any2vec.samples.draws import below, draw, epoch_key
+
+__all__ = ["ROUNDS", "WALKS", "half_draw", "pass_key", "sides", "vertex_at"]
+
+WALKS = 3
+"""Stream of all that random walks draw."""
+
+ROUNDS = 2
+"""Times that each side is shifted by a random function of the other."""
+
+
+def pass_key(seed: int, pass_: int) -> int:
+    """Key of one pass: its draw number v is the key of the walk from vertex v, number V that of the order."""
+    return epoch_key(seed, pass_, WALKS)
+
+
+def sides(vertices: int) -> tuple[int, int]:
+    """How many values left and right have: together at least as many pairs as there are vertices."""
+    left = max(1, isqrt(vertices))
+    return left, max(1, -(-vertices // left))
+
+
+@njit(inline="always")
+def vertex_at(place: int, vertices: int, left: int, right: int, key: int) -> int:
+    """Vertex at `place` of the order `key`; `left` and `right` from `sides`."""
+    x = int64(place)
+    while True:
+        a = x // right
+        b = x - a * right
+        for r in range(ROUNDS):
+            a += int64(below(draw(key, (uint64(2 * r) << uint64(32)) + uint64(b)), left))
+            if a >= left:
+                a -= left
+            b += int64(below(draw(key, (uint64(2 * r + 1) << uint64(32)) + uint64(a)), right))
+            if b >= right:
+                b -= right
+        x = a * right + b
+        if x < vertices:
+            return x
+
+
+@njit(inline="always")
+def half_draw(key: int, number: int) -> int:
+    """32 random bits: two of them are one draw of the stream `key`, the high half first."""
+    bits = draw(key, uint64(number) >> uint64(1))
+    return (bits << (uint64(32) * (uint64(number) & uint64(1)))) >> uint64(32)

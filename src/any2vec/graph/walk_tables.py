@@ -1,0 +1,178 @@
+"""What walks look up: weighted choices among a vertex's neighbours, and whether two vertices are neighbours.
+
+Both take memory in proportion to the edges: 16 bytes an entry for choices; for neighbours at most 11, and 32 a vertex.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import int64, njit, uint64
+from numpy.typing import NDArray
+
+from any2vec.graph.walk_prefetch import prefetch
+
+__all__ = ["bucket_of", "choices", "chosen", "has", "neighbour_table", "prefetch_bucket", "weight_of"]
+
+_SLOTS = 8  # ids in a bucket: 32 bytes, which one comparison of a vector register looks through
+_FILL = 3  # entries for which a row gets a bucket: few buckets are full, so few look-ups go on to a second one
+_EMPTY = -1
+_LINE = 64
+
+
+def _aligned(size: int, kind: type[np.generic]) -> NDArray[Any]:
+    """Return an array that begins at a cache line; large ones are in huge pages, where the system has them."""
+    item = np.dtype(kind).itemsize
+    spare = np.empty(size + _LINE // item, kind)
+    skip = -spare.ctypes.data % _LINE // item
+    return spare[skip : skip + size]
+
+
+def choices(indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: NDArray[np.float32]) -> NDArray[np.uint64]:
+    """Walker's alias tables, one for each row.
+
+    Parameters
+    ----------
+    indptr, indices, weights : arrays
+        The graph's.
+
+    Returns
+    -------
+    uint64 array, shape (2 E,)
+        For entry i at 2 i: its neighbour, and above it in the high half its alias; at 2 i + 1 the part of its column, of
+        2^32, that is its own.
+    """
+    table = _aligned(2 * max(1, len(indices)), np.uint64)
+    _fill_choices(indptr, indices, weights, table)
+    return table
+
+
+@njit(nogil=True, cache=True)
+def _fill_choices(
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: NDArray[np.float32], table: NDArray[np.uint64]
+) -> None:
+    """Vose's method, row by row."""
+    widest = 0
+    for v in range(indptr.size - 1):
+        widest = max(widest, indptr[v + 1] - indptr[v])
+    left = np.empty(widest, np.float64)
+    order = np.empty(widest, np.int64)  # columns that are not full from the front, others from the back
+    for v in range(indptr.size - 1):
+        first = indptr[v]
+        degree = indptr[v + 1] - first
+        total = 0.0
+        for i in range(degree):
+            total += weights[first + i]
+        smalls, larges = 0, degree
+        for i in range(degree):
+            left[i] = weights[first + i] / total * degree
+            own = uint64(indices[first + i])
+            table[2 * (first + i)] = own | (own << uint64(32))
+            table[2 * (first + i) + 1] = uint64(1) << uint64(32)
+            if left[i] < 1.0:
+                order[smalls] = i
+                smalls += 1
+            else:
+                larges -= 1
+                order[larges] = i
+        while smalls > 0 and larges < degree:
+            smalls -= 1
+            low, high = order[smalls], order[larges]
+            own = uint64(indices[first + low])
+            table[2 * (first + low)] = own | (uint64(indices[first + high]) << uint64(32))
+            table[2 * (first + low) + 1] = uint64(left[low] * 4294967296.0)
+            left[high] -= 1.0 - left[low]
+            if left[high] < 1.0:
+                larges += 1
+                order[smalls] = high
+                smalls += 1
+
+
+@njit(inline="always")
+def chosen(table: NDArray[np.uint64], entry: int, fraction: int) -> int:
+    """Neighbour that `fraction`, of 2^32, chooses in the column of an entry."""
+    both = table[2 * entry]
+    aliased = uint64(fraction >= table[2 * entry + 1])  # no branch: it could not be predicted
+    return int64((both >> (uint64(32) * aliased)) & uint64(0xFFFFFFFF))
+
+
+def neighbour_table(rows: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Hash tables of the rows' neighbours, one after the other.
+
+    A row has a bucket for every three entries and one more; the place of its first follows from where the row begins,
+    so nothing else has to be looked up.
+
+    Parameters
+    ----------
+    rows : int64 array, shape (V + 2,)
+        The graph's `indptr`, and its last entry again: a vertex V that has no neighbour.
+    indices : int32 array
+        The graph's; no neighbour twice in a row.
+
+    Returns
+    -------
+    int32 array
+        Buckets of eight, filled from the front; -1 is an empty place.
+    """
+    size = (int(rows[-1]) // _FILL + len(rows)) * _SLOTS
+    table = _aligned(size, np.int32)
+    table.fill(_EMPTY)
+    _fill_neighbours(rows, indices, table)
+    return table
+
+
+@njit(nogil=True, cache=True)
+def _fill_neighbours(rows: NDArray[np.int64], indices: NDArray[np.int32], table: NDArray[np.int32]) -> None:
+    for v in range(rows.size - 2):
+        first = rows[v]
+        degree = rows[v + 1] - first
+        begin = first // _FILL + v
+        end = begin + degree // _FILL + 1
+        for i in range(first, first + degree):
+            bucket = bucket_of(indices[i], v, first, degree)
+            while table[_SLOTS * bucket + _SLOTS - 1] != _EMPTY:
+                bucket = bucket + 1 if bucket + 1 < end else begin
+            slot = _SLOTS * bucket
+            while table[slot] != _EMPTY:
+                slot += 1
+            table[slot] = indices[i]
+
+
+@njit(inline="always")
+def bucket_of(x: int, v: int, first: int, degree: int) -> int:
+    """Bucket in which the row of v, from `first` on, has x, if there is room for it."""
+    scattered = (uint64(x) * uint64(0x9E3779B1)) & uint64(0xFFFFFFFF)
+    return first // _FILL + v + int64((scattered * uint64(degree // _FILL + 1)) >> uint64(32))
+
+
+@njit(inline="always")
+def prefetch_bucket(table: NDArray[np.int32], bucket: int) -> None:
+    """Ask for a bucket."""
+    prefetch(table, _SLOTS * bucket)
+
+
+@njit(inline="always")
+def has(table: NDArray[np.int32], bucket: int, x: int, v: int, first: int, degree: int) -> bool:
+    """Tell whether x, whose bucket is `bucket`, is a neighbour of v."""
+    while True:
+        slot = _SLOTS * bucket
+        found = False
+        for i in range(_SLOTS):
+            found |= table[slot + i] == x
+        if found or table[slot + _SLOTS - 1] == _EMPTY:
+            return found
+        bucket += 1
+        if bucket == first // _FILL + v + degree // _FILL + 1:
+            bucket = first // _FILL + v
+
+
+@njit(inline="always")
+def weight_of(indices: NDArray[np.int32], weights: NDArray[np.float32], first: int, degree: int, x: int) -> float:
+    """Weight of the edge to x in a row, 0 if there is none."""
+    low, high = first, first + degree
+    while low < high:
+        middle = (low + high) >> 1
+        if indices[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return float(weights[low]) if low < first + degree and indices[low] == x else 0.0

@@ -1,0 +1,157 @@
+"""Random walks on a graph, DeepWalk's and node2vec's, as pure functions of seed, pass and start."""
+
+from math import inf
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from any2vec.errors import Any2VecError
+from any2vec.graph.first_order_walks import first_order
+from any2vec.graph.graph import Graph
+from any2vec.graph.second_order_walks import second_order
+from any2vec.graph.walk_order import pass_key, sides
+from any2vec.graph.walk_tables import choices, neighbour_table
+
+__all__ = ["Walker"]
+
+
+class Walker:
+    """Walks on one graph; its tables are read by any number of threads at once.
+
+    Parameters
+    ----------
+    graph : Graph
+        Weighted or not, directed or not. Neighbours are drawn in proportion to their weights.
+    length : int
+        Vertices in a walk; it has fewer if it comes to one that no edge leaves.
+    p, q : float
+        node2vec's: the way back counts 1/p, the way out 1/q times what the way to a common neighbour counts. 1 and 1 are
+        DeepWalk's walks.
+    restart : float
+        Probability that a step goes back to the walk's start (DeepWalk's alpha); node2vec's bias begins anew there.
+    seed : int
+        The walks are a function of it.
+
+    Raises
+    ------
+    Any2VecError
+        If an argument makes no sense, or a weight is not a positive number.
+
+    Notes
+    -----
+    Walk number i of a pass starts at the i-th vertex of the pass's order; all walks are numbered pass by pass.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        *,
+        length: int = 40,
+        p: float = 1.0,
+        q: float = 1.0,
+        restart: float = 0.0,
+        seed: int = 1,
+    ) -> None:
+        _check(length, p, q, restart)
+        self.graph = graph
+        self.length = length
+        self.p, self.q = float(p), float(q)
+        self.seed = seed
+        indptr, indices, weights = graph.indptr, graph.indices, graph.weights
+        if weights is not None and not (np.isfinite(weights) & (weights > 0)).all():
+            raise Any2VecError("weights of edges must be positive numbers to walk by")
+        second = (self.p != 1 or self.q != 1) and length > 1
+        if second and _any_twice(indptr, indices):  # as one edge that weighs as much, walks are the same
+            indptr, indices, weights = _merged(indptr, indices, weights)
+        self._rows = np.append(indptr, indptr[-1])
+        self._left, self._right = sides(len(graph))
+        self._restart = np.uint64(round(restart * 2**32))
+        weighted, restarting = int(weights is not None), int(restart > 0)
+        if len(indices) == 0:  # kernels read an entry before they know that there is none
+            indices = np.zeros(1, np.int32)
+        self._targets = indices if weights is None else choices(indptr, indices, weights)
+        self._biased: tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.float64], NDArray[np.int32]] | None = None
+        if second:
+            sums = _sums(indptr, weights) if weights is not None else np.zeros(0)
+            some = weights if weights is not None else np.zeros(0, np.float32)
+            self._biased = indices, some, sums, neighbour_table(self._rows, indices)
+            self._kernel = second_order(weighted, restarting, int(q < 1), int(graph.directed))
+        else:
+            self._kernel = first_order(weighted, restarting)
+
+    @property
+    def ends_early(self) -> bool:
+        """Whether a walk may be shorter than `length`: some vertex has no edge that leaves it."""
+        return bool((np.diff(self._rows[:-1]) == 0).any())
+
+    def walk(self, pass_: int, first: int, last: int, out: NDArray[np.int32], lengths: NDArray[np.int32]) -> None:
+        """Do some walks of one pass.
+
+        Parameters
+        ----------
+        pass_ : int
+            Pass, from 0.
+        first, last : int
+            Walks number `first` to ``last - 1`` of the pass, which has as many as the graph has vertices.
+        out : int32 array, shape (last - first, length)
+            Takes the vertices; what is behind a walk's end means nothing.
+        lengths : int32 array, shape (last - first,)
+            Takes the number of vertices of each walk.
+        """
+        if first >= last:
+            return
+        key = np.uint64(pass_key(self.seed, pass_))
+        which = key, self._left, self._right, first, last, self._restart, out, lengths
+        if self._biased is None:
+            self._kernel(self._rows, self._targets, *which)
+        else:
+            self._kernel(self._rows, self._targets, *self._biased, self.p, self.q, *which)
+
+
+def _check(length: int, p: float, q: float, restart: float) -> None:
+    if length < 1:
+        raise Any2VecError(f"the length of walks must be 1 or more, not {length}")
+    for name, value in (("p", p), ("q", q)):
+        if not 0 < value < inf:
+            raise Any2VecError(f"{name} must be a number above 0, not {value}")
+    if not 0 <= restart < 1:
+        raise Any2VecError(f"the probability of a restart must be 0 or more and below 1, not {restart}")
+
+
+@njit(nogil=True, cache=True)
+def _any_twice(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> bool:
+    """Tell whether a row has a neighbour twice."""
+    for v in range(indptr.size - 1):
+        for i in range(indptr[v] + 1, indptr[v + 1]):
+            if indices[i] == indices[i - 1]:
+                return True
+    return False
+
+
+def _merged(
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: NDArray[np.float32] | None
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+    """Make one edge of those that lead to the same neighbour; their weights add up."""
+    new = np.ones(len(indices), bool)
+    new[1:] = indices[1:] != indices[:-1]
+    new[indptr[:-1][np.diff(indptr) > 0]] = True
+    firsts = np.flatnonzero(new)
+    if weights is None:
+        summed = np.diff(firsts, append=len(indices)).astype(np.float32)
+    else:
+        summed = np.add.reduceat(weights.astype(np.float64), firsts).astype(np.float32)
+    return np.searchsorted(firsts, indptr).astype(np.int64), indices[firsts], summed
+
+
+@njit(nogil=True, cache=True)
+def _sums(indptr: NDArray[np.int64], weights: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Sum and largest of each row's weights, one after the other."""
+    sums = np.zeros(2 * indptr.size)  # one row more, of the vertex that stands for none
+    for v in range(indptr.size - 1):
+        total = 0.0
+        for i in range(indptr[v], indptr[v + 1]):
+            total += weights[i]
+            sums[2 * v + 1] = max(sums[2 * v + 1], weights[i])
+        sums[2 * v] = total
+    return sums
