@@ -168,6 +168,29 @@ def train(s, e, t, epoch, low, high):
     return sum(map(len, losses)), sum(x.sum() for x in losses)
 
 
+def updates(s, epoch, low, high, vertices):
+    """Pairs that each vertex is the source of, and samples that it is the destination of, in a slice."""
+    sources, destinations = np.zeros((2, vertices), int)
+    for step in steps(s, epoch, low, high):
+        for source in step.sources:
+            sources[source] += 1
+            for k, target in enumerate(step.targets):
+                destinations[target] += k == 0 or target != step.targets[0]
+    return sources, destinations
+
+
+def curvature(s, e, t, epoch, low, high):
+    """Sum of p (1 - p) over the samples of one centre of 16, and their number; the labels do not move."""
+    total, samples = 0.0, 0
+    for step in steps(s, epoch, low, high):
+        if draw(epoch_key(s.seed, epoch, NEGATIVES), step.position) % 16 == 0:
+            for k, target in enumerate(step.targets):
+                if k == 0 or target != step.targets[0]:
+                    p = 1 / (1 + np.exp(-np.clip(e[step.sources] @ t[target], -LIMIT, LIMIT)))
+                    total, samples = total + (p * (1 - p)).sum(), samples + len(p)
+    return total, samples
+
+
 def merge(master, mirror, before):
     """Add to the masters what a thread changed in its mirrors, and read them afresh; in place."""
     master += mirror - before

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from any2vec.operators.mirrors import Mirrors, merge, open_mirrors
-from any2vec.operators.skipgram import Rate, Samples, Tally, skipgram_kernel
+from any2vec.operators.skipgram import Rate, Rows, Tally, no_rows, skipgram_kernel
 from any2vec.samples.draws import KEEP, NEGATIVES, epoch_key
 from any2vec.samples.negatives import alias_table, probabilities
-from any2vec.samples.skipgram import keep_thresholds
-from any2vec.training.host import FLOOR
+from any2vec.samples.skipgram import Samples, keep_thresholds
+from any2vec.training.schedule import FLOOR
 
 # schedule, dim, window, negatives, register width: both schedules with every width
 KERNELS = [
@@ -24,6 +24,7 @@ KERNELS = [
     ("exact", 16, 3, 3, 16),
 ]
 IDS = ["-".join(map(str, sizes)) for sizes in KERNELS]
+OF_HOSTS = [KERNELS[1], KERNELS[4]]  # those that tests of several hosts use, of either schedule
 V = 12
 
 
@@ -63,10 +64,10 @@ class Case:
         rng = np.random.default_rng(abs(seed))
         self.e, self.t = (rng.normal(0, 0.7 / self.dim**0.25, (V, self.dim)).astype(np.float32) for _ in "et")
 
-    def kernel(self, parts, epoch=0, hot=0, every=7, stop=0):
+    def kernel(self, parts, epoch=0, hot=0, every=7, stop=0, labels="whole", rows=None):
         """Run the kernel on slices; return labels, words, samples and loss."""
         e, t = (aligned(np.vstack([label, np.zeros((hot, self.dim))])) for label in (self.e, self.t))
-        tally = Tally(*np.zeros((3, 1)), np.array([stop]))
+        tally = Tally(*np.zeros((3, 1)), np.zeros(2), np.array([stop]))
         samples = Samples(
             keep_thresholds(self.counts, self.sample),
             self.table,
@@ -75,11 +76,12 @@ class Case:
         )
         mirrors = Mirrors(hot, V, every, np.zeros(1, np.int32))
         n = len(self.ids)
-        run = skipgram_kernel(*self.sizes)
+        run, rows = skipgram_kernel(*self.sizes, labels), rows or no_rows()
         for low, high in parts:
             rate = Rate(self.alpha, FLOOR, float(epoch * n + low), 1.0, float(n * self.epochs))
-            run(self.ids, self.bounds, low, high, e.reshape(-1), t.reshape(-1), samples, rate, mirrors, tally)
+            run(self.ids, self.bounds, low, high, e.reshape(-1), t.reshape(-1), rows, samples, rate, mirrors, tally)
         assert mirrors.lock[0] == 0
+        self.curvature = tally.curvature.tolist()
         return e[:V], t[:V], tally.words[0], tally.samples[0], tally.loss[0]
 
     def naive(self, low, high, epoch=0):
@@ -189,14 +191,15 @@ def test_stop_flag(sizes):
 
 def test_stop_flag_is_seen_while_the_kernel_runs():
     case = Case(random_sentences([20] * 20_000, 8), KERNELS[1])
-    tally = Tally(*np.zeros((3, 1)), np.zeros(1, np.int64))
+    tally = Tally(*np.zeros((3, 1)), np.zeros(2), np.zeros(1, np.int64))
     samples = Samples(keep_thresholds(case.counts, 0), case.table, np.uint64(1), np.uint64(2))
     mirrors = Mirrors(0, 0, 1, np.zeros(1, np.int32))
     n, run = len(case.ids), skipgram_kernel(*KERNELS[1])
     labels = aligned(case.e).reshape(-1), aligned(case.t).reshape(-1)
     rate = Rate(1e-9, FLOOR, 0.0, 1.0, float(n))
-    run(case.ids, case.bounds, 0, 0, *labels, samples, rate, mirrors, tally)  # compiled
-    thread = threading.Thread(target=run, args=(case.ids, case.bounds, 0, n, *labels, samples, rate, mirrors, tally))
+    given = (*labels, no_rows(), samples, rate, mirrors, tally)
+    run(case.ids, case.bounds, 0, 0, *given)  # compiled
+    thread = threading.Thread(target=run, args=(case.ids, case.bounds, 0, n, *given))
     thread.start()
     while tally.words[0] == 0 and thread.is_alive():
         pass
@@ -282,3 +285,45 @@ def test_first_samples_by_hand():
     np.testing.assert_allclose(t, expected, atol=1e-7)
     assert samples == 1 + len(others)
     assert total == pytest.approx(samples * np.log(2), rel=1e-5)
+
+
+@pytest.fixture(params=OF_HOSTS, ids=[IDS[1], IDS[4]], scope="module")
+def hosts_sizes(request):
+    return request.param
+
+
+@settings(max_examples=15)
+@given(
+    corpus=st.lists(st.lists(st.integers(0, V - 1), min_size=1, max_size=9), min_size=1, max_size=8),
+    seed=st.integers(0, 2**64),
+    sample=st.sampled_from([0, 0.2]),
+    share=st.tuples(st.floats(0, 1), st.floats(0, 1)),
+    places=st.permutations(range(V)),
+)
+def test_kinds_of_labels_give_the_same_bits(hosts_sizes, corpus, seed, sample, share, places):
+    case = Case(corpus, hosts_sizes, sample=sample, seed=seed)
+    low, high = sorted(round(part * len(case.ids)) for part in share)
+    whole = case.kernel([(low, high)])
+    assert case.curvature == [0, 0]
+
+    counted = Rows(*np.zeros((2, V), np.int32))
+    assert bits_of(case.kernel([(low, high)], labels="counted", rows=counted)) == bits_of(whole)
+    updates = naive.updates(case.setting, 0, low, high, V)
+    assert [row.tolist() for row in counted] == [row.tolist() for row in updates]
+    curvature = case.curvature
+    assert curvature[0] <= 0.25001 * curvature[1] <= 0.25001 * whole[3]
+
+    e_places, t_places = np.array(places, np.int32), np.array(places[::-1], np.int32)
+    plain, (case.e, case.t) = (case.e, case.t), (np.empty_like(case.e), np.empty_like(case.t))
+    case.e[e_places], case.t[t_places] = plain
+    e, t, *others = case.kernel([(low, high)], labels="mapped", rows=Rows(e_places, t_places))
+    assert bits_of((e[e_places], t[t_places], *others)) == bits_of(whole)
+    assert case.curvature == curvature
+
+
+def test_curvature_equals_the_naive(hosts_sizes):
+    case = Case(random_sentences([60] * 40, 11), hosts_sizes, alpha=1e-6)
+    case.kernel([(0, len(case.ids))], labels="counted", rows=Rows(*np.zeros((2, V), np.int32)))
+    total, samples = naive.curvature(case.setting, case.e.astype(float), case.t.astype(float), 0, 0, len(case.ids))
+    assert case.curvature[1] == samples > 0
+    assert case.curvature[0] == pytest.approx(total, rel=1e-4)  # of predictions that are good to 1e-6

@@ -27,7 +27,11 @@ def fail(error: Any2VecError) -> NoReturn:
     if not mpi.launched():
         _tell(console, str(error))
         sys.exit(1)
-    communicator = mpi.world()
+    try:
+        communicator = mpi.world()
+    except Any2VecError:  # that is the error
+        _tell(console, str(error))
+        sys.exit(1)
     if isinstance(error, SharedError):
         if communicator.rank == 0:
             _tell(console, str(error))

@@ -87,9 +87,7 @@ def words(
     ] = 1,
     rounds: Annotated[
         int | None,
-        typer.Option(
-            help="Synchronizations in an epoch.", show_default="1.5 for each host", rich_help_panel=_HOSTS
-        ),
+        typer.Option(help="Synchronizations in an epoch.", show_default="1.5 for each host", rich_help_panel=_HOSTS),
     ] = None,
     scheme: Annotated[
         str,

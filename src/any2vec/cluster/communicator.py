@@ -53,7 +53,7 @@ class Communicator(Protocol):
 
     @property
     def rank(self) -> int:
-        """This host, from 0."""
+        """Which host this is, from 0."""
 
     @property
     def size(self) -> int:
@@ -219,11 +219,11 @@ def together(communicator: Communicator) -> Iterator[None]:
     try:
         yield
     except Any2VecError as raised:
-        error, problem = raised, str(raised).encode("utf-8", "surrogateescape")
+        error, problem = raised, b"!" + str(raised).encode("utf-8", "surrogateescape")
     told = allgather_bytes(communicator, problem)
     first = next((text for text in told if text), None)
     if first is not None:
-        raise SharedError(first.decode("utf-8", "surrogateescape")) from error
+        raise SharedError(first[1:].decode("utf-8", "surrogateescape")) from error
 
 
 def broadcast(communicator: Communicator, values: NDArray[Any], root: int) -> NDArray[Any]:

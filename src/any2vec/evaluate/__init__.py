@@ -1,1 +1,1 @@
-"""How good vectors are: analogies and word similarity."""
+"""How good vectors are: analogies, word similarity, classified vertices, predicted links."""

@@ -134,11 +134,14 @@ def _or_none(weights: NDArray[np.float32] | None) -> NDArray[np.float32]:
 
 def _scatter_all(edges: list[Edges], out: Rows, both: bool, loops: bool, threads: int) -> None:
     places = out.indptr[:-1].copy()
-    edges.reverse()
-    while edges:  # each array goes when it is used
-        sources, targets, weights = edges.pop()
-        given = (sources, targets, _or_none(weights), places, out.indices, _or_none(out.weights), both, loops)
-        _by_ranges(lambda low, high: _scatter(*given, low, high), out.indptr, threads)  # noqa: B023
+
+    def scatter(low: int, high: int) -> None:
+        for sources, targets, weights in edges:
+            given = (sources, targets, _or_none(weights), places, out.indices, _or_none(out.weights), both, loops)
+            _scatter(*given, low, high)
+
+    _by_ranges(scatter, out.indptr, threads)
+    edges.clear()
 
 
 def _transpose(rows: Rows, indptr: NDArray[np.int64], threads: int) -> Rows:

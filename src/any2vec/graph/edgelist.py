@@ -1,9 +1,8 @@
-"""Edge lists and adjacency lists: one thread reads, all parse, and vertices are numbered in the order of the text."""
+"""Edge lists and adjacency lists: one thread reads and looks ids up, all parse; the order of the text decides."""
 
 from collections.abc import Iterable
 from contextlib import closing
 from itertools import chain
-from queue import LifoQueue
 from typing import NamedTuple
 
 import numpy as np
@@ -37,8 +36,10 @@ class _Stopped(NamedTuple):
 
 
 class _Parsed(NamedTuple):
+    """What is in a block: edges by codes (see parse.py), and the ids that are no numbers."""
+
     edges: Edges
-    owner: int
+    strings: Part
     lines: int
     highest: int
     stopped: _Stopped | None
@@ -78,34 +79,26 @@ def read_lists(
         if dialect is None:
             raise Any2VecError(f"{file.name}: has no edges; expected lines of two vertices")
         packed = UNKNOWN_NUMBERS if file.size is None else file.size // 8  # so that a table of numbers stays small
-        comments = _bytes_of(options.comments)
-        parsers = [_Parser(i, dialect, comments, max(FEW_NUMBERS, packed)) for i in range(threads)]
-        free: LifoQueue[_Parser] = LifoQueue()
-        for parser in reversed(parsers):
-            free.put(parser)
-
-        def parse_block(lines: Lines) -> _Parsed:
-            parser = free.get()
-            try:
-                return parser.parse(lines)
-            finally:
-                free.put(parser)
-
+        parser = _Parser(dialect, _bytes_of(options.comments), max(FEW_NUMBERS, packed))
         edges: list[Edges] = []
-        owners: list[int] = []
+        table = Table()  # one for all threads: tables take more memory than edges
         done, highest = 0, -1
-        with closing(ordered(parse_block, chain(read, blocks), threads)) as results:
+        with closing(ordered(parser.parse, chain(read, blocks), threads)) as results:
             for parsed in results:
                 if parsed.stopped is not None:
                     line, text, message = parsed.stopped
                     raise Any2VecError(f"{file.name}, line {done + line + 1:,}: {quoted(text)}: {message}")
+                if len(parsed.strings):
+                    ids = table.add(parsed.strings)
+                    localize(parsed.edges.sources, ids)
+                    localize(parsed.edges.targets, ids)
                 edges.append(parsed.edges)
-                owners.append(parsed.owner)
                 done += parsed.lines
                 highest = max(highest, parsed.highest)
-    parts = [parser.table.part() for parser in parsers]
-    parsers.clear()  # their tables
-    return edges, number(edges, owners, parts, highest)
+                del parsed  # its strings, before the next block's are made
+    strings = table.part()
+    del table
+    return edges, number(edges, strings, highest)
 
 
 def _told(file: TextFile, blocks: Iterable[Lines], options: ListOptions) -> tuple[list[Lines], Dialect | None]:
@@ -138,18 +131,15 @@ def _bytes_of(comments: str) -> NDArray[np.bool_]:
     return is_comment
 
 
-class _Parser:
-    """What one thread parses with: its table of the ids that are no numbers."""
+class _Parser(NamedTuple):
+    """How to parse blocks, on any thread."""
 
-    def __init__(self, number: int, dialect: Dialect, comments: NDArray[np.bool_], limit: int) -> None:
-        self.number = number
-        self.table = Table()
-        self._dialect = dialect
-        self._comments = comments
-        self._limit = limit
+    dialect: Dialect
+    comments: NDArray[np.bool_]
+    limit: int
 
     def parse(self, lines: Lines) -> _Parsed:
-        dialect, size = self._dialect, lines.end - lines.begin
+        dialect, size = self.dialect, lines.end - lines.begin
         weighted = dialect.fields == 3
         room = size // 2 + 1 if dialect.fields == parse.ADJACENCY else size // 4 + 1
         sources, targets = zeros(room, np.int32), zeros(room, np.int32)  # pages that are not used cost nothing
@@ -164,8 +154,8 @@ class _Parser:
             dialect.delimiter,
             dialect.fields,
             dialect.exact,
-            self._limit,
-            self._comments,
+            self.limit,
+            self.comments,
             sources,
             targets,
             weights,
@@ -181,11 +171,8 @@ class _Parser:
             stopped = _Stopped(line, _line_at(text, place), _refusal(status, dialect))
         if strings and stopped is None:
             stopped = _check_text(lines, arena, int(starts[strings]))
-            ids = self.table.add(Part(arena, starts[: strings + 1], np.zeros(strings, np.int64)))
-            localize(sources, ids)
-            localize(targets, ids)
         edges = Edges(sources, targets, weights[:pairs] if weighted else None)
-        return _Parsed(edges, self.number, line, highest, stopped)
+        return _Parsed(edges, Part(arena, starts[: strings + 1], np.zeros(strings, np.int64)), line, highest, stopped)
 
 
 def _judge(lines: Lines, slow: NDArray[np.int64], weights: NDArray[np.float32]) -> _Stopped | None:

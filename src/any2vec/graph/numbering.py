@@ -5,7 +5,6 @@ from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.corpus.memory import zeros
-from any2vec.corpus.merge import merge
 from any2vec.corpus.table import Part
 from any2vec.graph.csr import NONE, Edges
 from any2vec.graph.graph import Names
@@ -13,17 +12,15 @@ from any2vec.graph.graph import Names
 __all__ = ["localize", "number", "plain_names"]
 
 
-def number(edges: list[Edges], owners: list[int], parts: list[Part], highest: int) -> Names:
+def number(edges: list[Edges], strings: Part, highest: int) -> Names:
     """Replace codes by vertices, in place.
 
     Parameters
     ----------
     edges : list of Edges
-        In the order of the text; their ends are codes: a number itself, or -k - 1 for string k of its part.
-    owners : list of int
-        For each of `edges`, its part.
-    parts : list of Part
-        Distinct strings of each thread.
+        In the order of the text; their ends are codes: a number itself, or -k - 1 for string k.
+    strings : Part
+        Distinct strings.
     highest : int
         Largest code.
 
@@ -32,16 +29,10 @@ def number(edges: list[Edges], owners: list[int], parts: list[Part], highest: in
     Names
         Of the vertices.
     """
-    filled = [part for part in parts if len(part)]
-    if len(filled) > 1:
-        strings, ids = merge(parts)
-    else:  # nothing to merge, mostly because all ids are numbers
-        strings = filled[0] if filled else parts[0]
-        ids = [np.arange(len(part), dtype=np.int32) for part in parts]
     number_vertices, string_vertices = zeros(highest + 1, np.int32), zeros(len(strings), np.int32)
     vertices = 0
-    for (sources, targets, _), owner in zip(edges, owners, strict=True):
-        vertices = _number(sources, targets, ids[owner], number_vertices, string_vertices, vertices)
+    for sources, targets, _ in edges:
+        vertices = _number(sources, targets, number_vertices, string_vertices, vertices)
     starts = zeros(vertices + 1, np.int64)
     _measure(number_vertices, string_vertices, strings.starts, starts)
     np.cumsum(starts, out=starts)
@@ -64,7 +55,7 @@ def plain_names(vertices: int) -> Names:
 
 @njit(nogil=True, cache=True)
 def localize(codes: NDArray[np.int32], ids: NDArray[np.int32]) -> None:
-    """Turn strings by place of occurrence into strings by place in a part."""
+    """Turn strings by place of occurrence into distinct strings."""
     for i in range(codes.size):
         if codes[i] < 0 and codes[i] != NONE:
             codes[i] = -1 - ids[-1 - codes[i]]
@@ -74,7 +65,6 @@ def localize(codes: NDArray[np.int32], ids: NDArray[np.int32]) -> None:
 def _number(
     sources: NDArray[np.int32],
     targets: NDArray[np.int32],
-    ids: NDArray[np.int32],
     numbers: NDArray[np.int32],
     strings: NDArray[np.int32],
     vertices: int,
@@ -86,7 +76,7 @@ def _number(
             if code == NONE:
                 continue
             table = numbers if code >= 0 else strings
-            place = code if code >= 0 else np.int64(ids[-1 - code])
+            place = code if code >= 0 else -1 - code
             if table[place] == 0:
                 vertices += 1
                 table[place] = vertices

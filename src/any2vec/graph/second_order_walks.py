@@ -23,7 +23,7 @@ from numba import int64, njit, uint64
 
 from any2vec.graph.walk_order import half_draw, vertex_at
 from any2vec.graph.walk_prefetch import prefetch
-from any2vec.graph.walk_tables import bucket_of, chosen, has, prefetch_bucket, weight_of
+from any2vec.graph.walk_tables import bucket_of, chosen, find, prefetch_bucket
 from any2vec.samples.draws import draw, mix
 
 __all__ = ["second_order"]
@@ -59,7 +59,7 @@ def second_order(weighted: int, restarting: int, outward: int, directed: int) ->
     Returns
     -------
     function
-        Of (rows, targets, indices, weights, sums, table, p, q, key, left, right, first, last, restart, out, lengths): walks
+        Of (rows, targets, sums, table, beside, p, q, key, left, right, first, last, restart, out, lengths): walks
         number `first` to ``last - 1`` of the pass with that key go to the rows of `out`.
     """
 
@@ -67,10 +67,9 @@ def second_order(weighted: int, restarting: int, outward: int, directed: int) ->
     def walk(  # noqa: C901, PLR0912, PLR0915 - a kernel is one function
         rows: Any,
         targets: Any,
-        indices: Any,
-        weights: Any,
         sums: Any,
         table: Any,
+        beside: Any,
         p: float,
         q: float,
         key: int,
@@ -188,9 +187,11 @@ def second_order(weighted: int, restarting: int, outward: int, directed: int) ->
                 if found == _BACK:
                     x = before[i]
                 candidate[i] = x
-                if found in (_CHECKED, _FROM_OTHER) or (directed and found == _BACK):
+                if found in (_CHECKED, _FROM_OTHER) or (found == _BACK and (weighted or directed)):
                     bucket[i] = bucket_of(x, o, rows[o], rows[o + 1] - rows[o])
                     prefetch_bucket(table, bucket[i])
+                    if weighted and found != _CHECKED:
+                        prefetch_bucket(beside, bucket[i])
             for i in range(lanes):
                 found, x, c, w = kind[i], candidate[i], current[i], before[i]
                 if found == _END:
@@ -203,23 +204,19 @@ def second_order(weighted: int, restarting: int, outward: int, directed: int) ->
                     good = True
                 elif found == _BACK:
                     good = True
-                    if weighted:
-                        good = _unit(more[i]) * sums[2 * c + 1] < weight_of(
-                            indices, weights, rows[c], rows[c + 1] - rows[c], x
-                        )
-                    elif directed:
-                        good = has(table, bucket[i], x, c, rows[c], rows[c + 1] - rows[c])
+                    if weighted or directed:
+                        slot = find(table, bucket[i], x, c, rows[c], rows[c + 1] - rows[c])
+                        good = slot >= 0
+                        if weighted and good:
+                            good = _unit(more[i]) * sums[2 * c + 1] < beside[slot]
                 elif x == w:
                     good = (outward == 1 or found == _FREE) and _unit(more[i]) * away < back
                 elif found != _FREE:
                     o = owner[i]
-                    good = has(table, bucket[i], x, o, rows[o], rows[o + 1] - rows[o])
-                    if outward:
-                        good = not good
-                    elif weighted and good and found == _FROM_OTHER:
-                        good = _unit(more[i]) * sums[2 * c + 1] < weight_of(
-                            indices, weights, rows[c], rows[c + 1] - rows[c], x
-                        )
+                    slot = find(table, bucket[i], x, o, rows[o], rows[o + 1] - rows[o])
+                    good = (slot >= 0) != (outward == 1)
+                    if weighted and good and found == _FROM_OTHER:
+                        good = _unit(more[i]) * sums[2 * c + 1] < beside[slot]
                 else:
                     good = True
                 fresh[i] = good

@@ -34,20 +34,18 @@ def sides(vertices: int) -> tuple[int, int]:
 @njit(inline="always")
 def vertex_at(place: int, vertices: int, left: int, right: int, key: int) -> int:
     """Vertex at `place` of the order `key`; `left` and `right` from `sides`."""
-    x = int64(place)
+    x, lefts, rights = uint64(place), uint64(left), uint64(right)  # unsigned: they divide faster
     while True:
-        a = x // right
-        b = x - a * right
+        a = x // rights
+        b = x - a * rights
         for r in range(ROUNDS):
-            a += int64(below(draw(key, (uint64(2 * r) << uint64(32)) + uint64(b)), left))
-            if a >= left:
-                a -= left
-            b += int64(below(draw(key, (uint64(2 * r + 1) << uint64(32)) + uint64(a)), right))
-            if b >= right:
-                b -= right
-        x = a * right + b
-        if x < vertices:
-            return x
+            a += below(draw(key, (uint64(2 * r) << uint64(32)) + b), lefts)
+            a -= lefts * uint64(a >= lefts)
+            b += below(draw(key, (uint64(2 * r + 1) << uint64(32)) + a), rights)
+            b -= rights * uint64(b >= rights)
+        x = a * rights + b
+        if x < uint64(vertices):
+            return int64(x)
 
 
 @njit(inline="always")

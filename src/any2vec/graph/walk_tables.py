@@ -1,6 +1,7 @@
 """What walks look up: weighted choices among a vertex's neighbours, and whether two vertices are neighbours.
 
-Both take memory in proportion to the edges: 16 bytes an entry for choices; for neighbours at most 11, and 32 a vertex.
+Both take memory in proportion to the edges: 16 bytes an entry for choices; for neighbours 11 (22 with
+weights), and 32 (64) a vertex.
 """
 
 from typing import Any
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from any2vec.graph.walk_prefetch import prefetch
 
-__all__ = ["bucket_of", "choices", "chosen", "has", "neighbour_table", "prefetch_bucket", "weight_of"]
+__all__ = ["bucket_of", "choices", "chosen", "find", "neighbour_table", "prefetch_bucket", "sums_of"]
 
 _SLOTS = 8  # ids in a bucket: 32 bytes, which one comparison of a vector register looks through
 _FILL = 3  # entries for which a row gets a bucket: few buckets are full, so few look-ups go on to a second one
@@ -95,7 +96,9 @@ def chosen(table: NDArray[np.uint64], entry: int, fraction: int) -> int:
     return int64((both >> (uint64(32) * aliased)) & uint64(0xFFFFFFFF))
 
 
-def neighbour_table(rows: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.int32]:
+def neighbour_table(
+    rows: NDArray[np.int64], indices: NDArray[np.int32], weights: NDArray[np.float32] | None
+) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
     """Hash tables of the rows' neighbours, one after the other.
 
     A row has a bucket for every three entries and one more; the place of its first follows from where the row begins,
@@ -105,23 +108,32 @@ def neighbour_table(rows: NDArray[np.int64], indices: NDArray[np.int32]) -> NDAr
     ----------
     rows : int64 array, shape (V + 2,)
         The graph's `indptr`, and its last entry again: a vertex V that has no neighbour.
-    indices : int32 array
+    indices, weights : arrays
         The graph's; no neighbour twice in a row.
 
     Returns
     -------
-    int32 array
+    table : int32 array
         Buckets of eight, filled from the front; -1 is an empty place.
+    beside : float32 array
+        Weights, in the same places; empty if there are none.
     """
     size = (int(rows[-1]) // _FILL + len(rows)) * _SLOTS
     table = _aligned(size, np.int32)
     table.fill(_EMPTY)
-    _fill_neighbours(rows, indices, table)
-    return table
+    beside = _aligned(size if weights is not None else 0, np.float32)
+    _fill_neighbours(rows, indices, np.zeros(0, np.float32) if weights is None else weights, table, beside)
+    return table, beside
 
 
 @njit(nogil=True, cache=True)
-def _fill_neighbours(rows: NDArray[np.int64], indices: NDArray[np.int32], table: NDArray[np.int32]) -> None:
+def _fill_neighbours(
+    rows: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    weights: NDArray[np.float32],
+    table: NDArray[np.int32],
+    beside: NDArray[np.float32],
+) -> None:
     for v in range(rows.size - 2):
         first = rows[v]
         degree = rows[v + 1] - first
@@ -135,6 +147,21 @@ def _fill_neighbours(rows: NDArray[np.int64], indices: NDArray[np.int32], table:
             while table[slot] != _EMPTY:
                 slot += 1
             table[slot] = indices[i]
+            if weights.size:
+                beside[slot] = weights[i]
+
+
+@njit(nogil=True, cache=True)
+def sums_of(indptr: NDArray[np.int64], weights: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Sum and largest of each row's weights, one after the other; and zeros for the vertex that stands for none."""
+    sums = np.zeros(2 * indptr.size)
+    for v in range(indptr.size - 1):
+        total = largest = 0.0
+        for i in range(indptr[v], indptr[v + 1]):
+            total += weights[i]
+            largest = max(largest, float(weights[i]))
+        sums[2 * v], sums[2 * v + 1] = total, largest
+    return sums
 
 
 @njit(inline="always")
@@ -145,34 +172,21 @@ def bucket_of(x: int, v: int, first: int, degree: int) -> int:
 
 
 @njit(inline="always")
-def prefetch_bucket(table: NDArray[np.int32], bucket: int) -> None:
-    """Ask for a bucket."""
+def prefetch_bucket(table: NDArray[Any], bucket: int) -> None:
+    """Ask for a bucket, or the weights beside it."""
     prefetch(table, _SLOTS * bucket)
 
 
 @njit(inline="always")
-def has(table: NDArray[np.int32], bucket: int, x: int, v: int, first: int, degree: int) -> bool:
-    """Tell whether x, whose bucket is `bucket`, is a neighbour of v."""
+def find(table: NDArray[np.int32], bucket: int, x: int, v: int, first: int, degree: int) -> int:
+    """Slot of x, whose bucket is `bucket`, in the table of the row of v; -1 if it is not a neighbour."""
     while True:
         slot = _SLOTS * bucket
-        found = False
+        found = -1
         for i in range(_SLOTS):
-            found |= table[slot + i] == x
-        if found or table[slot + _SLOTS - 1] == _EMPTY:
+            found = slot + i if table[slot + i] == x else found
+        if found >= 0 or table[slot + _SLOTS - 1] == _EMPTY:
             return found
         bucket += 1
         if bucket == first // _FILL + v + degree // _FILL + 1:
             bucket = first // _FILL + v
-
-
-@njit(inline="always")
-def weight_of(indices: NDArray[np.int32], weights: NDArray[np.float32], first: int, degree: int, x: int) -> float:
-    """Weight of the edge to x in a row, 0 if there is none."""
-    low, high = first, first + degree
-    while low < high:
-        middle = (low + high) >> 1
-        if indices[middle] < x:
-            low = middle + 1
-        else:
-            high = middle
-    return float(weights[low]) if low < first + degree and indices[low] == x else 0.0

@@ -11,7 +11,7 @@ from any2vec.graph.first_order_walks import first_order
 from any2vec.graph.graph import Graph
 from any2vec.graph.second_order_walks import second_order
 from any2vec.graph.walk_order import pass_key, sides
-from any2vec.graph.walk_tables import choices, neighbour_table
+from any2vec.graph.walk_tables import choices, neighbour_table, sums_of
 
 __all__ = ["Walker"]
 
@@ -71,11 +71,10 @@ class Walker:
         if len(indices) == 0:  # kernels read an entry before they know that there is none
             indices = np.zeros(1, np.int32)
         self._targets = indices if weights is None else choices(indptr, indices, weights)
-        self._biased: tuple[NDArray[np.int32], NDArray[np.float32], NDArray[np.float64], NDArray[np.int32]] | None = None
+        self._biased: tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float32]] | None = None
         if second:
-            sums = _sums(indptr, weights) if weights is not None else np.zeros(0)
-            some = weights if weights is not None else np.zeros(0, np.float32)
-            self._biased = indices, some, sums, neighbour_table(self._rows, indices)
+            sums = np.zeros(0) if weights is None else sums_of(indptr, weights)
+            self._biased = sums, *neighbour_table(self._rows, indices, weights)
             self._kernel = second_order(weighted, restarting, int(q < 1), int(graph.directed))
         else:
             self._kernel = first_order(weighted, restarting)
@@ -142,16 +141,3 @@ def _merged(
     else:
         summed = np.add.reduceat(weights.astype(np.float64), firsts).astype(np.float32)
     return np.searchsorted(firsts, indptr).astype(np.int64), indices[firsts], summed
-
-
-@njit(nogil=True, cache=True)
-def _sums(indptr: NDArray[np.int64], weights: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Sum and largest of each row's weights, one after the other."""
-    sums = np.zeros(2 * indptr.size)  # one row more, of the vertex that stands for none
-    for v in range(indptr.size - 1):
-        total = 0.0
-        for i in range(indptr[v], indptr[v + 1]):
-            total += weights[i]
-            sums[2 * v + 1] = max(sums[2 * v + 1], weights[i])
-        sums[2 * v] = total
-    return sums

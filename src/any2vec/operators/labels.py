@@ -2,6 +2,7 @@
 
 import mmap
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba import float32, njit, uint64
@@ -61,7 +62,7 @@ class Labels:
         return is_finite(self.e[:last]) and is_finite(self.t[:last])
 
 
-def is_finite(matrix: NDArray[np.float32]) -> bool:
+def is_finite(matrix: NDArray[np.floating[Any]]) -> bool:
     """Whether all values are finite; `matrix` has two dimensions."""
     step = max(1, _CHECKED // matrix.shape[1])
     return all(bool(np.isfinite(matrix[first : first + step]).all()) for first in range(0, len(matrix), step))

@@ -82,9 +82,7 @@ class Replicated(Scheme):
         """Give the vertices to send; the rows of masters that come, and how many from each host."""
 
     @abstractmethod
-    def _broadcast(
-        self, label: str, mine: NDArray[np.float32], masters: NDArray[np.float32], changes: Changes
-    ) -> None:
+    def _broadcast(self, label: str, mine: NDArray[np.float32], masters: NDArray[np.float32], changes: Changes) -> None:
         """Send masters to the mirrors."""
 
 
@@ -96,12 +94,11 @@ class RepModelNaive(Replicated):
         rows = np.tile(np.arange(own, dtype=np.int32), hosts)
         return np.arange(self.site.vertices, dtype=np.int32), rows, np.full(hosts, own, np.int64)
 
-    def _broadcast(
-        self, label: str, mine: NDArray[np.float32], masters: NDArray[np.float32], changes: Changes
-    ) -> None:
+    def _broadcast(self, label: str, mine: NDArray[np.float32], masters: NDArray[np.float32], changes: Changes) -> None:
         sent = np.full(self.partition.hosts, self.masters.vertices, np.int64)
         came = np.diff(self.partition.bounds)
-        self.wire.wait([self.wire.begin(("broadcast", label, "values"), masters, sent, mine, came, np.zeros_like(sent))])
+        starts = np.zeros_like(sent)
+        self.wire.wait([self.wire.begin(("broadcast", label, "values"), masters, sent, mine, came, starts)])
 
 
 class RepModelOpt(Replicated):
@@ -111,9 +108,7 @@ class RepModelOpt(Replicated):
         rows, counts = send_ids(touched, self.partition, self.wire, "reduce", label)
         return touched, rows, counts
 
-    def _broadcast(
-        self, label: str, mine: NDArray[np.float32], masters: NDArray[np.float32], changes: Changes
-    ) -> None:
+    def _broadcast(self, label: str, mine: NDArray[np.float32], masters: NDArray[np.float32], changes: Changes) -> None:
         present = np.zeros(self.masters.vertices, np.bool_)
         present[changes.rows] = True
         rows = np.flatnonzero(present).astype(np.int32)

@@ -62,9 +62,7 @@ class Host:
         Whether Ctrl-C stopped the computing.
     """
 
-    def __init__(
-        self, corpus: Corpus, options: Options, communicator: Communicator, width: int | None = None
-    ) -> None:
+    def __init__(self, corpus: Corpus, options: Options, communicator: Communicator, width: int | None = None) -> None:
         counts, vertices = corpus.vocabulary.counts, len(corpus.vocabulary)
         part = self._part = corpus.part(communicator.rank)
         self._options = options

@@ -33,7 +33,7 @@ class Schedule:
         self.words = int(cuts[-1])
 
     def slice(self, host: int, number: int) -> Slice | None:
-        """What a host takes in round `number`, from 0 through all epochs; None after the last."""
+        """Give what a host takes in round `number`, from 0 through all epochs; None after the last."""
         epoch, s = divmod(number, self.rounds)
         if epoch >= self.epochs:
             return None

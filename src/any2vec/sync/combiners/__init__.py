@@ -49,5 +49,6 @@ def combiner_of(which: str | type[Combiner]) -> type[Combiner]:
     if isinstance(which, type) and issubclass(which, SumCombiner | PartsCombiner):
         return which
     if not isinstance(which, str) or which not in COMBINERS:
-        raise Any2VecError(f"combine is {which!r}; known are {', '.join(COMBINERS)}, or a class made from RowCombiner or another of sync.combiners")
+        known = ", ".join(COMBINERS)
+        raise Any2VecError(f"combine is {which!r}; known are {known}, or a class made from sync.combiners.RowCombiner")
     return COMBINERS[which]

@@ -74,7 +74,7 @@ class Round:
     kappa: float
 
 
-class Combiner(ABC):
+class Combiner(ABC):  # noqa: B024
     """Combines what hosts added to rows: a `SumCombiner`, or a `PartsCombiner`.
 
     Parameters

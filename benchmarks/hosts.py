@@ -1,0 +1,236 @@
+"""Measure any2vec on many hosts: accuracy by combiner, what travels by scheme, what combining costs, MPI on one machine.
+
+Hosts are simulated, but for `mpi`. Each run is a process of its own, so that its peak of memory is its own. Needs the
+extras `evaluate` and, for `mpi`, `mpi`.
+"""
+
+import json
+import multiprocessing
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+import typer
+from inputs import plain_text
+from rich.console import Console
+from tables import table, verdict
+
+from any2vec import Any2VecError, Word2Vec
+from any2vec.evaluate.analogies import evaluate_analogies
+from any2vec.training.rounds import PHASES
+
+app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+err = Console(stderr=True, highlight=False)
+
+CorpusArgument = Annotated[Path, typer.Argument(help="Text, a sentence a line; .xz, .gz, .bz2 too.", exists=True)]
+BytesOption = Annotated[int | None, typer.Option("--bytes", help="Take only so many bytes, up to a line's end.")]
+DimOption = Annotated[int, typer.Option(help="Length of a vector.")]
+NegativeOption = Annotated[int, typer.Option(help="Negative samples for a positive one.")]
+SampleOption = Annotated[float, typer.Option(help="Share above which words are thinned out.")]
+EpochsOption = Annotated[int, typer.Option(help="Passes over the corpus.")]
+ThreadsOption = Annotated[int, typer.Option(min=1, help="Threads that the hosts share.")]
+JsonOption = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Append each run, a line of JSON.")]
+
+Run = dict[str, Any]
+
+
+def _train(corpus: str, questions: str | None, chosen: dict[str, Any]) -> Run:
+    """Train once, in this process; tell what came of it."""
+    try:
+        model = Word2Vec(**chosen).fit(corpus)
+    except Any2VecError as error:
+        return {**chosen, "error": str(error)}
+    report = model.report_
+    rounds = report.rounds
+    found = {
+        **chosen,
+        "rounds": report.round_count,
+        "loss": report.loss[-1],
+        "words_per_second": report.words_per_second,
+        "peak": report.peak_memory,
+        "number": len(rounds),
+        "seconds": {phase: sum(rounds.seconds[phase]) * report.hosts for phase in PHASES},
+        "bytes": {name: sum(sent) for name, sent in rounds.bytes.items()},
+        "touched": {label: statistics.mean(rows) for label, rows in rounds.touched.items() if rows},
+        "orthogonal": [rounds.orthogonal[0], rounds.orthogonal[-1]] if rounds.orthogonal else [],
+    }
+    if questions:
+        asked = evaluate_analogies(model.vectors_, questions)
+        found |= {"total": asked.total.accuracy, "semantic": asked.semantic.accuracy}
+        found["syntactic"] = asked.syntactic.accuracy
+    return found
+
+
+def _run(corpus: Path, questions: Path | None, json_file: Path | None, **chosen: Any) -> Run:
+    """Train once, in a process of its own."""
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        found = pool.submit(_train, str(corpus), str(questions) if questions else None, chosen).result()
+    told = found.get("error") or f"{found.get('total', 0.0):6.2f} %  {found['words_per_second']:12,.0f} words/s"
+    err.print(f"{chosen['hosts']} x {found.get('rounds')}  {chosen['combine']}  seed {chosen['seed']}  {told}")
+    if json_file:
+        with json_file.open("a", encoding="utf-8") as out:
+            out.write(json.dumps(found) + "\n")
+    return found
+
+
+@app.command()
+def accuracy(
+    corpus: CorpusArgument,
+    questions: Annotated[Path, typer.Option(exists=True, help="Analogies, as word2vec's questions-words.txt.")],
+    runs: Annotated[
+        list[str], typer.Argument(help="HOSTSxROUNDS or HOSTSxROUNDS:COMBINER, curvature by default; 1x1 is one host.")
+    ],
+    size: BytesOption = None,
+    dim: DimOption = 100,
+    negative: NegativeOption = 5,
+    sample: SampleOption = 1e-4,
+    epochs: EpochsOption = 5,
+    seeds: Annotated[str, typer.Option(help="Seeds, parted by commas.")] = "1,2,3",
+    kappa: Annotated[float | None, typer.Option(help="For curvature; measured if not given.")] = None,
+    threads: ThreadsOption = 2,
+    json_file: JsonOption = None,
+) -> None:
+    """Ask analogies (30,000 words), in percent, of hosts x rounds x combiners, over seeds."""
+    results: dict[str, list[Run]] = {}
+    with plain_text(corpus, size) as (path, folder):
+        cache = os.environ.get("ANY2VEC_CACHE") or str(folder / "cache")
+        for seed in map(int, seeds.split(",")):
+            for run in runs:
+                shape, _, combine = run.partition(":")
+                hosts, rounds = map(int, shape.split("x"))
+                chosen = {"dim": dim, "negative": negative, "sample": sample, "epochs": epochs, "seed": seed}
+                chosen |= {"hosts": hosts, "rounds": rounds, "combine": combine or "curvature", "kappa": kappa}
+                chosen |= {"threads": threads, "cache": cache}
+                results.setdefault(run, []).append(_run(path, questions, json_file, **chosen))
+    accuracy_table(results, f"D={dim}, {negative} negatives, epochs: {epochs}, seeds {seeds}")
+
+
+def accuracy_table(results: dict[str, list[Run]], title: str) -> None:
+    """Show means over seeds, and how far they are from one host's."""
+    figures = ("total", "semantic", "syntactic")
+    alone = [run["total"] for run in results.get("1x1", []) if "total" in run]
+    rows: list[Sequence[Any]] = []
+    for name, runs in results.items():
+        good = [run for run in runs if "error" not in run]
+        if not good:
+            rows.append((name, "not finite", *[""] * 5))
+            continue
+        totals = [run["total"] for run in good]
+        means = [f"{statistics.mean(run[f] for run in good):.2f}" for f in figures]
+        less = f"{statistics.mean(totals) - statistics.mean(alone):+.2f}" if alone and name != "1x1" else ""
+        rows.append((name, *means, less, f"{min(totals):.2f} to {max(totals):.2f}", str(len(good))))
+    table(title, ("hosts x rounds : combiner", "total", "semantic", "syntactic", "- 1x1", "seeds", "n"), rows)
+
+
+@app.command()
+def show(
+    json_file: Annotated[Path, typer.Argument(help="What `accuracy --json` wrote.", exists=True)],
+) -> None:
+    """Show the table of runs that were made before, grouped by vectors and epochs."""
+    groups: dict[str, dict[str, list[Run]]] = {}
+    for line in json_file.read_text(encoding="utf-8").splitlines():
+        run = json.loads(line)
+        title = f"D={run['dim']}, {run['negative']} negatives, epochs: {run['epochs']}"
+        name = f"{run['hosts']}x{run['rounds']}" + f":{run['combine']}" * (run["hosts"] > 1)
+        groups.setdefault(title, {}).setdefault(name, []).append(run)
+    for title, results in groups.items():
+        accuracy_table(results, title)
+
+
+@app.command()
+def cost(
+    corpus: CorpusArgument,
+    size: BytesOption = None,
+    hosts: Annotated[str, typer.Option(help="Numbers of hosts, parted by commas.")] = "1,2,4,8,16,32",
+    schemes: Annotated[str, typer.Option(help="Parted by commas.")] = "rep-naive,rep-opt,pull-base,pull-opt",
+    combiners: Annotated[str, typer.Option(help="Parted by commas.")] = "curvature",
+    dim: DimOption = 100,
+    negative: NegativeOption = 5,
+    sample: SampleOption = 1e-4,
+    epochs: EpochsOption = 1,
+    threads: ThreadsOption = 2,
+    json_file: JsonOption = None,
+) -> None:
+    """Measure what a round sends, what it takes to combine, and the memory of a host (the process's, shared evenly).
+
+    Seconds are of work, all hosts together; combining holds the moments and eigenvectors of `curvature`.
+    """
+    found: list[Run] = []
+    with plain_text(corpus, size) as (path, folder):
+        cache = os.environ.get("ANY2VEC_CACHE") or str(folder / "cache")
+        for count in map(int, hosts.split(",")):
+            for scheme in schemes.split(",") if count > 1 else ("pull-opt",):
+                for combine in combiners.split(",") if count > 1 else ("curvature",):
+                    chosen = {"dim": dim, "negative": negative, "sample": sample, "epochs": epochs, "seed": 1}
+                    chosen |= {"hosts": count, "scheme": scheme, "combine": combine, "threads": threads}
+                    found.append(_run(path, None, json_file, cache=cache, **chosen))
+    rows: list[Sequence[Any]] = []
+    sent: dict[tuple[int, str], float] = {}
+    for run in found:
+        n, seconds = max(1, run["number"]), run["seconds"]
+        total = sum(run["bytes"].values()) / n / 1e6
+        sent[run["hosts"], run["scheme"]] = total
+        phases = (sum(v for k, v in run["bytes"].items() if k.startswith(p)) / n / 1e6 for p in ("inspect", "reduce"))
+        share = 100 * seconds["combining"] / seconds["computation"] if run["number"] else 0.0
+        times = (f"{1000 * seconds[phase] / n:.1f}" for phase in PHASES[:3])
+        memory = run["peak"] / run["hosts"] / 2**20
+        name = f"{run['hosts']} x {run['rounds']} {run['scheme']} {run['combine']}"
+        rows.append((name, total, *phases, *times, f"{share:.1f}", f"{memory:.0f}"))
+    heads = ("", "MB a round", "inspect", "reduce", "inspect ms", "compute ms", "combine ms", "combine %", "MiB a host")
+    table(f"D={dim}, {negative} negatives, epochs: {epochs}; a round, all hosts together", heads, rows)
+    last = max(run["hosts"] for run in found)
+    for one, other, most in (("rep-opt", "rep-naive", 0.5), ("pull-opt", "rep-opt", 0.85)):
+        if (last, one) in sent and (last, other) in sent:
+            verdict(f"{one} / {other}, bytes, {last} hosts", sent[last, one] / sent[last, other], most, least=False)
+    for run in found:
+        if run["hosts"] == last:
+            share = 100 * run["seconds"]["combining"] / run["seconds"]["computation"]
+            verdict(f"combining, {run['scheme']} {run['combine']}", share, 10.0, " % of computing", least=False)
+
+
+@app.command()
+def mpi(
+    corpus: CorpusArgument,
+    size: BytesOption = None,
+    dim: DimOption = 200,
+    negative: NegativeOption = 15,
+    sample: SampleOption = 1e-4,
+    epochs: EpochsOption = 1,
+    scheme: str = "pull-opt",
+    combine: str = "curvature",
+    repeat: Annotated[int, typer.Option(min=1, help="Rounds; 1 and 2 ranks take turns.")] = 3,
+) -> None:
+    """Compare 2 MPI ranks of one thread with 1 rank of one thread, words/s, by `mpiexec any2vec words`."""
+    beside = Path(sys.executable).with_name("mpiexec")
+    mpiexec = str(beside) if beside.exists() else shutil.which("mpiexec")
+    if mpiexec is None:
+        raise typer.BadParameter("there is no mpiexec: pip install 'any2vec[mpi]'")
+    speeds: dict[int, list[float]] = {1: [], 2: []}
+    with plain_text(corpus, size) as (path, _), TemporaryDirectory() as name:
+        report = Path(name, "report.json")
+        options = {"dim": dim, "negative": negative, "sample": sample, "epochs": epochs, "scheme": scheme}
+        options |= {"combine": combine, "threads": 1, "output": Path(name, "vectors.bin"), "report": report}
+        told = [part for option, value in options.items() for part in (f"--{option}", str(value))]
+        program = [sys.executable, "-c", "from any2vec.cli import main; main()", "words", str(path), *told, "--quiet"]
+        for _ in range(repeat):
+            for ranks, found in speeds.items():
+                subprocess.run([mpiexec, "-n", str(ranks), *program], check=True)
+                found.append(json.loads(report.read_text(encoding="utf-8"))["words_per_second"])
+                err.print(f"{ranks} ranks  {found[-1]:12,.0f} words/s")
+    rows = [
+        (f"{ranks} x 1 thread", statistics.median(found), min(found), max(found)) for ranks, found in speeds.items()
+    ]
+    table(f"D={dim}, {negative} negatives, {scheme}, {combine}", ("words/s", "median", "min", "max"), rows)
+    ratios = [two / one for one, two in zip(speeds[1], speeds[2], strict=True)]
+    verdict("2 ranks / 1 rank, median of rounds", statistics.median(ratios), 1.8)
+
+
+if __name__ == "__main__":
+    app()
