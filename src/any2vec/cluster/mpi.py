@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, Request
-from any2vec.cluster.local import check_rows
+from any2vec.cluster.rows import check_rows
 from any2vec.errors import Any2VecError, missing_extra
 
 if TYPE_CHECKING:

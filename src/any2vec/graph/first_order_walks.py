@@ -1,7 +1,7 @@
 """DeepWalk's walks: the next vertex depends on where the walk is, not on where it came from.
 
-A walk waits for memory at every step, so many are stepped together: first each one's entry is chosen and asked for, then
-each one's neighbour is read.
+A walk waits for memory at every step, so many are stepped together: first each one's entry is chosen and asked for,
+then each one's neighbour is read.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ _LANES = 64  # walks stepped together: more do not fit in the caches nearest to 
 
 
 @cache
-def first_order(weighted: int, restarting: int) -> Callable[..., None]:
+def first_order(weighted: int, restarting: int) -> Callable[..., None]:  # noqa: C901 - a kernel is one function
     """Give the kernel of one kind of walk.
 
     Parameters
@@ -35,12 +35,12 @@ def first_order(weighted: int, restarting: int) -> Callable[..., None]:
     Returns
     -------
     function
-        Of (rows, targets, key, left, right, first, last, restart, out, lengths): walks number `first` to ``last - 1`` of
-        the pass with that key go to the rows of `out`.
+        Of (rows, targets, key, left, right, first, last, restart, out, lengths): walks number `first` to ``last - 1``
+        of the pass with that key go to the rows of `out`.
     """
 
     @njit(nogil=True, cache=True, error_model="numpy")
-    def walk(  # noqa: C901, PLR0912 - a kernel is one function
+    def walk(  # noqa: C901, PLR0912
         rows: Any,
         targets: Any,
         key: int,

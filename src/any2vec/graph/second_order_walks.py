@@ -10,8 +10,8 @@ from a sum of simple parts that is nowhere less than this, and some refused:
 - where q < 1, a common neighbour is refused with the probability that is too much in the first part;
 - w, with what 1/p exceeds 1/q by.
 
-Many walks are stepped together, so that the memory that each needs is on its way while others are looked at: a candidate
-is placed, then read, then judged. A walk that ends makes room for another.
+Many walks are stepped together, so that the memory that each needs is on its way while others are looked at: a
+candidate is placed, then read, then judged. A walk that ends makes room for another.
 """
 
 from collections.abc import Callable
@@ -41,8 +41,11 @@ def _unit(bits: int) -> float:
     return float(int64(bits >> uint64(11))) * 2.0**-53
 
 
+# A kernel is one function, long as it is.
 @cache
-def second_order(weighted: int, restarting: int, outward: int, directed: int) -> Callable[..., None]:
+def second_order(  # noqa: C901, PLR0915
+    weighted: int, restarting: int, outward: int, directed: int
+) -> Callable[..., None]:
     """Give the kernel of one kind of walk.
 
     Parameters
@@ -64,7 +67,7 @@ def second_order(weighted: int, restarting: int, outward: int, directed: int) ->
     """
 
     @njit(nogil=True, cache=True, error_model="numpy")
-    def walk(  # noqa: C901, PLR0912, PLR0915 - a kernel is one function
+    def walk(  # noqa: C901, PLR0912, PLR0915
         rows: Any,
         targets: Any,
         sums: Any,

@@ -39,8 +39,8 @@ def choices(indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: NDAr
     Returns
     -------
     uint64 array, shape (2 E,)
-        For entry i at 2 i: its neighbour, and above it in the high half its alias; at 2 i + 1 the part of its column, of
-        2^32, that is its own.
+        For entry i at 2 i: its neighbour, and above it in the high half its alias; at 2 i + 1 the part of its column,
+        of 2^32, that is its own.
     """
     table = _aligned(2 * max(1, len(indices)), np.uint64)
     _fill_choices(indptr, indices, weights, table)

@@ -10,8 +10,9 @@ from any2vec.errors import Any2VecError
 from any2vec.graph.first_order_walks import first_order
 from any2vec.graph.graph import Graph
 from any2vec.graph.second_order_walks import second_order
-from any2vec.graph.walk_order import pass_key, sides
+from any2vec.graph.walk_order import pass_key, sides, vertex_at
 from any2vec.graph.walk_tables import choices, neighbour_table, sums_of
+from any2vec.samples.draws import draw
 
 __all__ = ["Walker"]
 
@@ -26,8 +27,8 @@ class Walker:
     length : int
         Vertices in a walk; it has fewer if it comes to one that no edge leaves.
     p, q : float
-        node2vec's: the way back counts 1/p, the way out 1/q times what the way to a common neighbour counts. 1 and 1 are
-        DeepWalk's walks.
+        node2vec's: the way back counts 1/p, the way out 1/q times what the way to a common neighbour counts. 1 and 1
+        are DeepWalk's walks.
     restart : float
         Probability that a step goes back to the walk's start (DeepWalk's alpha); node2vec's bias begins anew there.
     seed : int
@@ -66,6 +67,7 @@ class Walker:
             indptr, indices, weights = _merged(indptr, indices, weights)
         self._rows = np.append(indptr, indptr[-1])
         self._left, self._right = sides(len(graph))
+        self._ends = bool((np.diff(indptr) == 0).any())
         self._restart = np.uint64(round(restart * 2**32))
         weighted, restarting = int(weights is not None), int(restart > 0)
         if len(indices) == 0:  # kernels read an entry before they know that there is none
@@ -78,11 +80,6 @@ class Walker:
             self._kernel = second_order(weighted, restarting, int(q < 1), int(graph.directed))
         else:
             self._kernel = first_order(weighted, restarting)
-
-    @property
-    def ends_early(self) -> bool:
-        """Whether a walk may be shorter than `length`: some vertex has no edge that leaves it."""
-        return bool((np.diff(self._rows[:-1]) == 0).any())
 
     def walk(self, pass_: int, first: int, last: int, out: NDArray[np.int32], lengths: NDArray[np.int32]) -> None:
         """Do some walks of one pass.
@@ -107,6 +104,21 @@ class Walker:
         else:
             self._kernel(self._rows, self._targets, *self._biased, self.p, self.q, *which)
 
+    def measure(self, pass_: int, first: int, last: int, lengths: NDArray[np.int32]) -> None:
+        """Find how many vertices some walks have; mostly without doing them.
+
+        Parameters
+        ----------
+        pass_, first, last, lengths
+            As of `walk`.
+        """
+        if self.graph.directed and self._ends:
+            self.walk(pass_, first, last, np.empty((last - first, self.length), np.int32), lengths)
+            return
+        lengths.fill(self.length)
+        if self._ends:  # at vertices without any edge, which no walk comes to
+            _end_at_once(self._rows, np.uint64(pass_key(self.seed, pass_)), self._left, self._right, first, lengths)
+
 
 def _check(length: int, p: float, q: float, restart: float) -> None:
     if length < 1:
@@ -116,6 +128,19 @@ def _check(length: int, p: float, q: float, restart: float) -> None:
             raise Any2VecError(f"{name} must be a number above 0, not {value}")
     if not 0 <= restart < 1:
         raise Any2VecError(f"the probability of a restart must be 0 or more and below 1, not {restart}")
+
+
+@njit(nogil=True, cache=True)
+def _end_at_once(
+    rows: NDArray[np.int64], key: int, left: int, right: int, first: int, lengths: NDArray[np.int32]
+) -> None:
+    """Set the length of walks that start where no edge leaves."""
+    vertices = rows.size - 2
+    order = draw(key, vertices)
+    for i in range(lengths.size):
+        v = vertex_at(first + i, vertices, left, right, order)
+        if rows[v] == rows[v + 1]:
+            lengths[i] = 1
 
 
 @njit(nogil=True, cache=True)

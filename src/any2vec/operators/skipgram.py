@@ -9,6 +9,7 @@ negative (label 0); the operator moves both ends along the gradient of the logis
   memory", 2016).
 """
 
+import threading
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
@@ -27,6 +28,7 @@ __all__ = ["SCHEDULES", "Rate", "Rows", "Tally", "no_rows", "skipgram_kernel"]
 
 SCHEDULES = ("window", "exact")
 
+_making = threading.Lock()
 _MEASURED = 16  # of so many centres the curvature of one is measured
 _JIT = {"nogil": True, "fastmath": True, "error_model": "numpy", "cache": True}
 
@@ -182,7 +184,6 @@ def _apply(
     tally.samples[0] += n * (targets - clashes)
 
 
-@cache
 def skipgram_kernel(
     schedule: str, dim: int, window: int, negatives: int, width: int, labels: str = "whole"
 ) -> Callable[..., None]:
@@ -211,6 +212,12 @@ def skipgram_kernel(
         ``kernel(ids, bounds, low, high, e, t, rows, samples, rate, mirrors, tally)`` applies the samples of positions
         low..high-1 of the worklist to the flat labels `e` and `t`; `rows` are `Rows`.
     """
+    with _making:  # hosts that are threads must share it
+        return _make(schedule, dim, window, negatives, width, labels)
+
+
+@cache
+def _make(schedule: str, dim: int, window: int, negatives: int, width: int, labels: str) -> Callable[..., None]:
     window_schedule = schedule == "window"
     counted, mapped = labels == "counted", labels == "mapped"
     measuring = labels != "whole"

@@ -16,7 +16,7 @@ from any2vec.operators.labels import padded_width
 from any2vec.operators.mirrors import Mirrors
 from any2vec.operators.skipgram import Tally, skipgram_kernel
 from any2vec.operators.tiles import register_width
-from any2vec.samples.inspection import Inspector
+from any2vec.samples.inspection import Inspector, Slice
 from any2vec.samples.negatives import probabilities
 from any2vec.samples.skipgram import Drawing, keep_thresholds
 from any2vec.sync.combiners import Setting, combiner_of
@@ -143,9 +143,11 @@ class Host:
         return self.workers.start(run, threads)
 
     def compile(self) -> None:
-        """Compile the operator, or load it from the cache, by applying it to nothing."""
+        """Compile the operator and the inspection, or load them from the cache, by applying them to nothing."""
         empty = Schedule(0.0, 1, 1, np.zeros(2, np.int64))
         self.workers.join(self.compute(empty, 0, 0, self.tallies()[:1]))
+        if self.scheme.kind == "mapped":
+            self.workers.join(self.inspector.begin(Slice(0, 0, 0), self.workers))
 
     def release(self) -> None:
         """Let the system take back the memory of what was read of the worklist."""

@@ -46,6 +46,8 @@ class Options:
         Seed of all draws.
     schedule : {"window", "exact"}
         Order of the samples (`operators.skipgram`).
+    hosts : int
+        Hosts to simulate; 1 on a cluster, which says itself how many it has.
     scheme : str
         How hosts synchronize (`sync.schemes`); one host does not.
     combine : str or class
@@ -70,6 +72,7 @@ class Options:
     threads: int | None = None
     seed: int = 1
     schedule: str = "window"
+    hosts: int = 1
     scheme: str = "pull-opt"
     combine: "str | type[Combiner]" = "curvature"
     rounds: int | None = None
@@ -82,6 +85,7 @@ class Options:
             ("negative", 1, 1000),
             ("epochs", 1, 1_000_000),
             ("threads", 1, 1024),
+            ("hosts", 1, 4096),
             ("rounds", 1, 1_000_000),
         ):
             value = getattr(self, name)

@@ -1,0 +1,163 @@
+"""Walks in plain Python, one step after the other, from the same draws as the kernels'."""
+
+from bisect import bisect_left
+from math import isqrt
+
+MASK = 2**64 - 1
+GOLDEN = 0x9E3779B97F4A7C15
+
+
+def mix(x):
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & MASK
+    return x ^ (x >> 31)
+
+
+def draw(key, counter):
+    return mix((key + (counter + 1) * GOLDEN) & MASK)
+
+
+def half_draw(key, number):
+    bits = draw(key, number // 2)
+    return bits & 0xFFFFFFFF if number % 2 else bits >> 32
+
+
+def pass_key(seed, pass_):
+    key = seed & MASK
+    for part in (pass_, 3):
+        key = draw(key, part)
+    return key
+
+
+def unit(bits):
+    return (bits >> 11) * 2.0**-53
+
+
+def order(vertices, key):
+    """Where the walks of a pass start, in order."""
+    left = max(1, isqrt(vertices))
+    right = max(1, -(-vertices // left))
+    starts = []
+    for place in range(vertices):
+        x = place
+        while True:
+            a, b = divmod(x, right)
+            for r in (0, 2):
+                a = (a + ((draw(key, (r << 32) + b) >> 32) * left >> 32)) % left
+                b = (b + ((draw(key, (r + 1 << 32) + a) >> 32) * right >> 32)) % right
+            x = a * right + b
+            if x < vertices:
+                break
+        starts.append(x)
+    return starts
+
+
+def alias(weights):
+    """Give each column's alias and own part of 2^32."""
+    total = 0.0
+    for weight in weights:
+        total += float(weight)
+    left = [float(weight) / total * len(weights) for weight in weights]
+    table = [(i, 1 << 32) for i in range(len(weights))]
+    small = [i for i in range(len(weights)) if left[i] < 1]
+    large = [i for i in range(len(weights)) if left[i] >= 1]
+    while small and large:
+        low, high = small.pop(), large[-1]
+        table[low] = high, int(left[low] * 2**32)
+        left[high] -= 1 - left[low]
+        if left[high] < 1:
+            small.append(large.pop())
+    return table
+
+
+class NaiveWalker:
+    """Give the walks of `any2vec.graph.walks.Walker` as lists."""
+
+    def __init__(self, graph, *, length=40, p=1.0, q=1.0, restart=0.0, seed=1):
+        self.length, self.p, self.q, self.restart, self.seed = length, p, q, round(restart * 2**32), seed
+        ends = graph.indptr.tolist()
+        self.rows = [graph.indices[a:b].tolist() for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        self.weights = None
+        if graph.weights is not None:
+            self.weights = [graph.weights[a:b].tolist() for a, b in zip(ends[:-1], ends[1:], strict=True)]
+            self.alias = [alias(weights) for weights in self.weights]
+        self.step = self.first_order if p == q == 1 or length == 1 else self.second_order
+
+    def walks(self, pass_):
+        key = pass_key(self.seed, pass_)
+        for v in order(len(self.rows), draw(key, len(self.rows))):
+            self.key, self.trial = draw(key, v), 0
+            walk, before = [v], None
+            while len(walk) < self.length and self.rows[walk[-1]]:
+                x = self.step(walk[-1], before, len(walk) - 1)
+                if self.restart and half_draw(mix(self.key), len(walk) - 1) < self.restart:
+                    before, x = None, v
+                else:
+                    before = walk[-1]
+                walk.append(x)
+            yield walk
+
+    def choose(self, c, place):
+        """Neighbour of c at a place, in 2^32 parts of a column."""
+        column, fraction = place >> 32, place & 0xFFFFFFFF
+        other, own = self.alias[c][column]
+        return self.rows[c][other if fraction >= own else column]
+
+    def first_order(self, c, before, k):
+        degree = len(self.rows[c])
+        if self.weights is None:
+            return self.rows[c][half_draw(self.key, k) * degree >> 32]
+        bits = draw(self.key, k)
+        return self.choose(c, (bits >> 32) * degree + ((bits & 0xFFFFFFFF) * degree >> 32))
+
+    def second_order(self, c, w, k):
+        if self.restart and half_draw(mix(self.key), k) < self.restart:  # takes the place of a candidate
+            self.trial += 1
+            return None
+        while True:
+            u, more = unit(draw(self.key, 2 * self.trial)), unit(draw(self.key, 2 * self.trial + 1))
+            self.trial += 1
+            x = self.candidate(c, w, u, more)
+            if x is not None:
+                return x
+
+    def candidate(self, c, w, u, more):
+        """Neighbour of c that two draws give, or None if it is refused."""
+        row, others = self.rows[c], [] if w is None else self.rows[w]
+        back, away = 1 / self.p, 1 / self.q
+        total, heaviest = float(len(row)), 1.0
+        if self.weights is not None:
+            total, heaviest = 0.0, max(self.weights[c])
+            for weight in self.weights[c]:
+                total += weight
+        free = away * total
+        shared = 0.0 if self.q < 1 else (1 - away) * min(total, len(others) * heaviest)
+        returning = 0.0 if w is None else max(0.0, back - away) * heaviest
+        y = u * (free + shared + returning)
+        if y >= free + shared and returning > 0:
+            return w if w in row and (self.weights is None or more * heaviest < self.weight(c, w)) else None
+        inner = y >= free and shared > 0
+        if inner:
+            y -= free
+        scale = 1 / (1 - away) if inner else self.q
+        if inner and len(others) * heaviest < total:
+            x = others[min(int(y * (scale / heaviest)), len(others) - 1)]
+            accepted = x != w and x in row and (self.weights is None or more * heaviest < self.weight(c, x))
+            return x if accepted else None
+        if self.weights is None:
+            x = row[min(int(y * scale), len(row) - 1)]
+        else:
+            at = y * (scale * (len(row) / total))
+            column = min(int(at), len(row) - 1)
+            other, own = self.alias[c][column]
+            x = row[other if int((at - column) * 2**32) >= own else column]
+        if x == w:
+            accepted = not inner and more * away < back
+        elif self.q < 1:
+            accepted = more * away < 1 or x not in others
+        else:
+            accepted = not inner or x in others
+        return x if accepted else None
+
+    def weight(self, c, x):
+        return self.weights[c][bisect_left(self.rows[c], x)]

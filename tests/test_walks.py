@@ -1,0 +1,282 @@
+import io
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive_walks import NaiveWalker
+from scipy.sparse import coo_array
+from scipy.stats import chisquare
+
+from any2vec.corpus.worklist import open_worklist
+from any2vec.errors import Any2VecError
+from any2vec.graph.graph import Graph
+from any2vec.graph.walk_order import pass_key
+from any2vec.graph.walk_text import named_walks, write_text
+from any2vec.graph.walk_worklist import blocks_of, generate
+from any2vec.graph.walks import Walker
+
+BIASES = [(1.0, 1.0), (0.25, 4.0), (4.0, 0.25), (0.25, 0.25), (4.0, 4.0), (0.5, 1.0), (2.0, 1.0)]
+
+
+def graph_of(vertices, edges, *, weights=None, directed=False):
+    """Graph of pairs, each once, with both directions unless it is directed."""
+    a, b = np.array(edges, np.int64).reshape(-1, 2).T
+    w = np.ones(len(a)) if weights is None else np.array(weights, np.float64)
+    if not directed:
+        other = a != b
+        a, b, w = np.r_[a, b[other]], np.r_[b, a[other]], np.r_[w, w[other]]
+    matrix = coo_array((w, (a, b)), (vertices, vertices)).tocsr()
+    matrix.sort_indices()
+    names = [f"v{i}" for i in range(vertices)]
+    kept = None if weights is None else matrix.data.astype(np.float32)
+    return Graph(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), kept, names, directed)
+
+
+def random_graph(vertices=60, edges=400, *, weighted=False, directed=False, seed=1):
+    """Graph with hubs, self loops and (directed) vertices that nothing leaves."""
+    rng = np.random.default_rng(seed)
+    ends = np.sort((vertices * rng.random((edges, 2)) ** 2).astype(int), axis=1)
+    if directed:
+        ends = rng.permuted(ends, axis=1)
+        ends = ends[ends[:, 0] < vertices - 3]
+    ends = np.unique(ends, axis=0)
+    weights = rng.exponential(size=len(ends)) + 0.01 if weighted else None
+    return graph_of(vertices, ends, weights=weights, directed=directed)
+
+
+def walks_of(walker, pass_=0, first=0, last=None):
+    last = len(walker.graph) if last is None else last
+    out, lengths = np.full((last - first, walker.length), -9, np.int32), np.empty(last - first, np.int32)
+    walker.walk(pass_, first, last, out, lengths)
+    return [row[:n].tolist() for row, n in zip(out, lengths, strict=True)]
+
+
+KINDS = [(weighted, directed) for weighted in (False, True) for directed in (False, True)]
+
+
+@pytest.mark.parametrize(("weighted", "directed"), KINDS)
+@pytest.mark.parametrize(("p", "q"), BIASES)
+@pytest.mark.parametrize("restart", [0.0, 0.2])
+def test_naive_walks(weighted, directed, p, q, restart):
+    graph = random_graph(130, 900, weighted=weighted, directed=directed)
+    for settings_ in ({"length": 17, "seed": 5}, {"length": 2, "seed": -1}, {"length": 1}):
+        walker = Walker(graph, p=p, q=q, restart=restart, **settings_)
+        naive = NaiveWalker(graph, p=p, q=q, restart=restart, **settings_)
+        for pass_ in (0, 3):
+            assert walks_of(walker, pass_) == list(naive.walks(pass_))
+
+
+def exact(graph, p, q, w, c):
+    """Probability of each vertex after w, c; w = None: of the first step."""
+    dense = np.zeros((len(graph), len(graph)))
+    rows = np.repeat(np.arange(len(graph)), np.diff(graph.indptr))
+    np.add.at(dense, (rows, graph.indices), 1.0 if graph.weights is None else graph.weights)
+    chance = dense[c].copy()
+    if w is not None:
+        chance *= np.where(dense[w] > 0, 1.0, 1 / q)
+        chance[w] = dense[c, w] / p
+    return chance / chance.sum()
+
+
+def transitions(walker, passes):
+    ids, bounds, _ = generate(walker, passes)
+    seen = {}
+    for low, high in pairwise(bounds.tolist()):
+        walk = ids[low:high].tolist()
+        for before, c, x in zip([None, *walk[:-2]], walk[:-1], walk[1:], strict=True):
+            seen.setdefault((before, c), []).append(x)
+    return seen
+
+
+def p_values(graph, walker, passes, p, q):
+    found = []
+    for (w, c), steps in transitions(walker, passes).items():
+        chance = exact(graph, p, q, w, c)
+        seen = np.bincount(steps, minlength=len(graph))
+        assert not seen[chance == 0].any()
+        keep = chance * len(steps) >= 5
+        if not keep.any():
+            continue
+        rest = ~keep & (chance > 0)
+        observed, expected = seen[keep], chance[keep] * len(steps)
+        if rest.any():
+            observed, expected = np.r_[observed, seen[rest].sum()], np.r_[expected, chance[rest].sum() * len(steps)]
+        if len(observed) > 1:
+            found.append(chisquare(observed, expected).pvalue)
+    return np.array(found)
+
+
+LOOPS = [(0, 1), (0, 2), (1, 2), (2, 3), (3, 4), (4, 0), (2, 2), (1, 4), (5, 2), (5, 3), (6, 5), (0, 6), (6, 6)]
+RETURNS = [(b, a) for a, b in LOOPS[::2] if a != b]
+
+
+@pytest.mark.parametrize(("weighted", "directed"), KINDS)
+@pytest.mark.parametrize(("p", "q"), BIASES)
+def test_steps_have_the_exact_probabilities(weighted, directed, p, q):
+    edges = LOOPS + (RETURNS if directed else [])
+    weights = [0.1 + (i * 7 % 5) for i in range(len(edges))] if weighted else None
+    graph = graph_of(7, edges, weights=weights, directed=directed)
+    found = p_values(graph, Walker(graph, p=p, q=q, length=50, seed=11), 400, p, q)
+    assert len(found) > 15
+    assert found.min() > 0.01 / len(found)
+    assert 0.3 < found.mean() < 0.7
+
+
+@pytest.mark.parametrize("q", [0.25, 4.0])
+def test_edges_that_are_there_twice_weigh_twice(q):
+    twice = Graph(
+        np.array([0, 4, 8, 11, 13]), np.array([1, 1, 2, 3, 0, 0, 2, 2, 0, 1, 1, 0, 2], np.int32), None, "abcd", True
+    )
+    found = p_values(twice, Walker(twice, p=0.5, q=q, length=50), 300, 0.5, q)
+    assert found.min() > 0.01 / len(found)
+
+
+def test_large_tables_with_full_buckets():
+    rng = np.random.default_rng(3)
+    hub = np.stack([np.zeros(5000, int), np.arange(1, 5001)], 1)
+    graph = graph_of(6000, np.unique(np.r_[hub, np.sort(rng.integers(1, 6000, (20000, 2)), axis=1)], axis=0))
+    for p, q in BIASES[1:3]:
+        walker, naive = Walker(graph, p=p, q=q, length=10), NaiveWalker(graph, p=p, q=q, length=10)
+        assert walks_of(walker) == list(naive.walks(0))
+
+
+@given(vertices=st.integers(1, 400), seed=st.integers(), pass_=st.integers(0, 10))
+@settings(deadline=None, max_examples=50)
+def test_a_pass_starts_once_at_every_vertex(vertices, seed, pass_):
+    walker = Walker(graph_of(vertices, []), length=3, seed=seed)
+    walks = walks_of(walker, pass_)
+    assert sorted(walks) == [[v] for v in range(vertices)]
+    assert walks == list(NaiveWalker(walker.graph, length=3, seed=seed).walks(pass_))
+
+
+def test_orders_are_random():
+    walker = Walker(graph_of(20, []), length=1)
+    places = np.zeros((20, 20))
+    after = np.zeros((20, 20))
+    for pass_ in range(4000):
+        starts = [v for (v,) in walks_of(walker, pass_)]
+        places[np.arange(20), starts] += 1
+        np.add.at(after, (starts[:-1], starts[1:]), 1)
+    assert chisquare(places.ravel()).pvalue > 0.001
+    assert chisquare(after[~np.eye(20, dtype=bool)]).pvalue > 0.001
+    assert pass_key(1, 0) != pass_key(1, 1) != pass_key(2, 1)
+
+
+@given(
+    vertices=st.integers(1, 30),
+    edges=st.lists(st.tuples(st.integers(0, 29), st.integers(0, 29)), max_size=80),
+    weighted=st.booleans(),
+    directed=st.booleans(),
+    bias=st.sampled_from(BIASES),
+    length=st.integers(1, 12),
+)
+@settings(deadline=None, max_examples=150)
+def test_every_step_is_an_edge(vertices, edges, weighted, directed, bias, length):
+    edges = sorted({(a % vertices, b % vertices) for a, b in edges})
+    if not directed:
+        edges = sorted({(min(a, b), max(a, b)) for a, b in edges})
+    weights = [1 + a + 30 * b for a, b in edges] if weighted else None
+    graph = graph_of(vertices, edges, weights=weights, directed=directed)
+    leads = {*edges} if directed else {*edges} | {(b, a) for a, b in edges}
+    p, q = bias
+    for walk in walks_of(Walker(graph, length=length, p=p, q=q)):
+        assert all(step in leads for step in pairwise(walk))
+        assert len(walk) == length or not any(a == walk[-1] for a, _ in leads)
+
+
+@pytest.mark.parametrize(("p", "q"), BIASES[:3])
+@pytest.mark.parametrize("directed", [False, True])
+def test_walks_do_not_depend_on_how_they_are_cut(p, q, directed):
+    graph = random_graph(directed=directed)
+    walker = Walker(graph, length=9, p=p, q=q)
+    whole = walks_of(walker, 2)
+    assert [walk for i in range(60) for walk in walks_of(walker, 2, i, i + 1)] == whole
+    assert walks_of(walker, 2, 7, 51) == whole[7:51]
+    assert walks_of(walker, 2, 5, 5) == []
+
+
+@pytest.mark.parametrize(("weighted", "directed"), KINDS)
+def test_worklists(tmp_path, weighted, directed, monkeypatch):
+    monkeypatch.setattr("any2vec.graph.walk_worklist._BLOCK", 13)
+    graph = random_graph(70, 200, weighted=weighted, directed=directed)
+    walker = Walker(graph, length=8, p=0.5, q=2.0, restart=0.1)
+    ids, bounds, visits = generate(walker, 3, threads=2)
+    expected = [walk for pass_ in range(3) for walk in walks_of(walker, pass_)]
+    assert [ids[a:b].tolist() for a, b in pairwise(bounds.tolist())] == expected
+    assert {len(walk) for walk in expected} >= ({1, 8} if weighted else {8})
+    assert (ids.dtype, bounds.dtype, visits.dtype) == (np.int32, np.int64, np.int64)
+    assert visits.tolist() == np.bincount(ids, minlength=70).tolist()
+    again = generate(walker, 3, threads=3, folder=tmp_path)
+    for one, other in zip(again, (ids, bounds, visits), strict=True):
+        assert np.array_equal(one, other)
+    assert np.array_equal(open_worklist(tmp_path).ids, ids)
+    for hosts in (2, 5):
+        cuts = [210 * h // hosts for h in range(hosts + 1)]
+        parts = [generate(walker, 3, first=a, last=b) for a, b in pairwise(cuts)]
+        assert np.array_equal(np.concatenate([part.ids for part in parts]), ids)
+        assert np.array_equal(np.concatenate([np.diff(part.bounds) for part in parts]), np.diff(bounds))
+        assert np.array_equal(sum(part.visits for part in parts), visits)
+
+
+def test_a_host_without_walks(tmp_path):
+    walker = Walker(random_graph())
+    for folder in (None, tmp_path):
+        ids, bounds, visits = generate(walker, 1, first=5, last=5, folder=folder)
+        assert (ids.tolist(), bounds.tolist(), visits.sum()) == ([], [0], 0)
+
+
+def test_text(monkeypatch):
+    monkeypatch.setattr("any2vec.graph.walk_worklist._BLOCK", 9)
+    graph = random_graph(directed=True)
+    names = [f"vertex-{'é' * (i % 4)}{i}" for i in range(len(graph))]
+    walker = Walker(Graph(graph.indptr, graph.indices, None, names, True), length=7, p=2.0)
+    expected = [[names[v] for v in walk] for pass_ in range(2) for walk in walks_of(walker, pass_)]
+    assert list(named_walks(walker, 2)) == expected
+    for threads in (1, 3):
+        file = io.BytesIO()
+        write_text(walker, 2, file, threads=threads)
+        assert file.getvalue().decode() == "".join(" ".join(walk) + "\n" for walk in expected)
+    assert list(named_walks(walker, 2, first=50, last=70)) == expected[50:70]
+
+
+@pytest.mark.parametrize("name", ["a b", "", "a\n"])
+def test_names_with_blanks_have_no_text(name):
+    graph = Graph(np.array([0, 1, 2]), np.array([1, 0], np.int32), None, ["a", name])
+    with pytest.raises(Any2VecError, match="no blanks"):
+        write_text(Walker(graph), 1, io.BytesIO())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        *(
+            ({name: value}, f"{name} must be a number above 0")
+            for name in "pq"
+            for value in (0, -1, math.nan, math.inf)
+        ),
+        *(({"length": value}, "length of walks must be 1 or more") for value in (0, -3)),
+        *(({"restart": value}, "probability of a restart") for value in (-0.1, 1, 2, math.nan)),
+    ],
+)
+def test_arguments_that_make_no_sense(wrong, message):
+    with pytest.raises(Any2VecError, match=message) as error:
+        Walker(random_graph(), **wrong)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("weight", [0, -1, math.nan, math.inf])
+def test_weights_that_make_no_sense(weight):
+    graph = Graph(np.array([0, 1, 2]), np.array([1, 0], np.int32), np.array([1, weight], np.float32), "ab")
+    with pytest.raises(Any2VecError, match="positive"):
+        Walker(graph)
+
+
+@pytest.mark.parametrize("walks", [0, -1])
+def test_no_walks(walks):
+    walker = Walker(random_graph())
+    for use in (generate, blocks_of, named_walks, lambda walker, walks: write_text(walker, walks, io.BytesIO())):
+        with pytest.raises(Any2VecError, match="1 or more"):
+            use(walker, walks)
