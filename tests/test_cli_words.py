@@ -90,6 +90,7 @@ def test_options_reach_training(run, text, tmp_path):
     options = [
         *("--sample", "0", "--alpha", "0.1", "--epochs", "3", "--schedule", "exact", "--seed", "7"),
         *("--min-count", "60", "--max-size", "4", "--dim", "100", "--window", "1", "--negative", "1"),
+        *("--scheme", "rep-opt", "--combine", "adasum", "--rounds", "3", "--kappa", "0.2"),
     ]
     result = run(text, "-o", "v", *options, "--report", "r.json", sizes=[])
     assert result.exit_code == 0, result.output
@@ -104,6 +105,10 @@ def test_options_reach_training(run, text, tmp_path):
         "threads": 1,
         "seed": 7,
         "schedule": "exact",
+        "scheme": "rep-opt",
+        "combine": "adasum",
+        "rounds": 3,
+        "kappa": 0.2,
         "min_count": 60,
         "max_size": 4,
     }
@@ -150,6 +155,11 @@ ERRORS = {
     "alpha is no number": (["text.txt", "-o", "v.txt", "--alpha", "nan"], "alpha is nan"),
     "sample": (["text.txt", "-o", "v.txt", "--sample", "-1"], "sample is -1"),
     "epochs": (["text.txt", "-o", "v.txt", "--epochs", "0"], "epochs is 0"),
+    "hosts": (["text.txt", "-o", "v.txt", "--hosts", "0"], "hosts is 0"),
+    "rounds": (["text.txt", "-o", "v.txt", "--rounds", "0"], "rounds is 0"),
+    "scheme": (["text.txt", "-o", "v.txt", "--scheme", "push"], "known are rep-naive, rep-opt, pull-base, pull-opt"),
+    "combine": (["text.txt", "-o", "v.txt", "--combine", "max"], "combine is 'max'; known are average, sum, gradient"),
+    "kappa": (["text.txt", "-o", "v.txt", "--kappa", "-1"], "kappa is -1"),
     "dim": (["text.txt", "-o", "v.txt", "--dim", "0"], "dim is 0"),
     "min_count": (["text.txt", "-o", "v.txt", "--min-count", "10000"], ""),
     "min_count 0": (["text.txt", "-o", "v.txt", "--min-count", "0"], "min_count is 0"),
@@ -222,7 +232,7 @@ def test_help_names_every_option(run):
     assert result.exit_code == 0
     for name in ("dim", "window", "negative", "sample", "alpha", "epochs", "schedule", "seed", "min-count", "max-size"):
         assert f"--{name}" in result.output
-    for name in ("no-cache", "threads", "questions", "pairs", "training", "report", "quiet", "output"):
+    for name in ("hosts", "rounds", "scheme", "combine", "kappa", "no-cache", "threads", "questions", "pairs", "training", "report", "quiet", "output"):
         assert f"--{name}" in result.output
 
 

@@ -62,7 +62,7 @@ def texts(draw, weighted, adjacency, separator):
 
 
 @given(st.data())
-@settings(max_examples=300)
+@settings(max_examples=150)
 def test_any_list_is_read_as_the_naive_reader_reads_it(tmp_path_factory, data):
     weighted, adjacency, directed, merge, loops = data.draw(st.tuples(*[st.booleans()] * 5))
     weighted &= not adjacency
@@ -88,6 +88,20 @@ def test_any_list_is_read_as_the_naive_reader_reads_it(tmp_path_factory, data):
         count = sum(loops or source != target for source, target, _ in edges)
         pairs = {(s, t) if directed else (min(s, t), max(s, t)) for s, t, _ in edges if loops or s != t}
         assert graph.edges == (len(pairs) if merge else count)
+
+
+@given(st.text("01a. ,;\t\n\r#-e\x00é", max_size=60), st.booleans(), st.sampled_from([None, True, False]))
+def test_any_bytes_are_a_graph_or_one_clear_line(tmp_path_factory, text, adjacency, weighted):
+    path = tmp_path_factory.mktemp("graph") / "fuzz"
+    refused = ""
+    try:
+        graph = read_text(path, text, size=8, threads=2, adjacency=adjacency, weighted=weighted)
+    except Any2VecError as error:
+        refused = str(error)
+    assert "\n" not in refused
+    if not refused:
+        assert all(0 <= vertex < len(graph) for vertex in graph.indices.tolist())
+        assert len(set(graph.names)) == len(graph) > 0
 
 
 @given(st.lists(WEIGHTS, min_size=1, max_size=50))

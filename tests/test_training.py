@@ -8,14 +8,18 @@ import numpy as np
 import pytest
 
 from any2vec import Any2VecError, Word2Vec
+from any2vec.cluster.local import alone
 from any2vec.corpus import read_corpus
+from any2vec.operators.labels import new_labels
 from any2vec.operators.skipgram import skipgram_kernel
+from any2vec.samples.inspection import Slice
+from any2vec.sync import replicated
 from any2vec.training import host as hosts
 from any2vec.training.host import Host
-from any2vec.training.model import new_model
 from any2vec.training.options import Options
 from any2vec.training.progress import Quiet
 from any2vec.training.report import Report, peak_memory
+from any2vec.training.schedule import Schedule
 from any2vec.training.trainer import train
 
 SIZES = {"dim": 16, "window": 3, "negative": 3}  # few, so that few kernels are compiled
@@ -74,20 +78,20 @@ def test_any_form_of_the_corpus_gives_the_same_vectors(tmp_path):
 @SCHEDULES
 def test_rounds_change_nothing_on_one_host(sizes):
     corpus = read_corpus(SMALL, min_count=1, cache=None)
-    options = Options(**sizes, threads=1, epochs=2)
     found = []
     for rounds in (1, 2, 7, 100):
         report = Report({})
-        model = train(corpus, options, Quiet(), report, rounds=rounds)
-        found.append((model.e.tobytes(), model.t.tobytes()))
+        labels = train(corpus, Options(**sizes, threads=1, epochs=2, rounds=rounds), alone(), Quiet(), report)
+        found.append((labels.e.tobytes(), labels.t.tobytes()))
         assert len(report.loss) == 2
+        assert (report.hosts, report.round_count, len(report.rounds)) == (1, rounds, 0)
     assert found[1:] == found[:-1]
 
 
 def test_width_of_this_processor_is_the_default():
     corpus = read_corpus(SMALL, min_count=1, cache=None)
     options = Options(**SIZES, threads=1, epochs=1, sample=0)
-    found = [train(corpus, options, Quiet(), Report({}), width=width).embedding for width in (8, None)]
+    found = [train(corpus, options, alone(), Quiet(), Report({}), width=width).embedding for width in (8, None)]
     np.testing.assert_allclose(*found, atol=1e-5)
 
 
@@ -97,7 +101,7 @@ class Slices:
     def __init__(self):
         self.calls = []
 
-    def __call__(self, ids, bounds, low, high, e, t, samples, rate, mirrors, tally):
+    def __call__(self, ids, bounds, low, high, e, t, rows, samples, rate, mirrors, tally):
         if high > low:
             self.calls.append((low, high, rate, mirrors, samples))
             tally.words[0] += high - low
@@ -117,8 +121,8 @@ def test_rate_falls_linearly_to_its_floor(monkeypatch, rounds, threads):
     monkeypatch.setattr(hosts, "_LEAST", 10)
     corpus = read_corpus(SMALL, min_count=1, cache=None)
     words, epochs = 600, 4
-    options = Options(**SIZES, threads=threads, epochs=epochs, alpha=0.5)
-    train(corpus, options, Quiet(), Report({}), rounds=rounds)
+    options = Options(**SIZES, threads=threads, epochs=epochs, alpha=0.5, rounds=rounds)
+    train(corpus, options, alone(), Quiet(), Report({}))
     assert len(slices.calls) == rounds * threads * epochs
     done = 0
     for k in range(0, len(slices.calls), threads):
@@ -139,14 +143,17 @@ def test_learning_rate_of_the_kernel(monkeypatch):
     """t is zero at first, so the first row that moves does so by half the learning rate: see where it stands."""
     corpus = read_corpus([["a", "b"]] * 500, min_count=1, cache=None)
     kernel = skipgram_kernel("exact", 16, 3, 3, 16)
-    seen = {}
+    schedule, seen = Schedule(0.2, 4, 1, np.array([0, 1000])), {}
     for epoch, low in ((0, 0), (0, 500), (2, 0), (3, 998), (9, 0)):
         monkeypatch.setattr(hosts, "skipgram_kernel", lambda *_: kernel)
         options = Options(**SIZES, threads=1, epochs=4, alpha=0.2, sample=0)
-        with Host(corpus.vocabulary, corpus.worklist, options) as host:
-            host.model.e[:] = 1
-            host._apply(epoch, low, low + 1, float(epoch * 1000 + low), host.tallies()[0], 0)
-            seen[epoch, low] = host.model.t[int(corpus.worklist.ids[low]), 0]
+        host = Host(corpus, options, alone())
+        monkeypatch.setattr(schedule, "slice", lambda *_, e=epoch, p=low: Slice(e, p, p + 1))
+        monkeypatch.setattr(schedule, "done", lambda number, e=epoch, p=low: e * 1000 + p + number)
+        with host.workers:
+            host.scheme.labels.e[:] = 1
+            host.workers.join(host.compute(schedule, 0, 0, host.tallies()))
+        seen[epoch, low] = host.scheme.labels.t[int(corpus.worklist.ids[low]), 0]
     assert seen[0, 0] == pytest.approx(0.1)
     assert seen[0, 500] == pytest.approx(0.1 * 3.5 / 4)
     assert seen[2, 0] == pytest.approx(0.1 * 2 / 4)
@@ -164,6 +171,11 @@ BAD = {
     "alpha": [0, -0.1, 1.01, math.nan, math.inf, "0.1", None],
     "sample": [-1e-9, 1, 1.5, math.nan, None],
     "schedule": ["hogwild", "", None],
+    "scheme": ["pull", "", None, 3],
+    "combine": ["max", "", None, int],
+    "rounds": [0, -1, 1.5, "2", True, 1_000_001],
+    "kappa": [0, -0.1, 100.5, math.nan, math.inf, "0.2", True],
+    "hosts": [0, -1, 1.5, "2", None, True],
     "min_count": [0, -1],
     "max_size": [1, 0, -5],
 }
@@ -213,35 +225,47 @@ def test_large_dims(dim):
     assert model.loss_[-1] < model.loss_[0] - 0.005
 
 
-def test_model_starts_like_word2vec():
-    model = new_model(50, 20, mirrors=7, seed=5)
-    assert model.e.shape == model.t.shape == (57, 32)
-    assert model.e.ctypes.data % 64 == model.t.ctypes.data % 64 == 0
-    assert not model.t.any()
-    assert not model.e[50:].any()
-    assert not model.e[:, 20:].any()
-    rows = model.embedding
+def test_labels_start_like_word2vec():
+    labels = new_labels(0, 50, 20, mirrors=7, seed=5)
+    assert labels.e.shape == labels.t.shape == (57, 32)
+    assert labels.e.ctypes.data % 64 == labels.t.ctypes.data % 64 == 0
+    assert not labels.t.any()
+    assert not labels.e[50:].any()
+    assert not labels.e[:, 20:].any()
+    rows = labels.embedding
     expected = [((naive.draw(naive.epoch_key(5, 0, 2), k) >> 11) / 2**53 - 0.5) / 20 for k in range(50 * 20)]
     assert (rows.ravel() == np.float32(expected)).all()
     assert np.abs(rows).max() < 0.5 / 20
     assert np.abs(rows).max() > 0.45 / 20
     assert abs(rows.mean()) < 0.002
-    assert (new_model(80, 20, seed=5).embedding[:50] == rows).all()  # a row does not depend on how many there are
-    assert (new_model(50, 20, seed=6).embedding != rows).any()
+    assert (new_labels(0, 80, 20, seed=5).embedding[:50] == rows).all()  # a row does not depend on how many there are
+    part = new_labels(13, 41, 20, mirrors=2, seed=5)
+    assert (part.first, part.vertices) == (13, 28)
+    assert (part.embedding == rows[13:41]).all()
+    assert (new_labels(0, 50, 20, seed=6).embedding != rows).any()
 
 
-def test_model_too_large_for_memory():
+def test_range_of_labels():
+    labels = new_labels(10, 20, 5, mirrors=3)
+    part = labels.range(12, 15)
+    assert (part.first, part.vertices, part.dim) == (12, 3, 5)
+    assert (part.embedding == labels.embedding[2:5]).all()
+    part.training[:] = 7  # a view
+    assert labels.training[:, 0].tolist() == [0, 0, 7, 7, 7, 0, 0, 0, 0, 0]
+
+
+def test_labels_too_large_for_memory():
     with pytest.raises(Any2VecError, match=r"need [\d.,]+ GiB of memory"):
-        new_model(2**31 - 1, 65_536)
+        new_labels(0, 2**31 - 1, 65_536)
 
 
 def test_is_finite():
-    model = new_model(5, 3)
-    assert model.is_finite()
-    for label, value in ((model.e, np.nan), (model.t, np.inf)):
+    labels = new_labels(0, 5, 3)
+    assert labels.is_finite()
+    for label, value in ((labels.e, np.nan), (labels.t, np.inf)):
         label[4, 2] = value
-        assert not model.is_finite()
-        assert model.is_finite(4)
+        assert not labels.is_finite()
+        assert labels.is_finite(4)
         label[4, 2] = 0
 
 
@@ -279,31 +303,32 @@ def test_no_more_threads_than_work():
 
 
 def test_values_that_are_not_finite(monkeypatch):
-    make = hosts.new_model
-
     def poisoned(*args, **options):
-        model = make(*args, **options)
-        model.e[3, 0] = np.inf
-        return model
+        labels = new_labels(*args, **options)
+        labels.e[3, 0] = np.inf
+        return labels
 
-    monkeypatch.setattr(hosts, "new_model", poisoned)
+    monkeypatch.setattr(replicated, "new_labels", poisoned)
     model = Word2Vec(**ONE)
-    with pytest.raises(Any2VecError, match=r"epoch 1: values are not finite .*alpha 0.025 is too large"):
+    with pytest.raises(Any2VecError, match=r"epoch 1: values are not finite .*alpha 0.025 is too large") as caught:
         model.fit(SMALL)
+    assert "combiner" not in str(caught.value)  # one host has none
     assert not hasattr(model, "vectors_")
 
 
 def test_explosion_is_seen_while_an_epoch_runs(monkeypatch):
     monkeypatch.setattr("any2vec.training.trainer._SECONDS_BETWEEN_LOOKS", -1.0)
-    host_compute = Host.compute
+    host_compute, rounds = Host.compute, []
 
-    def poison(self, epoch, low, high, tallies, look):
-        self.model.t[0, 0] = np.nan
-        host_compute(self, epoch, low, high, tallies, look)
+    def poison(self, schedule, number, *more):
+        self.scheme.labels.t[0, 0] = np.nan
+        rounds.append(number)
+        return host_compute(self, schedule, number, *more)
 
     monkeypatch.setattr(Host, "compute", poison)
     with pytest.raises(Any2VecError, match="not finite"):
-        fit(SMALL)
+        fit(SMALL, rounds=50)
+    assert len(rounds) < 10
 
 
 @SCHEDULES
@@ -428,6 +453,10 @@ def test_report(tmp_path):
         "threads": 1,
         "seed": 1,
         "schedule": "window",
+        "scheme": "pull-opt",
+        "combine": "curvature",
+        "rounds": None,
+        "kappa": None,
         "min_count": 2,
         "max_size": None,
     }

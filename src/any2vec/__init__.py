@@ -5,9 +5,9 @@ from any2vec import compiled
 compiled.keep_somewhere()  # before a kernel is defined
 
 from any2vec.errors import Any2VecError  # noqa: E402
-from any2vec.models import Word2Vec  # noqa: E402
+from any2vec.models import DeepWalk, Node2Vec, Word2Vec  # noqa: E402
 from any2vec.vectors.formats import load, save  # noqa: E402
 from any2vec.vectors.vectors import Vectors  # noqa: E402
 from any2vec.version import __version__  # noqa: E402
 
-__all__ = ["Any2VecError", "Vectors", "Word2Vec", "__version__", "load", "save"]
+__all__ = ["Any2VecError", "DeepWalk", "Node2Vec", "Vectors", "Word2Vec", "__version__", "load", "save"]

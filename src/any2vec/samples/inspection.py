@@ -79,7 +79,7 @@ class Inspector:
         return workers.spread(run, slice_.high - slice_.low, 1000)
 
     def counts(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Give the updates of each vertex as a source and as a destination, shapes (V,); what was begun must be done."""
+        """Give the updates of each vertex as a source and as a destination, shapes (V,), when all that is done."""
         assert self._counts is not None
         return self._counts
 

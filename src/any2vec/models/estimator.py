@@ -1,16 +1,16 @@
-"""Estimators: they put the rooms together."""
+"""What all estimators do: read, train on one host or many, keep vectors and figures."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from pathlib import Path
-from typing import Any, Self
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.local import simulate
-from any2vec.corpus import Corpus, Source, Vocabulary, read_corpus
+from any2vec.corpus import Corpus, Vocabulary
 from any2vec.errors import Any2VecError
 from any2vec.operators.labels import Labels
 from any2vec.sync.combiners import Combiner
@@ -20,7 +20,7 @@ from any2vec.training.report import Report
 from any2vec.training.trainer import AfterEpoch, train
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["Callback", "Word2Vec"]
+__all__ = ["Callback", "Estimator"]
 
 Callback = Callable[[int, Vectors], "dict[str, float] | None"]
 """Called after each epoch with its number, from 1, and the vectors; the figures it returns are shown and kept.
@@ -30,34 +30,30 @@ The vectors are views of the model: what is to outlast the call must be copied.
 
 
 @dataclass
-class Word2Vec:
-    """Word vectors by skip-gram with negative sampling (Mikolov et al. 2013).
+class Estimator(ABC):
+    """Vectors by skip-gram with negative sampling (Mikolov et al. 2013), of whatever comes in sequences.
 
     Parameters
     ----------
     dim : int
         Length of a vector (gensim's ``vector_size``).
     window : int
-        Most words between a word and its context, on each side; each centre draws 1 to `window`.
+        Most places between a vertex and its context, on each side; each centre draws 1 to `window`.
     negative : int
         Negative samples for each positive one.
     sample : float
-        Share of the corpus above which a word is thinned out; 0 for no subsampling.
+        Share of the worklist above which a vertex is thinned out; 0 for no subsampling.
     alpha : float
         Learning rate at the start; it falls linearly with the words done, to 1e-4 of this.
     epochs : int
-        Passes over the corpus.
-    min_count : int
-        Words that occur less often get no vector.
-    max_size : int, optional
-        At most so many words get one, the most frequent.
+        Passes over the worklist.
     threads : int, optional
         Threads (gensim's ``workers``); all cores if not given. With one, the same seed gives the same bits.
     seed : int
         Seed of all draws.
     schedule : {"window", "exact"}
-        ``exact`` draws negatives for every pair of words, as word2vec does; ``window`` one set for all context
-        words of a centre: faster, as accurate.
+        ``exact`` draws negatives for every pair, as word2vec does; ``window`` one set for all context words of a
+        centre: faster, as accurate.
     hosts : int
         H. More than 1 are simulated on this machine, one thread each, `threads` of them at a time: to study a cluster,
         and to train on many cores with the same bits for the same seed. On a cluster, the number of its hosts.
@@ -69,8 +65,6 @@ class Word2Vec:
         How what hosts changed in a round is combined.
     kappa : float, optional
         For ``curvature``: mean of p (1 - p) over the predictions p; measured if not given.
-    cache : str, Path or None
-        Folder where encoded corpora are kept for the next run; "auto" for the user's, None for none.
     callbacks : sequence of functions
         Called after each epoch with its number, from 1, and the vectors; they may return a dict of figures.
     display : Display
@@ -83,14 +77,11 @@ class Word2Vec:
     loss_ : list of float
         Mean loss over the samples of each epoch.
     report_ : Report
-        Words, vocabulary, seconds by phase, speed, memory.
-
-    Examples
-    --------
-    >>> model = Word2Vec(dim=8, min_count=1, epochs=1, threads=1).fit([["to", "be", "or", "not", "to", "be"]])
-    >>> model.vectors_["be"].shape
-    (8,)
+        Sizes, seconds by phase, speed, memory, rounds.
     """
+
+    kind: ClassVar[str] = "words"
+    """What gets vectors, for messages."""
 
     dim: int = 100
     window: int = 5
@@ -98,8 +89,6 @@ class Word2Vec:
     sample: float = 1e-3
     alpha: float = 0.025
     epochs: int = 5
-    min_count: int = 5
-    max_size: int | None = None
     threads: int | None = None
     seed: int = 1
     schedule: str = "window"
@@ -108,48 +97,41 @@ class Word2Vec:
     scheme: str = "pull-opt"
     combine: "str | type[Combiner]" = "curvature"
     kappa: float | None = None
-    cache: str | Path | None = "auto"
     callbacks: Sequence[Callback] = field(default=(), repr=False)
     display: Display = field(default_factory=Quiet, repr=False)
 
-    def fit(self, source: Source, communicator: Communicator | None = None) -> Self:
-        """Train on a corpus.
+    @abstractmethod
+    def _read(self, source: Any, threads: int, communicator: Communicator | None) -> Corpus:
+        """Make V and W of what the user gave, for `hosts` hosts or for this one of a cluster; tell of them."""
 
-        Parameters
-        ----------
-        source : str, Path, sequence of them, or iterable of sequences of str
-            Files (plain, .gz, .bz2, .xz, .zst), directories, ``-`` for standard input; or sentences as lists
-            of tokens.
-        communicator : Communicator, optional
-            On a cluster, where each host calls this, ``any2vec.cluster.mpi.world()``.
-
-        Returns
-        -------
-        Word2Vec
-            This estimator, with `vectors_`, `loss_` and `report_`. On a cluster `vectors_` are those of the vertices
-            whose masters are on this host.
-
-        Raises
-        ------
-        Any2VecError
-            If an option is out of range, the corpus cannot be used, or values stop being finite.
-        """
+    def _fit(self, source: Any, communicator: Communicator | None) -> Self:
+        """Read and train."""
         options = Options(**{f.name: getattr(self, f.name) for f in fields(Options)})
-        self.report_ = Report(options=self._told_options(options))
+        self.report_ = Report(options=self._told_options())
+        threads = options.threads or usable_cores()
         if communicator is None:
-            self._read(source, options, None)
-            cores = options.threads or usable_cores()
-            parts = simulate(self.hosts, cores, lambda one: self._train(options, one))
+            corpus = self._begin(source, threads, None)
+            parts = simulate(self.hosts, threads, lambda one: self._train(corpus, options, one))
         else:
             if self.hosts not in (1, communicator.size):
                 raise Any2VecError(f"hosts is {self.hosts}, but the cluster has {communicator.size}; leave it out")
             with together(communicator):
-                self._read(source, options, communicator)
-            parts = [self._train(options, communicator)]
-        self.vectors_ = _vectors(self._corpus.vocabulary, parts)
+                corpus = self._begin(source, threads, communicator)
+            parts = [self._train(corpus, options, communicator)]
+        self.vectors_ = _vectors(corpus.vocabulary, parts)
         self.loss_ = self.report_.loss
-        del self._corpus
         return self
+
+    def _begin(self, source: Any, threads: int, communicator: Communicator | None) -> Corpus:
+        try:
+            corpus = self._read(source, threads, communicator)
+        finally:
+            self.display.close()
+        report = self.report_
+        report.words, report.kept_words = corpus.raw_words, int(corpus.cuts[-1])
+        report.vocabulary, report.invalid_words = len(corpus.vocabulary), corpus.invalid
+        report.cached, report.seconds = corpus.cached, dict(corpus.seconds)
+        return corpus
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Give the parameters, as scikit-learn asks for them."""
@@ -159,42 +141,17 @@ class Word2Vec:
         """Set parameters by name, as scikit-learn does."""
         for name, value in params.items():
             if name not in self.get_params():
-                raise ValueError(f"Word2Vec has no parameter {name!r}")
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}")
             setattr(self, name, value)
         return self
 
-    def _read(self, source: Source, options: Options, communicator: Communicator | None) -> None:
-        try:
-            corpus = self._corpus = read_corpus(
-                source,
-                min_count=self.min_count,
-                max_size=self.max_size,
-                threads=options.threads or usable_cores(),
-                cache=self.cache,
-                progress=self.display.reading,
-                hosts=self.hosts if communicator is None else communicator.size,
-                communicator=communicator,
-            )
-        finally:
-            self.display.close()
-        report = self.report_
-        report.words, report.kept_words = corpus.raw_words, int(corpus.cuts[-1])
-        report.vocabulary, report.invalid_words = len(corpus.vocabulary), corpus.invalid
-        report.cached, report.seconds = corpus.cached, dict(corpus.seconds)
-        say = self.display.say
-        say(f"{report.words:,} words, {report.vocabulary:,} in the vocabulary ({report.kept_words:,} of the words)")
-        if report.cached:
-            say(f"corpus taken from the cache, {corpus.folder} (--no-cache reads it again)")
-        if report.invalid_words:
-            say(f"{report.invalid_words:,} words held bytes that are not UTF-8; U+FFFD stands in their place")
-
-    def _train(self, options: Options, communicator: Communicator) -> Labels:
+    def _train(self, corpus: Corpus, options: Options, communicator: Communicator) -> Labels:
         """Be one host."""
         tells = communicator.rank == 0 or not communicator.simulated
         report = self.report_ if tells else Report(options={})
         display = self.display if tells else Quiet()
-        after_epoch = self._after_epoch(self._corpus) if self.callbacks else None
-        return train(self._corpus, options, communicator, display, report, after_epoch=after_epoch)
+        after_epoch = self._after_epoch(corpus) if self.callbacks else None
+        return train(corpus, options, communicator, display, report, after_epoch=after_epoch)
 
     def _after_epoch(self, corpus: Corpus) -> AfterEpoch:
         def judge(epoch: int, labels: Labels) -> dict[str, float]:
@@ -205,8 +162,8 @@ class Word2Vec:
 
         return judge
 
-    def _told_options(self, options: Options) -> dict[str, Any]:
-        told = asdict(options) | {"min_count": self.min_count, "max_size": self.max_size}
+    def _told_options(self) -> dict[str, Any]:
+        told = {name: value for name, value in self.get_params().items() if name not in ("callbacks", "display")}
         if not isinstance(self.combine, str):
             told["combine"] = self.combine.__name__
         return told

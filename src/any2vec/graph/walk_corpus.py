@@ -1,0 +1,119 @@
+"""Walks as a corpus: V is the vertices by falling visits, W the walks."""
+
+import shutil
+import tempfile
+import weakref
+from pathlib import Path
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from any2vec.cluster.communicator import Communicator, allreduce
+from any2vec.cluster.local import alone
+from any2vec.corpus.corpus import Corpus
+from any2vec.corpus.room import room_in
+from any2vec.corpus.vocabulary import Vocabulary
+from any2vec.corpus.worklist import IDS, Worklist, open_worklist
+from any2vec.graph.walk_worklist import generate
+from any2vec.graph.walks import Walker
+
+__all__ = ["walk_corpus"]
+
+_LARGE = 1 << 30  # bytes of walks from which they are kept in a file
+_PIECE = 1 << 22  # ids renamed at a time
+
+
+def walk_corpus(
+    walker: Walker,
+    walks: int,
+    *,
+    hosts: int = 1,
+    communicator: Communicator | None = None,
+    threads: int = 1,
+    large: int = _LARGE,
+) -> Corpus:
+    """Do the walks of all hosts, or of this one of a cluster.
+
+    Parameters
+    ----------
+    walker : Walker
+        Does them; on a cluster every host has the whole graph, and walks its part of the walks.
+    walks : int
+        Walks from each vertex.
+    hosts : int
+        H, to cut the walks for: evenly, in their order.
+    communicator : Communicator, optional
+        The cluster.
+    threads : int
+        They change the time, not the walks.
+    large : int
+        Bytes of walks from which they are kept in a file in the system's folder of temporary files.
+
+    Returns
+    -------
+    Corpus
+        Its vocabulary has all vertices, by falling visits, ties in the graph's order.
+
+    Raises
+    ------
+    Any2VecError
+        If `walks` is not 1 or more, or there is no room to write.
+    """
+    vertices = len(walker.graph)
+    total = walks * vertices
+    communicator = communicator or alone()
+    together = communicator.size > 1
+    ends = [total * h // hosts for h in range(hosts + 1)]
+    held = range(communicator.rank, communicator.rank + 1) if together else range(hosts)
+    first, last = ends[held.start], ends[held.stop]
+    folder = None
+    if (last - first) * walker.length * 4 >= large:
+        folder = Path(tempfile.mkdtemp(prefix=".any2vec-", suffix=".part"))
+    try:
+        with room_in(folder or Path(tempfile.gettempdir())):
+            ids, bounds, visits = generate(walker, walks, threads=threads, first=first, last=last, folder=folder)
+            visits = allreduce(communicator, visits)
+            order = np.argsort(-visits, kind="stable")
+            new = np.empty(vertices, np.int32)
+            new[order] = np.arange(vertices, dtype=np.int32)
+            worklist = _renamed(ids, bounds, new, folder)
+    except BaseException:
+        if folder:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    lengths = communicator.allgather(np.array([len(ids)], np.int64))[:, 0]
+    if together:
+        cuts = np.concatenate([[0], np.cumsum(lengths)])
+        worklist = Worklist(worklist.ids, worklist.bounds, int(cuts[communicator.rank]), worklist._maps)
+    else:
+        cuts = bounds[ends]
+    names = walker.graph.names
+    vocabulary = Vocabulary([names[i] for i in order.tolist()], visits[order])
+    positions = int(cuts[-1])
+    corpus = Corpus(vocabulary, worklist, positions, total, 0, cuts, held, False, {}, folder or Path())
+    if folder:
+        weakref.finalize(corpus, shutil.rmtree, folder, ignore_errors=True)
+    return corpus
+
+
+def _renamed(
+    ids: NDArray[np.int32], bounds: NDArray[np.int64], new: NDArray[np.int32], folder: Path | None
+) -> Worklist:
+    """Give vertices their ids in V."""
+    if folder is None:
+        _rename(ids, new)
+        return Worklist(ids, bounds)
+    with (folder / IDS).open("r+b") as file:
+        for at in range(0, len(ids), _PIECE):
+            piece = np.array(ids[at : at + _PIECE])
+            _rename(piece, new)
+            file.seek(4 * at)
+            file.write(piece.data)
+    return open_worklist(folder)
+
+
+@njit(nogil=True, cache=True)
+def _rename(ids: NDArray[np.int32], new: NDArray[np.int32]) -> None:
+    for i in range(ids.size):
+        ids[i] = new[ids[i]]

@@ -1,0 +1,65 @@
+"""Training on simulated hosts, for tests; sizes that few kernels are compiled for."""
+
+import numpy as np
+from numba import njit
+
+from any2vec.cluster.local import simulate
+from any2vec.corpus import read_corpus
+from any2vec.sync.combiners import COMBINERS, RowCombiner
+from any2vec.sync.schemes import SCHEMES
+from any2vec.training import trainer
+from any2vec.training.options import Options
+from any2vec.training.progress import Quiet
+from any2vec.training.report import Report
+
+SIZES = {  # any D up to 16 has rows of 16 floats
+    "window": {"dim": 16, "window": 3, "negative": 3},
+    "exact": {"dim": 100, "window": 1, "negative": 1, "schedule": "exact"},
+}
+
+
+@njit
+def largest_row(parts, updates, out):
+    out[:] = parts[np.argmax(updates)]
+
+
+class Largest(RowCombiner):
+    """A user's own: what the host that made most updates added."""
+
+    row = staticmethod(largest_row)
+
+
+COMBINES = [*COMBINERS, Largest]
+NAMES = list(SCHEMES)
+
+
+def text(sentences, seed=0, words=12):
+    """Random sentences of words that are not equally frequent."""
+    rng = np.random.default_rng(seed)
+    share = 1 / np.arange(1, words + 1)
+    return [[f"w{i}" for i in rng.choice(words, rng.integers(1, 9), p=share / share.sum())] for _ in range(sentences)]
+
+
+def read(sentences, hosts):
+    return read_corpus(sentences, min_count=1, cache=None, hosts=hosts)
+
+
+def options(schedule="window", **more):
+    return Options(**(SIZES[schedule] | {"threads": 1, "epochs": 1, "sample": 0} | more))
+
+
+def train(corpus, how, cores=2, wrap=lambda communicator: communicator, report=None):
+    """Train on as many simulated hosts as the corpus is cut for; return e and t of all vertices."""
+    report = report or Report({})
+
+    def host(communicator):
+        told = report if communicator.rank == 0 else Report({})
+        return trainer.train(corpus, how, wrap(communicator), Quiet(), told)
+
+    parts = simulate(corpus.hosts, cores, host)
+    assert [part.first for part in parts] == [len(corpus.vocabulary) * h // corpus.hosts for h in range(corpus.hosts)]
+    return tuple(np.concatenate(labels) for labels in zip(*((p.embedding, p.training) for p in parts), strict=True))
+
+
+def bits(labels):
+    return [label.tobytes() for label in labels]
