@@ -1,6 +1,7 @@
 """Walks in plain Python, one step after the other, from the same draws as the kernels'."""
 
 from bisect import bisect_left
+from itertools import pairwise
 from math import isqrt
 
 MASK = 2**64 - 1
@@ -42,7 +43,7 @@ def order(vertices, key):
         x = place
         while True:
             a, b = divmod(x, right)
-            for r in (0, 2):
+            for r in range(0, 12 if vertices < 4096 else 4, 2):
                 a = (a + ((draw(key, (r << 32) + b) >> 32) * left >> 32)) % left
                 b = (b + ((draw(key, (r + 1 << 32) + a) >> 32) * right >> 32)) % right
             x = a * right + b
@@ -76,10 +77,10 @@ class NaiveWalker:
     def __init__(self, graph, *, length=40, p=1.0, q=1.0, restart=0.0, seed=1):
         self.length, self.p, self.q, self.restart, self.seed = length, p, q, round(restart * 2**32), seed
         ends = graph.indptr.tolist()
-        self.rows = [graph.indices[a:b].tolist() for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        self.rows = [graph.indices[a:b].tolist() for a, b in pairwise(ends)]
         self.weights = None
         if graph.weights is not None:
-            self.weights = [graph.weights[a:b].tolist() for a, b in zip(ends[:-1], ends[1:], strict=True)]
+            self.weights = [graph.weights[a:b].tolist() for a, b in pairwise(ends)]
             self.alias = [alias(weights) for weights in self.weights]
         self.step = self.first_order if p == q == 1 or length == 1 else self.second_order
 

@@ -34,10 +34,11 @@ NAMES = list(SCHEMES)
 
 
 def text(sentences, seed=0, words=12):
-    """Random sentences of words that are not equally frequent."""
+    """Random sentences of words that are not equally frequent; before them, some that hold each word once."""
     rng = np.random.default_rng(seed)
     share = 1 / np.arange(1, words + 1)
-    return [[f"w{i}" for i in rng.choice(words, rng.integers(1, 9), p=share / share.sum())] for _ in range(sentences)]
+    drawn = [rng.choice(words, rng.integers(1, 9), p=share / share.sum()) for _ in range(sentences)]
+    return [[f"w{i}" for i in sentence] for sentence in [*np.array_split(range(words), -(-words // 8)), *drawn]]
 
 
 def read(sentences, hosts):

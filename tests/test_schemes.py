@@ -10,8 +10,8 @@ from simulated import COMBINES, NAMES, bits, options, read, text, train
 
 from any2vec.corpus import read_corpus
 from any2vec.operators.labels import new_labels, padded_width
-from any2vec.sync.replicated import Replicated
 from any2vec.sync.pulled import Pulled
+from any2vec.sync.replicated import Replicated
 from any2vec.sync.scheme import Scheme
 from any2vec.sync.wire import KEYS
 from any2vec.training.host import Host
@@ -30,24 +30,22 @@ def assert_same(found):
     assert {name: bits(labels) == reference for name, labels in found.items()} == dict.fromkeys(found, True)
 
 
-@settings(max_examples=25)
+@settings(max_examples=20)
 @given(
     corpus=CORPORA,
     hosts=st.sampled_from([2, 3, 4, 8]),
-    rounds=st.integers(1, 7),
+    rounds=st.integers(1, 5),
     combine=st.sampled_from(COMBINES),
     schedule=st.sampled_from(["window", "exact"]),
     narrow=st.booleans(),
-    sample=st.sampled_from([0, 0.05]),
+    sample=st.sampled_from([0, 0.5]),
     seed=st.integers(0, 2**32),
     cores=st.integers(1, 4),
 )
 def test_schemes_give_the_same_bits(corpus, hosts, rounds, combine, schedule, narrow, sample, seed, cores):
     dim = {} if not narrow else {"dim": 5 if schedule == "window" else 97}
-    how = {"schedule": schedule, "rounds": rounds, "combine": combine, "sample": sample, "seed": seed, "epochs": 2}
-    corpus = read([*corpus, ["w0", "w1"]], hosts)  # two words, or there may be nothing to learn
-    if sample:
-        how["sample"] = 0.5
+    how = {"schedule": schedule, "rounds": rounds, "combine": combine, "sample": sample, "seed": seed}
+    corpus = read([*corpus, ["w0", "w1"] * 3], hosts)  # or there may be nothing to learn
     assert_same(of_all_schemes(corpus, how | dim, cores=cores))
 
 
@@ -207,13 +205,14 @@ def test_naive_sends_all_rows_both_ways(hosts, dim):
         assert sent[key].tolist() == [expected] * 6
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(
     sentences=st.lists(st.lists(st.integers(0, 60).map("w{}".format), min_size=2, max_size=9), min_size=8, max_size=40),
     hosts=st.sampled_from([2, 3, 8]),
     rounds=st.integers(1, 6),
 )
 def test_opt_sends_no_more_than_base_and_naive(sentences, hosts, rounds):
+    sentences = [*sentences, ["w0", "w1"]]
     values = {name: total(traffic(name, sentences, hosts, rounds=rounds)[0], "values").sum() for name in NAMES}
     assert values["pull-opt"] <= values["pull-base"] <= values["rep-naive"]
     assert values["rep-opt"] <= values["rep-naive"]
@@ -262,7 +261,7 @@ class Noted:
         def computing(host, schedule, number, rank, tallies):
             if tallies and schedule.alpha:  # not when it is compiled
                 labels, rows = host.scheme.labels, host.scheme.touched
-                self.rows.append((labels.e.base is None, len(labels.e), len(labels.t), rows["e"], rows["t"]))
+                self.rows.append((len(labels.e), len(labels.t), rows["e"], rows["t"]))
             return compute(host, schedule, number, rank, tallies)
 
         monkeypatch.setattr(Host, "__init__", making)
@@ -278,7 +277,7 @@ def test_pull_model_holds_masters_and_touched_rows(monkeypatch, scheme):
     for host in noted.hosts:
         assert (host.scheme.masters.vertices, len(host.scheme.masters.e)) == (250, 250)
         assert max(len(rows) for rows in host.scheme.buffers._held.values()) < 200
-    for _, e, t, touched_e, touched_t in noted.rows:
+    for e, t, touched_e, touched_t in noted.rows:
         wanted = max(touched_e, touched_t)
         # rounds of one sentence: 10 sources; the destinations are they and 30 negatives
         assert 0 < touched_e <= 10 < touched_t <= 40
@@ -288,4 +287,4 @@ def test_pull_model_holds_masters_and_touched_rows(monkeypatch, scheme):
 def test_rep_model_holds_all(monkeypatch):
     noted = Noted(monkeypatch)
     train(read(text(40, words=50), 2), options(scheme="rep-opt", rounds=2))
-    assert {rows[1:3] for rows in noted.rows} == {(50, 50)}
+    assert {rows[:2] for rows in noted.rows} == {(50, 50)}

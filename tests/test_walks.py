@@ -61,7 +61,7 @@ KINDS = [(weighted, directed) for weighted in (False, True) for directed in (Fal
 @pytest.mark.parametrize(("p", "q"), BIASES)
 @pytest.mark.parametrize("restart", [0.0, 0.2])
 def test_naive_walks(weighted, directed, p, q, restart):
-    graph = random_graph(130, 900, weighted=weighted, directed=directed)
+    graph = random_graph(130, 700, weighted=weighted, directed=directed)
     for settings_ in ({"length": 17, "seed": 5}, {"length": 2, "seed": -1}, {"length": 1}):
         walker = Walker(graph, p=p, q=q, restart=restart, **settings_)
         naive = NaiveWalker(graph, p=p, q=q, restart=restart, **settings_)

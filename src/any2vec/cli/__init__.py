@@ -8,6 +8,7 @@ from any2vec.cli import evaluate
 from any2vec.cli.analogy import analogy
 from any2vec.cli.cluster import fail
 from any2vec.cli.demo import demo
+from any2vec.cli.nodes import nodes, walks
 from any2vec.cli.similar import similar
 from any2vec.cli.words import words
 from any2vec.errors import Any2VecError
@@ -21,7 +22,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for command in (words, similar, analogy, demo):
+for command in (words, nodes, similar, analogy, walks, demo):
     app.command()(command)
 app.add_typer(evaluate.app, name="evaluate")
 

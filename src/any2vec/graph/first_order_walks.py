@@ -22,15 +22,13 @@ _LANES = 64  # walks stepped together: more do not fit in the caches nearest to 
 
 
 @cache
-def first_order(weighted: int, restarting: int) -> Callable[..., None]:  # noqa: C901 - a kernel is one function
+def first_order(weighted: int) -> Callable[..., None]:  # noqa: C901 - a kernel is one function
     """Give the kernel of one kind of walk.
 
     Parameters
     ----------
     weighted : int
         Whether neighbours are drawn by weight: 1 or 0.
-    restarting : int
-        Whether walks may restart: 1 or 0.
 
     Returns
     -------
@@ -102,7 +100,7 @@ def first_order(weighted: int, restarting: int) -> Callable[..., None]:  # noqa:
                     break
                 for i in range(lanes):
                     x = chosen(targets, entry[i], bits[i]) if weighted else int64(targets[entry[i]])
-                    if restarting and half_draw(mix(keys[i]), k - 1) < uint64(restart):
+                    if restart > 0 and half_draw(mix(keys[i]), k - 1) < uint64(restart):
                         x = int64(out[base + i, 0])
                     current[i] = x
                     out[base + i, k] = x

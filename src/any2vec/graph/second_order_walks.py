@@ -43,27 +43,21 @@ def _unit(bits: int) -> float:
 
 # A kernel is one function, long as it is.
 @cache
-def second_order(  # noqa: C901, PLR0915
-    weighted: int, restarting: int, outward: int, directed: int
-) -> Callable[..., None]:
+def second_order(weighted: int, outward: int) -> Callable[..., None]:  # noqa: C901, PLR0915
     """Give the kernel of one kind of walk.
 
     Parameters
     ----------
     weighted : int
         Whether the graph has weights: 1 or 0.
-    restarting : int
-        Whether walks may restart: 1 or 0.
     outward : int
         Whether q < 1: 1 or 0.
-    directed : int
-        Whether an edge may be there without its reverse: 1 or 0.
 
     Returns
     -------
     function
-        Of (rows, targets, sums, table, beside, p, q, key, left, right, first, last, restart, out, lengths): walks
-        number `first` to ``last - 1`` of the pass with that key go to the rows of `out`.
+        Of (rows, targets, sums, table, beside, directed, p, q, key, left, right, first, last, restart, out, lengths):
+        walks number `first` to ``last - 1`` of the pass with that key go to the rows of `out`.
     """
 
     @njit(nogil=True, cache=True, error_model="numpy")
@@ -73,6 +67,7 @@ def second_order(  # noqa: C901, PLR0915
         sums: Any,
         table: Any,
         beside: Any,
+        directed: bool,
         p: float,
         q: float,
         key: int,
@@ -176,7 +171,7 @@ def second_order(  # noqa: C901, PLR0915
                 if backwards:
                     found = _BACK
                     owner[i] = c
-                if restarting and fresh[i] and half_draw(mix(keys[i]), step[i] - 1) < uint64(restart):
+                if restart > 0 and fresh[i] and half_draw(mix(keys[i]), step[i] - 1) < uint64(restart):
                     found = _RESTART
                 kind[i] = found
             for i in range(lanes):

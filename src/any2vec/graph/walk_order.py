@@ -11,13 +11,14 @@ from numba import int64, njit, uint64
 
 from any2vec.samples.draws import below, draw, epoch_key
 
-__all__ = ["ROUNDS", "WALKS", "half_draw", "pass_key", "sides", "vertex_at"]
+__all__ = ["WALKS", "half_draw", "pass_key", "sides", "vertex_at"]
 
 WALKS = 3
 """Stream of all that random walks draw."""
 
-ROUNDS = 2
-"""Times that each side is shifted by a random function of the other."""
+_ROUNDS, _MORE_ROUNDS, _FEW = 2, 6, 4096
+# times that each side is shifted by a random function of the other: more if there are fewer vertices than _FEW, as
+# functions of few values mix less
 
 
 def pass_key(seed: int, pass_: int) -> int:
@@ -35,10 +36,11 @@ def sides(vertices: int) -> tuple[int, int]:
 def vertex_at(place: int, vertices: int, left: int, right: int, key: int) -> int:
     """Vertex at `place` of the order `key`; `left` and `right` from `sides`."""
     x, lefts, rights = uint64(place), uint64(left), uint64(right)  # unsigned: they divide faster
+    rounds = _MORE_ROUNDS if vertices < _FEW else _ROUNDS
     while True:
         a = x // rights
         b = x - a * rights
-        for r in range(ROUNDS):
+        for r in range(rounds):
             a += below(draw(key, (uint64(2 * r) << uint64(32)) + b), lefts)
             a -= lefts * uint64(a >= lefts)
             b += below(draw(key, (uint64(2 * r + 1) << uint64(32)) + a), rights)

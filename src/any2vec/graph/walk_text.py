@@ -101,8 +101,8 @@ def _encoded(names: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     """Give the names in UTF-8, each with a place for a blank behind it, and where they start."""
     text = [name.encode() for name in names]
     arena = b" ".join(text) + b" "
-    if len(arena.split()) != len(names):
-        wrong = next((name for name, code in zip(names, text, strict=True) if len(code.split()) != 1), "")
+    if arena.split() != text:
+        wrong = next(name for name, code in zip(names, text, strict=True) if code.split() != [code])
         raise Any2VecError(f"the vertex {wrong!r} cannot be written in a walk: its name must have no blanks in it")
     starts = np.zeros(len(names) + 1, np.int64)
     np.cumsum([len(code) + 1 for code in text], out=starts[1:])

@@ -1,6 +1,7 @@
 """Random walks on a graph, DeepWalk's and node2vec's, as pure functions of seed, pass and start."""
 
 from math import inf
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -69,17 +70,17 @@ class Walker:
         self._left, self._right = sides(len(graph))
         self._ends = bool((np.diff(indptr) == 0).any())
         self._restart = np.uint64(round(restart * 2**32))
-        weighted, restarting = int(weights is not None), int(restart > 0)
         if len(indices) == 0:  # kernels read an entry before they know that there is none
             indices = np.zeros(1, np.int32)
+        indices = _fixed(indices)
         self._targets = indices if weights is None else choices(indptr, indices, weights)
         self._biased: tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float32]] | None = None
         if second:
             sums = np.zeros(0) if weights is None else sums_of(indptr, weights)
             self._biased = sums, *neighbour_table(self._rows, indices, weights)
-            self._kernel = second_order(weighted, restarting, int(q < 1), int(graph.directed))
+            self._kernel = second_order(int(weights is not None), int(q < 1))
         else:
-            self._kernel = first_order(weighted, restarting)
+            self._kernel = first_order(int(weights is not None))
 
     def walk(self, pass_: int, first: int, last: int, out: NDArray[np.int32], lengths: NDArray[np.int32]) -> None:
         """Do some walks of one pass.
@@ -102,7 +103,7 @@ class Walker:
         if self._biased is None:
             self._kernel(self._rows, self._targets, *which)
         else:
-            self._kernel(self._rows, self._targets, *self._biased, self.p, self.q, *which)
+            self._kernel(self._rows, self._targets, *self._biased, self.graph.directed, self.p, self.q, *which)
 
     def measure(self, pass_: int, first: int, last: int, lengths: NDArray[np.int32]) -> None:
         """Find how many vertices some walks have; mostly without doing them.
@@ -128,6 +129,13 @@ def _check(length: int, p: float, q: float, restart: float) -> None:
             raise Any2VecError(f"{name} must be a number above 0, not {value}")
     if not 0 <= restart < 1:
         raise Any2VecError(f"the probability of a restart must be 0 or more and below 1, not {restart}")
+
+
+def _fixed(array: NDArray[Any]) -> NDArray[Any]:
+    """Give a plain read-only view: a kernel is compiled for one kind of array."""
+    view = array.view(np.ndarray)
+    view.flags.writeable = False
+    return view
 
 
 @njit(nogil=True, cache=True)

@@ -171,7 +171,7 @@ def _cut(starts: NDArray[np.int64], parts: int, rows: int) -> NDArray[np.int64]:
 def _sum(
     order: Any, starts: Any, first: int, values: Any, updates: Any, base: Any, sums: Any, hosts: Any, totals: Any
 ) -> None:
-    """Add up what hosts added to the rows from `first` on; and their numbers, and those of updates."""
+    """Add up what hosts added to the rows from `first` on; find what else `SumCombiner.scale` is given."""
     dim, flat, last = base.shape[1], values.reshape(-1), order.size - 1
     for i in range(hosts.size):
         own, out = base[first + i], sums[i]

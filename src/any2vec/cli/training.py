@@ -1,0 +1,99 @@
+"""What commands that train do: check first, train on one host or on this one of many, save, tell."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import typer
+from rich.console import Console
+
+from any2vec.cli.cluster import here
+from any2vec.cli.rounds import rounds_table
+from any2vec.cluster.communicator import Communicator, together
+from any2vec.errors import Any2VecError
+from any2vec.files import check_writable
+from any2vec.models import Estimator
+from any2vec.training.progress import Display, display_for
+from any2vec.training.report import Report
+from any2vec.vectors.formats import check_output, save
+
+__all__ = ["run"]
+
+E = TypeVar("E", bound=Estimator)
+
+_INTERRUPTED = 130  # what a shell reports of a program that Ctrl-C ended
+
+
+def run(
+    make: Callable[[Display], E],
+    fit: Callable[[E, Communicator | None], E],
+    sources: Sequence[str],
+    output: Path,
+    *,
+    training: bool,
+    report: Path | None,
+    quiet: bool,
+) -> None:
+    """Train and save.
+
+    Parameters
+    ----------
+    make : function
+        Makes the estimator, with a display; what it raises stops all hosts.
+    fit : function
+        Fits it, on a cluster with its communicator.
+    sources : sequence of str
+        What is read: the outputs must not lie there.
+    output, training, report, quiet
+        The user's.
+    """
+    communicator = here()
+    first = communicator.rank == 0
+    display = display_for(Console(stderr=True), quiet=quiet or not first)
+    check_output(output, training, communicator)
+    with together(communicator):
+        _check_apart(sources, output, report)
+        if report and first:
+            check_writable(report)
+        model = make(display)
+    try:
+        fit(model, communicator if communicator.size > 1 else None)
+    except KeyboardInterrupt:
+        display.say("stopped before training began: nothing was written")
+        raise typer.Exit(_INTERRUPTED) from None
+    save(model.vectors_, output, training=training, communicator=communicator)
+    if report and first:
+        model.report_.write(report)
+    if len(model.report_.rounds):
+        display.say(rounds_table(model.report_))
+    display.say(_summary(model.report_, output, model.kind))
+    if model.report_.interrupted:
+        raise typer.Exit(_INTERRUPTED)
+
+
+def _check_apart(sources: Sequence[str], output: Path, report: Path | None) -> None:
+    """Refuse to write over what is read, or into it, or the report over the vectors."""
+    if report and report.resolve() == output.resolve():
+        raise Any2VecError(f"{report}: is to be both the vectors and the report; give two names")
+    for target in filter(None, (output, report)):
+        place = target.resolve()
+        for source in sources:
+            read = Path(source).resolve()
+            if source != "-" and (place == read or (read.is_dir() and read in place.parents)):
+                raise Any2VecError(f"{target}: is, or lies in, what is read, {source}; write somewhere else")
+
+
+def _summary(report: Report, output: Path, kind: str) -> str:
+    """Say what was done, and where it is."""
+    seconds = "".join(f"{name} {value:.1f} s, " for name, value in report.seconds.items() if value >= 0.05)
+    state = "stopped by Ctrl-C: as far as they are trained, the" if report.interrupted else ""
+    return (
+        f"{report.words_per_second:,.0f} words/s on {_machinery(report)}; {seconds}"
+        f"peak memory {report.peak_memory / 2**20:,.0f} MiB\n"
+        f"{state or 'the'} vectors of {report.vocabulary:,} {kind} are in {output}"
+    )
+
+
+def _machinery(report: Report) -> str:
+    threads = f"{report.threads} thread{'s' * (report.threads > 1)}"
+    return threads if report.hosts == 1 else f"{report.hosts} hosts of {threads}, {report.round_count} rounds an epoch"

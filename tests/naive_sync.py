@@ -1,0 +1,71 @@
+"""What synchronizing should do to rows, in a few lines of NumPy in float64, written from the papers.
+
+Gradient combiner, orthogonality: GraphAny2Vec, section 4. Adasum: Maleki et al. 2020. Curvature: DESIGN, section 6.
+"""
+
+import numpy as np
+
+
+def project(g1, g2):
+    """What of g1 is orthogonal to g2 (Eq. 5)."""
+    square = g2 @ g2
+    return g1 - (g1 @ g2 / square if square else 0.0) * g2
+
+
+def gradient(parts):
+    """GC(g1, .., gk) = GC(gk, .., GC(g2, g1)), where GC(g1, g2) is g2 and what of g1 is orthogonal to it (Eq. 8)."""
+    total = parts[0]
+    for part in parts[1:]:
+        total = total + project(part, total)
+    return total
+
+
+def orthogonality(parts):
+    """Eq. 9, of k parts."""
+    total = gradient(parts)
+    return total @ total / sum(part @ part for part in parts)
+
+
+def adasum(parts):
+    """Each side less half of its projection on the other, pairwise, in host order."""
+    total = parts[0]
+    for part in parts[1:]:
+        total = (total + project(total, part)) / 2 + (part + project(part, total)) / 2
+    return total
+
+
+def curvatures(e, t, sources, destinations, negative):
+    """C_e and C_t of DESIGN, section 6, but for kappa: (K + 1) E[t t^T] and E[e e^T].
+
+    A destination is a centre once and a negative sample K times.
+    """
+    return (t.T * (sources + negative * destinations)) @ t, (e.T * sources) @ e
+
+
+def curvature(total, k, updates, c, alpha, least=0.0):
+    """Scale the sum of what k hosts added in `updates` updates, in the eigenvectors of c (with kappa), n_h = N / k.
+
+    Directions where alpha c N is below `least` are all scaled by the mean of theirs.
+    """
+    if k < 2:
+        return total
+    values, vectors = np.linalg.eigh(c)
+    steps = np.maximum(alpha * values * updates, 1e-12)
+    scale = -np.expm1(-steps) / (k * -np.expm1(-steps / k))
+    small = steps < least
+    if small.any():
+        scale[small] = scale[small].mean()
+    return vectors @ (scale * (vectors.T @ total))
+
+
+def masters(base, changes, combine):
+    """Add to each row what `combine` makes of [(added, updates)] of the hosts that updated it, in host order.
+
+    `changes` has, for each host, {row: (value, updates)}.
+    """
+    new = base.astype(float)
+    for row in range(len(base)):
+        found = [(host[row][0] - base[row], host[row][1]) for host in changes if host.get(row, (0, 0))[1]]
+        if found:
+            new[row] += combine([added for added, _ in found], [updates for _, updates in found])
+    return new

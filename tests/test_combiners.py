@@ -1,0 +1,319 @@
+from types import SimpleNamespace
+
+import naive_sync as naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from simulated import Largest
+
+from any2vec import Any2VecError
+from any2vec.cluster.local import alone, simulate
+from any2vec.cluster.workers import Workers
+from any2vec.operators.labels import new_labels, padded_width
+from any2vec.sync import masters as merging
+from any2vec.sync.combiners import COMBINERS, Combiner, Round, Setting, SumCombiner, combiner_of
+from any2vec.sync.combiners.curvature import moments
+from any2vec.sync.masters import Changes, merge
+from any2vec.sync.partition import Partition
+from any2vec.sync.wire import Wire
+
+DIM = 10  # padded to 16
+ROUND = Round(3, 0.02, 0.2)
+V = 40
+
+
+def labels_and_shares(vertices=V, dim=DIM, seed=0, scale=0.5):
+    rng = np.random.default_rng(seed)
+    labels = new_labels(0, vertices, dim)
+    # some directions are strong, some weak: curvatures over several powers of ten
+    strength = np.geomspace(1, 1e-3, dim)[rng.permutation(dim)]
+    turn = np.linalg.qr(rng.standard_normal((dim, dim)))[0]
+    for label in (labels.embedding, labels.training):
+        label[:] = scale * (rng.standard_normal((vertices, dim)) * strength) @ turn
+    sources, destinations = rng.random((2, vertices))
+    return labels, sources / sources.sum(), destinations / destinations.sum()
+
+
+def made(name, hosts=4, **options):
+    """A combiner that has begun a round, as if there were so many hosts; all rows are here."""
+    labels, sources, destinations = labels_and_shares()
+    wire = Wire(alone())
+    combiner = combiner_of(name)(Setting(labels, sources, destinations, 5, wire, {"kappa": None} | options))
+    combiner.begin(ROUND)
+    wire.communicator = SimpleNamespace(size=hosts)
+    return combiner
+
+
+def combine(combiner, rows, label="e"):
+    """Combine the parts of several rows: [(parts, updates)]; return the results, D wide."""
+    width = padded_width(DIM)
+    parts = np.zeros((sum(len(row) for row, _ in rows), width), np.float32)
+    parts[:, :DIM] = np.concatenate([np.reshape(row, (-1, DIM)) for row, _ in rows])
+    starts = np.cumsum([0, *(len(row) for row, _ in rows)])
+    updates = np.array([n for _, row in rows for n in row], np.int32)
+    if isinstance(combiner, SumCombiner):
+        pairs = list(zip(starts, starts[1:], strict=False))
+        out = np.array([parts[a:b].sum(axis=0) for a, b in pairs], np.float32)
+        hosts = np.diff(starts).astype(np.int32)
+        combiner.scale(label, out, hosts, np.array([updates[a:b].sum() for a, b in pairs], np.int64))
+    else:
+        out = np.full((len(rows), width), 7, np.float32)
+        combiner.combine(label, parts, starts, updates, out)
+    assert not out[:, DIM:].any()
+    return out[:, :DIM]
+
+
+def random_rows(seed=0, rows=30):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 9, rows)
+    return [(rng.standard_normal((k, DIM)) * 0.01, rng.integers(1, 400, k)) for k in sizes]
+
+
+def curvature_of(label, kappa, least=0.2):
+    labels, *shares = labels_and_shares()
+    e, t = labels.embedding.astype(float), labels.training.astype(float)
+    c = kappa * naive.curvatures(e, t, *shares, 5)["et".index(label)]
+    return lambda parts, updates: naive.curvature(sum(parts), len(parts), sum(updates), c, ROUND.alpha, least)
+
+
+NAIVE = {
+    "average": lambda parts, _: sum(parts) / 4,
+    "sum": lambda parts, _: sum(parts),
+    "gradient": lambda parts, _: naive.gradient(parts),
+    "adasum": lambda parts, _: naive.adasum(parts),
+    "curvature": curvature_of("e", ROUND.kappa),
+    Largest: lambda parts, updates: parts[int(np.argmax(updates))],
+}
+
+
+@pytest.mark.parametrize("name", NAIVE)
+def test_combiners_equal_the_naive(name):
+    rows = random_rows()
+    expected = [NAIVE[name](list(parts), updates) for parts, updates in rows]
+    # parts of about 0.01, up to 8 of them, in float32; curvature: eigenvectors in float32, 1 - exp(-x) good to 1e-5
+    np.testing.assert_allclose(combine(made(name), rows), expected, atol=2e-6 if name == "curvature" else 1e-7)
+
+
+@pytest.mark.parametrize("label", ["e", "t"])
+@pytest.mark.parametrize("kappa", [None, 0.5, 100.0])
+def test_curvature_of_either_label_and_any_kappa(label, kappa):
+    rows = random_rows(1)
+    combined = combine(made("curvature", kappa=kappa), rows, label)
+    for least, tolerance in ((0.2, 0.0), (0.0, 0.1)):
+        scale = curvature_of(label, kappa or ROUND.kappa, least)
+        for found, (parts, updates) in zip(combined, rows, strict=True):
+            # Where alpha c N < 0.2 the formula's scale is between (1 - exp(-0.2)) / 0.2 = 0.906 and 1: the mean of some
+            # such scales is off by less than 0.1 of the sum's part there.
+            off = np.linalg.norm(found - scale(list(parts), updates))
+            assert off <= tolerance * np.linalg.norm(parts.sum(axis=0)) + 1e-5
+    sums = np.array([parts.sum(axis=0) for parts, _ in rows])
+    assert np.abs(combined - sums).max() > 1e-4  # some are scaled
+
+
+def test_curvature_sums_small_steps_and_averages_large_ones():
+    labels, sources, destinations = labels_and_shares()
+    part = np.full(DIM, 0.01)
+    for alpha, expected in ((1e-9, 4), (1e6, 1)):
+        setting = Setting(labels, sources, destinations, 5, Wire(alone()), {"kappa": 1.0})
+        combiner = COMBINERS["curvature"](setting)
+        combiner.begin(Round(0, alpha, 0.0))
+        np.testing.assert_allclose(combine(combiner, [([part] * 4, [100] * 4)])[0], expected * part, rtol=1e-4)
+
+
+def test_curvature_follows_the_labels():
+    """Eigenvectors are kept from round to round only where they are still about right."""
+    labels, *shares = labels_and_shares()
+    rows = random_rows(2)
+    combiner = COMBINERS["curvature"](Setting(labels, *shares, 5, Wire(alone()), {"kappa": None}))
+    rng = np.random.default_rng(5)
+    kept = []
+    for number, change in enumerate([0, 1e-4, 1e-4, 1, 0, 30]):
+        labels.training[:] += change * 0.3 * rng.standard_normal(labels.training.shape)
+        labels.embedding[:] += change * 0.3 * rng.standard_normal(labels.training.shape)
+        before = combiner._vectors.get("e")
+        combiner.begin(Round(number, 0.02, 0.2))
+        kept.append(before is not None and (before == combiner._vectors["e"]).all())
+        e, t = labels.embedding.astype(float), labels.training.astype(float)
+        c = 0.2 * naive.curvatures(e, t, *shares, 5)[0]
+        for found, (parts, updates) in zip(combine(combiner, rows), rows, strict=True):
+            expected = naive.curvature(parts.sum(axis=0), len(parts), updates.sum(), c, 0.02, 0.2)
+            # vectors that turned by up to 0.02, and directions that crossed 0.2 meanwhile
+            assert np.linalg.norm(found - expected) <= 0.05 * np.linalg.norm(parts.sum(axis=0)) + 1e-6
+    assert kept == [False, True, True, False, True, False]
+
+
+@pytest.mark.parametrize("hosts", [2, 3])
+def test_curvature_is_measured_by_all_hosts_together(hosts):
+    rows = random_rows(3)
+
+    def program(communicator):
+        labels, sources, destinations = labels_and_shares()
+        own = slice(*Partition(V, hosts).range(communicator.rank))
+        setting = Setting(labels.range(own.start, own.stop), sources[own], destinations[own], 5, Wire(communicator), {})
+        combiner = COMBINERS["curvature"](setting)
+        combiner.begin(ROUND)
+        return [combine(combiner, rows, label) for label in "et"]
+
+    found = simulate(hosts, 2, program)
+    for label, one in zip("et", zip(*found, strict=True), strict=True):
+        assert all((rows == one[0]).all() for rows in one)
+        expected = [curvature_of(label, ROUND.kappa)(list(parts), updates) for parts, updates in rows]
+        np.testing.assert_allclose(one[0], expected, atol=2e-6)
+
+
+def test_rare_vertices_are_measured_in_turn():
+    vertices, turns = 1500, 16
+    labels, *shares = labels_and_shares(vertices)
+    combiner = COMBINERS["curvature"](Setting(labels, *shares, 5, Wire(alone()), {}))
+    for label, rows, weights in (
+        ("e", labels.t, shares[0] + 5 * shares[1]),
+        ("t", labels.e, shares[0]),
+    ):
+        mean = sum(combiner._own_moments(label, number) for number in range(turns)) / turns
+        np.testing.assert_allclose(np.tril(mean), np.tril(moments(rows, weights, DIM)), rtol=1e-4, atol=1e-7)
+
+
+@pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 255, 256, 257, 1000])
+@pytest.mark.parametrize("dim", [1, 10, 16, 20])
+def test_moments_equal_numpys(n, dim):
+    rng = np.random.default_rng(n)
+    rows = new_labels(0, n, dim).e
+    rows[:, :dim] = rng.standard_normal((n, dim))
+    weights = rng.random(n)
+    x = rows[:, :dim].astype(float)
+    found = moments(rows, weights, dim)
+    assert found.shape == (dim, dim)
+    # sums of 256 products of about 1, in float32
+    np.testing.assert_allclose(np.tril(found), np.tril((x.T * weights) @ x), atol=1e-5 * max(1, n) ** 0.5)
+
+
+# GraphAny2Vec, section 4 and A.2
+ROWS = st.lists(
+    st.lists(st.floats(-1, 1, width=32).filter(lambda x: x == 0 or abs(x) > 1e-3), min_size=DIM, max_size=DIM),
+    min_size=2,
+    max_size=6,
+)
+
+
+def gradient(*parts):
+    return combine(made("gradient"), [(np.array(parts), [1] * len(parts))])[0].astype(float)
+
+
+@given(ROWS)
+def test_properties_of_the_gradient_combiner(parts):
+    parts = np.array(parts)
+    for g2, g1 in zip(parts, parts[1:], strict=False):
+        orthogonal = gradient(g2, g1) - g2  # g1 on the orthogonal space of g2
+        norms = np.linalg.norm(g1), np.linalg.norm(g2)
+        assert g1 @ orthogonal >= -1e-5 * norms[0]  # (1)
+        assert np.linalg.norm(orthogonal) <= norms[0] + 1e-5  # (2)
+        assert abs(g2 @ orthogonal) <= 1e-5 * norms[1] * max(norms)  # (3)
+    whole = gradient(*parts)
+    assert whole @ whole <= (parts**2).sum() * (1 + 1e-5)  # Pythagoras, by (2) and (3)
+
+
+@pytest.mark.parametrize("k", [2, 3, 8])
+def test_identical_rows_give_one(k):
+    part = np.random.default_rng(k).standard_normal(DIM)
+    for name in ("gradient", "adasum"):
+        np.testing.assert_allclose(combine(made(name), [([part] * k, [1] * k)])[0], part, rtol=1e-5)
+    assert naive.orthogonality([part] * k) == pytest.approx(1 / k)
+
+
+@pytest.mark.parametrize("k", [2, 3, 8])
+def test_orthogonal_rows_give_their_sum(k):
+    parts = np.linalg.qr(np.random.default_rng(k).standard_normal((DIM, DIM)))[0][:k] * np.arange(1, k + 1)[:, None]
+    for name in ("gradient", "adasum", "sum"):
+        np.testing.assert_allclose(combine(made(name), [(parts, [1] * k)])[0], parts.sum(axis=0), atol=1e-5)
+    assert naive.orthogonality(list(parts)) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("name", NAIVE)
+@pytest.mark.filterwarnings("error")
+def test_rows_of_zero_norm(name):
+    zero, part = np.zeros(DIM), np.full(DIM, 0.01)
+    tiny = np.full(DIM, 1e-30)  # its norm is 0 in float32
+    many = [[zero], [zero, zero], [zero, part], [part, zero], [zero, part, zero, part], [part, -part, part], [tiny] * 3]
+    found = combine(made(name), [(parts, [5] * len(parts)) for parts in many])
+    assert np.isfinite(found).all()
+    assert not found[:2].any()
+    if name in ("sum", "gradient", "adasum"):
+        np.testing.assert_allclose(found[2:4], [part, part], rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", [name for name in NAIVE if name != "average"])
+def test_a_row_of_one_host_is_kept(name):
+    parts = np.random.default_rng(1).standard_normal((20, DIM)).astype(np.float32)
+    assert (combine(made(name), [([part], [10**6]) for part in parts]) == parts).all()
+
+
+def test_parts_of_no_row():
+    for name in ("gradient", "adasum", Largest):
+        found = combine(made(name), [([np.ones(DIM)], [1]), (np.zeros((0, DIM)), []), ([np.ones(DIM)] * 2, [1, 2])])
+        assert (found[[0, 2]] == 1).all()
+        assert (found[1] == 0).all()
+
+
+def test_names():
+    assert list(COMBINERS) == ["average", "sum", "gradient", "adasum", "curvature"]
+    assert all(combiner_of(name) is kind for name, kind in COMBINERS.items())
+    assert combiner_of(Largest) is Largest
+    for wrong in ("", "mean", None, 3, int, Combiner, Largest.row, ["sum"]):
+        with pytest.raises(Any2VecError, match=r"known are average, sum, gradient, adasum, curvature, or a class"):
+            combiner_of(wrong)
+
+
+CHANGED = st.lists(
+    st.dictionaries(st.integers(0, V - 1), st.integers(0, 3), max_size=V), min_size=1, max_size=5
+)  # of each host: updates by row
+
+
+@settings(max_examples=40)
+@given(CHANGED, st.sampled_from(list(NAIVE)), st.sampled_from([1, 7, 1000]), st.integers(1, 3))
+def test_masters_gain_what_is_combined(changed, name, block, threads):
+    rng = np.random.default_rng(len(changed))
+    combiner = made(name)
+    labels = combiner.setting.masters
+    before = labels.embedding.copy(), labels.training.copy()
+    changes, told = {}, {}
+    for label, base in zip("et", before, strict=True):
+        told[label] = [
+            {row: ((base[row] + 0.01 * rng.standard_normal(DIM)).astype(np.float32), n) for row, n in host.items()}
+            for host in changed
+        ]
+        rows = [row for host in changed for row in sorted(host)]
+        values = np.zeros((len(rows), labels.e.shape[1]), np.float32)
+        updates = np.zeros(len(rows), np.int32)
+        order = [host[row] for host in told[label] for row in sorted(host)]
+        for i, (value, n) in enumerate(order):
+            values[i, :DIM], updates[i] = value, n
+        changes[label] = Changes(np.array(rows, np.int32), values, updates)
+    with pytest.MonkeyPatch.context() as patch, Workers(threads, alone()) as workers:
+        patch.setattr(merging, "_PARTS", block)
+        patch.setattr(merging, "_ROWS", block)
+        found = merge(labels, changes, combiner, workers)
+    measured = []
+    for label, base, new in zip("et", before, (labels.embedding, labels.training), strict=True):
+        how = NAIVE[name] if name != "curvature" else curvature_of(label, ROUND.kappa)
+        np.testing.assert_allclose(new, naive.masters(base, told[label], how), atol=5e-6)
+        for row in range(0, V, 16):
+            parts = [(host[row][0] - base[row]).astype(float) for host in told[label] if host.get(row, (0, 0))[1]]
+            measured += [naive.orthogonality(parts)] if len(parts) > 1 else []
+    assert not labels.e[:, DIM:].any()
+    assert found.finite
+    assert found.rows == len(measured)
+    assert found.orthogonality == pytest.approx(sum(measured), rel=1e-4)
+    assert found.orthogonal == sum(one >= merging.ORTHOGONAL for one in measured)
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_masters_that_are_not_finite_are_seen(value):
+    combiner = made("sum")
+    values = np.zeros((1, 16), np.float32)
+    values[0, 3] = value
+    nothing = Changes(np.zeros(0, np.int32), values[:0], np.zeros(0, np.int32))
+    for updates, finite in ((0, True), (1, False)):
+        change = Changes(np.array([7], np.int32), values, np.array([updates], np.int32))
+        with Workers(1, alone()) as workers:
+            assert merge(combiner.setting.masters, {"e": nothing, "t": change}, combiner, workers).finite is finite

@@ -1,0 +1,159 @@
+"""`mpiexec -n H any2vec words` gives what `any2vec words --hosts H` gives."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+from simulated import text
+from test_mpi_engine import MPIEXEC, SIZES, needs_mpi
+
+pytestmark = needs_mpi
+
+MAIN = "from any2vec.cli import main; main()"
+KERNEL = ["--dim", "16", "--window", "3", "--negative", "3"]  # as in simulated.SIZES
+TRAIN = [*KERNEL, "--min-count", "1", "--epochs", "2", "--threads", "1", "--no-cache"]
+ALLOWED = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+}
+FIRST = "import os; rank = int(os.environ.get('PMI_RANK', os.environ.get('OMPI_COMM_WORLD_RANK', '0')));"
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    (tmp_path / "text.txt").write_text("\n".join(map(" ".join, text(200, words=30))) + "\n")
+    return tmp_path
+
+
+def run(folder, *arguments, ranks=1, main=MAIN):
+    """Run `any2vec words` on the corpus, on one process, or on ranks that are `main` (Python)."""
+    inherited = {name: value for name, value in os.environ.items() if name not in SIZES}
+    launch = [MPIEXEC, "-n", str(ranks)] if ranks > 1 else []
+    return subprocess.run(
+        [*launch, sys.executable, "-W", "error", "-c", main, "words", "text.txt", *TRAIN, *map(str, arguments)],
+        cwd=folder,
+        env=inherited | ALLOWED,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def good(ran):
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert ran.stdout == ""
+    return ran.stderr
+
+
+def counts(path):
+    """What is not time, of a report."""
+    report = json.loads(path.read_text())
+    assert all(len(figures) == 2 * report["round_count"] for figures in report["rounds"]["seconds"].values())
+    same = ("options", "words", "kept_words", "vocabulary", "loss", "checks", "hosts", "round_count", "threads")
+    rounds = {name: report["rounds"][name] for name in ("bytes", "touched", "orthogonality", "orthogonal")}
+    return {name: report[name] for name in same} | rounds
+
+
+@pytest.mark.parametrize(
+    ("ranks", "options"),
+    [
+        (2, ["--combine", "curvature"]),
+        (2, ["--combine", "average", "--scheme", "rep-naive", "--rounds", "1"]),
+        (3, ["--combine", "gradient", "--scheme", "rep-opt", "--sample", "0.05"]),
+        (3, ["--combine", "adasum", "--scheme", "pull-base", "--rounds", "2"]),
+        (4, ["--combine", "sum", "--rounds", "3"]),
+        (4, ["--combine", "curvature", "--scheme", "rep-opt", "--kappa", "0.2"]),
+    ],
+    ids=lambda value: "-".join(value[1:4:2]) if isinstance(value, list) else str(value),
+)
+def test_ranks_write_what_simulated_hosts_write(corpus, ranks, options):
+    ranks_say = good(run(corpus, "-o", "ranks.bin", "--report", "ranks.json", *options, ranks=ranks))
+    hosts_say = good(run(corpus, "-o", "hosts.bin", "--report", "hosts.json", *options, "--hosts", ranks))
+    assert (corpus / "ranks.bin").read_bytes() == (corpus / "hosts.bin").read_bytes()
+    assert len((corpus / "ranks.bin").read_bytes()) > 30 * 64
+    assert counts(corpus / "ranks.json") == counts(corpus / "hosts.json")
+    # only rank 0 prints
+    for what in ("in the vocabulary", "epoch 1/2", f"{ranks} hosts, ", "words/s on", "the vectors of 30 words are in"):
+        assert ranks_say.count(what) == hosts_say.count(what) == 1
+    assert {path.name for path in corpus.iterdir()} == {
+        "text.txt",
+        *(f"{a}.{b}" for a in ("ranks", "hosts") for b in ("bin", "json")),
+    }
+
+
+def test_more_ranks_than_cores(corpus):
+    began = time.monotonic()
+    assert good(run(corpus, "-o", "ranks.bin", "--rounds", "2", "--quiet", ranks=8)) == ""
+    assert time.monotonic() - began < 60
+    assert good(run(corpus, "-o", "hosts.bin", "--rounds", "2", "--quiet", "--hosts", "8")) == ""
+    assert (corpus / "ranks.bin").read_bytes() == (corpus / "hosts.bin").read_bytes()
+
+
+def test_a_rank_that_is_killed_ends_all(corpus):
+    main = f"""{FIRST}
+import any2vec.training.host as module
+compute, rounds = module.Host.compute, []
+def killing(*args):
+    rounds.append(0)
+    if rank == 1 and len(rounds) == 4:
+        os.kill(os.getpid(), 9)
+    return compute(*args)
+module.Host.compute = killing
+{MAIN}"""
+    began = time.monotonic()
+    ran = run(corpus, "-o", "v.txt", "--report", "r.json", "--epochs", "100000", ranks=3, main=main)
+    assert ran.returncode
+    assert time.monotonic() - began < 60
+    assert {path.name for path in corpus.iterdir()} == {"text.txt"}
+
+
+def one_error(ran):
+    """The one line that tells what is wrong; launchers may say after it that ranks have ended."""
+    assert ran.returncode
+    told = [line for line in ran.stderr.splitlines() if line.startswith("any2vec: ")]
+    assert len(told) == 1, ran.stderr
+    assert "Traceback" not in ran.stderr
+    return told[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "other"),
+    [("seed", "1", "2"), ("combine", "'sum'", "'average'"), ("rounds", "None", "5"), ("alpha", "0.025", "0.5")],
+)
+def test_ranks_that_are_given_different_options(corpus, name, first, other):
+    main = f"{FIRST} import sys; sys.argv += ['--{name}', {other.strip(chr(39))!r}] * (rank == 2); {MAIN}"
+    given = ["--combine", "sum"] if name == "combine" else []
+    error = one_error(run(corpus, "-o", "v.txt", *given, ranks=3, main=main))
+    assert error == (f"any2vec: the hosts were given different options: {name} is {first} on host 0, {other} on host 2")
+    assert {path.name for path in corpus.iterdir()} == {"text.txt"}
+
+
+def test_ranks_that_see_different_corpora(corpus):
+    (corpus / "other").mkdir()
+    (corpus / "other" / "text.txt").write_text((corpus / "text.txt").read_text() + "one more line\n")
+    main = f"{FIRST} rank == 1 and os.chdir('other'); {MAIN}"
+    error = one_error(run(corpus, "-o", corpus / "v.txt", ranks=2, main=main))
+    assert "text.txt" in error
+    assert {path.name for path in corpus.iterdir()} == {"text.txt", "other"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--hosts", "3"], "hosts is 3, but the cluster has 2; leave it out"),
+        (["--rounds", "0"], "rounds is 0"),
+        (["--min-count", "100000"], "min_count 100000 leaves no word"),
+        (["-o", "v.xyz"], "v.xyz"),
+        (["--alpha", "1", "--combine", "sum", "--epochs", "300", "--sample", "0", "--rounds", "1"], ""),
+    ],
+)
+def test_mistakes_are_told_once(corpus, arguments, message):
+    ran = run(corpus, "-o", "v.txt", *arguments, ranks=2)
+    if message or ran.returncode:
+        assert message in one_error(ran)
+        assert {path.name for path in corpus.iterdir()} == {"text.txt"}
