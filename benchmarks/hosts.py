@@ -1,4 +1,4 @@
-"""Measure any2vec on many hosts: accuracy by combiner, what travels by scheme, what combining costs, MPI on one machine.
+"""Measure any2vec on many hosts: accuracy by combiner, what travels by scheme, cost of combining, MPI on one machine.
 
 Hosts are simulated, but for `mpi`. Each run is a process of its own, so that its peak of memory is its own. Needs the
 extras `evaluate` and, for `mpi`, `mpi`.

@@ -109,6 +109,8 @@ def test_options_reach_training(run, text, tmp_path):
         "combine": "adasum",
         "rounds": 3,
         "kappa": 0.2,
+        "hosts": 1,
+        "cache": "auto",
         "min_count": 60,
         "max_size": 4,
     }
@@ -144,7 +146,7 @@ ERRORS = {
     "empty": (["empty.txt", "-o", "v.txt"], "empty.txt: empty"),
     "blank": (["blank.txt", "-o", "v.txt"], "blank.txt: no words"),
     "one word": (["one.txt", "-o", "v.txt", "--min-count", "1"], ""),
-    "over the corpus": (["text.txt", "-o", "text.txt"], "is, or lies in, the corpus"),
+    "over the corpus": (["text.txt", "-o", "text.txt"], "text.txt: is, or lies in, "),
     "one file twice": (["text.txt", "-o", "v.txt", "--report", "v.txt"], "both the vectors and the report"),
     "standard output": (["text.txt", "-o", "-"], "name a file"),
     "unknown ending": (["text.txt", "-o", "v.xyz"], "v.xyz"),
@@ -232,7 +234,9 @@ def test_help_names_every_option(run):
     assert result.exit_code == 0
     for name in ("dim", "window", "negative", "sample", "alpha", "epochs", "schedule", "seed", "min-count", "max-size"):
         assert f"--{name}" in result.output
-    for name in ("hosts", "rounds", "scheme", "combine", "kappa", "no-cache", "threads", "questions", "pairs", "training", "report", "quiet", "output"):
+    for name in ("hosts", "rounds", "scheme", "combine", "kappa"):
+        assert f"--{name}" in result.output
+    for name in ("no-cache", "threads", "questions", "pairs", "training", "report", "quiet", "output"):
         assert f"--{name}" in result.output
 
 
@@ -251,10 +255,10 @@ def test_in_a_process(text, tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no SIGINT to a process on Windows")
-@pytest.mark.parametrize("count", [1, 3])
-def test_interrupt_saves(text, tmp_path, count):
+@pytest.mark.parametrize(("count", "hosts"), [(1, 1), (3, 1), (1, 3), (3, 2)])
+def test_interrupt_saves(text, tmp_path, count, hosts):
     text.write_text("\n".join(LINES * 500))  # 425,000 words
-    arguments = (text, "-o", "v.txt", "--report", "r.json", "--epochs", "20", "--sample", "0")
+    arguments = (text, "-o", "v.txt", "--report", "r.json", "--epochs", "20", "--sample", "0", "--hosts", hosts)
     with subprocess.Popen(
         command(*arguments),
         cwd=tmp_path,
@@ -286,7 +290,7 @@ def test_interrupt_before_training(run, text, tmp_path, monkeypatch):
     def press(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("any2vec.models.read_corpus", press)
+    monkeypatch.setattr("any2vec.models.words.read_corpus", press)
     result = run(text, "-o", "v.txt")
     assert result.exit_code == 130
     assert result.stderr == "stopped before training began: nothing was written\n"

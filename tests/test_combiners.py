@@ -1,3 +1,4 @@
+from itertools import pairwise
 from types import SimpleNamespace
 
 import naive_sync as naive
@@ -13,6 +14,7 @@ from any2vec.cluster.workers import Workers
 from any2vec.operators.labels import new_labels, padded_width
 from any2vec.sync import masters as merging
 from any2vec.sync.combiners import COMBINERS, Combiner, Round, Setting, SumCombiner, combiner_of
+from any2vec.sync.combiners.curvature import _LEAST as LEAST
 from any2vec.sync.combiners.curvature import moments
 from any2vec.sync.masters import Changes, merge
 from any2vec.sync.partition import Partition
@@ -53,7 +55,7 @@ def combine(combiner, rows, label="e"):
     starts = np.cumsum([0, *(len(row) for row, _ in rows)])
     updates = np.array([n for _, row in rows for n in row], np.int32)
     if isinstance(combiner, SumCombiner):
-        pairs = list(zip(starts, starts[1:], strict=False))
+        pairs = list(pairwise(starts))
         out = np.array([parts[a:b].sum(axis=0) for a, b in pairs], np.float32)
         hosts = np.diff(starts).astype(np.int32)
         combiner.scale(label, out, hosts, np.array([updates[a:b].sum() for a, b in pairs], np.int64))
@@ -70,7 +72,7 @@ def random_rows(seed=0, rows=30):
     return [(rng.standard_normal((k, DIM)) * 0.01, rng.integers(1, 400, k)) for k in sizes]
 
 
-def curvature_of(label, kappa, least=0.2):
+def curvature_of(label, kappa, least=LEAST):
     labels, *shares = labels_and_shares()
     e, t = labels.embedding.astype(float), labels.training.astype(float)
     c = kappa * naive.curvatures(e, t, *shares, 5)["et".index(label)]
@@ -100,11 +102,11 @@ def test_combiners_equal_the_naive(name):
 def test_curvature_of_either_label_and_any_kappa(label, kappa):
     rows = random_rows(1)
     combined = combine(made("curvature", kappa=kappa), rows, label)
-    for least, tolerance in ((0.2, 0.0), (0.0, 0.1)):
+    for least, tolerance in ((LEAST, 0.0), (0.0, 1 - (1 - np.exp(-LEAST)) / LEAST)):
         scale = curvature_of(label, kappa or ROUND.kappa, least)
         for found, (parts, updates) in zip(combined, rows, strict=True):
-            # Where alpha c N < 0.2 the formula's scale is between (1 - exp(-0.2)) / 0.2 = 0.906 and 1: the mean of some
-            # such scales is off by less than 0.1 of the sum's part there.
+            # Where x = alpha c N < LEAST the formula's scale is between (1 - exp(-x)) / x and 1: the mean of some such
+            # scales is off by less than the difference, of the sum's part there.
             off = np.linalg.norm(found - scale(list(parts), updates))
             assert off <= tolerance * np.linalg.norm(parts.sum(axis=0)) + 1e-5
     sums = np.array([parts.sum(axis=0) for parts, _ in rows])
@@ -137,8 +139,8 @@ def test_curvature_follows_the_labels():
         e, t = labels.embedding.astype(float), labels.training.astype(float)
         c = 0.2 * naive.curvatures(e, t, *shares, 5)[0]
         for found, (parts, updates) in zip(combine(combiner, rows), rows, strict=True):
-            expected = naive.curvature(parts.sum(axis=0), len(parts), updates.sum(), c, 0.02, 0.2)
-            # vectors that turned by up to 0.02, and directions that crossed 0.2 meanwhile
+            expected = naive.curvature(parts.sum(axis=0), len(parts), updates.sum(), c, 0.02, LEAST)
+            # vectors that turned by up to 0.02, and directions that crossed LEAST meanwhile
             assert np.linalg.norm(found - expected) <= 0.05 * np.linalg.norm(parts.sum(axis=0)) + 1e-6
     assert kept == [False, True, True, False, True, False]
 
@@ -203,7 +205,7 @@ def gradient(*parts):
 @given(ROWS)
 def test_properties_of_the_gradient_combiner(parts):
     parts = np.array(parts)
-    for g2, g1 in zip(parts, parts[1:], strict=False):
+    for g2, g1 in pairwise(parts):
         orthogonal = gradient(g2, g1) - g2  # g1 on the orthogonal space of g2
         norms = np.linalg.norm(g1), np.linalg.norm(g2)
         assert g1 @ orthogonal >= -1e-5 * norms[0]  # (1)

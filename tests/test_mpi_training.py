@@ -6,9 +6,14 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 from simulated import text
 from test_mpi_engine import MPIEXEC, SIZES, needs_mpi
+from typer.testing import CliRunner
+
+from any2vec import load
+from any2vec.cli import app
 
 pytestmark = needs_mpi
 
@@ -24,17 +29,18 @@ FIRST = "import os; rank = int(os.environ.get('PMI_RANK', os.environ.get('OMPI_C
 
 
 @pytest.fixture
-def corpus(tmp_path):
+def corpus(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text("\n".join(map(" ".join, text(200, words=30))) + "\n")
     return tmp_path
 
 
-def run(folder, *arguments, ranks=1, main=MAIN):
-    """Run `any2vec words` on the corpus, on one process, or on ranks that are `main` (Python)."""
+def run(folder, *arguments, ranks, main=MAIN):
+    """Run `any2vec words` on the corpus, on ranks that are `main` (Python)."""
     inherited = {name: value for name, value in os.environ.items() if name not in SIZES}
-    launch = [MPIEXEC, "-n", str(ranks)] if ranks > 1 else []
+    python = [MPIEXEC, "-n", str(ranks), sys.executable, "-W", "error", "-c", main]
     return subprocess.run(
-        [*launch, sys.executable, "-W", "error", "-c", main, "words", "text.txt", *TRAIN, *map(str, arguments)],
+        [*python, "words", "text.txt", *TRAIN, *map(str, arguments)],
         cwd=folder,
         env=inherited | ALLOWED,
         capture_output=True,
@@ -48,6 +54,13 @@ def good(ran):
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert ran.stdout == ""
     return ran.stderr
+
+
+def simulate(hosts, *arguments):
+    """Do the same here, on simulated hosts; return what it says."""
+    result = CliRunner().invoke(app, ["words", "text.txt", *TRAIN, *arguments, "--hosts", str(hosts)])
+    assert (result.exit_code, result.stdout) == (0, ""), result.output
+    return result.stderr
 
 
 def counts(path):
@@ -73,24 +86,21 @@ def counts(path):
 )
 def test_ranks_write_what_simulated_hosts_write(corpus, ranks, options):
     ranks_say = good(run(corpus, "-o", "ranks.bin", "--report", "ranks.json", *options, ranks=ranks))
-    hosts_say = good(run(corpus, "-o", "hosts.bin", "--report", "hosts.json", *options, "--hosts", ranks))
+    hosts_say = simulate(ranks, "-o", "hosts.bin", "--report", "hosts.json", *options)
     assert (corpus / "ranks.bin").read_bytes() == (corpus / "hosts.bin").read_bytes()
     assert len((corpus / "ranks.bin").read_bytes()) > 30 * 64
     assert counts(corpus / "ranks.json") == counts(corpus / "hosts.json")
     # only rank 0 prints
     for what in ("in the vocabulary", "epoch 1/2", f"{ranks} hosts, ", "words/s on", "the vectors of 30 words are in"):
         assert ranks_say.count(what) == hosts_say.count(what) == 1
-    assert {path.name for path in corpus.iterdir()} == {
-        "text.txt",
-        *(f"{a}.{b}" for a in ("ranks", "hosts") for b in ("bin", "json")),
-    }
+    assert {path.suffix for path in corpus.iterdir()} == {".txt", ".bin", ".json"}
 
 
 def test_more_ranks_than_cores(corpus):
     began = time.monotonic()
     assert good(run(corpus, "-o", "ranks.bin", "--rounds", "2", "--quiet", ranks=8)) == ""
     assert time.monotonic() - began < 60
-    assert good(run(corpus, "-o", "hosts.bin", "--rounds", "2", "--quiet", "--hosts", "8")) == ""
+    assert simulate(8, "-o", "hosts.bin", "--rounds", "2", "--quiet") == ""
     assert (corpus / "ranks.bin").read_bytes() == (corpus / "hosts.bin").read_bytes()
 
 
@@ -112,6 +122,28 @@ module.Host.compute = killing
     assert {path.name for path in corpus.iterdir()} == {"text.txt"}
 
 
+@pytest.mark.parametrize("presser", [0, 1])
+def test_a_rank_that_is_interrupted_stops_all(corpus, presser):
+    main = f"""{FIRST}
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored here
+import any2vec.training.host as module
+compute, rounds = module.Host.compute, []
+def pressing(*args):
+    rounds.append(0)
+    if rank == {presser} and len(rounds) == 7:
+        os.kill(os.getpid(), signal.SIGINT)
+    return compute(*args)
+module.Host.compute = pressing
+{MAIN}"""
+    ran = run(corpus, "-o", "v.bin", "--report", "r.json", "--epochs", "100000", ranks=2, main=main)
+    assert ran.returncode
+    assert "Traceback" not in ran.stderr
+    assert ran.stderr.count("stopped by Ctrl-C: as far as they are trained, the vectors of 30 words are in v.bin") == 1
+    assert json.loads((corpus / "r.json").read_text())["interrupted"]
+    assert np.isfinite(load(corpus / "v.bin").matrix).all()
+
+
 def one_error(ran):
     """The one line that tells what is wrong; launchers may say after it that ranks have ended."""
     assert ran.returncode
@@ -131,6 +163,14 @@ def test_ranks_that_are_given_different_options(corpus, name, first, other):
     error = one_error(run(corpus, "-o", "v.txt", *given, ranks=3, main=main))
     assert error == (f"any2vec: the hosts were given different options: {name} is {first} on host 0, {other} on host 2")
     assert {path.name for path in corpus.iterdir()} == {"text.txt"}
+
+
+@pytest.mark.parametrize("option", [["--min-count", "9"], ["--max-size", "5"], ["--questions", "q.txt"]])
+def test_ranks_that_read_or_check_differently(corpus, option):
+    (corpus / "q.txt").write_text(": s\nw1 w2 w3 w4\n")
+    main = f"{FIRST} import sys; sys.argv += {option} * (rank == 1); {MAIN}"
+    one_error(run(corpus, "-o", "v.txt", ranks=2, main=main))
+    assert {path.name for path in corpus.iterdir()} == {"text.txt", "q.txt"}
 
 
 def test_ranks_that_see_different_corpora(corpus):

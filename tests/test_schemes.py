@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulated import COMBINES, NAMES, bits, options, read, text, train
 
-from any2vec.corpus import read_corpus
 from any2vec.operators.labels import new_labels, padded_width
 from any2vec.sync.pulled import Pulled
 from any2vec.sync.replicated import Replicated
@@ -73,16 +72,6 @@ def test_any_number_of_cores_gives_the_same_bits(scheme):
     corpus = read(text(60), 4)
     found = [bits(train(corpus, options(scheme=scheme, rounds=3, epochs=2), cores)) for cores in (1, 2, 3, 7)]
     assert found[1:] == found[:-1]
-
-
-def test_files_and_sentences_give_the_same_bits(tmp_path):
-    sentences = text(60)
-    path = tmp_path / "text.txt"
-    path.write_text("\n".join(map(" ".join, sentences)) + "\n")
-    for hosts in (2, 4):
-        assert (read(sentences, hosts).cuts == read_corpus(path, min_count=1, cache=None, hosts=hosts).cuts).all()
-        found = [train(corpus, options()) for corpus in (read(sentences, hosts), read(str(path), hosts))]
-        assert bits(found[0]) == bits(found[1])
 
 
 @settings(max_examples=10)

@@ -2,6 +2,7 @@ import json
 import math
 from itertools import pairwise
 from pathlib import Path
+from shutil import rmtree
 
 import naive
 import numpy as np
@@ -444,6 +445,9 @@ def test_report(tmp_path):
     assert peak_memory() > 2**20
     path = tmp_path / "report.json"
     path.write_text("old")
+    fit(cache=tmp_path / "cache", epochs=1).report_.write(path)
+    assert json.loads(path.read_text())["options"]["cache"] == str(tmp_path / "cache")
+    rmtree(tmp_path / "cache")
     report.write(path)
     written = json.loads(path.read_text())
     assert written["options"] == SIZES | {
@@ -457,6 +461,8 @@ def test_report(tmp_path):
         "combine": "curvature",
         "rounds": None,
         "kappa": None,
+        "hosts": 1,
+        "cache": None,
         "min_count": 2,
         "max_size": None,
     }

@@ -21,14 +21,17 @@ __all__ = ["first_order"]
 _LANES = 64  # walks stepped together: more do not fit in the caches nearest to the processor
 
 
+# A kernel is one function, long as it is.
 @cache
-def first_order(weighted: int) -> Callable[..., None]:  # noqa: C901 - a kernel is one function
+def first_order(weighted: int, restarting: int) -> Callable[..., None]:  # noqa: C901, PLR0915
     """Give the kernel of one kind of walk.
 
     Parameters
     ----------
     weighted : int
         Whether neighbours are drawn by weight: 1 or 0.
+    restarting : int
+        Whether walks may restart: 1 or 0.
 
     Returns
     -------
@@ -38,7 +41,7 @@ def first_order(weighted: int) -> Callable[..., None]:  # noqa: C901 - a kernel 
     """
 
     @njit(nogil=True, cache=True, error_model="numpy")
-    def walk(  # noqa: C901, PLR0912
+    def walk(  # noqa: C901, PLR0912, PLR0915
         rows: Any,
         targets: Any,
         key: int,
@@ -78,6 +81,7 @@ def first_order(weighted: int) -> Callable[..., None]:  # noqa: C901 - a kernel 
                 else:
                     for i in range(lanes):
                         bits[i] <<= uint64(32)
+                stuck = False
                 for i in range(lanes):
                     v = current[i]
                     begins = rows[v]
@@ -92,15 +96,19 @@ def first_order(weighted: int) -> Callable[..., None]:  # noqa: C901 - a kernel 
                         begins += int64(high >> uint64(32))
                         prefetch(targets, begins)
                     entry[i] = begins
-                    if degree == 0:  # rare, or soon the case for all
-                        entry[i] = 0
-                        ended += lengths[base + i] == length
-                        lengths[base + i] = min(lengths[base + i], k)
-                if ended == lanes:
-                    break
+                    stuck |= degree == 0
+                if stuck:
+                    for i in range(lanes):
+                        v = current[i]
+                        if rows[v] == rows[v + 1]:
+                            entry[i] = 0  # it walks on from anywhere: that is behind its end
+                            ended += lengths[base + i] == length
+                            lengths[base + i] = min(lengths[base + i], k)
+                    if ended == lanes:
+                        break
                 for i in range(lanes):
                     x = chosen(targets, entry[i], bits[i]) if weighted else int64(targets[entry[i]])
-                    if restart > 0 and half_draw(mix(keys[i]), k - 1) < uint64(restart):
+                    if restarting and half_draw(mix(keys[i]), k - 1) < uint64(restart):
                         x = int64(out[base + i, 0])
                     current[i] = x
                     out[base + i, k] = x

@@ -103,6 +103,7 @@ def _renamed(
     """Give vertices their ids in V."""
     if folder is None:
         _rename(ids, new)
+        ids.flags.writeable = bounds.flags.writeable = False  # as mapped files are: kernels are compiled for one kind
         return Worklist(ids, bounds)
     with (folder / IDS).open("r+b") as file:
         for at in range(0, len(ids), _PIECE):

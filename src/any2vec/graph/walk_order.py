@@ -9,12 +9,9 @@ from math import isqrt
 
 from numba import int64, njit, uint64
 
-from any2vec.samples.draws import below, draw, epoch_key
+from any2vec.samples.draws import WALKS, below, draw, epoch_key
 
-__all__ = ["WALKS", "half_draw", "pass_key", "sides", "vertex_at"]
-
-WALKS = 3
-"""Stream of all that random walks draw."""
+__all__ = ["half_draw", "pass_key", "sides", "vertex_at"]
 
 _ROUNDS, _MORE_ROUNDS, _FEW = 2, 6, 4096
 # times that each side is shifted by a random function of the other: more if there are fewer vertices than _FEW, as

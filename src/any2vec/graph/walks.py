@@ -80,7 +80,7 @@ class Walker:
             self._biased = sums, *neighbour_table(self._rows, indices, weights)
             self._kernel = second_order(int(weights is not None), int(q < 1))
         else:
-            self._kernel = first_order(int(weights is not None))
+            self._kernel = first_order(int(weights is not None), int(restart > 0))
 
     def walk(self, pass_: int, first: int, last: int, out: NDArray[np.int32], lengths: NDArray[np.int32]) -> None:
         """Do some walks of one pass.

@@ -6,7 +6,7 @@ is splitmix64's (Steele, Lea and Flood, "Fast splittable pseudorandom number gen
 
 from numba import njit, uint64
 
-__all__ = ["INITIAL", "KEEP", "NEGATIVES", "below", "draw", "epoch_key", "mix", "shifted"]
+__all__ = ["INITIAL", "KEEP", "NEGATIVES", "WALKS", "below", "draw", "epoch_key", "mix", "shifted"]
 
 _GOLDEN = 0x9E3779B97F4A7C15
 
@@ -18,6 +18,9 @@ NEGATIVES = 1
 
 INITIAL = 2
 """Stream of the vectors that training starts from."""
+
+WALKS = 3
+"""Stream of all that random walks draw."""
 
 
 @njit(inline="always")
@@ -50,7 +53,7 @@ def epoch_key(seed: int, epoch: int, stream: int) -> int:
     epoch : int
         Epoch, from 0.
     stream : int
-        `KEEP`, `NEGATIVES` or `INITIAL`.
+        `KEEP`, `NEGATIVES`, `INITIAL` or `WALKS`.
 
     Returns
     -------

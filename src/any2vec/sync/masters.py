@@ -19,9 +19,9 @@ __all__ = ["ORTHOGONAL", "Changes", "Combined", "merge"]
 ORTHOGONAL = 0.99
 """Orthogonality (Eq. 9) from which the changes of a row count as orthogonal: two of a size, at 82 degrees or more."""
 
-_MEASURED = 16  # of so many rows the orthogonality of one is measured: it costs what the combiner costs
+_MEASURED = 64  # of so many rows the orthogonality of one is measured: it costs what the combiner costs
 _AHEAD = 6  # parts that are on their way to the cache while one is added
-_PARTS, _ROWS = 4096, 512  # parts and rows combined at a time: the rows stay in the cache
+_PARTS, _ROWS = 8192, 1024  # parts and rows combined at a time: the rows stay in the cache
 
 
 @dataclass(frozen=True, eq=False)

@@ -105,4 +105,8 @@ class Report:
             If it cannot be written.
         """
         with replacing(path) as beside:
-            beside.write_text(json.dumps(self.as_dict(), indent=2, default=lambda x: x.item()) + "\n", encoding="utf-8")
+            beside.write_text(json.dumps(self.as_dict(), indent=2, default=_plain) + "\n", encoding="utf-8")
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else str(value)  # NumPy's numbers; paths

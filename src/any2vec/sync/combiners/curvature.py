@@ -26,7 +26,6 @@ from any2vec.sync.combiners.base import Round, Setting, SumCombiner
 __all__ = ["Curvature", "moments"]
 
 _HEAD, _TAIL = 1024, 16  # vertices whose moments are seen in every round; of the others, one of so many, in turn
-_TURNED = 0.02  # share of the curvature across old eigenvectors, of all, from which new ones are looked for
 _ROWS = 4  # rows whose moments are added at a time
 _LEAST = 0.2  # alpha c N below which the scale, then above 0.9, is taken as that of the mean of such directions
 
@@ -43,7 +42,7 @@ class Curvature(SumCombiner):
         masters = setting.masters
         self._kappa: float | None = setting.options.get("kappa")
         self._weights = {
-            "e": (masters.t, setting.source_shares + negative * setting.destination_shares),
+            "e": (masters.t, (1 + negative) * setting.destination_shares),
             "t": (masters.e, setting.source_shares),
         }
         self._roots = {"e": 0, "t": setting.wire.communicator.size - 1}
@@ -54,7 +53,7 @@ class Curvature(SumCombiner):
         """Measure the curvature: each host sums over its masters, and one host for each label does the rest for all.
 
         It must not be that of earlier rounds: rows grow into directions that had none, and there what the hosts added
-        would be summed. But eigenvectors may stay as long as the curvature is about diagonal in them.
+        would be summed.
         """
         wire = self.setting.wire
         kappa = round_.kappa if self._kappa is None else self._kappa
@@ -65,7 +64,7 @@ class Curvature(SumCombiner):
             sums = wire.gather(("reduce", label, "moments"), own, root)
             if sums is not None:
                 with self._timed():
-                    solved[label] = self._solve(label, _total(sums))
+                    solved[label] = _solve(_total(sums))
         for label, root in self._roots.items():
             dim, padded = self.setting.masters.dim, self.setting.masters.e.shape[1]
             nothing = np.empty((dim + 1, dim), np.float32)
@@ -95,20 +94,6 @@ class Curvature(SumCombiner):
         stands_for = np.where(ids[seen] < _HEAD, 1.0, _TAIL)
         return moments(rows[seen], weights[seen] * stands_for, masters.dim)
 
-    def _solve(self, label: str, total: NDArray[np.float64]) -> NDArray[np.float32]:
-        """Curvatures in row 0 and their directions in the rows after it: old ones, if they are still about right."""
-        dim = len(total)
-        if not is_finite(total):  # the trainer will say so at the end of the round
-            return np.zeros((dim + 1, dim), np.float32)
-        if label in self._vectors:
-            vectors = self._vectors[label][:, :dim].astype(np.float64)
-            turned = vectors @ total @ vectors.T
-            values = np.diag(turned)
-            if (turned**2).sum() - (values**2).sum() < _TURNED**2 * (turned**2).sum():
-                return np.vstack([np.maximum(values, 0.0), vectors]).astype(np.float32)
-        values, vectors = np.linalg.eigh(total)
-        return np.vstack([np.maximum(values, 0.0), vectors.T]).astype(np.float32)
-
 
 def moments(rows: NDArray[np.float32], weights: NDArray[np.float64], dim: int) -> NDArray[np.float64]:
     """Weighted sum of ``x x^T`` over rows x.
@@ -130,6 +115,14 @@ def moments(rows: NDArray[np.float32], weights: NDArray[np.float64], dim: int) -
     sums = np.zeros((rows.shape[1], rows.shape[1]))
     _moments(np.ascontiguousarray(rows), weights.astype(np.float32), np.empty(sums.shape, np.float32), sums)
     return np.ascontiguousarray(sums[:dim, :dim])
+
+
+def _solve(total: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Curvatures in row 0, the eigenvectors in the rows after it."""
+    if not is_finite(total):  # the trainer will say so at the end of the round
+        return np.zeros((len(total) + 1, len(total)), np.float32)
+    values, vectors = np.linalg.eigh(total)
+    return np.vstack([np.maximum(values, 0.0), vectors.T]).astype(np.float32)
 
 
 def _total(sums: NDArray[np.float64]) -> NDArray[np.float64]:

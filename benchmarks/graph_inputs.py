@@ -1,0 +1,95 @@
+"""Graphs for the benchmarks: a generated power-law graph, and any graph in the forms that the contenders read."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["converted", "generated", "power_law", "write_edges"]
+
+_PIECE = 1 << 20  # lines written at a time
+
+
+def power_law(vertices: int, edges: int, exponent: float = 2.5, seed: int = 1) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Draw the edges of an undirected graph whose degrees follow a power law.
+
+    Both ends of an edge are drawn by weights that fall as a power of the rank (Chung and Lu); the first `vertices`
+    edges begin at each vertex in turn, so that none is without. No loops, no edge twice; hubs have any number.
+
+    Returns
+    -------
+    two int32 arrays, shape (edges,)
+        The smaller and the larger end.
+    """
+    if not vertices <= edges <= vertices * (vertices - 1) // 4:
+        raise ValueError(f"{edges:,} edges do not suit {vertices:,} vertices")
+    rng = np.random.default_rng(seed)
+    ends = np.cumsum(np.arange(1, vertices + 1) ** (-1 / (exponent - 1)))
+    ends /= ends[-1]
+    number = rng.permutation(vertices)
+
+    def draw(size: int) -> NDArray[np.int64]:
+        return number[np.minimum(np.searchsorted(ends, rng.random(size)), vertices - 1)]
+
+    kept = np.zeros(0, np.int64)
+    first: NDArray[np.int64] | None = np.arange(vertices)
+    while len(kept) < edges:
+        a = draw(edges - len(kept) + edges // 20 + 16) if first is None else first
+        b = draw(len(a))
+        low, high = np.minimum(a, b), np.maximum(a, b)
+        keys = (low * vertices + high)[low != high]
+        new = np.setdiff1d(keys, kept)  # sorted, each once
+        kept = np.union1d(kept, rng.permutation(new)[: edges - len(kept)])
+        first = None
+    return (kept // vertices).astype(np.int32), (kept % vertices).astype(np.int32)
+
+
+def write_edges(path: Path, a: NDArray[Any], b: NDArray[Any]) -> None:
+    """Write an edge list, a tab between the ends."""
+    with path.open("w", encoding="ascii") as out:
+        for low in range(0, len(a), _PIECE):
+            pairs = zip(a[low : low + _PIECE].tolist(), b[low : low + _PIECE].tolist(), strict=True)
+            out.write("".join([f"{x}\t{y}\n" for x, y in pairs]))
+
+
+def generated(vertices: int, edges: int, seed: int, path: Path) -> dict[str, Any]:
+    """Write a power-law graph: .npz as SciPy's, anything else an edge list in random order."""
+    a, b = power_law(vertices, edges, seed=seed)
+    if path.suffix == ".npz":
+        from scipy.sparse import coo_array, save_npz
+
+        both = np.r_[a, b], np.r_[b, a]
+        save_npz(path, coo_array((np.ones(2 * len(a), np.int8), both), (vertices, vertices)).tocsr(), compressed=False)
+    else:
+        order = np.random.default_rng(seed).permutation(len(a))
+        write_edges(path, a[order], b[order])
+    return {"vertices": vertices, "edges": edges, "bytes": path.stat().st_size}
+
+
+def converted(graph: Path, folder: Path) -> dict[str, Any]:
+    """Write a graph, without its weights and names, as CSR (PecanPy's .npz) and as an edge list; tell of it."""
+    from any2vec.graph import read_graph
+
+    read = read_graph(graph, directed=False, weighted=False)
+    indptr, indices = read.indptr, read.indices
+    csr, edges = folder / f"{graph.name}.csr.npz", folder / f"{graph.name}.tsv"
+    np.savez(csr, indptr=indptr, indices=indices, data=np.ones(len(indices), np.float32))
+    rows = np.repeat(np.arange(len(read), dtype=np.int32), np.diff(indptr))
+    once = rows <= indices
+    write_edges(edges, rows[once], indices[once])
+    degrees = read.degrees.astype(np.float64)
+    about = {
+        "vertices": len(read),
+        "edges": read.edges,
+        "most": int(degrees.max()),
+        "squares": float(degrees @ degrees),
+    }
+    return {"name": graph.name, "csr": str(csr), "edges_file": str(edges), **about}
+
+
+if __name__ == "__main__":  # a sanity check of the generator
+    ends = np.r_[power_law(10_000, 100_000)]
+    degree = np.bincount(ends)
+    print(json.dumps({"least": int(degree.min()), "median": float(np.median(degree)), "most": int(degree.max())}))

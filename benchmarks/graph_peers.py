@@ -1,0 +1,143 @@
+"""PecanPy and grape, run by a Python that has them: a job as JSON in, what came of it as JSON out.
+
+It stands alone: the Python may be one without any2vec. `{"missing": ...}` is the answer where a peer is not installed.
+"""
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+Job = dict[str, Any]
+_FIRST = 1000  # walks to begin with
+
+
+def timed(do: Callable[[int], int], seconds: float, most: int) -> dict[str, float]:
+    """Do more and more walks until it takes `seconds`, at most `most`; `do` returns how many steps it did."""
+    number = min(_FIRST, most)
+    while True:
+        began = time.perf_counter()
+        steps = do(number)
+        took = time.perf_counter() - began
+        if took >= seconds / 2 or number >= most:
+            return {"steps": steps, "seconds": took, "steps_per_second": steps / took}
+        number = min(most, int(number * min(50.0, max(2.0, seconds / max(took, 1e-6)))))
+
+
+def pecanpy_walks(job: Job) -> Job:
+    """Walk with PecanPy, into its lists of strings.
+
+    `alone` is its compiled loop; `call` is what a user waits for, who calls `simulate_walks`: it compiles each time.
+    """
+    import numpy as np
+    from numba_progress import ProgressBar
+    from pecanpy import pecanpy
+
+    p, q, length = job["p"], job["q"], job["length"]
+    fits = job["squares"] * 8 <= job["tables"]  # PreComp has 8 bytes for each pair of neighbours of a vertex
+    second = "PreComp" if fits else "SparseOTF"
+    kind = "FirstOrderUnweighted" if p == q == 1 else second
+    graph = getattr(pecanpy, kind)(p=p, q=q, workers=1, random_state=job["seed"])
+    graph.read_npz(job["csr"], weighted=False, implicit_ids=True)
+    began = time.perf_counter()
+    graph._preprocess_transition_probs()
+    prepared = time.perf_counter() - began
+    step, has = graph.get_move_forward(), graph.get_has_nbrs()
+    starts = np.random.default_rng(job["seed"]).permutation(graph.num_nodes).astype(np.uint32)
+
+    def alone(number: int) -> Any:
+        with ProgressBar(total=number, disable=True) as progress:
+            first = np.resize(starts, number)
+            return graph._random_walks(number, length - 1, job["seed"], first, has, step, progress)
+
+    def do(number: int) -> int:
+        return sum(len(graph._map_walk(walk)) for walk in alone(number))
+
+    do(1)  # compiles
+    found = timed(do, job["seconds"], job["most"])
+    found["alone"] = timed(lambda number: int(alone(number)[:, -1].sum()), job["seconds"], job["most"])[
+        "steps_per_second"
+    ]
+    per_pass = graph.num_nodes * length / found["steps_per_second"]
+    passes = 10 if 10 * per_pass < 12 * job["seconds"] and 10 * graph.num_nodes * length < 1e8 else 1
+    if passes * per_pass < 12 * job["seconds"]:
+        began = time.perf_counter()
+        steps = sum(map(len, graph.simulate_walks(num_walks=passes, walk_length=length - 1)))
+        found["call"] = steps / (time.perf_counter() - began)
+    return {"kind": kind, "prepare": prepared, **found}
+
+
+def grape_walks(job: Job) -> Job:
+    """Walk with grape's Rust; `neighbours`: how many of them it looks at, its default is 100, None is all."""
+    import numpy as np
+    from ensmallen import Graph
+
+    graph = Graph.from_csv(
+        directed=False,
+        edge_path=job["edges_file"],
+        edge_list_separator="\t",
+        edge_list_header=False,
+        sources_column_number=0,
+        destinations_column_number=1,
+        edge_list_numeric_node_ids=True,
+        verbose=False,
+        name="benchmark",
+    )
+    began = time.perf_counter()
+    graph.enable() if hasattr(graph, "enable") else None  # its tables that trade memory for time
+    prepared = time.perf_counter() - began
+    vertices = graph.get_number_of_nodes()
+    bias = {"return_weight": 1 / job["p"], "explore_weight": 1 / job["q"], "max_neighbours": job["neighbours"]}
+
+    def do(number: int) -> int:
+        if number < vertices:
+            walks = graph.random_walks(quantity=number, walk_length=job["length"], random_state=job["seed"], **bias)
+        else:
+            passes = number // vertices
+            walks = graph.complete_walks(walk_length=job["length"], random_state=job["seed"], iterations=passes, **bias)
+        return walks.size if isinstance(walks, np.ndarray) else sum(map(len, walks))
+
+    do(1)
+    return {"kind": "grape", "prepare": prepared, **timed(do, job["seconds"], job["most"])}
+
+
+def end_to_end(job: Job) -> Job:
+    """Read an edge list, walk with PecanPy, train with gensim, save."""
+    began = time.perf_counter()
+    from gensim.models import Word2Vec
+    from pecanpy import pecanpy
+
+    marks = {"import": time.perf_counter()}
+    kind = pecanpy.FirstOrderUnweighted if job["p"] == job["q"] == 1 else pecanpy.PreComp
+    graph = kind(p=job["p"], q=job["q"], workers=job["threads"], random_state=job["seed"])
+    graph.read_edg(job["edges_file"], weighted=False, directed=False)
+    marks["read"] = time.perf_counter()
+    walks = graph.simulate_walks(num_walks=job["walks"], walk_length=job["length"] - 1)
+    marks["walk"] = time.perf_counter()
+    sizes = {"vector_size": job["dim"], "window": job["window"], "negative": job["negative"], "epochs": job["epochs"]}
+    how = {"sg": 1, "hs": 0, "sample": 0, "min_count": 0, "workers": job["threads"], "seed": job["seed"]}
+    model = Word2Vec(walks, **sizes, **how)
+    marks["train"] = time.perf_counter()
+    model.wv.save_word2vec_format(job["output"], binary=True)
+    marks["save"] = time.perf_counter()
+    ends = [began, *marks.values()]
+    return {"phases": {name: ends[i + 1] - ends[i] for i, name in enumerate(marks)}}
+
+
+WHAT: dict[str, Callable[[Job], Job]] = {
+    "pecanpy": pecanpy_walks,
+    "grape": grape_walks,
+    "pecanpy + gensim": end_to_end,
+}
+
+if __name__ == "__main__":
+    asked = json.loads(sys.argv[1])
+    if asked.get("core") is not None:
+        os.sched_setaffinity(0, {asked["core"]})
+    try:
+        found = WHAT[asked["peer"]](asked)
+    except ImportError as error:
+        found = {"missing": str(error)}
+    print("\n" + json.dumps(found))

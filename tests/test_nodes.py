@@ -1,0 +1,323 @@
+"""DeepWalk and Node2Vec, `any2vec nodes` and `any2vec walks`, and how walks become the worklists of hosts."""
+
+import json
+import sys
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.io import savemat
+from scipy.sparse import csr_array
+from typer.testing import CliRunner
+
+from any2vec import Any2VecError, DeepWalk, Node2Vec, load
+from any2vec.cli import app, main
+from any2vec.cluster.local import simulate
+from any2vec.evaluate.classification import evaluate_nodes
+from any2vec.graph import karate_club, read_graph, read_labels
+from any2vec.graph.walk_corpus import walk_corpus
+from any2vec.graph.walk_text import named_walks
+from any2vec.graph.walks import Walker
+from any2vec.sync.schemes import SCHEMES
+
+SIZES = {"dim": 16, "window": 3, "negative": 3}  # the kernel of test_training
+QUICK = SIZES | {"walks": 2, "length": 10, "epochs": 1, "threads": 1}
+OPTIONS = [part for name, value in QUICK.items() for part in (f"--{name}", str(value))]
+KARATE = karate_club()
+
+
+def fit(source=KARATE.edges, make=DeepWalk, **options):
+    return make(**(QUICK | options)).fit(source)
+
+
+def bits(model):
+    return model.vectors_.words, model.vectors_.matrix.tobytes(), model.loss_
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path):
+    """Run a command in this process, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments, **more: CliRunner().invoke(app, [*map(str, arguments)], **more)
+
+
+MODELS = {
+    "DeepWalk": DeepWalk,
+    "q > 1": lambda **more: Node2Vec(p=0.5, q=2, **more),
+    "q < 1": lambda **more: Node2Vec(p=2, q=0.5, **more),
+    "hosts": lambda **more: DeepWalk(hosts=4, **more),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_factions_of_the_karate_club(name):
+    vectors = MODELS[name](**SIZES, epochs=10, threads=1, seed=3).fit(KARATE.edges).vectors_
+    assert sorted(vectors.words, key=int) == [str(v) for v in range(1, 35)]
+    assert vectors.matrix.shape == (34, 16)
+    assert np.isfinite(vectors.matrix).all()
+    labels = read_labels(KARATE.labels)
+    faction = dict(zip(labels.names, labels.matrix.argmax(axis=1), strict=True))
+    near = [faction[v] == faction[other] for v in vectors.words for other, _ in vectors.most_similar(v, topn=4)]
+    assert np.mean(near) > 0.8  # 0.5 by chance
+    assert evaluate_nodes(vectors, labels, [0.5], shuffles=5, threads=1).mean("micro")[0] > 85
+
+
+def test_node2vec_without_bias_is_deepwalk():
+    assert bits(fit(make=Node2Vec)) == bits(fit())
+    assert bits(fit(make=Node2Vec, p=4)) != bits(fit())
+    assert bits(fit(make=Node2Vec, q=4)) != bits(fit())
+    assert bits(fit(seed=2)) != bits(fit())
+
+
+def test_forms_of_a_graph():
+    reference = bits(fit())
+    assert bits(fit(str(KARATE.edges))) == reference
+    assert bits(fit(read_graph(KARATE.edges))) == reference
+    edges = np.loadtxt(KARATE.edges, np.int64)
+    assert bits(fit(edges)) == reference
+    assert bits(fit(csr_array((np.ones(78), tuple(edges.T - 1)), (34, 34)))) != reference  # it has an order of its own
+
+
+def test_how_a_file_is_read(tmp_path):
+    path = tmp_path / "path.edges"
+    path.write_text("a b 9\nb c 9\n")
+    assert fit(path).report_.words == 2 * 3 * 10
+    assert fit(path, directed=True).report_.words == 2 * (3 + 2 + 1)
+    path.write_text("".join(f"hub {v} {10**9 if v == 7 else 1}\n" for v in range(20)))
+    assert fit(path).vectors_.counts[1] > 5 * fit(path, weighted=False).vectors_.counts[1]
+
+
+def test_parameters():
+    model = DeepWalk(walks=3)
+    assert (model.sample, model.walks, model.length, model.restart) == (0, 3, 40, 0)  # no subsampling
+    assert {"p": 1.0, "q": 1.0, "walks": 10}.items() <= Node2Vec().get_params().items()
+    assert model.set_params(length=7).length == 7
+    report = fit(make=Node2Vec, q=2, restart=0.5).report_
+    assert {"walks": 2, "length": 10, "p": 1, "q": 2, "restart": 0.5}.items() <= report.options.items()
+    assert (report.words, report.kept_words, report.vocabulary) == (680, 680, 34)
+    assert {"read", "walk", "train"} <= report.seconds.keys()
+
+
+@pytest.fixture(scope="module")
+def four_hosts():
+    return bits(fit(hosts=4, epochs=2))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_threads_and_schemes_do_not_change_hosts(four_hosts, scheme):
+    assert bits(fit(hosts=4, epochs=2, scheme=scheme, threads=2)) == four_hosts
+
+
+@pytest.mark.parametrize("hosts", [2, 3])
+def test_cluster_is_what_one_process_simulates(hosts):
+    expected = fit(hosts=hosts, make=Node2Vec, q=2)
+    parts = simulate(hosts, 2, lambda one: Node2Vec(**QUICK, q=2).fit(KARATE.edges, one).vectors_)
+    assert [word for part in parts for word in part.words] == list(expected.vectors_.words)
+    assert np.concatenate([part.matrix for part in parts]).tobytes() == expected.vectors_.matrix.tobytes()
+
+
+def random_graph(directed):
+    ends = np.random.default_rng(5).integers(0, 50, (200, 2))
+    return read_graph(ends[ends[:, 0] < 40], directed=directed, vertices=["far", "away"])
+
+
+def content(corpus):
+    return corpus.worklist.ids.tolist(), corpus.worklist.bounds.tolist()
+
+
+@pytest.mark.parametrize("directed", [False, True])  # with it, walks end early
+@pytest.mark.parametrize("hosts", [1, 2, 3])
+@pytest.mark.parametrize("large", [0, 1 << 30], ids=["file", "memory"])
+def test_worklists_of_hosts(tmp_path, monkeypatch, directed, hosts, large):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    walker = Walker(random_graph(directed), length=9, seed=2)
+    whole = walk_corpus(walker, 3, hosts=hosts)
+    names = np.array(whole.vocabulary.words)
+    walks = [names[whole.worklist.ids[a:b]].tolist() for a, b in pairwise(whole.worklist.bounds)]
+    assert walks == list(named_walks(walker, 3))
+    assert whole.raw_words == whole.cuts[-1] == len(whole.worklist.ids) == whole.vocabulary.counts.sum()
+    assert whole.vocabulary.counts.tolist() == np.bincount(whole.worklist.ids, minlength=len(names)).tolist()
+    assert (np.diff(whole.vocabulary.counts) <= 0).all()
+    assert sorted(names) == sorted(walker.graph.names)
+
+    again = walk_corpus(walker, 3, hosts=hosts, threads=2, large=large)
+    assert content(again) == content(whole)
+    assert again.cuts.tolist() == whole.cuts.tolist()
+
+    parts = simulate(hosts, 2, lambda one: walk_corpus(walker, 3, hosts=hosts, communicator=one, large=large))
+    assert [id_ for part in parts for id_ in content(part)[0]] == content(whole)[0]
+    starts = [part.worklist.first for part in parts]
+    assert starts == whole.cuts[:-1].tolist()
+    bounds = np.concatenate([part.worklist.bounds[:-1] + start for part, start in zip(parts, starts, strict=True)])
+    assert [*bounds.tolist(), whole.cuts[-1]] == content(whole)[1]
+    for host, part in enumerate(parts):
+        assert list(part.vocabulary.words) == list(whole.vocabulary.words)
+        assert part.vocabulary.counts.tolist() == whole.vocabulary.counts.tolist()
+        assert part.cuts.tolist() == whole.cuts.tolist()
+        assert (part.raw_words, part.sentences) == (whole.raw_words, whole.sentences)
+        assert part.part(host).ids.tolist() == whole.part(host).ids.tolist() == again.part(host).ids.tolist()
+        assert part.part(host).bounds.tolist() == whole.part(host).bounds.tolist()
+
+    assert len(list(tmp_path.iterdir())) == (0 if large else hosts + 1)
+    del again, part, parts
+    assert not list(tmp_path.iterdir())
+
+
+def test_walks_in_a_file_train_to_the_same_bits(monkeypatch):
+    reference = bits(fit()), bits(fit(hosts=3))
+    monkeypatch.setitem(walk_corpus.__kwdefaults__, "large", 0)
+    assert (bits(fit()), bits(fit(hosts=3))) == reference
+
+
+@pytest.mark.parametrize("hosts", [1, 3])
+def test_vertex_without_edges(hosts):
+    graph = read_graph(KARATE.edges, vertices=["lonely"])
+    model = fit(graph, hosts=hosts)
+    assert len(model.vectors_) == 35
+    assert model.vectors_.words[-1] == "lonely"
+    assert model.vectors_.counts[-1] == 2  # its two walks are of one vertex
+    assert np.isfinite(model.vectors_["lonely"]).all()
+    assert model.vectors_["lonely"].any()
+
+
+def test_nodes(run):
+    result = run("nodes", KARATE.edges, "-o", "v.txt", *OPTIONS, "--report", "r.json")
+    assert (result.exit_code, result.stdout) == (0, ""), result.output
+    expected = fit(make=Node2Vec)
+    found = load("v.txt")
+    assert list(found.words) == list(expected.vectors_.words)
+    np.testing.assert_allclose(found.matrix, expected.vectors_.matrix, rtol=1e-5, atol=1e-8)
+    first, second, *_, last = result.stderr.splitlines()
+    assert first == "34 vertices, 78 edges, undirected, unweighted"
+    assert second == "68 walks, 680 steps"
+    assert last == "the vectors of 34 vertices are in v.txt"
+    assert json.loads(Path("r.json").read_text())["options"]["walks"] == 2
+
+
+def test_options_of_nodes(run):
+    chosen = {"walks": 3, "length": 7, "p": 0.5, "q": 2.0, "restart": 0.25, "epochs": 2, "alpha": 0.1, "seed": 7}
+    chosen |= {
+        "sample": 0.01,
+        "hosts": 2,
+        "rounds": 2,
+        "scheme": "rep-opt",
+        "combine": "gradient",
+        "threads": 1,
+    } | SIZES
+    options = [part for name, value in chosen.items() for part in (f"--{name}", str(value))]
+    result = run("nodes", "-", "-o", "v", *options, "--quiet", "--report", "r.json", input=KARATE.edges.read_bytes())
+    assert (result.exit_code, result.output) == (0, "")
+    report = json.loads(Path("r.json").read_text())
+    assert chosen.items() <= report["options"].items()
+    assert (report["hosts"], report["words"]) == (2, 3 * 34 * 7)
+    expected = Node2Vec(**chosen).fit(KARATE.edges).vectors_
+    assert load("v").matrix.tobytes() == expected.matrix.tobytes()
+    help_ = run("nodes", "--help", env={"COLUMNS": "200"}).output
+    assert all(f"--{name}" in help_ for name in [*chosen, "directed", "weighted", "format", "schedule", "kappa"])
+
+
+def test_walks(run, tmp_path):
+    result = run("walks", KARATE.edges, "-o", "walks.txt")
+    assert (result.exit_code, result.output) == (0, "")
+    text = (tmp_path / "walks.txt").read_bytes()
+    walks = [line.split() for line in text.decode().splitlines()]
+    assert [len(walk) for walk in walks] == [40] * 340
+    edges = {tuple(line.split()) for line in KARATE.edges.read_text().splitlines() if line[0] != "#"}
+    assert len(edges) == 78
+    steps = {step for walk in walks for step in pairwise(walk)}
+    assert steps == edges | {(b, a) for a, b in edges}
+    for pass_ in range(10):
+        assert len({walk[0] for walk in walks[34 * pass_ : 34 * pass_ + 34]}) == 34
+    piped = run("walks", "-", "-o", "-", "--threads", "2", input=KARATE.edges.read_bytes())
+    assert piped.stdout_bytes == text
+    for option, value in (("--seed", 2), ("--p", 4), ("--q", 4), ("--restart", 0.5)):
+        assert run("walks", KARATE.edges, "-o", "-", option, value).stdout_bytes != text
+    assert run("walks", KARATE.edges, "-o", "-", "--walks", 1, "--length", 2).stdout.count("\n") == 34
+
+
+def test_evaluate_nodes(run):
+    assert run("nodes", KARATE.edges, "-o", "v.bin", *OPTIONS, "--walks", 10, "--epochs", 10).exit_code == 0
+    shares = ("--ratios", "30,60", "--shuffles", 3, "--threads", 1)
+    result = run("evaluate", "nodes", "v.bin", KARATE.labels, *shares, "--json", "f.json")
+    assert result.exit_code == 0, result.output
+    head, *rows = [line.split() for line in result.stdout.splitlines()]
+    assert head == ["labelled", "30", "%", "60", "%"]
+    assert {row[0]: len(row) for row in rows if row[0].endswith("F1")} == {
+        "Micro-F1": 3,
+        "Macro-F1": 3,
+        "Samples-F1": 3,
+    }
+    assert rows[-1] == ["34", "vertices,", "2", "labels,", "3", "shuffles"]
+    assert json.loads(Path("f.json").read_text())["ratios"][1]["micro"]["mean"] > 60
+
+
+@pytest.fixture
+def inputs(run, tmp_path):
+    (tmp_path / "good.edges").write_text("a b\nb c\n")
+    (tmp_path / "empty.edges").write_text("")
+    (tmp_path / "comments.edges").write_text("# nothing\n")
+    (tmp_path / "bad.edges").write_text("a b\nc\n")
+    (tmp_path / "nan.edges").write_text("a b 1\nb c nan\n")
+    (tmp_path / "minus.edges").write_text("a b 1\nb c -1\n")
+    savemat(tmp_path / "other.mat", {"matrix": csr_array(np.eye(3))})
+    savemat(tmp_path / "no_edges.mat", {"network": csr_array((3, 3))})
+    (tmp_path / "text.mat").write_text("a b\n")
+    return set(tmp_path.iterdir())
+
+
+ERRORS = {
+    "missing": (["missing.edges"], "missing.edges"),
+    "empty": (["empty.edges"], "empty.edges"),
+    "comments": (["comments.edges"], "comments.edges"),
+    "line": (["bad.edges"], "bad.edges, line 2"),
+    "nan": (["nan.edges"], "nan.edges, line 2"),
+    "minus": (["minus.edges"], "minus.edges, line 2"),
+    "no key": (["other.mat"], "other.mat: has no matrix 'network'; it has 'matrix'"),
+    "no edges": (["no_edges.mat"], "no_edges.mat"),
+    "no mat": (["text.mat"], "text.mat: is not a Matlab file"),
+    "format": (["good.edges", "--format", "csv"], "format 'csv'"),
+    "p": (["good.edges", "--p", "0"], "p must be a number above 0, not 0"),
+    "p is no number": (["good.edges", "--p", "nan"], "p must be a number above 0, not nan"),
+    "q": (["good.edges", "--q", "-1"], "q must be a number above 0, not -1"),
+    "restart": (["good.edges", "--restart", "1"], "restart must be 0 or more and below 1, not 1"),
+    "walks": (["good.edges", "--walks", "0"], "must be 1 or more, not 0"),
+    "length": (["good.edges", "--length", "0"], "must be 1 or more, not 0"),
+    "threads": (["good.edges", "--threads", "0"], "threads"),
+    "no folder": (["good.edges", "-o", "no/v.txt"], "no does not exist"),
+}
+
+
+@pytest.mark.parametrize("command", ["nodes", "walks"])
+@pytest.mark.parametrize("name", ERRORS)
+def test_mistakes_are_one_line(inputs, tmp_path, capsys, monkeypatch, command, name):
+    arguments, message = ERRORS[name]
+    monkeypatch.setattr(sys, "argv", ["any2vec", command, "-o", "v.txt", *arguments])
+    with pytest.raises(SystemExit) as exit_:
+        main()
+    shown = capsys.readouterr()
+    assert (exit_.value.code, shown.out) == (1, "")
+    *before, error = shown.err.splitlines()
+    assert before in ([], ["3 vertices, 2 edges, undirected, unweighted"])
+    assert error.startswith("any2vec: ")
+    assert message in error
+    assert set(tmp_path.iterdir()) == inputs
+
+
+@pytest.mark.parametrize(
+    "command", ["nodes", pytest.param("walks", marks=pytest.mark.xfail(strict=True, reason="it does not look"))]
+)
+def test_graph_is_not_written_over(run, inputs, tmp_path, command):
+    result = run(command, "good.edges", "-o", "good.edges")
+    assert (tmp_path / "good.edges").read_text() == "a b\nb c\n"
+    assert result.exit_code == 1
+    assert isinstance(result.exception, Any2VecError)
+
+
+def test_labels_of_unknown_vertices(run, inputs, tmp_path):
+    (tmp_path / "who.labels").write_text("a 1\nb 2\nwho 1\n")
+    assert run("nodes", "good.edges", "-o", "v.txt", *OPTIONS).exit_code == 0
+    result = run("evaluate", "nodes", "v.txt", "who.labels")
+    assert result.exit_code == 1
+    assert "1 of 3 labelled vertices have no vector: 'who'" in str(result.exception)

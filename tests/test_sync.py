@@ -1,0 +1,284 @@
+"""Rounds, masters' ranges, ids on the wire, and inspection."""
+
+from contextlib import nullcontext
+from itertools import chain, pairwise
+from types import SimpleNamespace
+
+import naive
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from any2vec.cluster.local import alone, simulate
+from any2vec.cluster.workers import Workers
+from any2vec.operators.mirrors import Mirrors
+from any2vec.operators.skipgram import Rate, Rows, Tally, skipgram_kernel
+from any2vec.operators.tiles import register_width
+from any2vec.samples.inspection import Inspector, Slice, inspect
+from any2vec.samples.skipgram import Drawing
+from any2vec.sync.buffers import Buffers
+from any2vec.sync.ids import send_ids, tell_ids
+from any2vec.sync.partition import Partition
+from any2vec.sync.wire import KEYS, Wire
+from any2vec.training.schedule import FLOOR, Schedule
+from any2vec.training.trainer import default_rounds
+
+
+def flat(parts):
+    return list(chain.from_iterable(parts))
+
+
+# Schedule
+
+CUTS = st.lists(st.integers(0, 50), min_size=1, max_size=5).filter(any).map(lambda parts: np.cumsum([0, *parts]))
+
+
+@given(CUTS, st.integers(1, 60), st.integers(1, 3))
+def test_slices_cover_every_part_in_every_epoch(cuts, rounds, epochs):
+    schedule = Schedule(0.1, epochs, rounds, cuts)
+    assert schedule.words == cuts[-1]
+    done = 0
+    for epoch in range(epochs):
+        for host, length in enumerate(np.diff(cuts)):
+            slices = [schedule.slice(host, epoch * rounds + s) for s in range(rounds)]
+            assert [slice_.epoch for slice_ in slices] == [epoch] * rounds
+            assert [slice_.low for slice_ in slices] == [0, *(slice_.high for slice_ in slices[:-1])]
+            assert slices[-1].high == length
+            sizes = [slice_.high - slice_.low for slice_ in slices]
+            assert max(sizes) - min(sizes) <= 1
+        for s in range(rounds):
+            number = epoch * rounds + s
+            assert schedule.done(number) == done
+            done += sum(x.high - x.low for x in (schedule.slice(h, number) for h in range(len(cuts) - 1)))
+    assert schedule.done(epochs * rounds) == done == epochs * cuts[-1]
+    assert schedule.slice(0, epochs * rounds) is None
+
+
+@given(CUTS, st.integers(1, 20), st.integers(1, 3))
+def test_rate_falls_with_the_words_of_all_hosts(cuts, rounds, epochs):
+    schedule, total = Schedule(0.1, epochs, rounds, cuts), int(cuts[-1]) * epochs
+    last = 0.1
+    for number in range(rounds * epochs):
+        begin, end = schedule.done(number), schedule.done(number + 1)
+        middle = schedule.middle(number)
+        assert middle == pytest.approx(0.1 * max(1 - (begin + end) / 2 / total, FLOOR))
+        assert middle <= last
+        last = middle
+        for host in range(len(cuts) - 1):
+            words = schedule.slice(host, number).high - schedule.slice(host, number).low
+            rate = schedule.rate(number, words)
+            assert rate[:3] == (0.1, FLOOR, begin)
+            assert rate.total == total
+            if words:  # where its slice ends, a host counts what all have done in the round
+                assert rate.done + rate.pace * words == pytest.approx(end)
+
+
+def test_one_host_counts_its_own_words():
+    rate = Schedule(0.1, 2, 4, np.array([0, 1000])).rate(5, 125)  # a thread that does half of the round
+    assert rate == (0.1, FLOOR, 1250.0, 2.0, 2000.0)
+
+
+def test_default_rounds_are_the_papers():
+    assert [default_rounds(hosts) for hosts in (1, 2, 4, 8, 16, 32, 64)] == [1, 3, 6, 12, 24, 48, 96]
+    assert default_rounds(3) == 5
+
+
+# Partition
+
+
+@given(st.integers(0, 1000), st.integers(1, 40), st.data())
+def test_masters_are_in_equal_contiguous_ranges(vertices, hosts, data):
+    partition = Partition(vertices, hosts)
+    bounds = partition.bounds.tolist()
+    assert (bounds[0], bounds[-1], len(bounds)) == (0, vertices, hosts + 1)
+    sizes = np.diff(bounds)
+    assert sizes.max() - sizes.min() <= 1
+    assert [partition.range(host) for host in range(hosts)] == list(pairwise(bounds))
+    ids = sorted(data.draw(st.sets(st.integers(0, max(0, vertices - 1)), max_size=vertices)))
+    assert partition.counts(np.array(ids, np.int32)).tolist() == [
+        sum(low <= one < high for one in ids) for low, high in pairwise(bounds)
+    ]
+
+
+# Ids
+
+
+def size_of(ids, masters):
+    """A bit for each master or four bytes for each id, whichever is smaller."""
+    return min(4 * len(ids), -(-masters // 8))
+
+
+@settings(max_examples=60)
+@given(st.integers(1, 5), st.integers(0, 300), st.floats(0, 1), st.integers(0, 2**32))
+def test_ids_arrive_and_no_more_bytes_travel_than_must(hosts, vertices, density, seed):
+    partition = Partition(vertices, hosts)
+    ranges = [partition.range(host) for host in range(hosts)]
+    rng = np.random.default_rng(seed)
+    touched = [np.flatnonzero(rng.random(vertices) < density ** rng.integers(1, 4)) for _ in range(hosts)]
+
+    def program(communicator):
+        wire, rank = Wire(communicator), communicator.rank
+        mine = touched[rank].astype(np.int32)
+        low, high = ranges[rank]
+        sent = send_ids(mine, partition, wire, "inspect", "both")
+        told = tell_ids(mine[(mine >= low) & (mine < high)] - np.int32(low), partition, wire, "broadcast", "e")
+        return sent, told, wire.take()
+
+    for host, (sent, told, counted) in enumerate(simulate(hosts, 2, program)):
+        low, high = ranges[host]
+        expected = [[one - low for one in theirs if low <= one < high] for theirs in touched]
+        assert sent[0].dtype == told[0].dtype == np.int32
+        assert sent[0].tolist() == flat(expected)
+        assert sent[1].tolist() == [len(part) for part in expected]
+        expected = [[one for one in theirs if a <= one < b] for (a, b), theirs in zip(ranges, touched, strict=True)]
+        assert told[0].tolist() == flat(expected)
+        assert told[1].tolist() == [len(part) for part in expected]
+        sizes = [
+            size_of([one for one in touched[host] if a <= one < b], b - a)
+            for other, (a, b) in enumerate(ranges)
+            if other != host
+        ]
+        assert counted[KEYS.index(("inspect", "both", "ids"))] == sum(sizes)
+        own = size_of(expected[host], high - low)
+        assert counted[KEYS.index(("broadcast", "e", "ids"))] == own * (hosts - 1)
+        assert counted.sum() == sum(sizes) + own * (hosts - 1)
+
+
+# Wire
+
+
+def test_what_stays_at_home_is_not_counted():
+    def program(communicator):
+        wire, host = Wire(communicator), communicator.rank
+        send = np.full((6, 2), host, np.float32)
+        counts = np.array([1, 2, 3])
+        receive = np.empty((3 * counts[host], 2), np.float32)
+        came = np.full(3, counts[host])
+        request = wire.begin(("reduce", "e", "values"), send, counts, receive, came)
+        wire.wait([request])
+        assert receive[:, 0].tolist() == flat([h] * counts[host] for h in range(3))
+        gathered = wire.gather(("reduce", "t", "moments"), np.full((2, 2), host, np.float64), 1)
+        assert (gathered is None) == (host != 1)
+        both = wire.broadcast(("broadcast", "t", "moments"), np.full((2, 5), host, np.float32), 2)
+        assert (both == 2).all()
+        assert wire.seconds > 0
+        return wire.take(), wire.take()
+
+    for host, (taken, again) in enumerate(simulate(3, 1, program)):
+        told = {key: sent for key, sent in zip(KEYS, taken.tolist(), strict=True) if sent}
+        expected = {("reduce", "e", "values"): 8 * (6 - (host + 1))}
+        if host != 1:
+            expected["reduce", "t", "moments"] = 32
+        if host == 2:
+            expected["broadcast", "t", "moments"] = 2 * 40
+        assert told == expected
+        assert not again.any()
+
+
+def test_an_unknown_kind_of_message_is_a_mistake():
+    with pytest.raises(ValueError, match="not in"):
+        Wire(alone()).count(("reduce", "e", "rows"), np.zeros(1, np.int64), 4)
+
+
+def test_buffers_are_kept():
+    buffers = Buffers(10)
+    rows = buffers.rows("a", 100)
+    assert rows.shape == (100, 16)
+    assert rows.ctypes.data % 64 == 0
+    place = rows.ctypes.data
+    for n in (0, 1, 100, 120, 125):
+        assert buffers.rows("a", n).shape == (n, 16)
+        assert buffers.rows("a", n).ctypes.data == place or not n
+    assert buffers.rows("b", 100).ctypes.data != place
+    assert buffers.rows("a", 200).shape == (200, 16)
+
+
+# Inspection and draws
+
+V = 15
+SENTENCES = st.lists(st.lists(st.integers(0, V - 1), min_size=1, max_size=12), min_size=1, max_size=10)
+SIZES = {"window": (16, 3, 3), "exact": (112, 1, 1)}  # as in simulated.SIZES
+
+
+class Case:
+    def __init__(self, sentences, schedule, sample, seed):
+        self.ids = np.array(flat(sentences), np.int32)
+        self.bounds = np.cumsum([0, *map(len, sentences)])
+        self.ids.flags.writeable = self.bounds.flags.writeable = False
+        self.schedule, (self.dim, self.window, self.negative) = schedule, SIZES[schedule]
+        self.counts = np.bincount(self.ids, minlength=V) + 1
+        self.sample, self.seed = sample, seed
+        self.drawing = Drawing(self.counts, sample, seed)
+
+    def inspect(self, low, high, epoch, threads=1):
+        how = (V, self.window, self.negative, self.schedule == "exact")
+        inspector = Inspector(self.ids, self.bounds, self.drawing, *how)
+        with Workers(threads, SimpleNamespace(working=nullcontext)) as workers:
+            for _ in range(2):  # it begins anew each time
+                workers.join(inspector.begin(Slice(epoch, low, high), workers))
+        return [updates.tolist() for updates in inspector.counts()]
+
+    def kernel(self, low, high, epoch):
+        rows = Rows(*np.zeros((2, V), np.int32))
+        tally = Tally(*np.zeros((3, 1)), np.zeros(2), np.zeros(1, np.int64))
+        labels = [np.zeros(V * self.dim + 16, np.float32) for _ in "et"]
+        labels = [label[-label.ctypes.data % 64 // 4 :][: V * self.dim] for label in labels]
+        kernel = skipgram_kernel(self.schedule, self.dim, self.window, self.negative, register_width(), "counted")
+        rate, mirrors = Rate(0.01, FLOOR, 0.0, 1.0, 1e6), Mirrors(0, V, 1, np.zeros(1, np.int32))
+        kernel(self.ids, self.bounds, low, high, *labels, rows, self.drawing.samples(epoch), rate, mirrors, tally)
+        return [updates.tolist() for updates in rows], tally.samples[0]
+
+    def naive(self, low, high, epoch):
+        keep = naive.keep_probability(self.counts.tolist(), self.sample)
+        table = self.drawing.samples(0).negatives
+        sizes = (self.schedule, self.window, self.negative)
+        setting = naive.Setting(self.ids.tolist(), self.bounds.tolist(), keep, table, *sizes, seed=self.seed)
+        return [updates.tolist() for updates in naive.updates(setting, epoch, low, high, V)]
+
+
+@settings(max_examples=60)
+@given(
+    SENTENCES,
+    st.sampled_from(list(SIZES)),
+    st.sampled_from([0, 0.05, 0.5]),
+    st.integers(-(2**65), 2**65),
+    st.tuples(st.floats(0, 1), st.floats(0, 1)),
+    st.integers(0, 3),
+)
+def test_inspection_counts_what_the_operator_does(sentences, schedule, sample, seed, share, epoch):
+    case = Case(sentences, schedule, sample, seed)
+    low, high = sorted(round(part * len(case.ids)) for part in share)
+    found = case.inspect(low, high, epoch)
+    counted, samples = case.kernel(low, high, epoch)
+    assert found == counted == case.naive(low, high, epoch)
+    assert sum(found[1]) == samples
+    negatives = case.negative if schedule == "window" else 1
+    assert sum(found[1]) <= sum(found[0]) * (1 + negatives)
+
+
+@pytest.mark.parametrize("schedule", SIZES)
+def test_inspection_by_threads(schedule):
+    rng = np.random.default_rng(1)
+    sentences = [rng.integers(0, V, n).tolist() for n in (5000, 1, 600, 2)]
+    case = Case(sentences, schedule, 0.05, 3)
+    one = case.inspect(3, 5500, 1)
+    assert one == case.kernel(3, 5500, 1)[0]
+    # Threads may lose a count to each other, but never the last one: what is touched is known.
+    many = case.inspect(3, 5500, 1, threads=3)
+    assert [[n > 0 for n in updates] for updates in many] == [[n > 0 for n in updates] for updates in one]
+
+
+@settings(max_examples=40)
+@given(SENTENCES, st.data(), st.integers(-(2**65), 2**65), st.integers(0, 3), st.sampled_from([0, 0.05]))
+def test_a_part_draws_what_the_whole_worklist_draws_there(sentences, data, seed, epoch, sample):
+    case = Case(sentences, "exact", sample, seed)
+    first, last = sorted(data.draw(st.integers(0, len(sentences))) for _ in range(2))
+    begin, end = int(case.bounds[first]), int(case.bounds[last])
+    low, high = sorted(data.draw(st.integers(begin, end)) for _ in range(2))
+    drawing = Drawing(case.counts, sample, seed, begin)
+    part = np.zeros((2, V), np.int32)
+    ids, bounds = case.ids[begin:end], case.bounds[first : last + 1] - begin
+    how = (case.window, case.negative, True)
+    inspect(ids, bounds, low - begin, high - begin, drawing.samples(epoch), *how, *part)
+    assert part.tolist() == case.inspect(low, high, epoch)
