@@ -26,7 +26,7 @@ from rich.console import Console
 from tables import table, verdict
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-err = Console(stderr=True, highlight=False)
+err = Console(stderr=True, highlight=False, soft_wrap=True)
 
 PeersOption = Annotated[Path, typer.Option(metavar="PYTHON", help="Runs PecanPy and grape.", exists=True)]
 LengthOption = Annotated[int, typer.Option(help="Vertices in a walk.")]

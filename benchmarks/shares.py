@@ -18,19 +18,19 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from any2vec.training.model import new_model
 from numba import float32, int64, njit, uint64
 from numpy.typing import NDArray
 from peers import Settings
 
 from any2vec.corpus import Worklist, read_corpus
+from any2vec.operators.labels import new_labels
 from any2vec.operators.logistic import PADDING, logistic_steps
 from any2vec.operators.mirrors import Mirrors
-from any2vec.operators.skipgram import SCHEDULES, Rate, Samples, Tally, skipgram_kernel
+from any2vec.operators.skipgram import SCHEDULES, Rate, Tally, no_rows, skipgram_kernel
 from any2vec.operators.tiles import TILE_ROWS, dots, register_width, update
 from any2vec.samples.draws import KEEP, NEGATIVES, draw, epoch_key
 from any2vec.samples.negatives import alias_table, negative, probabilities
-from any2vec.samples.skipgram import is_kept, keep_thresholds, kept_around, window_size
+from any2vec.samples.skipgram import Samples, first_draw, is_kept, keep_thresholds, kept_around, window_size
 
 __all__ = ["count", "measure"]
 
@@ -69,7 +69,8 @@ def _walk(
                     if context == centre or (not each and context > left + int64(centre == left)):
                         continue
                     for k in range(1, draws + 1):
-                        total += negative(draw(key, (context - centre + window) * draws * int64(each) + k), table)
+                        own = first_draw(context - centre, window, draws) * int64(each)
+                        total += negative(draw(key, own + k), table)
     return total
 
 
@@ -107,17 +108,17 @@ class _Draws:
     def train(self, schedule: str, rows: int) -> float:
         """Run the kernel over everything, with `rows` rows; return its seconds."""
         s = self.settings
-        model = new_model(rows, s.dim, seed=s.seed)
+        model = new_labels(0, rows, s.dim, seed=s.seed)
         e, t = model.e.reshape(-1), model.t.reshape(-1)
         kernel = skipgram_kernel(schedule, model.e.shape[1], s.window, s.negative, register_width())
-        counted = np.zeros((3, 8))
-        tally = Tally(counted[0, :1], counted[1, :1], counted[2, :1], np.zeros(1, np.int64))
+        counted = np.zeros((4, 8))
+        tally = Tally(counted[0, :1], counted[1, :1], counted[2, :1], counted[3, :2], np.zeros(1, np.int64))
         mirrors = Mirrors(0, rows, 4000, np.zeros(1, np.int32))
         ids, bounds = self.worklist.ids, self.worklist.bounds
         rate = Rate(float(s.alpha), 1e-4, 0.0, 1.0, float(ids.size))
-        kernel(ids, bounds, 0, 0, e, t, self.samples, rate, mirrors, tally)
+        kernel(ids, bounds, 0, 0, e, t, no_rows(), self.samples, rate, mirrors, tally)
         began = time.perf_counter()
-        kernel(ids, bounds, 0, ids.size, e, t, self.samples, rate, mirrors, tally)
+        kernel(ids, bounds, 0, ids.size, e, t, no_rows(), self.samples, rate, mirrors, tally)
         return time.perf_counter() - began
 
 
@@ -169,11 +170,11 @@ def _loops(targets: int, dim: int, width: int) -> dict[str, Callable[..., None]]
 def _intrinsics(settings: Settings) -> dict[str, list[float]]:
     """Nanoseconds of each intrinsic for tiles of 1, 2... source rows, the rows in the first cache."""
     targets = settings.negative + 1
-    model = new_model(max(targets, TILE_ROWS + 1), settings.dim, seed=1)
+    model = new_labels(0, max(targets, TILE_ROWS + 1), settings.dim, seed=1)
     dim = model.e.shape[1]
     e, t = model.e.reshape(-1), model.t.reshape(-1)
     x, y = (np.arange(rows, dtype=np.int64) * dim for rows in (TILE_ROWS + 1, targets))
-    tile = new_model(1, TILE_ROWS * targets + PADDING, seed=1).t.reshape(-1)
+    tile = new_labels(0, 1, TILE_ROWS * targets + PADDING, seed=1).t.reshape(-1)
     nanoseconds: dict[str, list[float]] = {}
     for name, loop in _loops(targets, dim, register_width()).items():
         nanoseconds[name] = []

@@ -37,9 +37,9 @@ def adasum(parts):
 def curvatures(e, t, sources, destinations, negative):
     """C_e and C_t of DESIGN, section 6, but for kappa: (K + 1) E[t t^T] and E[e e^T].
 
-    A destination is a centre once and a negative sample K times.
+    Destinations are taken as if all were negative samples, sources as they occur.
     """
-    return (t.T * (sources + negative * destinations)) @ t, (e.T * sources) @ e
+    return (1 + negative) * (t.T * destinations) @ t, (e.T * sources) @ e
 
 
 def curvature(total, k, updates, c, alpha, least=0.0):

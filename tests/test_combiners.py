@@ -124,25 +124,18 @@ def test_curvature_sums_small_steps_and_averages_large_ones():
 
 
 def test_curvature_follows_the_labels():
-    """Eigenvectors are kept from round to round only where they are still about right."""
     labels, *shares = labels_and_shares()
     rows = random_rows(2)
     combiner = COMBINERS["curvature"](Setting(labels, *shares, 5, Wire(alone()), {"kappa": None}))
     rng = np.random.default_rng(5)
-    kept = []
-    for number, change in enumerate([0, 1e-4, 1e-4, 1, 0, 30]):
-        labels.training[:] += change * 0.3 * rng.standard_normal(labels.training.shape)
-        labels.embedding[:] += change * 0.3 * rng.standard_normal(labels.training.shape)
-        before = combiner._vectors.get("e")
+    for number, change in enumerate([0, 1e-4, 1, 0, 30]):
+        for label in (labels.training, labels.embedding):
+            label[:] += change * 0.3 * rng.standard_normal(label.shape)
         combiner.begin(Round(number, 0.02, 0.2))
-        kept.append(before is not None and (before == combiner._vectors["e"]).all())
         e, t = labels.embedding.astype(float), labels.training.astype(float)
         c = 0.2 * naive.curvatures(e, t, *shares, 5)[0]
-        for found, (parts, updates) in zip(combine(combiner, rows), rows, strict=True):
-            expected = naive.curvature(parts.sum(axis=0), len(parts), updates.sum(), c, 0.02, LEAST)
-            # vectors that turned by up to 0.02, and directions that crossed LEAST meanwhile
-            assert np.linalg.norm(found - expected) <= 0.05 * np.linalg.norm(parts.sum(axis=0)) + 1e-6
-    assert kept == [False, True, True, False, True, False]
+        expected = [naive.curvature(sum(parts), len(parts), sum(updates), c, 0.02, LEAST) for parts, updates in rows]
+        np.testing.assert_allclose(combine(combiner, rows), expected, atol=2e-6)
 
 
 @pytest.mark.parametrize("hosts", [2, 3])
@@ -169,7 +162,7 @@ def test_rare_vertices_are_measured_in_turn():
     labels, *shares = labels_and_shares(vertices)
     combiner = COMBINERS["curvature"](Setting(labels, *shares, 5, Wire(alone()), {}))
     for label, rows, weights in (
-        ("e", labels.t, shares[0] + 5 * shares[1]),
+        ("e", labels.t, 6 * shares[1]),
         ("t", labels.e, shares[0]),
     ):
         mean = sum(combiner._own_moments(label, number) for number in range(turns)) / turns

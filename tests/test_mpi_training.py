@@ -67,6 +67,7 @@ def counts(path):
     """What is not time, of a report."""
     report = json.loads(path.read_text())
     assert all(len(figures) == 2 * report["round_count"] for figures in report["rounds"]["seconds"].values())
+    del report["options"]["hosts"]  # not given on a cluster
     same = ("options", "words", "kept_words", "vocabulary", "loss", "checks", "hosts", "round_count", "threads")
     rounds = {name: report["rounds"][name] for name in ("bytes", "touched", "orthogonality", "orthogonal")}
     return {name: report[name] for name in same} | rounds
