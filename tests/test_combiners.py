@@ -22,7 +22,7 @@ from any2vec.sync.wire import Wire
 
 DIM = 10  # padded to 16
 ROUND = Round(3, 0.02, 0.2)
-V = 40
+V = 80
 
 
 def labels_and_shares(vertices=V, dim=DIM, seed=0, scale=0.5):
@@ -292,7 +292,7 @@ def test_masters_gain_what_is_combined(changed, name, block, threads):
     for label, base, new in zip("et", before, (labels.embedding, labels.training), strict=True):
         how = NAIVE[name] if name != "curvature" else curvature_of(label, ROUND.kappa)
         np.testing.assert_allclose(new, naive.masters(base, told[label], how), atol=5e-6)
-        for row in range(0, V, 16):
+        for row in range(0, V, merging._MEASURED):
             parts = [(host[row][0] - base[row]).astype(float) for host in told[label] if host.get(row, (0, 0))[1]]
             measured += [naive.orthogonality(parts)] if len(parts) > 1 else []
     assert not labels.e[:, DIM:].any()

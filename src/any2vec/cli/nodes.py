@@ -7,12 +7,12 @@ from typing import Annotated
 import typer
 
 from any2vec.cli import options
-from any2vec.cli.training import run
+from any2vec.cli.training import check_apart, run
 from any2vec.files import check_writable, replacing
 from any2vec.graph.graph import Graph
 from any2vec.graph.readers import read_graph
 from any2vec.graph.walk_text import write_text
-from any2vec.graph.walks import Walker
+from any2vec.graph.walks import Walker, check_walks
 from any2vec.models import Node2Vec
 from any2vec.training.options import usable_cores
 
@@ -130,7 +130,9 @@ def walks(
     threads: options.Threads = None,
 ) -> None:
     """Write walks on GRAPH as text."""
+    check_walks(number, length, p, q, restart)
     if str(output) != "-":
+        check_apart([graph], output, None)
         check_writable(output)
     walker = Walker(
         _read(graph, format, directed, weighted, threads), length=length, p=p, q=q, restart=restart, seed=seed

@@ -17,7 +17,7 @@ from any2vec.training.progress import Display, display_for
 from any2vec.training.report import Report
 from any2vec.vectors.formats import check_output, save
 
-__all__ = ["run"]
+__all__ = ["check_apart", "run"]
 
 E = TypeVar("E", bound=Estimator)
 
@@ -52,7 +52,7 @@ def run(
     display = display_for(Console(stderr=True), quiet=quiet or not first)
     check_output(output, training, communicator)
     with together(communicator):
-        _check_apart(sources, output, report)
+        check_apart(sources, output, report)
         if report and first:
             check_writable(report)
         model = make(display)
@@ -71,7 +71,7 @@ def run(
         raise typer.Exit(_INTERRUPTED)
 
 
-def _check_apart(sources: Sequence[str], output: Path, report: Path | None) -> None:
+def check_apart(sources: Sequence[str], output: Path, report: Path | None) -> None:
     """Refuse to write over what is read, or into it, or the report over the vectors."""
     if report and report.resolve() == output.resolve():
         raise Any2VecError(f"{report}: is to be both the vectors and the report; give two names")

@@ -15,7 +15,7 @@ from any2vec.graph.walk_order import pass_key, sides, vertex_at
 from any2vec.graph.walk_tables import choices, neighbour_table, sums_of
 from any2vec.samples.draws import draw
 
-__all__ = ["Walker"]
+__all__ = ["Walker", "check_walks"]
 
 
 class Walker:
@@ -55,7 +55,7 @@ class Walker:
         restart: float = 0.0,
         seed: int = 1,
     ) -> None:
-        _check(length, p, q, restart)
+        check_walks(1, length, p, q, restart)
         self.graph = graph
         self.length = length
         self.p, self.q = float(p), float(q)
@@ -121,7 +121,23 @@ class Walker:
             _end_at_once(self._rows, np.uint64(pass_key(self.seed, pass_)), self._left, self._right, first, lengths)
 
 
-def _check(length: int, p: float, q: float, restart: float) -> None:
+def check_walks(walks: int, length: int, p: float, q: float, restart: float) -> None:
+    """Raise an error if walks with these arguments make no sense.
+
+    Parameters
+    ----------
+    walks : int
+        Walks from each vertex.
+    length, p, q, restart
+        As of `Walker`.
+
+    Raises
+    ------
+    Any2VecError
+        It names the argument, its value and what would be right.
+    """
+    if walks < 1:
+        raise Any2VecError(f"walks is {walks}; each vertex must have 1 or more")
     if length < 1:
         raise Any2VecError(f"the length of walks must be 1 or more, not {length}")
     for name, value in (("p", p), ("q", q)):

@@ -9,7 +9,7 @@ from any2vec.corpus import Corpus
 from any2vec.graph.graph import Graph
 from any2vec.graph.readers import read_graph
 from any2vec.graph.walk_corpus import walk_corpus
-from any2vec.graph.walks import Walker
+from any2vec.graph.walks import Walker, check_walks
 from any2vec.models.estimator import Estimator
 
 __all__ = ["DeepWalk", "Node2Vec"]
@@ -73,7 +73,11 @@ class DeepWalk(Estimator):
         Any2VecError
             If an option is out of range, the graph cannot be used, or values stop being finite.
         """
+        self._check()
         return self._fit(source, communicator)
+
+    def _check(self) -> None:
+        check_walks(self.walks, self.length, 1.0, 1.0, self.restart)
 
     def _walker(self, graph: Graph) -> Walker:
         return Walker(graph, length=self.length, restart=self.restart, seed=self.seed)
@@ -114,6 +118,9 @@ class Node2Vec(DeepWalk):
 
     p: float = 1.0
     q: float = 1.0
+
+    def _check(self) -> None:
+        check_walks(self.walks, self.length, self.p, self.q, self.restart)
 
     def _walker(self, graph: Graph) -> Walker:
         return Walker(graph, length=self.length, p=self.p, q=self.q, restart=self.restart, seed=self.seed)
