@@ -10,7 +10,7 @@ from any2vec.version import __version__
 __all__ = ["check_agreement"]
 
 
-def check_agreement(options: Options, communicator: Communicator) -> None:
+def check_agreement(options: Options, communicator: Communicator, checks: bool) -> None:
     """Compare what the hosts were told.
 
     Parameters
@@ -19,6 +19,8 @@ def check_agreement(options: Options, communicator: Communicator) -> None:
         This host's.
     communicator : Communicator
         The hosts.
+    checks : bool
+        Whether this host takes part in checks after each epoch.
 
     Raises
     ------
@@ -27,6 +29,7 @@ def check_agreement(options: Options, communicator: Communicator) -> None:
     """
     mine = {name: repr(value) for name, value in asdict(options).items() if name != "threads"}
     mine["the version of any2vec"] = __version__
+    mine["checks after each epoch"] = str(checks)
     told = [json.loads(text) for text in allgather_bytes(communicator, json.dumps(mine).encode())]
     for host, theirs in enumerate(told):
         for name in told[0].keys() | theirs.keys():

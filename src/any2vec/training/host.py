@@ -88,6 +88,7 @@ class Host:
         self.scheme = new_scheme(options.scheme, site)
         self.combiner = combiner(_setting(corpus, options, self))
         self.interrupted = False
+        self._alone = communicator.size == 1
         self._lock = np.zeros(1, np.int32)
         self._stop = np.zeros(1, np.int64)
         self._kernel = skipgram_kernel(
@@ -171,11 +172,21 @@ class Host:
             signal.signal(signal.SIGINT, lambda *_: self._interrupt())
         try:
             yield
-        except KeyboardInterrupt:  # of another handler, or of a callback
+        except KeyboardInterrupt:  # of another handler
+            if not self._alone:  # others wait for this host
+                raise
             self._interrupt()
         finally:
             if ours:
                 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    @contextmanager
+    def catching(self) -> Iterator[None]:
+        """Take a KeyboardInterrupt in the block (of a callback, or of another handler) for Ctrl-C: others must hear."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self._interrupt()
 
     def _interrupt(self) -> None:
         self.stop()

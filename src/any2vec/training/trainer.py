@@ -77,7 +77,7 @@ def train(
         If the labels do not fit into memory, there is nothing to learn from, values stop being finite,
         or the hosts do not agree on options.
     """
-    check_agreement(options, communicator)
+    check_agreement(options, communicator, after_epoch is not None)
     with together(communicator):
         host = Host(corpus, options, communicator, width)
     run = _Run(host, corpus, options, communicator, display, report)
@@ -148,6 +148,8 @@ class _Run:
             if not self._meter.samples:
                 raise SharedError("nothing to learn: no sentence keeps two words (a line is a sentence)")
             self._check(epoch, after_epoch)
+            if self._interrupted:
+                break
 
     def note(self) -> None:
         """Write the figures into the report."""
@@ -172,7 +174,7 @@ class _Run:
         all_ = Done(*hosts.sum(axis=0).tolist())
         self._meter.add(all_)
         if all_.broken:
-            raise _not_finite(self._options, number // self._schedule.rounds)
+            raise self._not_finite(number // self._schedule.rounds)
         if all_.interrupted and not self._interrupted:
             self._interrupted = True
             host.stop()
@@ -189,7 +191,8 @@ class _Run:
     def _look(self, tallies: list[Tally]) -> None:
         """Look after the threads while they compute."""
         self._host.release()
-        self._meter.show(tallies)
+        with self._host.catching():
+            self._meter.show(tallies)
         if time.monotonic() - self._clock > _SECONDS_BETWEEN_LOOKS:
             self._clock = time.monotonic()
             if not self._host.scheme.labels.is_finite(min(_HOT_ROWS, self._host.scheme.live)):
@@ -198,19 +201,30 @@ class _Run:
 
     def _agree_finite(self, finite: bool, epoch: int) -> None:
         if allreduce(self._communicator, np.array([not finite], np.int64))[0]:
-            raise _not_finite(self._options, epoch)
+            raise self._not_finite(epoch)
 
     def _check(self, epoch: int, after_epoch: AfterEpoch | None) -> None:
         """Let the user judge the labels, and tell of the epoch."""
         figures: dict[str, float] = {}
         if after_epoch:
             labels = _on_first(self._host.scheme.masters, self._vertices, self._communicator)
-            with together(self._communicator):
+            with together(self._communicator), self._host.catching():
                 figures = after_epoch(epoch + 1, labels) if labels else {}
+            pressed = np.array([self._host.interrupted], np.int64)
+            self._interrupted = bool(allreduce(self._communicator, pressed)[0])
         self._report.checks += [{"epoch": epoch + 1, **figures}] if figures else []
         if figures or self._options.epochs <= _FEW_EPOCHS:
             line = [f"epoch {epoch + 1}/{self._options.epochs}", f"loss {self._meter.loss[-1]:.4f}"]
             self._display.say("  ".join(line + [f"{name} {value:.2f}" for name, value in figures.items()]))
+
+    def _not_finite(self, epoch: int) -> SharedError:
+        which = self._options.combine
+        name = which if isinstance(which, str) else which.__name__
+        combiner = f", or the combiner {name!r} adds up too much" if self._communicator.size > 1 else ""
+        return SharedError(
+            f"training stopped in epoch {epoch + 1}: values are not finite any more; alpha {self._options.alpha} is "
+            f"too large for this corpus (0.025 is usual){combiner}"
+        )
 
 
 def _on_first(masters: Labels, vertices: int, communicator: Communicator) -> Labels | None:
@@ -223,12 +237,3 @@ def _on_first(masters: Labels, vertices: int, communicator: Communicator) -> Lab
     e = np.empty((int(counts.sum()), masters.e.shape[1]), np.float32)
     communicator.alltoallv(masters.e[: masters.vertices], sent, e, counts)
     return Labels(e, e[:0], 0, vertices, masters.dim) if communicator.rank == 0 else None
-
-
-def _not_finite(options: Options, epoch: int) -> SharedError:
-    name = options.combine if isinstance(options.combine, str) else options.combine.__name__
-    combiner = f", or the combiner {name!r} adds up too much" if options.rounds != 1 else ""
-    return SharedError(
-        f"training stopped in epoch {epoch + 1}: values are not finite any more; alpha {options.alpha} is too "
-        f"large for this corpus (0.025 is usual){combiner}"
-    )
