@@ -283,7 +283,7 @@ ERRORS = {
     "q": (["good.edges", "--q", "-1"], "q must be a number above 0, not -1"),
     "restart": (["good.edges", "--restart", "1"], "restart must be 0 or more and below 1, not 1"),
     "walks": (["good.edges", "--walks", "0"], "walks is 0; each vertex must have 1 or more"),
-    "length": (["good.edges", "--length", "0"], "walks is 0; each vertex must have 1 or more"),
+    "length": (["good.edges", "--length", "0"], "must be 1 or more, not 0"),
     "threads": (["good.edges", "--threads", "0"], "threads"),
     "no folder": (["good.edges", "-o", "no/v.txt"], "no does not exist"),
 }
