@@ -35,11 +35,9 @@ def adasum(parts):
 
 
 def curvatures(e, t, sources, destinations, negative):
-    """C_e and C_t of DESIGN, section 6, but for kappa: (K + 1) E[t t^T] and E[e e^T].
-
-    Destinations are taken as if all were negative samples, sources as they occur.
-    """
-    return (1 + negative) * (t.T * destinations) @ t, (e.T * sources) @ e
+    """C_e and C_t of DESIGN, section 6, but for kappa: (K + 1) E[t t^T] and E[e e^T], over what was met so often."""
+    ends = (1 + negative) * (t.T * destinations) @ t / destinations.sum()
+    return ends, (e.T * sources) @ e / sources.sum()
 
 
 def curvature(total, k, updates, c, alpha, least=0.0):

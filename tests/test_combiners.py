@@ -13,7 +13,8 @@ from any2vec.cluster.local import alone, simulate
 from any2vec.cluster.workers import Workers
 from any2vec.operators.labels import new_labels, padded_width
 from any2vec.sync import masters as merging
-from any2vec.sync.combiners import COMBINERS, Combiner, Round, Setting, SumCombiner, combiner_of
+from any2vec.sync.combiners import COMBINERS, Combiner, Round, Setting, SumCombiner, Touched, combiner_of
+from any2vec.sync.combiners import curvature as curvature_file
 from any2vec.sync.combiners.curvature import _LEAST as LEAST
 from any2vec.sync.combiners.curvature import moments
 from any2vec.sync.masters import Changes, merge
@@ -25,7 +26,8 @@ ROUND = Round(3, 0.02, 0.2)
 V = 80
 
 
-def labels_and_shares(vertices=V, dim=DIM, seed=0, scale=0.5):
+def labels_and_updates(vertices=V, dim=DIM, seed=0, scale=0.5):
+    """Labels, and how often each row of e and of t was met."""
     rng = np.random.default_rng(seed)
     labels = new_labels(0, vertices, dim)
     # some directions are strong, some weak: curvatures over several powers of ten
@@ -33,16 +35,21 @@ def labels_and_shares(vertices=V, dim=DIM, seed=0, scale=0.5):
     turn = np.linalg.qr(rng.standard_normal((dim, dim)))[0]
     for label in (labels.embedding, labels.training):
         label[:] = scale * (rng.standard_normal((vertices, dim)) * strength) @ turn
-    sources, destinations = rng.random((2, vertices))
-    return labels, sources / sources.sum(), destinations / destinations.sum()
+    return labels, *rng.integers(1, 50, (2, vertices)).astype(np.int32)
+
+
+def touched(labels, sources, destinations, own=slice(None)):
+    """What a host touched: the vertices `own`."""
+    rows = np.arange(len(sources))[own]
+    return {"e": Touched(labels.e, rows, sources[own]), "t": Touched(labels.t, rows, destinations[own])}
 
 
 def made(name, hosts=4, **options):
     """A combiner that has begun a round, as if there were so many hosts; all rows are here."""
-    labels, sources, destinations = labels_and_shares()
+    labels, *updates = labels_and_updates()
     wire = Wire(alone())
-    combiner = combiner_of(name)(Setting(labels, sources, destinations, 5, wire, {"kappa": None} | options))
-    combiner.begin(ROUND)
+    combiner = combiner_of(name)(Setting(labels, 5, wire, {"kappa": None} | options))
+    combiner.begin(ROUND, touched(labels, *updates))
     wire.communicator = SimpleNamespace(size=hosts)
     return combiner
 
@@ -73,9 +80,9 @@ def random_rows(seed=0, rows=30):
 
 
 def curvature_of(label, kappa, least=LEAST):
-    labels, *shares = labels_and_shares()
+    labels, *updates = labels_and_updates()
     e, t = labels.embedding.astype(float), labels.training.astype(float)
-    c = kappa * naive.curvatures(e, t, *shares, 5)["et".index(label)]
+    c = kappa * naive.curvatures(e, t, *updates, 5)["et".index(label)]
     return lambda parts, updates: naive.curvature(sum(parts), len(parts), sum(updates), c, ROUND.alpha, least)
 
 
@@ -114,27 +121,26 @@ def test_curvature_of_either_label_and_any_kappa(label, kappa):
 
 
 def test_curvature_sums_small_steps_and_averages_large_ones():
-    labels, sources, destinations = labels_and_shares()
+    labels, *updates = labels_and_updates()
     part = np.full(DIM, 0.01)
     for alpha, expected in ((1e-9, 4), (1e6, 1)):
-        setting = Setting(labels, sources, destinations, 5, Wire(alone()), {"kappa": 1.0})
-        combiner = COMBINERS["curvature"](setting)
-        combiner.begin(Round(0, alpha, 0.0))
+        combiner = COMBINERS["curvature"](Setting(labels, 5, Wire(alone()), {"kappa": 1.0}))
+        combiner.begin(Round(0, alpha, 0.0), touched(labels, *updates))
         np.testing.assert_allclose(combine(combiner, [([part] * 4, [100] * 4)])[0], expected * part, rtol=1e-4)
 
 
 def test_curvature_follows_the_labels():
-    labels, *shares = labels_and_shares()
+    labels, *updates = labels_and_updates()
     rows = random_rows(2)
-    combiner = COMBINERS["curvature"](Setting(labels, *shares, 5, Wire(alone()), {"kappa": None}))
+    combiner = COMBINERS["curvature"](Setting(labels, 5, Wire(alone()), {"kappa": None}))
     rng = np.random.default_rng(5)
     for number, change in enumerate([0, 1e-4, 1, 0, 30]):
         for label in (labels.training, labels.embedding):
             label[:] += change * 0.3 * rng.standard_normal(label.shape)
-        combiner.begin(Round(number, 0.02, 0.2))
+        combiner.begin(Round(number, 0.02, 0.2), touched(labels, *updates))
         e, t = labels.embedding.astype(float), labels.training.astype(float)
-        c = 0.2 * naive.curvatures(e, t, *shares, 5)[0]
-        expected = [naive.curvature(sum(parts), len(parts), sum(updates), c, 0.02, LEAST) for parts, updates in rows]
+        c = 0.2 * naive.curvatures(e, t, *updates, 5)[0]
+        expected = [naive.curvature(sum(parts), len(parts), sum(n), c, 0.02, LEAST) for parts, n in rows]
         np.testing.assert_allclose(combine(combiner, rows), expected, atol=2e-6)
 
 
@@ -143,11 +149,10 @@ def test_curvature_is_measured_by_all_hosts_together(hosts):
     rows = random_rows(3)
 
     def program(communicator):
-        labels, sources, destinations = labels_and_shares()
+        labels, *updates = labels_and_updates()
         own = slice(*Partition(V, hosts).range(communicator.rank))
-        setting = Setting(labels.range(own.start, own.stop), sources[own], destinations[own], 5, Wire(communicator), {})
-        combiner = COMBINERS["curvature"](setting)
-        combiner.begin(ROUND)
+        combiner = COMBINERS["curvature"](Setting(labels, 5, Wire(communicator), {}))
+        combiner.begin(ROUND, touched(labels, *updates, own))
         return [combine(combiner, rows, label) for label in "et"]
 
     found = simulate(hosts, 2, program)
@@ -157,16 +162,26 @@ def test_curvature_is_measured_by_all_hosts_together(hosts):
         np.testing.assert_allclose(one[0], expected, atol=2e-6)
 
 
-def test_rare_vertices_are_measured_in_turn():
-    vertices, turns = 1500, 16
-    labels, *shares = labels_and_shares(vertices)
-    combiner = COMBINERS["curvature"](Setting(labels, *shares, 5, Wire(alone()), {}))
-    for label, rows, weights in (
-        ("e", labels.t, 6 * shares[1]),
-        ("t", labels.e, shares[0]),
-    ):
-        mean = sum(combiner._own_moments(label, number) for number in range(turns)) / turns
-        np.testing.assert_allclose(np.tril(mean), np.tril(moments(rows, weights, DIM)), rtol=1e-4, atol=1e-7)
+def test_many_rows_are_measured_by_a_sample(monkeypatch):
+    monkeypatch.setattr(curvature_file, "_SEEN", 200)
+    labels, *updates = labels_and_updates(4000)
+    combiner = COMBINERS["curvature"](Setting(labels, 5, Wire(alone()), {}))
+    found = combiner._own_moments(touched(labels, *updates)["t"])
+    assert found[-1, 0] == updates[1][::20].sum()  # of 4,000, 200 are seen
+    np.testing.assert_allclose(np.tril(found[:-1]), np.tril(moments(labels.t[::20], updates[1][::20], DIM)), rtol=1e-6)
+
+
+def test_a_host_that_touched_nothing_has_no_say():
+    def program(communicator):
+        labels, *updates = labels_and_updates()
+        own = slice(None) if communicator.rank else slice(0, 0)
+        combiner = COMBINERS["curvature"](Setting(labels, 5, Wire(communicator), {}))
+        combiner.begin(ROUND, touched(labels, *updates, own))
+        return combine(combiner, random_rows(3))
+
+    expected = [curvature_of("e", ROUND.kappa)(list(parts), n) for parts, n in random_rows(3)]
+    for found in simulate(2, 2, program):
+        np.testing.assert_allclose(found, expected, atol=2e-6)
 
 
 @pytest.mark.parametrize("n", [0, 1, 3, 4, 5, 255, 256, 257, 1000])

@@ -129,17 +129,17 @@ def test_bytes_counted_are_those_sent(monkeypatch, scheme, combine, hosts):
         self.wire.communicator.phase = "reduce"
         return synchronize(self, *args)
 
-    def combining(self, changes, round_, combiner):
+    def combining(self, changes, here, round_, combiner):
         self.wire.communicator.phase = "reduce"
         begin = combiner.begin
 
-        def moments(one):
-            begin(one)
+        def moments(*facts):
+            begin(*facts)
             self.wire.communicator.phase = "broadcast"
 
         combiner.begin = moments
         try:
-            return merge(self, changes, round_, combiner)
+            return merge(self, changes, here, round_, combiner)
         finally:
             del combiner.begin
 

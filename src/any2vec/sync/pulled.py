@@ -16,7 +16,7 @@ from any2vec.cluster.communicator import Request
 from any2vec.operators.labels import Labels, new_labels, zeros
 from any2vec.operators.skipgram import Rows
 from any2vec.samples.inspection import Slice
-from any2vec.sync.combiners import Combiner, Round
+from any2vec.sync.combiners import Combiner, Round, Touched
 from any2vec.sync.ids import send_ids
 from any2vec.sync.masters import Changes, Combined
 from any2vec.sync.scheme import Scheme, Site
@@ -87,16 +87,18 @@ class Pulled(Scheme):
 
     def synchronize(self, round_: Round, combiner: Combiner) -> Combined:
         """Reduce, meanwhile inspect the next round and tell the masters; combine; pull what the next round needs."""
-        requests, changes = [], {}
+        requests, changes, here = [], {}, {}
         for label, mine in (("e", self.labels.e), ("t", self.labels.t)):
             now = self._now[label]
             values = self.buffers.rows(f"receive {label}", len(now.rows))
             send = mine[: len(now.ids)]
             requests.append(self.wire.begin(("reduce", label, "values"), send, now.sent, values, now.came))
             changes[label] = Changes(now.rows, values, now.told)
+            touched = np.flatnonzero(now.updates)
+            here[label] = Touched(mine, touched, now.updates[touched])
         ahead = self._learn(requests) if self._inspecting else {}
         self.wire.wait(requests)
-        combined = self.combine(changes, round_, combiner)
+        combined = self.combine(changes, here, round_, combiner)
         if ahead:
             self._pull(ahead)
         return combined

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from any2vec.cluster.communicator import Request
 from any2vec.operators.labels import Labels, new_labels, zeros
 from any2vec.operators.skipgram import Rows, no_rows
-from any2vec.sync.combiners import Combiner, Round
+from any2vec.sync.combiners import Combiner, Round, Touched
 from any2vec.sync.ids import send_ids, tell_ids
 from any2vec.sync.masters import Changes, Combined
 from any2vec.sync.scheme import Scheme, Site
@@ -46,14 +46,18 @@ class Replicated(Scheme):
         if self.site.communicator.size == 1:
             return Combined()
         changes: dict[str, Changes] = {}
+        here: dict[str, Touched] = {}
         requests: list[Request] = []
         for label, mine, counts in (("e", self.labels.e, self.rows.e), ("t", self.labels.t, self.rows.t)):
-            changes[label], begun = self._reduce(label, mine[: self.site.vertices], counts)
+            touched = np.flatnonzero(counts).astype(np.int32)
+            self.touched[label] = len(touched)
+            here[label] = Touched(mine, touched, counts[touched])
+            changes[label], begun = self._reduce(label, mine[: self.site.vertices], touched, counts)
             requests += begun
         self.wire.wait(requests)
         self.rows.e[:] = 0
         self.rows.t[:] = 0
-        combined = self.combine(changes, round_, combiner)
+        combined = self.combine(changes, here, round_, combiner)
         for label, mine, masters in (
             ("e", self.labels.e, self.masters.e),
             ("t", self.labels.t, self.masters.t),
@@ -62,11 +66,9 @@ class Replicated(Scheme):
         return combined
 
     def _reduce(
-        self, label: str, mine: NDArray[np.float32], updates: NDArray[np.int32]
+        self, label: str, mine: NDArray[np.float32], touched: NDArray[np.int32], updates: NDArray[np.int32]
     ) -> tuple[Changes, list[Request]]:
         """Begin to send what changed here to the masters."""
-        touched = np.flatnonzero(updates).astype(np.int32)
-        self.touched[label] = len(touched)
         ids, rows, came = self._told(label, touched)
         sent = self.partition.counts(ids)
         send = mine if len(ids) == len(mine) else self.gather(f"send {label}", mine, ids)

@@ -12,7 +12,7 @@ from any2vec.operators.labels import Labels
 from any2vec.operators.skipgram import Rows
 from any2vec.samples.inspection import Inspector, Slice
 from any2vec.sync.buffers import Buffers
-from any2vec.sync.combiners import Combiner, Round
+from any2vec.sync.combiners import Combiner, Round, Touched
 from any2vec.sync.masters import Changes, Combined, merge
 from any2vec.sync.partition import Partition
 from any2vec.sync.wire import Wire
@@ -101,10 +101,12 @@ class Scheme(ABC):
     def synchronize(self, round_: Round, combiner: Combiner) -> Combined:
         """Reduce, combine and broadcast: afterwards `masters` are new, and `labels` ready for the next round."""
 
-    def combine(self, changes: dict[str, Changes], round_: Round, combiner: Combiner) -> Combined:
-        """Merge what hosts changed into the masters."""
+    def combine(
+        self, changes: dict[str, Changes], here: dict[str, Touched], round_: Round, combiner: Combiner
+    ) -> Combined:
+        """Merge what hosts changed into the masters; `here` is what this one touched."""
         before = combiner.seconds
-        combiner.begin(round_)
+        combiner.begin(round_, here)
         self.combining += combiner.seconds - before
         combined = merge(self.masters, changes, combiner, self.site.workers)
         self.combining += combined.seconds

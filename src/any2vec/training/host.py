@@ -17,8 +17,7 @@ from any2vec.operators.mirrors import Mirrors
 from any2vec.operators.skipgram import Tally, skipgram_kernel
 from any2vec.operators.tiles import register_width
 from any2vec.samples.inspection import Inspector, Slice
-from any2vec.samples.negatives import probabilities
-from any2vec.samples.skipgram import Drawing, keep_thresholds
+from any2vec.samples.skipgram import Drawing
 from any2vec.sync.combiners import Setting, combiner_of
 from any2vec.sync.scheme import Site
 from any2vec.sync.schemes import new_scheme
@@ -86,7 +85,9 @@ class Host:
         )
         self.inspector = site.inspector
         self.scheme = new_scheme(options.scheme, site)
-        self.combiner = combiner(_setting(corpus, options, self))
+        self.combiner = combiner(
+            Setting(self.scheme.masters, options.negative, self.scheme.wire, {"kappa": options.kappa})
+        )
         self.interrupted = False
         self._alone = communicator.size == 1
         self._lock = np.zeros(1, np.int32)
@@ -191,13 +192,3 @@ class Host:
     def _interrupt(self) -> None:
         self.stop()
         self.interrupted = True
-
-
-def _setting(corpus: Corpus, options: Options, host: Host) -> Setting:
-    """Make what a combiner is made for."""
-    counts = corpus.vocabulary.counts
-    met = counts * (keep_thresholds(counts, options.sample) / 2.0**32)
-    masters = host.scheme.masters
-    own = slice(masters.first, masters.first + masters.vertices)
-    shares = (met / met.sum())[own], probabilities(counts)[own]
-    return Setting(masters, *shares, options.negative, host.scheme.wire, {"kappa": options.kappa})

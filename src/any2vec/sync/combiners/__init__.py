@@ -3,7 +3,7 @@
 from any2vec.errors import Any2VecError
 from any2vec.sync.combiners.adasum import Adasum
 from any2vec.sync.combiners.average import Average
-from any2vec.sync.combiners.base import Combiner, PartsCombiner, Round, RowCombiner, Setting, SumCombiner
+from any2vec.sync.combiners.base import Combiner, PartsCombiner, Round, RowCombiner, Setting, SumCombiner, Touched
 from any2vec.sync.combiners.curvature import Curvature
 from any2vec.sync.combiners.gradient import Gradient
 from any2vec.sync.combiners.sum import Sum
@@ -16,6 +16,7 @@ __all__ = [
     "RowCombiner",
     "Setting",
     "SumCombiner",
+    "Touched",
     "combiner_of",
 ]
 

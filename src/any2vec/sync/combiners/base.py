@@ -17,7 +17,7 @@ A combiner of your own is a class with a Numba function for a row, given from Py
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from any2vec.operators.labels import Labels
 from any2vec.sync.wire import Wire
 
-__all__ = ["Combiner", "PartsCombiner", "Round", "RowCombiner", "Setting", "SumCombiner"]
+__all__ = ["Combiner", "PartsCombiner", "Round", "RowCombiner", "Setting", "SumCombiner", "Touched"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +37,6 @@ class Setting:
     ----------
     masters : Labels
         This host's masters: in a round, the values that all hosts began it with.
-    source_shares, destination_shares : float64 array, shape (masters,)
-        How often each of them is met as a source and as a destination (negative samples), as shares of all vertices.
     negative : int
         K, negative samples for each positive one.
     wire : Wire
@@ -48,8 +46,6 @@ class Setting:
     """
 
     masters: Labels
-    source_shares: NDArray[np.float64]
-    destination_shares: NDArray[np.float64]
     negative: int
     wire: Wire
     options: dict[str, Any]
@@ -74,6 +70,24 @@ class Round:
     kappa: float
 
 
+class Touched(NamedTuple):
+    """The rows of one label that a host touched in a round.
+
+    Attributes
+    ----------
+    label : float32 array, shape (rows, padded)
+        The label as the host left it.
+    rows : int array, shape (n,)
+        Which rows of it, those of rising ids.
+    updates : int32 array, shape (n,)
+        How many updates the host made to each, at least 1.
+    """
+
+    label: NDArray[np.float32]
+    rows: NDArray[Any]
+    updates: NDArray[np.int32]
+
+
 class Combiner(ABC):  # noqa: B024
     """Combines what hosts added to rows: a `SumCombiner`, or a `PartsCombiner`.
 
@@ -92,8 +106,16 @@ class Combiner(ABC):  # noqa: B024
         self.setting = setting
         self.seconds = 0.0
 
-    def begin(self, round_: Round) -> None:  # noqa: B027
-        """Prepare for a round, on all hosts together (collective calls are allowed)."""
+    def begin(self, round_: Round, here: dict[str, Touched]) -> None:  # noqa: B027
+        """Prepare to combine a round, on all hosts together (collective calls are allowed).
+
+        Parameters
+        ----------
+        round_ : Round
+            Which.
+        here : dict from str to Touched
+            By label, what this host touched in it.
+        """
 
 
 class SumCombiner(Combiner):

@@ -21,11 +21,11 @@ from numba import float32, njit
 from numpy.typing import NDArray
 
 from any2vec.operators.labels import is_finite
-from any2vec.sync.combiners.base import Round, Setting, SumCombiner
+from any2vec.sync.combiners.base import Round, Setting, SumCombiner, Touched
 
 __all__ = ["Curvature", "moments"]
 
-_HEAD, _TAIL = 1024, 16  # vertices whose moments are seen in every round; of the others, one of so many, in turn
+_SEEN = 8192  # rows of a label, about, that all hosts together look at to measure its moments
 _ROWS = 4  # rows whose moments are added at a time
 _LEAST = 0.2  # alpha c N below which the scale, then above 0.9, is taken as that of the mean of such directions
 
@@ -38,38 +38,33 @@ class Curvature(SumCombiner):
 
     def __init__(self, setting: Setting) -> None:
         super().__init__(setting)
-        negative = setting.negative
-        masters = setting.masters
         self._kappa: float | None = setting.options.get("kappa")
-        self._weights = {
-            "e": (masters.t, (1 + negative) * setting.destination_shares),
-            "t": (masters.e, setting.source_shares),
-        }
+        self._samples = {"e": setting.negative + 1, "t": 1}  # for a pair, that move its row of the label
         self._roots = {"e": 0, "t": setting.wire.communicator.size - 1}
         self._vectors: dict[str, NDArray[np.float32]] = {}
         self._rates: dict[str, NDArray[np.float32]] = {}
 
-    def begin(self, round_: Round) -> None:
-        """Measure the curvature: each host sums over its masters, and one host for each label does the rest for all.
+    def begin(self, round_: Round, here: dict[str, Touched]) -> None:
+        """Measure the curvature: each host sums over rows that it touched, and one for each label does the rest.
 
-        It must not be that of earlier rounds: rows grow into directions that had none, and there what the hosts added
-        would be summed.
+        The rows are as the round left them: in the first rounds they grow many times over, and into new directions.
+        With the curvature that they began with, what the hosts added would be summed there.
         """
         wire = self.setting.wire
         kappa = round_.kappa if self._kappa is None else self._kappa
         solved = {}
         for label, root in self._roots.items():
             with self._timed():
-                own = self._own_moments(label, round_.number)
+                own = self._own_moments(here["t" if label == "e" else "e"])
             sums = wire.gather(("reduce", label, "moments"), own, root)
             if sums is not None:
                 with self._timed():
-                    solved[label] = _solve(_total(sums))
+                    solved[label] = _solve(sums)
         for label, root in self._roots.items():
             dim, padded = self.setting.masters.dim, self.setting.masters.e.shape[1]
             nothing = np.empty((dim + 1, dim), np.float32)
             both = wire.broadcast(("broadcast", label, "moments"), solved.get(label, nothing), root)
-            self._rates[label] = (round_.alpha * kappa * both[0]).astype(np.float32)
+            self._rates[label] = (round_.alpha * kappa * self._samples[label] * both[0]).astype(np.float32)
             self._vectors[label] = np.zeros((dim, padded), np.float32)
             self._vectors[label][:, :dim] = both[1:]
 
@@ -86,13 +81,13 @@ class Curvature(SumCombiner):
             yield
             self.seconds += time.thread_time() - began
 
-    def _own_moments(self, label: str, number: int) -> NDArray[np.float64]:
-        masters = self.setting.masters
-        rows, weights = self._weights[label]
-        ids = np.arange(masters.first, masters.first + masters.vertices)
-        seen = np.flatnonzero((ids < _HEAD) | (ids % _TAIL == number % _TAIL))
-        stands_for = np.where(ids[seen] < _HEAD, 1.0, _TAIL)
-        return moments(rows[seen], weights[seen] * stands_for, masters.dim)
+    def _own_moments(self, met: Touched) -> NDArray[np.float64]:
+        """Sum over some of the rows of the other label, as often as they were met; and how often, in a last row."""
+        communicator, dim = self.setting.wire.communicator, self.setting.masters.dim
+        stride = max(1, len(met.rows) * communicator.size // _SEEN)
+        some = slice(communicator.rank % stride, None, stride)
+        weights = met.updates[some].astype(np.float64)
+        return np.vstack([moments(met.label[met.rows[some]], weights, dim), np.full(dim, weights.sum())])
 
 
 def moments(rows: NDArray[np.float32], weights: NDArray[np.float64], dim: int) -> NDArray[np.float64]:
@@ -117,20 +112,16 @@ def moments(rows: NDArray[np.float32], weights: NDArray[np.float64], dim: int) -
     return np.ascontiguousarray(sums[:dim, :dim])
 
 
-def _solve(total: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Curvatures in row 0, the eigenvectors in the rows after it."""
-    if not is_finite(total):  # the trainer will say so at the end of the round
-        return np.zeros((len(total) + 1, len(total)), np.float32)
-    values, vectors = np.linalg.eigh(total)
-    return np.vstack([np.maximum(values, 0.0), vectors.T]).astype(np.float32)
-
-
-def _total(sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Sum moments in host order, and fill in what lies above the diagonal."""
+def _solve(sums: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Mean moments in host order: their eigenvalues in row 0, the eigenvectors in the rows after it."""
     total = np.zeros_like(sums[0])
     for one in sums:
         total += one
-    return np.tril(total) + np.tril(total, -1).T
+    matrix, weight = np.tril(total[:-1]), total[-1, 0]
+    if weight == 0 or not is_finite(matrix):  # if not finite, the trainer will say so
+        return np.zeros_like(total, np.float32)
+    values, vectors = np.linalg.eigh(matrix / weight)  # it reads the lower half
+    return np.vstack([np.maximum(values, 0.0), vectors.T]).astype(np.float32)
 
 
 @njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
