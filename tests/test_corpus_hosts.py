@@ -256,7 +256,7 @@ def test_a_line_longer_than_several_parts_leaves_hosts_without_words(tmp_path, e
 def test_a_host_of_a_cluster_reads_only_its_part(tmp_path, monkeypatch):
     text = b"a b c d e f\n" * 3000
     (tmp_path / "t").write_bytes(text)
-    really_fill, read = blocks._fill, {}
+    really_fill, read = blocks.fill, {}
 
     def fill(stream, room):
         start = stream.tell()
@@ -264,7 +264,7 @@ def test_a_host_of_a_cluster_reads_only_its_part(tmp_path, monkeypatch):
         read.setdefault(threading.current_thread().name, []).append((start, start + count))
         return count
 
-    monkeypatch.setattr(blocks, "_fill", fill)
+    monkeypatch.setattr(blocks, "fill", fill)
     calls = {}
 
     def program(host):

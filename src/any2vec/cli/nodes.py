@@ -8,13 +8,13 @@ import typer
 
 from any2vec.cli import options
 from any2vec.cli.training import check_apart, run
+from any2vec.cluster.workers import usable_cores
 from any2vec.files import check_writable, replacing
 from any2vec.graph.graph import Graph
 from any2vec.graph.readers import read_graph
 from any2vec.graph.walk_text import write_text
 from any2vec.graph.walks import Walker, check_walks
 from any2vec.models import Node2Vec
-from any2vec.training.options import usable_cores
 
 __all__ = ["nodes", "walks"]
 

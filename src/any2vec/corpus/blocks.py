@@ -5,9 +5,8 @@ cut, and both ends of a block are found without reading what stands before it: t
 plain file at different places. A sentence may go on in the host's next block.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from any2vec.corpus.edges import Edges, line_ends
 from any2vec.corpus.kernels import MAX_WORD
 from any2vec.corpus.memory import zeros
-from any2vec.corpus.streams import naming, open_stream
+from any2vec.corpus.streams import READ, fill, naming, open_stream
 from any2vec.corpus.text import TextFile
 from any2vec.corpus.words import ROOM
 
@@ -23,7 +22,6 @@ __all__ = ["BLOCK", "TAIL", "Block", "Span", "blocks_of", "new_buffer"]
 
 BLOCK = 1 << 22
 TAIL = MAX_WORD + 1  # what is read past a block's size, to find the blank where it ends
-READ = 1 << 18
 BOM = b"\xef\xbb\xbf"
 IS_BLANK = np.isin(np.arange(256), list(b" \t\n\v\f\r"))
 
@@ -94,7 +92,7 @@ class Block:
         wanted = min(self.size + TAIL, self.stop - self.start)
         with naming(self.file), self.file.path.open("rb", buffering=0) as stream:
             stream.seek(self.start)
-            filled = _fill(stream, buffer[:wanted])
+            filled = fill(stream, buffer[:wanted])
         begin = 0 if self.first else _first_blank(buffer, 0, filled)
         begin = begin if self.start else _after_bom(buffer, filled)
         end = filled if self.last else _first_blank(buffer, self.size, filled)
@@ -167,7 +165,7 @@ def _blocks_of_stream(file: TextFile, size: int, edges: Edges, before: int, host
             text = new_buffer(size)
             text[: len(carry)] = carry
             with naming(file):
-                filled = len(carry) + _fill(stream, text[len(carry) : full])
+                filled = len(carry) + fill(stream, text[len(carry) : full])
             last = filled < full
             end = filled if last else _first_blank(text, size, filled)
             begin = 0 if start else min(_after_bom(text, filled), end)
@@ -199,17 +197,6 @@ def _cut(span: Span, place: int, low: int, high: int) -> int:
         if found >= 0:
             return at + found
     return -1
-
-
-def _fill(stream: IO[bytes], room: NDArray[np.uint8]) -> int:
-    view, filled = room.data, 0
-    read: Callable[[memoryview], int | None] = stream.readinto  # type: ignore[attr-defined]
-    while filled < len(view):
-        count = read(view[filled : filled + READ])
-        if not count:
-            break
-        filled += count
-    return filled
 
 
 def _first_blank(text: NDArray[np.uint8], start: int, stop: int) -> int:

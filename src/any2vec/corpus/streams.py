@@ -10,12 +10,30 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import IO, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from any2vec.corpus.text import TextFile
 from any2vec.errors import Any2VecError, missing_extra
 
-__all__ = ["naming", "open_stream"]
+__all__ = ["READ", "fill", "naming", "open_stream"]
+
+READ = 1 << 18
+"""Bytes asked for at a time."""
 
 FED = 4096  # bytes of zstd unpacked at a time: each of them can become some thousands
+
+
+def fill(stream: IO[bytes], room: NDArray[np.uint8]) -> int:
+    """Read until `room` is full or the stream ends; return how many bytes came."""
+    view, filled = room.data, 0
+    read: Callable[[memoryview], int | None] = stream.readinto  # type: ignore[attr-defined]
+    while filled < len(view):
+        count = read(view[filled : filled + READ])
+        if not count:
+            break
+        filled += count
+    return filled
 
 
 @contextmanager

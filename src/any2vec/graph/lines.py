@@ -2,13 +2,13 @@
 
 from collections.abc import Generator
 from contextlib import ExitStack
-from typing import IO, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.corpus.memory import zeros
-from any2vec.corpus.streams import naming, open_stream
+from any2vec.corpus.streams import READ, fill, naming, open_stream
 from any2vec.corpus.text import TextFile
 
 __all__ = ["Lines", "block_size", "blocks_of_lines"]
@@ -16,7 +16,6 @@ __all__ = ["Lines", "block_size", "blocks_of_lines"]
 BOM = b"\xef\xbb\xbf"
 SMALLEST, LARGEST, BLOCKS = 1 << 20, 1 << 26, 64
 LINE_FEED = 10
-READ = 1 << 18
 
 
 class Lines(NamedTuple):
@@ -65,7 +64,7 @@ def blocks_of_lines(file: TextFile, size: int) -> Generator[Lines, None, None]:
             text = zeros(max(size, 2 * len(carry)) + 1, np.uint8)
             text[: len(carry)] = carry
             with naming(file):
-                filled = len(carry) + _fill(stream, text[len(carry) : -1])
+                filled = len(carry) + fill(stream, text[len(carry) : -1])
             last = filled < len(text) - 1
             if last and filled and text[filled - 1] != LINE_FEED:
                 text[filled] = LINE_FEED
@@ -76,16 +75,6 @@ def blocks_of_lines(file: TextFile, size: int) -> Generator[Lines, None, None]:
             if end > begin:
                 at_start = False
                 yield Lines(text, begin, end)
-
-
-def _fill(stream: IO[bytes], room: NDArray[np.uint8]) -> int:
-    filled = 0
-    while filled < len(room):
-        count = stream.readinto(room[filled : filled + READ].data)  # type: ignore[attr-defined]
-        if not count:
-            break
-        filled += count
-    return filled
 
 
 def _after_last_line(text: NDArray[np.uint8], filled: int) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from any2vec.cluster.workers import usable_cores
 from any2vec.corpus.text import STANDARD_INPUT, TextFile, files_of
 from any2vec.errors import Any2VecError
 from any2vec.graph.assemble import Raw, assemble
@@ -80,7 +81,7 @@ def read_graph(
         raise Any2VecError(f"format {format!r}: there is no such format; give one of {', '.join(FORMATS)}")
     if threads is not None and threads < 1:
         raise Any2VecError(f"threads {threads}: must be at least 1")
-    threads = threads or _cores()
+    threads = threads or usable_cores()
     if isinstance(source, str | os.PathLike):
         raw = _raw_of_file(graph_file(source), format, ListOptions(False, weighted, comments, delimiter), key, threads)
     else:
@@ -137,10 +138,3 @@ def _raw_of_object(source: Any, weighted: bool | None) -> Raw:
     if is_matrix(source):
         return raw_of_matrix(source, "the matrix", weighted)
     return raw_of_array(source, weighted)
-
-
-def _cores() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # macOS, Windows
-        return os.cpu_count() or 1

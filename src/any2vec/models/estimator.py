@@ -10,11 +10,12 @@ import numpy as np
 
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.local import simulate
+from any2vec.cluster.workers import usable_cores
 from any2vec.corpus import Corpus, Vocabulary
 from any2vec.errors import Any2VecError
 from any2vec.operators.labels import Labels
 from any2vec.sync.combiners import Combiner
-from any2vec.training.options import Options, usable_cores
+from any2vec.training.options import Options
 from any2vec.training.progress import Display, Quiet
 from any2vec.training.report import Report
 from any2vec.training.trainer import AfterEpoch, train

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from any2vec.cluster.communicator import Communicator
-from any2vec.cluster.workers import Workers
+from any2vec.cluster.workers import Workers, usable_cores
 from any2vec.corpus import Corpus
 from any2vec.operators.labels import padded_width
 from any2vec.operators.mirrors import Mirrors
@@ -21,7 +21,7 @@ from any2vec.samples.skipgram import Drawing
 from any2vec.sync.combiners import Setting, combiner_of
 from any2vec.sync.scheme import Site
 from any2vec.sync.schemes import new_scheme
-from any2vec.training.options import Options, usable_cores
+from any2vec.training.options import Options
 from any2vec.training.schedule import Schedule
 
 __all__ = ["Host"]

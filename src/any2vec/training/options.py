@@ -1,7 +1,6 @@
 """What a user can choose about training, checked before anything is read."""
 
 import math
-import os
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -11,15 +10,7 @@ from any2vec.operators.skipgram import SCHEDULES
 from any2vec.sync.combiners import Combiner, combiner_of
 from any2vec.sync.schemes import check_scheme
 
-__all__ = ["Options", "usable_cores"]
-
-
-def usable_cores() -> int:
-    """Count the processor cores that this process may run on."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # macOS, Windows
-        return os.cpu_count() or 1
+__all__ = ["Options"]
 
 
 @dataclass(frozen=True)
