@@ -34,25 +34,30 @@ def adasum(parts):
     return total
 
 
-def curvatures(e, t, sources, destinations, negative):
-    """C_e and C_t of DESIGN, section 6, but for kappa: (K + 1) E[t t^T] and E[e e^T], over what was met so often."""
-    ends = (1 + negative) * (t.T * destinations) @ t / destinations.sum()
-    return ends, (e.T * sources) @ e / sources.sum()
+def curvatures(e, t, sources, destinations, negative, shared):
+    """C_e and C_t but for kappa: (K + 1) E[t t^T] and E[e e^T], over what was met so often.
+
+    Along the mean row m of e, C_e is (K + 1) g |m|^2 instead, g being `shared`.
+    """
+    of_e, of_t = ((x.T * met) @ x / met.sum() for x, met in ((e, sources), (t, destinations)))
+    mean = sources @ e / sources.sum()
+    unit = mean / np.linalg.norm(mean)
+    across = np.array([row - row @ unit * unit for row in t])
+    of_t = (across.T * destinations) @ across / destinations.sum() + shared * np.outer(mean, mean)
+    return (1 + negative) * of_t, of_e
 
 
 def curvature(total, k, updates, c, alpha, least=0.0):
     """Scale the sum of what k hosts added in `updates` updates, in the eigenvectors of c (with kappa), n_h = N / k.
 
-    Directions where alpha c N is below `least` are all scaled by the mean of theirs.
+    Directions where alpha c N is below `least` are not scaled.
     """
     if k < 2:
         return total
     values, vectors = np.linalg.eigh(c)
     steps = np.maximum(alpha * values * updates, 1e-12)
     scale = -np.expm1(-steps) / (k * -np.expm1(-steps / k))
-    small = steps < least
-    if small.any():
-        scale[small] = scale[small].mean()
+    scale[steps < least] = 1
     return vectors @ (scale * (vectors.T @ total))
 
 

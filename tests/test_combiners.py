@@ -15,6 +15,7 @@ from any2vec.operators.labels import new_labels, padded_width
 from any2vec.sync import masters as merging
 from any2vec.sync.combiners import COMBINERS, Combiner, Round, Setting, SumCombiner, Touched, combiner_of
 from any2vec.sync.combiners import curvature as curvature_file
+from any2vec.sync.combiners.curvature import _SHARED as SHARED
 from any2vec.sync.combiners.curvature import _LEAST as LEAST
 from any2vec.sync.combiners.curvature import moments
 from any2vec.sync.masters import Changes, merge
@@ -82,7 +83,7 @@ def random_rows(seed=0, rows=30):
 def curvature_of(label, kappa, least=LEAST):
     labels, *updates = labels_and_updates()
     e, t = labels.embedding.astype(float), labels.training.astype(float)
-    c = kappa * naive.curvatures(e, t, *updates, 5)["et".index(label)]
+    c = kappa * naive.curvatures(e, t, *updates, 5, SHARED)["et".index(label)]
     return lambda parts, updates: naive.curvature(sum(parts), len(parts), sum(updates), c, ROUND.alpha, least)
 
 
@@ -105,15 +106,14 @@ def test_combiners_equal_the_naive(name):
 
 
 @pytest.mark.parametrize("label", ["e", "t"])
-@pytest.mark.parametrize("kappa", [None, 0.5, 100.0])
+@pytest.mark.parametrize("kappa", [None, 0.5, 10.0])
 def test_curvature_of_either_label_and_any_kappa(label, kappa):
     rows = random_rows(1)
     combined = combine(made("curvature", kappa=kappa), rows, label)
     for least, tolerance in ((LEAST, 0.0), (0.0, 1 - (1 - np.exp(-LEAST)) / LEAST)):
         scale = curvature_of(label, kappa or ROUND.kappa, least)
         for found, (parts, updates) in zip(combined, rows, strict=True):
-            # Where x = alpha c N < LEAST the formula's scale is between (1 - exp(-x)) / x and 1: the mean of some such
-            # scales is off by less than the difference, of the sum's part there.
+            # where x = alpha c N < LEAST, the formula's scale is between (1 - exp(-x)) / x and the 1 that is taken
             off = np.linalg.norm(found - scale(list(parts), updates))
             assert off <= tolerance * np.linalg.norm(parts.sum(axis=0)) + 1e-5
     sums = np.array([parts.sum(axis=0) for parts, _ in rows])
@@ -139,7 +139,7 @@ def test_curvature_follows_the_labels():
             label[:] += change * 0.3 * rng.standard_normal(label.shape)
         combiner.begin(Round(number, 0.02, 0.2), touched(labels, *updates))
         e, t = labels.embedding.astype(float), labels.training.astype(float)
-        c = 0.2 * naive.curvatures(e, t, *updates, 5)[0]
+        c = 0.2 * naive.curvatures(e, t, *updates, 5, SHARED)[0]
         expected = [naive.curvature(sum(parts), len(parts), sum(n), c, 0.02, LEAST) for parts, n in rows]
         np.testing.assert_allclose(combine(combiner, rows), expected, atol=2e-6)
 
@@ -168,7 +168,8 @@ def test_many_rows_are_measured_by_a_sample(monkeypatch):
     combiner = COMBINERS["curvature"](Setting(labels, 5, Wire(alone()), {}))
     found = combiner._own_moments(touched(labels, *updates)["t"])
     assert found[-1, 0] == updates[1][::20].sum()  # of 4,000, 200 are seen
-    np.testing.assert_allclose(np.tril(found[:-1]), np.tril(moments(labels.t[::20], updates[1][::20], DIM)), rtol=1e-6)
+    np.testing.assert_allclose(np.tril(found[:-2]), np.tril(moments(labels.t[::20], updates[1][::20], DIM)), rtol=1e-6)
+    np.testing.assert_allclose(found[-2], updates[1][::20] @ labels.training[::20].astype(float), rtol=1e-6)
 
 
 def test_a_host_that_touched_nothing_has_no_say():

@@ -21,7 +21,7 @@ from any2vec.sync.buffers import Buffers
 from any2vec.sync.ids import send_ids, tell_ids
 from any2vec.sync.partition import Partition
 from any2vec.sync.wire import KEYS, Wire
-from any2vec.training.schedule import FLOOR, Schedule
+from any2vec.training.schedule import FLOOR, HALVINGS, Schedule
 from any2vec.training.trainer import default_rounds
 
 
@@ -38,28 +38,36 @@ CUTS = st.lists(st.integers(0, 50), min_size=1, max_size=5).filter(any).map(lamb
 def test_slices_cover_every_part_in_every_epoch(cuts, rounds, epochs):
     schedule = Schedule(0.1, epochs, rounds, cuts)
     assert schedule.words == cuts[-1]
-    done = 0
+    hosts, done, last = len(cuts) - 1, 0, 0
     for epoch in range(epochs):
+        numbers = schedule.numbers(epoch)
+        assert numbers.start == last
+        last = numbers.stop
         for host, length in enumerate(np.diff(cuts)):
-            slices = [schedule.slice(host, epoch * rounds + s) for s in range(rounds)]
-            assert [slice_.epoch for slice_ in slices] == [epoch] * rounds
+            slices = [schedule.slice(host, number) for number in numbers]
+            assert {slice_.epoch for slice_ in slices} == {epoch}
             assert [slice_.low for slice_ in slices] == [0, *(slice_.high for slice_ in slices[:-1])]
             assert slices[-1].high == length
             sizes = [slice_.high - slice_.low for slice_ in slices]
+            if epoch == 0 and hosts > 1:  # the first slice is taken in pieces, each as long as all before it
+                for number in range(2, HALVINGS + 1):
+                    assert abs(sizes[number] - sum(sizes[:number])) <= 1
+                sizes = [sum(sizes[: HALVINGS + 1]), *sizes[HALVINGS + 1 :]]
+            assert len(sizes) == rounds
             assert max(sizes) - min(sizes) <= 1
-        for s in range(rounds):
-            number = epoch * rounds + s
+        for number in numbers:
+            assert schedule.epoch(number) == epoch
             assert schedule.done(number) == done
-            done += sum(x.high - x.low for x in (schedule.slice(h, number) for h in range(len(cuts) - 1)))
-    assert schedule.done(epochs * rounds) == done == epochs * cuts[-1]
-    assert schedule.slice(0, epochs * rounds) is None
+            done += sum(x.high - x.low for x in (schedule.slice(host, number) for host in range(hosts)))
+    assert schedule.done(last) == done == epochs * cuts[-1]
+    assert schedule.slice(0, last) is None
 
 
 @given(CUTS, st.integers(1, 20), st.integers(1, 3))
 def test_rate_falls_with_the_words_of_all_hosts(cuts, rounds, epochs):
     schedule, total = Schedule(0.1, epochs, rounds, cuts), int(cuts[-1]) * epochs
     last = 0.1
-    for number in range(rounds * epochs):
+    for number in range(schedule.numbers(epochs).start):
         begin, end = schedule.done(number), schedule.done(number + 1)
         middle = schedule.middle(number)
         assert middle == pytest.approx(0.1 * max(1 - (begin + end) / 2 / total, FLOOR))

@@ -19,9 +19,10 @@ __all__ = ["ORTHOGONAL", "Changes", "Combined", "merge"]
 ORTHOGONAL = 0.99
 """Orthogonality (Eq. 9) from which the changes of a row count as orthogonal: two of a size, at 82 degrees or more."""
 
-_MEASURED = 64  # of so many rows the orthogonality of one is measured: it costs what the combiner costs
+_MEASURED = 256  # of so many rows the orthogonality of one is measured: it costs what the combiner costs
+_MAGNITUDE, _INFINITE = np.int32(0x7FFFFFFF), np.int32(0x7F800000)  # a float32 without its sign; and infinity
 _AHEAD = 6  # parts that are on their way to the cache while one is added
-_PARTS, _ROWS = 8192, 1024  # parts and rows combined at a time: the rows stay in the cache
+_PARTS, _ROWS = 16384, 1024  # parts and rows combined at a time: the rows stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,12 +213,14 @@ def _take(
 @njit(nogil=True, cache=True)
 def _add(out: Any, base: Any) -> bool:
     """Add what was combined to the masters; tell whether they are finite."""
-    total = float32(0.0)
+    largest = np.int32(0)
+    bits = base.view(np.int32)
     for i in range(out.shape[0]):
         for d in range(out.shape[1]):
             base[i, d] += out[i, d]
-            total += base[i, d] * float32(0.0)  # not zero if one is not finite
-    return total == 0.0
+        for d in range(out.shape[1]):
+            largest = max(largest, bits[i, d] & _MAGNITUDE)
+    return bool(largest < _INFINITE)
 
 
 @njit(nogil=True, cache=True)

@@ -130,13 +130,12 @@ class _Run:
 
     def epochs(self, after_epoch: AfterEpoch | None) -> None:
         """Do all epochs (Algorithm 1, lines 5 to 12)."""
-        rounds, rank = self._schedule.rounds, self._communicator.rank
-        first = self._schedule.slice(rank, 0)
+        first = self._schedule.slice(self._communicator.rank, 0)
         assert first is not None
         self._host.scheme.begin(first)
         for epoch in range(self._options.epochs):
             self._meter.start_epoch()
-            for number in range(epoch * rounds, (epoch + 1) * rounds):
+            for number in self._schedule.numbers(epoch):
                 self._round(number)
                 if self._interrupted:
                     break
@@ -174,7 +173,7 @@ class _Run:
         all_ = Done(*hosts.sum(axis=0).tolist())
         self._meter.add(all_)
         if all_.broken:
-            raise self._not_finite(number // self._schedule.rounds)
+            raise self._not_finite(self._schedule.epoch(number))
         if all_.interrupted and not self._interrupted:
             self._interrupted = True
             host.stop()

@@ -9,25 +9,33 @@ share, because the rows they meet are drawn from the same distribution::
 A host with n_h updates moves a row by (I - exp(-alpha n_h C)) (x* - x), one machine with all N = sum n_h would by
 (I - exp(-alpha N C)) (x* - x). So, in the eigenvectors of C, the sum of what the hosts added is scaled by
 (1 - exp(-alpha c N)) / sum_h (1 - exp(-alpha c n_h)).
+
+One direction is not so: that of the mean m of e. Where the rows of e move along it together, all scores change alike,
+and within the round the rows of t take up what the move was for; so they do on each host, and the sum of the moves
+would be too long by as many times as there are hosts. Along it, moves are averaged: C_e has g kappa (K + 1) m m^T there,
+with a g that is large. (Without it the common part of e grows, across that of t, and takes epochs to go.)
 """
 
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numba import float32, njit
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from any2vec.operators.labels import is_finite
 from any2vec.sync.combiners.base import Round, Setting, SumCombiner, Touched
 
 __all__ = ["Curvature", "moments"]
 
+_SHARED = 1000.0  # g
 _SEEN = 8192  # rows of a label, about, that all hosts together look at to measure its moments
 _ROWS = 4  # rows whose moments are added at a time
-_LEAST = 0.2  # alpha c N below which the scale, then above 0.9, is taken as that of the mean of such directions
+_LEAST = 0.1  # alpha c N below which the scale, then above 0.95, is taken as 1
 
 
 class Curvature(SumCombiner):
@@ -40,31 +48,31 @@ class Curvature(SumCombiner):
         super().__init__(setting)
         self._kappa: float | None = setting.options.get("kappa")
         self._samples = {"e": setting.negative + 1, "t": 1}  # for a pair, that move its row of the label
-        self._roots = {"e": 0, "t": setting.wire.communicator.size - 1}
         self._vectors: dict[str, NDArray[np.float32]] = {}
         self._rates: dict[str, NDArray[np.float32]] = {}
 
     def begin(self, round_: Round, here: dict[str, Touched]) -> None:
-        """Measure the curvature: each host sums over rows that it touched, and one for each label does the rest.
+        """Measure the curvature: each host sums over rows that it touched, and the first does the rest.
 
         The rows are as the round left them: in the first rounds they grow many times over, and into new directions.
         With the curvature that they began with, what the hosts added would be summed there.
         """
-        wire = self.setting.wire
+        wire, dim, padded = self.setting.wire, self.setting.masters.dim, self.setting.masters.e.shape[1]
         kappa = round_.kappa if self._kappa is None else self._kappa
-        solved = {}
-        for label, root in self._roots.items():
+        sums = {}
+        for label, touched in here.items():
             with self._timed():
-                own = self._own_moments(here["t" if label == "e" else "e"])
-            sums = wire.gather(("reduce", label, "moments"), own, root)
-            if sums is not None:
-                with self._timed():
-                    solved[label] = _solve(sums)
-        for label, root in self._roots.items():
-            dim, padded = self.setting.masters.dim, self.setting.masters.e.shape[1]
+                own = self._own_moments(touched)
+            sums[label] = wire.gather(("reduce", label, "moments"), own, 0)
+        solved = {}
+        if sums["e"] is not None and sums["t"] is not None:
+            with self._timed():
+                (e, mean), (t, _) = (_means(sums[label]) for label in "et")
+                solved = {"e": _solve(_shared(t, mean)), "t": _solve(e)}
+        for label, samples in self._samples.items():
             nothing = np.empty((dim + 1, dim), np.float32)
-            both = wire.broadcast(("broadcast", label, "moments"), solved.get(label, nothing), root)
-            self._rates[label] = (round_.alpha * kappa * self._samples[label] * both[0]).astype(np.float32)
+            both = wire.broadcast(("broadcast", label, "moments"), solved.get(label, nothing), 0)
+            self._rates[label] = (round_.alpha * kappa * samples * both[0]).astype(np.float32)
             self._vectors[label] = np.zeros((dim, padded), np.float32)
             self._vectors[label][:, :dim] = both[1:]
 
@@ -82,12 +90,13 @@ class Curvature(SumCombiner):
             self.seconds += time.thread_time() - began
 
     def _own_moments(self, met: Touched) -> NDArray[np.float64]:
-        """Sum over some of the rows of the other label, as often as they were met; and how often, in a last row."""
+        """Sum moments over some of the rows of a label, as often as they were met; then the rows; then how often."""
         communicator, dim = self.setting.wire.communicator, self.setting.masters.dim
         stride = max(1, len(met.rows) * communicator.size // _SEEN)
         some = slice(communicator.rank % stride, None, stride)
-        weights = met.updates[some].astype(np.float64)
-        return np.vstack([moments(met.label[met.rows[some]], weights, dim), np.full(dim, weights.sum())])
+        rows, weights = met.label[met.rows[some]], met.updates[some].astype(np.float64)
+        sum_ = (rows[:, :dim] * weights[:, None]).sum(axis=0)
+        return np.vstack([moments(rows, weights, dim), sum_, np.full(dim, weights.sum())])
 
 
 def moments(rows: NDArray[np.float32], weights: NDArray[np.float64], dim: int) -> NDArray[np.float64]:
@@ -112,16 +121,37 @@ def moments(rows: NDArray[np.float32], weights: NDArray[np.float64], dim: int) -
     return np.ascontiguousarray(sums[:dim, :dim])
 
 
-def _solve(sums: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Mean moments in host order: their eigenvalues in row 0, the eigenvectors in the rows after it."""
+def _means(sums: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean moments and the mean row, from what hosts sum, in their order."""
     total = np.zeros_like(sums[0])
     for one in sums:
         total += one
-    matrix, weight = np.tril(total[:-1]), total[-1, 0]
-    if weight == 0 or not is_finite(matrix):  # if not finite, the trainer will say so
-        return np.zeros_like(total, np.float32)
-    values, vectors = np.linalg.eigh(matrix / weight)  # it reads the lower half
+    total /= max(total[-1, 0], 1.0)
+    lower = np.tril(total[:-2])
+    return lower + np.tril(lower, -1).T, total[-2]
+
+
+def _shared(matrix: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Put g m m^T in the place of what a symmetric matrix has along m."""
+    square = mean @ mean
+    if not square > 0:
+        return matrix
+    away = np.eye(len(mean)) - np.outer(mean, mean) / square
+    return away @ matrix @ away + _SHARED * np.outer(mean, mean)
+
+
+def _solve(matrix: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Eigenvalues in row 0, in rising order, the eigenvectors in the rows after it."""
+    if not is_finite(matrix):  # the trainer will say so
+        return np.zeros((len(matrix) + 1, len(matrix)), np.float32)
+    with _blas().limit(limits=1, user_api="blas"):  # more threads cost more than they bring, and may change the bits
+        values, vectors = np.linalg.eigh(matrix)
     return np.vstack([np.maximum(values, 0.0), vectors.T]).astype(np.float32)
+
+
+@cache
+def _blas() -> Any:
+    return ThreadpoolController()
 
 
 @njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
@@ -152,38 +182,29 @@ def _moments(rows: Any, weights: Any, block: Any, sums: Any) -> None:
 
 @njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
 def _scale(sums: Any, hosts: Any, updates: Any, vectors: Any, rates: Any) -> None:
-    dim = rates.size
-    scale = np.empty(dim, np.float32)
+    size = sums.shape[1]
     for i in range(hosts.size):
         if hosts[i] < 2:
             continue
         row = sums[i]
-        share, total = float32(1.0 / hosts[i]), float32(updates[i])
-        rest = small = float32(0.0)
-        for c in range(dim):  # no branches: it is to become vectors
-            steps = rates[c] * total + float32(1e-6)
-            scale[c] = _gone(steps) * share / _gone(steps * share)
-        for c in range(dim):
-            is_small = float32(rates[c] * total < _LEAST)
-            small += is_small
-            rest += is_small * scale[c]
-        rest = rest / small if small > 0 else float32(1.0)
-        for d in range(row.size):
-            row[d] *= rest
-        for c in range(dim):
-            if rates[c] * total >= _LEAST:
-                vector = vectors[c]
-                along = float32(0.0)
-                for d in range(row.size):
-                    along += row[d] * vector[d]
-                along *= scale[c] / rest - float32(1.0)
-                for d in range(row.size):
-                    row[d] += along * vector[d]
+        share, total = float32(1.0) / float32(hosts[i]), float32(updates[i])
+        for c in range(rates.size - 1, -1, -1):
+            steps = rates[c] * total
+            if steps < float32(_LEAST):  # and so are all that follow
+                break
+            scale = _gone(steps) * share / _gone(steps * share)
+            vector = vectors[c]
+            along = float32(0.0)
+            for d in range(size):
+                along += row[d] * vector[d]
+            along *= scale - float32(1.0)
+            for d in range(size):
+                row[d] += along * vector[d]
 
 
 @njit(inline="always")
 def _gone(x: float) -> float:
-    """``1 - exp(-x)`` for x not below 0, to 1e-5, in steps that a compiler makes vectors of."""
+    """``1 - exp(-x)`` for x not below 0, to 1e-5."""
     u = (x if x < float32(24.0) else float32(24.0)) * float32(1 / 64)
     y = float32(1 / 24) - u * float32(1 / 120)
     y = float32(1 / 6) - u * y
