@@ -34,31 +34,37 @@ def adasum(parts):
     return total
 
 
-def curvatures(e, t, sources, destinations, negative, shared):
+def curvatures(e, t, sources, destinations, negative):
     """C_e and C_t but for kappa: (K + 1) E[t t^T] and E[e e^T], over what was met so often.
 
-    Along the mean row m of e, C_e is (K + 1) g |m|^2 instead, g being `shared`.
+    Beside each, the direction that has a curvature of its own, and that times the updates: for e its mean row m and
+    |m|^2 M, M being the updates of the t row of a sample; none for t.
     """
     of_e, of_t = ((x.T * met) @ x / met.sum() for x, met in ((e, sources), (t, destinations)))
     mean = sources @ e / sources.sum()
-    unit = mean / np.linalg.norm(mean)
-    across = np.array([row - row @ unit * unit for row in t])
-    of_t = (across.T * destinations) @ across / destinations.sum() + shared * np.outer(mean, mean)
-    return (1 + negative) * of_t, of_e
+    updates = destinations @ destinations / destinations.sum()
+    return ((1 + negative) * of_t, mean, mean @ mean * updates), (of_e, None, 0.0)
+
+
+def scaled(x, steps, k, least=0.0):
+    """Scale x where one machine's step is `steps`, and a host's the k-th part; not if that is below `least`."""
+    steps = np.maximum(steps, 1e-12)
+    return np.where(steps < least, x, x * np.expm1(-steps) / (k * np.expm1(-steps / k)))
 
 
 def curvature(total, k, updates, c, alpha, least=0.0):
-    """Scale the sum of what k hosts added in `updates` updates, in the eigenvectors of c (with kappa), n_h = N / k.
-
-    Directions where alpha c N is below `least` are not scaled.
-    """
+    """Scale the sum of what k hosts added in `updates` updates, in the eigenvectors of c (with kappa), n_h = N / k."""
     if k < 2:
         return total
-    values, vectors = np.linalg.eigh(c)
-    steps = np.maximum(alpha * values * updates, 1e-12)
-    scale = -np.expm1(-steps) / (k * -np.expm1(-steps / k))
-    scale[steps < least] = 1
-    return vectors @ (scale * (vectors.T @ total))
+    matrix, mean, shared = c
+    along = np.zeros_like(total)
+    if mean is not None:
+        unit = mean / np.linalg.norm(mean)
+        across = np.eye(len(unit)) - np.outer(unit, unit)
+        matrix, along = across @ matrix @ across, unit * (unit @ total)
+    values, vectors = np.linalg.eigh(matrix)
+    rest = vectors @ scaled(vectors.T @ (total - along), alpha * values * updates, k, least)
+    return rest + scaled(along, alpha * shared, k)
 
 
 def masters(base, changes, combine):

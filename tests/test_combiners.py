@@ -15,7 +15,6 @@ from any2vec.operators.labels import new_labels, padded_width
 from any2vec.sync import masters as merging
 from any2vec.sync.combiners import COMBINERS, Combiner, Round, Setting, SumCombiner, Touched, combiner_of
 from any2vec.sync.combiners import curvature as curvature_file
-from any2vec.sync.combiners.curvature import _SHARED as SHARED
 from any2vec.sync.combiners.curvature import _LEAST as LEAST
 from any2vec.sync.combiners.curvature import moments
 from any2vec.sync.masters import Changes, merge
@@ -80,10 +79,12 @@ def random_rows(seed=0, rows=30):
     return [(rng.standard_normal((k, DIM)) * 0.01, rng.integers(1, 400, k)) for k in sizes]
 
 
-def curvature_of(label, kappa, least=LEAST):
+def curvature_of(label, kappa, least=LEAST, hosts=1):
+    """The naive, where each row is one host's: what all make of it is taken to be as many times that as there are."""
     labels, *updates = labels_and_updates()
     e, t = labels.embedding.astype(float), labels.training.astype(float)
-    c = kappa * naive.curvatures(e, t, *updates, 5, SHARED)["et".index(label)]
+    c, mean, shared = naive.curvatures(e, t, *updates, 5)["et".index(label)]
+    c = kappa * c, mean, kappa * shared * hosts
     return lambda parts, updates: naive.curvature(sum(parts), len(parts), sum(updates), c, ROUND.alpha, least)
 
 
@@ -139,7 +140,8 @@ def test_curvature_follows_the_labels():
             label[:] += change * 0.3 * rng.standard_normal(label.shape)
         combiner.begin(Round(number, 0.02, 0.2), touched(labels, *updates))
         e, t = labels.embedding.astype(float), labels.training.astype(float)
-        c = 0.2 * naive.curvatures(e, t, *updates, 5, SHARED)[0]
+        c, mean, shared = naive.curvatures(e, t, *updates, 5)[0]
+        c = 0.2 * c, mean, 0.2 * shared
         expected = [naive.curvature(sum(parts), len(parts), sum(n), c, 0.02, LEAST) for parts, n in rows]
         np.testing.assert_allclose(combine(combiner, rows), expected, atol=2e-6)
 
@@ -158,7 +160,7 @@ def test_curvature_is_measured_by_all_hosts_together(hosts):
     found = simulate(hosts, 2, program)
     for label, one in zip("et", zip(*found, strict=True), strict=True):
         assert all((rows == one[0]).all() for rows in one)
-        expected = [curvature_of(label, ROUND.kappa)(list(parts), updates) for parts, updates in rows]
+        expected = [curvature_of(label, ROUND.kappa, hosts=hosts)(list(parts), updates) for parts, updates in rows]
         np.testing.assert_allclose(one[0], expected, atol=2e-6)
 
 
@@ -168,8 +170,8 @@ def test_many_rows_are_measured_by_a_sample(monkeypatch):
     combiner = COMBINERS["curvature"](Setting(labels, 5, Wire(alone()), {}))
     found = combiner._own_moments(touched(labels, *updates)["t"])
     assert found[-1, 0] == updates[1][::20].sum()  # of 4,000, 200 are seen
-    np.testing.assert_allclose(np.tril(found[:-2]), np.tril(moments(labels.t[::20], updates[1][::20], DIM)), rtol=1e-6)
-    np.testing.assert_allclose(found[-2], updates[1][::20] @ labels.training[::20].astype(float), rtol=1e-6)
+    np.testing.assert_allclose(np.tril(found[:-3]), np.tril(moments(labels.t[::20], updates[1][::20], DIM)), rtol=1e-6)
+    np.testing.assert_allclose(found[-3], updates[1][::20] @ labels.training[::20].astype(float), rtol=1e-6)
 
 
 def test_a_host_that_touched_nothing_has_no_say():
@@ -180,7 +182,7 @@ def test_a_host_that_touched_nothing_has_no_say():
         combiner.begin(ROUND, touched(labels, *updates, own))
         return combine(combiner, random_rows(3))
 
-    expected = [curvature_of("e", ROUND.kappa)(list(parts), n) for parts, n in random_rows(3)]
+    expected = [curvature_of("e", ROUND.kappa, hosts=2)(list(parts), n) for parts, n in random_rows(3)]
     for found in simulate(2, 2, program):
         np.testing.assert_allclose(found, expected, atol=2e-6)
 

@@ -15,6 +15,7 @@ from any2vec.sync.scheme import Scheme
 from any2vec.sync.wire import KEYS
 from any2vec.training.host import Host
 from any2vec.training.report import Report
+from any2vec.training.schedule import HALVINGS
 
 WORDS = st.integers(0, 14).map("w{}".format)
 CORPORA = st.lists(st.lists(WORDS, min_size=1, max_size=9), min_size=8, max_size=30)
@@ -164,7 +165,7 @@ def test_bytes_counted_are_those_sent(monkeypatch, scheme, combine, hosts):
     told = Counter()
     for key, sent in report.rounds.bytes.items():
         phase, _, what = key.split()
-        assert len(sent) == 6
+        assert len(sent) == 6 + HALVINGS
         told[("reduce" if what == "moments" else phase), what] += sum(sent)
     assert +told == +seen
     assert bool(told["reduce", "moments"]) == (combine == "curvature")
@@ -191,7 +192,7 @@ def test_naive_sends_all_rows_both_ways(hosts, dim):
         expected = 0
         if label != "both" and phase != "inspect":
             expected = {"values": rows * padded_width(dim) * 4, "updates": rows * 4 * (phase == "reduce")}.get(kind, 0)
-        assert sent[key].tolist() == [expected] * 6
+        assert sent[key].tolist() == [expected] * (6 + HALVINGS)
 
 
 @settings(max_examples=10)
@@ -213,7 +214,7 @@ def test_small_rounds_send_little():
     for name in NAMES:
         sent, report = traffic(name, text(300, words=400), 4, rounds=20)
         values[name] = total(sent, "values").sum()
-        assert all(0 < rows < 400 for label in "et" for rows in report.rounds.touched[label])
+        assert all(0 < rows < 400 for label in "et" for rows in report.rounds.touched[label][HALVINGS:])
     assert values["pull-opt"] < values["pull-base"] < values["rep-naive"]
     assert values["pull-opt"] < values["rep-opt"] < 0.7 * values["rep-naive"]
 
@@ -262,11 +263,11 @@ def test_pull_model_holds_masters_and_touched_rows(monkeypatch, scheme):
     noted = Noted(monkeypatch)
     sentences = [[f"w{10 * k + i}" for i in range(10)] for k in range(100)]  # every word is in one sentence
     train(read(sentences, 4), options(scheme=scheme, rounds=25))
-    assert len(noted.rows) == 4 * 25
+    assert len(noted.rows) == 4 * (25 + HALVINGS)
     for host in noted.hosts:
         assert (host.scheme.masters.vertices, len(host.scheme.masters.e)) == (250, 250)
         assert max(len(rows) for rows in host.scheme.buffers._held.values()) < 200
-    for e, t, touched_e, touched_t in noted.rows:
+    for e, t, touched_e, touched_t in noted.rows[-4 * 24 :]:
         wanted = max(touched_e, touched_t)
         # rounds of one sentence: 10 sources; the destinations are they and 30 negatives
         assert 0 < touched_e <= 10 < touched_t <= 40

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import float32, njit
+from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.cluster.workers import Workers

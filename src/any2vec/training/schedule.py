@@ -31,7 +31,8 @@ class _Place(NamedTuple):
 class Schedule:
     """Cuts each host's part of the worklist into S slices, and says how the learning rate falls.
 
-    A slice is a round, but for the first of all (`HALVINGS`). The rate falls linearly with the words done by all hosts together, as on one machine.
+    A slice is a round, but for the first of all (`HALVINGS`). The rate falls linearly with the words done by all hosts
+    together, as on one machine.
 
     Parameters
     ----------

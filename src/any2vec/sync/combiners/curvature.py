@@ -11,16 +11,17 @@ A host with n_h updates moves a row by (I - exp(-alpha n_h C)) (x* - x), one mac
 (1 - exp(-alpha c N)) / sum_h (1 - exp(-alpha c n_h)).
 
 One direction is not so: that of the mean m of e. Where the rows of e move along it together, all scores change alike,
-and within the round the rows of t take up what the move was for; so they do on each host, and the sum of the moves
-would be too long by as many times as there are hosts. Along it, moves are averaged: C_e has g kappa (K + 1) m m^T there,
-with a g that is large. (Without it the common part of e grows, across that of t, and takes epochs to go.)
+and within the round the rows of t take up what the move was for. So they do on each host, and the sum of the moves
+would be as many times too long as there are hosts. What counts along m is how far the rows of t come: alpha kappa
+|m|^2 M takes the place of alpha c N, M being the updates of a t row, in the mean over the samples of a round. (Without
+it the common part of e grows, across that of t, and takes epochs to go.)
 """
 
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numba import float32, njit
@@ -32,7 +33,6 @@ from any2vec.sync.combiners.base import Round, Setting, SumCombiner, Touched
 
 __all__ = ["Curvature", "moments"]
 
-_SHARED = 1000.0  # g
 _SEEN = 8192  # rows of a label, about, that all hosts together look at to measure its moments
 _ROWS = 4  # rows whose moments are added at a time
 _LEAST = 0.1  # alpha c N below which the scale, then above 0.95, is taken as 1
@@ -50,6 +50,7 @@ class Curvature(SumCombiner):
         self._samples = {"e": setting.negative + 1, "t": 1}  # for a pair, that move its row of the label
         self._vectors: dict[str, NDArray[np.float32]] = {}
         self._rates: dict[str, NDArray[np.float32]] = {}
+        self._shared = {"e": np.float32(0), "t": np.float32(0)}
 
     def begin(self, round_: Round, here: dict[str, Touched]) -> None:
         """Measure the curvature: each host sums over rows that it touched, and the first does the rest.
@@ -59,28 +60,26 @@ class Curvature(SumCombiner):
         """
         wire, dim, padded = self.setting.wire, self.setting.masters.dim, self.setting.masters.e.shape[1]
         kappa = round_.kappa if self._kappa is None else self._kappa
-        sums = {}
-        for label, touched in here.items():
-            with self._timed():
-                own = self._own_moments(touched)
-            sums[label] = wire.gather(("reduce", label, "moments"), own, 0)
+        e_sums, t_sums = (self._gather(label, here[label]) for label in "et")
         solved = {}
-        if sums["e"] is not None and sums["t"] is not None:
+        if e_sums is not None and t_sums is not None:
             with self._timed():
-                (e, mean), (t, _) = (_means(sums[label]) for label in "et")
-                solved = {"e": _solve(_shared(t, mean)), "t": _solve(e)}
+                e, t = _Means.of(e_sums), _Means.of(t_sums)
+                shared = {"e": float(e.row @ e.row) * t.updates, "t": 0.0}
+                solved = {label: _solve(x.moments, e.row, shared[label]) for label, x in (("e", t), ("t", e))}
         for label, samples in self._samples.items():
-            nothing = np.empty((dim + 1, dim), np.float32)
-            both = wire.broadcast(("broadcast", label, "moments"), solved.get(label, nothing), 0)
-            self._rates[label] = (round_.alpha * kappa * samples * both[0]).astype(np.float32)
+            nothing = np.empty((dim + 2, dim), np.float32)
+            values, shared, *vectors = wire.broadcast(("broadcast", label, "moments"), solved.get(label, nothing), 0)
+            self._rates[label] = (round_.alpha * kappa * samples * values).astype(np.float32)
+            self._shared[label] = np.float32(round_.alpha * kappa * shared[0])
             self._vectors[label] = np.zeros((dim, padded), np.float32)
-            self._vectors[label][:, :dim] = both[1:]
+            self._vectors[label][:, :dim] = vectors
 
     def scale(
         self, label: str, sums: NDArray[np.float32], hosts: NDArray[np.int32], updates: NDArray[np.int64]
     ) -> None:
         """Scale the sums along the eigenvectors."""
-        _scale(sums, hosts, updates, self._vectors[label], self._rates[label])
+        _scale(sums, hosts, updates, self._vectors[label], self._rates[label], self._shared[label])
 
     @contextmanager
     def _timed(self) -> Iterator[None]:
@@ -89,14 +88,19 @@ class Curvature(SumCombiner):
             yield
             self.seconds += time.thread_time() - began
 
+    def _gather(self, label: str, touched: Touched) -> NDArray[np.float64] | None:
+        with self._timed():
+            own = self._own_moments(touched)
+        return self.setting.wire.gather(("reduce", label, "moments"), own, 0)
+
     def _own_moments(self, met: Touched) -> NDArray[np.float64]:
-        """Sum moments over some of the rows of a label, as often as they were met; then the rows; then how often."""
+        """Sum over some of the rows of a label, as often as met: moments; the rows; their updates; how often."""
         communicator, dim = self.setting.wire.communicator, self.setting.masters.dim
         stride = max(1, len(met.rows) * communicator.size // _SEEN)
         some = slice(communicator.rank % stride, None, stride)
         rows, weights = met.label[met.rows[some]], met.updates[some].astype(np.float64)
-        sum_ = (rows[:, :dim] * weights[:, None]).sum(axis=0)
-        return np.vstack([moments(rows, weights, dim), sum_, np.full(dim, weights.sum())])
+        row = (rows[:, :dim] * weights[:, None]).sum(axis=0)
+        return np.vstack([moments(rows, weights, dim), row, *(np.full(dim, x.sum()) for x in (weights**2, weights))])
 
 
 def moments(rows: NDArray[np.float32], weights: NDArray[np.float64], dim: int) -> NDArray[np.float64]:
@@ -121,32 +125,35 @@ def moments(rows: NDArray[np.float32], weights: NDArray[np.float64], dim: int) -
     return np.ascontiguousarray(sums[:dim, :dim])
 
 
-def _means(sums: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean moments and the mean row, from what hosts sum, in their order."""
-    total = np.zeros_like(sums[0])
-    for one in sums:
-        total += one
-    total /= max(total[-1, 0], 1.0)
-    lower = np.tril(total[:-2])
-    return lower + np.tril(lower, -1).T, total[-2]
+class _Means(NamedTuple):
+    """Over the rows of a label, as often as hosts met them: moments, the row itself, its updates by all hosts."""
+
+    moments: NDArray[np.float64]
+    row: NDArray[np.float64]
+    updates: float
+
+    @classmethod
+    def of(cls, sums: NDArray[np.float64]) -> Self:
+        """From what hosts sum, in their order."""
+        total = np.zeros_like(sums[0])
+        for one in sums:
+            total += one
+        total /= max(total[-1, 0], 1.0)
+        lower = np.tril(total[:-3])
+        return cls(lower + np.tril(lower, -1).T, total[-3], float(total[-2, 0]) * len(sums))
 
 
-def _shared(matrix: NDArray[np.float64], mean: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Put g m m^T in the place of what a symmetric matrix has along m."""
-    square = mean @ mean
-    if not square > 0:
-        return matrix
-    away = np.eye(len(mean)) - np.outer(mean, mean) / square
-    return away @ matrix @ away + _SHARED * np.outer(mean, mean)
-
-
-def _solve(matrix: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Eigenvalues in row 0, in rising order, the eigenvectors in the rows after it."""
-    if not is_finite(matrix):  # the trainer will say so
-        return np.zeros((len(matrix) + 1, len(matrix)), np.float32)
+def _solve(matrix: NDArray[np.float64], mean: NDArray[np.float64], shared: float) -> NDArray[np.float32]:
+    """Eigenvalues, in rising order; `shared`; eigenvectors. If `shared` is not 0, the last is along `mean`."""
+    if not is_finite(np.vstack([matrix, mean])):  # the trainer will say so
+        return np.zeros((len(matrix) + 2, len(matrix)), np.float32)
+    if shared:
+        unit = mean / np.linalg.norm(mean)
+        across = np.eye(len(mean)) - np.outer(unit, unit)
+        matrix = across @ matrix @ across + 2 * np.trace(matrix) * np.outer(unit, unit)
     with _blas().limit(limits=1, user_api="blas"):  # more threads cost more than they bring, and may change the bits
         values, vectors = np.linalg.eigh(matrix)
-    return np.vstack([np.maximum(values, 0.0), vectors.T]).astype(np.float32)
+    return np.vstack([np.maximum(values, 0.0), np.full(len(matrix), shared), vectors.T]).astype(np.float32)
 
 
 @cache
@@ -181,25 +188,29 @@ def _moments(rows: Any, weights: Any, block: Any, sums: Any) -> None:
 
 
 @njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
-def _scale(sums: Any, hosts: Any, updates: Any, vectors: Any, rates: Any) -> None:
-    size = sums.shape[1]
+def _scale(sums: Any, hosts: Any, updates: Any, vectors: Any, rates: Any, shared: Any) -> None:
     for i in range(hosts.size):
         if hosts[i] < 2:
             continue
-        row = sums[i]
         share, total = float32(1.0) / float32(hosts[i]), float32(updates[i])
-        for c in range(rates.size - 1, -1, -1):
-            steps = rates[c] * total
-            if steps < float32(_LEAST):  # and so are all that follow
+        last = rates.size - 1
+        if shared > 0:
+            _scale_along(sums[i], vectors[last], shared, share)
+            last -= 1
+        for c in range(last, -1, -1):
+            if rates[c] * total < float32(_LEAST):  # and so are all that follow
                 break
-            scale = _gone(steps) * share / _gone(steps * share)
-            vector = vectors[c]
-            along = float32(0.0)
-            for d in range(size):
-                along += row[d] * vector[d]
-            along *= scale - float32(1.0)
-            for d in range(size):
-                row[d] += along * vector[d]
+            _scale_along(sums[i], vectors[c], rates[c] * total, share)
+
+
+@njit(inline="always")
+def _scale_along(row: Any, vector: Any, steps: float, share: float) -> None:
+    along = float32(0.0)
+    for d in range(row.size):
+        along += row[d] * vector[d]
+    along *= _gone(steps) * share / _gone(steps * share) - float32(1.0)
+    for d in range(row.size):
+        row[d] += along * vector[d]
 
 
 @njit(inline="always")
