@@ -44,7 +44,7 @@ class Options:
     combine : str or class
         How what hosts changed is combined: a name (`sync.combiners`), or a combiner of one's own.
     rounds : int or None
-        S, synchronizations in an epoch; None for the papers' rule.
+        S, synchronizations in an epoch; None for the papers' rule. The first epoch has a few more.
     kappa : float or None
         The combiner ``curvature``'s; None to measure it.
 

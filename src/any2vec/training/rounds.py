@@ -39,7 +39,7 @@ class Rounds:
     touched : dict from str to list of float
         By label, rows that a host touched, the mean over the hosts.
     orthogonality : list of float
-        Mean over the rows that two hosts or more changed (one of 64 is measured) of the paper's Eq. 9: 1 if the
+        Mean over the rows that two hosts or more changed (one of 256 is measured) of the paper's Eq. 9: 1 if the
         changes were orthogonal, 1/k if all k were the same; 0 if there were none.
     orthogonal : list of float
         Share of these rows that were orthogonal (GraphAny2Vec, Fig. 8): `sync.masters.ORTHOGONAL` or more.
