@@ -11,6 +11,7 @@ from any2vec.training import trainer
 from any2vec.training.options import Options
 from any2vec.training.progress import Quiet
 from any2vec.training.report import Report
+from any2vec.training.schedule import Schedule
 
 SIZES = {  # any D up to 16 has rows of 16 floats
     "window": {"dim": 16, "window": 3, "negative": 3},
@@ -27,6 +28,11 @@ class Largest(RowCombiner):
     """A user's own: what the host that made most updates added."""
 
     row = staticmethod(largest_row)
+
+
+def rounds_more(hosts, rounds):
+    """Rounds that the first epoch has more than others."""
+    return len(Schedule(0.1, 1, rounds, np.arange(hosts + 1)).numbers(0)) - rounds
 
 
 COMBINES = [*COMBINERS, Largest]

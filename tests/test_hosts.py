@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 import pytest
-from simulated import COMBINES, NAMES, SIZES, Largest, options, read, text, train
+from simulated import COMBINES, NAMES, SIZES, Largest, options, read, rounds_more, text, train
 from typer.testing import CliRunner
 
 from any2vec import Any2VecError, Word2Vec, load
@@ -16,7 +16,6 @@ from any2vec.evaluate.questions import QuestionSection
 from any2vec.sync.wire import KEYS
 from any2vec.training.host import Host
 from any2vec.training.progress import Quiet
-from any2vec.training.schedule import HALVINGS
 
 ONE = SIZES["window"] | {"min_count": 1, "threads": 2, "cache": None, "epochs": 2, "sample": 0}
 CORPUS = text(200)
@@ -55,7 +54,7 @@ def test_a_cached_corpus_gives_the_same_bits(tmp_path):
 def test_default_rounds_and_the_report(tmp_path):
     model = fit(hosts=4)
     report = model.report_
-    n = 2 * 6 + HALVINGS
+    n = 2 * 6 + rounds_more(4, 6)
     assert (report.hosts, report.round_count, report.threads, len(report.rounds)) == (4, 6, 1, n)
     report.write(tmp_path / "r.json")
     written = json.loads((tmp_path / "r.json").read_text())
@@ -81,7 +80,7 @@ def test_default_rounds_and_the_report(tmp_path):
     assert all(len(column) == n for column in rounds["touched"].values())
     assert len(rounds["orthogonality"]) == len(rounds["orthogonal"]) == n
     assert all(0 <= share <= 1 for share in rounds["orthogonal"])
-    assert all(0 < share <= 1.001 for share in rounds["orthogonality"][HALVINGS:])
+    assert all(0 < share <= 1.001 for share in rounds["orthogonality"][-12:])
     assert report.words_per_second > 0
 
 
@@ -193,7 +192,7 @@ def test_more_hosts_than_sentences():
 @pytest.mark.parametrize("combine", ["curvature", "gradient"])
 def test_more_rounds_than_words(scheme, combine):
     model = fit(CORPUS[:8], hosts=3, rounds=70, scheme=scheme, combine=combine, epochs=1, sample=0)
-    assert len(model.report_.rounds) == 70 + HALVINGS
+    assert len(model.report_.rounds) == 70 + rounds_more(3, 70)
     assert sum(map(len, CORPUS[:8])) < 3 * 70
     assert np.isfinite(model.vectors_.matrix).all()
     assert model.vectors_.t.any()
@@ -229,7 +228,7 @@ def test_values_that_are_not_finite_on_one_host(monkeypatch, scheme):
     compute = Host.compute
 
     def poison(self, schedule, number, rank, tallies):
-        if rank == 1 and number == 4 + HALVINGS:
+        if rank == 1 and number == 4 + rounds_more(3, 3):
             self.scheme.labels.e[0, 3] = np.inf
         return compute(self, schedule, number, rank, tallies)
 
@@ -281,7 +280,7 @@ def test_the_table_at_the_end(tmp_path, monkeypatch):
     assert result.exit_code == 0, result.output
     assert result.stdout == ""
     lines = result.stderr.splitlines()
-    n = 2 * 6 + HALVINGS
+    n = 2 * 6 + rounds_more(4, 6)
     at = lines.index(f"4 hosts, {n} rounds")
     assert lines[at + 1].split("  ")[-1].strip() == "slowest host"
     lines = [line.strip() for line in lines]

@@ -8,13 +8,12 @@ import time
 
 import numpy as np
 import pytest
-from simulated import text
+from simulated import rounds_more, text
 from test_mpi_engine import MPIEXEC, SIZES, needs_mpi
 from typer.testing import CliRunner
 
 from any2vec import load
 from any2vec.cli import app
-from any2vec.training.schedule import HALVINGS
 
 pytestmark = needs_mpi
 
@@ -67,7 +66,8 @@ def simulate(hosts, *arguments):
 def counts(path):
     """What is not time, of a report."""
     report = json.loads(path.read_text())
-    assert all(len(figures) == 2 * report["round_count"] + HALVINGS for figures in report["rounds"]["seconds"].values())
+    n = 2 * report["round_count"] + rounds_more(report["hosts"], report["round_count"])
+    assert all(len(figures) == n for figures in report["rounds"]["seconds"].values())
     del report["options"]["hosts"]  # not given on a cluster
     same = ("options", "words", "kept_words", "vocabulary", "loss", "checks", "hosts", "round_count", "threads")
     rounds = {name: report["rounds"][name] for name in ("bytes", "touched", "orthogonality", "orthogonal")}

@@ -21,7 +21,7 @@ from any2vec.sync.buffers import Buffers
 from any2vec.sync.ids import send_ids, tell_ids
 from any2vec.sync.partition import Partition
 from any2vec.sync.wire import KEYS, Wire
-from any2vec.training.schedule import FLOOR, HALVINGS, Schedule
+from any2vec.training.schedule import FLOOR, GROWTH, SHORTEST, Schedule
 from any2vec.training.trainer import default_rounds
 
 
@@ -49,12 +49,14 @@ def test_slices_cover_every_part_in_every_epoch(cuts, rounds, epochs):
             assert [slice_.low for slice_ in slices] == [0, *(slice_.high for slice_ in slices[:-1])]
             assert slices[-1].high == length
             sizes = [slice_.high - slice_.low for slice_ in slices]
-            if epoch == 0 and hosts > 1:  # the first slice is taken in pieces, each as long as all before it
-                for number in range(2, HALVINGS + 1):
-                    assert abs(sizes[number] - sum(sizes[:number])) <= 1
-                sizes = [sum(sizes[: HALVINGS + 1]), *sizes[HALVINGS + 1 :]]
-            assert len(sizes) == rounds
-            assert max(sizes) - min(sizes) <= 1
+            if epoch == 0 and hosts > 1:  # longer and longer, up to the usual
+                assert len(sizes) > rounds
+                assert max(sizes) <= length // rounds + 1
+                before = np.cumsum([0, *sizes[:-1]])
+                assert (np.array(sizes) <= np.maximum(before * GROWTH, SHORTEST * length / rounds) + 1).all()
+            else:
+                assert len(sizes) == rounds
+                assert max(sizes) - min(sizes) <= 1
         for number in numbers:
             assert schedule.epoch(number) == epoch
             assert schedule.done(number) == done

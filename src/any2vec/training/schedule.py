@@ -1,6 +1,7 @@
 """Rounds and the learning rate: how far all hosts together are, at any position (DESIGN, section 3, invariant 5)."""
 
-from typing import NamedTuple
+import math
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,31 +9,23 @@ from numpy.typing import NDArray
 from any2vec.operators.skipgram import Rate
 from any2vec.samples.inspection import Slice
 
-__all__ = ["FLOOR", "HALVINGS", "Schedule"]
+__all__ = ["FLOOR", "Schedule"]
 
 FLOOR = 1e-4
 """Share of its start below which the learning rate does not fall (word2vec's)."""
 
-HALVINGS = 6
-"""How often the very first slice of several hosts is halved: it takes so many rounds more, each twice the one before.
+SHORTEST, GROWTH = 1 / 64, 0.25
+"""The first round of several hosts, in slices; and what those after it are, at most, of all before them.
 
 The labels begin at about zero and grow many times over in what is one round later on. Hosts that do that apart, each
 from nothing, overshoot together: e and t get a large part that all rows share, and it takes epochs to go."""
 
 
-class _Place(NamedTuple):
-    """Where a round begins: after ``slices / 2**halvings`` slices of an epoch."""
-
-    epoch: int
-    slices: int
-    halvings: int
-
-
 class Schedule:
     """Cuts each host's part of the worklist into S slices, and says how the learning rate falls.
 
-    A slice is a round, but for the first of all (`HALVINGS`). The rate falls linearly with the words done by all hosts
-    together, as on one machine.
+    A slice is a round, but the first ones are shorter (`GROWTH`). The rate falls linearly with the words done by all
+    hosts together, as on one machine.
 
     Parameters
     ----------
@@ -47,38 +40,37 @@ class Schedule:
     def __init__(self, alpha: float, epochs: int, rounds: int, cuts: NDArray[np.int64]) -> None:
         self.alpha, self.epochs, self.rounds = alpha, epochs, rounds
         self._lengths = np.diff(cuts).tolist()
-        self._more = HALVINGS if len(self._lengths) > 1 else 0  # rounds of the first epoch
         self.words = int(cuts[-1])
+        self._usual = [Fraction(s, rounds) for s in range(rounds + 1)]
+        self._first = _first_epoch(rounds) if len(self._lengths) > 1 else self._usual
 
     def numbers(self, epoch: int) -> range:
         """Give the numbers of an epoch's rounds, from 0 through all epochs."""
-        first, last = (e * self.rounds + (self._more if e else 0) for e in (epoch, epoch + 1))
-        return range(first, last)
+        first = (len(self._first) - 1 + (epoch - 1) * self.rounds) if epoch else 0
+        return range(first, first + len(self._ends(epoch)) - 1)
 
     def epoch(self, number: int) -> int:
         """Say which epoch a round is in."""
-        return self._place(number).epoch
+        after = number - (len(self._first) - 1)
+        return 0 if after < 0 else 1 + after // self.rounds
 
     def slice(self, host: int, number: int) -> Slice | None:
         """Give what a host takes in a round; None after the last."""
-        begin, end = self._place(number), self._place(number + 1)
-        if begin.epoch >= self.epochs:
+        epoch = self.epoch(number)
+        if epoch >= self.epochs:
             return None
-        length = self._lengths[host]
-        return Slice(begin.epoch, self._cut(length, begin), self._cut(length, end) if end.slices else length)
+        length, s, ends = self._lengths[host], number - self.numbers(epoch).start, self._ends(epoch)
+        return Slice(epoch, _cut(length, ends[s]), _cut(length, ends[s + 1]))
 
     def done(self, number: int) -> int:
         """Words that all hosts have done when a round begins."""
-        place = self._place(number)
-        return place.epoch * self.words + sum(self._cut(length, place) for length in self._lengths)
+        epoch = self.epoch(number)
+        share = self._ends(epoch)[number - self.numbers(epoch).start]
+        return epoch * self.words + sum(_cut(length, share) for length in self._lengths)
 
-    def _place(self, number: int) -> _Place:
-        if 0 < number <= self._more:
-            return _Place(0, 1, self._more + 1 - number)
-        return _Place(*divmod(number - self._more if number else 0, self.rounds), 0)
-
-    def _cut(self, length: int, place: _Place) -> int:
-        return length * place.slices // (self.rounds << place.halvings)
+    def _ends(self, epoch: int) -> list[Fraction]:
+        """Where an epoch's rounds begin and end, as shares of it."""
+        return self._usual if epoch else self._first
 
     def rate(self, number: int, words: int) -> Rate:
         """Learning rate in a round, for a thread that does `words` words of it."""
@@ -90,3 +82,16 @@ class Schedule:
         """Learning rate in the middle of a round."""
         done = (self.done(number) + self.done(number + 1)) / 2
         return self.alpha * max(1.0 - done / (self.words * self.epochs), FLOOR)
+
+
+def _cut(length: int, share: Fraction) -> int:
+    return length * share.numerator // share.denominator
+
+
+def _first_epoch(rounds: int) -> list[Fraction]:
+    """Where the first epoch's rounds begin and end: short at first, then even, no longer than the usual ones."""
+    ends = [0.0, SHORTEST / rounds]
+    while GROWTH * ends[-1] < 1 / rounds and (1 + GROWTH) * ends[-1] < 1:
+        ends.append((1 + GROWTH) * ends[-1])
+    done, rest = ends[-1], math.ceil((1 - ends[-1]) * rounds)
+    return [Fraction(end) for end in ends + [done + (1 - done) * s / rest for s in range(1, rest)]] + [Fraction(1)]
