@@ -41,36 +41,37 @@ class Schedule:
         self.alpha, self.epochs, self.rounds = alpha, epochs, rounds
         self._lengths = np.diff(cuts).tolist()
         self.words = int(cuts[-1])
-        self._usual = [Fraction(s, rounds) for s in range(rounds + 1)]
-        self._first = _first_epoch(rounds) if len(self._lengths) > 1 else self._usual
+        self._first = _first_epoch(rounds) if len(self._lengths) > 1 else None
+        self._first_rounds = len(self._first) - 1 if self._first else rounds
 
     def numbers(self, epoch: int) -> range:
         """Give the numbers of an epoch's rounds, from 0 through all epochs."""
-        first = (len(self._first) - 1 + (epoch - 1) * self.rounds) if epoch else 0
-        return range(first, first + len(self._ends(epoch)) - 1)
+        if not epoch:
+            return range(self._first_rounds)
+        first = self._first_rounds + (epoch - 1) * self.rounds
+        return range(first, first + self.rounds)
 
     def epoch(self, number: int) -> int:
         """Say which epoch a round is in."""
-        after = number - (len(self._first) - 1)
-        return 0 if after < 0 else 1 + after // self.rounds
+        return 0 if number < self._first_rounds else 1 + (number - self._first_rounds) // self.rounds
 
     def slice(self, host: int, number: int) -> Slice | None:
         """Give what a host takes in a round; None after the last."""
         epoch = self.epoch(number)
         if epoch >= self.epochs:
             return None
-        length, s, ends = self._lengths[host], number - self.numbers(epoch).start, self._ends(epoch)
-        return Slice(epoch, _cut(length, ends[s]), _cut(length, ends[s + 1]))
+        length, s = self._lengths[host], number - self.numbers(epoch).start
+        return Slice(epoch, _cut(length, self._share(epoch, s)), _cut(length, self._share(epoch, s + 1)))
 
     def done(self, number: int) -> int:
         """Words that all hosts have done when a round begins."""
         epoch = self.epoch(number)
-        share = self._ends(epoch)[number - self.numbers(epoch).start]
+        share = self._share(epoch, number - self.numbers(epoch).start)
         return epoch * self.words + sum(_cut(length, share) for length in self._lengths)
 
-    def _ends(self, epoch: int) -> list[Fraction]:
-        """Where an epoch's rounds begin and end, as shares of it."""
-        return self._usual if epoch else self._first
+    def _share(self, epoch: int, s: int) -> Fraction:
+        """How much of an epoch is done after s of its rounds."""
+        return Fraction(s, self.rounds) if epoch or self._first is None else Fraction(self._first[s])
 
     def rate(self, number: int, words: int) -> Rate:
         """Learning rate in a round, for a thread that does `words` words of it."""
@@ -88,10 +89,10 @@ def _cut(length: int, share: Fraction) -> int:
     return length * share.numerator // share.denominator
 
 
-def _first_epoch(rounds: int) -> list[Fraction]:
+def _first_epoch(rounds: int) -> list[float]:
     """Where the first epoch's rounds begin and end: short at first, then even, no longer than the usual ones."""
     ends = [0.0, SHORTEST / rounds]
     while GROWTH * ends[-1] < 1 / rounds and (1 + GROWTH) * ends[-1] < 1:
         ends.append((1 + GROWTH) * ends[-1])
     done, rest = ends[-1], math.ceil((1 - ends[-1]) * rounds)
-    return [Fraction(end) for end in ends + [done + (1 - done) * s / rest for s in range(1, rest)]] + [Fraction(1)]
+    return ends + [done + (1 - done) * s / rest for s in range(1, rest)] + [1.0]
