@@ -21,7 +21,7 @@ from any2vec.sync.buffers import Buffers
 from any2vec.sync.ids import send_ids, tell_ids
 from any2vec.sync.partition import Partition
 from any2vec.sync.wire import KEYS, Wire
-from any2vec.training.schedule import FLOOR, GROWTH, SHORTEST, Schedule
+from any2vec.training.schedule import FLOOR, SHORTEST, Schedule, growth
 from any2vec.training.trainer import default_rounds
 
 
@@ -52,8 +52,8 @@ def test_slices_cover_every_part_in_every_epoch(cuts, rounds, epochs):
             if epoch == 0 and hosts > 1:  # longer and longer, up to the usual
                 assert len(sizes) > rounds
                 assert max(sizes) <= length // rounds + 1
-                before = np.cumsum([0, *sizes[:-1]])
-                assert (np.array(sizes) <= np.maximum(before * GROWTH, SHORTEST * length / rounds) + 1).all()
+                before = np.cumsum([0, *sizes[:-1]]) + 1  # cuts are rounded down
+                assert (np.array(sizes) <= np.maximum(before * growth(hosts), SHORTEST * length / rounds) + 1).all()
             else:
                 assert len(sizes) == rounds
                 assert max(sizes) - min(sizes) <= 1

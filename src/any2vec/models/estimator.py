@@ -60,7 +60,7 @@ class Estimator(ABC):
         and to train on many cores with the same bits for the same seed. On a cluster, the number of its hosts.
     rounds : int, optional
         S, how often the hosts synchronize in an epoch; about 1.5 times for each host if not given. The first epoch has
-        some twenty more, short ones.
+        some more, short ones.
     scheme : {"pull-opt", "pull-base", "rep-opt", "rep-naive"}
         What travels between hosts, and what a host keeps; the vectors are the same.
     combine : {"curvature", "gradient", "adasum", "average", "sum"} or Combiner class

@@ -9,22 +9,31 @@ from numpy.typing import NDArray
 from any2vec.operators.skipgram import Rate
 from any2vec.samples.inspection import Slice
 
-__all__ = ["FLOOR", "Schedule"]
+__all__ = ["FLOOR", "SHORTEST", "Schedule", "growth"]
 
 FLOOR = 1e-4
 """Share of its start below which the learning rate does not fall (word2vec's)."""
 
-SHORTEST, GROWTH = 1 / 64, 0.25
-"""The first round of several hosts, in slices; and what those after it are, at most, of all before them.
+SHORTEST = 1 / 64
+"""The first round of several hosts, in slices."""
 
-The labels begin at about zero and grow many times over in what is one round later on. Hosts that do that apart, each
-from nothing, overshoot together: e and t get a large part that all rows share, and it takes epochs to go."""
+_GROWTH, _LEAST_GROWTH = 8.0, 0.25
+
+
+def growth(hosts: int) -> float:
+    """How long a round of the first epoch is, at most, for what all before it are together.
+
+    The labels begin at about zero and grow many times over in what is one round later on. Hosts that do that apart,
+    each from nothing, overshoot together, the more the more there are: e and t get a large part that all rows share,
+    and it takes epochs to go. The figures were found by measuring.
+    """
+    return max(_LEAST_GROWTH, _GROWTH / hosts)
 
 
 class Schedule:
     """Cuts each host's part of the worklist into S slices, and says how the learning rate falls.
 
-    A slice is a round, but the first ones are shorter (`GROWTH`). The rate falls linearly with the words done by all
+    A slice is a round, but the first ones are shorter (`growth`). The rate falls linearly with the words done by all
     hosts together, as on one machine.
 
     Parameters
@@ -41,7 +50,7 @@ class Schedule:
         self.alpha, self.epochs, self.rounds = alpha, epochs, rounds
         self._lengths = np.diff(cuts).tolist()
         self.words = int(cuts[-1])
-        self._first = _first_epoch(rounds) if len(self._lengths) > 1 else None
+        self._first = _first_epoch(rounds, len(self._lengths)) if len(self._lengths) > 1 else None
         self._first_rounds = len(self._first) - 1 if self._first else rounds
 
     def numbers(self, epoch: int) -> range:
@@ -89,10 +98,11 @@ def _cut(length: int, share: Fraction) -> int:
     return length * share.numerator // share.denominator
 
 
-def _first_epoch(rounds: int) -> list[float]:
+def _first_epoch(rounds: int, hosts: int) -> list[float]:
     """Where the first epoch's rounds begin and end: short at first, then even, no longer than the usual ones."""
+    more = growth(hosts)
     ends = [0.0, SHORTEST / rounds]
-    while GROWTH * ends[-1] < 1 / rounds and (1 + GROWTH) * ends[-1] < 1:
-        ends.append((1 + GROWTH) * ends[-1])
+    while more * ends[-1] < 1 / rounds and (1 + more) * ends[-1] < 1:
+        ends.append((1 + more) * ends[-1])
     done, rest = ends[-1], math.ceil((1 - ends[-1]) * rounds)
     return ends + [done + (1 - done) * s / rest for s in range(1, rest)] + [1.0]
