@@ -29,7 +29,7 @@ def assert_same(found):
     assert {name: bits(labels) == reference for name, labels in found.items()} == dict.fromkeys(found, True)
 
 
-@settings(max_examples=12)
+@settings(max_examples=20)
 @given(
     corpus=CORPORA,
     hosts=st.sampled_from([2, 3, 4, 8]),
@@ -194,7 +194,7 @@ def test_naive_sends_all_rows_both_ways(hosts, dim):
         assert sent[key].tolist() == [expected] * (6 + rounds_more(hosts, 3))
 
 
-@settings(max_examples=6)
+@settings(max_examples=10)
 @given(
     sentences=st.lists(st.lists(st.integers(0, 60).map("w{}".format), min_size=2, max_size=9), min_size=8, max_size=40),
     hosts=st.sampled_from([2, 3, 8]),
