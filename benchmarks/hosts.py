@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -163,14 +164,16 @@ def cost(
     Seconds are of work, all hosts together; combining holds the moments and eigenvectors of `curvature`.
     """
     found: list[Run] = []
+    common = {"dim": dim, "negative": negative, "sample": sample, "seed": 1, "threads": threads}
+    ways = list(product(schemes.split(","), combiners.split(",")))
+    with plain_text(corpus, 1_000_000) as (path, _):  # or what is compiled would count as combining
+        for scheme, combine in ways:
+            _run(path, None, None, **common, epochs=1, hosts=2, scheme=scheme, combine=combine)
     with plain_text(corpus, size) as (path, folder):
-        cache = os.environ.get("ANY2VEC_CACHE") or str(folder / "cache")
+        common |= {"epochs": epochs, "cache": os.environ.get("ANY2VEC_CACHE") or str(folder / "cache")}
         for count in map(int, hosts.split(",")):
-            for scheme in schemes.split(",") if count > 1 else ("pull-opt",):
-                for combine in combiners.split(",") if count > 1 else ("curvature",):
-                    chosen = {"dim": dim, "negative": negative, "sample": sample, "epochs": epochs, "seed": 1}
-                    chosen |= {"hosts": count, "scheme": scheme, "combine": combine, "threads": threads}
-                    found.append(_run(path, None, json_file, cache=cache, **chosen))
+            for scheme, combine in ways if count > 1 else (("pull-opt", "curvature"),):
+                found.append(_run(path, None, json_file, **common, hosts=count, scheme=scheme, combine=combine))
     rows: list[Sequence[Any]] = []
     sent: dict[tuple[int, str], float] = {}
     for run in found:

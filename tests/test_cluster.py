@@ -182,7 +182,8 @@ def test_test_does_not_wait():
             answers.append(request.test())
             asked.set()
         else:
-            assert asked.wait(30)
+            with host.resting():
+                assert asked.wait(30)
             request = host.ialltoallv(np.zeros(2), several(1, 1), np.zeros(2), several(1, 1))
         request.wait()
 
@@ -216,10 +217,11 @@ def test_so_many_blocks_work_at_once(hosts, cores):
 
     def program(host):
         threads = [threading.Thread(target=work, args=(host, (host.rank, k))) for k in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with host.resting():
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
         host.barrier()
 
     simulate(hosts, cores, program)
@@ -227,9 +229,30 @@ def test_so_many_blocks_work_at_once(hosts, cores):
     assert max(most) <= cores
 
 
+@pytest.mark.parametrize("cores", [1, 2])
+def test_so_many_hosts_run_at_once(cores):
+    lock, now, most = threading.Lock(), set(), []
+
+    def program(host):
+        for _ in range(3):
+            with lock:
+                now.add(host.rank)
+                most.append(len(now))
+            time.sleep(0.003)
+            with lock:
+                now.remove(host.rank)
+            host.allgather(np.zeros(1))
+            with host.resting():
+                time.sleep(0.001)
+
+    simulate(5, cores, program)
+    assert len(most) == 15
+    assert max(most) <= cores
+
+
 def test_one_alone_works_when_it_likes():
     host = alone()
-    with host.working(), host.working():
+    with host.working(), host.working(), host.resting():
         host.barrier()
     assert host.clock() <= host.clock()
 

@@ -169,9 +169,8 @@ def test_many_rows_are_measured_by_a_sample(monkeypatch):
     labels, *updates = labels_and_updates(4000)
     combiner = COMBINERS["curvature"](Setting(labels, 5, Wire(alone()), {}))
     found = combiner._own_moments(touched(labels, *updates)["t"])
-    assert found[-1, 0] == updates[1][::20].sum()  # of 4,000, 200 are seen
-    np.testing.assert_allclose(np.tril(found[:-3]), np.tril(moments(labels.t[::20], updates[1][::20], DIM)), rtol=1e-6)
-    np.testing.assert_allclose(found[-3], updates[1][::20] @ labels.training[::20].astype(float), rtol=1e-6)
+    seen = Touched(labels.t, np.arange(0, 4000, 20), updates[1][::20])  # of 4,000, 200
+    np.testing.assert_allclose(found, moments(seen, DIM), rtol=1e-6)
 
 
 def test_a_host_that_touched_nothing_has_no_say():
@@ -193,12 +192,15 @@ def test_moments_equal_numpys(n, dim):
     rng = np.random.default_rng(n)
     rows = new_labels(0, n, dim).e
     rows[:, :dim] = rng.standard_normal((n, dim))
-    weights = rng.random(n)
-    x = rows[:, :dim].astype(float)
-    found = moments(rows, weights, dim)
-    assert found.shape == (dim, dim)
-    # sums of 256 products of about 1, in float32
-    np.testing.assert_allclose(np.tril(found), np.tril((x.T * weights) @ x), atol=1e-5 * max(1, n) ** 0.5)
+    places = rng.permutation(n)
+    updates = rng.integers(0, 4, n).astype(np.int32)
+    x = rows[places, :dim].astype(float)
+    found = moments(Touched(rows, places, updates), dim)
+    assert found.shape == (dim + 3, dim)
+    # sums of 256 products of about 3, in float32
+    np.testing.assert_allclose(np.tril(found[:-3]), np.tril((x.T * updates) @ x), atol=3e-5 * max(1, n) ** 0.5)
+    np.testing.assert_allclose(found[-3], updates @ x, atol=1e-6 * max(1, n))
+    assert ([(updates.astype(float) ** 2).sum(), updates.sum()] == found[-2:].T).all()
 
 
 # GraphAny2Vec, section 4 and A.2
@@ -301,7 +303,8 @@ def test_masters_gain_what_is_combined(changed, name, block, threads):
         order = [host[row] for host in told[label] for row in sorted(host)]
         for i, (value, n) in enumerate(order):
             values[i, :DIM], updates[i] = value, n
-        changes[label] = Changes(np.array(rows, np.int32), values, updates)
+        counts = np.array([len(host) for host in changed])
+        changes[label] = Changes(np.array(rows, np.int32), values, updates, counts)
     with pytest.MonkeyPatch.context() as patch, Workers(threads, alone()) as workers:
         patch.setattr(merging, "_PARTS", block)
         patch.setattr(merging, "_ROWS", block)
@@ -325,8 +328,8 @@ def test_masters_that_are_not_finite_are_seen(value):
     combiner = made("sum")
     values = np.zeros((1, 16), np.float32)
     values[0, 3] = value
-    nothing = Changes(np.zeros(0, np.int32), values[:0], np.zeros(0, np.int32))
+    nothing = Changes(np.zeros(0, np.int32), values[:0], np.zeros(0, np.int32), np.zeros(1, np.int64))
     for updates, finite in ((0, True), (1, False)):
-        change = Changes(np.array([7], np.int32), values, np.array([updates], np.int32))
+        change = Changes(np.array([7], np.int32), values, np.array([updates], np.int32), np.ones(1, np.int64))
         with Workers(1, alone()) as workers:
             assert merge(combiner.setting.masters, {"e": nothing, "t": change}, combiner, workers).finite is finite

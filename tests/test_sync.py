@@ -1,8 +1,6 @@
 """Rounds, masters' ranges, ids on the wire, and inspection."""
 
-from contextlib import nullcontext
 from itertools import chain, pairwise
-from types import SimpleNamespace
 
 import naive
 import numpy as np
@@ -224,7 +222,7 @@ class Case:
     def inspect(self, low, high, epoch, threads=1):
         how = (V, self.window, self.negative, self.schedule == "exact")
         inspector = Inspector(self.ids, self.bounds, self.drawing, *how)
-        with Workers(threads, SimpleNamespace(working=nullcontext)) as workers:
+        with Workers(threads, alone()) as workers:
             for _ in range(2):  # it begins anew each time
                 workers.join(inspector.begin(Slice(epoch, low, high), workers))
         return [updates.tolist() for updates in inspector.counts()]

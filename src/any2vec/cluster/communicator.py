@@ -122,9 +122,12 @@ class Communicator(Protocol):
     def working(self) -> AbstractContextManager[None]:
         """Hold a core while a block computes; no collective call may be made in the block.
 
-        Simulated hosts share the cores of one machine, so that only some of them compute at a time. Several threads
-        of a host may hold one each.
+        Simulated hosts share the cores of one machine, so that only some of them run at a time. The thread that runs
+        a host's program has one, but for the time of its collective calls; others of its threads may hold one each.
         """
+
+    def resting(self) -> AbstractContextManager[None]:
+        """Let others have the core of a host's program while a block waits for something but collective calls."""
 
 
 def allreduce(communicator: Communicator, values: NDArray[Any]) -> NDArray[Any]:

@@ -1,6 +1,8 @@
-"""Where simulated hosts meet: their collective calls, and the queues they wait on."""
+"""Where simulated hosts meet: their collective calls, and whose turn it is to run."""
 
 import threading
+from collections import deque
+from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
@@ -8,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = ["Call", "Hall", "Part", "ReleasedError"]
+
+Bell = SimpleQueue[None]
 
 
 class ReleasedError(BaseException):
@@ -87,19 +91,52 @@ class Call:
 class Hall:
     """Where simulated hosts meet.
 
-    Whoever waits sleeps on a bell of its own, a queue: so a host that Ctrl-C ends while it waits leaves no lock behind.
+    A host runs while it has a core; where it has to wait, it hands the core on. So no more threads are awake than
+    there are cores: with all of them awake, most of the time goes into handing Python's lock around. Whoever waits
+    sleeps on a bell of its own, a queue: so a host that Ctrl-C ends while it waits leaves no lock behind.
     """
 
     def __init__(self, hosts: int, cores: int) -> None:
         self.hosts = hosts
-        self.cores: SimpleQueue[None] = SimpleQueue()
-        for _ in range(cores):
-            self.cores.put(None)
-        self.bells: list[SimpleQueue[None]] = [SimpleQueue() for _ in range(hosts)]
+        self._bells: list[Bell] = [SimpleQueue() for _ in range(hosts)]
+        self._asleep: list[int] = []  # hosts that wait for something to happen
+        self._turns: deque[Bell] = deque()  # of those who wait for a core
+        self._free = cores
         self._lock = threading.Lock()
         self._open: dict[int, Call] = {}  # calls that some hosts have not come to, by number
         self._left: int | None = None
         self._released = False
+
+    def take(self, bell: Bell | None = None) -> None:
+        """Wait for a core."""
+        bell = bell or SimpleQueue()
+        with self._lock:
+            if self._released:
+                return
+            self._turns.append(bell)
+            self._next()
+        bell.get()
+
+    def give(self) -> None:
+        """Hand a core on."""
+        with self._lock:
+            self._free += 1
+            self._next()
+
+    def sleep(self, rank: int, awake: Callable[[], bool]) -> None:
+        """Hand a host's core on until something has happened, if it is not `awake`."""
+        with self._lock:
+            if self._released or awake():
+                return
+            self._asleep.append(rank)
+            self._free += 1
+            self._next()
+        self._bells[rank].get()
+
+    def _next(self) -> None:
+        while self._free and self._turns:
+            self._free -= 1
+            self._turns.popleft().put(None)
 
     def enter(self, rank: int, number: int, kind: str, part: Any) -> Call:
         """Bring a host's part to its collective call of this number."""
@@ -144,13 +181,17 @@ class Hall:
             raise ReleasedError
 
     def release(self) -> None:
-        """Wake all hosts, to end their programs."""
-        self._released = True
-        self.ring()
-        self.cores.put(None)  # Ctrl-C may have lost one
+        """Wake all who wait, to end their programs."""
+        with self._lock:
+            self._released = True
+            self._turns.extend(self._bells[rank] for rank in self._asleep)
+            self._asleep.clear()
+            self._free = len(self._turns)  # they will all end soon
+            self._next()
 
     def ring(self) -> None:
-        """Wake all hosts that wait, to look again at what they wait for."""
-        for bell in self.bells:
-            if bell.empty():
-                bell.put(None)
+        """Wake all hosts that sleep, each in its turn, to look again at what they wait for."""
+        with self._lock:
+            self._turns.extend(self._bells[rank] for rank in self._asleep)
+            self._asleep.clear()
+            self._next()

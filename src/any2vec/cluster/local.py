@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import numpy as np
@@ -38,7 +39,7 @@ def simulate(hosts: int, cores: int, program: Callable[[Communicator], T]) -> li
     hosts : int
         H; one host is not `Communicator.simulated`.
     cores : int
-        How many blocks inside `Communicator.working` run at once.
+        How many hosts run at once, or blocks inside `Communicator.working` in threads of theirs.
     program : callable
         What each host does, given its communicator.
 
@@ -61,15 +62,20 @@ def simulate(hosts: int, cores: int, program: Callable[[Communicator], T]) -> li
     errors: dict[int, BaseException] = {}
 
     ended: list[int] = []
+    bell: SimpleQueue[None] = SimpleQueue()
 
     def run(rank: int) -> None:
         host = _Simulated(hall, rank)
         with _noting(errors, hall, rank):
-            hall.check()
-            results[rank] = program(host)
-            host.leave()
+            hall.take()
+            try:
+                hall.check()
+                results[rank] = program(host)
+                host.leave()
+            finally:
+                hall.give()
         ended.append(rank)
-        hall.ring()
+        bell.put(None)
 
     # In a copy of the context, as NumPy keeps there how it treats overflow.
     threads = [
@@ -83,7 +89,7 @@ def simulate(hosts: int, cores: int, program: Callable[[Communicator], T]) -> li
     started = [thread for thread in threads if thread.ident is not None]
     while len(set(ended) - {0}) < len(started):
         with _noting(errors, hall, 0):  # Ctrl-C; the hosts still have to end
-            hall.bells[0].get()
+            bell.get()
     for thread in started:  # not sooner: a `join` that Ctrl-C interrupts may take a thread for ended (Python 3.11)
         thread.join()
     if errors:
@@ -148,6 +154,9 @@ class _Alone:
     def working(self) -> AbstractContextManager[None]:
         return self._gate
 
+    def resting(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
 
 @contextmanager
 def _noting(errors: dict[int, BaseException], hall: Hall, rank: int) -> Iterator[None]:
@@ -184,6 +193,7 @@ class _Simulated:
         self.rank = rank
         self.size = hall.hosts
         self._hall = hall
+        self._thread = threading.get_ident()
         self._number = 0
         self._pending: list[Call] = []  # whose rows this host has not copied
 
@@ -220,15 +230,38 @@ class _Simulated:
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        self._hall.cores.get()
+        if threading.get_ident() == self._thread:  # it has a core
+            self._let_others()
+            yield
+            return
+        self._hall.take()
         try:
             self._hall.check()
             yield
         finally:
-            self._hall.cores.put(None)
+            self._hall.give()
+
+    @contextmanager
+    def resting(self) -> Iterator[None]:
+        self._hall.give()
+        try:
+            yield
+        finally:
+            self._hall.take()
 
     def test(self, call: Call) -> bool:
         """Copy what has come, of any call, and tell whether this one is done."""
+        done = self._progress(call)
+        if not done:
+            self._let_others()
+        return done
+
+    def wait(self, call: Call) -> None:
+        """Wait until a call is done, and meanwhile go on with others, as hosts elsewhere may wait for them."""
+        while not self._progress(call):
+            self._hall.sleep(self.rank, lambda: call.done or any(pending.ready for pending in self._pending))
+
+    def _progress(self, call: Call) -> bool:
         for pending in self._pending.copy():
             if pending.ready:
                 self._pending.remove(pending)
@@ -238,10 +271,10 @@ class _Simulated:
             self._hall.check()
         return call.done
 
-    def wait(self, call: Call) -> None:
-        """Wait until a call is done, and meanwhile go on with others, as hosts elsewhere may wait for them."""
-        while not self.test(call):
-            self._hall.bells[self.rank].get()
+    def _let_others(self) -> None:
+        with self.resting():
+            pass
+        self._hall.check()
 
     def leave(self) -> None:
         """Note that this host's program has ended."""

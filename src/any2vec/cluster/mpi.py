@@ -180,6 +180,9 @@ class _Ranks:
     def working(self) -> AbstractContextManager[None]:
         return nullcontext()
 
+    def resting(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
     def test(self, request: "MPI.Request") -> tuple[bool, bool]:
         """Tell whether a request is done, and whether it seems to be getting on."""
         start = time.perf_counter()

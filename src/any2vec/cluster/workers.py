@@ -43,7 +43,8 @@ class Workers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._pool.shutdown(cancel_futures=True)
+        with self._communicator.resting():
+            self._pool.shutdown(cancel_futures=True)
 
     def start(self, task: Callable[[int], Any], parts: int) -> list["Future[Any]"]:
         """Begin ``task(0)`` .. ``task(parts - 1)``, after what was begun before."""
@@ -75,7 +76,8 @@ class Workers:
         """
         running = set(futures)
         while running:
-            finished, running = wait(running, timeout=every if look else None, return_when=FIRST_EXCEPTION)
+            with self._communicator.resting():
+                finished, running = wait(running, timeout=every if look else None, return_when=FIRST_EXCEPTION)
             for future in finished:
                 future.result()
             if look:

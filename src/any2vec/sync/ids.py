@@ -1,6 +1,9 @@
 """Which rows a message is about: a bit-vector or a sorted list of ids, whichever is smaller (DESIGN, section 5)."""
 
+from typing import Any
+
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import exchange
@@ -8,6 +11,8 @@ from any2vec.sync.partition import Partition
 from any2vec.sync.wire import Wire
 
 __all__ = ["send_ids", "tell_ids"]
+
+_LISTED = 4  # bytes of an id in a list
 
 Told = tuple[NDArray[np.int32], NDArray[np.int64]]
 
@@ -31,18 +36,12 @@ def send_ids(ids: NDArray[np.int32], partition: Partition, wire: Wire, phase: st
     counts : int64 array, shape (H,)
         How many each host told.
     """
-    bounds = partition.bounds.tolist()
-    cuts = np.searchsorted(ids, bounds).tolist()
-    messages = [
-        _encode(ids[cuts[h] : cuts[h + 1]] - np.int32(bounds[h]), bounds[h + 1] - bounds[h])
-        for h in range(partition.hosts)
-    ]
-    lengths = np.array([len(message) for message in messages], np.int64)
+    message, lengths = _encode(ids, partition.bounds)
     wire.count((phase, label, "ids"), lengths, 1)
     with wire.timed():
-        came, counts = exchange(wire.communicator, np.concatenate(messages), lengths)
+        came, counts = exchange(wire.communicator, message, lengths)
     low, high = partition.range(wire.communicator.rank)
-    return _decode_all(came, counts.tolist(), [high - low] * partition.hosts)
+    return _decode(came, counts, np.full(partition.hosts, high - low), np.zeros(partition.hosts, np.int64))
 
 
 def tell_ids(rows: NDArray[np.int32], partition: Partition, wire: Wire, phase: str, label: str) -> Told:
@@ -64,7 +63,7 @@ def tell_ids(rows: NDArray[np.int32], partition: Partition, wire: Wire, phase: s
     """
     communicator = wire.communicator
     low, high = partition.range(communicator.rank)
-    message = _encode(rows, high - low)
+    message, _ = _encode(rows, np.array([0, high - low]))
     lengths = np.full(partition.hosts, len(message), np.int64)
     wire.count((phase, label, "ids"), lengths, 1)
     with wire.timed():
@@ -72,33 +71,70 @@ def tell_ids(rows: NDArray[np.int32], partition: Partition, wire: Wire, phase: s
         came = np.empty(int(counts.sum()), np.uint8)
         communicator.alltoallv(message, lengths, came, counts, np.zeros_like(lengths))
     bounds = partition.bounds
-    ids, told = _decode_all(came, counts.tolist(), np.diff(bounds).tolist())
-    ids += np.repeat(bounds[:-1], told).astype(np.int32)
-    return ids, told
+    return _decode(came, counts, np.diff(bounds), bounds[:-1])
 
 
-def _encode(rows: NDArray[np.int32], size: int) -> NDArray[np.uint8]:
-    """Write some of 0..size-1: a list if that is shorter than a bit for each of them."""
-    if rows.nbytes < _bits(size):
-        return np.ascontiguousarray(rows).view(np.uint8)
-    present = np.zeros(size, np.bool_)
-    present[rows] = True
-    return np.packbits(present)
+@njit(nogil=True, cache=True)
+def _encode(ids: Any, bounds: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Write the ids of each range: a list if that is shorter than a bit for each vertex; and how long each is."""
+    cuts = np.searchsorted(ids, bounds)
+    lengths = np.empty(bounds.size - 1, np.int64)
+    for h in range(lengths.size):
+        lengths[h] = min(_LISTED * (cuts[h + 1] - cuts[h]), _bits(bounds[h + 1] - bounds[h]))
+    data = np.zeros(lengths.sum(), np.uint8)
+    begin = 0
+    for h in range(lengths.size):
+        listed = lengths[h] < _bits(bounds[h + 1] - bounds[h])
+        for i in range(cuts[h], cuts[h + 1]):
+            row = np.int64(ids[i]) - bounds[h]
+            if listed:
+                for k in range(_LISTED):
+                    data[begin + _LISTED * (i - cuts[h]) + k] = (row >> (8 * k)) & 255
+            else:
+                data[begin + row // 8] |= 1 << (row % 8)
+        begin += lengths[h]
+    return data, lengths
 
 
-def _decode_all(data: NDArray[np.uint8], lengths: list[int], sizes: list[int]) -> Told:
-    parts, begin = [], 0
-    for length, size in zip(lengths, sizes, strict=True):
-        parts.append(_decode(data[begin : begin + length], size))
-        begin += length
-    return np.concatenate(parts), np.array([len(part) for part in parts], np.int64)
+@njit(nogil=True, cache=True)
+def _decode(data: Any, lengths: Any, sizes: Any, starts: Any) -> Told:
+    """Read what `_encode` wrote, of ranges that begin at `starts`; and how many ids each has."""
+    counts = np.empty(lengths.size, np.int64)
+    ids = np.empty(8 * data.size, np.int32)
+    begin = n = 0
+    for h in range(lengths.size):
+        part = data[begin : begin + lengths[h]]
+        if part.size < _bits(sizes[h]):
+            counts[h] = _listed(part, starts[h], ids[n:])
+        else:
+            counts[h] = _marked(part, starts[h], ids[n:])
+        begin += part.size
+        n += counts[h]
+    return ids[:n].copy(), counts
 
 
-def _decode(data: NDArray[np.uint8], size: int) -> NDArray[np.int32]:
-    if len(data) < _bits(size):
-        return np.frombuffer(data.tobytes(), np.int32)
-    return np.flatnonzero(np.unpackbits(data, count=size)).astype(np.int32)
+@njit(inline="always")
+def _listed(data: Any, start: int, ids: Any) -> int:
+    n = data.size // _LISTED
+    for i in range(n):
+        row = np.int64(0)
+        for k in range(_LISTED):
+            row |= np.int64(data[_LISTED * i + k]) << (8 * k)
+        ids[i] = start + row
+    return n
 
 
+@njit(inline="always")
+def _marked(data: Any, start: int, ids: Any) -> int:
+    n = 0
+    for i in range(data.size):
+        for bit in range(8):
+            if data[i] >> bit & 1:
+                ids[n] = start + 8 * i + bit
+                n += 1
+    return n
+
+
+@njit(inline="always")
 def _bits(size: int) -> int:
-    return -(-size // 8)
+    return (size + 7) // 8

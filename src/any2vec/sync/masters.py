@@ -2,7 +2,7 @@
 
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -19,10 +19,11 @@ __all__ = ["ORTHOGONAL", "Changes", "Combined", "merge"]
 ORTHOGONAL = 0.99
 """Orthogonality (Eq. 9) from which the changes of a row count as orthogonal: two of a size, at 82 degrees or more."""
 
-_MEASURED = 256  # of so many rows the orthogonality of one is measured: it costs what the combiner costs
+_MEASURED = 1024  # of so many rows the orthogonality of one is measured: it costs what the combiner costs
 _MAGNITUDE, _INFINITE = np.int32(0x7FFFFFFF), np.int32(0x7F800000)  # a float32 without its sign; and infinity
-_AHEAD = 6  # parts that are on their way to the cache while one is added
-_PARTS, _ROWS = 16384, 1024  # parts and rows combined at a time: the rows stay in the cache
+_PARTS, _ROWS = 16384, 512  # parts, at most, and rows combined at a time
+_STRIP = 64  # rows that stay in the fastest cache while one host's parts after the other's are added to them
+_AHEAD = 4  # parts of a host that are on their way to the cache while one is added
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +38,14 @@ class Changes:
         The labels' values on those hosts.
     updates : int32 array, shape (m,)
         Updates made to them in the round; those with none are passed over.
+    counts : int64 array, shape (H,)
+        How many each host tells of.
     """
 
     rows: NDArray[np.int32]
     values: NDArray[np.float32]
     updates: NDArray[np.int32]
+    counts: NDArray[np.int64]
 
 
 @dataclass
@@ -98,8 +102,8 @@ def merge(masters: Labels, changes: dict[str, Changes], combiner: Combiner, work
         What was found on the way.
     """
     began = time.thread_time()
-    merges = [_Merge(label, masters, change, combiner) for label, change in changes.items()]
-    futures = [future for one in merges for future in workers.spread(one.run, one.blocks)]
+    merges = [_Merge(label, masters, change, combiner, workers.threads) for label, change in changes.items()]
+    futures = [future for one in merges for future in workers.start(one.run, workers.threads)]
     total = Combined(seconds=time.thread_time() - began)
     for found in workers.join(futures):
         total += found
@@ -109,105 +113,115 @@ def merge(masters: Labels, changes: dict[str, Changes], combiner: Combiner, work
 class _Merge:
     """The merge of one label, in blocks of rows."""
 
-    def __init__(self, label: str, masters: Labels, changes: Changes, combiner: Combiner) -> None:
-        self._label, self._changes, self._combiner = label, changes, combiner
-        self._base = masters.e if label == "e" else masters.t
-        self._order, self._starts = _by_row(changes.rows, masters.vertices)
-        self._cuts = _cut(self._starts, _PARTS, _ROWS)
-        self.blocks = len(self._cuts) - 1
+    def __init__(self, label: str, masters: Labels, changes: Changes, combiner: Combiner, threads: int) -> None:
+        self._label, self._combiner, self._threads = label, combiner, threads
+        self._base = (masters.e if label == "e" else masters.t)[: masters.vertices]
+        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(changes.counts)])
+        self._parts = _Parts(changes.rows, ends, changes.values, changes.updates)
+        self._rows = max(1, min(_ROWS, _PARTS // len(changes.counts)))
 
-    def run(self, low: int, high: int) -> Combined:
-        """Merge blocks low..high-1."""
+    def run(self, thread: int) -> Combined:
+        """Merge the blocks of one thread."""
         began = time.thread_time()
         found = Combined()
-        base, values, updates = self._base, self._changes.values, self._changes.updates
-        for block in range(low, high):
-            first, last = int(self._cuts[block]), int(self._cuts[block + 1])
-            size, n = int(self._starts[last] - self._starts[first]), last - first
-            if not size:
-                continue
-            orthogonal = _orthogonality(self._order, self._starts, first, last, values, updates, base)
-            out = np.empty((n, base.shape[1]), np.float32)
-            if isinstance(self._combiner, SumCombiner):
-                hosts, totals = np.empty(n, np.int32), np.empty(n, np.int64)
-                _sum(self._order, self._starts, first, values, updates, base, out, hosts, totals)
-                self._combiner.scale(self._label, out, hosts, totals)
-            else:
-                assert isinstance(self._combiner, PartsCombiner)
-                parts, told = np.empty((size, base.shape[1]), np.float32), np.empty(size, np.int32)
-                starts = np.empty(n + 1, np.int64)
-                _take(self._order, self._starts, first, values, updates, base, parts, told, starts)
-                self._combiner.combine(self._label, parts, starts, told, out)
-            found += Combined(_add(out, base[first:last]), *orthogonal)
+        for first in range(thread * self._rows, len(self._base), self._threads * self._rows):
+            found += self._block(first, self._base[first : first + self._rows])
         found.seconds = time.thread_time() - began
         return found
 
+    def _block(self, first: int, base: NDArray[np.float32]) -> Combined:
+        n = len(base)
+        orthogonal = _orthogonality(self._parts, first, base)
+        out = np.empty(base.shape, np.float32)
+        if isinstance(self._combiner, SumCombiner):
+            hosts, totals = np.empty(n, np.int32), np.empty(n, np.int64)
+            _sum(self._parts, first, base, out, hosts, totals)
+            self._combiner.scale(self._label, out, hosts, totals)
+        else:
+            assert isinstance(self._combiner, PartsCombiner)
+            starts = _starts(self._parts, first, n)
+            parts, told = np.empty((starts[-1], base.shape[1]), np.float32), np.empty(starts[-1], np.int32)
+            _take(self._parts, first, base, starts[:-1].copy(), parts, told)
+            self._combiner.combine(self._label, parts, starts, told, out)
+        return Combined(_add(out, base), *orthogonal)
+
+
+class _Parts(NamedTuple):
+    """What hosts tell of rows: those of host h are at ``ends[h] : ends[h + 1]``, rising."""
+
+    rows: NDArray[np.int32]
+    ends: NDArray[np.int64]
+    values: NDArray[np.float32]
+    updates: NDArray[np.int32]
+
 
 @njit(nogil=True, cache=True)
-def _by_row(rows: NDArray[np.int32], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Where each row's parts are, in host order: ``order[starts[r] : starts[r + 1]]``."""
-    starts = np.zeros(n + 1, np.int64)
-    for row in rows:
-        starts[row + 1] += 1
-    starts = np.cumsum(starts)
-    place = starts[:-1].copy()
-    order = np.empty(rows.size, np.int64)
-    for i, row in enumerate(rows):
-        order[place[row]] = i
-        place[row] += 1
-    return order, starts
-
-
-@njit(nogil=True, cache=True)
-def _cut(starts: NDArray[np.int64], parts: int, rows: int) -> NDArray[np.int64]:
-    """Cut rows into blocks of about so many parts, and at most so many rows."""
-    cuts = [0]
-    for row in range(1, starts.size):
-        if row == starts.size - 1 or starts[row + 1] - starts[cuts[-1]] > parts or row - cuts[-1] >= rows:
-            cuts.append(row)
-    return np.array(cuts, np.int64)
+def _find(rows: Any, low: int, high: int, row: int) -> int:
+    """Where in ``rows[low:high]`` the first is that is not below `row`."""
+    while low < high:
+        middle = (low + high) // 2
+        if rows[middle] < row:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @njit(nogil=True, cache=True, fastmath=True)
-def _sum(
-    order: Any, starts: Any, first: int, values: Any, updates: Any, base: Any, sums: Any, hosts: Any, totals: Any
-) -> None:
+def _sum(told: Any, first: int, base: Any, sums: Any, hosts: Any, totals: Any) -> None:
     """Add up what hosts added to the rows from `first` on; find what else `SumCombiner.scale` is given."""
-    dim, flat, last = base.shape[1], values.reshape(-1), order.size - 1
-    for i in range(hosts.size):
-        own, out = base[first + i], sums[i]
-        out[:] = 0
-        hosts[i] = totals[i] = 0
-        for j in range(starts[first + i], starts[first + i + 1]):
-            source = order[j]
-            ahead = order[min(j + _AHEAD, last)] * dim
-            for d in range(0, dim, ROW_ALIGNMENT):
-                prefetch_row(flat, ahead + d, ROW_ALIGNMENT)
-            if updates[source]:
-                hosts[i] += 1
-                totals[i] += updates[source]
-                value = values[source]
-                for d in range(out.size):
-                    out[d] += value[d] - own[d]
+    n, dim = base.shape
+    flat, last = told.values.reshape(-1), told.rows.size - 1
+    sums[:], hosts[:], totals[:] = 0, 0, 0
+    places = np.empty(told.ends.size - 1, np.int64)
+    for host in range(places.size):
+        places[host] = _find(told.rows, told.ends[host], told.ends[host + 1], first)
+    for end in range(first + _STRIP, first + n + _STRIP, _STRIP):
+        for host in range(places.size):
+            at = places[host]
+            while at < told.ends[host + 1] and told.rows[at] < min(end, first + n):
+                i = told.rows[at] - first
+                ahead = min(at + _AHEAD, last) * dim
+                for d in range(0, dim, ROW_ALIGNMENT):
+                    prefetch_row(flat, ahead + d, ROW_ALIGNMENT)
+                if told.updates[at]:
+                    hosts[i] += 1
+                    totals[i] += told.updates[at]
+                    out, value, own = sums[i], told.values[at], base[i]
+                    for d in range(dim):
+                        out[d] += value[d] - own[d]
+                at += 1
+            places[host] = at
 
 
 @njit(nogil=True, cache=True)
-def _take(
-    order: Any, all_starts: Any, first: int, values: Any, updates: Any, base: Any, parts: Any, told: Any, starts: Any
-) -> None:
-    """List what hosts added to the rows from `first` on."""
-    m = 0
-    for i in range(starts.size - 1):
-        starts[i] = m
-        row = first + i
-        for j in range(all_starts[row], all_starts[row + 1]):
-            source = order[j]
-            if updates[source]:
-                told[m] = updates[source]
-                for d in range(base.shape[1]):
-                    parts[m, d] = values[source, d] - base[row, d]
-                m += 1
-    starts[-1] = m
+def _starts(told: Any, first: int, n: int) -> Any:
+    """Where the parts of each row begin, and end, when they are listed row by row."""
+    starts = np.zeros(n + 1, np.int64)
+    for host in range(told.ends.size - 1):
+        end = told.ends[host + 1]
+        at = _find(told.rows, told.ends[host], end, first)
+        while at < end and told.rows[at] < first + n:
+            starts[told.rows[at] - first + 1] += told.updates[at] > 0
+            at += 1
+    return np.cumsum(starts)
+
+
+@njit(nogil=True, cache=True)
+def _take(told: Any, first: int, base: Any, place: Any, parts: Any, updates: Any) -> None:
+    """List what hosts added to the rows from `first` on, each where its `place` is, in host order."""
+    n, dim = base.shape
+    for host in range(told.ends.size - 1):
+        end = told.ends[host + 1]
+        at = _find(told.rows, told.ends[host], end, first)
+        while at < end and told.rows[at] < first + n:
+            i = told.rows[at] - first
+            if told.updates[at]:
+                updates[place[i]] = told.updates[at]
+                for d in range(dim):
+                    parts[place[i], d] = told.values[at, d] - base[i, d]
+                place[i] += 1
+            at += 1
 
 
 @njit(nogil=True, cache=True)
@@ -224,20 +238,19 @@ def _add(out: Any, base: Any) -> bool:
 
 
 @njit(nogil=True, cache=True)
-def _orthogonality(
-    order: Any, starts: Any, first: int, last: int, values: Any, updates: Any, base: Any
-) -> tuple[int, int, float]:
+def _orthogonality(told: Any, first: int, base: Any) -> tuple[int, int, float]:
     """Measure some rows: how many, how many of them are orthogonal, and the sum of their orthogonalities."""
     measured = orthogonal = 0
     total = 0.0
-    scratch = np.empty(base.shape[1], np.float32)
-    for row in range((first + _MEASURED - 1) // _MEASURED * _MEASURED, last, _MEASURED):
-        size = starts[row + 1] - starts[row]
-        parts = np.empty((size, base.shape[1]), np.float32)
+    n, dim = base.shape
+    parts, scratch = np.empty((told.ends.size - 1, dim), np.float32), np.empty(dim, np.float32)
+    for row in range((first + _MEASURED - 1) // _MEASURED * _MEASURED, first + n, _MEASURED):
         k = 0
-        for j in range(starts[row], starts[row + 1]):
-            if updates[order[j]]:
-                parts[k] = values[order[j]] - base[row]
+        for host in range(told.ends.size - 1):
+            at = _find(told.rows, told.ends[host], told.ends[host + 1], row)
+            if at < told.ends[host + 1] and told.rows[at] == row and told.updates[at]:
+                for d in range(dim):
+                    parts[k, d] = told.values[at, d] - base[row - first, d]
                 k += 1
         squares = np.sum(parts[:k] * parts[:k])
         if k > 1 and squares > 0:

@@ -93,7 +93,7 @@ class Pulled(Scheme):
             values = self.buffers.rows(f"receive {label}", len(now.rows))
             send = mine[: len(now.ids)]
             requests.append(self.wire.begin(("reduce", label, "values"), send, now.sent, values, now.came))
-            changes[label] = Changes(now.rows, values, now.told)
+            changes[label] = Changes(now.rows, values, now.told, now.came)
             touched = np.flatnonzero(now.updates)
             here[label] = Touched(mine, touched, now.updates[touched])
         ahead = self._learn(requests) if self._inspecting else {}

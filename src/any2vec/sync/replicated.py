@@ -74,7 +74,7 @@ class Replicated(Scheme):
         send = mine if len(ids) == len(mine) else self.gather(f"send {label}", mine, ids)
         values = self.buffers.rows(f"receive {label}", len(rows))
         told = np.empty(len(rows), np.int32)
-        return Changes(rows, values, told), [
+        return Changes(rows, values, told, came), [
             self.wire.begin(("reduce", label, "values"), send, sent, values, came),
             self.wire.begin(("reduce", label, "updates"), updates[ids], sent, told, came),
         ]

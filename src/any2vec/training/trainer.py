@@ -3,8 +3,11 @@
 import math
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from any2vec.cluster.communicator import Communicator, SharedError, allreduce, together
 from any2vec.corpus import Corpus
@@ -81,7 +84,7 @@ def train(
     with together(communicator):
         host = Host(corpus, options, communicator, width)
     run = _Run(host, corpus, options, communicator, display, report)
-    with host.workers:
+    with host.workers, _one_blas_thread(communicator):
         try:
             run.compile()
             with host.interruptible():
@@ -93,6 +96,12 @@ def train(
             display.close()
             run.note()
     return host.scheme.masters
+
+
+def _one_blas_thread(communicator: Communicator) -> AbstractContextManager[Any]:
+    """Let combiners that call BLAS not wake its threads, which would take cores from hosts and spin for more work."""
+    once_a_process = communicator.rank == 0 or not communicator.simulated
+    return threadpool_limits(1, "blas") if communicator.size > 1 and once_a_process else nullcontext()
 
 
 class _Run:

@@ -20,21 +20,19 @@ it the common part of e grows, across that of t, and takes epochs to go.)
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numba import float32, njit
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from any2vec.operators.labels import is_finite
 from any2vec.sync.combiners.base import Round, Setting, SumCombiner, Touched
 
 __all__ = ["Curvature", "moments"]
 
-_SEEN = 8192  # rows of a label, about, that all hosts together look at to measure its moments
-_ROWS = 4  # rows whose moments are added at a time
+_SEEN = 4096  # rows of a label, about, that all hosts together look at to measure its moments
+_ROWS = 8  # rows whose moments are added at a time
 _LEAST = 0.1  # alpha c N below which the scale, then above 0.95, is taken as 1
 
 
@@ -83,10 +81,9 @@ class Curvature(SumCombiner):
 
     @contextmanager
     def _timed(self) -> Iterator[None]:
-        with self.setting.wire.communicator.working():
-            began = time.thread_time()
-            yield
-            self.seconds += time.thread_time() - began
+        began = time.thread_time()
+        yield
+        self.seconds += time.thread_time() - began
 
     def _gather(self, label: str, touched: Touched) -> NDArray[np.float64] | None:
         with self._timed():
@@ -95,34 +92,32 @@ class Curvature(SumCombiner):
 
     def _own_moments(self, met: Touched) -> NDArray[np.float64]:
         """Sum over some of the rows of a label, as often as met: moments; the rows; their updates; how often."""
-        communicator, dim = self.setting.wire.communicator, self.setting.masters.dim
+        communicator = self.setting.wire.communicator
         stride = max(1, len(met.rows) * communicator.size // _SEEN)
-        some = slice(communicator.rank % stride, None, stride)
-        rows, weights = met.label[met.rows[some]], met.updates[some].astype(np.float64)
-        row = (rows[:, :dim] * weights[:, None]).sum(axis=0)
-        return np.vstack([moments(rows, weights, dim), row, *(np.full(dim, x.sum()) for x in (weights**2, weights))])
+        return moments(met, self.setting.masters.dim, communicator.rank % stride, stride)
 
 
-def moments(rows: NDArray[np.float32], weights: NDArray[np.float64], dim: int) -> NDArray[np.float64]:
-    """Weighted sum of ``x x^T`` over rows x.
+def moments(met: Touched, dim: int, first: int = 0, stride: int = 1) -> NDArray[np.float64]:
+    """Sum up rows x, each as often, w, as it was met.
 
     Parameters
     ----------
-    rows : float32 array, shape (n, padded)
+    met : Touched
         The rows.
-    weights : float64 array, shape (n,)
-        Their weights.
     dim : int
         D, the columns that count.
+    first, stride : int
+        Take only rows first, first + stride, ...
 
     Returns
     -------
-    float64 array, shape (D, D)
-        Symmetric; the part above the diagonal is to be ignored. The same bits for any number of threads.
+    float64 array, shape (D + 3, D)
+        Sum of ``w x x^T``, of which the part above the diagonal is to be ignored; then ``w x``; then ``w^2`` and ``w``,
+        in every column. The same bits for any number of threads.
     """
-    sums = np.zeros((rows.shape[1], rows.shape[1]))
-    _moments(np.ascontiguousarray(rows), weights.astype(np.float32), np.empty(sums.shape, np.float32), sums)
-    return np.ascontiguousarray(sums[:dim, :dim])
+    sums = np.zeros((dim + 3, met.label.shape[1]))
+    _moments(met.label, met.rows, met.updates, first, stride, np.empty((dim, sums.shape[1]), np.float32), sums)
+    return np.ascontiguousarray(sums[:, :dim])
 
 
 class _Means(NamedTuple):
@@ -151,40 +146,43 @@ def _solve(matrix: NDArray[np.float64], mean: NDArray[np.float64], shared: float
         unit = mean / np.linalg.norm(mean)
         across = np.eye(len(mean)) - np.outer(unit, unit)
         matrix = across @ matrix @ across + 2 * np.trace(matrix) * np.outer(unit, unit)
-    with _blas().limit(limits=1, user_api="blas"):  # more threads cost more than they bring, and may change the bits
-        values, vectors = np.linalg.eigh(matrix)
+    values, vectors = np.linalg.eigh(matrix)
     return np.vstack([np.maximum(values, 0.0), np.full(len(matrix), shared), vectors.T]).astype(np.float32)
 
 
-@cache
-def _blas() -> Any:
-    return ThreadpoolController()
-
-
 @njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
-def _moments(rows: Any, weights: Any, block: Any, sums: Any) -> None:
-    n, size = rows.shape
-    x = np.zeros((_ROWS, size), np.float32)
-    for first in range(0, n, 256):
-        last = min(first + 256, n)
+def _moments(label: Any, places: Any, updates: Any, start: int, stride: int, block: Any, sums: Any) -> None:
+    dim, size = block.shape
+    x, w, a = np.zeros((_ROWS, size), np.float32), np.empty(_ROWS, np.float32), np.empty(_ROWS, np.float32)
+    weight = squares = 0.0
+    for first in range(start, places.size, 256 * stride):
+        last = min(first + 256 * stride, places.size)
         block[:] = 0
-        for r in range(first, last, _ROWS):
+        for r in range(first, last, _ROWS * stride):
             for k in range(_ROWS):
-                if r + k < last:
-                    x[k] = rows[r + k]
-                else:
-                    x[k] = 0
-            for i in range(size):
-                w = weights[r : r + _ROWS]
-                a0 = x[0, i] * w[0]
-                a1 = x[1, i] * (w[1] if r + 1 < n else float32(0))
-                a2 = x[2, i] * (w[2] if r + 2 < n else float32(0))
-                a3 = x[3, i] * (w[3] if r + 3 < n else float32(0))
-                for j in range(i // 16 * 16 + 16):  # the lower half, and what completes a vector
-                    block[i, j] += a0 * x[0, j] + a1 * x[1, j] + a2 * x[2, j] + a3 * x[3, j]
-        for i in range(size):
+                at = r + k * stride
+                w[k] = 0
+                if at < last:
+                    w[k], x[k] = updates[at], label[places[at]]
+                weight += w[k]
+                squares += np.float64(w[k]) ** 2
+            _add_products(x, w, size, sums[dim])
+            for i in range(dim):
+                for k in range(_ROWS):
+                    a[k] = x[k, i] * w[k]
+                _add_products(x, a, i // 16 * 16 + 16, block[i])  # the lower half, and what completes a vector
+        for i in range(dim):
             for j in range(i + 1):
                 sums[i, j] += block[i, j]
+    sums[dim + 1], sums[dim + 2] = squares, weight
+
+
+@njit(inline="always")
+def _add_products(x: Any, a: Any, n: int, out: Any) -> None:
+    a0, a1, a2, a3, a4, a5, a6, a7 = a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]
+    for j in range(n):
+        low = a0 * x[0, j] + a1 * x[1, j] + a2 * x[2, j] + a3 * x[3, j]
+        out[j] += low + (a4 * x[4, j] + a5 * x[5, j] + a6 * x[6, j] + a7 * x[7, j])
 
 
 @njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
