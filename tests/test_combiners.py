@@ -164,13 +164,18 @@ def test_curvature_is_measured_by_all_hosts_together(hosts):
         np.testing.assert_allclose(one[0], expected, atol=2e-6)
 
 
-def test_many_rows_are_measured_by_a_sample(monkeypatch):
+@pytest.mark.parametrize(("hosts", "starts", "stride"), [(1, [0], 20), (2, [0, 20], 40), (3, [0, 20, 40], 60)])
+def test_many_rows_are_measured_by_a_sample(monkeypatch, hosts, starts, stride):
     monkeypatch.setattr(curvature_file, "_SEEN", 200)
     labels, *updates = labels_and_updates(4000)
-    combiner = COMBINERS["curvature"](Setting(labels, 5, Wire(alone()), {}))
-    found = combiner._own_moments(touched(labels, *updates)["t"])
-    seen = Touched(labels.t, np.arange(0, 4000, 20), updates[1][::20])  # of 4,000, 200
-    np.testing.assert_allclose(found, moments(seen, DIM), rtol=1e-6)
+
+    def program(communicator):
+        combiner = COMBINERS["curvature"](Setting(labels, 5, Wire(communicator), {}))
+        return combiner._own_moments(touched(labels, *updates)["t"])
+
+    for found, start in zip(simulate(hosts, 1, program), starts, strict=True):  # of 4,000 rows a host, 200 in all
+        seen = Touched(labels.t, np.arange(start, 4000, stride), updates[1][start::stride])
+        np.testing.assert_allclose(found, moments(seen, DIM), rtol=1e-6)
 
 
 def test_a_host_that_touched_nothing_has_no_say():
