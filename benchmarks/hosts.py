@@ -116,7 +116,7 @@ def accuracy(
 def accuracy_table(results: dict[str, list[Run]], title: str) -> None:
     """Show means over seeds, and how far they are from one host's."""
     figures = ("total", "semantic", "syntactic")
-    alone = [run["total"] for run in results.get("1x1", []) if "total" in run]
+    alone = {run["seed"]: run["total"] for run in results.get("1x1", []) if "total" in run}
     rows: list[Sequence[Any]] = []
     for name, runs in results.items():
         good = [run for run in runs if "error" not in run]
@@ -125,7 +125,8 @@ def accuracy_table(results: dict[str, list[Run]], title: str) -> None:
             continue
         totals = [run["total"] for run in good]
         means = [f"{statistics.mean(run[f] for run in good):.2f}" for f in figures]
-        less = f"{statistics.mean(totals) - statistics.mean(alone):+.2f}" if alone and name != "1x1" else ""
+        apart = [run["total"] - alone[run["seed"]] for run in good if run["seed"] in alone]
+        less = f"{statistics.mean(apart):+.2f}" if apart and name != "1x1" else ""
         rows.append((name, *means, less, f"{min(totals):.2f} to {max(totals):.2f}", str(len(good))))
     table(title, ("hosts x rounds : combiner", "total", "semantic", "syntactic", "- 1x1", "seeds", "n"), rows)
 
@@ -174,26 +175,33 @@ def cost(
         for count in map(int, hosts.split(",")):
             for scheme, combine in ways if count > 1 else (("pull-opt", "curvature"),):
                 found.append(_run(path, None, json_file, **common, hosts=count, scheme=scheme, combine=combine))
+    _cost_table(found, f"D={dim}, {negative} negatives, epochs: {epochs}; a round, all hosts together")
+
+
+def _cost_table(found: list[Run], title: str) -> None:
     rows: list[Sequence[Any]] = []
     sent: dict[tuple[int, str], float] = {}
     for run in found:
+        name = f"{run['hosts']} x {run.get('rounds')} {run['scheme']} {run['combine']}"
+        if "error" in run:
+            rows.append((name, "not finite", *[""] * 7))
+            continue
         n, seconds = max(1, run["number"]), run["seconds"]
         total = sum(run["bytes"].values()) / n / 1e6
-        sent[run["hosts"], run["scheme"]] = total
+        sent.setdefault((run["hosts"], run["scheme"]), total)
         phases = (sum(v for k, v in run["bytes"].items() if k.startswith(p)) / n / 1e6 for p in ("inspect", "reduce"))
         share = 100 * seconds["combining"] / seconds["computation"] if run["number"] else 0.0
         times = (f"{1000 * seconds[phase] / n:.1f}" for phase in PHASES[:3])
         memory = run["peak"] / run["hosts"] / 2**20
-        name = f"{run['hosts']} x {run['rounds']} {run['scheme']} {run['combine']}"
         rows.append((name, total, *phases, *times, f"{share:.1f}", f"{memory:.0f}"))
     heads = ("", "MB a round", "inspect", "reduce", "inspect ms", "compute ms", "combine ms", "combine %", "MiB a host")
-    table(f"D={dim}, {negative} negatives, epochs: {epochs}; a round, all hosts together", heads, rows)
+    table(title, heads, rows)
     last = max(run["hosts"] for run in found)
     for one, other, most in (("rep-opt", "rep-naive", 0.5), ("pull-opt", "rep-opt", 0.85)):
         if (last, one) in sent and (last, other) in sent:
             verdict(f"{one} / {other}, bytes, {last} hosts", sent[last, one] / sent[last, other], most, least=False)
     for run in found:
-        if run["hosts"] == last:
+        if run["hosts"] == last > 1 and "error" not in run:
             share = 100 * run["seconds"]["combining"] / run["seconds"]["computation"]
             verdict(f"combining, {run['scheme']} {run['combine']}", share, 10.0, " % of computing", least=False)
 

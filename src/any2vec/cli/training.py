@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 import typer
 from rich.console import Console
 
 from any2vec.cli.cluster import here
 from any2vec.cli.rounds import rounds_table
+from any2vec.cluster import mpi
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.errors import Any2VecError
 from any2vec.files import check_writable
@@ -59,9 +60,11 @@ def run(
     try:
         fit(model, communicator if communicator.size > 1 else None)
     except KeyboardInterrupt:
-        display.say("stopped before training began: nothing was written")
-        raise typer.Exit(_INTERRUPTED) from None
-    save(model.vectors_, output, training=training, communicator=communicator)
+        _stop("stopped before training began: nothing was written", display, communicator)
+    try:
+        save(model.vectors_, output, training=training, communicator=communicator)
+    except KeyboardInterrupt:
+        _stop("stopped while saving: nothing was written", display, communicator)
     if report and first:
         model.report_.write(report)
     if len(model.report_.rounds):
@@ -69,6 +72,14 @@ def run(
     display.say(_summary(model.report_, output, model.kind))
     if model.report_.interrupted:
         raise typer.Exit(_INTERRUPTED)
+
+
+def _stop(why: str, display: Display, communicator: Communicator) -> NoReturn:
+    """End after Ctrl-C where the other hosts cannot know of it."""
+    display.say(why)
+    if communicator.size > 1:
+        mpi.end_all()
+    raise typer.Exit(_INTERRUPTED) from None
 
 
 def check_apart(sources: Sequence[str], output: Path, report: Path | None) -> None:

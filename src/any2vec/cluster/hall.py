@@ -107,9 +107,9 @@ class Hall:
         self._left: int | None = None
         self._released = False
 
-    def take(self, bell: Bell | None = None) -> None:
+    def take(self) -> None:
         """Wait for a core."""
-        bell = bell or SimpleQueue()
+        bell: Bell = SimpleQueue()
         with self._lock:
             if self._released:
                 return

@@ -195,6 +195,7 @@ class _Simulated:
         self._hall = hall
         self._thread = threading.get_ident()
         self._number = 0
+        self._rests = False
         self._pending: list[Call] = []  # whose rows this host has not copied
 
     def barrier(self) -> None:
@@ -230,8 +231,10 @@ class _Simulated:
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        if threading.get_ident() == self._thread:  # it has a core
-            self._let_others()
+        if threading.get_ident() == self._thread and not self._rests:  # it has a core
+            with self.resting():
+                pass
+            self._hall.check()
             yield
             return
         self._hall.take()
@@ -244,17 +247,17 @@ class _Simulated:
     @contextmanager
     def resting(self) -> Iterator[None]:
         self._hall.give()
+        self._rests = True
         try:
             yield
         finally:
             self._hall.take()
+            self._rests = False
 
     def test(self, call: Call) -> bool:
         """Copy what has come, of any call, and tell whether this one is done."""
-        done = self._progress(call)
-        if not done:
-            self._let_others()
-        return done
+        with self.working():
+            return self._progress(call)
 
     def wait(self, call: Call) -> None:
         """Wait until a call is done, and meanwhile go on with others, as hosts elsewhere may wait for them."""
@@ -270,11 +273,6 @@ class _Simulated:
         if not call.done:
             self._hall.check()
         return call.done
-
-    def _let_others(self) -> None:
-        with self.resting():
-            pass
-        self._hall.check()
 
     def leave(self) -> None:
         """Note that this host's program has ended."""

@@ -75,13 +75,13 @@ class Workers:
             What the tasks returned, in order. What one raises, or `look`, is raised here, and the others are left.
         """
         running = set(futures)
-        while running:
-            with self._communicator.resting():
+        with self._communicator.resting():
+            while running:
                 finished, running = wait(running, timeout=every if look else None, return_when=FIRST_EXCEPTION)
-            for future in finished:
-                future.result()
-            if look:
-                look()
+                for future in finished:
+                    future.result()
+                if look:
+                    look()
         return [future.result() for future in futures]
 
     def _work(self, task: Callable[[int], Any], part: int) -> Any:

@@ -17,7 +17,8 @@ from any2vec.errors import Any2VecError
 
 __all__ = ["about", "check_same"]
 
-SAMPLE = 4096  # bytes compared at both ends of a file
+SAMPLE = 4096  # bytes compared at a place
+PLACES = 256  # places compared, from the beginning of a file to its end
 
 
 def about(files: Sequence[TextFile], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -45,10 +46,12 @@ def about(files: Sequence[TextFile], options: Mapping[str, Any]) -> dict[str, An
         if file.path is None or file.size is None:
             raise Any2VecError(f"{file.name}: the hosts of a cluster each read a part, which needs a file; give files")
         with naming(file), file.path.open("rb") as stream:
-            ends = stream.read(SAMPLE)
-            stream.seek(max(file.size - SAMPLE, 0))
-            ends += stream.read(SAMPLE)
-        found.append([os.fsencode(file.path).decode("latin-1"), file.size, zlib.crc32(ends)])
+            check = 0
+            last = max(file.size - SAMPLE, 0)
+            for place in sorted({last * k // (PLACES - 1) for k in range(PLACES)}):
+                stream.seek(place)
+                check = zlib.crc32(stream.read(SAMPLE), check)
+        found.append([os.fsencode(file.path).decode("latin-1"), file.size, check])
     packed = any(file.packing for file in files)  # how it is unpacked says where the parts begin
     settings = {**options, "Python": platform.python_version() if packed else None}
     return {"settings": settings, "files": found}
@@ -84,12 +87,12 @@ def _difference(one: dict[str, Any], two: dict[str, Any], other: str) -> str:
     for name, value in one["settings"].items():
         if value != two["settings"][name]:
             return f"{name} is {value} on host 0, {two['settings'][name]} on {other}"
-    for (name, size, ends), (name2, size2, ends2) in zip(one["files"], two["files"], strict=False):
+    for (name, size, check), (name2, size2, check2) in zip(one["files"], two["files"], strict=False):
         shown, shown2 = (text.encode("latin-1").decode(errors="replace") for text in (name, name2))
         if name != name2:
             return f"{shown} on host 0, {shown2} on {other}"
         if size != size2:
             return f"{shown} has {size:,} bytes on host 0, {size2:,} on {other}"
-        if ends != ends2:
+        if check != check2:
             return f"{shown} has other bytes on host 0 than on {other}"
     return f"{len(one['files']):,} files on host 0, {len(two['files']):,} on {other}"

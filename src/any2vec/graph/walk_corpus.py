@@ -1,5 +1,6 @@
 """Walks as a corpus: V is the vertices by falling visits, W the walks."""
 
+import hashlib
 import shutil
 import tempfile
 import weakref
@@ -9,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import Communicator, allreduce
+from any2vec.cluster.communicator import Communicator, SharedError, allreduce, together
 from any2vec.cluster.local import alone
 from any2vec.corpus.corpus import Corpus
 from any2vec.corpus.room import room_in
@@ -58,32 +59,36 @@ def walk_corpus(
     Raises
     ------
     Any2VecError
-        If `walks` is not 1 or more, or there is no room to write.
+        If `walks` is not 1 or more, there is no room to write, or hosts of a cluster have different graphs.
     """
     vertices = len(walker.graph)
     total = walks * vertices
     communicator = communicator or alone()
-    together = communicator.size > 1
+    several = communicator.size > 1
+    if several:
+        _check_same(walker, walks, communicator)
     ends = [total * h // hosts for h in range(hosts + 1)]
-    held = range(communicator.rank, communicator.rank + 1) if together else range(hosts)
+    held = range(communicator.rank, communicator.rank + 1) if several else range(hosts)
     first, last = ends[held.start], ends[held.stop]
     folder = None
     if (last - first) * walker.length * 4 >= large:
         folder = Path(tempfile.mkdtemp(prefix=".any2vec-", suffix=".part"))
+    place = folder or Path(tempfile.gettempdir())
     try:
-        with room_in(folder or Path(tempfile.gettempdir())):
+        with together(communicator), room_in(place):
             ids, bounds, visits = generate(walker, walks, threads=threads, first=first, last=last, folder=folder)
-            visits = allreduce(communicator, visits)
-            order = np.argsort(-visits, kind="stable")
-            new = np.empty(vertices, np.int32)
-            new[order] = np.arange(vertices, dtype=np.int32)
+        visits = allreduce(communicator, visits)
+        order = np.argsort(-visits, kind="stable")
+        new = np.empty(vertices, np.int32)
+        new[order] = np.arange(vertices, dtype=np.int32)
+        with together(communicator), room_in(place):
             worklist = _renamed(ids, bounds, new, folder)
     except BaseException:
         if folder:
             shutil.rmtree(folder, ignore_errors=True)
         raise
     lengths = communicator.allgather(np.array([len(ids)], np.int64))[:, 0]
-    if together:
+    if several:
         cuts = np.concatenate([[0], np.cumsum(lengths)])
         worklist = Worklist(worklist.ids, worklist.bounds, int(cuts[communicator.rank]), worklist._maps)
     else:
@@ -95,6 +100,22 @@ def walk_corpus(
     if folder:
         weakref.finalize(corpus, shutil.rmtree, folder, ignore_errors=True)
     return corpus
+
+
+def _check_same(walker: Walker, walks: int, communicator: Communicator) -> None:
+    """Raise on all hosts if one has another graph, or is to walk otherwise."""
+    graph = walker.graph
+    digest = hashlib.sha256(repr((walks, walker.length, walker.p, walker.q, walker.restart, walker.seed)).encode())
+    digest.update("\n".join(graph.names).encode("utf-8", "surrogateescape"))
+    for array in (graph.indptr, graph.indices, graph.weights):
+        if array is not None:
+            digest.update(np.ascontiguousarray(array).data)
+    digests = communicator.allgather(np.frombuffer(digest.digest(), np.uint8))
+    others = np.flatnonzero((digests != digests[0]).any(axis=1))
+    if len(others):
+        raise SharedError(
+            f"hosts 0 and {others[0]} have different graphs, or were told to walk otherwise; give all hosts the same"
+        )
 
 
 def _renamed(

@@ -59,6 +59,7 @@ class Walker:
         self.graph = graph
         self.length = length
         self.p, self.q = float(p), float(q)
+        self.restart = float(restart)
         self.seed = seed
         indptr, indices, weights = graph.indptr, graph.indices, graph.weights
         if weights is not None and not (np.isfinite(weights) & (weights > 0)).all():

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.local import simulate
@@ -15,6 +16,7 @@ from any2vec.corpus import Corpus, Vocabulary
 from any2vec.errors import Any2VecError
 from any2vec.operators.labels import Labels
 from any2vec.sync.combiners import Combiner
+from any2vec.training.agreement import check_agreement
 from any2vec.training.options import Options
 from any2vec.training.progress import Display, Quiet
 from any2vec.training.report import Report
@@ -113,10 +115,12 @@ class Estimator(ABC):
         threads = options.threads or usable_cores()
         if communicator is None:
             corpus = self._begin(source, threads, None)
-            parts = simulate(self.hosts, threads, lambda one: self._train(corpus, options, one))
+            stop = np.zeros(1, np.int64)
+            parts = simulate(self.hosts, threads, lambda one: self._train(corpus, options, one, stop))
         else:
             if self.hosts not in (1, communicator.size):
                 raise Any2VecError(f"hosts is {self.hosts}, but the cluster has {communicator.size}; leave it out")
+            check_agreement(options, communicator, bool(self.callbacks))
             with together(communicator):
                 corpus = self._begin(source, threads, communicator)
             parts = [self._train(corpus, options, communicator)]
@@ -147,13 +151,15 @@ class Estimator(ABC):
             setattr(self, name, value)
         return self
 
-    def _train(self, corpus: Corpus, options: Options, communicator: Communicator) -> Labels:
+    def _train(
+        self, corpus: Corpus, options: Options, communicator: Communicator, stop: NDArray[np.int64] | None = None
+    ) -> Labels:
         """Be one host."""
         tells = communicator.rank == 0 or not communicator.simulated
         report = self.report_ if tells else Report(options={})
         display = self.display if tells else Quiet()
         after_epoch = self._after_epoch(corpus) if self.callbacks else None
-        return train(corpus, options, communicator, display, report, after_epoch=after_epoch)
+        return train(corpus, options, communicator, display, report, after_epoch=after_epoch, stop=stop)
 
     def _after_epoch(self, corpus: Corpus) -> AfterEpoch:
         def judge(epoch: int, labels: Labels) -> dict[str, float]:

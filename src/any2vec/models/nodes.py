@@ -4,7 +4,8 @@ import time
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from any2vec.cluster.communicator import Communicator
+from any2vec.cluster.communicator import Communicator, together
+from any2vec.cluster.local import alone
 from any2vec.corpus import Corpus
 from any2vec.graph.graph import Graph
 from any2vec.graph.readers import read_graph
@@ -85,8 +86,9 @@ class DeepWalk(Estimator):
     def _read(self, source: Any, threads: int, communicator: Communicator | None) -> Corpus:
         began = time.perf_counter()
         graph = source
-        if not isinstance(source, Graph):
-            graph = read_graph(source, directed=self.directed, weighted=self.weighted, threads=threads)
+        with together(communicator or alone()):
+            if not isinstance(source, Graph):
+                graph = read_graph(source, directed=self.directed, weighted=self.weighted, threads=threads)
         say = self.display.say
         how = f"{'directed' if graph.directed else 'undirected'}, {'un' * (graph.weights is None)}weighted"
         say(f"{len(graph):,} vertices, {graph.edges:,} edges, {how}")

@@ -19,7 +19,7 @@ __all__ = ["ORTHOGONAL", "Changes", "Combined", "merge"]
 ORTHOGONAL = 0.99
 """Orthogonality (Eq. 9) from which the changes of a row count as orthogonal: two of a size, at 82 degrees or more."""
 
-_MEASURED = 1024  # of so many rows the orthogonality of one is measured: it costs what the combiner costs
+_MEASURED = 256  # of so many rows the orthogonality of one is measured: it costs what the combiner costs
 _MAGNITUDE, _INFINITE = np.int32(0x7FFFFFFF), np.int32(0x7F800000)  # a float32 without its sign; and infinity
 _PARTS, _ROWS = 16384, 512  # parts, at most, and rows combined at a time
 _STRIP = 64  # rows that stay in the fastest cache while one host's parts after the other's are added to them
@@ -118,6 +118,7 @@ class _Merge:
         self._base = (masters.e if label == "e" else masters.t)[: masters.vertices]
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(changes.counts)])
         self._parts = _Parts(changes.rows, ends, changes.values, changes.updates)
+        self._measured = -masters.first % _MEASURED  # the first row here that is: the same ones for any number of hosts
         self._rows = max(1, min(_ROWS, _PARTS // len(changes.counts)))
 
     def run(self, thread: int) -> Combined:
@@ -131,7 +132,7 @@ class _Merge:
 
     def _block(self, first: int, base: NDArray[np.float32]) -> Combined:
         n = len(base)
-        orthogonal = _orthogonality(self._parts, first, base)
+        orthogonal = _orthogonality(self._parts, first, base, self._measured)
         out = np.empty(base.shape, np.float32)
         if isinstance(self._combiner, SumCombiner):
             hosts, totals = np.empty(n, np.int32), np.empty(n, np.int64)
@@ -238,13 +239,13 @@ def _add(out: Any, base: Any) -> bool:
 
 
 @njit(nogil=True, cache=True)
-def _orthogonality(told: Any, first: int, base: Any) -> tuple[int, int, float]:
+def _orthogonality(told: Any, first: int, base: Any, start: int) -> tuple[int, int, float]:
     """Measure some rows: how many, how many of them are orthogonal, and the sum of their orthogonalities."""
     measured = orthogonal = 0
     total = 0.0
     n, dim = base.shape
     parts, scratch = np.empty((told.ends.size - 1, dim), np.float32), np.empty(dim, np.float32)
-    for row in range((first + _MEASURED - 1) // _MEASURED * _MEASURED, first + n, _MEASURED):
+    for row in range(first + (start - first) % _MEASURED, first + n, _MEASURED):
         k = 0
         for host in range(told.ends.size - 1):
             at = _find(told.rows, told.ends[host], told.ends[host + 1], row)

@@ -94,7 +94,8 @@ class Pulled(Scheme):
             send = mine[: len(now.ids)]
             requests.append(self.wire.begin(("reduce", label, "values"), send, now.sent, values, now.came))
             changes[label] = Changes(now.rows, values, now.told, now.came)
-            touched = np.flatnonzero(now.updates)
+            touched = np.flatnonzero(now.updates).astype(np.int32)
+            self.touched[label] = len(touched)
             here[label] = Touched(mine, touched, now.updates[touched])
         ahead = self._learn(requests) if self._inspecting else {}
         self.wire.wait(requests)
@@ -115,7 +116,8 @@ class Pulled(Scheme):
                 for request in requests:
                     request.test()
 
-        self.inspecting += sum(self.site.workers.join(self._inspecting, look if requests else None, _POLL))
+        looks = requests and not self.site.communicator.simulated  # those have but few cores to look with
+        self.inspecting += sum(self.site.workers.join(self._inspecting, look if looks else None, _POLL))
         ahead = self._proxies(*self.site.inspector.counts())
         for label, proxies in ahead.items():
             proxies.told = np.empty(len(proxies.rows), np.int32)
@@ -137,7 +139,6 @@ class Pulled(Scheme):
             ("t", self.labels.t, self.masters.t, self.rows.t),
         ):
             proxies = ahead[label]
-            self.touched[label] = int(np.count_nonzero(proxies.updates))
             send = self.gather(f"pull {label}", masters, proxies.rows)
             room = mine[: len(proxies.ids)]
             requests.append(self.wire.begin(("broadcast", label, "values"), send, proxies.came, room, proxies.sent))

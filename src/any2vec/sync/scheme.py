@@ -107,7 +107,7 @@ class Scheme(ABC):
         """Merge what hosts changed into the masters; `here` is what this one touched."""
         before = combiner.seconds
         combiner.begin(round_, here)
-        self.combining += combiner.seconds - before
+        self.combining += (combiner.seconds - before) * self.site.workers.threads  # they wait for it
         combined = merge(self.masters, changes, combiner, self.site.workers)
         self.combining += combined.seconds
         return combined

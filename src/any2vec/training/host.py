@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 
 import numpy as np
+from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator
 from any2vec.cluster.workers import Workers, usable_cores
@@ -48,6 +49,8 @@ class Host:
         The hosts.
     width : int, optional
         Floats in a register, if not this processor's.
+    stop : int64 array, shape (1,), optional
+        A flag that other hosts share.
 
     Attributes
     ----------
@@ -61,7 +64,14 @@ class Host:
         Whether Ctrl-C stopped the computing.
     """
 
-    def __init__(self, corpus: Corpus, options: Options, communicator: Communicator, width: int | None = None) -> None:
+    def __init__(
+        self,
+        corpus: Corpus,
+        options: Options,
+        communicator: Communicator,
+        width: int | None = None,
+        stop: NDArray[np.int64] | None = None,
+    ) -> None:
         counts, vertices = corpus.vocabulary.counts, len(corpus.vocabulary)
         part = self._part = corpus.part(communicator.rank)
         self._options = options
@@ -91,7 +101,7 @@ class Host:
         self.interrupted = False
         self._alone = communicator.size == 1
         self._lock = np.zeros(1, np.int32)
-        self._stop = np.zeros(1, np.int64)
+        self._stop = np.zeros(1, np.int64) if stop is None else stop
         self._kernel = skipgram_kernel(
             options.schedule,
             padded_width(options.dim),

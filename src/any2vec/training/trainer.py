@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from any2vec.cluster.communicator import Communicator, SharedError, allreduce, together
@@ -15,7 +16,6 @@ from any2vec.operators.labels import Labels
 from any2vec.operators.skipgram import Tally
 from any2vec.sync.combiners import Round
 from any2vec.sync.partition import Partition
-from any2vec.training.agreement import check_agreement
 from any2vec.training.host import Host
 from any2vec.training.meter import Done, Meter, done
 from any2vec.training.options import Options
@@ -47,6 +47,7 @@ def train(
     *,
     after_epoch: AfterEpoch | None = None,
     width: int | None = None,
+    stop: NDArray[np.int64] | None = None,
 ) -> Labels:
     """Train the labels of all vertices on a corpus; all hosts call this.
 
@@ -67,6 +68,8 @@ def train(
         hosts. The figures it returns are shown and kept.
     width : int, optional
         Floats in a register, if not this processor's.
+    stop : int64 array, shape (1,), optional
+        A flag that simulated hosts share, 0: what stops one stops all, and not only at the end of a round.
 
     Returns
     -------
@@ -77,12 +80,10 @@ def train(
     Raises
     ------
     SharedError
-        If the labels do not fit into memory, there is nothing to learn from, values stop being finite,
-        or the hosts do not agree on options.
+        If the labels do not fit into memory, there is nothing to learn from, or values stop being finite.
     """
-    check_agreement(options, communicator, after_epoch is not None)
     with together(communicator):
-        host = Host(corpus, options, communicator, width)
+        host = Host(corpus, options, communicator, width, stop)
     run = _Run(host, corpus, options, communicator, display, report)
     with host.workers, _one_blas_thread(communicator):
         try:
@@ -126,6 +127,7 @@ class _Run:
         self._vertices = len(corpus.vocabulary)
         self._interrupted = self._broken = False
         self._clock = 0.0
+        self._kappa = 0.25  # of labels that are zero
 
     def compile(self) -> None:
         """Compile the operator: host 0 first, so that others find it in the cache."""
@@ -186,8 +188,9 @@ class _Run:
         if all_.interrupted and not self._interrupted:
             self._interrupted = True
             host.stop()
-        kappa = all_.curvature / all_.measured if all_.measured else 0.0
-        combined = scheme.synchronize(Round(number, self._schedule.middle(number), kappa), host.combiner)
+        if all_.measured:
+            self._kappa = all_.curvature / all_.measured
+        combined = scheme.synchronize(Round(number, self._schedule.middle(number), self._kappa), host.combiner)
         self._broken = not combined.finite
         if communicator.size > 1:
             seconds = [scheme.inspecting / host.workers.threads, computed / host.workers.threads]

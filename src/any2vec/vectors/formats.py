@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from any2vec.cluster.communicator import Communicator, together
+from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, together
 from any2vec.cluster.local import alone
 from any2vec.errors import Any2VecError
 from any2vec.files import check_writable, refusals
@@ -138,6 +138,11 @@ def check_output(path: Path, training: bool = False, communicator: Communicator 
     """
     communicator = communicator or alone()
     kind: Format = "folder"
+    wanted = f"{path}, {'with' if training else 'without'} training vectors".encode(errors="surrogateescape")
+    for host, theirs in enumerate(allgather_bytes(communicator, wanted)):
+        if theirs != wanted:
+            here, there = (text.decode(errors="surrogateescape") for text in (wanted, theirs))
+            raise SharedError(f"the hosts are to save different things: {here}; on host {host} {there}")
     with together(communicator), refusals(path, communicator):
         if communicator.rank == 0:
             kind = check_format(path, training)

@@ -62,7 +62,7 @@ class Round:
     alpha : float
         Learning rate in the middle of the round.
     kappa : float
-        Mean of ``p (1 - p)`` over the samples of the round, p being the prediction; 0 if there were none.
+        Mean of ``p (1 - p)`` over the samples of the round, p being the prediction; of the last round that had any.
     """
 
     number: int

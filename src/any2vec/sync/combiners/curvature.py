@@ -8,7 +8,7 @@ share, because the rows they meet are drawn from the same distribution::
 
 A host with n_h updates moves a row by (I - exp(-alpha n_h C)) (x* - x), one machine with all N = sum n_h would by
 (I - exp(-alpha N C)) (x* - x). So, in the eigenvectors of C, the sum of what the hosts added is scaled by
-(1 - exp(-alpha c N)) / sum_h (1 - exp(-alpha c n_h)).
+(1 - exp(-alpha c N)) / sum_h (1 - exp(-alpha c n_h)), where n_h is taken as N / k for the k hosts that touched the row.
 
 One direction is not so: that of the mean m of e. Where the rows of e move along it together, all scores change alike,
 and within the round the rows of t take up what the move was for. So they do on each host, and the sum of the moves
@@ -61,7 +61,7 @@ class Curvature(SumCombiner):
         e_sums, t_sums = (self._gather(label, here[label]) for label in "et")
         solved = {}
         if e_sums is not None and t_sums is not None:
-            with self._timed():
+            with self._timed(), np.errstate(all="ignore"):  # the trainer will say what is not finite
                 e, t = _Means.of(e_sums), _Means.of(t_sums)
                 shared = {"e": float(e.row @ e.row) * t.updates, "t": 0.0}
                 solved = {label: _solve(x.moments, e.row, shared[label]) for label, x in (("e", t), ("t", e))}
@@ -141,7 +141,7 @@ class _Means(NamedTuple):
 
 def _solve(matrix: NDArray[np.float64], mean: NDArray[np.float64], shared: float) -> NDArray[np.float32]:
     """Eigenvalues, in rising order; `shared`; eigenvectors. If `shared` is not 0, the last is along `mean`."""
-    if not is_finite(np.vstack([matrix, mean])):  # the trainer will say so
+    if not is_finite(np.vstack([matrix, mean])):
         return np.zeros((len(matrix) + 2, len(matrix)), np.float32)
     if shared:
         unit = mean / np.linalg.norm(mean)
