@@ -49,11 +49,13 @@ def walks(job: Run) -> Run:
     out, lengths = np.empty((_BLOCK, walker.length), np.int32), np.empty(_BLOCK, np.int32)
 
     def alone(number: int) -> int:
+        steps = 0
         for first in range(0, number, _BLOCK):
             pass_, place = divmod(first, len(graph))
             last = min(place + _BLOCK, len(graph))
             walker.walk(pass_, place, last, out[: last - place], lengths[: last - place])
-        return -(-number // _BLOCK) * min(_BLOCK, len(graph)) * walker.length  # some blocks at a pass's end are short
+            steps += int(lengths[: last - place].sum())
+        return steps
 
     do(1)
     alone(1)

@@ -257,6 +257,28 @@ def test_command(run, tmp_path):
     assert "(1 without a vector left out)" in " ".join(run(tmp_path / "v", text, "--skip-unknown")[-1])
 
 
+def test_figures_are_not_written_over_what_is_read(run, tmp_path):
+    vectors, labels = planted(40)
+    save(vectors, tmp_path / "v.txt")
+    (tmp_path / "labels").write_text("".join(f"v{i} {np.argmax(row)}\n" for i, row in enumerate(labels.matrix)))
+    for source in ("v.txt", "labels"):
+        before = (tmp_path / source).read_bytes()
+        with pytest.raises(Any2VecError, match="is, or lies in, what is read"):
+            run(tmp_path / "v.txt", tmp_path / "labels", "--json", tmp_path / source)
+        assert (tmp_path / source).read_bytes() == before
+
+
+def test_one_label_only(run, tmp_path):
+    vectors, _ = planted(40)
+    save(vectors, tmp_path / "v")
+    (tmp_path / "labels").write_text("".join(f"v{i} only\n" for i in range(40)))
+    lines = run(tmp_path / "v", tmp_path / "labels", "--ratios", "50", "--shuffles", 2)
+    assert [line[1] for line in lines[1:6:2]] == ["100.00"] * 3
+    # two labels, of which a test part of one vertex may meet one
+    (tmp_path / "labels").write_text("".join(f"v{i} {i % 2}\n" for i in range(10)))
+    assert len(run(tmp_path / "v", tmp_path / "labels", "--ratios", "90", "--shuffles", 5)) > 6
+
+
 def test_matlab_labels(run, tmp_path):
     vectors, labels = planted(100)
     save(Vectors([word[1:] for word in vectors.words], vectors.matrix), tmp_path / "v")

@@ -20,6 +20,7 @@ from any2vec.cluster.communicator import (
     together,
 )
 from any2vec.cluster.local import alone, simulate
+from any2vec.cluster.workers import Workers
 from any2vec.errors import Any2VecError
 
 DTYPES = [np.bool_, np.uint8, np.int32, np.int64, np.uint64, np.float32, np.float64]
@@ -248,6 +249,16 @@ def test_so_many_hosts_run_at_once(cores):
     simulate(5, cores, program)
     assert len(most) == 15
     assert max(most) == cores
+
+
+def test_a_host_looks_after_its_threads_while_others_have_the_cores():
+    def program(host):
+        looks = []
+        with Workers(1, host) as workers:
+            workers.join(workers.start(lambda _: time.sleep(0.5), 1), lambda: looks.append(0), 0.01)
+        return len(looks)
+
+    assert min(simulate(3, 1, program)) > 5  # their turns last 0.5 s each
 
 
 def test_one_alone_works_when_it_likes():

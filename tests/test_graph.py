@@ -522,3 +522,20 @@ def test_zero_bytes_in_the_second_block_are_found(tmp_path):
     text = b"1 2\n" * 100 + struct.pack("<4I", 1, 2, 0, 10) + b"\n"
     with pytest.raises(Any2VecError, match=r"line 101: .*NUL byte"):
         read_text(tmp_path / "edges", text, size=64)
+
+
+@pytest.mark.parametrize(
+    ("indptr", "indices", "weights", "names", "message"),
+    [
+        ([0, 1, 2], [1, 10**9], None, "ab", "1,000,000,000 is none"),
+        ([0, 1, 2], [1, -1], None, "ab", "-1 is none"),
+        ([0, 2, 1], [1, 0], None, "ab", "indptr must rise"),
+        ([0, 1, 3], [1, 0], None, "ab", "indptr must rise"),
+        ([0, 1, 2], [1, 0], [1.0], "ab", "a weight an entry"),
+        ([0, 1, 2], [1, 0], None, "abc", "as many names"),
+    ],
+)
+def test_arrays_that_are_no_graph(indptr, indices, weights, names, message):
+    weights = None if weights is None else np.array(weights, np.float32)
+    with pytest.raises(Any2VecError, match=message):
+        Graph(np.array(indptr), np.array(indices, np.int32), weights, names)

@@ -237,16 +237,18 @@ def test_values_that_are_not_finite_on_one_host(monkeypatch, scheme):
         in_time(lambda: fit(hosts=3, rounds=3, scheme=scheme))
 
 
-def test_a_sum_that_diverges(tmp_path, monkeypatch):
+@pytest.mark.parametrize("combine", ["sum", "curvature"])
+@pytest.mark.filterwarnings("error")
+def test_a_sum_that_diverges(tmp_path, monkeypatch, combine):
     monkeypatch.chdir(tmp_path)
     lines = "\n".join(" ".join(sentence) for sentence in text(4000, words=6))
     (tmp_path / "text.txt").write_text(lines)
-    arguments = ["--hosts", "32", "--combine", "sum", "--rounds", "1", "--alpha", "1", "--epochs", "30"]
+    arguments = ["--hosts", "32", "--combine", combine, "--rounds", "1", "--alpha", "1", "--epochs", "30"]
     result = in_time(lambda: words(*arguments, "-o", "v.txt", "--report", "r.json"))
     assert result.exit_code == 1
     assert isinstance(result.exception, Any2VecError)
     assert "values are not finite any more" in str(result.exception)
-    assert "or the combiner 'sum' adds up too much" in str(result.exception)
+    assert f"or the combiner {combine!r} adds up too much" in str(result.exception)
     assert "\n" not in str(result.exception)
     assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
 

@@ -298,6 +298,25 @@ def test_commands(run, tmp_path):
     assert run("links", tmp_path / "v", *files)[1] == lines[1]
     with pytest.raises(Any2VecError, match="operator: 'mean' is unknown"):
         run("links", tmp_path / "v", *files, "--operator", "mean")
+    for source in files:
+        before = source.read_bytes()
+        with pytest.raises(Any2VecError, match="is, or lies in, what is read"):
+            run("links", tmp_path / "v", *files, "--json", source)
+        assert source.read_bytes() == before
+
+
+def test_a_split_does_not_take_the_place_of_other_files(run, tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "thesis.tex").write_text("work")
+    (folder / "club.edges").write_bytes(karate_club().edges.read_bytes())
+    for graph in (karate_club().edges, folder / "club.edges"):
+        with pytest.raises(Any2VecError, match=f"{folder}: (holds 'club.edges', which is no part|is, or lies in)"):
+            run("split", graph, "-o", folder)
+    assert {path.name for path in folder.iterdir()} == {"thesis.tex", "club.edges"}
+    run("split", karate_club().edges, "-o", tmp_path / "parts")
+    run("split", karate_club().edges, "-o", tmp_path / "parts", "--seed", 2)
+    assert {path.name for path in (tmp_path / "parts").iterdir()} == set(linksplit.PARTS)
 
 
 def test_weights_and_directions_are_kept(run, tmp_path):

@@ -3,6 +3,7 @@
 import json
 import sys
 import tempfile
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -256,6 +257,8 @@ def test_evaluate_nodes(run):
 @pytest.fixture
 def inputs(run, tmp_path):
     (tmp_path / "good.edges").write_text("a b\nb c\n")
+    (tmp_path / "cycle.edges").write_text("a b\nb c\nc a\n")
+    (tmp_path / "blanks.edges").write_text("New York\tBoston\nBoston\tSalem\n")
     (tmp_path / "empty.edges").write_text("")
     (tmp_path / "comments.edges").write_text("# nothing\n")
     (tmp_path / "bad.edges").write_text("a b\nc\n")
@@ -282,8 +285,12 @@ ERRORS = {
     "p is no number": (["good.edges", "--p", "nan"], "p must be a number above 0, not nan"),
     "q": (["good.edges", "--q", "-1"], "q must be a number above 0, not -1"),
     "restart": (["good.edges", "--restart", "1"], "restart must be 0 or more and below 1, not 1"),
-    "walks": (["good.edges", "--walks", "0"], "walks is 0; each vertex must have 1 or more"),
-    "length": (["good.edges", "--length", "0"], "must be 1 or more, not 0"),
+    "walks": (["good.edges", "--walks", "0"], "walks is 0; each vertex must have from 1 to 1,000,000"),
+    "length": (["good.edges", "--length", "0"], "must be from 1 to 1,000,000, not 0"),
+    "too long": (["good.edges", "--length", "3000000000"], "must be from 1 to 1,000,000, not 3000000000"),
+    "too many": (["good.edges", "--walks", "1000000000000000000"], "each vertex must have from 1 to 1,000,000"),
+    "p too small": (["cycle.edges", "--directed", "--p", "1e-8"], "p is 1e-08; it must be from 0.001 to 1000"),
+    "q too large": (["good.edges", "--q", "1e5"], "q is 100000; it must be from 0.001 to 1000"),
     "threads": (["good.edges", "--threads", "0"], "threads"),
     "no folder": (["good.edges", "-o", "no/v.txt"], "no does not exist"),
 }
@@ -303,6 +310,31 @@ def test_mistakes_are_one_line(inputs, tmp_path, capsys, monkeypatch, command, n
     assert error.startswith("any2vec: ")
     assert message in error
     assert set(tmp_path.iterdir()) == inputs
+
+
+def test_options_are_checked_before_the_graph_is_read(run, inputs, monkeypatch):
+    monkeypatch.setattr(sys.modules["any2vec.cli.nodes"], "read_graph", None)
+    for option in (["--dim", "0"], ["--p", "0"], ["--length", "1"], ["--alpha", "3"]):
+        result = run("nodes", "good.edges", "-o", "v.txt", *option)
+        assert isinstance(result.exception, Any2VecError)
+        assert option[0].strip("-") in str(result.exception)
+
+
+def test_names_that_the_output_cannot_hold_are_told_before_training(run, inputs, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("any2vec.models.nodes.walk_corpus", None)
+        result = run("nodes", "blanks.edges", "-o", "v.txt", "--delimiter", r"\t")
+        assert "word2vec's formats cannot hold the word 'New York'" in str(result.exception)
+    assert run("nodes", "blanks.edges", "-o", "folder", "--delimiter", "\t", *OPTIONS).exit_code == 0
+    assert "New York" in load(tmp_path / "folder").words
+
+
+def test_seconds_of_reading_are_told(run, inputs, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        sys.modules["any2vec.cli.nodes"], "read_graph", lambda *a, **k: (time.sleep(0.2), read_graph(*a, **k))[1]
+    )
+    assert run("nodes", "good.edges", "-o", "v.txt", "--report", "r.json", *OPTIONS).exit_code == 0
+    assert json.loads((tmp_path / "r.json").read_text())["seconds"]["read"] >= 0.2
 
 
 @pytest.mark.parametrize("command", ["nodes", "walks"])

@@ -257,7 +257,8 @@ def test_names_with_blanks_have_no_text(name):
             for name in "pq"
             for value in (0, -1, math.nan, math.inf)
         ),
-        *(({"length": value}, "length of walks must be 1 or more") for value in (0, -3)),
+        *(({name: value}, f"{name} is .*from 0.001 to 1000") for name in "pq" for value in (1e-5, 1e6)),
+        *(({"length": value}, "length of walks must be from 1 to 1,000,000") for value in (0, -3, 2.5, "x", 10**12)),
         *(({"restart": value}, "probability of a restart") for value in (-0.1, 1, 2, math.nan)),
     ],
 )
@@ -272,6 +273,21 @@ def test_weights_that_make_no_sense(weight):
     graph = Graph(np.array([0, 1, 2]), np.array([1, 0], np.int32), np.array([1, weight], np.float32), "ab")
     with pytest.raises(Any2VecError, match="positive"):
         Walker(graph)
+
+
+def test_parallel_edges_that_add_up_to_too_much():
+    graph = Graph(np.array([0, 2, 4]), np.array([1, 1, 0, 0], np.int32), np.full(4, 3e38, np.float32), "ab")
+    Walker(graph)
+    with pytest.raises(Any2VecError, match="parallel edges add up"):
+        Walker(graph, p=0.5)
+
+
+def test_long_walks_are_done_in_smaller_blocks(monkeypatch):
+    whole = generate(Walker(random_graph(), length=50), 2)
+    monkeypatch.setattr("any2vec.graph.walk_worklist._ENTRIES", 300)
+    parts = generate(Walker(random_graph(), length=50), 2)
+    assert all((one == other).all() for one, other in zip(whole, parts, strict=True))
+    assert max(b.last - b.first for b in blocks_of(Walker(random_graph(), length=50), 2)) == 6
 
 
 @pytest.mark.parametrize("walks", [0, -1])

@@ -10,11 +10,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from any2vec.cli.training import check_apart
 from any2vec.errors import Any2VecError
 from any2vec.evaluate.analogies import RESTRICT, AnalogyScore, evaluate_analogies
 from any2vec.evaluate.classification import RATIOS, ClassificationResult, evaluate_nodes
 from any2vec.evaluate.linkprediction import OPERATORS, evaluate_links, read_links
-from any2vec.evaluate.linksplit import split_links
+from any2vec.evaluate.linksplit import check_split_folder, split_links
 from any2vec.evaluate.questions import read_questions
 from any2vec.evaluate.similarity import evaluate_similarity, read_pairs
 from any2vec.files import check_writable, replacing
@@ -46,8 +47,7 @@ def analogies(
     json_file: JsonOption = None,
 ) -> None:
     """Ask "a is to b as c is to ?", as word2vec's compute-accuracy."""
-    if json_file:
-        check_writable(json_file)
+    _check_json(json_file, vectors, questions)
     sections = read_questions(questions)
     result = evaluate_analogies(load(vectors), sections, restrict or None)
     if not result.total.asked:
@@ -74,8 +74,7 @@ def similarity(
     json_file: JsonOption = None,
 ) -> None:
     """Correlate cosines with how alike people find words."""
-    if json_file:
-        check_writable(json_file)
+    _check_json(json_file, vectors, pairs)
     scored = read_pairs(pairs)
     result = evaluate_similarity(load(vectors), scored)
     if not result.used:
@@ -116,8 +115,7 @@ def nodes(
     json_file: JsonOption = None,
 ) -> None:
     """Predict labels of vertices from their vectors, as DeepWalk's scoring.py."""
-    if json_file:
-        check_writable(json_file)
+    _check_json(json_file, vectors, labels)
     shares = _shares(ratios)
     known = read_labels(labels, format=file_format)
     result = evaluate_nodes(
@@ -149,7 +147,8 @@ def split(
     seed: SeedOption = 1,
 ) -> None:
     """Hide edges of GRAPH, keeping connected what is, and draw as many pairs without an edge."""
-    check_writable(output, folder=True)
+    check_apart([str(graph)], output, None)
+    check_split_folder(output)
     parts = split_links(read_graph(graph, format=file_format, directed=directed), share, seed)
     parts.save(output)
     table = _figures_table()
@@ -177,8 +176,7 @@ def links(
     json_file: JsonOption = None,
 ) -> None:
     """Tell edges that were hidden in training from pairs that are none."""
-    if json_file:
-        check_writable(json_file)
+    _check_json(json_file, vectors, positives, negatives)
     loaded, edges, others = load(vectors), read_links(positives), read_links(negatives)
     chosen = OPERATORS if operator == "all" else (operator,)
     results = [evaluate_links(loaded, edges, others, each, seed) for each in chosen]
@@ -188,6 +186,13 @@ def links(
     Console().print(table)
     if json_file:
         _write_json(json_file, {result.operator: result.as_dict() for result in results})
+
+
+def _check_json(json_file: Path | None, *sources: Path) -> None:
+    """Raise now if the figures could not be written later, or would be over what is read."""
+    if json_file:
+        check_apart([str(source) for source in sources], json_file, None)
+        check_writable(json_file)
 
 
 def _shares(percents: str) -> list[float]:

@@ -9,12 +9,14 @@ import typer
 from any2vec.cli import options
 from any2vec.cli.training import check_apart, run
 from any2vec.cluster.workers import usable_cores
-from any2vec.files import check_writable, replacing
+from any2vec.files import check_writable, refusals, replacing
 from any2vec.graph.graph import Graph
 from any2vec.graph.readers import read_graph
 from any2vec.graph.walk_text import write_text
 from any2vec.graph.walks import Walker, check_walks
 from any2vec.models import Node2Vec
+from any2vec.vectors.formats import check_format
+from any2vec.vectors.rows import check_words
 
 __all__ = ["nodes", "walks"]
 
@@ -46,6 +48,14 @@ Weighted = Annotated[
         rich_help_panel=options.DATA,
     ),
 ]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        help="What is between two fields of a line: one sign, or \\t.",
+        show_default="by the first line",
+        rich_help_panel=options.DATA,
+    ),
+]
 
 
 def nodes(
@@ -67,6 +77,7 @@ def nodes(
     format: Format = "auto",  # noqa: A002
     directed: Directed = False,
     weighted: Weighted = None,
+    delimiter: Delimiter = None,
     threads: options.Threads = None,
     hosts: options.Hosts = 1,
     rounds: options.Rounds = None,
@@ -101,7 +112,9 @@ def nodes(
             kappa=kappa,
             display=display,
         ),
-        lambda model, communicator: model.fit(_read(graph, format, directed, weighted, threads), communicator),
+        lambda model, communicator: model.fit(
+            lambda: _that_fits(_read(graph, format, directed, weighted, delimiter, threads), output), communicator
+        ),
         [graph],
         output,
         training=training,
@@ -127,6 +140,7 @@ def walks(
     format: Format = "auto",  # noqa: A002
     directed: Directed = False,
     weighted: Weighted = None,
+    delimiter: Delimiter = None,
     threads: options.Threads = None,
 ) -> None:
     """Write walks on GRAPH as text."""
@@ -135,14 +149,38 @@ def walks(
         check_apart([graph], output, None)
         check_writable(output)
     walker = Walker(
-        _read(graph, format, directed, weighted, threads), length=length, p=p, q=q, restart=restart, seed=seed
+        _read(graph, format, directed, weighted, delimiter, threads),
+        length=length,
+        p=p,
+        q=q,
+        restart=restart,
+        seed=seed,
     )
     if str(output) == "-":
-        write_text(walker, number, sys.stdout.buffer, threads=threads or usable_cores())
+        with refusals(Path("standard output")):
+            write_text(walker, number, sys.stdout.buffer, threads=threads or usable_cores())
+            sys.stdout.buffer.flush()
         return
     with replacing(output) as beside, beside.open("wb") as file:
         write_text(walker, number, file, threads=threads or usable_cores())
 
 
-def _read(graph: str, format: str, directed: bool, weighted: bool | None, threads: int | None) -> Graph:  # noqa: A002
-    return read_graph(graph, format=format, directed=directed or None, weighted=weighted, threads=threads)
+def _that_fits(graph: Graph, output: Path) -> Graph:
+    """Refuse a graph whose names the output cannot hold, before hours of training and not after."""
+    if check_format(output) != "folder":
+        check_words(graph.names, output)
+    return graph
+
+
+def _read(
+    graph: str,
+    format: str,  # noqa: A002
+    directed: bool,
+    weighted: bool | None,
+    delimiter: str | None,
+    threads: int | None,
+) -> Graph:
+    between = "\t" if delimiter == r"\t" else delimiter
+    return read_graph(
+        graph, format=format, directed=directed or None, weighted=weighted, delimiter=between, threads=threads
+    )

@@ -57,6 +57,7 @@ def run(
         if report and first:
             check_writable(report)
         model = make(display)
+        model.check()
     try:
         fit(model, communicator if communicator.size > 1 else None)
     except KeyboardInterrupt:

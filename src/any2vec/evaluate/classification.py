@@ -259,7 +259,8 @@ def _figures(wanted: NDArray[np.bool_], given: NDArray[np.bool_]) -> _Figures:
     """Compute `MEASURES`, over the labels that occur: scoring.py's scikit-learn knew no others."""
     from sklearn.metrics import accuracy_score, f1_score
 
-    occurring = wanted.any(axis=0) | given.any(axis=0)
-    wanted, given = wanted[:, occurring], given[:, occurring]
-    scores = [f1_score(wanted, given, average=average, zero_division=0) for average in MEASURES[:-1]]
+    if wanted.shape[1] == 1:  # or scikit-learn takes them for something else
+        wanted, given = (np.pad(matrix, ((0, 0), (0, 1))) for matrix in (wanted, given))
+    met = np.flatnonzero(wanted.any(axis=0) | given.any(axis=0))
+    scores = [f1_score(wanted, given, labels=met, average=average, zero_division=0) for average in MEASURES[:-1]]
     return tuple(100 * float(score) for score in [*scores, accuracy_score(wanted, given)])

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, missing_extra
-from any2vec.files import replacing
+from any2vec.files import check_writable, replacing
 from any2vec.graph.graph import Graph
 
 __all__ = ["Link", "LinkSplit", "split_links"]
@@ -21,6 +21,9 @@ DENSE = 4  # pairs are drawn until they are no edge if there are so many times m
 
 PARTING = re.compile(r"^[#%]|[\s,]")
 """What a name may not hold in a text file of edges."""
+
+PARTS = ("train.edges", "hidden.edges", "absent.edges")
+"""The files of a saved split."""
 
 Link: TypeAlias = tuple[str, str]
 """Names of two vertices."""
@@ -61,21 +64,21 @@ class LinkSplit:
         Parameters
         ----------
         folder : Path
-            Gets ``train.edges``, ``hidden.edges`` and ``absent.edges``; it is replaced if it exists.
+            Gets ``train.edges``, ``hidden.edges`` and ``absent.edges``; if it exists, it may hold these and no others.
 
         Raises
         ------
         Any2VecError
-            If it cannot be written, or a name would be torn when it is read again.
+            If it cannot be written, holds other files, or a name would be torn when it is read again.
         """
+        check_split_folder(folder)
         for name in self.train.names:
             if PARTING.search(name):
                 torn = f"the vertex {name!r} holds a blank or a comma or begins with # or %"
                 raise Any2VecError(f"{folder}: {torn}, so text files cannot hold it; use split_links from Python")
         with replacing(folder, folder=True) as part:
-            _write(part / "train.edges", self._train_lines())
-            _write(part / "hidden.edges", self.positives)
-            _write(part / "absent.edges", self.negatives)
+            for name, lines in zip(PARTS, (self._train_lines(), self.positives, self.negatives), strict=True):
+                _write(part / name, lines)
 
     def _train_lines(self) -> Iterator[tuple[str, ...]]:
         names, weights = list(self.train.names), self.train.weights
@@ -88,6 +91,25 @@ class LinkSplit:
     def _named(self, pairs: NDArray[np.int64]) -> list[Link]:
         names = list(self.train.names)
         return [(names[a], names[b]) for a, b in pairs.tolist()]
+
+
+def check_split_folder(folder: Path) -> None:
+    """Raise now if `LinkSplit.save` would have to refuse.
+
+    Parameters
+    ----------
+    folder : Path
+        It need not exist.
+
+    Raises
+    ------
+    Any2VecError
+        If it cannot be written, or holds files that are no split's: they would be lost.
+    """
+    check_writable(folder, folder=True)
+    others = sorted({path.name for path in folder.iterdir()} - set(PARTS)) if folder.is_dir() else []
+    if others:
+        raise Any2VecError(f"{folder}: holds {others[0]!r}, which is no part of a split; give a folder of its own")
 
 
 def split_links(graph: Graph, share: float = 0.5, seed: int = 1) -> LinkSplit:

@@ -8,6 +8,8 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.errors import Any2VecError
+
 __all__ = ["Graph", "Names"]
 
 GROUP = 1 << 16  # names decoded at a time
@@ -81,6 +83,14 @@ class Graph:
     directed: bool = False
 
     def __post_init__(self) -> None:
+        entries, vertices = len(self.indices), len(self.indptr) - 1
+        if vertices < 0 or self.indptr[0] != 0 or self.indptr[-1] != entries or (np.diff(self.indptr) < 0).any():
+            raise Any2VecError(f"a graph's indptr must rise from 0 to the number of its indices, {entries:,}")
+        if entries and not 0 <= self.indices.min() <= self.indices.max() < vertices:
+            wrong = self.indices[(self.indices < 0) | (self.indices >= vertices)][0]
+            raise Any2VecError(f"a graph's indices must be vertices, 0 to {vertices - 1:,}; {wrong:,} is none")
+        if len(self.names) != vertices or (self.weights is not None and len(self.weights) != entries):
+            raise Any2VecError(f"a graph of {vertices:,} vertices needs as many names, and a weight an entry or none")
         arrays: dict[str, NDArray[Any] | None] = {
             "indptr": self.indptr,
             "indices": self.indices,

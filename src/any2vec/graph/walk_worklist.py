@@ -19,6 +19,7 @@ from any2vec.graph.walks import Walker
 __all__ = ["Block", "Walks", "blocks_of", "generate", "packed"]
 
 _BLOCK = 4096  # walks that a thread does at once: what they need stays in the caches
+_ENTRIES = 1 << 24  # vertices in them, at most
 
 
 class Walks(NamedTuple):
@@ -63,14 +64,15 @@ def blocks_of(walker: Walker, walks: int, first: int = 0, last: int | None = Non
     """
     if walks < 1:
         raise Any2VecError(f"the number of walks from each vertex must be 1 or more, not {walks}")
-    return _blocks(len(walker.graph), first, walks * len(walker.graph) if last is None else last)
+    most = max(1, min(_BLOCK, _ENTRIES // walker.length))
+    return _blocks(len(walker.graph), most, first, walks * len(walker.graph) if last is None else last)
 
 
-def _blocks(vertices: int, first: int, last: int) -> Iterator[Block]:
+def _blocks(vertices: int, most: int, first: int, last: int) -> Iterator[Block]:
     number = first
     while number < last:
         pass_, place = divmod(number, vertices)
-        size = min(_BLOCK, last - number, vertices - place)
+        size = min(most, last - number, vertices - place)
         yield Block(pass_, place, place + size, number - first)
         number += size
 

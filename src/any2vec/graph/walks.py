@@ -1,6 +1,7 @@
 """Random walks on a graph, DeepWalk's and node2vec's, as pure functions of seed, pass and start."""
 
 from math import inf
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,13 @@ from any2vec.graph.walk_tables import choices, neighbour_table, sums_of
 from any2vec.samples.draws import draw
 
 __all__ = ["Walker", "check_walks"]
+
+
+MOST = 1_000_000
+"""Walks from a vertex, and vertices in a walk."""
+
+BIAS = 1000.0
+"""p and q are between this and one over it."""
 
 
 class Walker:
@@ -135,15 +143,18 @@ def check_walks(walks: int, length: int, p: float, q: float, restart: float) -> 
     Raises
     ------
     Any2VecError
-        It names the argument, its value and what would be right.
+        It names the argument, its value and what would be right. (Beyond the bounds of p and q a step may be refused
+        so often before it is taken that walks do not end.)
     """
-    if walks < 1:
-        raise Any2VecError(f"walks is {walks}; each vertex must have 1 or more")
-    if length < 1:
-        raise Any2VecError(f"the length of walks must be 1 or more, not {length}")
+    if not isinstance(walks, Integral) or not 1 <= walks <= MOST:
+        raise Any2VecError(f"walks is {walks!r}; each vertex must have from 1 to {MOST:,}")
+    if not isinstance(length, Integral) or not 1 <= length <= MOST:
+        raise Any2VecError(f"the length of walks must be from 1 to {MOST:,}, not {length!r}")
     for name, value in (("p", p), ("q", q)):
         if not 0 < value < inf:
             raise Any2VecError(f"{name} must be a number above 0, not {value}")
+        if not 1 / BIAS <= value <= BIAS:
+            raise Any2VecError(f"{name} is {value:g}; it must be from {1 / BIAS:g} to {BIAS:g}")
     if not 0 <= restart < 1:
         raise Any2VecError(f"the probability of a restart must be 0 or more and below 1, not {restart}")
 
@@ -189,5 +200,8 @@ def _merged(
     if weights is None:
         summed = np.diff(firsts, append=len(indices)).astype(np.float32)
     else:
-        summed = np.add.reduceat(weights.astype(np.float64), firsts).astype(np.float32)
+        with np.errstate(over="ignore"):
+            summed = np.add.reduceat(weights.astype(np.float64), firsts).astype(np.float32)
+        if not np.isfinite(summed).all():
+            raise Any2VecError("weights of parallel edges add up to more than 3.4e38, the largest number there is")
     return np.searchsorted(firsts, indptr).astype(np.int64), indices[firsts], summed

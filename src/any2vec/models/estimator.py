@@ -108,9 +108,22 @@ class Estimator(ABC):
     def _read(self, source: Any, threads: int, communicator: Communicator | None) -> Corpus:
         """Make V and W of what the user gave, for `hosts` hosts or for this one of a cluster; tell of them."""
 
+    def check(self) -> None:
+        """Raise now what `fit` would raise of the options.
+
+        Raises
+        ------
+        Any2VecError
+            If one is out of range.
+        """
+        self._options()
+
+    def _options(self) -> Options:
+        return Options(**{f.name: getattr(self, f.name) for f in fields(Options)})
+
     def _fit(self, source: Any, communicator: Communicator | None) -> Self:
         """Read and train."""
-        options = Options(**{f.name: getattr(self, f.name) for f in fields(Options)})
+        options = self._options()
         self.report_ = Report(options=self._told_options())
         threads = options.threads or usable_cores()
         if communicator is None:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.local import alone
 from any2vec.corpus import Corpus
+from any2vec.errors import Any2VecError
 from any2vec.graph.graph import Graph
 from any2vec.graph.readers import read_graph
 from any2vec.graph.walk_corpus import walk_corpus
@@ -57,9 +58,9 @@ class DeepWalk(Estimator):
 
         Parameters
         ----------
-        source : Graph, or str, Path, object
-            A graph, or what `graph.readers.read_graph` makes one of: a file; a graph of networkx or igraph; a matrix
-            of SciPy; an array of edges.
+        source : Graph, or str, Path, object, function
+            A graph, a function that gives one, or what `graph.readers.read_graph` makes one of: a file; a graph of
+            networkx or igraph; a matrix of SciPy; an array of edges.
         communicator : Communicator, optional
             On a cluster, where each host calls this, ``any2vec.cluster.mpi.world()``. Every host has the whole graph.
 
@@ -74,11 +75,19 @@ class DeepWalk(Estimator):
         Any2VecError
             If an option is out of range, the graph cannot be used, or values stop being finite.
         """
-        self._check()
+        self.check()
         return self._fit(source, communicator)
 
-    def _check(self) -> None:
-        check_walks(self.walks, self.length, 1.0, 1.0, self.restart)
+    def check(self) -> None:
+        """Raise now what `fit` would raise of the options."""
+        super().check()
+        check_walks(self.walks, self.length, *self._biases, self.restart)
+        if self.length == 1:
+            raise Any2VecError("the length of walks is 1, so no vertex is beside another; 40 is usual")
+
+    @property
+    def _biases(self) -> tuple[float, float]:
+        return 1.0, 1.0
 
     def _walker(self, graph: Graph) -> Walker:
         return Walker(graph, length=self.length, restart=self.restart, seed=self.seed)
@@ -87,7 +96,9 @@ class DeepWalk(Estimator):
         began = time.perf_counter()
         graph = source
         with together(communicator or alone()):
-            if not isinstance(source, Graph):
+            if callable(source):
+                graph = source()
+            elif not isinstance(source, Graph):
                 graph = read_graph(source, directed=self.directed, weighted=self.weighted, threads=threads)
         say = self.display.say
         how = f"{'directed' if graph.directed else 'undirected'}, {'un' * (graph.weights is None)}weighted"
@@ -121,8 +132,9 @@ class Node2Vec(DeepWalk):
     p: float = 1.0
     q: float = 1.0
 
-    def _check(self) -> None:
-        check_walks(self.walks, self.length, self.p, self.q, self.restart)
+    @property
+    def _biases(self) -> tuple[float, float]:
+        return self.p, self.q
 
     def _walker(self, graph: Graph) -> Walker:
         return Walker(graph, length=self.length, p=self.p, q=self.q, restart=self.restart, seed=self.seed)

@@ -1,14 +1,12 @@
 """What word2vec's formats have in common: the header, words they can hold, rows that are gathered as they come."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import together
 from any2vec.errors import Any2VecError
-from any2vec.vectors.share import Share
 from any2vec.vectors.streams import most_bytes
 from any2vec.vectors.vectors import Vectors
 
@@ -131,27 +129,26 @@ def check_size(number: int, dim: int, least: int, path: Path) -> None:
         raise Any2VecError(f"{path}: the header promises {promise}, but {size}")
 
 
-def check_words(share: Share, path: Path) -> None:
+def check_words(words: Iterable[str], path: Path) -> None:
     """Refuse words that word2vec's formats cannot hold.
 
     Parameters
     ----------
-    share : Share
-        What this host is to write.
+    words : iterable of str
+        What is to be written.
     path : Path
         Where, for errors.
 
     Raises
     ------
     Any2VecError
-        On all hosts, if a word is empty, has blanks or line ends in it, or is not Unicode text.
+        If a word is empty, has blanks or line ends in it, or is not Unicode text.
     """
-    with together(share.communicator):
-        for word in share.own.words:
-            if not word or not BLANKS.isdisjoint(word) or not _encodable(word):
-                reason = "empty, with blanks or line ends, or no text"
-                instead = "save to a name without an ending, which makes a folder that can"
-                raise Any2VecError(f"{path}: word2vec's formats cannot hold the word {word!r} ({reason}); {instead}")
+    for word in words:
+        if not word or not BLANKS.isdisjoint(word) or not _encodable(word):
+            reason = "empty, with blanks or line ends, or no text"
+            instead = "save to a name without an ending, which makes a folder that can"
+            raise Any2VecError(f"{path}: word2vec's formats cannot hold the word {word!r} ({reason}); {instead}")
 
 
 def shorten(text: bytes) -> str:

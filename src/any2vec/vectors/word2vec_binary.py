@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from any2vec.cluster.communicator import together
 from any2vec.errors import Any2VecError
 from any2vec.vectors.finite import blocks, first_not_finite
 from any2vec.vectors.rows import Rows, check_size, check_words, parse_header, shorten
@@ -35,7 +36,8 @@ def save_binary(share: Share, path: Path) -> None:
     Any2VecError
         On all hosts, if a word cannot be written (blanks), or the file system refuses.
     """
-    check_words(share, path)
+    with together(share.communicator):
+        check_words(share.own.words, path)
     write_in_turns(path, _chunks(share), share.communicator)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.cluster.communicator import together
 from any2vec.errors import Any2VecError
 from any2vec.vectors.decimals import decimals
 from any2vec.vectors.rows import Rows, check_size, check_words, parse_header, shorten
@@ -38,7 +39,8 @@ def save_text(share: Share, path: Path) -> None:
     Any2VecError
         On all hosts, if a word cannot be written (blanks), or the file system refuses.
     """
-    check_words(share, path)
+    with together(share.communicator):
+        check_words(share.own.words, path)
     write_in_turns(path, _chunks(share), share.communicator)
 
 
