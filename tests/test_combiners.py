@@ -13,7 +13,17 @@ from any2vec.cluster.local import alone, simulate
 from any2vec.cluster.workers import Workers
 from any2vec.operators.labels import new_labels, padded_width
 from any2vec.sync import masters as merging
-from any2vec.sync.combiners import COMBINERS, Combiner, Round, Setting, SumCombiner, Touched, combiner_of
+from any2vec.sync.combiners import (
+    COMBINERS,
+    Combiner,
+    PartsCombiner,
+    Round,
+    RowCombiner,
+    Setting,
+    SumCombiner,
+    Touched,
+    combiner_of,
+)
 from any2vec.sync.combiners import curvature as curvature_file
 from any2vec.sync.combiners.curvature import _LEAST as LEAST
 from any2vec.sync.combiners.curvature import moments
@@ -281,6 +291,25 @@ def test_names():
     assert combiner_of(Largest) is Largest
     for wrong in ("", "mean", None, 3, int, Combiner, Largest.row, ["sum"]):
         with pytest.raises(Any2VecError, match=r"known are average, sum, gradient, adasum, curvature, or a class"):
+            combiner_of(wrong)
+
+
+def test_combiners_of_ones_own_that_lack_something():
+    class Plain(RowCombiner):
+        @staticmethod
+        def row(parts, updates, out):
+            out[:] = parts[0]
+
+    class Half(SumCombiner):
+        pass
+
+    for wrong, message in (
+        (Plain, "Plain has no Numba function 'row'"),
+        (RowCombiner, "RowCombiner has no Numba function 'row'"),
+        (Half, "Half has no 'scale'"),
+        (PartsCombiner, "PartsCombiner has no 'combine'"),
+    ):
+        with pytest.raises(Any2VecError, match=message):
             combiner_of(wrong)
 
 

@@ -312,6 +312,12 @@ def test_mistakes_are_one_line(inputs, tmp_path, capsys, monkeypatch, command, n
     assert set(tmp_path.iterdir()) == inputs
 
 
+def test_walks_are_not_packed(run, inputs, tmp_path):
+    result = run("walks", "good.edges", "-o", "w.txt.gz")
+    assert "plain text" in str(result.exception)
+    assert set(tmp_path.iterdir()) == inputs
+
+
 def test_options_are_checked_before_the_graph_is_read(run, inputs, monkeypatch):
     monkeypatch.setattr(sys.modules["any2vec.cli.nodes"], "read_graph", None)
     for option in (["--dim", "0"], ["--p", "0"], ["--length", "1"], ["--alpha", "3"]):

@@ -9,6 +9,7 @@ import typer
 from any2vec.cli import options
 from any2vec.cli.training import check_apart, run
 from any2vec.cluster.workers import usable_cores
+from any2vec.errors import Any2VecError
 from any2vec.files import check_writable, refusals, replacing
 from any2vec.graph.graph import Graph
 from any2vec.graph.readers import read_graph
@@ -21,6 +22,7 @@ from any2vec.vectors.rows import check_words
 __all__ = ["nodes", "walks"]
 
 _WALKS = "Walks"
+_PACKED = (".gz", ".bz2", ".xz", ".zst")
 
 Source = Annotated[
     str,
@@ -145,6 +147,8 @@ def walks(
 ) -> None:
     """Write walks on GRAPH as text."""
     check_walks(number, length, p, q, restart)
+    if output.suffix in _PACKED:
+        raise Any2VecError(f"{output}: walks are written as plain text; leave out the ending {output.suffix}")
     if str(output) != "-":
         check_apart([graph], output, None)
         check_writable(output)

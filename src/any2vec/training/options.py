@@ -96,6 +96,8 @@ class Options:
         combiner_of(self.combine)
         if self.kappa is not None and not (_is_number(self.kappa) and 0 < self.kappa <= 100):
             raise Any2VecError(f"kappa is {self.kappa!r}; it must be above 0 and at most 100, or left out: measured")
+        if self.kappa is not None and isinstance(self.combine, str) and self.combine != "curvature":
+            raise Any2VecError(f"kappa is for the combiner 'curvature'; {self.combine!r} has none: leave it out")
 
 
 def _is_integer(value: Any) -> bool:

@@ -45,9 +45,15 @@ def combiner_of(which: str | type[Combiner]) -> type[Combiner]:
     Raises
     ------
     Any2VecError
-        If the name is unknown; the message lists those that are.
+        If the name is unknown, and the message lists those that are; or if a class lacks what a combiner needs.
     """
     if isinstance(which, type) and issubclass(which, SumCombiner | PartsCombiner):
+        lacking = sorted(getattr(which, "__abstractmethods__", ()))
+        if lacking:
+            raise Any2VecError(f"the combiner {which.__name__} has no {lacking[0]!r}; see {SumCombiner.__module__}")
+        if issubclass(which, RowCombiner) and not hasattr(getattr(which, "row", None), "py_func"):
+            how = "give it one: row = staticmethod(njit(function of parts, updates, out))"
+            raise Any2VecError(f"the combiner {which.__name__} has no Numba function 'row'; {how}")
         return which
     if not isinstance(which, str) or which not in COMBINERS:
         known = ", ".join(COMBINERS)
