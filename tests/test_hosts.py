@@ -13,7 +13,10 @@ from any2vec.cli import app
 from any2vec.cluster.communicator import SharedError
 from any2vec.evaluate.checker import AnalogyChecker
 from any2vec.evaluate.questions import QuestionSection
+from any2vec.sync import ids, masters
+from any2vec.sync.combiners import adasum, curvature, gradient
 from any2vec.sync.wire import KEYS
+from any2vec.training import trainer
 from any2vec.training.host import Host
 from any2vec.training.progress import Quiet
 
@@ -221,6 +224,28 @@ def test_a_host_without_words(scheme, tmp_path):
 def test_nothing_to_learn():
     with pytest.raises(Any2VecError, match="nothing to learn"):
         fit([["a"], ["b"]] * 20, hosts=3)
+
+
+@pytest.mark.parametrize("scheme", ["rep-naive", "rep-opt", "pull-base", "pull-opt"])
+@pytest.mark.parametrize("combine", ["curvature", "gradient", "adasum"])
+def test_nothing_is_compiled_in_rounds(monkeypatch, scheme, combine):
+    kernels = [
+        value
+        for module in (masters, ids, curvature, gradient, adasum)
+        for value in vars(module).values()
+        if hasattr(value, "signatures")
+    ]
+    compiled = []
+    epochs = trainer._Run.epochs
+
+    def noting(run, after_epoch):
+        compiled.append([set(kernel.signatures) for kernel in kernels])
+        epochs(run, after_epoch)
+
+    monkeypatch.setattr(trainer._Run, "epochs", noting)
+    fit(hosts=2, rounds=2, scheme=scheme, combine=combine, epochs=1)
+    assert [set(kernel.signatures) for kernel in kernels] == compiled[-1]
+    assert any(compiled[-1])
 
 
 @pytest.mark.parametrize("scheme", ["rep-opt", "pull-opt"])

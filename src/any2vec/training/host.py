@@ -20,6 +20,7 @@ from any2vec.operators.tiles import register_width
 from any2vec.samples.inspection import Inspector, Slice
 from any2vec.samples.skipgram import Drawing
 from any2vec.sync.combiners import Setting, combiner_of
+from any2vec.sync.rehearsal import rehearse
 from any2vec.sync.scheme import Site
 from any2vec.sync.schemes import new_scheme
 from any2vec.training.options import Options
@@ -155,11 +156,13 @@ class Host:
         return self.workers.start(run, threads)
 
     def compile(self) -> None:
-        """Compile the operator and the inspection, or load them from the cache, by applying them to nothing."""
+        """Compile what rounds do, or load it from the cache, by doing it to nothing."""
         empty = Schedule(0.0, 1, 1, np.zeros(2, np.int64))
         self.workers.join(self.compute(empty, 0, 0, self.tallies()[:1]))
         if self.scheme.kind == "mapped":
             self.workers.join(self.inspector.begin(Slice(0, 0, 0), self.workers))
+        if not self._alone:
+            rehearse(self.combiner)
 
     def release(self) -> None:
         """Let the system take back the memory of what was read of the worklist."""

@@ -1,0 +1,42 @@
+"""What rounds need compiled, before the first: or that would take seconds, and count as combining."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from any2vec.cluster.local import alone
+from any2vec.cluster.workers import Workers
+from any2vec.operators.labels import new_labels
+from any2vec.sync.combiners import COMBINERS, Combiner, Round, Touched
+from any2vec.sync.ids import send_ids, tell_ids
+from any2vec.sync.masters import Changes, merge
+from any2vec.sync.partition import Partition
+from any2vec.sync.wire import Wire
+
+__all__ = ["rehearse"]
+
+
+def rehearse(combiner: Combiner) -> None:
+    """Compile the merging of changes, or load it from the cache: one host alone merges those of two vertices.
+
+    Parameters
+    ----------
+    combiner : Combiner
+        That of the rounds to come; it is left alone. One of the user's own is not called.
+    """
+    wire, partition = Wire(alone()), Partition(2, 1)
+    rows, twice = np.arange(2, dtype=np.int32), np.array([0, 1, 0, 1], np.int32)
+    send_ids(rows, partition, wire, "inspect", "e")
+    tell_ids(rows, partition, wire, "broadcast", "e")
+    if type(combiner) not in COMBINERS.values():
+        return
+    masters = new_labels(0, 2, combiner.setting.masters.dim)
+    here = {label: Touched(masters.e, rows, np.ones(2, np.int32)) for label in "et"}
+    changes = {
+        label: Changes(twice, np.zeros((4, masters.e.shape[1]), np.float32), np.ones(4, np.int32), np.full(2, 2))
+        for label in "et"
+    }
+    other = type(combiner)(replace(combiner.setting, masters=masters, wire=wire))
+    other.begin(Round(0, 0.025, 0.25), here)
+    with Workers(1, wire.communicator) as workers:
+        merge(masters, changes, other, workers)
