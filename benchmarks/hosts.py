@@ -73,7 +73,8 @@ def _run(corpus: Path, questions: Path | None, json_file: Path | None, **chosen:
     """Train once, in a process of its own."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         found = pool.submit(_train, str(corpus), str(questions) if questions else None, chosen).result()
-    told = found.get("error") or f"{found.get('total', 0.0):6.2f} %  {found['words_per_second']:12,.0f} words/s"
+    asked = f"{found['total']:6.2f} %  " if "total" in found else ""
+    told = found.get("error") or f"{asked}{found['words_per_second']:12,.0f} words/s"
     err.print(f"{chosen['hosts']} x {found.get('rounds')}  {chosen['combine']}  seed {chosen['seed']}  {told}")
     if json_file:
         with json_file.open("a", encoding="utf-8") as out:
