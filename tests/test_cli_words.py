@@ -86,11 +86,12 @@ def test_quiet(run, text, tmp_path):
     assert len(load(tmp_path / "v.txt")) == 9
 
 
-def test_options_reach_training(run, text, tmp_path):
+@pytest.mark.parametrize(("combine", "kappa"), [("adasum", None), ("curvature", 0.2)])
+def test_options_reach_training(run, text, tmp_path, combine, kappa):
     options = [
         *("--sample", "0", "--alpha", "0.1", "--epochs", "3", "--schedule", "exact", "--seed", "7"),
         *("--min-count", "60", "--max-size", "4", "--dim", "100", "--window", "1", "--negative", "1"),
-        *("--scheme", "rep-opt", "--combine", "adasum", "--rounds", "3", "--kappa", "0.2"),
+        *("--scheme", "rep-opt", "--combine", combine, "--rounds", "3", *(("--kappa", str(kappa)) if kappa else ())),
     ]
     result = run(text, "-o", "v", *options, "--report", "r.json", sizes=[])
     assert result.exit_code == 0, result.output
@@ -106,9 +107,9 @@ def test_options_reach_training(run, text, tmp_path):
         "seed": 7,
         "schedule": "exact",
         "scheme": "rep-opt",
-        "combine": "adasum",
+        "combine": combine,
         "rounds": 3,
-        "kappa": 0.2,
+        "kappa": kappa,
         "hosts": 1,
         "cache": "auto",
         "min_count": 60,

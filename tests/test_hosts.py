@@ -335,3 +335,8 @@ def test_one_host_has_no_table(tmp_path, monkeypatch):
     (tmp_path / "text.txt").write_text("\n".join(map(" ".join, CORPUS)) + "\n")
     assert "rounds" not in words("-o", "v.bin", "--rounds", "3").stderr
     assert words("-o", "v.bin", "--hosts", "2", "--quiet").output == ""
+
+
+def test_kappa_is_for_curvature_only():
+    with pytest.raises(Any2VecError, match="kappa is for the combiner 'curvature'; 'sum' has none"):
+        fit(hosts=2, combine="sum", kappa=0.2)
