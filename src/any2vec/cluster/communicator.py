@@ -21,6 +21,7 @@ __all__ = [
     "allreduce",
     "broadcast",
     "exchange",
+    "first_other",
     "gather",
     "together",
 ]
@@ -201,6 +202,26 @@ def allgather_bytes(communicator: Communicator, data: bytes) -> list[bytes]:
     padded[: len(data)] = np.frombuffer(data, np.uint8)
     parts = communicator.allgather(padded)
     return [part[:length].tobytes() for part, length in zip(parts, lengths.tolist(), strict=True)]
+
+
+def first_other(communicator: Communicator, digest: bytes) -> int | None:
+    """Find the first host that has something else than host 0.
+
+    Parameters
+    ----------
+    communicator : Communicator
+        This host's.
+    digest : bytes
+        Of what this host has; of the same length on all hosts.
+
+    Returns
+    -------
+    int or None
+        Its rank, on all hosts; None if all have the same.
+    """
+    digests = communicator.allgather(np.frombuffer(digest, np.uint8))
+    others = np.flatnonzero((digests != digests[0]).any(axis=1))
+    return int(others[0]) if len(others) else None
 
 
 @contextmanager

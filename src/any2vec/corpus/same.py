@@ -8,9 +8,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
-from any2vec.cluster.communicator import Communicator, allgather_bytes
+from any2vec.cluster.communicator import Communicator, allgather_bytes, first_other
 from any2vec.corpus.streams import naming
 from any2vec.corpus.text import TextFile
 from any2vec.errors import Any2VecError
@@ -73,12 +71,10 @@ def check_same(communicator: Communicator, mine: dict[str, Any]) -> None:
         On all hosts, if two differ.
     """
     said = json.dumps(mine).encode()
-    digests = communicator.allgather(np.frombuffer(hashlib.sha256(said).digest(), np.uint8))
-    others = np.flatnonzero((digests != digests[0]).any(axis=1))
-    if not len(others):
+    other = first_other(communicator, hashlib.sha256(said).digest())
+    if other is None:
         return
     sayings = allgather_bytes(communicator, said)
-    other = int(others[0])
     difference = _difference(json.loads(sayings[0]), json.loads(sayings[other]), f"host {other}")
     raise Any2VecError(f"hosts 0 and {other} see different corpora: {difference}; give all hosts the same")
 

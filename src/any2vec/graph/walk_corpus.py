@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import Communicator, SharedError, allreduce, together
+from any2vec.cluster.communicator import Communicator, SharedError, allreduce, first_other, together
 from any2vec.cluster.local import alone
 from any2vec.corpus.corpus import Corpus
 from any2vec.corpus.room import room_in
@@ -110,11 +110,10 @@ def _check_same(walker: Walker, walks: int, communicator: Communicator) -> None:
     for array in (graph.indptr, graph.indices, graph.weights):
         if array is not None:
             digest.update(np.ascontiguousarray(array).data)
-    digests = communicator.allgather(np.frombuffer(digest.digest(), np.uint8))
-    others = np.flatnonzero((digests != digests[0]).any(axis=1))
-    if len(others):
+    other = first_other(communicator, digest.digest())
+    if other is not None:
         raise SharedError(
-            f"hosts 0 and {others[0]} have different graphs, or were told to walk otherwise; give all hosts the same"
+            f"hosts 0 and {other} have different graphs, or were told to walk otherwise; give all hosts the same"
         )
 
 
