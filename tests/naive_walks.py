@@ -4,6 +4,8 @@ from bisect import bisect_left
 from itertools import pairwise
 from math import isqrt
 
+import numpy as np
+
 MASK = 2**64 - 1
 GOLDEN = 0x9E3779B97F4A7C15
 
@@ -71,6 +73,14 @@ def alias(weights):
     return table
 
 
+def relative(weights):
+    """Divide weights by their mean."""
+    total = 0.0
+    for weight in weights:
+        total += float(weight)
+    return [float(np.float32(float(weight) * (len(weights) / total))) for weight in weights]
+
+
 class NaiveWalker:
     """Give the walks of `any2vec.graph.walks.Walker` as lists."""
 
@@ -82,6 +92,7 @@ class NaiveWalker:
         if graph.weights is not None:
             self.weights = [graph.weights[a:b].tolist() for a, b in pairwise(ends)]
             self.alias = [alias(weights) for weights in self.weights]
+            self.relative = [relative(weights) for weights in self.weights]
         self.step = self.first_order if p == q == 1 or length == 1 else self.second_order
 
     def walks(self, pass_):
@@ -126,30 +137,24 @@ class NaiveWalker:
         """Neighbour of c that two draws give, or None if it is refused."""
         row, others = self.rows[c], [] if w is None else self.rows[w]
         back, away = 1 / self.p, 1 / self.q
-        total, heaviest = float(len(row)), 1.0
-        if self.weights is not None:
-            total, heaviest = 0.0, max(self.weights[c])
-            for weight in self.weights[c]:
-                total += weight
-        free = away * total
-        shared = 0.0 if self.q < 1 else (1 - away) * min(total, len(others) * heaviest)
-        returning = 0.0 if w is None else max(0.0, back - away) * heaviest
+        degree, heaviest = len(row), 1.0 if self.weights is None else max(self.relative[c])
+        free = away * degree
+        shared = 0.0 if self.q < 1 else (1 - away) * min(degree, len(others) * heaviest)
+        returning = max(0.0, back - away) * self.weight(c, w) if w in row else 0.0
         y = u * (free + shared + returning)
         if y >= free + shared and returning > 0:
-            return w if w in row and (self.weights is None or more * heaviest < self.weight(c, w)) else None
+            return w
         inner = y >= free and shared > 0
         if inner:
             y -= free
         scale = 1 / (1 - away) if inner else self.q
-        if inner and len(others) * heaviest < total:
+        if inner and len(others) * heaviest < degree:
             x = others[min(int(y * (scale / heaviest)), len(others) - 1)]
-            accepted = x != w and x in row and (self.weights is None or more * heaviest < self.weight(c, x))
-            return x if accepted else None
-        if self.weights is None:
-            x = row[min(int(y * scale), len(row) - 1)]
-        else:
-            at = y * (scale * (len(row) / total))
-            column = min(int(at), len(row) - 1)
+            return x if x != w and x in row and more * heaviest < self.weight(c, x) else None
+        at = y * scale
+        column = min(int(at), degree - 1)
+        x = row[column]
+        if self.weights is not None:
             other, own = self.alias[c][column]
             x = row[other if int((at - column) * 2**32) >= own else column]
         if x == w:
@@ -161,4 +166,5 @@ class NaiveWalker:
         return x if accepted else None
 
     def weight(self, c, x):
-        return self.weights[c][bisect_left(self.rows[c], x)]
+        """Of the edge to x, where the mean of c's is 1."""
+        return 1.0 if self.weights is None else self.relative[c][bisect_left(self.rows[c], x)]

@@ -8,10 +8,11 @@ from a sum of simple parts that is nowhere less than this, and some refused:
 - where q > 1, common neighbours of c and w, with the factor that is left to 1: a candidate from the smaller of the two
   rows is looked for in the other, so that at a hub few candidates are refused;
 - where q < 1, a common neighbour is refused with the probability that is too much in the first part;
-- w, with what 1/p exceeds 1/q by.
+- w, with what 1/p exceeds 1/q by; how much its edge weighs, if there is one, is looked up when the walk comes to c.
 
-Many walks are stepped together, so that the memory that each needs is on its way while others are looked at: a
-candidate is placed, then read, then judged. A walk that ends makes room for another.
+Weights count in proportion to the mean of their row. Many walks are stepped together, so that the memory that each
+needs is on its way while others are looked at: a candidate is placed, then read, then judged. A walk that ends makes
+room for another.
 """
 
 from collections.abc import Callable
@@ -23,7 +24,7 @@ from numba import int64, njit, uint64
 
 from any2vec.graph.walk_order import half_draw, vertex_at
 from any2vec.graph.walk_prefetch import prefetch
-from any2vec.graph.walk_tables import bucket_of, chosen, find, prefetch_bucket
+from any2vec.graph.walk_tables import BUCKET, WEIGHTED_BUCKET, bucket_of, chosen, find
 from any2vec.samples.draws import draw, mix
 
 __all__ = ["second_order"]
@@ -56,17 +57,18 @@ def second_order(weighted: int, outward: int) -> Callable[..., None]:  # noqa: C
     Returns
     -------
     function
-        Of (rows, targets, sums, table, beside, directed, p, q, key, left, right, first, last, restart, out, lengths):
-        walks number `first` to ``last - 1`` of the pass with that key go to the rows of `out`.
+        Of (rows, targets, heaviest, table, relative, directed, p, q, key, left, right, first, last, restart, out,
+        lengths): walks number `first` to ``last - 1`` of the pass with that key go to the rows of `out`.
     """
+    stride = WEIGHTED_BUCKET if weighted else BUCKET
 
     @njit(nogil=True, cache=True, error_model="numpy")
     def walk(  # noqa: C901, PLR0912, PLR0915
         rows: Any,
         targets: Any,
-        sums: Any,
+        heaviest: Any,
         table: Any,
-        beside: Any,
+        relative: Any,
         directed: bool,
         p: float,
         q: float,
@@ -86,11 +88,13 @@ def second_order(weighted: int, outward: int) -> Callable[..., None]:  # noqa: C
         excess = max(0.0, back - away)  # of the way back, over what every neighbour has
         common = 1.0 - away  # the same of a common neighbour
         per_common = 1.0 / common if common > 0.0 else 0.0
+        looking = excess > 0.0 and (weighted == 1 or directed)  # else the edge back weighs as much as any
         current = np.empty(_LANES, np.int64)
         before = np.empty(_LANES, np.int64)  # or V, which has no neighbours: there is none
         row = np.empty(_LANES, np.int64)  # of out
         step = np.zeros(_LANES, np.int64)  # where in the row the next vertex goes; 0 if the lane needs a walk
         fresh = np.empty(_LANES, np.int64)  # whether this is the first candidate for the step
+        way_back = np.empty(_LANES, np.float64)  # what the edge to `before` weighs
         keys = np.empty(_LANES, np.uint64)
         state = np.empty(_LANES, np.uint64)
         bits = np.empty(_LANES, np.uint64)
@@ -116,8 +120,15 @@ def second_order(weighted: int, outward: int) -> Callable[..., None]:  # noqa: C
                     lanes -= 1
                     current[i], before[i], row[i], step[i] = current[lanes], before[lanes], row[lanes], step[lanes]
                     fresh[i], keys[i], state[i] = fresh[lanes], keys[lanes], state[lanes]
+                    way_back[i] = way_back[lanes]
             if lanes == 0:
                 break
+            if looking:
+                for i in range(lanes):
+                    if fresh[i]:
+                        c = current[i]
+                        bucket[i] = bucket_of(before[i], c, rows[c], rows[c + 1] - rows[c])
+                        prefetch(table, stride * bucket[i])
             for i in range(lanes):
                 bits[i] = mix(state[i] + uint64(_GOLDEN))
                 state[i] += uint64(_GOLDEN) + uint64(_GOLDEN)
@@ -129,14 +140,16 @@ def second_order(weighted: int, outward: int) -> Callable[..., None]:  # noqa: C
                 if degree == 0:
                     kind[i], entry[i] = _END, 0
                     continue
-                if weighted:
-                    total, heaviest = sums[2 * c], sums[2 * c + 1]
-                else:
-                    total, heaviest = float(degree), 1.0
-                smaller = others * heaviest < total
-                free = away * total
-                shared = 0.0 if outward else common * min(total, others * heaviest)
-                returning = excess * heaviest if w < vertices else 0.0
+                if fresh[i] and looking:
+                    slot = find(table, stride, bucket[i], w, c, begin, degree)
+                    way_back[i] = 0.0 if slot < 0 else float(relative[slot]) if weighted else 1.0
+                elif fresh[i]:
+                    way_back[i] = 1.0 if w < vertices else 0.0
+                most = float(heaviest[c]) if weighted and not outward else 1.0
+                smaller = others * most < degree
+                free = away * degree
+                shared = 0.0 if outward else common * min(float(degree), others * most)
+                returning = excess * way_back[i]
                 y = _unit(bits[i]) * (free + shared + returning)
                 backwards = y >= free + shared and returning > 0.0
                 inner = y >= free and shared > 0.0
@@ -146,9 +159,7 @@ def second_order(weighted: int, outward: int) -> Callable[..., None]:  # noqa: C
                     scale = per_common
                 from_other = inner and smaller
                 if weighted and from_other:
-                    scale /= heaviest
-                if weighted and not from_other:
-                    scale *= degree / total
+                    scale /= most
                 limit = others if from_other else degree
                 at = y * scale
                 column = min(int64(at), limit - 1)
@@ -170,7 +181,6 @@ def second_order(weighted: int, outward: int) -> Callable[..., None]:  # noqa: C
                         owner[i] = c
                 if backwards:
                     found = _BACK
-                    owner[i] = c
                 if restart > 0 and fresh[i] and half_draw(mix(keys[i]), step[i] - 1) < uint64(restart):
                     found = _RESTART
                 kind[i] = found
@@ -185,11 +195,9 @@ def second_order(weighted: int, outward: int) -> Callable[..., None]:  # noqa: C
                 if found == _BACK:
                     x = before[i]
                 candidate[i] = x
-                if found in (_CHECKED, _FROM_OTHER) or (found == _BACK and (weighted or directed)):
+                if found in (_CHECKED, _FROM_OTHER):
                     bucket[i] = bucket_of(x, o, rows[o], rows[o + 1] - rows[o])
-                    prefetch_bucket(table, bucket[i])
-                    if weighted and found != _CHECKED:
-                        prefetch_bucket(beside, bucket[i])
+                    prefetch(table, stride * bucket[i])
             for i in range(lanes):
                 found, x, c, w = kind[i], candidate[i], current[i], before[i]
                 if found == _END:
@@ -200,21 +208,14 @@ def second_order(weighted: int, outward: int) -> Callable[..., None]:  # noqa: C
                     x = int64(out[row[i], 0])
                     c = vertices
                     good = True
-                elif found == _BACK:
-                    good = True
-                    if weighted or directed:
-                        slot = find(table, bucket[i], x, c, rows[c], rows[c + 1] - rows[c])
-                        good = slot >= 0
-                        if weighted and good:
-                            good = _unit(more[i]) * sums[2 * c + 1] < beside[slot]
-                elif x == w:
+                elif x == w and found != _BACK:
                     good = (outward == 1 or found == _FREE) and _unit(more[i]) * away < back
-                elif found != _FREE:
+                elif found in (_CHECKED, _FROM_OTHER):
                     o = owner[i]
-                    slot = find(table, bucket[i], x, o, rows[o], rows[o + 1] - rows[o])
+                    slot = find(table, stride, bucket[i], x, o, rows[o], rows[o + 1] - rows[o])
                     good = (slot >= 0) != (outward == 1)
                     if weighted and good and found == _FROM_OTHER:
-                        good = _unit(more[i]) * sums[2 * c + 1] < beside[slot]
+                        good = _unit(more[i]) * heaviest[c] < relative[slot]
                 else:
                     good = True
                 fresh[i] = good
@@ -223,6 +224,8 @@ def second_order(weighted: int, outward: int) -> Callable[..., None]:  # noqa: C
                     step[i] += 1
                     before[i], current[i] = c, x
                     prefetch(rows, x)
+                    if weighted and not outward:
+                        prefetch(heaviest, x)
                     if step[i] == length:
                         lengths[row[i]] = length
                         step[i] = 0

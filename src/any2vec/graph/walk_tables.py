@@ -1,7 +1,7 @@
 """What walks look up: weighted choices among a vertex's neighbours, and whether two vertices are neighbours.
 
 Both take memory in proportion to the edges: 16 bytes an entry for choices; for neighbours 11 (22 with
-weights), and 32 (64) a vertex.
+weights), and 32 (68) a vertex.
 """
 
 from typing import Any
@@ -10,11 +10,13 @@ import numpy as np
 from numba import int64, njit, uint64
 from numpy.typing import NDArray
 
-from any2vec.graph.walk_prefetch import prefetch
-
-__all__ = ["bucket_of", "choices", "chosen", "find", "neighbour_table", "prefetch_bucket", "sums_of"]
+__all__ = ["BUCKET", "WEIGHTED_BUCKET", "bucket_of", "choices", "chosen", "find", "neighbour_table", "relative_weights"]
 
 _SLOTS = 8  # ids in a bucket: 32 bytes, which one comparison of a vector register looks through
+
+BUCKET, WEIGHTED_BUCKET = _SLOTS, 2 * _SLOTS
+"""Length of a bucket without and with weights, which are behind the ids: one cache line."""
+
 _FILL = 3  # entries for which a row gets a bucket: few buckets are full, so few look-ups go on to a second one
 _EMPTY = -1
 _LINE = 64
@@ -98,7 +100,7 @@ def chosen(table: NDArray[np.uint64], entry: int, fraction: int) -> int:
 
 def neighbour_table(
     rows: NDArray[np.int64], indices: NDArray[np.int32], weights: NDArray[np.float32] | None
-) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+) -> NDArray[np.int32]:
     """Hash tables of the rows' neighbours, one after the other.
 
     A row has a bucket for every three entries and one more; the place of its first follows from where the row begins,
@@ -108,31 +110,31 @@ def neighbour_table(
     ----------
     rows : int64 array, shape (V + 2,)
         The graph's `indptr`, and its last entry again: a vertex V that has no neighbour.
-    indices, weights : arrays
+    indices : int32 array
         The graph's; no neighbour twice in a row.
+    weights : float32 array, optional
+        Beside `indices`.
 
     Returns
     -------
-    table : int32 array
-        Buckets of eight, filled from the front; -1 is an empty place.
-    beside : float32 array
-        Weights, in the same places; empty if there are none.
+    int32 array
+        Buckets of eight ids, filled from the front; -1 is an empty place. With weights, the bits of eight of them
+        follow in each.
     """
-    size = (int(rows[-1]) // _FILL + len(rows)) * _SLOTS
-    table = _aligned(size, np.int32)
+    stride = BUCKET if weights is None else WEIGHTED_BUCKET
+    table = _aligned((int(rows[-1]) // _FILL + len(rows)) * stride, np.int32)
     table.fill(_EMPTY)
-    beside = _aligned(size if weights is not None else 0, np.float32)
-    _fill_neighbours(rows, indices, np.zeros(0, np.float32) if weights is None else weights, table, beside)
-    return table, beside
+    _fill_neighbours(rows, indices, np.zeros(0, np.int32) if weights is None else weights.view(np.int32), table, stride)
+    return table
 
 
 @njit(nogil=True, cache=True)
 def _fill_neighbours(
     rows: NDArray[np.int64],
     indices: NDArray[np.int32],
-    weights: NDArray[np.float32],
+    weights: NDArray[np.int32],
     table: NDArray[np.int32],
-    beside: NDArray[np.float32],
+    stride: int,
 ) -> None:
     for v in range(rows.size - 2):
         first = rows[v]
@@ -141,27 +143,30 @@ def _fill_neighbours(
         end = begin + degree // _FILL + 1
         for i in range(first, first + degree):
             bucket = bucket_of(indices[i], v, first, degree)
-            while table[_SLOTS * bucket + _SLOTS - 1] != _EMPTY:
+            while table[stride * bucket + _SLOTS - 1] != _EMPTY:
                 bucket = bucket + 1 if bucket + 1 < end else begin
-            slot = _SLOTS * bucket
+            slot = stride * bucket
             while table[slot] != _EMPTY:
                 slot += 1
             table[slot] = indices[i]
             if weights.size:
-                beside[slot] = weights[i]
+                table[slot + _SLOTS] = weights[i]
 
 
 @njit(nogil=True, cache=True)
-def sums_of(indptr: NDArray[np.int64], weights: NDArray[np.float32]) -> NDArray[np.float64]:
-    """Sum and largest of each row's weights, one after the other; and zeros for the vertex that stands for none."""
-    sums = np.zeros(2 * indptr.size)
+def relative_weights(
+    indptr: NDArray[np.int64], weights: NDArray[np.float32]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Divide weights by the mean of their row; give the largest of each row too, and 0 for vertex V, which has none."""
+    relative, heaviest = np.empty_like(weights), np.zeros(indptr.size, np.float32)
     for v in range(indptr.size - 1):
-        total = largest = 0.0
+        total = 0.0
         for i in range(indptr[v], indptr[v + 1]):
             total += weights[i]
-            largest = max(largest, float(weights[i]))
-        sums[2 * v], sums[2 * v + 1] = total, largest
-    return sums
+        for i in range(indptr[v], indptr[v + 1]):
+            relative[i] = weights[i] * ((indptr[v + 1] - indptr[v]) / total)
+            heaviest[v] = max(heaviest[v], relative[i])
+    return relative, heaviest
 
 
 @njit(inline="always")
@@ -172,21 +177,17 @@ def bucket_of(x: int, v: int, first: int, degree: int) -> int:
 
 
 @njit(inline="always")
-def prefetch_bucket(table: NDArray[Any], bucket: int) -> None:
-    """Ask for a bucket, or the weights beside it."""
-    prefetch(table, _SLOTS * bucket)
-
-
-@njit(inline="always")
-def find(table: NDArray[np.int32], bucket: int, x: int, v: int, first: int, degree: int) -> int:
-    """Slot of x, whose bucket is `bucket`, in the table of the row of v; -1 if it is not a neighbour."""
+def find(table: NDArray[np.int32], stride: int, bucket: int, x: int, v: int, first: int, degree: int) -> int:
+    """Where the weight of x, whose bucket is `bucket`, is or would be; -1 if it is no neighbour of v."""
     while True:
-        slot = _SLOTS * bucket
+        slot = stride * bucket
         found = -1
         for i in range(_SLOTS):
             found = slot + i if table[slot + i] == x else found
-        if found >= 0 or table[slot + _SLOTS - 1] == _EMPTY:
-            return found
+        if found >= 0:
+            return found + _SLOTS
+        if table[slot + _SLOTS - 1] == _EMPTY:
+            return -1
         bucket += 1
         if bucket == first // _FILL + v + degree // _FILL + 1:
             bucket = first // _FILL + v

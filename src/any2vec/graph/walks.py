@@ -13,7 +13,7 @@ from any2vec.graph.first_order_walks import first_order
 from any2vec.graph.graph import Graph
 from any2vec.graph.second_order_walks import second_order
 from any2vec.graph.walk_order import pass_key, sides, vertex_at
-from any2vec.graph.walk_tables import choices, neighbour_table, sums_of
+from any2vec.graph.walk_tables import choices, neighbour_table, relative_weights
 from any2vec.samples.draws import draw
 
 __all__ = ["Walker", "check_walks"]
@@ -83,10 +83,11 @@ class Walker:
             indices = np.zeros(1, np.int32)
         indices = _fixed(indices)
         self._targets = indices if weights is None else choices(indptr, indices, weights)
-        self._biased: tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float32]] | None = None
+        self._biased: tuple[NDArray[np.float32], NDArray[np.int32], NDArray[np.float32]] | None = None
         if second:
-            sums = np.zeros(0) if weights is None else sums_of(indptr, weights)
-            self._biased = sums, *neighbour_table(self._rows, indices, weights)
+            relative, heaviest = (None, np.zeros(0, np.float32)) if weights is None else relative_weights(indptr, weights)
+            table = neighbour_table(self._rows, indices, relative)
+            self._biased = heaviest, table, table.view(np.float32)
             self._kernel = second_order(int(weights is not None), int(q < 1))
         else:
             self._kernel = first_order(int(weights is not None), int(restart > 0))
