@@ -9,7 +9,7 @@ import pytest
 from gensim.models import KeyedVectors
 from typer.testing import CliRunner
 
-from any2vec import Any2VecError, Word2Vec, load
+from any2vec import Any2VecError, Word2Vec, __version__, load
 from any2vec.cli import app, main
 
 SIZES = ["--dim", "16", "--window", "3", "--negative", "3"]  # the kernel of test_training
@@ -230,6 +230,11 @@ def test_usage_errors(run, text):
         assert "Traceback" not in result.output
 
 
+def test_version():
+    result = CliRunner().invoke(app, ["--version"])
+    assert (result.exit_code, result.stdout) == (0, f"any2vec {__version__}\n")
+
+
 def test_help_names_every_option(run):
     result = CliRunner().invoke(app, ["words", "--help"], env={"COLUMNS": "200"})
     assert result.exit_code == 0
@@ -256,8 +261,8 @@ def test_in_a_process(text, tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no SIGINT to a process on Windows")
-@pytest.mark.parametrize(("count", "hosts"), [(1, 1), (3, 1), (1, 3), (3, 2)])
-def test_interrupt_saves(text, tmp_path, count, hosts):
+@pytest.mark.parametrize(("sent", "hosts"), [("INT", 1), ("INT INT INT", 1), ("TERM", 3), ("INT TERM INT", 2)])
+def test_interrupt_saves(text, tmp_path, sent, hosts):
     text.write_text("\n".join(LINES * 500))  # 425,000 words
     arguments = (text, "-o", "v.txt", "--report", "r.json", "--epochs", "20", "--sample", "0", "--hosts", hosts)
     with subprocess.Popen(
@@ -272,8 +277,8 @@ def test_interrupt_saves(text, tmp_path, count, hosts):
             for line in process.stderr:
                 shown.append(line)
                 if line.startswith("epoch 1/20"):
-                    for _ in range(count):
-                        process.send_signal(signal.SIGINT)
+                    for name in sent.split():
+                        process.send_signal(getattr(signal, f"SIG{name}"))
             status = process.wait(timeout=60)
         finally:
             process.kill()

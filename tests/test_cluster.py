@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from any2vec.cluster import cores
 from any2vec.cluster.communicator import (
     SharedError,
     allgather_bytes,
@@ -51,6 +52,32 @@ def test_the_first_host_is_in_the_calling_thread_and_one_alone_starts_none():
     names = simulate(3, 1, lambda _: threading.current_thread().name)
     assert names == [threading.current_thread().name, "host-1", "host-2"]
     assert simulate(1, 1, lambda _: threading.active_count()) == [threading.active_count()]
+
+
+@pytest.mark.parametrize(
+    ("machines", "shares"),
+    [
+        ([("a", [0, 1, 2, 3])] * 3 + [("b", [0, 1])], [1, 1, 1, 2]),  # not bound; another machine's are not shared
+        ([("a", [0, 1, 2, 3])] * 2, [2, 2]),
+        ([("a", [0, 1]), ("a", [2, 3])], [2, 2]),  # bound by the launcher
+        ([("a", [0])] * 3, [1, 1, 1]),  # more hosts than cores
+        ([("a", list(range(10)))] * 10, [1] * 10),
+    ],
+)
+def test_hosts_share_the_cores_of_their_machine(machines, shares, monkeypatch):
+    here = threading.local()
+    monkeypatch.setattr(cores, "_machine", lambda: here.machine)
+    monkeypatch.setattr(cores, "_cores", lambda: here.cores)
+
+    def program(host):
+        here.machine, here.cores = machines[host.rank]
+        return cores.host_cores(host)
+
+    assert simulate(len(machines), 1, program) == shares
+
+
+def test_one_host_has_all_cores():
+    assert cores.host_cores(alone()) == cores.usable_cores() >= 1
 
 
 @pytest.mark.parametrize("hosts", SIZES)

@@ -1,6 +1,8 @@
 """The command line: a file for each command."""
 
+import signal
 import sys
+from typing import Annotated
 
 import typer
 
@@ -12,16 +14,33 @@ from any2vec.cli.nodes import nodes, walks
 from any2vec.cli.similar import similar
 from any2vec.cli.words import words
 from any2vec.errors import Any2VecError
+from any2vec.version import __version__
 
 __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="any2vec",
-    help="Train embeddings of anything that comes in sequences.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"any2vec {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _any2vec(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_tell_version, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Train embeddings of anything that comes in sequences."""
+
+
 for command in (words, nodes, similar, analogy, walks, demo):
     app.command()(command)
 app.add_typer(evaluate.app, name="evaluate")
@@ -29,6 +48,7 @@ app.add_typer(evaluate.app, name="evaluate")
 
 def main() -> None:
     """Run the command line; a user's mistake is one line on standard error and status 1."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: what is half-written goes, vectors are saved
     try:
         app()
     except Any2VecError as error:

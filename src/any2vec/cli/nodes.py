@@ -8,7 +8,7 @@ import typer
 
 from any2vec.cli import options
 from any2vec.cli.training import check_apart, run
-from any2vec.cluster.workers import usable_cores
+from any2vec.cluster.cores import usable_cores
 from any2vec.errors import Any2VecError
 from any2vec.files import check_writable, refusals, replacing
 from any2vec.graph.graph import Graph

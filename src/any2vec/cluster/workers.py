@@ -1,6 +1,5 @@
 """The threads of one host."""
 
-import os
 from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from types import TracebackType
@@ -8,17 +7,9 @@ from typing import Any, Self
 
 from any2vec.cluster.communicator import Communicator
 
-__all__ = ["Workers", "usable_cores"]
+__all__ = ["Workers"]
 
 _POLL = 0.1  # seconds between two looks at the threads, where there is something to look after
-
-
-def usable_cores() -> int:
-    """Count the processor cores that this process may run on."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # macOS, Windows
-        return os.cpu_count() or 1
 
 
 class Workers:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from any2vec.cluster.workers import usable_cores
+from any2vec.cluster.cores import usable_cores
 from any2vec.corpus.text import STANDARD_INPUT, TextFile, files_of
 from any2vec.errors import Any2VecError
 from any2vec.graph.assemble import Raw, assemble

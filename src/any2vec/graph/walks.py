@@ -85,7 +85,9 @@ class Walker:
         self._targets = indices if weights is None else choices(indptr, indices, weights)
         self._biased: tuple[NDArray[np.float32], NDArray[np.int32], NDArray[np.float32]] | None = None
         if second:
-            relative, heaviest = (None, np.zeros(0, np.float32)) if weights is None else relative_weights(indptr, weights)
+            relative, heaviest = (
+                (None, np.zeros(0, np.float32)) if weights is None else relative_weights(indptr, weights)
+            )
             table = neighbour_table(self._rows, indices, relative)
             self._biased = heaviest, table, table.view(np.float32)
             self._kernel = second_order(int(weights is not None), int(q < 1))

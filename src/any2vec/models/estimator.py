@@ -3,15 +3,15 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, together
+from any2vec.cluster.cores import host_cores, usable_cores
 from any2vec.cluster.local import simulate
-from any2vec.cluster.workers import usable_cores
 from any2vec.corpus import Corpus, Vocabulary
 from any2vec.errors import Any2VecError
 from any2vec.operators.labels import Labels
@@ -51,7 +51,8 @@ class Estimator(ABC):
     epochs : int
         Passes over the worklist.
     threads : int, optional
-        Threads (gensim's ``workers``); all cores if not given. With one, the same seed gives the same bits.
+        Threads (gensim's ``workers``); if not given all cores, which hosts on one machine share evenly. With one, the
+        same seed gives the same bits.
     seed : int
         Seed of all draws.
     schedule : {"window", "exact"}
@@ -125,8 +126,8 @@ class Estimator(ABC):
         """Read and train."""
         options = self._options()
         self.report_ = Report(options=self._told_options())
-        threads = options.threads or usable_cores()
         if communicator is None:
+            threads = options.threads or usable_cores()
             corpus = self._begin(source, threads, None)
             stop = np.zeros(1, np.int64)
             parts = simulate(self.hosts, threads, lambda one: self._train(corpus, options, one, stop))
@@ -134,6 +135,9 @@ class Estimator(ABC):
             if self.hosts not in (1, communicator.size):
                 raise Any2VecError(f"hosts is {self.hosts}, but the cluster has {communicator.size}; leave it out")
             check_agreement(options, communicator, bool(self.callbacks))
+            share = host_cores(communicator)  # asked on all hosts, needed or not
+            threads = options.threads or share
+            options = replace(options, threads=threads)
             with together(communicator):
                 corpus = self._begin(source, threads, communicator)
             parts = [self._train(corpus, options, communicator)]

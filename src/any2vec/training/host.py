@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator
-from any2vec.cluster.workers import Workers, usable_cores
+from any2vec.cluster.cores import usable_cores
+from any2vec.cluster.workers import Workers
 from any2vec.corpus import Corpus
 from any2vec.operators.labels import padded_width
 from any2vec.operators.mirrors import Mirrors
@@ -176,14 +177,17 @@ class Host:
     def interruptible(self) -> Iterator[None]:
         """Let Ctrl-C end what is computed in the block, now and from here on, instead of raising an exception.
 
-        (That could strike while a lock of the threads is held.) Programs with a handler of their own keep it.
+        (That could strike while a lock of the threads is held.) So does the signal to terminate where it is taken for
+        Ctrl-C, as on the command line. Programs with a handler of their own keep it.
         """
-        ours = (
-            threading.current_thread() is threading.main_thread()
-            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
-        )
-        if ours:
-            signal.signal(signal.SIGINT, lambda *_: self._interrupt())
+        ours = [
+            number
+            for number in (signal.SIGINT, signal.SIGTERM)
+            if threading.current_thread() is threading.main_thread()
+            and signal.getsignal(number) is signal.default_int_handler
+        ]
+        for number in ours:
+            signal.signal(number, lambda *_: self._interrupt())
         try:
             yield
         except KeyboardInterrupt:  # of another handler
@@ -191,8 +195,8 @@ class Host:
                 raise
             self._interrupt()
         finally:
-            if ours:
-                signal.signal(signal.SIGINT, signal.default_int_handler)
+            for number in ours:
+                signal.signal(number, signal.default_int_handler)
 
     @contextmanager
     def catching(self) -> Iterator[None]:

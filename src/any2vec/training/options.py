@@ -32,7 +32,7 @@ class Options:
     epochs : int
         Passes over the corpus.
     threads : int or None
-        Threads; None for all cores. With one, the same seed gives the same bits.
+        Threads; None for all cores, or a host's share of its machine's. With one, the same seed gives the same bits.
     seed : int
         Seed of all draws.
     schedule : {"window", "exact"}
