@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from any2vec.cli import options
 from any2vec.cli.training import check_apart
 from any2vec.errors import Any2VecError
 from any2vec.evaluate.analogies import RESTRICT, AnalogyScore, evaluate_analogies
@@ -103,6 +104,7 @@ def nodes(
     file_format: Annotated[
         str, typer.Option("--format", help=f"What LABELS is: {', '.join(LABEL_FORMATS)} (line i: vertices of label i).")
     ] = "auto",
+    delimiter: options.Delimiter = None,
     ratios: Annotated[
         str, typer.Option(metavar="PERCENTS", help="Shares of the vertices to train on, in percent.")
     ] = ",".join(f"{100 * ratio:g}" for ratio in RATIOS),
@@ -117,7 +119,7 @@ def nodes(
     """Predict labels of vertices from their vectors, as DeepWalk's scoring.py."""
     _check_json(json_file, vectors, labels)
     shares = _shares(ratios)
-    known = read_labels(labels, format=file_format)
+    known = read_labels(labels, format=file_format, delimiter=options.sign(delimiter))
     result = evaluate_nodes(
         load(vectors), known, shares, shuffles, seed=seed, threads=threads, skip_unknown=skip_unknown
     )
@@ -144,12 +146,16 @@ def split(
     share: Annotated[float, typer.Option(help="Share of the edges to hide.")] = 0.5,
     file_format: Annotated[str, typer.Option("--format", help=f"Of GRAPH: {', '.join(FORMATS)}.")] = "auto",
     directed: Annotated[bool, typer.Option("--directed", help="Edges have a direction.")] = False,
+    weighted: options.Weighted = None,
+    delimiter: options.Delimiter = None,
     seed: SeedOption = 1,
 ) -> None:
     """Hide edges of GRAPH, keeping connected what is, and draw as many pairs without an edge."""
     check_apart([str(graph)], output, None)
     check_split_folder(output)
-    parts = split_links(read_graph(graph, format=file_format, directed=directed), share, seed)
+    between = options.sign(delimiter)
+    whole = read_graph(graph, format=file_format, directed=directed, weighted=weighted, delimiter=between)
+    parts = split_links(whole, share, seed)
     parts.save(output)
     table = _figures_table()
     table.add_row("edges to train on", f"{parts.train.edges:,}")

@@ -41,23 +41,6 @@ Format = Annotated[
     str, typer.Option("--format", help="edges, adjacency, mat, npz or auto.", rich_help_panel=options.DATA)
 ]
 Directed = Annotated[bool, typer.Option("--directed", help="Edges have a direction.", rich_help_panel=options.DATA)]
-Weighted = Annotated[
-    bool | None,
-    typer.Option(
-        "--weighted/--unweighted",
-        help="Whether lines have a weight.",
-        show_default="by the first line",
-        rich_help_panel=options.DATA,
-    ),
-]
-Delimiter = Annotated[
-    str | None,
-    typer.Option(
-        help="What is between two fields of a line: one sign, or \\t.",
-        show_default="by the first line",
-        rich_help_panel=options.DATA,
-    ),
-]
 
 
 def nodes(
@@ -78,8 +61,8 @@ def nodes(
     seed: options.Seed = 1,
     format: Format = "auto",  # noqa: A002
     directed: Directed = False,
-    weighted: Weighted = None,
-    delimiter: Delimiter = None,
+    weighted: options.Weighted = None,
+    delimiter: options.Delimiter = None,
     threads: options.Threads = None,
     hosts: options.Hosts = 1,
     rounds: options.Rounds = None,
@@ -141,8 +124,8 @@ def walks(
     seed: options.Seed = 1,
     format: Format = "auto",  # noqa: A002
     directed: Directed = False,
-    weighted: Weighted = None,
-    delimiter: Delimiter = None,
+    weighted: options.Weighted = None,
+    delimiter: options.Delimiter = None,
     threads: options.Threads = None,
 ) -> None:
     """Write walks on GRAPH as text."""
@@ -184,7 +167,11 @@ def _read(
     delimiter: str | None,
     threads: int | None,
 ) -> Graph:
-    between = "\t" if delimiter == r"\t" else delimiter
     return read_graph(
-        graph, format=format, directed=directed or None, weighted=weighted, delimiter=between, threads=threads
+        graph,
+        format=format,
+        directed=directed or None,
+        weighted=weighted,
+        delimiter=options.sign(delimiter),
+        threads=threads,
     )

@@ -9,6 +9,7 @@ __all__ = [
     "DATA",
     "Alpha",
     "Combine",
+    "Delimiter",
     "Dim",
     "Epochs",
     "Hosts",
@@ -24,7 +25,9 @@ __all__ = [
     "Seed",
     "Threads",
     "Training",
+    "Weighted",
     "Window",
+    "sign",
 ]
 
 DATA = "Data"
@@ -99,3 +102,25 @@ ReportFile = Annotated[
     Path | None, typer.Option(metavar="FILE.json", help="Write the figures of the run.", rich_help_panel=_RUN)
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors.", rich_help_panel=_RUN)]
+Weighted = Annotated[
+    bool | None,
+    typer.Option(
+        "--weighted/--unweighted",
+        help="Whether lines have a weight.",
+        show_default="by the first line",
+        rich_help_panel=DATA,
+    ),
+]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        help="What is between two fields of a line: one sign, or \\t.",
+        show_default="by the first line",
+        rich_help_panel=DATA,
+    ),
+]
+
+
+def sign(delimiter: str | None) -> str | None:
+    """Give the character that `Delimiter` names: in a shell a tabulator is hard to type."""
+    return "\t" if delimiter == r"\t" else delimiter

@@ -197,7 +197,7 @@ def _labelled(vectors: Vectors, labels: Labels, skip_unknown: bool) -> tuple[lis
         raise Any2VecError(f"{labels.source}: none of the {len(labelled):,} labelled vertices has a vector")
     unknown = labelled[~known]
     if len(unknown) and not skip_unknown:
-        some = ", ".join(repr(labels.names[i]) for i in unknown[:_NAMED])
+        some = ", ".join(labels.told(i) for i in unknown[:_NAMED])
         more = ", ..." if len(unknown) > _NAMED else ""
         lacking = f"{len(unknown):,} of {len(labelled):,} labelled vertices have no vector: {some}{more}"
         raise Any2VecError(f"{labels.source}: {lacking}; skip_unknown (--skip-unknown) leaves them out")

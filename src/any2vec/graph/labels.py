@@ -13,7 +13,7 @@ from any2vec.errors import Any2VecError
 from any2vec.graph.dialect import quoted
 from any2vec.graph.lines import block_size, blocks_of_lines
 from any2vec.graph.matrices import load_mat
-from any2vec.graph.readers import graph_file
+from any2vec.graph.readers import format_by_ending, graph_file
 
 __all__ = ["LABEL_FORMATS", "Labels", "read_labels"]
 
@@ -34,15 +34,22 @@ class Labels:
         What the labels are called.
     source : str
         Where they are from, for errors.
+    lines : sequence of int, length n or 0
+        Where in a file of lines each vertex is named first, from 1.
     """
 
     names: list[str]
     matrix: NDArray[np.bool_]
     labels: list[str]
     source: str = "the labels"
+    lines: Sequence[int] = ()
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def told(self, vertex: int) -> str:
+        """Name a vertex in an error, by its number, and its line."""
+        return repr(self.names[vertex]) + (f" (line {self.lines[vertex]:,})" if self.lines else "")
 
     def places(self, vertices: Sequence[str]) -> NDArray[np.int64]:
         """Return where the labelled vertices are in a sequence of names.
@@ -63,11 +70,11 @@ class Labels:
             If a labelled vertex is not among them.
         """
         known = {name: place for place, name in enumerate(vertices)}
-        unknown = [name for name in self.names if name not in known]
+        unknown = [vertex for vertex, name in enumerate(self.names) if name not in known]
         if unknown:
             raise Any2VecError(
                 f"{self.source}: {len(unknown):,} of {len(self.names):,} labelled vertices are not in the graph, the "
-                f"first is {unknown[0]!r}; is this the graph that the labels belong to?"
+                f"first is {self.told(unknown[0])}; is this the graph that the labels belong to?"
             )
         return np.array([known[name] for name in self.names], np.int64)
 
@@ -88,8 +95,8 @@ def read_labels(
         A file, also compressed.
     format : str
         ``vertices``: a line is a vertex and its labels; ``labels``: line i lists the vertices of label i, from 0;
-        ``mat``: Matlab's, a row for each vertex and a column for each label; ``auto``: by the ending, ``.mat`` or else
-        ``vertices``.
+        ``mat``: Matlab's, a row for each vertex and a column for each label; ``auto``: by the ending, ``.mat`` (also
+        compressed) or else ``vertices``.
     comments : str
         Lines that begin with one of these characters are skipped, and not counted.
     delimiter : str, optional
@@ -110,14 +117,14 @@ def read_labels(
     if format not in LABEL_FORMATS:
         raise Any2VecError(f"format {format!r}: there is no such format; give one of {', '.join(LABEL_FORMATS)}")
     file = graph_file(path)
-    if format == "mat" or (format == "auto" and file.path is not None and file.path.suffix.lower() == ".mat"):
+    if format == "mat" or (format == "auto" and format_by_ending(file) == "mat"):
         return _labels_of_mat(file, key)
     lines = _fields_of_lines(file, comments, delimiter)
-    pairs: list[tuple[str, str]]
+    pairs: list[tuple[str, str, int]]
     if format == "labels":
         while lines and not lines[-1][1]:  # what follows the last label
             lines.pop()
-        pairs = [(vertex, str(label)) for label, (_, fields) in enumerate(lines) for vertex in fields]
+        pairs = [(vertex, str(label), at) for label, (at, fields) in enumerate(lines) for vertex in fields]
         labels = [str(label) for label in range(len(lines))]
     else:
         pairs = []
@@ -128,20 +135,23 @@ def read_labels(
                 raise Any2VecError(
                     f"{file.name}, line {number:,}: {fields[0]!r} has no label; expected a vertex and labels"
                 )
-            pairs += [(fields[0], label) for label in fields[1:]]
-        labels = _sorted({label for _, label in pairs})
+            pairs += [(fields[0], label, number) for label in fields[1:]]
+        labels = _sorted({label for _, label, _ in pairs})
     return _labels_of_pairs(file.name, pairs, labels)
 
 
-def _labels_of_pairs(source: str, pairs: Sequence[tuple[str, str]], labels: list[str]) -> Labels:
+def _labels_of_pairs(source: str, pairs: Sequence[tuple[str, str, int]], labels: list[str]) -> Labels:
     if not pairs:
         raise Any2VecError(f"{source}: has no labels; expected lines of a vertex and its labels")
-    names = {name: place for place, name in enumerate(dict.fromkeys(vertex for vertex, _ in pairs))}
+    lines: dict[str, int] = {}
+    for vertex, _, line in pairs:
+        lines.setdefault(vertex, line)
+    names = {name: place for place, name in enumerate(lines)}
     columns = {label: column for column, label in enumerate(labels)}
     matrix = np.zeros((len(names), len(labels)), np.bool_)
-    for vertex, label in pairs:
+    for vertex, label, _ in pairs:
         matrix[names[vertex], columns[label]] = True
-    return Labels(list(names), matrix, labels, source)
+    return Labels(list(names), matrix, labels, source, list(lines.values()))
 
 
 def _labels_of_mat(file: TextFile, key: str) -> Labels:

@@ -15,7 +15,7 @@ from any2vec.graph.graph import Graph
 from any2vec.graph.matrices import is_matrix, raw_of_mat, raw_of_matrix, raw_of_npz
 from any2vec.graph.objects import is_igraph, is_networkx, raw_of_array, raw_of_igraph, raw_of_networkx
 
-__all__ = ["FORMATS", "graph_file", "read_graph"]
+__all__ = ["FORMATS", "format_by_ending", "graph_file", "read_graph"]
 
 FORMATS = ("auto", "edges", "adjacency", "mat", "npz")
 ENDINGS = {".mat": "mat", ".npz": "npz", ".adjlist": "adjacency", ".adj": "adjacency"}
@@ -114,7 +114,7 @@ def graph_file(path: str | os.PathLike[str]) -> TextFile:
 
 def _raw_of_file(file: TextFile, format: str, options: ListOptions, key: str, threads: int) -> Raw:  # noqa: A002
     if format == "auto":
-        format = _by_ending(file)  # noqa: A001
+        format = format_by_ending(file)  # noqa: A001
     if format == "mat":
         return raw_of_mat(file, key, options.weighted)
     if format == "npz":
@@ -123,7 +123,8 @@ def _raw_of_file(file: TextFile, format: str, options: ListOptions, key: str, th
     return Raw(file.name, edges, names)
 
 
-def _by_ending(file: TextFile) -> str:
+def format_by_ending(file: TextFile) -> str:
+    """Tell one of `FORMATS` from a file's name, which may have the ending of a packing too."""
     if file.path is None:
         return "edges"
     path = file.path.with_suffix("") if file.packing else file.path
