@@ -486,8 +486,6 @@ def test_labels(tmp_path):
     assert len(labels) == 2
     unknown = r"labels: 1 of 2 labelled vertices are not in the graph, the first is 'v2' \(line 4\)"
     with pytest.raises(Any2VecError, match=unknown):
-        Any2VecError, match=r"labels: 1 of 2 labelled vertices are not in the graph, the first is 'v2' \(line 4\)"
-    ):
         labels.places(["v1"])
     path.write_text("a b\n\nb c\n\n")
     labels = read_labels(path, format="labels")
