@@ -103,6 +103,36 @@ def grape_walks(job: Job) -> Job:
     return {"kind": "grape", "prepare": prepared, **timed(do, job["seconds"], job["most"])}
 
 
+def grape_reading(job: Job) -> Job:
+    """Read an edge list with grape, several times."""
+    from ensmallen import Graph
+
+    def read() -> int:
+        return Graph.from_csv(
+            directed=False,
+            edge_path=job["edges_file"],
+            edge_list_separator="\t",
+            edge_list_header=False,
+            sources_column_number=0,
+            destinations_column_number=1,
+            edge_list_numeric_node_ids=job["numeric"],
+            verbose=False,
+            name="benchmark",
+        ).get_number_of_nodes()
+
+    return best(read, job["seconds"])
+
+
+def best(read: Callable[[], int], seconds: float) -> Job:
+    """Read again and again, for `seconds` and at least twice; the least time."""
+    took: list[float] = []
+    while len(took) < 2 or sum(took) < seconds:
+        began = time.perf_counter()
+        vertices = read()
+        took.append(time.perf_counter() - began)
+    return {"vertices": vertices, "seconds": min(took), "first": took[0]}
+
+
 def end_to_end(job: Job) -> Job:
     """Read an edge list, walk with PecanPy, train with gensim, save."""
     began = time.perf_counter()
@@ -129,6 +159,7 @@ def end_to_end(job: Job) -> Job:
 WHAT: dict[str, Callable[[Job], Job]] = {
     "pecanpy": pecanpy_walks,
     "grape": grape_walks,
+    "grape reading": grape_reading,
     "pecanpy + gensim": end_to_end,
 }
 

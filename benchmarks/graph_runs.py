@@ -7,11 +7,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from graph_peers import timed
+from graph_peers import best, timed
 
 from any2vec import DeepWalk, Node2Vec, Vectors, save
 from any2vec.errors import Any2VecError
 from any2vec.evaluate.classification import evaluate_nodes
+from any2vec.evaluate.linkprediction import evaluate_links
+from any2vec.evaluate.linksplit import split_links
 from any2vec.graph import Graph, read_graph, read_labels
 from any2vec.graph.numbering import plain_names
 from any2vec.graph.walk_text import write_text
@@ -19,7 +21,7 @@ from any2vec.graph.walk_worklist import generate
 from any2vec.graph.walks import Walker
 from any2vec.training.report import peak_memory
 
-__all__ = ["accuracy", "large", "walks"]
+__all__ = ["accuracy", "large", "links", "reading", "walks"]
 
 _WORKLIST = 1 << 21  # walks of a worklist
 _BLOCK = 4096
@@ -130,6 +132,36 @@ def _gensim(job: Run) -> tuple[Vectors, Run]:
     known = model.wv.index_to_key
     counts = np.array([model.wv.get_vecattr(vertex, "count") for vertex in known], np.int64)
     return Vectors(known, model.wv.vectors, counts=counts), {}
+
+
+def links(job: Run) -> Run:
+    """Hide edges, train vectors on the others, and tell the hidden ones from pairs without an edge."""
+    split = split_links(read_graph(job["graph"]), job["share"], job["seed"])
+    with TemporaryDirectory(prefix="any2vec-bench-") as folder:
+        split.save(Path(folder, "split"))
+        own = {**job, "graph": str(Path(folder, "split", "train.edges"))}
+        vectors, told = _gensim(own) if job["who"] == "gensim" else _any2vec(own)
+    found = {}
+    for operator in job["operators"]:
+        result = evaluate_links(vectors, split.positives, split.negatives, operator, job["seed"])
+        found[operator] = {"auc": 100 * result.auc, "precision": 100 * result.average_precision}
+    return {**job, **told, "hidden": len(split.hidden), "trained": split.train.edges, "found": found}
+
+
+def reading(job: Run) -> Run:
+    """Read an edge list with any2vec, or with networkx; any2vec's memory beside that of the CSR."""
+    path = job["edges_file"]
+    if job["peer"] == "networkx":
+        import networkx
+
+        return best(lambda: len(networkx.read_edgelist(path)), job["seconds"])
+    read_graph(job["warm"], threads=job["threads"])
+    before = peak_memory()
+    graph = read_graph(path, threads=job["threads"])
+    held = graph.indptr.nbytes + graph.indices.nbytes
+    more = peak_memory() - before
+    del graph
+    return {**best(lambda: len(read_graph(path, threads=job["threads"])), job["seconds"]), "csr": held, "memory": more}
 
 
 def large(job: Run) -> Run:

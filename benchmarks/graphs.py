@@ -31,6 +31,9 @@ err = Console(stderr=True, highlight=False, soft_wrap=True)
 PeersOption = Annotated[Path, typer.Option(metavar="PYTHON", help="Runs PecanPy and grape.", exists=True)]
 LengthOption = Annotated[int, typer.Option(help="Vertices in a walk.")]
 WalksOption = Annotated[int, typer.Option("--walks", help="Walks from each vertex.")]
+PUBLISHED = {"blogcatalog": {"30": 34.0, "60": 37.2, "90": 38.4}}
+"""DeepWalk's Micro-F1 in percent, by percent labelled (GraphAny2Vec, Table 5)."""
+
 DimOption = Annotated[int, typer.Option(help="Length of a vector.")]
 WindowOption = Annotated[int, typer.Option(help="Most places between a vertex and its context.")]
 NegativeOption = Annotated[int, typer.Option(help="Negative samples for a positive one.")]
@@ -238,10 +241,13 @@ def accuracy(
                 _note(json_file, "accuracy", found)
                 results.setdefault(name, []).append(found)
         about = f"{walks_} walks of {length}, window {window}, D={dim}, epochs: {epochs}, seeds {seeds}"
-        _accuracy_table(f"{Path(graph).name}: {about}, {shuffles} shuffles", results, ratios.split(","))
+        published = PUBLISHED.get(Path(graph).stem.lower(), {})
+        _accuracy_table(f"{Path(graph).name}: {about}, {shuffles} shuffles", results, ratios.split(","), published)
 
 
-def _accuracy_table(title: str, results: dict[str, list[Run]], percents: Sequence[str]) -> None:
+def _accuracy_table(
+    title: str, results: dict[str, list[Run]], percents: Sequence[str], published: dict[str, float]
+) -> None:
     """Show means over the seeds, how far seeds are apart, and how far from gensim's."""
     means: dict[tuple[str, str], list[float]] = {}
     rows: list[Sequence[Any]] = []
@@ -264,6 +270,8 @@ def _accuracy_table(title: str, results: dict[str, list[Run]], percents: Sequenc
                 for a, b in zip(means[name, m], means["gensim", m], strict=True)
             ]
             rows.append((f"{name} - gensim", *less))
+    if published:
+        rows.append(("DeepWalk, published", *(f"{published[p]:.1f}" if p in published else "" for p in percents)))
     heads = ("", *(f"{m} {percent} %" for m in ("Micro-F1", "Macro-F1") for percent in percents))
     table(title, heads, rows)
     theirs = means.get(("gensim", "micro"))
@@ -271,6 +279,108 @@ def _accuracy_table(title: str, results: dict[str, list[Run]], percents: Sequenc
         if theirs and name != "gensim" and measure == "micro":
             for percent, a, b in zip(percents, found, theirs, strict=True):
                 verdict(f"{name}, Micro-F1 at {percent} %, less gensim's", a - b, -0.5)
+
+
+@app.command()
+def links(
+    graphs: Annotated[list[Path], typer.Argument(help="Any that any2vec reads.", exists=True)],
+    who: Annotated[str, typer.Option(help="HOSTS or HOSTS:COMBINER, or gensim, parted by commas.")] = "1,16,gensim",
+    share: Annotated[float, typer.Option(help="Share of the edges to hide.")] = 0.5,
+    operators: Annotated[str, typer.Option(help="How two vectors are judged, parted by commas.")] = "hadamard,l2",
+    walks_: WalksOption = 10,
+    length: LengthOption = 40,
+    p: POption = 1.0,
+    q: QOption = 1.0,
+    dim: DimOption = 128,
+    window: WindowOption = 5,
+    negative: NegativeOption = 5,
+    epochs: EpochsOption = 5,
+    alpha: AlphaOption = 0.025,
+    seeds: Annotated[str, typer.Option(help="Seeds, parted by commas.")] = "1,2,3",
+    threads: ThreadsOption = 2,
+    json_file: JsonOption = None,
+) -> None:
+    """Tell hidden edges from pairs without one: AUC and average precision in percent, means over seeds."""
+    chosen = {"walks": walks_, "length": length, "p": p, "q": q, "dim": dim, "window": window, "negative": negative}
+    chosen |= {"epochs": epochs, "alpha": alpha}
+    common = {"chosen": chosen, "share": share, "operators": operators.split(","), "threads": threads}
+    for graph in graphs:
+        rows: list[Sequence[Any]] = []
+        for name in map(str.strip, who.split(",")):
+            runs = []
+            for seed in map(int, seeds.split(",")):
+                job = common | {"graph": str(graph), "who": name, "seed": seed}
+                runs.append(_apart(graph_runs.links, job))
+                _note(json_file, "links", runs[-1])
+            for operator in common["operators"]:
+                figures = [[run["found"][operator][figure] for run in runs] for figure in ("auc", "precision")]
+                told = [f"{statistics.mean(f):.2f} ±{(max(f) - min(f)) / 2:.2f}" for f in figures]
+                rows.append((name, operator, *told))
+        about = f"{graph.name}: {runs[-1]['hidden']:,} edges hidden, trained on {runs[-1]['trained']:,}; "
+        about += f"{walks_} walks of {length}, window {window}, D={dim}, epochs: {epochs}, seeds {seeds}"
+        table(about, ("", "operator", "AUC", "average precision"), rows)
+
+
+@app.command()
+def reading(
+    graphs: Annotated[
+        list[Path] | None, typer.Argument(help="Any that any2vec reads; all are given it as an edge list.", exists=True)
+    ] = None,
+    generate: Annotated[
+        list[str] | None, typer.Option(metavar="V:E", help="A power-law graph of V vertices and E edges.")
+    ] = None,
+    peers: PeersOption = Path(sys.executable),
+    seconds: Annotated[float, typer.Option(help="About how long a measurement lasts.")] = 5.0,
+    seed: SeedOption = 1,
+    repeat: RepeatOption = 3,
+    json_file: JsonOption = None,
+) -> None:
+    """Measure seconds to read an edge list that is in the system's cache, the least of several; and memory.
+
+    Memory is what the process grows by at most while it reads, beside the CSR (indptr and indices). grape reads numbers
+    as numbers, or as the names they may be; any2vec and networkx keep names.
+    """
+    with TemporaryDirectory(prefix="any2vec-bench-") as name:
+        folder = Path(name)
+        warm = folder / "warm.tsv"
+        warm.write_text("".join(f"{v}\t{v + 1}\n" for v in range(100)))
+        for asked in generate or []:
+            vertices, edges = (int(number.replace("_", "")) for number in asked.split(":"))
+            path = folder / f"power-law-{asked.replace(':', '-')}.npz"
+            _apart(graph_inputs.generated, vertices, edges, seed, path)
+            graphs = [*(graphs or []), path]
+        for graph in graphs or []:
+            about = _apart(graph_inputs.converted, graph.absolute(), folder)
+            common = {"edges_file": about["edges_file"], "warm": str(warm), "seconds": seconds}
+            runs: dict[str, list[Run]] = {}
+            for _ in range(repeat):
+                for threads in (1, 2):
+                    job = common | {"peer": "any2vec", "threads": threads}
+                    runs.setdefault(f"any2vec, threads: {threads}", []).append(_apart(graph_runs.reading, job))
+                runs.setdefault("networkx", []).append(_apart(graph_runs.reading, common | {"peer": "networkx"}))
+                for numeric in (True, False):
+                    found = _peer(peers, common | {"peer": "grape reading", "numeric": numeric}, cores())
+                    if "seconds" in found:
+                        runs.setdefault(f"grape, {'numbers' if numeric else 'names'}", []).append(found)
+            for who, found_ in runs.items():
+                for found in found_:
+                    _note(json_file, "reading", {"run": who, "graph": about["name"], **found})
+            _reading_table(about, runs)
+
+
+def _reading_table(about: Run, runs: dict[str, list[Run]]) -> None:
+    rows: list[Sequence[Any]] = []
+    for who, found in runs.items():
+        taken = [run["seconds"] for run in found]
+        memory = [run["memory"] / run["csr"] for run in found if "memory" in run]
+        slower = _ratio(runs, who, "any2vec, threads: 2", "seconds")
+        told = (f"{seconds:.3f}" for seconds in (statistics.median(taken), min(taken), max(taken)))
+        rows.append((who, *told, f"{slower:.1f}", f"{statistics.median(memory):.2f}" if memory else ""))
+    title = f"{about['name']} as an edge list: {about['vertices']:,} vertices, {about['edges']:,} edges"
+    table(title, ("seconds", "median", "min", "max", "x any2vec's two threads", "memory / CSR"), rows)
+    verdict("networkx / any2vec, seconds", _ratio(runs, "networkx", "any2vec, threads: 2", "seconds"), 10)
+    most = max(run["memory"] / run["csr"] for run in runs["any2vec, threads: 2"])
+    verdict("memory / CSR", most, 3, least=False)
 
 
 @app.command("end-to-end")

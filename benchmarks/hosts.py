@@ -150,6 +150,7 @@ def show(
 @app.command()
 def cost(
     corpus: CorpusArgument,
+    questions: Annotated[Path | None, typer.Option(exists=True, help="Analogies to ask as well.")] = None,
     size: BytesOption = None,
     hosts: Annotated[str, typer.Option(help="Numbers of hosts, parted by commas.")] = "1,2,4,8,16,32",
     schemes: Annotated[str, typer.Option(help="Parted by commas.")] = "rep-naive,rep-opt,pull-base,pull-opt",
@@ -163,6 +164,8 @@ def cost(
 ) -> None:
     """Measure what a round sends, what it takes to combine, and the memory of a host (the process's, shared evenly).
 
+    With `--questions` accuracy too, in percent: schemes give the same bits, so one of them tells.
+
     Seconds are of work, all hosts together; combining holds the moments and eigenvectors of `curvature`.
     """
     found: list[Run] = []
@@ -175,7 +178,7 @@ def cost(
         common |= {"epochs": epochs, "cache": os.environ.get("ANY2VEC_CACHE") or str(folder / "cache")}
         for count in map(int, hosts.split(",")):
             for scheme, combine in ways if count > 1 else (("pull-opt", "curvature"),):
-                found.append(_run(path, None, json_file, **common, hosts=count, scheme=scheme, combine=combine))
+                found.append(_run(path, questions, json_file, **common, hosts=count, scheme=scheme, combine=combine))
     _cost_table(found, f"D={dim}, {negative} negatives, epochs: {epochs}; a round, all hosts together")
 
 
@@ -185,7 +188,7 @@ def _cost_table(found: list[Run], title: str) -> None:
     for run in found:
         name = f"{run['hosts']} x {run.get('rounds')} {run['scheme']} {run['combine']}"
         if "error" in run:
-            rows.append((name, "not finite", *[""] * 7))
+            rows.append((name, "not finite", *[""] * 8))
             continue
         n, seconds = max(1, run["number"]), run["seconds"]
         total = sum(run["bytes"].values()) / n / 1e6
@@ -193,9 +196,21 @@ def _cost_table(found: list[Run], title: str) -> None:
         phases = (sum(v for k, v in run["bytes"].items() if k.startswith(p)) / n / 1e6 for p in ("inspect", "reduce"))
         share = 100 * seconds["combining"] / seconds["computation"] if run["number"] else 0.0
         times = (f"{1000 * seconds[phase] / n:.1f}" for phase in PHASES[:3])
+        asked = f"{run['total']:.2f}" if "total" in run else ""
         memory = run["peak"] / run["hosts"] / 2**20
-        rows.append((name, total, *phases, *times, f"{share:.1f}", f"{memory:.0f}"))
-    heads = ("", "MB a round", "inspect", "reduce", "inspect ms", "compute ms", "combine ms", "combine %", "MiB a host")
+        rows.append((name, total, *phases, *times, f"{share:.1f}", f"{memory:.0f}", asked))
+    heads = (
+        "",
+        "MB a round",
+        "inspect",
+        "reduce",
+        "inspect ms",
+        "compute ms",
+        "combine ms",
+        "combine %",
+        "MiB a host",
+        "analogies",
+    )
     table(title, heads, rows)
     last = max(run["hosts"] for run in found)
     for one, other, most in (("rep-opt", "rep-naive", 0.5), ("pull-opt", "rep-opt", 0.85)):

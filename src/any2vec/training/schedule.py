@@ -17,7 +17,7 @@ FLOOR = 1e-4
 SHORTEST = 1 / 64
 """The first round of several hosts, in slices."""
 
-_GROWTH, _LEAST_GROWTH = 8.0, 0.25
+_GROWTH, _LEAST_GROWTH = 8.0, 0.0625
 
 
 def growth(hosts: int) -> float:
