@@ -62,6 +62,7 @@ def accuracy(
     negative: NegativeOption = 5,
     epochs: EpochsOption = 5,
     alpha: AlphaOption = 0.025,
+    rounds: Annotated[int | None, typer.Option(help="An epoch's, of several hosts; 1.5 a host if not given.")] = None,
     seeds: Annotated[str, typer.Option(help="Seeds, parted by commas.")] = "1,2,3",
     ratios: Annotated[str, typer.Option(help="Labelled vertices in percent, parted by commas.")] = "30,60,90",
     shuffles: Annotated[int, typer.Option(min=1, help="Random splits for each share.")] = 10,
@@ -73,7 +74,7 @@ def accuracy(
     The same seed splits the same for all.
     """
     chosen = {"walks": walks_, "length": length, "p": p, "q": q, "dim": dim, "window": window, "negative": negative}
-    chosen |= {"epochs": epochs, "alpha": alpha}
+    chosen |= {"epochs": epochs, "alpha": alpha, "rounds": rounds}
     common = {"chosen": chosen, "shuffles": shuffles, "threads": threads}
     common["ratios"] = [float(ratio) / 100 for ratio in ratios.split(",")]
     for entry in data:
