@@ -140,7 +140,10 @@ def links(job: Run) -> Run:
     with TemporaryDirectory(prefix="any2vec-bench-") as folder:
         split.save(Path(folder, "split"))
         own = {**job, "graph": str(Path(folder, "split", "train.edges"))}
-        vectors, told = _gensim(own) if job["who"] == "gensim" else _any2vec(own)
+        try:
+            vectors, told = _gensim(own) if job["who"] == "gensim" else _any2vec(own)
+        except Any2VecError as error:
+            return {**job, "error": str(error)}
     found = {}
     for operator in job["operators"]:
         result = evaluate_links(vectors, split.positives, split.negatives, operator, job["seed"])
@@ -152,8 +155,10 @@ def reading(job: Run) -> Run:
     """Read an edge list with any2vec, or with networkx; any2vec's memory beside that of the CSR."""
     path = job["edges_file"]
     if job["peer"] == "networkx":
-        import networkx
-
+        try:
+            import networkx
+        except ImportError as error:
+            return {"missing": str(error)}
         return best(lambda: len(networkx.read_edgelist(path)), job["seconds"])
     read_graph(job["warm"], threads=job["threads"])
     before = peak_memory()

@@ -183,22 +183,27 @@ def reading(
             path = folder / f"power-law-{asked.replace(':', '-')}.npz"
             apart(graph_inputs.generated, vertices, edges, seed, path)
             graphs = [*(graphs or []), path]
-        for graph in graphs or []:
+        if not graphs:
+            raise typer.BadParameter("give a graph or --generate")
+        for graph in graphs:
             about = apart(graph_inputs.converted, graph.absolute(), folder)
             common = {"edges_file": about["edges_file"], "warm": str(warm), "seconds": seconds}
-            runs: dict[str, list[Run]] = {}
-            for _ in range(repeat):
-                for threads in (1, 2):
-                    job = common | {"peer": "any2vec", "threads": threads}
-                    runs.setdefault(f"any2vec, threads: {threads}", []).append(apart(graph_runs.reading, job))
-                runs.setdefault("networkx", []).append(apart(graph_runs.reading, common | {"peer": "networkx"}))
-                for numeric in (True, False):
-                    found = ask_peer(peers, common | {"peer": "grape reading", "numeric": numeric}, cores())
-                    if "seconds" in found:
-                        runs.setdefault(f"grape, {'numbers' if numeric else 'names'}", []).append(found)
-            for who, found_ in runs.items():
-                for found in found_:
-                    note(json_file, "reading", {"run": who, "graph": about["name"], **found})
+            jobs = {f"any2vec, threads: {n}": common | {"peer": "any2vec", "threads": n} for n in (1, 2)}
+            jobs["networkx"] = common | {"peer": "networkx"}
+            for numeric, told in ((True, "numbers"), (False, "names")):
+                jobs[f"grape, {told}"] = common | {"peer": "grape reading", "numeric": numeric}
+            runs: dict[str, list[Run]] = {who: [] for who in jobs}
+            for who in list(runs) * repeat:
+                if who not in runs:
+                    continue
+                job = jobs[who]
+                found = ask_peer(peers, job, 2) if who.startswith("grape") else apart(graph_runs.reading, job)
+                if "seconds" not in found:
+                    err.print(f"{who}: skipped, {found.get('missing') or found.get('failed')}")
+                    del runs[who]
+                    continue
+                runs[who].append(found)
+                note(json_file, "reading", {"run": who, "graph": about["name"], **found})
             _reading_table(about, runs)
 
 

@@ -83,13 +83,16 @@ def accuracy(
         results: dict[str, list[Run]] = {}
         for seed in map(int, seeds.split(",")):
             for name in map(str.strip, who.split(",")):
-                found = apart(graph_runs.accuracy, common | files | {"seed": seed, "who": name})
+                job = common | files | {"seed": seed, "who": name}
+                if name == "1":
+                    job["chosen"] = chosen | {"rounds": None}
+                found = apart(graph_runs.accuracy, job)
                 told = found.get("error") or " ".join(f"{f1:.2f}" for f1 in found["micro"])
                 err.print(f"{Path(graph).name}  {name}  seed {seed}  {told}")
                 note(json_file, "accuracy", found)
                 results.setdefault(name, []).append(found)
         about = f"{walks_} walks of {length}, window {window}, D={dim}, epochs: {epochs}, seeds {seeds}"
-        published = PUBLISHED.get(Path(graph).stem.lower(), {})
+        published = PUBLISHED.get(Path(graph).name.partition(".")[0].lower(), {})
         _accuracy_table(f"{Path(graph).name}: {about}, {shuffles} shuffles", results, ratios.split(","), published)
 
 
@@ -154,17 +157,22 @@ def links(
     common = {"chosen": chosen, "share": share, "operators": operators.split(","), "threads": threads}
     for graph in graphs:
         rows: list[Sequence[Any]] = []
+        about = f"{graph.name}: "
         for name in map(str.strip, who.split(",")):
-            runs = []
+            runs: list[Run] = []
             for seed in map(int, seeds.split(",")):
                 job = common | {"graph": str(graph), "who": name, "seed": seed}
-                runs.append(apart(graph_runs.links, job))
-                note(json_file, "links", runs[-1])
+                found = apart(graph_runs.links, job)
+                note(json_file, "links", found)
+                runs += [found] * ("error" not in found)
+            if not runs:
+                rows.append((name, "not finite", "", ""))
+                continue
+            about = f"{graph.name}: {runs[-1]['hidden']:,} edges hidden, trained on {runs[-1]['trained']:,}; "
             for operator in common["operators"]:
                 figures = [[run["found"][operator][figure] for run in runs] for figure in ("auc", "precision")]
                 told = [f"{statistics.mean(f):.2f} ±{(max(f) - min(f)) / 2:.2f}" for f in figures]
                 rows.append((name, operator, *told))
-        about = f"{graph.name}: {runs[-1]['hidden']:,} edges hidden, trained on {runs[-1]['trained']:,}; "
         about += f"{walks_} walks of {length}, window {window}, D={dim}, epochs: {epochs}, seeds {seeds}"
         table(about, ("", "operator", "AUC", "average precision"), rows)
 

@@ -487,6 +487,8 @@ def test_labels(tmp_path):
     unknown = r"labels: 1 of 2 labelled vertices are not in the graph, the first is 'v2' \(line 4\)"
     with pytest.raises(Any2VecError, match=unknown):
         labels.places(["v1"])
+    with pytest.raises(Any2VecError, match="delimiter '': give one character"):
+        read_labels(path, delimiter="")
     path.write_text("a b\n\nb c\n\n")
     labels = read_labels(path, format="labels")
     assert (labels.names, labels.labels) == (["a", "b", "c"], ["0", "1", "2"])

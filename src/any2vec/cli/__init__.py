@@ -1,6 +1,5 @@
 """The command line: a file for each command."""
 
-import signal
 import sys
 from typing import Annotated
 
@@ -11,6 +10,7 @@ from any2vec.cli.analogy import analogy
 from any2vec.cli.cluster import fail
 from any2vec.cli.demo import demo
 from any2vec.cli.nodes import nodes, walks
+from any2vec.cli.signals import terminate_as_interrupt
 from any2vec.cli.similar import similar
 from any2vec.cli.words import words
 from any2vec.errors import Any2VecError
@@ -48,7 +48,7 @@ app.add_typer(evaluate.app, name="evaluate")
 
 def main() -> None:
     """Run the command line; a user's mistake is one line on standard error and status 1."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: what is half-written goes, vectors are saved
+    terminate_as_interrupt()
     try:
         app()
     except Any2VecError as error:

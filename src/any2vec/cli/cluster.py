@@ -6,6 +6,7 @@ from typing import NoReturn
 
 from rich.console import Console
 
+from any2vec.cli.signals import terminate_at_once
 from any2vec.cluster import mpi
 from any2vec.cluster.communicator import Communicator, SharedError
 from any2vec.cluster.local import alone
@@ -23,6 +24,7 @@ def here() -> Communicator:
 
 def fail(error: Any2VecError) -> NoReturn:
     """Tell a user's mistake on one line, once, and end all hosts with status 1."""
+    terminate_at_once()
     console = Console(stderr=True)
     if not mpi.launched():
         _tell(console, str(error))

@@ -47,5 +47,5 @@ def demo(
     if output:
         save(model.vectors_, output)
     if model.report_.interrupted:
-        console.print("stopped by Ctrl-C: these are the vectors as far as they are trained")
+        console.print("stopped early: these are the vectors as far as they are trained")
         raise typer.Exit(130)

@@ -104,7 +104,10 @@ def nodes(
     file_format: Annotated[
         str, typer.Option("--format", help=f"What LABELS is: {', '.join(LABEL_FORMATS)} (line i: vertices of label i).")
     ] = "auto",
-    delimiter: options.Delimiter = None,
+    delimiter: Annotated[
+        str | None,
+        typer.Option(help="What is between two fields of LABELS: one sign, or \\t.", show_default="blanks"),
+    ] = None,
     ratios: Annotated[
         str, typer.Option(metavar="PERCENTS", help="Shares of the vertices to train on, in percent.")
     ] = ",".join(f"{100 * ratio:g}" for ratio in RATIOS),

@@ -98,7 +98,7 @@ def nodes(
             display=display,
         ),
         lambda model, communicator: model.fit(
-            lambda: _that_fits(_read(graph, format, directed, weighted, delimiter, threads), output), communicator
+            lambda share: _that_fits(_read(graph, format, directed, weighted, delimiter, share), output), communicator
         ),
         [graph],
         output,

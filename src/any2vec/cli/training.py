@@ -1,6 +1,7 @@
 """What commands that train do: check first, train on one host or on this one of many, save, tell."""
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
@@ -9,6 +10,7 @@ from rich.console import Console
 
 from any2vec.cli.cluster import here
 from any2vec.cli.rounds import rounds_table
+from any2vec.cli.signals import unterminated
 from any2vec.cluster import mpi
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.errors import Any2VecError
@@ -51,23 +53,24 @@ def run(
     communicator = here()
     first = communicator.rank == 0
     display = display_for(Console(stderr=True), quiet=quiet or not first)
-    check_output(output, training, communicator)
-    with together(communicator):
-        check_apart(sources, output, report)
-        if report and first:
-            check_writable(report)
-        model = make(display)
-        model.check()
     try:
+        check_output(output, training, communicator)
+        with together(communicator):
+            check_apart(sources, output, report)
+            if report and first:
+                check_writable(report)
+            model = make(display)
+            model.check()
         fit(model, communicator if communicator.size > 1 else None)
     except KeyboardInterrupt:
         _stop("stopped before training began: nothing was written", display, communicator)
     try:
-        save(model.vectors_, output, training=training, communicator=communicator)
+        with unterminated() if model.report_.interrupted else nullcontext():
+            save(model.vectors_, output, training=training, communicator=communicator)
+            if report and first:
+                model.report_.write(report)
     except KeyboardInterrupt:
         _stop("stopped while saving: nothing was written", display, communicator)
-    if report and first:
-        model.report_.write(report)
     if len(model.report_.rounds):
         display.say(rounds_table(model.report_))
     display.say(_summary(model.report_, output, model.kind))
@@ -98,7 +101,7 @@ def check_apart(sources: Sequence[str], output: Path, report: Path | None) -> No
 def _summary(report: Report, output: Path, kind: str) -> str:
     """Say what was done, and where it is."""
     seconds = "".join(f"{name} {value:.1f} s, " for name, value in report.seconds.items() if value >= 0.05)
-    state = "stopped by Ctrl-C: as far as they are trained, the" if report.interrupted else ""
+    state = "stopped early: as far as they are trained, the" if report.interrupted else ""
     return (
         f"{report.words_per_second:,.0f} words/s on {_machinery(report)}; {seconds}"
         f"peak memory {report.peak_memory / 2**20:,.0f} MiB\n"

@@ -12,7 +12,7 @@ __all__ = ["zeros"]
 _LARGE = 1 << 22  # bytes from which on huge pages are asked for, as NumPy does: a hundredth of the page faults
 
 
-def zeros(size: int, kind: type[np.generic]) -> NDArray[Any]:
+def zeros(size: int, kind: type[np.generic], *, whole: bool = True) -> NDArray[Any]:
     """Return zeros in memory pages of their own.
 
     The pages cost nothing before they are used, and the system has them back as soon as the array goes; what
@@ -24,6 +24,8 @@ def zeros(size: int, kind: type[np.generic]) -> NDArray[Any]:
         Length of the array.
     kind : type
         Its dtype.
+    whole : bool
+        Whether most of it will be used: if not, a large one is in small pages.
 
     Returns
     -------
@@ -34,7 +36,7 @@ def zeros(size: int, kind: type[np.generic]) -> NDArray[Any]:
     if not hasattr(mmap, "MAP_PRIVATE"):  # Windows
         return np.frombuffer(mmap.mmap(-1, length), kind, size)
     pages = mmap.mmap(-1, length, flags=mmap.MAP_PRIVATE | mmap.MAP_ANON)  # shared, as by default, pages are small
-    if length >= _LARGE and hasattr(mmap, "MADV_HUGEPAGE"):
+    if whole and length >= _LARGE and hasattr(mmap, "MADV_HUGEPAGE"):
         with suppress(OSError):  # a kernel may be built without
             pages.madvise(mmap.MADV_HUGEPAGE)
     return np.frombuffer(pages, kind, size)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from any2vec.errors import Any2VecError
 from any2vec.graph.parse import ADJACENCY, BLANKS
 
-__all__ = ["Dialect", "ListOptions", "dialect_of", "quoted"]
+__all__ = ["BLANKS", "Dialect", "ListOptions", "checked", "dialect_of", "quoted"]
 
 SEPARATORS = re.compile(rb"[\s,]*,[\s,]*|\s+")
 SHOWN = 40
@@ -89,7 +89,7 @@ def dialect_of(line: bytes, where: str, started: bytes, options: ListOptions) ->
         raise Any2VecError(
             f"{where}: this is a Matrix Market file; give scipy.io.mmread(...), or save it with scipy.sparse.save_npz"
         )
-    byte = _guessed(line, where) if options.delimiter is None else _checked(options.delimiter)
+    byte = _guessed(line, where) if options.delimiter is None else checked(options.delimiter)
     if options.adjacency:
         if options.weighted:
             raise Any2VecError(f"{where}: an adjacency list has no weights; give an edge list, or weighted=False")
@@ -155,7 +155,8 @@ def _kind(run: bytes) -> int:
     return ord("\t") if run.count(b"\t") == 1 else BLANKS
 
 
-def _checked(delimiter: str) -> int:
+def checked(delimiter: str) -> int:
+    """Give the byte that a delimiter is, or `BLANKS`; raise an error that says what it may be."""
     if delimiter == " ":
         return BLANKS
     if len(delimiter) == 1 and "\t" <= delimiter < "\x7f" and not delimiter.isalnum() and delimiter not in "\n\r":

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from contextlib import closing
+from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
@@ -142,9 +143,10 @@ class _Parser(NamedTuple):
         dialect, size = self.dialect, lines.end - lines.begin
         weighted = dialect.fields == 3
         room = size // 2 + 1 if dialect.fields == parse.ADJACENCY else size // 4 + 1
-        sources, targets = zeros(room, np.int32), zeros(room, np.int32)  # pages that are not used cost nothing
-        weights, slow = zeros(room if weighted else 1, np.float32), zeros(4 * room if weighted else 1, np.int64)
-        arena, starts = zeros(size + 1 + ROOM, np.uint8), zeros(size // 2 + 2, np.int64)
+        upto = partial(zeros, whole=False)  # pages that are not used cost nothing
+        sources, targets = upto(room, np.int32), upto(room, np.int32)
+        weights, slow = upto(room if weighted else 1, np.float32), upto(4 * room if weighted else 1, np.int64)
+        arena, starts = upto(size + 1 + ROOM, np.uint8), upto(size // 2 + 2, np.int64)
         state = np.zeros(6, np.int64)
         text = lines.text
         status = parse.parse(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from any2vec.corpus.text import TextFile
 from any2vec.errors import Any2VecError
-from any2vec.graph.dialect import quoted
+from any2vec.graph.dialect import BLANKS, checked, quoted
 from any2vec.graph.lines import block_size, blocks_of_lines
 from any2vec.graph.matrices import load_mat
 from any2vec.graph.readers import format_by_ending, graph_file
@@ -49,7 +49,7 @@ class Labels:
 
     def told(self, vertex: int) -> str:
         """Name a vertex in an error, by its number, and its line."""
-        return repr(self.names[vertex]) + (f" (line {self.lines[vertex]:,})" if self.lines else "")
+        return repr(self.names[vertex]) + (f" (line {self.lines[vertex]:,})" if len(self.lines) else "")
 
     def places(self, vertices: Sequence[str]) -> NDArray[np.int64]:
         """Return where the labelled vertices are in a sequence of names.
@@ -173,7 +173,8 @@ def _fields_of_lines(file: TextFile, comments: str, delimiter: str | None) -> li
     found: list[tuple[int, list[str]]] = []
     number = 0
     skipped = tuple(character.encode() for character in comments)
-    separator = None if delimiter in (None, " ") else delimiter.encode()
+    byte = BLANKS if delimiter is None else checked(delimiter)
+    separator = None if byte == BLANKS else bytes([byte])
     with closing(blocks_of_lines(file, block_size(file))) as blocks:
         for lines in blocks:
             for raw in lines.text[lines.begin : lines.end].tobytes().split(b"\n")[:-1]:

@@ -17,7 +17,7 @@ from any2vec.errors import Any2VecError
 from any2vec.operators.labels import Labels
 from any2vec.sync.combiners import Combiner
 from any2vec.training.agreement import check_agreement
-from any2vec.training.options import Options
+from any2vec.training.options import MOST_THREADS, Options
 from any2vec.training.progress import Display, Quiet
 from any2vec.training.report import Report
 from any2vec.training.trainer import AfterEpoch, train
@@ -137,7 +137,7 @@ class Estimator(ABC):
             check_agreement(options, communicator, bool(self.callbacks))
             share = host_cores(communicator)  # asked on all hosts, needed or not
             threads = options.threads or share
-            options = replace(options, threads=threads)
+            options = replace(options, threads=min(threads, MOST_THREADS))
             with together(communicator):
                 corpus = self._begin(source, threads, communicator)
             parts = [self._train(corpus, options, communicator)]

@@ -59,8 +59,8 @@ class DeepWalk(Estimator):
         Parameters
         ----------
         source : Graph, or str, Path, object, function
-            A graph, a function that gives one, or what `graph.readers.read_graph` makes one of: a file; a graph of
-            networkx or igraph; a matrix of SciPy; an array of edges.
+            A graph; a function that gives one, of how many threads it may use; or what `graph.readers.read_graph` makes
+            one of: a file; a graph of networkx or igraph; a matrix of SciPy; an array of edges.
         communicator : Communicator, optional
             On a cluster, where each host calls this, ``any2vec.cluster.mpi.world()``. Every host has the whole graph.
 
@@ -97,7 +97,7 @@ class DeepWalk(Estimator):
         graph = source
         with together(communicator or alone()):
             if callable(source):
-                graph = source()
+                graph = source(threads)
             elif not isinstance(source, Graph):
                 graph = read_graph(source, directed=self.directed, weighted=self.weighted, threads=threads)
         say = self.display.say

@@ -10,7 +10,10 @@ from any2vec.operators.skipgram import SCHEDULES
 from any2vec.sync.combiners import Combiner, combiner_of
 from any2vec.sync.schemes import check_scheme
 
-__all__ = ["Options"]
+__all__ = ["MOST_THREADS", "Options"]
+
+MOST_THREADS = 1024
+"""Threads of a host."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ class Options:
             ("window", 1, 1000),
             ("negative", 1, 1000),
             ("epochs", 1, 1_000_000),
-            ("threads", 1, 1024),
+            ("threads", 1, MOST_THREADS),
             ("hosts", 1, 4096),
             ("rounds", 1, 1_000_000),
         ):
