@@ -69,22 +69,28 @@ def pecanpy_walks(job: Job) -> Job:
     return {"kind": kind, "prepare": prepared, **found}
 
 
-def grape_walks(job: Job) -> Job:
-    """Walk with grape's Rust; `neighbours`: how many of them it looks at, its default is 100, None is all."""
-    import numpy as np
+def _grape(job: Job, numeric: bool) -> Any:
+    """Read an edge list with grape, its ids as numbers or as names."""
     from ensmallen import Graph
 
-    graph = Graph.from_csv(
+    return Graph.from_csv(
         directed=False,
         edge_path=job["edges_file"],
         edge_list_separator="\t",
         edge_list_header=False,
         sources_column_number=0,
         destinations_column_number=1,
-        edge_list_numeric_node_ids=True,
+        edge_list_numeric_node_ids=numeric,
         verbose=False,
         name="benchmark",
     )
+
+
+def grape_walks(job: Job) -> Job:
+    """Walk with grape's Rust; `neighbours`: how many of them it looks at, its default is 100, None is all."""
+    import numpy as np
+
+    graph = _grape(job, numeric=True)
     began = time.perf_counter()
     graph.enable() if hasattr(graph, "enable") else None  # its tables that trade memory for time
     prepared = time.perf_counter() - began
@@ -105,22 +111,7 @@ def grape_walks(job: Job) -> Job:
 
 def grape_reading(job: Job) -> Job:
     """Read an edge list with grape, several times."""
-    from ensmallen import Graph
-
-    def read() -> int:
-        return Graph.from_csv(
-            directed=False,
-            edge_path=job["edges_file"],
-            edge_list_separator="\t",
-            edge_list_header=False,
-            sources_column_number=0,
-            destinations_column_number=1,
-            edge_list_numeric_node_ids=job["numeric"],
-            verbose=False,
-            name="benchmark",
-        ).get_number_of_nodes()
-
-    return best(read, job["seconds"])
+    return best(lambda: _grape(job, job["numeric"]).get_number_of_nodes(), job["seconds"])
 
 
 def best(read: Callable[[], int], seconds: float) -> Job:

@@ -5,7 +5,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -45,13 +45,15 @@ MAIN = "from any2vec.cli import main; main()"
 BIASES = ((1.0, 1.0), (0.25, 4.0), (4.0, 0.25))
 FIRST, *SECOND = (f"p={p:g} q={q:g}" for p, q in BIASES)
 
+GenerateOption = Annotated[
+    list[str] | None, typer.Option(metavar="V:E", help="A power-law graph of V vertices and E edges.")
+]
+
 
 @app.command()
 def walks(
     graphs: Annotated[list[Path] | None, typer.Argument(help="Any that any2vec reads.", exists=True)] = None,
-    generate: Annotated[
-        list[str] | None, typer.Option(metavar="V:E", help="A power-law graph of V vertices and E edges.")
-    ] = None,
+    generate: GenerateOption = None,
     peers: PeersOption = Path(sys.executable),
     length: LengthOption = 40,
     seconds: Annotated[float, typer.Option(help="About how long a measurement lasts.")] = 5.0,
@@ -70,15 +72,7 @@ def walks(
     """
     with TemporaryDirectory(prefix="any2vec-bench-") as name:
         folder = Path(name)
-        for asked in generate or []:
-            vertices, edges = (int(number.replace("_", "")) for number in asked.split(":"))
-            path = folder / f"power-law-{asked.replace(':', '-')}.npz"
-            apart(graph_inputs.generated, vertices, edges, seed, path)
-            graphs = [*(graphs or []), path]
-        if not graphs:
-            raise typer.BadParameter("give a graph or --generate")
-        for graph in graphs:
-            about = apart(graph_inputs.converted, graph.absolute(), folder)
+        for about in _inputs(graphs, generate, seed, folder):
             err.print(
                 f"{about['name']}: {about['vertices']:,} vertices, {about['edges']:,} edges, most {about['most']:,}"
             )
@@ -88,6 +82,19 @@ def walks(
             _walk_table(about, runs)
             Path(about["csr"]).unlink()
             Path(about["edges_file"]).unlink()
+
+
+def _inputs(graphs: list[Path] | None, generate: list[str] | None, seed: int, folder: Path) -> Iterator[Run]:
+    """Convert the graphs, and those to generate, one after the other; tell of each."""
+    paths = list(graphs or [])
+    for asked in generate or []:
+        vertices, edges = (int(number.replace("_", "")) for number in asked.split(":"))
+        paths.append(folder / f"power-law-{asked.replace(':', '-')}.npz")
+        apart(graph_inputs.generated, vertices, edges, seed, paths[-1])
+    if not paths:
+        raise typer.BadParameter("give a graph or --generate")
+    for path in paths:
+        yield apart(graph_inputs.converted, path.absolute(), folder)
 
 
 def _walk_jobs(contenders: Sequence[str], common: Run) -> dict[str, Run]:
@@ -160,9 +167,7 @@ def reading(
     graphs: Annotated[
         list[Path] | None, typer.Argument(help="Any that any2vec reads; all are given it as an edge list.", exists=True)
     ] = None,
-    generate: Annotated[
-        list[str] | None, typer.Option(metavar="V:E", help="A power-law graph of V vertices and E edges.")
-    ] = None,
+    generate: GenerateOption = None,
     peers: PeersOption = Path(sys.executable),
     seconds: Annotated[float, typer.Option(help="About how long a measurement lasts.")] = 5.0,
     seed: SeedOption = 1,
@@ -178,15 +183,7 @@ def reading(
         folder = Path(name)
         warm = folder / "warm.tsv"
         warm.write_text("".join(f"{v}\t{v + 1}\n" for v in range(100)))
-        for asked in generate or []:
-            vertices, edges = (int(number.replace("_", "")) for number in asked.split(":"))
-            path = folder / f"power-law-{asked.replace(':', '-')}.npz"
-            apart(graph_inputs.generated, vertices, edges, seed, path)
-            graphs = [*(graphs or []), path]
-        if not graphs:
-            raise typer.BadParameter("give a graph or --generate")
-        for graph in graphs:
-            about = apart(graph_inputs.converted, graph.absolute(), folder)
+        for about in _inputs(graphs, generate, seed, folder):
             common = {"edges_file": about["edges_file"], "warm": str(warm), "seconds": seconds}
             jobs = {f"any2vec, threads: {n}": common | {"peer": "any2vec", "threads": n} for n in (1, 2)}
             jobs["networkx"] = common | {"peer": "networkx"}

@@ -64,13 +64,13 @@ def run(
         fit(model, communicator if communicator.size > 1 else None)
     except KeyboardInterrupt:
         _stop("stopped before training began: nothing was written", display, communicator)
-    try:
-        with unterminated() if model.report_.interrupted else nullcontext():
+    with unterminated() if model.report_.interrupted else nullcontext():
+        try:
             save(model.vectors_, output, training=training, communicator=communicator)
-            if report and first:
-                model.report_.write(report)
-    except KeyboardInterrupt:
-        _stop("stopped while saving: nothing was written", display, communicator)
+        except KeyboardInterrupt:
+            _stop("stopped while saving: nothing was written", display, communicator)
+        if report and first:
+            model.report_.write(report)
     if len(model.report_.rounds):
         display.say(rounds_table(model.report_))
     display.say(_summary(model.report_, output, model.kind))

@@ -135,9 +135,9 @@ class Estimator(ABC):
             if self.hosts not in (1, communicator.size):
                 raise Any2VecError(f"hosts is {self.hosts}, but the cluster has {communicator.size}; leave it out")
             check_agreement(options, communicator, bool(self.callbacks))
-            share = host_cores(communicator)  # asked on all hosts, needed or not
+            share = min(host_cores(communicator), MOST_THREADS)  # asked on all hosts, needed or not
             threads = options.threads or share
-            options = replace(options, threads=min(threads, MOST_THREADS))
+            options = replace(options, threads=threads)
             with together(communicator):
                 corpus = self._begin(source, threads, communicator)
             parts = [self._train(corpus, options, communicator)]
