@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from any2vec.operators.logistic import LIMIT, NOTHING, PADDING, logistic_steps
 from any2vec.operators.mirrors import Mirrors, merge, open_mirrors
-from any2vec.operators.tiles import TILE_ROWS, dots, prefetch_row, update
+from any2vec.operators.tiles import ROW_ALIGNMENT, TILE_ROWS, dots, prefetch_row, update
 from any2vec.samples.draws import draw
 from any2vec.samples.skipgram import CHUNK, first_draw, kept_around, negatives_of, window_size
 
@@ -100,6 +100,14 @@ class Rows(NamedTuple):
 def no_rows() -> Rows:
     """Make what the kernel of ``whole`` labels does not look at."""
     return Rows(np.zeros(0, np.int32), np.zeros(0, np.int32))
+
+
+@njit(inline="always")
+def _tile(size: int) -> Any:
+    """Floats that begin a cache line: Numba's arrays begin at 32 bytes, and registers may have 64."""
+    room = np.empty(size + ROW_ALIGNMENT, np.float32)
+    skip = int64(room.ctypes.data // 4) % ROW_ALIGNMENT
+    return room[ROW_ALIGNMENT - skip : ROW_ALIGNMENT - skip + size]
 
 
 @njit(error_model="numpy")  # no fastmath: all kernels are to compute the same bits
@@ -243,7 +251,7 @@ def _make(schedule: str, dim: int, window: int, negatives: int, width: int, labe
         # two slots: the rows of the next samples are on their way to the cache while the last ones are applied
         x = np.empty((2, 2 * window), np.int64)
         y = np.empty((2, targets), np.int64)
-        tile = np.empty(tile_size, np.float32)
+        tile = _tile(tile_size)
         n = 0
         clashes = 0
         alpha = float32(0.0)
