@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 from peers import Settings
 
 from any2vec.corpus import Worklist, read_corpus
+from any2vec.operators.hot_rows import HotRows
 from any2vec.operators.labels import new_labels
 from any2vec.operators.logistic import PADDING, logistic_steps
-from any2vec.operators.mirrors import Mirrors
-from any2vec.operators.skipgram import SCHEDULES, Rate, Tally, no_rows, skipgram_kernel
+from any2vec.operators.skipgram import SCHEDULES, Rate, ThreadStats, no_rows, skipgram_kernel
 from any2vec.operators.tiles import TILE_ROWS, dots, register_width, update
 from any2vec.samples.draws import KEEP, NEGATIVES, draw, epoch_key
 from any2vec.samples.negatives import alias_table, negative, probabilities
@@ -112,8 +112,8 @@ class _Draws:
         e, t = model.e.reshape(-1), model.t.reshape(-1)
         kernel = skipgram_kernel(schedule, model.e.shape[1], s.window, s.negative, register_width())
         counted = np.zeros((4, 8))
-        tally = Tally(counted[0, :1], counted[1, :1], counted[2, :1], counted[3, :2], np.zeros(1, np.int64))
-        mirrors = Mirrors(0, rows, 4000, np.zeros(1, np.int32))
+        tally = ThreadStats(counted[0, :1], counted[1, :1], counted[2, :1], counted[3, :2], np.zeros(1, np.int64))
+        mirrors = HotRows(0, rows, 4000, np.zeros(1, np.int32))
         ids, bounds = self.worklist.ids, self.worklist.bounds
         rate = Rate(float(s.alpha), 1e-4, 0.0, 1.0, float(ids.size))
         kernel(ids, bounds, 0, 0, e, t, no_rows(), self.samples, rate, mirrors, tally)

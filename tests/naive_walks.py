@@ -82,7 +82,7 @@ def relative(weights):
 
 
 class NaiveWalker:
-    """Give the walks of `any2vec.graph.walks.Walker` as lists."""
+    """Give the walks of `any2vec.walks.walker.Walker` as lists."""
 
     def __init__(self, graph, *, length=40, p=1.0, q=1.0, restart=0.0, seed=1):
         self.length, self.p, self.q, self.restart, self.seed = length, p, q, round(restart * 2**32), seed

@@ -13,7 +13,7 @@ from any2vec.cli import evaluate
 from any2vec.errors import Any2VecError
 from any2vec.evaluate.classification import MEASURES, evaluate_nodes
 from any2vec.evaluate.logistic import fit_labels
-from any2vec.graph.labels import Labels
+from any2vec.graph.vertex_labels import Labels
 from any2vec.vectors.formats import save
 from any2vec.vectors.vectors import Vectors
 

@@ -13,13 +13,14 @@ from any2vec.cluster.local import alone, simulate
 from any2vec.cluster.workers import Workers
 from any2vec.operators.labels import new_labels, padded_width
 from any2vec.sync import masters as merging
+from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import (
     COMBINERS,
     Combiner,
+    CombinerContext,
     PartsCombiner,
     Round,
     RowCombiner,
-    Setting,
     SumCombiner,
     Touched,
     combiner_of,
@@ -29,7 +30,6 @@ from any2vec.sync.combiners.curvature import _LEAST as LEAST
 from any2vec.sync.combiners.curvature import moments
 from any2vec.sync.masters import Changes, merge
 from any2vec.sync.partition import Partition
-from any2vec.sync.wire import Wire
 
 DIM = 10  # padded to 16
 ROUND = Round(3, 0.02, 0.2)
@@ -57,8 +57,8 @@ def touched(labels, sources, destinations, own=slice(None)):
 def made(name, hosts=4, **options):
     """A combiner that has begun a round, as if there were so many hosts; all rows are here."""
     labels, *updates = labels_and_updates()
-    wire = Wire(alone())
-    combiner = combiner_of(name)(Setting(labels, 5, wire, {"kappa": None} | options))
+    wire = Channel(alone())
+    combiner = combiner_of(name)(CombinerContext(labels, 5, wire, {"kappa": None} | options))
     combiner.begin(ROUND, touched(labels, *updates))
     wire.communicator = SimpleNamespace(size=hosts)
     return combiner
@@ -135,7 +135,7 @@ def test_curvature_sums_small_steps_and_averages_large_ones():
     labels, *updates = labels_and_updates()
     part = np.full(DIM, 0.01)
     for alpha, expected in ((1e-9, 4), (1e6, 1)):
-        combiner = COMBINERS["curvature"](Setting(labels, 5, Wire(alone()), {"kappa": 1.0}))
+        combiner = COMBINERS["curvature"](CombinerContext(labels, 5, Channel(alone()), {"kappa": 1.0}))
         combiner.begin(Round(0, alpha, 0.0), touched(labels, *updates))
         np.testing.assert_allclose(combine(combiner, [([part] * 4, [100] * 4)])[0], expected * part, rtol=1e-4)
 
@@ -143,7 +143,7 @@ def test_curvature_sums_small_steps_and_averages_large_ones():
 def test_curvature_follows_the_labels():
     labels, *updates = labels_and_updates()
     rows = random_rows(2)
-    combiner = COMBINERS["curvature"](Setting(labels, 5, Wire(alone()), {"kappa": None}))
+    combiner = COMBINERS["curvature"](CombinerContext(labels, 5, Channel(alone()), {"kappa": None}))
     rng = np.random.default_rng(5)
     for number, change in enumerate([0, 1e-4, 1, 0, 30]):
         for label in (labels.training, labels.embedding):
@@ -163,7 +163,7 @@ def test_curvature_is_measured_by_all_hosts_together(hosts):
     def program(communicator):
         labels, *updates = labels_and_updates()
         own = slice(*Partition(V, hosts).range(communicator.rank))
-        combiner = COMBINERS["curvature"](Setting(labels, 5, Wire(communicator), {}))
+        combiner = COMBINERS["curvature"](CombinerContext(labels, 5, Channel(communicator), {}))
         combiner.begin(ROUND, touched(labels, *updates, own))
         return [combine(combiner, rows, label) for label in "et"]
 
@@ -180,7 +180,7 @@ def test_many_rows_are_measured_by_a_sample(monkeypatch, hosts, starts, stride):
     labels, *updates = labels_and_updates(4000)
 
     def program(communicator):
-        combiner = COMBINERS["curvature"](Setting(labels, 5, Wire(communicator), {}))
+        combiner = COMBINERS["curvature"](CombinerContext(labels, 5, Channel(communicator), {}))
         return combiner._own_moments(touched(labels, *updates)["t"])
 
     for found, start in zip(simulate(hosts, 1, program), starts, strict=True):  # of 4,000 rows a host, 200 in all
@@ -192,7 +192,7 @@ def test_a_host_that_touched_nothing_has_no_say():
     def program(communicator):
         labels, *updates = labels_and_updates()
         own = slice(None) if communicator.rank else slice(0, 0)
-        combiner = COMBINERS["curvature"](Setting(labels, 5, Wire(communicator), {}))
+        combiner = COMBINERS["curvature"](CombinerContext(labels, 5, Channel(communicator), {}))
         combiner.begin(ROUND, touched(labels, *updates, own))
         return combine(combiner, random_rows(3))
 

@@ -18,12 +18,12 @@ from naive_corpus import found, naive
 from any2vec.corpus import read_corpus
 from any2vec.corpus.blocks import blocks_of
 from any2vec.corpus.build import merge_scans
+from any2vec.corpus.build_vocabulary import choose, merge, pack
 from any2vec.corpus.encode import encode_pieces
-from any2vec.corpus.merge import choose, merge, pack
 from any2vec.corpus.scan import scan_blocks
-from any2vec.corpus.text import files_of
 from any2vec.corpus.worklist import open_worklist
 from any2vec.errors import Any2VecError
+from any2vec.io.inputs import files_of
 
 PIECES = [
     b"a",

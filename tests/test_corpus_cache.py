@@ -174,7 +174,7 @@ def test_another_process_that_makes_the_same_entry_first(text, monkeypatch):
         raise OSError(39, "Directory not empty")
 
     monkeypatch.setattr(caching, "load", load)
-    monkeypatch.setattr("any2vec.files._put", full)
+    monkeypatch.setattr("any2vec.io.outputs._put", full)
     corpus = read_corpus(text)
     assert corpus.cached
     assert found(corpus) == expected

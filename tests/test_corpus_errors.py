@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 import zstandard
 
-from any2vec.corpus import kernels, read_corpus
-from any2vec.corpus.table import Table
+from any2vec.corpus import read_corpus
+from any2vec.corpus import tokenizer as kernels
+from any2vec.corpus.word_table import WordTable
 from any2vec.errors import Any2VecError
 
 TEXT = b"".join(b"word%d of the text\n" % i for i in range(20_000))
@@ -175,7 +176,7 @@ def test_an_error_of_the_callers_own_iterable_is_not_hidden():
 
 @pytest.mark.parametrize("kept", [True, False])
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("place", ["any2vec.corpus.kernels.scan", "any2vec.corpus.kernels.remap"])
+@pytest.mark.parametrize("place", ["any2vec.corpus.tokenizer.scan", "any2vec.corpus.tokenizer.remap"])
 def test_no_room(tmp_path, monkeypatch, threads, kept, place):
     def full(*_arguments):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -194,7 +195,7 @@ def test_interrupted(tmp_path, monkeypatch, threads, source):
     def interrupt(*_arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("any2vec.corpus.kernels.remap", interrupt)
+    monkeypatch.setattr("any2vec.corpus.tokenizer.remap", interrupt)
     given = write(tmp_path / "t.txt", TEXT) if source == "file" else [["a", "b"]]
     with pytest.raises(KeyboardInterrupt):
         read_corpus(given, min_count=1, threads=threads, _block=5000)
@@ -224,7 +225,7 @@ def test_no_room_for_tokens(tmp_path, monkeypatch):
 
 
 def test_too_many_words():
-    table = Table()
+    table = WordTable()
     table._slots = np.broadcast_to(np.uint64(0), 2**33)  # takes no memory
     with pytest.raises(Any2VecError, match="more than 1,342,177,280 distinct words"):
         table._grow(kernels.GROW_SLOTS)

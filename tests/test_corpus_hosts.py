@@ -486,7 +486,7 @@ def test_another_cluster_that_makes_the_same_entries_first(tmp_path, monkeypatch
         raise OSError(errno.ENOTEMPTY, "Directory not empty")
 
     monkeypatch.setattr(caching, "load", load)
-    monkeypatch.setattr("any2vec.files._put", full)
+    monkeypatch.setattr("any2vec.io.outputs._put", full)
     assert [part.worklist.ids.tolist() for part in corpora(path, 2)] == [
         part.worklist.ids.tolist() for part in expected
     ]

@@ -19,12 +19,12 @@ from naive_graph import edges_of_text, rows_of_edges, rows_of_graph
 from scipy import io as scipy_io
 from scipy import sparse
 
-from any2vec.corpus.text import files_of
 from any2vec.errors import Any2VecError
 from any2vec.graph import Graph, csr, karate_club, read_graph, read_labels
-from any2vec.graph.assemble import Raw, assemble
+from any2vec.graph.build import EdgeTable, build_graph
 from any2vec.graph.dialect import ListOptions
 from any2vec.graph.edgelist import read_lists
+from any2vec.io.inputs import files_of
 
 IDS = st.one_of(
     st.integers(0, 12).map(str),
@@ -46,7 +46,7 @@ def read_text(path, text, *, threads=1, size=1 << 20, directed=False, merge=True
     edges, names = read_lists(files_of(path)[0], told, threads=threads, size=size)
     chosen = {"directed": directed, "merge": merge, "loops": loops, "vertices": None, "threads": threads}
     with patch.object(csr, "MANY", 1):
-        return assemble(Raw(str(path), edges, names), **chosen)
+        return build_graph(EdgeTable(str(path), edges, names), **chosen)
 
 
 @st.composite

@@ -14,8 +14,8 @@ from any2vec.cluster.communicator import SharedError
 from any2vec.evaluate.checker import AnalogyChecker
 from any2vec.evaluate.questions import QuestionSection
 from any2vec.sync import ids, masters
+from any2vec.sync.channel import KEYS
 from any2vec.sync.combiners import adasum, curvature, gradient
-from any2vec.sync.wire import KEYS
 from any2vec.training import trainer
 from any2vec.training.host import Host
 from any2vec.training.progress import Quiet

@@ -14,12 +14,14 @@ from any2vec.training.options import Options
 
 SOURCE = Path(any2vec.__file__).parent
 ROOMS = [
-    {"errors", "version", "compiled"},
+    {"errors", "version"},
+    {"llvm"},
     {"cluster"},
-    {"files"},
+    {"io"},
     {"corpus"},
     {"samples"},
     {"graph"},
+    {"walks"},
     {"operators"},
     {"sync"},
     {"training"},
@@ -29,7 +31,7 @@ ROOMS = [
     {"cli"},
 ]
 FLOOR = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
-EXTRA = {"vectors": {"errors", "version", "compiled", "cluster", "files", "corpus"}}  # of rooms before it, these only
+EXTRA = {"vectors": {"errors", "version", "cluster", "io", "corpus"}}  # of rooms before it, these only
 
 
 def room_of(path):

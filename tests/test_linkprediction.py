@@ -37,7 +37,7 @@ def graph_of(number, edges, directed=False, weights=None):
     return Graph(indptr, indices, held, [f"v{i}" for i in range(number)], directed)
 
 
-def edges_of(graph):
+def split_inputs(graph):
     """List the edges, those of an undirected graph in both directions, with weights."""
     weights = np.ones(len(graph.indices)) if graph.weights is None else graph.weights
     heads = np.repeat(np.arange(len(graph)), np.diff(graph.indptr))
@@ -74,7 +74,7 @@ def graphs(draw):
 @settings(max_examples=300)
 @given(graph=graphs(), share=st.sampled_from([0.01, 0.3, 0.5, 0.99]), seed=st.integers(0, 5))
 def test_split(graph, share, seed):
-    whole = edges_of(graph)
+    whole = split_inputs(graph)
     pairs = {(a, b) for a, b, _ in whole if a != b}
     links = pairs if graph.directed else {(a, b) for a, b in pairs if a < b}
     joined = {v for link in links for v in link}
@@ -90,7 +90,7 @@ def test_split(graph, share, seed):
         else:
             assert possible - len(links) < hidden
         return
-    train = edges_of(split.train)
+    train = split_inputs(split.train)
     hidden = {tuple(pair) for pair in split.hidden.tolist()}
     absent = {tuple(pair) for pair in split.absent.tolist()}
     both = hidden if graph.directed else hidden | {(b, a) for a, b in hidden}
@@ -325,9 +325,9 @@ def test_weights_and_directions_are_kept(run, tmp_path):
     run("split", tmp_path / "g", "-o", tmp_path / "out", "--directed", "--share", 0.2)
     whole = read_graph(tmp_path / "g", directed=True)
     train = read_graph(tmp_path / "out" / "train.edges", directed=True)
-    named = {(train.names[a], train.names[b]): weight for a, b, weight in edges_of(train)}
+    named = {(train.names[a], train.names[b]): weight for a, b, weight in split_inputs(train)}
     assert len(named) == 6
-    assert named.items() <= {(whole.names[a], whole.names[b]): weight for a, b, weight in edges_of(whole)}.items()
+    assert named.items() <= {(whole.names[a], whole.names[b]): weight for a, b, weight in split_inputs(whole)}.items()
 
 
 @pytest.mark.parametrize("name", ["New York", "a,b", "#1", "%"])

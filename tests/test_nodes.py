@@ -18,10 +18,10 @@ from any2vec.cli import app, main
 from any2vec.cluster.local import simulate
 from any2vec.evaluate.classification import evaluate_nodes
 from any2vec.graph import karate_club, read_graph, read_labels
-from any2vec.graph.walk_corpus import walk_corpus
-from any2vec.graph.walk_text import named_walks
-from any2vec.graph.walks import Walker
 from any2vec.sync.schemes import SCHEMES
+from any2vec.walks.corpus import walk_corpus
+from any2vec.walks.text import named_walks
+from any2vec.walks.walker import Walker
 
 SIZES = {"dim": 16, "window": 3, "negative": 3}  # the kernel of test_training
 QUICK = SIZES | {"walks": 2, "length": 10, "epochs": 1, "threads": 1}

@@ -4,9 +4,9 @@ import gzip
 import numpy as np
 import pytest
 
-from any2vec import files
 from any2vec.cluster.local import simulate
 from any2vec.errors import Any2VecError
+from any2vec.io import outputs as files
 from any2vec.vectors import finite, native, safetensors_file, word2vec_binary, word2vec_text
 from any2vec.vectors.formats import check_output, load, save
 from any2vec.vectors.vectors import Vectors

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from simulated import COMBINES, NAMES, bits, options, read, rounds_more, text, train
 
 from any2vec.operators.labels import new_labels, padded_width
+from any2vec.sync.channel import KEYS
 from any2vec.sync.pulled import Pulled
 from any2vec.sync.replicated import Replicated
 from any2vec.sync.scheme import Scheme
-from any2vec.sync.wire import KEYS
 from any2vec.training.host import Host
 from any2vec.training.report import Report
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from any2vec.operators.mirrors import Mirrors, merge, open_mirrors
-from any2vec.operators.skipgram import Rate, Rows, Tally, no_rows, skipgram_kernel
+from any2vec.operators.hot_rows import HotRows, merge, open_copies
+from any2vec.operators.skipgram import Rate, Rows, ThreadStats, no_rows, skipgram_kernel
 from any2vec.samples.draws import KEEP, NEGATIVES, epoch_key
 from any2vec.samples.negatives import alias_table, probabilities
 from any2vec.samples.skipgram import Samples, keep_thresholds
@@ -67,14 +67,14 @@ class Case:
     def kernel(self, parts, epoch=0, hot=0, every=7, stop=0, labels="whole", rows=None):
         """Run the kernel on slices; return labels, words, samples and loss."""
         e, t = (aligned(np.vstack([label, np.zeros((hot, self.dim))])) for label in (self.e, self.t))
-        tally = Tally(*np.zeros((3, 1)), np.zeros(2), np.array([stop]))
+        tally = ThreadStats(*np.zeros((3, 1)), np.zeros(2), np.array([stop]))
         samples = Samples(
             keep_thresholds(self.counts, self.sample),
             self.table,
             np.uint64(epoch_key(self.seed, epoch, KEEP)),
             np.uint64(epoch_key(self.seed, epoch, NEGATIVES)),
         )
-        mirrors = Mirrors(hot, V, every, np.zeros(1, np.int32))
+        mirrors = HotRows(hot, V, every, np.zeros(1, np.int32))
         n = len(self.ids)
         run, rows = skipgram_kernel(*self.sizes, labels), rows or no_rows()
         for low, high in parts:
@@ -191,9 +191,9 @@ def test_stop_flag(sizes):
 
 def test_stop_flag_is_seen_while_the_kernel_runs():
     case = Case(random_sentences([20] * 20_000, 8), KERNELS[1])
-    tally = Tally(*np.zeros((3, 1)), np.zeros(2), np.zeros(1, np.int64))
+    tally = ThreadStats(*np.zeros((3, 1)), np.zeros(2), np.zeros(1, np.int64))
     samples = Samples(keep_thresholds(case.counts, 0), case.table, np.uint64(1), np.uint64(2))
-    mirrors = Mirrors(0, 0, 1, np.zeros(1, np.int32))
+    mirrors = HotRows(0, 0, 1, np.zeros(1, np.int32))
     n, run = len(case.ids), skipgram_kernel(*KERNELS[1])
     labels = aligned(case.e).reshape(-1), aligned(case.t).reshape(-1)
     rate = Rate(1e-9, FLOOR, 0.0, 1.0, float(n))
@@ -224,12 +224,12 @@ def test_merge_equals_the_naive():
     labels = [rng.standard_normal((rows, dim)).astype(np.float32) for _ in "et"]
     before = [[np.empty(hot * dim, np.float32) for _ in "et"] for _ in range(threads)]
     masters = [label[:hot].astype(float) for label in labels]
-    places = [Mirrors(hot, V + k * hot, 1, np.zeros(1, np.int32)) for k in range(threads)]
+    places = [HotRows(hot, V + k * hot, 1, np.zeros(1, np.int32)) for k in range(threads)]
     naive_before = [[m.copy() for m in masters] for _ in range(threads)]
     naive_mirror = [[m.copy() for m in masters] for _ in range(threads)]
     for k, place in enumerate(places):
         for label, old in zip(labels, before[k], strict=True):
-            open_mirrors(label.reshape(-1), old, hot, place.shift, dim)
+            open_copies(label.reshape(-1), old, hot, place.shift, dim)
             assert (label[place.shift : place.shift + hot] == label[:hot]).all()
     for thread in (0, 1, 1, 0, 1):
         for k, place in enumerate(places):
@@ -248,7 +248,7 @@ def test_merge_equals_the_naive():
 
 def test_merge_does_not_wait_for_another_thread():
     labels = [np.ones(64, np.float32) for _ in range(4)]
-    busy = Mirrors(1, 2, 1, np.ones(1, np.int32))
+    busy = HotRows(1, 2, 1, np.ones(1, np.int32))
     assert not merge(*labels, busy, 16, False)
     assert busy.lock[0] == 1
     assert all((label == 1).all() for label in labels)

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 
 from any2vec.cluster.local import alone, simulate
 from any2vec.cluster.workers import Workers
-from any2vec.operators.mirrors import Mirrors
-from any2vec.operators.skipgram import Rate, Rows, Tally, skipgram_kernel
+from any2vec.operators.hot_rows import HotRows
+from any2vec.operators.skipgram import Rate, Rows, ThreadStats, skipgram_kernel
 from any2vec.operators.tiles import register_width
 from any2vec.samples.inspection import Inspector, Slice, inspect
-from any2vec.samples.skipgram import Drawing
+from any2vec.samples.skipgram import SampleTables
 from any2vec.sync.buffers import Buffers
+from any2vec.sync.channel import KEYS, Channel
 from any2vec.sync.ids import send_ids, tell_ids
 from any2vec.sync.partition import Partition
-from any2vec.sync.wire import KEYS, Wire
 from any2vec.training.schedule import FLOOR, SHORTEST, Schedule, growth
 from any2vec.training.trainer import default_rounds
 
@@ -126,7 +126,7 @@ def test_ids_arrive_and_no_more_bytes_travel_than_must(hosts, vertices, density,
     touched = [np.flatnonzero(rng.random(vertices) < density ** rng.integers(1, 4)) for _ in range(hosts)]
 
     def program(communicator):
-        wire, rank = Wire(communicator), communicator.rank
+        wire, rank = Channel(communicator), communicator.rank
         mine = touched[rank].astype(np.int32)
         low, high = ranges[rank]
         sent = send_ids(mine, partition, wire, "inspect", "both")
@@ -153,12 +153,12 @@ def test_ids_arrive_and_no_more_bytes_travel_than_must(hosts, vertices, density,
         assert counted.sum() == sum(sizes) + own * (hosts - 1)
 
 
-# Wire
+# Channel
 
 
 def test_what_stays_at_home_is_not_counted():
     def program(communicator):
-        wire, host = Wire(communicator), communicator.rank
+        wire, host = Channel(communicator), communicator.rank
         send = np.full((6, 2), host, np.float32)
         counts = np.array([1, 2, 3])
         receive = np.empty((3 * counts[host], 2), np.float32)
@@ -186,7 +186,7 @@ def test_what_stays_at_home_is_not_counted():
 
 def test_an_unknown_kind_of_message_is_a_mistake():
     with pytest.raises(ValueError, match="not in"):
-        Wire(alone()).count(("reduce", "e", "rows"), np.zeros(1, np.int64), 4)
+        Channel(alone()).count(("reduce", "e", "rows"), np.zeros(1, np.int64), 4)
 
 
 def test_buffers_are_kept():
@@ -217,7 +217,7 @@ class Case:
         self.schedule, (self.dim, self.window, self.negative) = schedule, SIZES[schedule]
         self.counts = np.bincount(self.ids, minlength=V) + 1
         self.sample, self.seed = sample, seed
-        self.drawing = Drawing(self.counts, sample, seed)
+        self.drawing = SampleTables(self.counts, sample, seed)
 
     def inspect(self, low, high, epoch, threads=1):
         how = (V, self.window, self.negative, self.schedule == "exact")
@@ -229,11 +229,11 @@ class Case:
 
     def kernel(self, low, high, epoch):
         rows = Rows(*np.zeros((2, V), np.int32))
-        tally = Tally(*np.zeros((3, 1)), np.zeros(2), np.zeros(1, np.int64))
+        tally = ThreadStats(*np.zeros((3, 1)), np.zeros(2), np.zeros(1, np.int64))
         labels = [np.zeros(V * self.dim + 16, np.float32) for _ in "et"]
         labels = [label[-label.ctypes.data % 64 // 4 :][: V * self.dim] for label in labels]
         kernel = skipgram_kernel(self.schedule, self.dim, self.window, self.negative, register_width(), "counted")
-        rate, mirrors = Rate(0.01, FLOOR, 0.0, 1.0, 1e6), Mirrors(0, V, 1, np.zeros(1, np.int32))
+        rate, mirrors = Rate(0.01, FLOOR, 0.0, 1.0, 1e6), HotRows(0, V, 1, np.zeros(1, np.int32))
         kernel(self.ids, self.bounds, low, high, *labels, rows, self.drawing.samples(epoch), rate, mirrors, tally)
         return [updates.tolist() for updates in rows], tally.samples[0]
 
@@ -241,7 +241,7 @@ class Case:
         keep = naive.keep_probability(self.counts.tolist(), self.sample)
         table = self.drawing.samples(0).negatives
         sizes = (self.schedule, self.window, self.negative)
-        setting = naive.Setting(self.ids.tolist(), self.bounds.tolist(), keep, table, *sizes, seed=self.seed)
+        setting = naive.CombinerContext(self.ids.tolist(), self.bounds.tolist(), keep, table, *sizes, seed=self.seed)
         return [updates.tolist() for updates in naive.updates(setting, epoch, low, high, V)]
 
 
@@ -284,7 +284,7 @@ def test_a_part_draws_what_the_whole_worklist_draws_there(sentences, data, seed,
     first, last = sorted(data.draw(st.integers(0, len(sentences))) for _ in range(2))
     begin, end = int(case.bounds[first]), int(case.bounds[last])
     low, high = sorted(data.draw(st.integers(begin, end)) for _ in range(2))
-    drawing = Drawing(case.counts, sample, seed, begin)
+    drawing = SampleTables(case.counts, sample, seed, begin)
     part = np.zeros((2, V), np.int32)
     ids, bounds = case.ids[begin:end], case.bounds[first : last + 1] - begin
     how = (case.window, case.negative, True)

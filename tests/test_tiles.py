@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numba import njit
 
+from any2vec.llvm.prefetch import prefetch_row
 from any2vec.operators import tiles
 from any2vec.operators.logistic import LIMIT, PADDING, logistic_steps
 from any2vec.operators.tiles import ROW_ALIGNMENT, TILE_ROWS
@@ -45,7 +46,7 @@ def test_dots_and_update(m, dim, width):
     @njit(fastmath=True)  # as the kernels are
     def both(e, x, t, y, out, g, n):
         tiles.dots(e, x, t, y, out, n, m, dim, width)
-        tiles.prefetch_row(e, x[0], dim)
+        prefetch_row(e, x[0], dim)
         tiles.update(e, x, t, y, g, n, m, dim, width)
 
     for n in range(1, TILE_ROWS + 1):
@@ -76,7 +77,7 @@ def test_dots_and_update(m, dim, width):
 def test_prefetch_changes_nothing():
     @njit
     def prefetch(label, offset):
-        tiles.prefetch_row(label, offset, 48)
+        prefetch_row(label, offset, 48)
 
     label = aligned(np.arange(96.0))
     prefetch(label, 48)

@@ -13,10 +13,10 @@ from scipy.stats import chisquare
 from any2vec.corpus.worklist import open_worklist
 from any2vec.errors import Any2VecError
 from any2vec.graph.graph import Graph
-from any2vec.graph.walk_order import pass_key
-from any2vec.graph.walk_text import named_walks, write_text
-from any2vec.graph.walk_worklist import blocks_of, generate
-from any2vec.graph.walks import Walker
+from any2vec.walks.order import pass_key
+from any2vec.walks.text import named_walks, write_text
+from any2vec.walks.walker import Walker
+from any2vec.walks.worklist import blocks_of, generate
 
 BIASES = [(1.0, 1.0), (0.25, 4.0), (4.0, 0.25), (0.25, 0.25), (4.0, 4.0), (0.5, 1.0), (2.0, 1.0)]
 
@@ -200,7 +200,7 @@ def test_walks_do_not_depend_on_how_they_are_cut(p, q, directed):
 
 @pytest.mark.parametrize(("weighted", "directed"), KINDS)
 def test_worklists(tmp_path, weighted, directed, monkeypatch):
-    monkeypatch.setattr("any2vec.graph.walk_worklist._BLOCK", 13)
+    monkeypatch.setattr("any2vec.walks.worklist._BLOCK", 13)
     graph = random_graph(70, 200, weighted=weighted, directed=directed)
     walker = Walker(graph, length=8, p=0.5, q=2.0, restart=0.1)
     ids, bounds, visits = generate(walker, 3, threads=2)
@@ -229,7 +229,7 @@ def test_a_host_without_walks(tmp_path):
 
 
 def test_text(monkeypatch):
-    monkeypatch.setattr("any2vec.graph.walk_worklist._BLOCK", 9)
+    monkeypatch.setattr("any2vec.walks.worklist._BLOCK", 9)
     graph = random_graph(directed=True)
     names = [f"vertex-{'é' * (i % 4)}{i}" for i in range(len(graph))]
     walker = Walker(Graph(graph.indptr, graph.indices, None, names, True), length=7, p=2.0)
@@ -284,7 +284,7 @@ def test_parallel_edges_that_add_up_to_too_much():
 
 def test_long_walks_are_done_in_smaller_blocks(monkeypatch):
     whole = generate(Walker(random_graph(), length=50), 2)
-    monkeypatch.setattr("any2vec.graph.walk_worklist._ENTRIES", 300)
+    monkeypatch.setattr("any2vec.walks.worklist._ENTRIES", 300)
     parts = generate(Walker(random_graph(), length=50), 2)
     assert all((one == other).all() for one, other in zip(whole, parts, strict=True))
     assert max(b.last - b.first for b in blocks_of(Walker(random_graph(), length=50), 2)) == 6

@@ -1,8 +1,8 @@
 """Embeddings of anything that comes in sequences: words, graph vertices, products, code tokens."""
 
-from any2vec import compiled
+from any2vec.io.numba_cache import ensure_numba_cache
 
-compiled.keep_somewhere()  # before a kernel is defined
+ensure_numba_cache()  # before a kernel is defined
 
 from any2vec.errors import Any2VecError  # noqa: E402
 from any2vec.models import DeepWalk, Node2Vec, Word2Vec  # noqa: E402

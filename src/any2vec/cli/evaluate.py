@@ -19,9 +19,9 @@ from any2vec.evaluate.linkprediction import OPERATORS, evaluate_links, read_link
 from any2vec.evaluate.linksplit import check_split_folder, split_links
 from any2vec.evaluate.questions import read_questions
 from any2vec.evaluate.similarity import evaluate_similarity, read_pairs
-from any2vec.files import check_writable, replacing
-from any2vec.graph.labels import LABEL_FORMATS, read_labels
 from any2vec.graph.readers import FORMATS, read_graph
+from any2vec.graph.vertex_labels import LABEL_FORMATS, read_labels
+from any2vec.io.outputs import check_writable, replacing
 from any2vec.vectors.formats import load
 
 __all__ = ["app"]

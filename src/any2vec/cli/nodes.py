@@ -10,14 +10,14 @@ from any2vec.cli import options
 from any2vec.cli.training import check_apart, run
 from any2vec.cluster.cores import usable_cores
 from any2vec.errors import Any2VecError
-from any2vec.files import check_writable, refusals, replacing
 from any2vec.graph.graph import Graph
 from any2vec.graph.readers import read_graph
-from any2vec.graph.walk_text import write_text
-from any2vec.graph.walks import Walker, check_walks
+from any2vec.io.outputs import check_writable, refusals, replacing
 from any2vec.models import Node2Vec
 from any2vec.vectors.formats import check_format
 from any2vec.vectors.rows import check_words
+from any2vec.walks.text import write_text
+from any2vec.walks.walker import Walker, check_walks
 
 __all__ = ["nodes", "walks"]
 

@@ -14,7 +14,7 @@ from any2vec.cli.signals import unterminated
 from any2vec.cluster import mpi
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.errors import Any2VecError
-from any2vec.files import check_writable
+from any2vec.io.outputs import check_writable
 from any2vec.models import Estimator
 from any2vec.training.progress import Display, display_for
 from any2vec.training.report import Report

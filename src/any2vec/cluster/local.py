@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, Request
-from any2vec.cluster.hall import Call, Hall, Part, ReleasedError
+from any2vec.cluster.rendezvous import Call, Part, ReleasedError, Rendezvous
 from any2vec.cluster.rows import check_rows
 
 __all__ = ["alone", "simulate"]
@@ -57,7 +57,7 @@ def simulate(hosts: int, cores: int, program: Callable[[Communicator], T]) -> li
         raise ValueError(f"{hosts} hosts on {cores} cores")
     if hosts == 1:
         return [program(_Alone(threading.Semaphore(cores)))]
-    hall = Hall(hosts, cores)
+    hall = Rendezvous(hosts, cores)
     results: dict[int, T] = {}
     errors: dict[int, BaseException] = {}
 
@@ -159,7 +159,7 @@ class _Alone:
 
 
 @contextmanager
-def _noting(errors: dict[int, BaseException], hall: Hall, rank: int) -> Iterator[None]:
+def _noting(errors: dict[int, BaseException], hall: Rendezvous, rank: int) -> Iterator[None]:
     try:
         yield
     except ReleasedError:
@@ -189,7 +189,7 @@ class _Simulated:
     simulated = True
     clock = staticmethod(time.thread_time)  # others have the cores while this one waits
 
-    def __init__(self, hall: Hall, rank: int) -> None:
+    def __init__(self, hall: Rendezvous, rank: int) -> None:
         self.rank = rank
         self.size = hall.hosts
         self._hall = hall

@@ -2,8 +2,8 @@
 
 from any2vec.corpus.corpus import Corpus
 from any2vec.corpus.read import read_corpus
-from any2vec.corpus.text import Source
 from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.corpus.worklist import Worklist
+from any2vec.io.inputs import Source
 
 __all__ = ["Corpus", "Source", "Vocabulary", "Worklist", "read_corpus"]

@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.corpus.edges import Edges, line_ends
-from any2vec.corpus.kernels import MAX_WORD
-from any2vec.corpus.memory import zeros
-from any2vec.corpus.streams import READ, fill, naming, open_stream
-from any2vec.corpus.text import TextFile
-from any2vec.corpus.words import ROOM
+from any2vec.corpus.splits import InputSplits, line_ends
+from any2vec.corpus.tokenizer import MAX_WORD
+from any2vec.corpus.word_hash import ROOM
+from any2vec.io.inputs import InputFile
+from any2vec.io.memory import zeros
+from any2vec.io.streams import READ, fill, naming, open_stream
 
 __all__ = ["BLOCK", "TAIL", "Block", "Span", "blocks_of", "new_buffer"]
 
@@ -41,7 +41,7 @@ class Block:
 
     Attributes
     ----------
-    file : TextFile
+    file : InputFile
         Where it is from.
     host : int
         Whose part it belongs to.
@@ -58,7 +58,7 @@ class Block:
         The text of a block of a stream, which was read already.
     """
 
-    file: TextFile
+    file: InputFile
     host: int
     start: int
     stop: int
@@ -99,16 +99,16 @@ class Block:
         return _ended(buffer, min(begin, end), end, filled)
 
 
-def blocks_of(files: list[TextFile], size: int = BLOCK, edges: Edges | None = None) -> Iterator[Block]:
+def blocks_of(files: list[InputFile], size: int = BLOCK, edges: InputSplits | None = None) -> Iterator[Block]:
     """Yield the blocks of files, in order; streams are read on the way.
 
     Parameters
     ----------
-    files : list of TextFile
+    files : list of InputFile
         The files.
     size : int
         Bytes in a block, about.
-    edges : Edges, optional
+    edges : InputSplits, optional
         Which hosts' parts to read, and where they begin. A block has text of one host only. Of plain files only
         the parts are read, of streams all up to their end.
 
@@ -122,7 +122,7 @@ def blocks_of(files: list[TextFile], size: int = BLOCK, edges: Edges | None = No
     Any2VecError
         If a file cannot be read.
     """
-    edges = edges or Edges.whole()
+    edges = edges or InputSplits.whole()
     before = 0
     for file in files:
         hosts = edges.within(before, file.size)
@@ -140,7 +140,7 @@ def new_buffer(size: int) -> NDArray[np.uint8]:
     return zeros(size + TAIL + ROOM, np.uint8)
 
 
-def _blocks_of_plain(file: TextFile, size: int, edges: Edges, before: int, hosts: range) -> Iterator[Block]:
+def _blocks_of_plain(file: InputFile, size: int, edges: InputSplits, before: int, hosts: range) -> Iterator[Block]:
     assert file.size is not None
     later = [host for host in hosts[1:] if edges.held.start <= host <= edges.held.stop]
     begins = dict(zip(later, line_ends(file, [edges.places[host] - before for host in later]), strict=True))
@@ -153,7 +153,7 @@ def _blocks_of_plain(file: TextFile, size: int, edges: Edges, before: int, hosts
             yield Block(file, host, start, high, size, start == low, stop == high, before + stop)
 
 
-def _blocks_of_stream(file: TextFile, size: int, edges: Edges, before: int, hosts: range) -> Iterator[Block]:
+def _blocks_of_stream(file: InputFile, size: int, edges: InputSplits, before: int, hosts: range) -> Iterator[Block]:
     """Read a stream from its start: what is another host's is thrown away, what is behind the last is not read.
 
     The place of a byte is that in the file, as far as it is known: between two blocks it is interpolated.

@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 
 from any2vec.corpus import cache as caching
 from any2vec.corpus.blocks import blocks_of
+from any2vec.corpus.build_vocabulary import choose, merge, repair
 from any2vec.corpus.corpus import Corpus
-from any2vec.corpus.edges import Edges, edges_of, even_cuts
+from any2vec.corpus.distributed_vocabulary import build_vocabulary_distributed
 from any2vec.corpus.encode import encode_pieces
-from any2vec.corpus.merge import choose, merge, repair
-from any2vec.corpus.room import room_in
 from any2vec.corpus.scan import Scan, scan_blocks
-from any2vec.corpus.share import choose_together
-from any2vec.corpus.table import Part
+from any2vec.corpus.splits import InputSplits, split_evenly, split_inputs
 from any2vec.corpus.team import Team
-from any2vec.corpus.text import TextFile
 from any2vec.corpus.tokens import scan_sentences
+from any2vec.corpus.word_table import WordCounts
 from any2vec.corpus.worklist import open_worklist
 from any2vec.errors import Any2VecError
+from any2vec.io.disk import disk_errors
+from any2vec.io.inputs import InputFile
 
 __all__ = ["Job", "Progress", "merge_scans"]
 
@@ -35,7 +35,7 @@ class Job:
 
     Attributes
     ----------
-    files : list of TextFile or None
+    files : list of InputFile or None
         The text; None: it is in `sentences`.
     sentences : iterable of sequences of str
         Lists of tokens.
@@ -49,7 +49,7 @@ class Job:
         Who reads the others.
     """
 
-    files: list[TextFile] | None
+    files: list[InputFile] | None
     sentences: Iterable[Sequence[str]]
     min_count: int
     max_size: int | None
@@ -81,7 +81,7 @@ class Job:
             If the text cannot be read, is not text, leaves too little, or if there is no room to write.
         """
         began, team = time.perf_counter(), self.team
-        edges = edges_of(self.files, self.hosts, self.held)
+        edges = split_inputs(self.files, self.hosts, self.held)
         with team.together(), team.working():
             scan = self._scan(where, edges)
             part, places, wrong = merge_scans(scan.parts)
@@ -92,11 +92,11 @@ class Job:
         if team.communicator is None:
             vocabulary, ids = choose(part, self.min_count, self.max_size)
         else:
-            vocabulary, ids = choose_together(part, self.min_count, self.max_size, team.communicator)
+            vocabulary, ids = build_vocabulary_distributed(part, self.min_count, self.max_size, team.communicator)
         final = [ids[place] for place in places]
         del part, places, ids
         scanned = time.perf_counter()
-        with team.together(), team.working(), room_in(where):
+        with team.together(), team.working(), disk_errors(where):
             own, ended = encode_pieces(scan.pieces, scan.files, final, where, threads=self.threads, hosts=self.hosts)
             for path in scan.files:
                 path.unlink()
@@ -104,10 +104,10 @@ class Job:
         if sentences < self.hosts:
             raise _too_few(sentences, self.hosts)
         cuts = np.cumsum([0, *words], dtype=np.int64)
-        with team.together(), room_in(where):
+        with team.together(), disk_errors(where):
             worklist = open_worklist(where, int(cuts[self.held.start]))
             if edges is None:
-                cuts = even_cuts(worklist.bounds, self.hosts)
+                cuts = split_evenly(worklist.bounds, self.hosts)
             seconds = {"scan": scanned - began, "encode": time.perf_counter() - scanned}
             corpus = Corpus(
                 vocabulary, worklist, raw_words, sentences, invalid, cuts, self.held, False, seconds, folder=where
@@ -116,7 +116,7 @@ class Job:
                 caching.save(where, corpus)
         return corpus
 
-    def _scan(self, where: Path, edges: Edges | None) -> Scan:
+    def _scan(self, where: Path, edges: InputSplits | None) -> Scan:
         if self.files is None:
             return scan_sentences(self.sentences, where)
         first, total = 0, None
@@ -129,23 +129,23 @@ class Job:
             done = consumed - first
             self.progress(done if total is None else min(max(done, 0), total), total)
 
-        with room_in(where):
+        with disk_errors(where):
             blocks = blocks_of(self.files, self.block, edges)
             told = None if self.progress is None else report
             return scan_blocks(blocks, where, threads=self.threads, size=self.block, progress=told)
 
 
-def merge_scans(parts: Sequence[Part]) -> tuple[Part, list[NDArray[np.int32]], int]:
+def merge_scans(parts: Sequence[WordCounts]) -> tuple[WordCounts, list[NDArray[np.int32]], int]:
     """Merge what threads counted, and repair words that are not UTF-8.
 
     Parameters
     ----------
-    parts : sequence of Part
+    parts : sequence of WordCounts
         The counts.
 
     Returns
     -------
-    part : Part
+    part : WordCounts
         Distinct words, all UTF-8.
     places : list of int32 arrays, shapes (len(part),)
         For each part, the places of its words in `part`.
@@ -162,7 +162,7 @@ def merge_scans(parts: Sequence[Part]) -> tuple[Part, list[NDArray[np.int32]], i
     return repaired, places, invalid
 
 
-def _no_words(files: list[TextFile] | None) -> Any2VecError:
+def _no_words(files: list[InputFile] | None) -> Any2VecError:
     if files is None:
         return Any2VecError("the corpus is empty: the sentences hold no token")
     name = files[0].name if len(files) == 1 else f"{files[0].name} and {len(files) - 1} more files"

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from any2vec.corpus.corpus import Corpus
-from any2vec.corpus.text import TextFile
 from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.corpus.worklist import BOUNDS, IDS, open_worklist
 from any2vec.errors import Any2VecError
+from any2vec.io.inputs import InputFile
 
 __all__ = ["default_cache", "digest", "key_of", "load", "make_folder", "save", "sweep"]
 
@@ -66,13 +66,13 @@ def make_folder(folder: Path) -> None:
 
 
 def key_of(
-    files: list[TextFile], min_count: int, max_size: int | None, hosts: int = 1, held: range = range(1)
+    files: list[InputFile], min_count: int, max_size: int | None, hosts: int = 1, held: range = range(1)
 ) -> str | None:
     """Return the name of a corpus in the cache.
 
     Parameters
     ----------
-    files : list of TextFile
+    files : list of InputFile
         The text.
     min_count, max_size : int
         The options that change the outcome.

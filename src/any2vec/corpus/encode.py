@@ -8,12 +8,12 @@ from queue import Empty, SimpleQueue
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.corpus import kernels
-from any2vec.corpus.memory import zeros
-from any2vec.corpus.ordered import ordered
-from any2vec.corpus.room import write_all
+from any2vec.corpus import tokenizer as kernels
 from any2vec.corpus.scan import Piece
 from any2vec.corpus.worklist import BOUNDS, IDS
+from any2vec.io.disk import write_all
+from any2vec.io.memory import zeros
+from any2vec.io.ordered import ordered
 
 __all__ = ["encode_pieces"]
 

@@ -13,7 +13,7 @@ from any2vec.corpus.build import Job
 from any2vec.corpus.corpus import Corpus
 from any2vec.corpus.team import Team
 from any2vec.errors import Any2VecError
-from any2vec.files import replacing
+from any2vec.io.outputs import replacing
 
 __all__ = ["build_cached", "build_temporary"]
 

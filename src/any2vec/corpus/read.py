@@ -10,10 +10,10 @@ from any2vec.corpus.blocks import BLOCK
 from any2vec.corpus.build import Job, Progress
 from any2vec.corpus.corpus import Corpus
 from any2vec.corpus.entry import build_cached, build_temporary
-from any2vec.corpus.same import about, check_same
+from any2vec.corpus.fingerprint import about, check_same
 from any2vec.corpus.team import Team
-from any2vec.corpus.text import Source, files_of, names_files
 from any2vec.errors import Any2VecError
+from any2vec.io.inputs import Source, files_of, names_files
 
 __all__ = ["read_corpus"]
 

@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from any2vec.corpus import kernels
+from any2vec.corpus import tokenizer as kernels
 from any2vec.corpus.blocks import BLOCK, Block, new_buffer
-from any2vec.corpus.edges import lines_before
-from any2vec.corpus.memory import zeros
-from any2vec.corpus.ordered import ordered
-from any2vec.corpus.room import write_all
-from any2vec.corpus.table import Part, Table
+from any2vec.corpus.splits import lines_before
+from any2vec.corpus.word_table import WordCounts, WordTable
 from any2vec.errors import Any2VecError
+from any2vec.io.disk import write_all
+from any2vec.io.memory import zeros
+from any2vec.io.ordered import ordered
 
 __all__ = ["Piece", "Scan", "scan_blocks"]
 
@@ -39,7 +39,7 @@ class Scan:
 
     Attributes
     ----------
-    parts : list of Part
+    parts : list of WordCounts
         What each thread counted. Provisional ids are places in a thread's part.
     files : list of Path
         The provisional ids that each thread wrote; -1 ends a sentence.
@@ -49,7 +49,7 @@ class Scan:
         Words in the text.
     """
 
-    parts: list[Part]
+    parts: list[WordCounts]
     files: list[Path]
     pieces: list[Piece]
     words: int
@@ -70,7 +70,7 @@ class _Counter:
         self.number = number
         self.path = folder / f"provisional-{number}"
         self.file = self.path.open("wb", buffering=0)
-        self.table = Table()
+        self.table = WordTable()
         self._size = size
         self._buffer = new_buffer(size)
         self._out = zeros(len(self._buffer) + 2, np.int32)

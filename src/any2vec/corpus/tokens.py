@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.corpus.merge import pack
-from any2vec.corpus.room import room_in, write_all
+from any2vec.corpus.build_vocabulary import pack
 from any2vec.corpus.scan import Piece, Scan
 from any2vec.errors import Any2VecError
+from any2vec.io.disk import disk_errors, write_all
 
 __all__ = ["scan_sentences"]
 
@@ -63,7 +63,7 @@ def scan_sentences(sentences: Iterable[Sequence[str]], folder: Path, *, size: in
     path = folder / "provisional-0"
     entries, words, offset = array("i"), 0, 0
     number = ids.__getitem__
-    with room_in(folder):
+    with disk_errors(folder):
         file = path.open("wb", buffering=0)
     with file:
 
@@ -75,7 +75,7 @@ def scan_sentences(sentences: Iterable[Sequence[str]], folder: Path, *, size: in
             counts = found
             words += int(np.count_nonzero(written >= 0))
             pieces.append(Piece(0, offset, len(written)))
-            with room_in(folder):  # only here: an OSError of the caller's iterable is the caller's
+            with disk_errors(folder):  # only here: an OSError of the caller's iterable is the caller's
                 write_all(file, written)
             offset += written.nbytes
             entries = array("i")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from any2vec.cluster.cores import usable_cores
 from any2vec.errors import Any2VecError, missing_extra
 from any2vec.evaluate.logistic import LogisticLabels, fit_labels
-from any2vec.graph.labels import Labels, read_labels
+from any2vec.graph.vertex_labels import Labels, read_labels
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["MEASURES", "RATIOS", "SOLVERS", "ClassificationResult", "evaluate_nodes"]

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, missing_extra
-from any2vec.files import check_writable, replacing
 from any2vec.graph.graph import Graph
+from any2vec.io.outputs import check_writable, replacing
 
 __all__ = ["Link", "LinkSplit", "split_links"]
 

@@ -2,7 +2,7 @@
 
 from any2vec.graph.graph import Graph
 from any2vec.graph.karate import karate_club
-from any2vec.graph.labels import Labels, read_labels
 from any2vec.graph.readers import read_graph
+from any2vec.graph.vertex_labels import Labels, read_labels
 
 __all__ = ["Graph", "Labels", "karate_club", "read_graph", "read_labels"]

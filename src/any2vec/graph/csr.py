@@ -13,8 +13,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from any2vec.corpus.memory import zeros
 from any2vec.errors import Any2VecError
+from any2vec.io.memory import zeros
 
 __all__ = ["NONE", "Edges", "Rows", "build_rows", "symmetric"]
 

@@ -9,11 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.corpus.memory import zeros
-from any2vec.corpus.ordered import ordered
-from any2vec.corpus.table import Part, Table
-from any2vec.corpus.text import TextFile
-from any2vec.corpus.words import ROOM
+from any2vec.corpus.word_hash import ROOM
+from any2vec.corpus.word_table import WordCounts, WordTable
 from any2vec.errors import Any2VecError
 from any2vec.graph import parse
 from any2vec.graph.csr import Edges
@@ -22,6 +19,9 @@ from any2vec.graph.graph import Names
 from any2vec.graph.lines import Lines, block_size, blocks_of_lines
 from any2vec.graph.numbering import localize, number
 from any2vec.graph.weights import weight_of
+from any2vec.io.inputs import InputFile
+from any2vec.io.memory import zeros
+from any2vec.io.ordered import ordered
 
 __all__ = ["read_lists"]
 
@@ -40,20 +40,20 @@ class _Parsed(NamedTuple):
     """What is in a block: edges by codes (see parse.py), and the ids that are no numbers."""
 
     edges: Edges
-    strings: Part
+    strings: WordCounts
     lines: int
     highest: int
     stopped: _Stopped | None
 
 
 def read_lists(
-    file: TextFile, options: ListOptions, *, threads: int = 1, size: int | None = None
+    file: InputFile, options: ListOptions, *, threads: int = 1, size: int | None = None
 ) -> tuple[list[Edges], Names]:
     """Read a file of edges, or of vertices and their neighbours.
 
     Parameters
     ----------
-    file : TextFile
+    file : InputFile
         The file.
     options : ListOptions
         How it is written.
@@ -82,7 +82,7 @@ def read_lists(
         packed = UNKNOWN_NUMBERS if file.size is None else file.size // 8  # so that a table of numbers stays small
         parser = _Parser(dialect, _bytes_of(options.comments), max(FEW_NUMBERS, packed))
         edges: list[Edges] = []
-        table = Table()  # one for all threads: tables take more memory than edges
+        table = WordTable()  # one for all threads: tables take more memory than edges
         done, highest = 0, -1
         with closing(ordered(parser.parse, chain(read, blocks), threads)) as results:
             for parsed in results:
@@ -102,7 +102,7 @@ def read_lists(
     return edges, number(edges, strings, highest)
 
 
-def _told(file: TextFile, blocks: Iterable[Lines], options: ListOptions) -> tuple[list[Lines], Dialect | None]:
+def _told(file: InputFile, blocks: Iterable[Lines], options: ListOptions) -> tuple[list[Lines], Dialect | None]:
     """Read up to the first line that is not a comment; it tells how lines are written."""
     read: list[Lines] = []
     comments = tuple(bytes([byte]) for byte in options.comments.encode())
@@ -174,7 +174,9 @@ class _Parser(NamedTuple):
         if strings and stopped is None:
             stopped = _check_text(lines, arena, int(starts[strings]))
         edges = Edges(sources, targets, weights[:pairs] if weighted else None)
-        return _Parsed(edges, Part(arena, starts[: strings + 1], np.zeros(strings, np.int64)), line, highest, stopped)
+        return _Parsed(
+            edges, WordCounts(arena, starts[: strings + 1], np.zeros(strings, np.int64)), line, highest, stopped
+        )
 
 
 def _judge(lines: Lines, slow: NDArray[np.int64], weights: NDArray[np.float32]) -> _Stopped | None:

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.corpus.memory import zeros
-from any2vec.corpus.streams import READ, fill, naming, open_stream
-from any2vec.corpus.text import TextFile
+from any2vec.io.inputs import InputFile
+from any2vec.io.memory import zeros
+from any2vec.io.streams import READ, fill, naming, open_stream
 
 __all__ = ["Lines", "block_size", "blocks_of_lines"]
 
@@ -26,17 +26,17 @@ class Lines(NamedTuple):
     end: int
 
 
-def block_size(file: TextFile) -> int:
+def block_size(file: InputFile) -> int:
     """Choose the bytes in a block: some dozens of blocks, for many have many arrays, but not too large ones."""
     return min(max(SMALLEST, (file.size or 0) // BLOCKS), LARGEST)
 
 
-def blocks_of_lines(file: TextFile, size: int) -> Generator[Lines, None, None]:
+def blocks_of_lines(file: InputFile, size: int) -> Generator[Lines, None, None]:
     """Yield a file's lines, in order; one thread reads what others parse.
 
     Parameters
     ----------
-    file : TextFile
+    file : InputFile
         Plain or compressed, a pipe or standard input.
     size : int
         Bytes in a block, about; a line that is longer gets a larger block.

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.corpus.streams import naming, open_stream
-from any2vec.corpus.text import TextFile
 from any2vec.errors import Any2VecError, missing_extra
-from any2vec.graph.assemble import Raw
+from any2vec.graph.build import EdgeTable
 from any2vec.graph.csr import Edges
 from any2vec.graph.numbering import plain_names
 from any2vec.graph.weights import checked_weights
+from any2vec.io.inputs import InputFile
+from any2vec.io.streams import naming, open_stream
 
-__all__ = ["is_matrix", "load_mat", "raw_of_mat", "raw_of_matrix", "raw_of_npz"]
+__all__ = ["is_matrix", "load_mat", "table_of_mat", "table_of_matrix", "table_of_npz"]
 
 MOST = 2**31 - 1
 
@@ -26,7 +26,7 @@ def is_matrix(source: Any) -> bool:
     return hasattr(source, "tocoo") and hasattr(source, "shape")
 
 
-def raw_of_matrix(matrix: Any, name: str, weighted: bool | None) -> Raw:
+def table_of_matrix(matrix: Any, name: str, weighted: bool | None) -> EdgeTable:
     """Take the edges of a square sparse matrix; entry (i, j) is the edge from i to j.
 
     Parameters
@@ -40,7 +40,7 @@ def raw_of_matrix(matrix: Any, name: str, weighted: bool | None) -> Raw:
 
     Returns
     -------
-    Raw
+    EdgeTable
         The edges; vertices are called 0, 1, 2, ...
 
     Raises
@@ -70,27 +70,27 @@ def raw_of_matrix(matrix: Any, name: str, weighted: bool | None) -> Raw:
     elif not bool(entries.data.all()):  # zeros that are stored
         held = np.asarray(entries.data) != 0
         rows, columns = rows[held], columns[held]
-    return Raw(name, [Edges(rows, columns, weights)], plain_names(shape[0]), matrix=True)
+    return EdgeTable(name, [Edges(rows, columns, weights)], plain_names(shape[0]), matrix=True)
 
 
-def raw_of_npz(file: TextFile, weighted: bool | None) -> Raw:
-    """Read what scipy.sparse.save_npz wrote; see raw_of_matrix."""
+def table_of_npz(file: InputFile, weighted: bool | None) -> EdgeTable:
+    """Read what scipy.sparse.save_npz wrote; see table_of_matrix."""
     matrix = _loaded(file, _scipy("sparse").load_npz, "a file of scipy.sparse.save_npz")
-    return raw_of_matrix(matrix, file.name, weighted)
+    return table_of_matrix(matrix, file.name, weighted)
 
 
-def raw_of_mat(file: TextFile, key: str, weighted: bool | None) -> Raw:
-    """Read the matrix called `key` of a Matlab file; see raw_of_matrix."""
+def table_of_mat(file: InputFile, key: str, weighted: bool | None) -> EdgeTable:
+    """Read the matrix called `key` of a Matlab file; see table_of_matrix."""
     matrix = load_mat(file, key)
-    return raw_of_matrix(matrix, f"{file.name}, {key!r}", weighted)
+    return table_of_matrix(matrix, f"{file.name}, {key!r}", weighted)
 
 
-def load_mat(file: TextFile, key: str) -> Any:
+def load_mat(file: InputFile, key: str) -> Any:
     """Return a matrix of a Matlab file.
 
     Parameters
     ----------
-    file : TextFile
+    file : InputFile
         The file.
     key : str
         Name of the matrix.
@@ -126,7 +126,7 @@ def _scipy(module: str) -> ModuleType:
     return scipy.io if module == "io" else scipy.sparse
 
 
-def _loaded(file: TextFile, load: Callable[[Any], Any], expected: str) -> Any:
+def _loaded(file: InputFile, load: Callable[[Any], Any], expected: str) -> Any:
     try:
         with open_stream(file) as (stream, _), naming(file):
             return load(io.BytesIO(stream.read()))

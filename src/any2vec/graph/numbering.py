@@ -4,22 +4,22 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from any2vec.corpus.memory import zeros
-from any2vec.corpus.table import Part
+from any2vec.corpus.word_table import WordCounts
 from any2vec.graph.csr import NONE, Edges
 from any2vec.graph.graph import Names
+from any2vec.io.memory import zeros
 
 __all__ = ["localize", "number", "plain_names"]
 
 
-def number(edges: list[Edges], strings: Part, highest: int) -> Names:
+def number(edges: list[Edges], strings: WordCounts, highest: int) -> Names:
     """Replace codes by vertices, in place.
 
     Parameters
     ----------
     edges : list of Edges
         In the order of the text; their ends are codes: a number itself, or -k - 1 for string k.
-    strings : Part
+    strings : WordCounts
         Distinct strings.
     highest : int
         Largest code.

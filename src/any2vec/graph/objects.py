@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
-from any2vec.graph.assemble import Raw
+from any2vec.graph.build import EdgeTable
 from any2vec.graph.csr import Edges
 from any2vec.graph.weights import checked_weights
 
-__all__ = ["is_igraph", "is_networkx", "raw_of_array", "raw_of_igraph", "raw_of_networkx"]
+__all__ = ["is_igraph", "is_networkx", "table_of_array", "table_of_igraph", "table_of_networkx"]
 
 
 def is_networkx(source: Any) -> bool:
@@ -24,7 +24,7 @@ def is_igraph(source: Any) -> bool:
     return all(hasattr(source, name) for name in ("get_edgelist", "vcount", "is_directed", "vs", "es"))
 
 
-def raw_of_networkx(graph: Any, weighted: bool | None) -> Raw:
+def table_of_networkx(graph: Any, weighted: bool | None) -> EdgeTable:
     """Take the edges of a graph of networkx, and what they hold as ``weight``.
 
     Parameters
@@ -36,7 +36,7 @@ def raw_of_networkx(graph: Any, weighted: bool | None) -> Raw:
 
     Returns
     -------
-    Raw
+    EdgeTable
         The edges.
 
     Raises
@@ -56,11 +56,11 @@ def raw_of_networkx(graph: Any, weighted: bool | None) -> Raw:
         return f"the networkx graph, edge {names[pairs[i][0]]!r} to {names[pairs[i][1]]!r}"
 
     held = _weights(weights, weighted, called)
-    return Raw("the networkx graph", [_edges(ends, held)], names, bool(graph.is_directed()))
+    return EdgeTable("the networkx graph", [_edges(ends, held)], names, bool(graph.is_directed()))
 
 
-def raw_of_igraph(graph: Any, weighted: bool | None) -> Raw:
-    """Take the edges of a graph of igraph; see raw_of_networkx. Vertices are called by ``name``, else by number."""
+def table_of_igraph(graph: Any, weighted: bool | None) -> EdgeTable:
+    """Take the edges of a graph of igraph; see table_of_networkx. Vertices are called by ``name``, else by number."""
     n = graph.vcount()
     named = "name" in graph.vs.attributes()
     names = _distinct([str(name) for name in (graph.vs["name"] if named else range(n))], "the igraph graph")
@@ -71,10 +71,10 @@ def raw_of_igraph(graph: Any, weighted: bool | None) -> Raw:
         return f"the igraph graph, edge {names[ends[i, 0]]!r} to {names[ends[i, 1]]!r}"
 
     held = _weights(weights, weighted, called)
-    return Raw("the igraph graph", [_edges(ends, held)], names, bool(graph.is_directed()))
+    return EdgeTable("the igraph graph", [_edges(ends, held)], names, bool(graph.is_directed()))
 
 
-def raw_of_array(source: Any, weighted: bool | None) -> Raw:
+def table_of_array(source: Any, weighted: bool | None) -> EdgeTable:
     """Take edges from an integer array of shape (E, 2); vertices are called by their numbers."""
     if not isinstance(source, np.ndarray):
         kind = type(source).__name__
@@ -98,7 +98,7 @@ def raw_of_array(source: Any, weighted: bool | None) -> Raw:
     places = np.empty(len(order), np.int32)
     places[order] = np.arange(len(order), dtype=np.int32)
     ends = places[inverse].reshape(-1, 2)
-    return Raw("the array", [_edges(ends, None)], [str(value) for value in values[order].tolist()])
+    return EdgeTable("the array", [_edges(ends, None)], [str(value) for value in values[order].tolist()])
 
 
 def _edges(ends: NDArray[np.int32], weights: NDArray[np.float32] | None) -> Edges:

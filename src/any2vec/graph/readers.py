@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from any2vec.cluster.cores import usable_cores
-from any2vec.corpus.text import STANDARD_INPUT, TextFile, files_of
 from any2vec.errors import Any2VecError
-from any2vec.graph.assemble import Raw, assemble
+from any2vec.graph.build import EdgeTable, build_graph
 from any2vec.graph.dialect import ListOptions
 from any2vec.graph.edgelist import read_lists
 from any2vec.graph.graph import Graph
-from any2vec.graph.matrices import is_matrix, raw_of_mat, raw_of_matrix, raw_of_npz
-from any2vec.graph.objects import is_igraph, is_networkx, raw_of_array, raw_of_igraph, raw_of_networkx
+from any2vec.graph.matrices import is_matrix, table_of_mat, table_of_matrix, table_of_npz
+from any2vec.graph.objects import is_igraph, is_networkx, table_of_array, table_of_igraph, table_of_networkx
+from any2vec.io.inputs import STANDARD_INPUT, InputFile, files_of
 
 __all__ = ["FORMATS", "format_by_ending", "graph_file", "read_graph"]
 
@@ -83,13 +83,15 @@ def read_graph(
         raise Any2VecError(f"threads {threads}: must be at least 1")
     threads = threads or usable_cores()
     if isinstance(source, str | os.PathLike):
-        raw = _raw_of_file(graph_file(source), format, ListOptions(False, weighted, comments, delimiter), key, threads)
+        raw = _table_of_file(
+            graph_file(source), format, ListOptions(False, weighted, comments, delimiter), key, threads
+        )
     else:
-        raw = _raw_of_object(source, weighted)
-    return assemble(raw, directed=directed, merge=merge, loops=loops, vertices=vertices, threads=threads)
+        raw = _table_of_object(source, weighted)
+    return build_graph(raw, directed=directed, merge=merge, loops=loops, vertices=vertices, threads=threads)
 
 
-def graph_file(path: str | os.PathLike[str]) -> TextFile:
+def graph_file(path: str | os.PathLike[str]) -> InputFile:
     """Return the one file of a path.
 
     Parameters
@@ -99,7 +101,7 @@ def graph_file(path: str | os.PathLike[str]) -> TextFile:
 
     Returns
     -------
-    TextFile
+    InputFile
         The file.
 
     Raises
@@ -112,18 +114,18 @@ def graph_file(path: str | os.PathLike[str]) -> TextFile:
     return files_of(path if isinstance(path, str) else Path(path))[0]
 
 
-def _raw_of_file(file: TextFile, format: str, options: ListOptions, key: str, threads: int) -> Raw:  # noqa: A002
+def _table_of_file(file: InputFile, format: str, options: ListOptions, key: str, threads: int) -> EdgeTable:  # noqa: A002
     if format == "auto":
         format = format_by_ending(file)  # noqa: A001
     if format == "mat":
-        return raw_of_mat(file, key, options.weighted)
+        return table_of_mat(file, key, options.weighted)
     if format == "npz":
-        return raw_of_npz(file, options.weighted)
+        return table_of_npz(file, options.weighted)
     edges, names = read_lists(file, options._replace(adjacency=format == "adjacency"), threads=threads)
-    return Raw(file.name, edges, names)
+    return EdgeTable(file.name, edges, names)
 
 
-def format_by_ending(file: TextFile) -> str:
+def format_by_ending(file: InputFile) -> str:
     """Tell one of `FORMATS` from a file's name, which may have the ending of a packing too."""
     if file.path is None:
         return "edges"
@@ -131,11 +133,11 @@ def format_by_ending(file: TextFile) -> str:
     return ENDINGS.get(path.suffix.lower(), "edges")
 
 
-def _raw_of_object(source: Any, weighted: bool | None) -> Raw:
+def _table_of_object(source: Any, weighted: bool | None) -> EdgeTable:
     if is_networkx(source):
-        return raw_of_networkx(source, weighted)
+        return table_of_networkx(source, weighted)
     if is_igraph(source):
-        return raw_of_igraph(source, weighted)
+        return table_of_igraph(source, weighted)
     if is_matrix(source):
-        return raw_of_matrix(source, "the matrix", weighted)
-    return raw_of_array(source, weighted)
+        return table_of_matrix(source, "the matrix", weighted)
+    return table_of_array(source, weighted)

@@ -10,9 +10,9 @@ from any2vec.corpus import Corpus
 from any2vec.errors import Any2VecError
 from any2vec.graph.graph import Graph
 from any2vec.graph.readers import read_graph
-from any2vec.graph.walk_corpus import walk_corpus
-from any2vec.graph.walks import Walker, check_walks
 from any2vec.models.estimator import Estimator
+from any2vec.walks.corpus import walk_corpus
+from any2vec.walks.walker import Walker, check_walks
 
 __all__ = ["DeepWalk", "Node2Vec"]
 

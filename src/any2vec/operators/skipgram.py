@@ -18,13 +18,14 @@ import numpy as np
 from numba import float32, int64, njit, uint64
 from numpy.typing import NDArray
 
+from any2vec.llvm.prefetch import prefetch_row
+from any2vec.operators.hot_rows import HotRows, merge, open_copies
 from any2vec.operators.logistic import LIMIT, NOTHING, PADDING, logistic_steps
-from any2vec.operators.mirrors import Mirrors, merge, open_mirrors
-from any2vec.operators.tiles import ROW_ALIGNMENT, TILE_ROWS, dots, prefetch_row, update
+from any2vec.operators.tiles import ROW_ALIGNMENT, TILE_ROWS, dots, update
 from any2vec.samples.draws import draw
 from any2vec.samples.skipgram import CHUNK, first_draw, kept_around, negatives_of, window_size
 
-__all__ = ["SCHEDULES", "Rate", "Rows", "Tally", "no_rows", "skipgram_kernel"]
+__all__ = ["SCHEDULES", "Rate", "Rows", "ThreadStats", "no_rows", "skipgram_kernel"]
 
 SCHEDULES = ("window", "exact")
 
@@ -59,7 +60,7 @@ class Rate(NamedTuple):
     total: float
 
 
-class Tally(NamedTuple):
+class ThreadStats(NamedTuple):
     """What a thread tells while it runs, and the word to stop.
 
     Attributes
@@ -117,7 +118,7 @@ def _rate(rate: Rate, ahead: int) -> float:
 
 
 @njit(inline="always")
-def _offset(word: int, rows: Any, mapped: bool, mirrors: Mirrors, dim: int) -> int:
+def _offset(word: int, rows: Any, mapped: bool, mirrors: HotRows, dim: int) -> int:
     """Offset of a word's row, or of this thread's mirror of it."""
     row = int64(rows[word]) if mapped else word
     return (row + mirrors.shift * int64(row < mirrors.hot)) * dim
@@ -259,8 +260,8 @@ def _make(schedule: str, dim: int, window: int, negatives: int, width: int, labe
         slot = 0
         e_before = np.empty(mirrors.hot * dim, np.float32)
         t_before = np.empty(mirrors.hot * dim, np.float32)
-        open_mirrors(e, e_before, mirrors.hot, mirrors.shift, dim)
-        open_mirrors(t, t_before, mirrors.hot, mirrors.shift, dim)
+        open_copies(e, e_before, mirrors.hot, mirrors.shift, dim)
+        open_copies(t, t_before, mirrors.hot, mirrors.shift, dim)
         since = 0
         sentence = np.searchsorted(bounds, low, side="right") - 1
         position = low

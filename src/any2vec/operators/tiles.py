@@ -19,9 +19,9 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from any2vec.operators.lanes import I32, I64, constant, data, fma, load, splat, store, sums, vector
+from any2vec.llvm.simd import I64, constant, data, fma, load, splat, store, sums, vector
 
-__all__ = ["ROW_ALIGNMENT", "TILE_ROWS", "dots", "prefetch_row", "register_width", "update"]
+__all__ = ["ROW_ALIGNMENT", "TILE_ROWS", "dots", "register_width", "update"]
 
 TILE_ROWS = 5
 """Most source rows in one tile: with 8-float registers, five rows, their five changes and three more fit in 16."""
@@ -198,26 +198,6 @@ def update(typing: Any, e: Any, x: Any, t: Any, y: Any, g: Any, n: Any, m: Any, 
                 columns(b, p, sources, constant(whole), (d_ - whole) // w_)
 
         _switch(b, args[5], emit)
-        return context.get_dummy_value()
-
-    return signature, codegen
-
-
-@intrinsic(prefer_literal=True)
-def prefetch_row(typing: Any, label: Any, offset: Any, dim: Any) -> Any:
-    """Ask for the `dim` floats of `label` from `offset` on to be brought into the cache."""
-    signature = types.void(label, offset, dim)
-    if not isinstance(dim, types.IntegerLiteral):
-        return None
-
-    def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
-        row = b.gep(data(context, b, sig.args[0], args[0]), [args[1]])
-        byte = ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [byte, I32, I32, I32])
-        fetch = cgutils.get_or_insert_function(b.module, kind, "llvm.prefetch.p0")
-        read, near, kind_data = (ir.Constant(I32, k) for k in (0, 3, 1))
-        for line in range(0, dim.literal_value, ROW_ALIGNMENT):
-            b.call(fetch, [b.bitcast(b.gep(row, [constant(line)]), byte), read, near, kind_data])
         return context.get_dummy_value()
 
     return signature, codegen

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.workers import Workers
 from any2vec.samples.draws import draw
-from any2vec.samples.skipgram import CHUNK, Drawing, Samples, first_draw, kept_around, negatives_of, window_size
+from any2vec.samples.skipgram import CHUNK, Samples, SampleTables, first_draw, kept_around, negatives_of, window_size
 
 __all__ = ["Inspector", "Slice", "inspect"]
 
@@ -38,7 +38,7 @@ class Inspector:
     ----------
     ids, bounds
         The part.
-    drawing : Drawing
+    drawing : SampleTables
         What its samples are drawn from.
     vertices, window, negative : int
         V, and options of training.
@@ -51,7 +51,7 @@ class Inspector:
         self,
         ids: NDArray[np.int32],
         bounds: NDArray[np.int64],
-        drawing: Drawing,
+        drawing: SampleTables,
         vertices: int,
         window: int,
         negative: int,

@@ -14,7 +14,16 @@ from numpy.typing import NDArray
 from any2vec.samples.draws import KEEP, NEGATIVES, below, draw, epoch_key, shifted
 from any2vec.samples.negatives import alias_table, negative, probabilities
 
-__all__ = ["CHUNK", "Drawing", "Samples", "first_draw", "keep_thresholds", "kept_around", "negatives_of", "window_size"]
+__all__ = [
+    "CHUNK",
+    "SampleTables",
+    "Samples",
+    "first_draw",
+    "keep_thresholds",
+    "kept_around",
+    "negatives_of",
+    "window_size",
+]
 
 CHUNK = 512
 """Positions listed at once: bounds the memory that a sentence of any length needs."""
@@ -39,7 +48,7 @@ class Samples(NamedTuple):
     sample_key: np.uint64
 
 
-class Drawing:
+class SampleTables:
     """Tables that the samples of all epochs are drawn from.
 
     Parameters

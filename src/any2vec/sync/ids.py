@@ -7,8 +7,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import exchange
+from any2vec.sync.channel import Channel
 from any2vec.sync.partition import Partition
-from any2vec.sync.wire import Wire
 
 __all__ = ["send_ids", "tell_ids"]
 
@@ -17,7 +17,7 @@ _LISTED = 4  # bytes of an id in a list
 Told = tuple[NDArray[np.int32], NDArray[np.int64]]
 
 
-def send_ids(ids: NDArray[np.int32], partition: Partition, wire: Wire, phase: str, label: str) -> Told:
+def send_ids(ids: NDArray[np.int32], partition: Partition, wire: Channel, phase: str, label: str) -> Told:
     """Tell the masters of some vertices about them.
 
     Parameters
@@ -44,7 +44,7 @@ def send_ids(ids: NDArray[np.int32], partition: Partition, wire: Wire, phase: st
     return _decode(came, counts, np.full(partition.hosts, high - low), np.zeros(partition.hosts, np.int64))
 
 
-def tell_ids(rows: NDArray[np.int32], partition: Partition, wire: Wire, phase: str, label: str) -> Told:
+def tell_ids(rows: NDArray[np.int32], partition: Partition, wire: Channel, phase: str, label: str) -> Told:
     """Tell every host about some of the masters here.
 
     Parameters

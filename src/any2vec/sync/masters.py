@@ -9,8 +9,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.cluster.workers import Workers
+from any2vec.llvm.prefetch import prefetch_row
 from any2vec.operators.labels import Labels
-from any2vec.operators.tiles import ROW_ALIGNMENT, prefetch_row
+from any2vec.operators.tiles import ROW_ALIGNMENT
 from any2vec.sync.combiners import Combiner, PartsCombiner, SumCombiner
 from any2vec.sync.combiners.gradient import gradient_row
 

@@ -19,7 +19,7 @@ from any2vec.samples.inspection import Slice
 from any2vec.sync.combiners import Combiner, Round, Touched
 from any2vec.sync.ids import send_ids
 from any2vec.sync.masters import Changes, Combined
-from any2vec.sync.scheme import Scheme, Site
+from any2vec.sync.scheme import HostContext, Scheme
 
 __all__ = ["PullModelBase", "PullModelOpt"]
 
@@ -60,13 +60,13 @@ class Pulled(Scheme):
 
     Parameters
     ----------
-    site : Site
+    site : HostContext
         This host.
     """
 
     kind = "mapped"
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: HostContext) -> None:
         super().__init__(site)
         low, high = self.partition.range(site.communicator.rank)
         self.masters = new_labels(low, high, site.dim, seed=site.seed)
@@ -78,10 +78,10 @@ class Pulled(Scheme):
 
     def begin(self, slice_: Slice) -> None:
         """Inspect the first round, and pull what it needs."""
-        self.look_ahead(slice_)
+        self.prefetch(slice_)
         self._pull(self._learn([]))
 
-    def look_ahead(self, slice_: Slice | None) -> None:
+    def prefetch(self, slice_: Slice | None) -> None:
         """Begin to inspect the next round."""
         self._inspecting = self.site.inspector.begin(slice_, self.site.workers) if slice_ else []
 

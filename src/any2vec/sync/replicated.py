@@ -11,7 +11,7 @@ from any2vec.operators.skipgram import Rows, no_rows
 from any2vec.sync.combiners import Combiner, Round, Touched
 from any2vec.sync.ids import send_ids, tell_ids
 from any2vec.sync.masters import Changes, Combined
-from any2vec.sync.scheme import Scheme, Site
+from any2vec.sync.scheme import HostContext, Scheme
 
 __all__ = ["RepModelNaive", "RepModelOpt"]
 
@@ -23,11 +23,11 @@ class Replicated(Scheme):
 
     Parameters
     ----------
-    site : Site
+    site : HostContext
         This host.
     """
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: HostContext) -> None:
         super().__init__(site)
         self.labels = new_labels(0, site.vertices, site.dim, mirrors=site.mirrors, seed=site.seed)
         self.live = site.vertices

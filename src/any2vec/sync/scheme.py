@@ -12,16 +12,16 @@ from any2vec.operators.labels import Labels
 from any2vec.operators.skipgram import Rows
 from any2vec.samples.inspection import Inspector, Slice
 from any2vec.sync.buffers import Buffers
+from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import Combiner, Round, Touched
 from any2vec.sync.masters import Changes, Combined, merge
 from any2vec.sync.partition import Partition
-from any2vec.sync.wire import Wire
 
-__all__ = ["Scheme", "Site"]
+__all__ = ["HostContext", "Scheme"]
 
 
 @dataclass(frozen=True, eq=False)
-class Site:
+class HostContext:
     """A host, as its scheme sees it.
 
     Attributes
@@ -54,7 +54,7 @@ class Scheme(ABC):
 
     Parameters
     ----------
-    site : Site
+    site : HostContext
         This host.
 
     Attributes
@@ -69,7 +69,7 @@ class Scheme(ABC):
         What the kernel knows of rows.
     masters : Labels
         This host's masters.
-    wire : Wire
+    wire : Channel
         What was sent, and how long it took.
     touched : dict from str to int
         Rows of each label that this host touched in the last round.
@@ -83,10 +83,10 @@ class Scheme(ABC):
     rows: Rows
     masters: Labels
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: HostContext) -> None:
         self.site = site
         self.partition = Partition(site.vertices, site.communicator.size)
-        self.wire = Wire(site.communicator)
+        self.wire = Channel(site.communicator)
         self.buffers = Buffers(site.dim)
         self.touched = {"e": 0, "t": 0}
         self.inspecting = self.combining = 0.0
@@ -94,7 +94,7 @@ class Scheme(ABC):
     def begin(self, slice_: Slice) -> None:  # noqa: B027
         """Get ready for the first round, which takes `slice_`."""
 
-    def look_ahead(self, slice_: Slice | None) -> None:  # noqa: B027
+    def prefetch(self, slice_: Slice | None) -> None:  # noqa: B027
         """Begin to inspect the next round, None if there is none, after what the threads do now."""
 
     @abstractmethod

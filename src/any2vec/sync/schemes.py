@@ -3,7 +3,7 @@
 from any2vec.errors import Any2VecError
 from any2vec.sync.pulled import PullModelBase, PullModelOpt
 from any2vec.sync.replicated import RepModelNaive, RepModelOpt
-from any2vec.sync.scheme import Scheme, Site
+from any2vec.sync.scheme import HostContext, Scheme
 
 __all__ = ["SCHEMES", "check_scheme", "new_scheme"]
 
@@ -21,6 +21,6 @@ def check_scheme(name: str) -> None:
         raise Any2VecError(f"scheme is {name!r}; known are {', '.join(SCHEMES)}")
 
 
-def new_scheme(name: str, site: Site) -> Scheme:
+def new_scheme(name: str, site: HostContext) -> Scheme:
     """Make the scheme of this name; alone, a host has every master and needs no mirrors: a replica of itself."""
     return (SCHEMES[name] if site.communicator.size > 1 else RepModelOpt)(site)

@@ -14,16 +14,16 @@ from any2vec.cluster.communicator import Communicator
 from any2vec.cluster.cores import usable_cores
 from any2vec.cluster.workers import Workers
 from any2vec.corpus import Corpus
+from any2vec.operators.hot_rows import HotRows
 from any2vec.operators.labels import padded_width
-from any2vec.operators.mirrors import Mirrors
-from any2vec.operators.skipgram import Tally, skipgram_kernel
+from any2vec.operators.skipgram import ThreadStats, skipgram_kernel
 from any2vec.operators.tiles import register_width
 from any2vec.samples.inspection import Inspector, Slice
-from any2vec.samples.skipgram import Drawing
-from any2vec.sync.combiners import Setting, combiner_of
-from any2vec.sync.rehearsal import rehearse
-from any2vec.sync.scheme import Site
+from any2vec.samples.skipgram import SampleTables
+from any2vec.sync.combiners import CombinerContext, combiner_of
+from any2vec.sync.scheme import HostContext
 from any2vec.sync.schemes import new_scheme
+from any2vec.sync.warmup import warm_up
 from any2vec.training.options import Options
 from any2vec.training.schedule import Schedule
 
@@ -83,10 +83,10 @@ class Host:
             threads = 1
         self.workers = Workers(threads, communicator)
         self._hot = min(HOT[options.schedule], vertices) if threads > 1 else 0
-        self._drawing = Drawing(counts, options.sample, options.seed, part.first)
+        self._drawing = SampleTables(counts, options.sample, options.seed, part.first)
         combiner = combiner_of(options.combine)
         exact = options.schedule == "exact"
-        site = Site(
+        site = HostContext(
             communicator,
             self.workers,
             Inspector(part.ids, part.bounds, self._drawing, vertices, options.window, options.negative, exact),
@@ -98,7 +98,7 @@ class Host:
         self.inspector = site.inspector
         self.scheme = new_scheme(options.scheme, site)
         self.combiner = combiner(
-            Setting(self.scheme.masters, options.negative, self.scheme.wire, {"kappa": options.kappa})
+            CombinerContext(self.scheme.masters, options.negative, self.scheme.wire, {"kappa": options.kappa})
         )
         self.interrupted = False
         self._alone = communicator.size == 1
@@ -113,12 +113,12 @@ class Host:
             self.scheme.kind,
         )
 
-    def tallies(self) -> list[Tally]:
+    def tallies(self) -> list[ThreadStats]:
         """Make what each thread counts in, on cache lines of their own."""
         rows = np.zeros((self.workers.threads, 16))
-        return [Tally(row[0:1], row[1:2], row[2:3], row[3:5], self._stop) for row in rows]
+        return [ThreadStats(row[0:1], row[1:2], row[2:3], row[3:5], self._stop) for row in rows]
 
-    def compute(self, schedule: Schedule, number: int, host: int, tallies: list[Tally]) -> "list[Future[float]]":
+    def compute(self, schedule: Schedule, number: int, host: int, tallies: list[ThreadStats]) -> "list[Future[float]]":
         """Begin to apply the operator to the samples of a slice (Algorithm 1, line 9).
 
         Parameters
@@ -129,7 +129,7 @@ class Host:
             Round, from 0 through all epochs.
         host : int
             Which host's slice: this one's rank.
-        tallies : list of Tally
+        tallies : list of ThreadStats
             What the threads count in.
 
         Returns
@@ -149,7 +149,7 @@ class Host:
             began = time.thread_time()
             low, high = (slice_.low + size * cut // threads for cut in (k, k + 1))
             rate = schedule.rate(number, high - low)
-            mirrors = Mirrors(hot, labels.vertices + k * self._hot, EVERY, self._lock)
+            mirrors = HotRows(hot, labels.vertices + k * self._hot, EVERY, self._lock)
             ids, bounds = self._part.ids, self._part.bounds
             self._kernel(ids, bounds, low, high, e, t, rows, samples, rate, mirrors, tallies[k])
             return time.thread_time() - began
@@ -163,7 +163,7 @@ class Host:
         if self.scheme.kind == "mapped":
             self.workers.join(self.inspector.begin(Slice(0, 0, 0), self.workers))
         if not self._alone:
-            rehearse(self.combiner)
+            warm_up(self.combiner)
 
     def release(self) -> None:
         """Let the system take back the memory of what was read of the worklist."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.operators.skipgram import Tally
+from any2vec.operators.skipgram import ThreadStats
 from any2vec.training.options import Options
 from any2vec.training.progress import Display
 from any2vec.training.schedule import FLOOR
@@ -36,7 +36,7 @@ class Done(NamedTuple):
     broken: float
 
 
-def done(tallies: list[Tally], interrupted: bool, broken: bool) -> NDArray[np.float64]:
+def done(tallies: list[ThreadStats], interrupted: bool, broken: bool) -> NDArray[np.float64]:
     """Put what threads counted into the form of `Done`."""
     rows = [[*tally.words, *tally.samples, *tally.loss, *tally.curvature] for tally in tallies]
     return np.array([*np.sum(rows, axis=0), interrupted, broken])
@@ -104,7 +104,7 @@ class Meter:
         self.seconds += time.perf_counter() - self._began
         self.loss.append(self._loss / self._samples if self._samples else 0.0)
 
-    def show(self, tallies: list[Tally]) -> None:
+    def show(self, tallies: list[ThreadStats]) -> None:
         """Show how it goes while this host's threads, that `tallies` belong to, run."""
         done = self.words_done + sum(float(tally.words[0]) for tally in tallies) / self._share
         samples = self._samples + sum(float(tally.samples[0]) for tally in tallies) / self._share

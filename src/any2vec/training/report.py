@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from any2vec.files import replacing
+from any2vec.io.outputs import replacing
 from any2vec.training.rounds import Rounds
 from any2vec.version import __version__
 

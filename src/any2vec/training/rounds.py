@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.sync.channel import KEYS
 from any2vec.sync.masters import Combined
-from any2vec.sync.wire import KEYS
 
 __all__ = ["PHASES", "Rounds", "told"]
 

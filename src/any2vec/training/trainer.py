@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 from any2vec.cluster.communicator import Communicator, SharedError, allreduce, together
 from any2vec.corpus import Corpus
 from any2vec.operators.labels import Labels
-from any2vec.operators.skipgram import Tally
+from any2vec.operators.skipgram import ThreadStats
 from any2vec.sync.combiners import Round
 from any2vec.sync.partition import Partition
 from any2vec.training.host import Host
@@ -177,7 +177,7 @@ class _Run:
         host, scheme, communicator = self._host, self._host.scheme, self._communicator
         tallies = host.tallies()
         computing = host.compute(self._schedule, number, communicator.rank, tallies)
-        scheme.look_ahead(self._schedule.slice(communicator.rank, number + 1))
+        scheme.prefetch(self._schedule.slice(communicator.rank, number + 1))
         computed = sum(host.workers.join(computing, lambda: self._look(tallies)))
         with scheme.wire.timed():
             hosts = communicator.allgather(done(tallies, host.interrupted, self._broken))
@@ -199,7 +199,7 @@ class _Run:
             scheme.inspecting = scheme.combining = scheme.wire.seconds = 0.0
             self._report.rounds.add(communicator.allgather(figures))
 
-    def _look(self, tallies: list[Tally]) -> None:
+    def _look(self, tallies: list[ThreadStats]) -> None:
         """Look after the threads while they compute."""
         self._host.release()
         with self._host.catching():

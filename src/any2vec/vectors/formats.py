@@ -10,7 +10,7 @@ import numpy as np
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, together
 from any2vec.cluster.local import alone
 from any2vec.errors import Any2VecError
-from any2vec.files import check_writable, refusals
+from any2vec.io.outputs import check_writable, refusals
 from any2vec.vectors.finite import first_not_finite
 from any2vec.vectors.native import check_ours, load_native, save_native
 from any2vec.vectors.share import share_of

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from any2vec.errors import Any2VecError
-from any2vec.files import replacing
+from any2vec.io.outputs import replacing
 from any2vec.vectors.finite import first_not_finite
 from any2vec.vectors.safetensors_file import map_tensors, write_tensors
 from any2vec.vectors.share import Share

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, exchange, together
 from any2vec.errors import Any2VecError
-from any2vec.files import refusals
+from any2vec.io.outputs import refusals
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["Share", "share_of"]

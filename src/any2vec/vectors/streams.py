@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.errors import Any2VecError
-from any2vec.files import refusals, replacing
+from any2vec.io.outputs import refusals, replacing
 
 __all__ = ["Chunk", "append_in_turns", "most_bytes", "reading", "write_in_turns"]
 

@@ -3,7 +3,15 @@
 from any2vec.errors import Any2VecError
 from any2vec.sync.combiners.adasum import Adasum
 from any2vec.sync.combiners.average import Average
-from any2vec.sync.combiners.base import Combiner, PartsCombiner, Round, RowCombiner, Setting, SumCombiner, Touched
+from any2vec.sync.combiners.base import (
+    Combiner,
+    CombinerContext,
+    PartsCombiner,
+    Round,
+    RowCombiner,
+    SumCombiner,
+    Touched,
+)
 from any2vec.sync.combiners.curvature import Curvature
 from any2vec.sync.combiners.gradient import Gradient
 from any2vec.sync.combiners.sum import Sum
@@ -11,10 +19,10 @@ from any2vec.sync.combiners.sum import Sum
 __all__ = [
     "COMBINERS",
     "Combiner",
+    "CombinerContext",
     "PartsCombiner",
     "Round",
     "RowCombiner",
-    "Setting",
     "SumCombiner",
     "Touched",
     "combiner_of",

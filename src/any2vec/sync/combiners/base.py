@@ -24,13 +24,13 @@ from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.operators.labels import Labels
-from any2vec.sync.wire import Wire
+from any2vec.sync.channel import Channel
 
-__all__ = ["Combiner", "PartsCombiner", "Round", "RowCombiner", "Setting", "SumCombiner", "Touched"]
+__all__ = ["Combiner", "CombinerContext", "PartsCombiner", "Round", "RowCombiner", "SumCombiner", "Touched"]
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
+class CombinerContext:
     """What a combiner is made for.
 
     Attributes
@@ -39,7 +39,7 @@ class Setting:
         This host's masters: in a round, the values that all hosts began it with.
     negative : int
         K, negative samples for each positive one.
-    wire : Wire
+    wire : Channel
         The hosts.
     options : dict
         What the user chose for combiners.
@@ -47,7 +47,7 @@ class Setting:
 
     masters: Labels
     negative: int
-    wire: Wire
+    wire: Channel
     options: dict[str, Any]
 
 
@@ -93,7 +93,7 @@ class Combiner(ABC):  # noqa: B024
 
     Parameters
     ----------
-    setting : Setting
+    setting : CombinerContext
         What it is for.
 
     Attributes
@@ -102,7 +102,7 @@ class Combiner(ABC):  # noqa: B024
         Time it spent so far on preparing for rounds, without that of its messages.
     """
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: CombinerContext) -> None:
         self.setting = setting
         self.seconds = 0.0
 

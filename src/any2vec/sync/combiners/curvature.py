@@ -27,7 +27,7 @@ from numba import float32, njit
 from numpy.typing import NDArray
 
 from any2vec.operators.labels import is_finite
-from any2vec.sync.combiners.base import Round, Setting, SumCombiner, Touched
+from any2vec.sync.combiners.base import CombinerContext, Round, SumCombiner, Touched
 
 __all__ = ["Curvature", "moments"]
 
@@ -42,7 +42,7 @@ class Curvature(SumCombiner):
     It reads the option ``kappa``: a number, or None to take the one measured in each round.
     """
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: CombinerContext) -> None:
         super().__init__(setting)
         self._kappa: float | None = setting.options.get("kappa")
         self._samples = {"e": setting.negative + 1, "t": 1}  # for a pair, that move its row of the label

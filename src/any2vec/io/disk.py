@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
 
-__all__ = ["room_in", "write_all"]
+__all__ = ["disk_errors", "write_all"]
 
 
 @contextmanager
-def room_in(folder: Path) -> Iterator[None]:
+def disk_errors(folder: Path) -> Iterator[None]:
     """Turn what goes wrong when a temporary folder is written into an error that names where it is."""
     try:
         yield

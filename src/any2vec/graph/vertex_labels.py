@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.corpus.text import TextFile
 from any2vec.errors import Any2VecError
 from any2vec.graph.dialect import BLANKS, checked, quoted
 from any2vec.graph.lines import block_size, blocks_of_lines
 from any2vec.graph.matrices import load_mat
 from any2vec.graph.readers import format_by_ending, graph_file
+from any2vec.io.inputs import InputFile
 
 __all__ = ["LABEL_FORMATS", "Labels", "read_labels"]
 
@@ -154,7 +154,7 @@ def _labels_of_pairs(source: str, pairs: Sequence[tuple[str, str, int]], labels:
     return Labels(list(names), matrix, labels, source, list(lines.values()))
 
 
-def _labels_of_mat(file: TextFile, key: str) -> Labels:
+def _labels_of_mat(file: InputFile, key: str) -> Labels:
     entries = load_mat(file, key).tocoo()
     held = np.asarray(entries.data) != 0
     if not held.any():
@@ -168,7 +168,7 @@ def _labels_of_mat(file: TextFile, key: str) -> Labels:
     return Labels([str(vertex) for vertex in vertices.tolist()], matrix, labels, f"{file.name}, {key!r}")
 
 
-def _fields_of_lines(file: TextFile, comments: str, delimiter: str | None) -> list[tuple[int, list[str]]]:
+def _fields_of_lines(file: InputFile, comments: str, delimiter: str | None) -> list[tuple[int, list[str]]]:
     """Split each line that is not a comment; number lines from 1."""
     found: list[tuple[int, list[str]]] = []
     number = 0

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from any2vec.cluster.communicator import Communicator, allgather_bytes, first_other
-from any2vec.corpus.streams import naming
-from any2vec.corpus.text import TextFile
 from any2vec.errors import Any2VecError
+from any2vec.io.inputs import InputFile
+from any2vec.io.streams import naming
 
 __all__ = ["about", "check_same"]
 
@@ -19,12 +19,12 @@ SAMPLE = 4096  # bytes compared at a place
 PLACES = 256  # places compared, from the beginning of a file to its end
 
 
-def about(files: Sequence[TextFile], options: Mapping[str, Any]) -> dict[str, Any]:
+def about(files: Sequence[InputFile], options: Mapping[str, Any]) -> dict[str, Any]:
     """Say of a corpus what must be the same on all hosts.
 
     Parameters
     ----------
-    files : sequence of TextFile
+    files : sequence of InputFile
         The text.
     options : mapping from str to number or None
         Those that change the outcome.

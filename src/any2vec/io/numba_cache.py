@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numba
 
-__all__ = ["keep_somewhere"]
+__all__ = ["ensure_numba_cache"]
 
 
-def keep_somewhere() -> None:
+def ensure_numba_cache() -> None:
     """Point Numba's cache at the temporary folder if it has no place of its own; else it would refuse to import us."""
     if os.environ.get("NUMBA_CACHE_DIR") or _writable(Path(__file__).parent) or _writable(Path.home()):
         return

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from any2vec.errors import Any2VecError
 
-__all__ = ["STANDARD_INPUT", "Source", "TextFile", "files_of", "names_files"]
+__all__ = ["STANDARD_INPUT", "InputFile", "Source", "files_of", "names_files"]
 
 Source = str | Path | Sequence[str | Path] | Iterable[Sequence[str]]
 
@@ -16,7 +16,7 @@ STANDARD_INPUT = "-"
 
 
 @dataclass(frozen=True)
-class TextFile:
+class InputFile:
     """A file of text.
 
     Attributes
@@ -52,7 +52,7 @@ def names_files(source: Source) -> bool:
     return isinstance(source, Sequence) and len(source) > 0 and isinstance(source[0], str | os.PathLike)
 
 
-def files_of(source: Source) -> list[TextFile]:
+def files_of(source: Source) -> list[InputFile]:
     """Return the files of a source that names some, in the order in which they are read.
 
     Parameters
@@ -63,7 +63,7 @@ def files_of(source: Source) -> list[TextFile]:
 
     Returns
     -------
-    list of TextFile
+    list of InputFile
         At least one.
 
     Raises
@@ -72,7 +72,7 @@ def files_of(source: Source) -> list[TextFile]:
         If one is missing, or a directory has no files.
     """
     paths = [source] if isinstance(source, str | os.PathLike) else list(source)
-    files: list[TextFile] = []
+    files: list[InputFile] = []
     for i, path in enumerate(paths):
         if not isinstance(path, str | os.PathLike):
             kind = type(path).__name__
@@ -83,9 +83,9 @@ def files_of(source: Source) -> list[TextFile]:
     return files
 
 
-def _files_at(path: str | os.PathLike[str], *, many: bool) -> list[TextFile]:
+def _files_at(path: str | os.PathLike[str], *, many: bool) -> list[InputFile]:
     if path == STANDARD_INPUT:
-        return [TextFile(None, None)]
+        return [InputFile(None, None)]
     path = Path(path)
     try:
         about = path.stat()
@@ -113,6 +113,6 @@ def _inside(directory: Path) -> list[Path]:
     return sorted((path for path in found if path.is_file()), key=lambda path: path.parts)
 
 
-def _describe(path: Path, about: os.stat_result) -> TextFile:
+def _describe(path: Path, about: os.stat_result) -> InputFile:
     regular = stat.S_ISREG(about.st_mode)
-    return TextFile(path, about.st_size if regular else None, about.st_mtime_ns)
+    return InputFile(path, about.st_size if regular else None, about.st_mtime_ns)

@@ -7,16 +7,16 @@ import numpy as np
 from any2vec.cluster.local import alone
 from any2vec.cluster.workers import Workers
 from any2vec.operators.labels import new_labels
+from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import COMBINERS, Combiner, Round, Touched
 from any2vec.sync.ids import send_ids, tell_ids
 from any2vec.sync.masters import Changes, merge
 from any2vec.sync.partition import Partition
-from any2vec.sync.wire import Wire
 
-__all__ = ["rehearse"]
+__all__ = ["warm_up"]
 
 
-def rehearse(combiner: Combiner) -> None:
+def warm_up(combiner: Combiner) -> None:
     """Compile the merging of changes, or load it from the cache: one host alone merges those of two vertices.
 
     Parameters
@@ -24,7 +24,7 @@ def rehearse(combiner: Combiner) -> None:
     combiner : Combiner
         That of the rounds to come; it is left alone. One of the user's own is not called.
     """
-    wire, partition = Wire(alone()), Partition(2, 1)
+    wire, partition = Channel(alone()), Partition(2, 1)
     rows, twice = np.arange(2, dtype=np.int32), np.array([0, 1, 0, 1], np.int32)
     send_ids(rows, partition, wire, "inspect", "e")
     tell_ids(rows, partition, wire, "broadcast", "e")

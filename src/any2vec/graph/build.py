@@ -5,16 +5,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from any2vec.corpus.memory import zeros
 from any2vec.errors import Any2VecError
 from any2vec.graph.csr import Edges, Rows, build_rows, symmetric
 from any2vec.graph.graph import Graph
+from any2vec.io.memory import zeros
 
-__all__ = ["Raw", "assemble"]
+__all__ = ["EdgeTable", "build_graph"]
 
 
 @dataclass(eq=False)
-class Raw:
+class EdgeTable:
     """What a reader found.
 
     Attributes
@@ -38,14 +38,14 @@ class Raw:
     matrix: bool = False
 
 
-def assemble(
-    raw: Raw, *, directed: bool | None, merge: bool, loops: bool, vertices: Iterable[str] | None, threads: int = 1
+def build_graph(
+    raw: EdgeTable, *, directed: bool | None, merge: bool, loops: bool, vertices: Iterable[str] | None, threads: int = 1
 ) -> Graph:
     """Build a graph.
 
     Parameters
     ----------
-    raw : Raw
+    raw : EdgeTable
         What a reader found; its list of edges is emptied.
     directed, merge, loops, vertices, threads
         As `read_graph` has them.
@@ -80,7 +80,7 @@ def assemble(
     return Graph(rows.indptr, rows.indices, rows.weights, names, directed)
 
 
-def _undirected(raw: Raw, n: int, loops: bool, threads: int) -> Rows:
+def _undirected(raw: EdgeTable, n: int, loops: bool, threads: int) -> Rows:
     once = build_rows(raw.edges, n, directed=True, loops=loops, threads=threads)
     rows, conflict = symmetric(once, threads)
     if conflict is not None:
@@ -92,7 +92,7 @@ def _undirected(raw: Raw, n: int, loops: bool, threads: int) -> Rows:
     return rows
 
 
-def _with_vertices(raw: Raw, rows: Rows, vertices: Iterable[str]) -> tuple[list[str], Rows]:
+def _with_vertices(raw: EdgeTable, rows: Rows, vertices: Iterable[str]) -> tuple[list[str], Rows]:
     if isinstance(vertices, str):
         raise Any2VecError(f"vertices {vertices!r}: is a string; give a list of names")
     names = list(raw.names)

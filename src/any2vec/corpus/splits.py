@@ -12,16 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.corpus.streams import naming, open_stream
-from any2vec.corpus.text import TextFile
+from any2vec.io.inputs import InputFile
+from any2vec.io.streams import naming, open_stream
 
-__all__ = ["Edges", "edges_of", "even_cuts", "line_ends", "lines_before"]
+__all__ = ["InputSplits", "line_ends", "lines_before", "split_evenly", "split_inputs"]
 
 READ = 1 << 18
 
 
 @dataclass(frozen=True)
-class Edges:
+class InputSplits:
     """The places where hosts' parts begin, and which of them are to be read.
 
     Attributes
@@ -36,7 +36,7 @@ class Edges:
     held: range
 
     @classmethod
-    def whole(cls) -> "Edges":
+    def whole(cls) -> "InputSplits":
         """Make those of one host."""
         return cls([0, 0], range(1))
 
@@ -49,12 +49,12 @@ class Edges:
         return min(bisect_right(self.places, place), len(self.places) - 1) - 1
 
 
-def edges_of(files: Sequence[TextFile] | None, hosts: int, held: range) -> Edges | None:
+def split_inputs(files: Sequence[InputFile] | None, hosts: int, held: range) -> InputSplits | None:
     """Give each host an equal share of the files' bytes.
 
     Parameters
     ----------
-    files : sequence of TextFile or None
+    files : sequence of InputFile or None
         The text.
     hosts : int
         H.
@@ -63,7 +63,7 @@ def edges_of(files: Sequence[TextFile] | None, hosts: int, held: range) -> Edges
 
     Returns
     -------
-    Edges or None
+    InputSplits or None
         None if the text has no places: it is not in files, or the size of one is not known.
     """
     if files is None:
@@ -73,10 +73,10 @@ def edges_of(files: Sequence[TextFile] | None, hosts: int, held: range) -> Edges
         if file.size is None:
             return None
         total += file.size
-    return Edges([total * host // hosts for host in range(hosts + 1)], held)
+    return InputSplits([total * host // hosts for host in range(hosts + 1)], held)
 
 
-def even_cuts(bounds: NDArray[np.int64], hosts: int) -> NDArray[np.int64]:
+def split_evenly(bounds: NDArray[np.int64], hosts: int) -> NDArray[np.int64]:
     """Cut a worklist by words, for a text without places.
 
     Parameters
@@ -96,12 +96,12 @@ def even_cuts(bounds: NDArray[np.int64], hosts: int) -> NDArray[np.int64]:
     return bounds[np.searchsorted(bounds, least)]
 
 
-def line_ends(file: TextFile, offsets: Sequence[int]) -> list[int]:
+def line_ends(file: InputFile, offsets: Sequence[int]) -> list[int]:
     """Find the line ends after which the first lines at or after some offsets begin.
 
     Parameters
     ----------
-    file : TextFile
+    file : InputFile
         A plain file.
     offsets : sequence of int
         In rising order, above 0.
@@ -134,7 +134,7 @@ def line_ends(file: TextFile, offsets: Sequence[int]) -> list[int]:
     return found
 
 
-def lines_before(file: TextFile, offset: int) -> int:
+def lines_before(file: InputFile, offset: int) -> int:
     """Count the line ends before an offset in a file's text, by reading up to there: for error messages."""
     if offset == 0 or file.size is None:  # a pipe is read from its start, and once only
         return 0

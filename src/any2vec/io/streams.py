@@ -13,8 +13,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.corpus.text import TextFile
 from any2vec.errors import Any2VecError, missing_extra
+from any2vec.io.inputs import InputFile
 
 __all__ = ["READ", "fill", "naming", "open_stream"]
 
@@ -37,7 +37,7 @@ def fill(stream: IO[bytes], room: NDArray[np.uint8]) -> int:
 
 
 @contextmanager
-def naming(file: TextFile) -> Iterator[None]:
+def naming(file: InputFile) -> Iterator[None]:
     """Turn what goes wrong when a file is read into an error that names it."""
     try:
         yield
@@ -55,18 +55,18 @@ def _unpacking_errors() -> tuple[type[Exception], ...]:
     return (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, *own)
 
 
-def _damaged(file: TextFile, error: Exception) -> Any2VecError:
+def _damaged(file: InputFile, error: Exception) -> Any2VecError:
     reason = " ".join(str(error).split()) or type(error).__name__
     return Any2VecError(f"{file.name}: not a complete {file.packing} file: {reason}; copy or make it again")
 
 
 @contextmanager
-def open_stream(file: TextFile) -> Iterator[tuple[IO[bytes], Callable[[], int]]]:
+def open_stream(file: InputFile) -> Iterator[tuple[IO[bytes], Callable[[], int]]]:
     """Open a file that cannot be read in ranges.
 
     Parameters
     ----------
-    file : TextFile
+    file : InputFile
         Compressed, a pipe, or standard input.
 
     Yields
@@ -96,7 +96,7 @@ def _no_input() -> IO[bytes]:
     raise Any2VecError("standard input is closed; give a file")
 
 
-def _unpacked(file: TextFile, packed: io.BufferedReader) -> IO[bytes]:
+def _unpacked(file: InputFile, packed: io.BufferedReader) -> IO[bytes]:
     if file.packing == "gz":
         return gzip.GzipFile(fileobj=packed)  # type: ignore[return-value]
     if file.packing == "bz2":

@@ -6,17 +6,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.corpus import kernels
-from any2vec.corpus.memory import zeros
+from any2vec.corpus import tokenizer as kernels
 from any2vec.errors import Any2VecError
+from any2vec.io.memory import zeros
 
-__all__ = ["Part", "Table"]
+__all__ = ["WordCounts", "WordTable"]
 
 FIRST_SLOTS, FIRST_ARENA = 1 << 12, 1 << 15
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class WordCounts:
     """Words and how often each occurs in one part of a corpus, in no particular order.
 
     Attributes
@@ -42,7 +42,7 @@ class Part:
         return self.arena[self.starts[i] : self.starts[i + 1] - 1].tobytes()
 
 
-class Table:
+class WordTable:
     """A growing table from words to provisional ids, in the order of their first occurrence.
 
     Attributes
@@ -82,12 +82,12 @@ class Table:
                 return int(status)
             self._grow(status)
 
-    def add(self, part: Part) -> NDArray[np.int32]:
+    def add(self, part: WordCounts) -> NDArray[np.int32]:
         """Add the words and counts of a part.
 
         Parameters
         ----------
-        part : Part
+        part : WordCounts
             Its words need not be distinct.
 
         Returns
@@ -104,12 +104,12 @@ class Table:
                 return ids
             self._grow(status)
 
-    def part(self) -> Part:
+    def part(self) -> WordCounts:
         """Return what was counted; the words' bytes are not copied."""
         n = int(self.state[kernels.DISTINCT])
         counts = np.empty(n, np.int64)
         kernels.counts_of(self._slots, counts)
-        return Part(self._arena, self._starts[: n + 1], counts)
+        return WordCounts(self._arena, self._starts[: n + 1], counts)
 
     def _grow(self, what: int) -> None:
         if what == kernels.GROW_ARENA:

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from numba import int64, njit, uint64
 
-from any2vec.graph.walk_order import half_draw, vertex_at
-from any2vec.graph.walk_prefetch import prefetch
-from any2vec.graph.walk_tables import BUCKET, WEIGHTED_BUCKET, bucket_of, chosen, find
+from any2vec.llvm.prefetch import prefetch
 from any2vec.samples.draws import draw, mix
+from any2vec.walks.order import half_draw, vertex_at
+from any2vec.walks.tables import BUCKET, WEIGHTED_BUCKET, bucket_of, chosen, find
 
 __all__ = ["second_order"]
 

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.corpus.table import Part, Table
 from any2vec.corpus.vocabulary import Vocabulary
-from any2vec.corpus.words import ROOM
+from any2vec.corpus.word_hash import ROOM
+from any2vec.corpus.word_table import WordCounts, WordTable
 from any2vec.errors import Any2VecError
 
 __all__ = ["Totals", "choose", "merge", "most_frequent", "pack", "repair", "totals_of"]
@@ -24,8 +24,8 @@ class Totals(NamedTuple):
     largest: int
 
 
-def pack(words: Sequence[bytes], counts: NDArray[np.int64]) -> Part:
-    """Put words into a Part.
+def pack(words: Sequence[bytes], counts: NDArray[np.int64]) -> WordCounts:
+    """Put words into a WordCounts.
 
     Parameters
     ----------
@@ -36,46 +36,46 @@ def pack(words: Sequence[bytes], counts: NDArray[np.int64]) -> Part:
 
     Returns
     -------
-    Part
+    WordCounts
         The same.
     """
     starts = np.zeros(len(words) + 1, np.int64)
     np.cumsum([len(word) + 1 for word in words], out=starts[1:])
     arena = np.frombuffer(bytearray(b"\n").join([*words, bytes(ROOM)]), np.uint8)
-    return Part(arena, starts, counts)
+    return WordCounts(arena, starts, counts)
 
 
-def merge(parts: Sequence[Part]) -> tuple[Part, list[NDArray[np.int32]]]:
+def merge(parts: Sequence[WordCounts]) -> tuple[WordCounts, list[NDArray[np.int32]]]:
     """Add up what several threads or hosts counted.
 
     Parameters
     ----------
-    parts : sequence of Part
+    parts : sequence of WordCounts
         The counts; words may repeat within a part too.
 
     Returns
     -------
-    merged : Part
+    merged : WordCounts
         Each word once.
     ids : list of int32 arrays, shapes (len(part),)
         For each part, the places of its words in `merged`.
     """
-    table = Table()
+    table = WordTable()
     ids = [table.add(part) for part in parts]
     return table.part(), ids
 
 
-def repair(part: Part) -> tuple[Part, NDArray[np.int32] | None, int]:
+def repair(part: WordCounts) -> tuple[WordCounts, NDArray[np.int32] | None, int]:
     """Replace what is not UTF-8 by U+FFFD, and add up words that become the same.
 
     Parameters
     ----------
-    part : Part
+    part : WordCounts
         Distinct words.
 
     Returns
     -------
-    repaired : Part
+    repaired : WordCounts
         Distinct words, all UTF-8; `part` itself if all its words are.
     ids : int32 array, shape (len(part),), or None
         The places in `repaired` of the words of `part`; None if nothing changed.
@@ -101,13 +101,13 @@ def repair(part: Part) -> tuple[Part, NDArray[np.int32] | None, int]:
 
 
 def choose(
-    part: Part, min_count: int, max_size: int | None, totals: Totals | None = None
+    part: WordCounts, min_count: int, max_size: int | None, totals: Totals | None = None
 ) -> tuple[Vocabulary, NDArray[np.int32]]:
     """Choose the words that get vectors, and give them their ids.
 
     Parameters
     ----------
-    part : Part
+    part : WordCounts
         Distinct words, all UTF-8, and their counts in the whole corpus.
     min_count : int
         Words that occur less often are dropped.
@@ -138,18 +138,18 @@ def choose(
     return Vocabulary(words, part.counts[kept]), ids
 
 
-def most_frequent(part: Part, min_count: int, max_size: int | None) -> NDArray[np.int64]:
+def most_frequent(part: WordCounts, min_count: int, max_size: int | None) -> NDArray[np.int64]:
     """Return the places of the words that `choose` chooses, in the order of their ids."""
     return _sorted(part, np.flatnonzero(part.counts >= min_count))[:max_size]
 
 
-def totals_of(part: Part) -> Totals:
+def totals_of(part: WordCounts) -> Totals:
     """Add up a part."""
     return Totals(int(part.counts.sum()), len(part), int(part.counts.max(initial=0)))
 
 
-def _sorted(part: Part, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Sort words by falling count, ties by their bytes: first the first eight, as a number, then the rest."""
+def _sorted(part: WordCounts, kept: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sort words by falling count, ties by their bytes: first the first load_u64, as a number, then the rest."""
     starts, lengths = part.starts[kept], part.starts[kept + 1] - part.starts[kept] - 1
     prefixes = np.zeros(len(kept), np.uint64)
     for i in range(8):
@@ -165,7 +165,7 @@ def _sorted(part: Part, kept: NDArray[np.int64]) -> NDArray[np.int64]:
     return kept
 
 
-def _check(part: Part, kept: NDArray[np.int64], min_count: int, totals: Totals) -> None:
+def _check(part: WordCounts, kept: NDArray[np.int64], min_count: int, totals: Totals) -> None:
     if len(kept) >= 2:
         return
     had = f"the corpus has {totals.words:,} words, {totals.distinct:,} of them distinct"

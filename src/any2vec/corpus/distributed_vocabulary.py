@@ -7,17 +7,17 @@ from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, exchange
-from any2vec.corpus.merge import Totals, choose, merge, most_frequent, totals_of
-from any2vec.corpus.table import Part
+from any2vec.corpus.build_vocabulary import Totals, choose, merge, most_frequent, totals_of
 from any2vec.corpus.team import Team
 from any2vec.corpus.vocabulary import Vocabulary
-from any2vec.corpus.words import ROOM, SEED, key_of, mix
+from any2vec.corpus.word_hash import ROOM, SEED, key_of, mix
+from any2vec.corpus.word_table import WordCounts
 
-__all__ = ["choose_together"]
+__all__ = ["build_vocabulary_distributed"]
 
 
-def choose_together(
-    part: Part, min_count: int, max_size: int | None, communicator: Communicator
+def build_vocabulary_distributed(
+    part: WordCounts, min_count: int, max_size: int | None, communicator: Communicator
 ) -> tuple[Vocabulary, NDArray[np.int32]]:
     """Do what `merge.choose` does, with what all hosts counted: all get the same vocabulary.
 
@@ -26,7 +26,7 @@ def choose_together(
 
     Parameters
     ----------
-    part : Part
+    part : WordCounts
         Distinct words of this host's text, all UTF-8, and their counts there.
     min_count : int
         Words that occur less often in all are dropped.
@@ -69,7 +69,7 @@ def choose_together(
         return vocabulary, chosen[np.minimum(places, len(every))]
 
 
-def _send(communicator: Communicator, part: Part, rows: NDArray[np.int64]) -> Part:
+def _send(communicator: Communicator, part: WordCounts, rows: NDArray[np.int64]) -> WordCounts:
     """Send each host its run of words, and return what came: words may repeat."""
     edges = part.starts[np.concatenate(([0], np.cumsum(rows)))]
     lengths, _ = exchange(communicator, np.diff(part.starts), rows)
@@ -78,7 +78,7 @@ def _send(communicator: Communicator, part: Part, rows: NDArray[np.int64]) -> Pa
     return _part(arena, lengths, counts)
 
 
-def _gather(communicator: Communicator, part: Part) -> Part:
+def _gather(communicator: Communicator, part: WordCounts) -> WordCounts:
     """Give every host the words of all, in host order."""
     columns = (part.arena[: part.starts[-1]], np.diff(part.starts), part.counts)
     arena, lengths, counts = (_to_all(communicator, column) for column in columns)
@@ -93,12 +93,12 @@ def _to_all(communicator: Communicator, column: NDArray[Any]) -> NDArray[Any]:
     return every
 
 
-def _part(arena: NDArray[np.uint8], lengths: NDArray[np.int64], counts: NDArray[np.int64]) -> Part:
+def _part(arena: NDArray[np.uint8], lengths: NDArray[np.int64], counts: NDArray[np.int64]) -> WordCounts:
     starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-    return Part(np.concatenate((arena, np.zeros(ROOM, np.uint8))), starts, counts)
+    return WordCounts(np.concatenate((arena, np.zeros(ROOM, np.uint8))), starts, counts)
 
 
-def _take(part: Part, places: NDArray[np.int64]) -> Part:
+def _take(part: WordCounts, places: NDArray[np.int64]) -> WordCounts:
     """Return the words at some places of a part."""
     lengths = part.starts[places + 1] - part.starts[places]
     taken = _part(np.empty(int(lengths.sum()), np.uint8), lengths, part.counts[places])

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Call", "Hall", "Part", "ReleasedError"]
+__all__ = ["Call", "Part", "ReleasedError", "Rendezvous"]
 
 Bell = SimpleQueue[None]
 
@@ -88,7 +88,7 @@ class Call:
         self.parts = []
 
 
-class Hall:
+class Rendezvous:
     """Where simulated hosts meet.
 
     A host runs while it has a core; where it has to wait, it hands the core on. So no more threads are awake than

@@ -5,18 +5,18 @@ the first ones: every thread gets copies of rows 0..hot-1 behind the V masters, 
 adds what it changed to the masters and reads them afresh (a reduce and a broadcast; GraphAny2Vec, section 3.3).
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["Mirrors", "merge", "open_mirrors"]
+from any2vec.llvm.atomics import exchange
+
+__all__ = ["HotRows", "merge", "open_copies"]
 
 
-class Mirrors(NamedTuple):
+class HotRows(NamedTuple):
     """Where a thread finds its mirrors.
 
     Attributes
@@ -37,19 +37,8 @@ class Mirrors(NamedTuple):
     lock: NDArray[np.int32]
 
 
-@intrinsic
-def _exchange(typing: Any, cell: Any, value: Any) -> Any:
-    """Put `value` into ``cell[0]`` and return what was there, in one step that no other thread can split."""
-
-    def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
-        place = context.make_array(sig.args[0])(context, b, args[0]).data
-        return b.atomic_rmw("xchg", place, args[1], "seq_cst")
-
-    return types.int32(cell, types.int32), codegen
-
-
 @njit(nogil=True)
-def open_mirrors(label: NDArray[np.float32], before: NDArray[np.float32], hot: int, shift: int, dim: int) -> None:
+def open_copies(label: NDArray[np.float32], before: NDArray[np.float32], hot: int, shift: int, dim: int) -> None:
     """Copy the masters of `label` (flat) into this thread's mirrors, and remember them in `before`."""
     for k in range(hot * dim):
         before[k] = label[k]  # read once: another thread may be merging
@@ -71,7 +60,7 @@ def merge(
     t: NDArray[np.float32],
     e_before: NDArray[np.float32],
     t_before: NDArray[np.float32],
-    mirrors: Mirrors,
+    mirrors: HotRows,
     dim: int,
     wait: bool,
 ) -> bool:
@@ -82,10 +71,10 @@ def merge(
     bool
         False if another thread was merging and `wait` is false: then nothing was done.
     """
-    while _exchange(mirrors.lock, np.int32(1)) != 0:
+    while exchange(mirrors.lock, np.int32(1)) != 0:
         if not wait:
             return False
     for label, before in ((e, e_before), (t, t_before)):
         _merge_label(label, before, mirrors.shift * dim, mirrors.hot * dim)
-    _exchange(mirrors.lock, np.int32(0))
+    exchange(mirrors.lock, np.int32(0))
     return True

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, Request, broadcast, gather
 
-__all__ = ["KEYS", "Wire"]
+__all__ = ["KEYS", "Channel"]
 
 PHASES = ("inspect", "reduce", "broadcast")
 LABELS = ("e", "t", "both")
@@ -20,7 +20,7 @@ KEYS = tuple(product(PHASES, LABELS, KINDS))
 """What is counted apart, as (phase, label, kind); ids of vertices, for both their labels, have the label ``both``."""
 
 
-class Wire:
+class Channel:
     """A host's line to the others.
 
     Parameters

@@ -11,10 +11,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from any2vec.corpus.memory import zeros
 from any2vec.corpus.worklist import BOUNDS, IDS, open_worklist
 from any2vec.errors import Any2VecError
-from any2vec.graph.walks import Walker
+from any2vec.io.memory import zeros
+from any2vec.walks.walker import Walker
 
 __all__ = ["Block", "Walks", "blocks_of", "generate", "packed"]
 

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numba import int64, njit, uint64
 
-from any2vec.graph.walk_order import half_draw, vertex_at
-from any2vec.graph.walk_prefetch import prefetch
-from any2vec.graph.walk_tables import chosen
+from any2vec.llvm.prefetch import prefetch
 from any2vec.samples.draws import draw, mix
+from any2vec.walks.order import half_draw, vertex_at
+from any2vec.walks.tables import chosen
 
 __all__ = ["first_order"]
 

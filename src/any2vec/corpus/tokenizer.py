@@ -12,18 +12,17 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from any2vec.corpus.words import (
+from any2vec.corpus.word_hash import (
     LONG,
     ROOM,
     SEED,
-    eight,
     hash_key,
     key_of,
     low_bytes,
     mix,
     same_bytes,
-    trailing_zeros,
 )
+from any2vec.llvm.bits import load_u64, trailing_zeros
 
 __all__ = [
     "DISTINCT",
@@ -114,8 +113,8 @@ def _insert(
 
 @njit(nogil=True, cache=True)
 def _until_blank(text: NDArray[np.uint8], position: int) -> tuple[np.uint64, np.uint64]:
-    """Return eight bytes, and the high bit of each of them that is 32 or less (no carry crosses a byte)."""
-    chunk = eight(text, position)
+    """Return load_u64 bytes, and the high bit of each of them that is 32 or less (no carry crosses a byte)."""
+    chunk = load_u64(text, position)
     return chunk, ~(((chunk & SEVENS) + PAST_BLANK) | chunk) & HIGHS
 
 

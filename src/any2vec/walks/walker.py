@@ -9,12 +9,12 @@ from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
-from any2vec.graph.first_order_walks import first_order
 from any2vec.graph.graph import Graph
-from any2vec.graph.second_order_walks import second_order
-from any2vec.graph.walk_order import pass_key, sides, vertex_at
-from any2vec.graph.walk_tables import choices, neighbour_table, relative_weights
 from any2vec.samples.draws import draw
+from any2vec.walks.first_order import first_order
+from any2vec.walks.order import pass_key, sides, vertex_at
+from any2vec.walks.second_order import second_order
+from any2vec.walks.tables import choices, neighbour_table, relative_weights
 
 __all__ = ["Walker", "check_walks"]
 

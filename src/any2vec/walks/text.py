@@ -10,8 +10,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
-from any2vec.graph.walk_worklist import Block, blocks_of, packed
-from any2vec.graph.walks import Walker
+from any2vec.walks.walker import Walker
+from any2vec.walks.worklist import Block, blocks_of, packed
 
 __all__ = ["named_walks", "write_text"]
 
@@ -24,7 +24,7 @@ def named_walks(walker: Walker, walks: int, *, first: int = 0, last: int | None 
     Parameters
     ----------
     walker, walks, first, last
-        As of `any2vec.graph.walk_worklist.blocks_of`.
+        As of `any2vec.walks.worklist.blocks_of`.
 
     Yields
     ------
@@ -56,7 +56,7 @@ def write_text(
     Parameters
     ----------
     walker, walks, first, last
-        As of `any2vec.graph.walk_worklist.blocks_of`.
+        As of `any2vec.walks.worklist.blocks_of`.
     file : binary file
         Takes UTF-8, with a newline at the end of each walk, in the order of their numbers.
     threads : int

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from any2vec.cluster.communicator import Communicator, SharedError, allreduce, first_other, together
 from any2vec.cluster.local import alone
 from any2vec.corpus.corpus import Corpus
-from any2vec.corpus.room import room_in
 from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.corpus.worklist import IDS, Worklist, open_worklist
-from any2vec.graph.walk_worklist import generate
-from any2vec.graph.walks import Walker
+from any2vec.io.disk import disk_errors
+from any2vec.walks.walker import Walker
+from any2vec.walks.worklist import generate
 
 __all__ = ["walk_corpus"]
 
@@ -75,13 +75,13 @@ def walk_corpus(
         folder = Path(tempfile.mkdtemp(prefix=".any2vec-", suffix=".part"))
     place = folder or Path(tempfile.gettempdir())
     try:
-        with together(communicator), room_in(place):
+        with together(communicator), disk_errors(place):
             ids, bounds, visits = generate(walker, walks, threads=threads, first=first, last=last, folder=folder)
         visits = allreduce(communicator, visits)
         order = np.argsort(-visits, kind="stable")
         new = np.empty(vertices, np.int32)
         new[order] = np.arange(vertices, dtype=np.int32)
-        with together(communicator), room_in(place):
+        with together(communicator), disk_errors(place):
             worklist = _renamed(ids, bounds, new, folder)
     except BaseException:
         if folder:

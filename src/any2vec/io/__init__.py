@@ -1,0 +1,1 @@
+"""Files, streams, memory and threads: what every other package reads and writes with."""

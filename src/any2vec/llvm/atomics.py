@@ -1,0 +1,21 @@
+"""Atomic operations on array elements."""
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from any2vec.llvm.simd import data
+
+__all__ = ["exchange"]
+
+
+@intrinsic
+def exchange(typing: Any, cell: Any, value: Any) -> Any:
+    """Atomically store an int32 `value` in ``cell[0]`` and return what was there."""
+
+    def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
+        return b.atomic_rmw("xchg", data(context, b, sig.args[0], args[0]), args[1], "seq_cst")
+
+    return types.int32(cell, types.int32), codegen

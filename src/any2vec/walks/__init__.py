@@ -1,0 +1,1 @@
+"""Random walks on graphs (DeepWalk, node2vec), as text or as a corpus."""
