@@ -1,1 +1,45 @@
-"""From samples to updates: vector code that applies the operator to the labels."""
+"""Operators by name; a new one is a file of this package and a line below."""
+
+from any2vec.errors import Any2VecError
+from any2vec.operators.base import Operator, OperatorOptions
+from any2vec.operators.skipgram import SkipGram
+
+__all__ = ["OPERATORS", "Operator", "OperatorOptions", "SkipGram", "operator_of"]
+
+OPERATORS: dict[str, type[Operator]] = {
+    "skipgram": SkipGram,
+}
+
+
+def operator_of(which: str | type[Operator]) -> type[Operator]:
+    """Look up an operator.
+
+    Parameters
+    ----------
+    which : str or class
+        A name in `OPERATORS`, or an operator of the user's own.
+
+    Returns
+    -------
+    class
+        The operator.
+
+    Raises
+    ------
+    Any2VecError
+        If the name is unknown (the message lists the known ones), or a class lacks what an operator needs.
+    """
+    if isinstance(which, type) and issubclass(which, Operator):
+        lacking = sorted(getattr(which, "__abstractmethods__", ()))
+        if lacking:
+            raise Any2VecError(f"the operator {which.__name__} has no {lacking[0]!r}; see {Operator.__module__}")
+        for name in ("edges", "steps"):
+            function = getattr(which, name, None)
+            if function is not None and not hasattr(function, "py_func"):
+                how = f"make it one: {name} = staticmethod(njit(inline='always')(function))"
+                raise Any2VecError(f"{name!r} of the operator {which.__name__} is no Numba function; {how}")
+        return which
+    if not isinstance(which, str) or which not in OPERATORS:
+        known = ", ".join(OPERATORS)
+        raise Any2VecError(f"operator is {which!r}; known are {known}, or a subclass of operators.Operator")
+    return OPERATORS[which]

@@ -1,8 +1,8 @@
-"""Each thread's own mirrors of the hottest rows: the papers' cure for staleness, inside one machine.
+"""Per-thread copies of the hottest rows: the papers' cure for staleness, inside one machine.
 
-Two threads that update the same row fight over its cache lines. Ids fall by count, so the rows they fight over are
-the first ones: every thread gets copies of rows 0..hot-1 behind the V masters, works on them, and now and then
-adds what it changed to the masters and reads them afresh (a reduce and a broadcast; GraphAny2Vec, section 3.3).
+Threads that update the same row fight over its cache lines. Ids fall by count, so these are the first rows: each
+thread works on copies of rows 0..count-1, which lie behind the V masters, and now and then adds what it changed to the
+masters and reads them afresh (a reduce and a broadcast; GraphAny2Vec, section 3.3).
 """
 
 from typing import NamedTuple
@@ -17,37 +17,36 @@ __all__ = ["HotRows", "merge", "open_copies"]
 
 
 class HotRows(NamedTuple):
-    """Where a thread finds its mirrors.
+    """A thread's copies of the hottest rows.
 
     Attributes
     ----------
-    hot : int
-        Rows that have mirrors: ids 0..hot-1; none if 0.
+    count : int
+        Rows that have a copy: 0..count-1; 0 for none.
     shift : int
-        What to add to such an id to get its mirror's row.
+        Row of a copy minus row of its master.
     every : int
-        Centres between two merges.
+        Windows between two merges.
     lock : int32 array, shape (1,)
         1 while a thread merges; shared by the threads.
     """
 
-    hot: int
+    count: int
     shift: int
     every: int
     lock: NDArray[np.int32]
 
 
 @njit(nogil=True)
-def open_copies(label: NDArray[np.float32], before: NDArray[np.float32], hot: int, shift: int, dim: int) -> None:
-    """Copy the masters of `label` (flat) into this thread's mirrors, and remember them in `before`."""
-    for k in range(hot * dim):
+def open_copies(label: NDArray[np.float32], before: NDArray[np.float32], hot: HotRows, dim: int) -> None:
+    """Copy the masters of `label` (flat) into this thread's copies and into `before`."""
+    for k in range(hot.count * dim):
         before[k] = label[k]  # read once: another thread may be merging
-        label[shift * dim + k] = before[k]
+        label[hot.shift * dim + k] = before[k]
 
 
 @njit(nogil=True)
 def _merge_label(label: NDArray[np.float32], before: NDArray[np.float32], first: int, size: int) -> None:
-    """Merge the mirrors of one label, which begin at `first`."""
     for k in range(size):
         label[k] += label[first + k] - before[k]
         label[first + k] = label[k]
@@ -60,21 +59,18 @@ def merge(
     t: NDArray[np.float32],
     e_before: NDArray[np.float32],
     t_before: NDArray[np.float32],
-    mirrors: HotRows,
+    hot: HotRows,
     dim: int,
     wait: bool,
 ) -> bool:
     """Add to the masters what this thread changed since its last merge, and read them afresh.
 
-    Returns
-    -------
-    bool
-        False if another thread was merging and `wait` is false: then nothing was done.
+    Returns False, with nothing done, if another thread was merging and `wait` is false.
     """
-    while exchange(mirrors.lock, np.int32(1)) != 0:
+    while exchange(hot.lock, np.int32(1)) != 0:
         if not wait:
             return False
     for label, before in ((e, e_before), (t, t_before)):
-        _merge_label(label, before, mirrors.shift * dim, mirrors.hot * dim)
-    exchange(mirrors.lock, np.int32(0))
+        _merge_label(label, before, hot.shift * dim, hot.count * dim)
+    exchange(hot.lock, np.int32(0))
     return True

@@ -4,13 +4,13 @@ import math
 from typing import Any
 
 from llvmlite import ir
-from numba import types
+from numba import float32, njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
 from any2vec.llvm.simd import FLOAT, I32, I64, call, constant, data, fma, load, splat, store, sums
 
-__all__ = ["LIMIT", "NOTHING", "PADDING", "logistic_steps"]
+__all__ = ["LIMIT", "NOTHING", "PADDING", "logistic", "logistic_steps"]
 
 LIMIT = 16.0
 """Dot products are cut to this; there a prediction differs from 0 or 1 by 1e-7."""
@@ -98,3 +98,22 @@ def logistic_steps(typing: Any, tile: Any, size: Any, alpha: Any, width: Any) ->
         return b.extract_element(sums(b, [b.load(loss)], w_), ir.Constant(I32, 0))
 
     return signature, codegen
+
+
+@njit(inline="always")
+def logistic(
+    scores: Any, labels: Any, sources: int, targets: int, alpha: float, measured: bool, width: int
+) -> tuple[float, float]:
+    """Turn scores into steps of the logistic loss; the first target has label 1, the others 0 (`Operator.steps`)."""
+    loss = 0.0
+    for i in range(sources):
+        loss -= min(max(scores[i], float32(-LIMIT)), float32(LIMIT))
+    loss += logistic_steps(scores, sources * targets, alpha, width)
+    curvature = 0.0
+    if measured:
+        for i in range(sources * targets):
+            p = -scores[i] / alpha
+            curvature += p * (float32(1.0) - p)
+    for i in range(sources):
+        scores[i] += alpha
+    return loss, curvature

@@ -1,1 +1,1 @@
-"""Which edges training sees, as pure functions of seed, epoch and position."""
+"""Samples as pure functions of seed, epoch and position: windows, subsampling, negatives."""

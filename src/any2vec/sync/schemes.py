@@ -1,11 +1,11 @@
-"""Communication schemes by name; a new one is a file of this folder and a line below."""
+"""Communication schemes by name; a new one is a file of this package and a line below."""
 
 from any2vec.errors import Any2VecError
 from any2vec.sync.pulled import PullModelBase, PullModelOpt
 from any2vec.sync.replicated import RepModelNaive, RepModelOpt
-from any2vec.sync.scheme import HostContext, Scheme
+from any2vec.sync.scheme import Scheme
 
-__all__ = ["SCHEMES", "check_scheme", "new_scheme"]
+__all__ = ["SCHEMES", "scheme_of"]
 
 SCHEMES: dict[str, type[Scheme]] = {
     "rep-naive": RepModelNaive,
@@ -15,12 +15,8 @@ SCHEMES: dict[str, type[Scheme]] = {
 }
 
 
-def check_scheme(name: str) -> None:
-    """Raise an error that lists the known schemes if `name` is not one."""
+def scheme_of(name: str, hosts: int = 2) -> type[Scheme]:
+    """Look up a scheme; one host holds every master, which any scheme but a replica would only hide."""
     if name not in SCHEMES:
         raise Any2VecError(f"scheme is {name!r}; known are {', '.join(SCHEMES)}")
-
-
-def new_scheme(name: str, site: HostContext) -> Scheme:
-    """Make the scheme of this name; alone, a host has every master and needs no mirrors: a replica of itself."""
-    return (SCHEMES[name] if site.communicator.size > 1 else RepModelOpt)(site)
+    return SCHEMES[name] if hosts > 1 else RepModelOpt

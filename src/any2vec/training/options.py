@@ -1,111 +1,97 @@
-"""What a user can choose about training, checked before anything is read."""
+"""Options, said once: estimators inherit these fields, and the command line is made from them."""
 
-import math
-from dataclasses import dataclass
-from numbers import Real
-from typing import Any
+from dataclasses import dataclass, fields
 
-from any2vec.errors import Any2VecError
-from any2vec.operators.skipgram import SCHEDULES
+from any2vec.operators import Operator, operator_of
+from any2vec.operators.skipgram import NEGATIVES_PER
+from any2vec.options import check_option, option
 from any2vec.sync.combiners import Combiner, combiner_of
-from any2vec.sync.schemes import check_scheme
+from any2vec.sync.schemes import scheme_of
 
 __all__ = ["MOST_THREADS", "Options"]
 
 MOST_THREADS = 1024
-"""Threads of a host."""
+"""Threads per host."""
+
+_SCHEDULES = {"window": "window", "exact": "pair"}
 
 
-@dataclass(frozen=True)
+@dataclass(kw_only=True, unsafe_hash=True)
 class Options:
-    """Options of training; word2vec's, under gensim's names.
+    """Options of training; word2vec's, under gensim's names. See `option` for what each field says of itself."""
 
-    Attributes
-    ----------
-    dim : int
-        D, the length of a vector.
-    window : int
-        Most words between a word and its context, on each side; each centre draws 1 to `window`.
-    negative : int
-        Negative samples for each positive one.
-    sample : float
-        Share of the corpus above which a word is thinned out; 0 for no subsampling.
-    alpha : float
-        Learning rate at the start; it falls linearly with the words done, to 1e-4 of this.
-    epochs : int
-        Passes over the corpus.
-    threads : int or None
-        Threads; None for all cores, or a host's share of its machine's. With one, the same seed gives the same bits.
-    seed : int
-        Seed of all draws.
-    schedule : {"window", "exact"}
-        Order of the samples (`operators.skipgram`).
-    hosts : int
-        Hosts to simulate; 1 on a cluster, which says itself how many it has.
-    scheme : str
-        How hosts synchronize (`sync.schemes`); one host does not.
-    combine : str or class
-        How what hosts changed is combined: a name (`sync.combiners`), or a combiner of one's own.
-    rounds : int or None
-        S, synchronizations in an epoch; None for the papers' rule. The first epoch has a few more.
-    kappa : float or None
-        The combiner ``curvature``'s; None to measure it.
+    dim: int = option(100, "length of a vector", low=1, high=65_536)
+    window: int = option(5, "maximum distance between centre and context word", low=1, high=1000)
+    negative: int = option(5, "negative samples per positive one", low=1, high=1000)
+    negatives_per: str = option(
+        "window",
+        "draw negatives per window (fast), or per pair as word2vec does; as accurate",
+        choices=NEGATIVES_PER,
+    )
+    sample: float = option(1e-3, "subsampling threshold for frequent words; 0 for none", low=0, below=1, usual="1e-3")
+    alpha: float = option(
+        0.025, "initial learning rate; falls linearly to 1e-4 of it", above=0, high=1, usual="0.025"
+    )
+    epochs: int = option(5, "passes over the data", low=1, high=1_000_000)
+    operator: "str | type[Operator]" = option("skipgram", "how samples change the vectors: skipgram")
+    seed: int = option(1, "seed of all random draws")
+    threads: int | None = option(
+        None,
+        "threads; with one, the same seed gives the same bits",
+        low=1,
+        high=MOST_THREADS,
+        unset="all cores",
+        panel="Run",
+    )
+    hosts: int = option(
+        1,
+        "hosts to simulate, one thread each, as many at a time as there are threads: the same vectors for any number of "
+        "threads; leave it out under mpiexec",
+        low=1,
+        high=4096,
+        panel="Many hosts",
+    )
+    rounds: int | None = option(
+        None,
+        "synchronization rounds per epoch; the first epoch has some more, short ones",
+        low=1,
+        high=100_000,
+        unset="1.5 per host",
+        panel="Many hosts",
+    )
+    scheme: str = option(
+        "pull-opt",
+        "what hosts send: pull-opt (least), pull-base, rep-opt, rep-naive; the vectors are the same",
+        panel="Many hosts",
+    )
+    combine: "str | Combiner | type[Combiner]" = option(
+        "curvature",
+        "how changes of several hosts are combined: curvature, gradient (the papers'), adasum, average, sum",
+        panel="Many hosts",
+    )
+    schedule: str | None = option(
+        None, "old name of negatives_per: window, or exact for pair", choices=tuple(_SCHEDULES), unset="-", panel=""
+    )
 
-    Raises
-    ------
-    Any2VecError
-        If a value is out of range; the message names it and the range.
-    """
+    def check(self) -> None:
+        """Raise an error that names the first option out of range, its value and the range.
 
-    dim: int = 100
-    window: int = 5
-    negative: int = 5
-    sample: float = 1e-3
-    alpha: float = 0.025
-    epochs: int = 5
-    threads: int | None = None
-    seed: int = 1
-    schedule: str = "window"
-    hosts: int = 1
-    scheme: str = "pull-opt"
-    combine: "str | type[Combiner]" = "curvature"
-    rounds: int | None = None
-    kappa: float | None = None
-
-    def __post_init__(self) -> None:
-        for name, low, high in (
-            ("dim", 1, 65_536),
-            ("window", 1, 1000),
-            ("negative", 1, 1000),
-            ("epochs", 1, 1_000_000),
-            ("threads", 1, MOST_THREADS),
-            ("hosts", 1, 4096),
-            ("rounds", 1, 1_000_000),
-        ):
-            value = getattr(self, name)
-            if name in ("threads", "rounds") and value is None:
-                continue
-            if not _is_integer(value) or not low <= value <= high:
-                raise Any2VecError(f"{name} is {value!r}; it must be a whole number from {low} to {high}")
-        if not _is_integer(self.seed):
-            raise Any2VecError(f"seed is {self.seed!r}; it must be a whole number")
-        if not _is_number(self.alpha) or not 0 < self.alpha <= 1:
-            raise Any2VecError(f"alpha is {self.alpha!r}; it must be above 0 and at most 1 (0.025 is usual)")
-        if not _is_number(self.sample) or not 0 <= self.sample < 1:
-            raise Any2VecError(f"sample is {self.sample!r}; it must be from 0 (none) to below 1 (1e-3 is usual)")
-        if self.schedule not in SCHEDULES:
-            raise Any2VecError(f"schedule is {self.schedule!r}; known are {', '.join(SCHEDULES)}")
-        check_scheme(self.scheme)
+        Raises
+        ------
+        Any2VecError
+            If there is one.
+        """
+        for declared in fields(self):
+            check_option(declared, getattr(self, declared.name))
+        operator_of(self.operator)
+        scheme_of(self.scheme)
         combiner_of(self.combine)
-        if self.kappa is not None and not (_is_number(self.kappa) and 0 < self.kappa <= 100):
-            raise Any2VecError(f"kappa is {self.kappa!r}; it must be above 0 and at most 100, or left out: measured")
-        if self.kappa is not None and isinstance(self.combine, str) and self.combine != "curvature":
-            raise Any2VecError(f"kappa is for the combiner 'curvature'; {self.combine!r} has none: leave it out")
 
-
-def _is_integer(value: Any) -> bool:
-    return hasattr(value, "__index__") and not isinstance(value, bool)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    def training_options(self) -> "Options":
+        """Copy the options that training reads, checked, with old names translated."""
+        self.check()
+        values = {f.name: getattr(self, f.name) for f in fields(Options)}
+        schedule = values.pop("schedule")
+        if schedule is not None:
+            values["negatives_per"] = _SCHEDULES[schedule]
+        return Options(**values)

@@ -6,8 +6,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.operators.skipgram import Rate
-from any2vec.samples.inspection import Slice
+from any2vec.operators.arguments import Rate
+from any2vec.operators.inspection import Slice
 
 __all__ = ["FLOOR", "SHORTEST", "Schedule", "growth"]
 

@@ -1,6 +1,9 @@
-"""Combiners by name; a new one is a file here and a line below."""
+"""Combiners by name; a new one is a file of this package and a line below."""
+
+from dataclasses import fields
 
 from any2vec.errors import Any2VecError
+from any2vec.options import check_option
 from any2vec.sync.combiners.adasum import Adasum
 from any2vec.sync.combiners.average import Average
 from any2vec.sync.combiners.base import (
@@ -37,33 +40,39 @@ COMBINERS: dict[str, type[Combiner]] = {
 }
 
 
-def combiner_of(which: str | type[Combiner]) -> type[Combiner]:
-    """Find a combiner.
+def combiner_of(which: str | Combiner | type[Combiner]) -> Combiner:
+    """Look up a combiner.
 
     Parameters
     ----------
-    which : str or class
-        A name, or a combiner of the user's own.
+    which : str, Combiner or class
+        A name in `COMBINERS`, or a combiner of the user's own.
 
     Returns
     -------
-    class
-        The combiner.
+    Combiner
+        Not bound yet; with its default options, if only a name or a class was given.
 
     Raises
     ------
     Any2VecError
-        If the name is unknown, and the message lists those that are; or if a class lacks what a combiner needs.
+        If the name is unknown (the message lists the known ones), a class lacks what a combiner needs, or an option of
+        the combiner is out of range.
     """
-    if isinstance(which, type) and issubclass(which, SumCombiner | PartsCombiner):
-        lacking = sorted(getattr(which, "__abstractmethods__", ()))
-        if lacking:
-            raise Any2VecError(f"the combiner {which.__name__} has no {lacking[0]!r}; see {SumCombiner.__module__}")
-        if issubclass(which, RowCombiner) and not hasattr(getattr(which, "row", None), "py_func"):
-            how = "give it one: row = staticmethod(njit(function of parts, updates, out))"
-            raise Any2VecError(f"the combiner {which.__name__} has no Numba function 'row'; {how}")
-        return which
-    if not isinstance(which, str) or which not in COMBINERS:
+    if isinstance(which, str) and which in COMBINERS:
+        which = COMBINERS[which]
+    kind = type(which) if isinstance(which, Combiner) else which
+    if not isinstance(kind, type) or not issubclass(kind, SumCombiner | PartsCombiner):
         known = ", ".join(COMBINERS)
-        raise Any2VecError(f"combine is {which!r}; known are {known}, or a class made from sync.combiners.RowCombiner")
-    return COMBINERS[which]
+        shown = repr(which) if isinstance(which, str | None) else f"of type {type(which).__name__}"
+        raise Any2VecError(f"combine is {shown}; known are {known}, or a subclass of sync.combiners.RowCombiner")
+    lacking = sorted(getattr(kind, "__abstractmethods__", ()))
+    if lacking:
+        raise Any2VecError(f"the combiner {kind.__name__} has no {lacking[0]!r}; see {SumCombiner.__module__}")
+    if issubclass(kind, RowCombiner) and not hasattr(getattr(kind, "row", None), "py_func"):
+        how = "give it one: row = staticmethod(njit(function of parts, updates, out))"
+        raise Any2VecError(f"the combiner {kind.__name__} has no Numba function 'row'; {how}")
+    combiner = which if isinstance(which, Combiner) else kind()
+    for declared in fields(combiner):
+        check_option(declared, getattr(combiner, declared.name))
+    return combiner

@@ -15,4 +15,4 @@ class Average(SumCombiner):
         self, label: str, sums: NDArray[np.float32], hosts: NDArray[np.int32], updates: NDArray[np.int64]
     ) -> None:
         """Divide by the number of hosts."""
-        sums *= np.float32(1.0 / self.setting.wire.communicator.size)
+        sums *= np.float32(1.0 / self.context.channel.communicator.size)

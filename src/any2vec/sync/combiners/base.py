@@ -1,6 +1,6 @@
-"""What a combiner is: it makes one change of a row from the changes that hosts made to it in a round.
+"""What a combiner is: it merges the changes that hosts made to a row in a round into one.
 
-A combiner of your own is a class with a Numba function for a row, given from Python::
+A combiner of your own is a class with a Numba function for a row::
 
     @njit
     def largest(parts, updates, out):
@@ -12,12 +12,15 @@ A combiner of your own is a class with a Numba function for a row, given from Py
 
 
     Word2Vec(hosts=8, combine=Largest)
+
+Options of its own are dataclass fields, made by `options.option`; the command line offers those of `COMBINERS`.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numba import njit
@@ -31,38 +34,36 @@ __all__ = ["Combiner", "CombinerContext", "PartsCombiner", "Round", "RowCombiner
 
 @dataclass(frozen=True, eq=False)
 class CombinerContext:
-    """What a combiner is made for.
+    """What a combiner works for.
 
     Attributes
     ----------
     masters : Labels
-        This host's masters: in a round, the values that all hosts began it with.
-    negative : int
-        K, negative samples for each positive one.
-    wire : Channel
+        This host's masters: during a round, the values that all hosts began it with.
+    samples_per_pair : dict from str to int
+        By label, samples of one pair that move its row (`operators.base.Operator`).
+    channel : Channel
         The hosts.
-    options : dict
-        What the user chose for combiners.
     """
 
     masters: Labels
-    negative: int
-    wire: Channel
-    options: dict[str, Any]
+    samples_per_pair: dict[str, int]
+    channel: Channel
 
 
 @dataclass(frozen=True)
 class Round:
-    """What all hosts know of a round when it is combined.
+    """What all hosts know of a round that is combined.
 
     Attributes
     ----------
     number : int
-        From 0, through all epochs.
+        From 0, counted through all epochs.
     alpha : float
         Learning rate in the middle of the round.
     kappa : float
-        Mean of ``p (1 - p)`` over the samples of the round, p being the prediction; of the last round that had any.
+        Mean second derivative of the loss over the round's samples, ``p (1 - p)`` for predictions p; of the last round
+        that had any.
     """
 
     number: int
@@ -76,11 +77,11 @@ class Touched(NamedTuple):
     Attributes
     ----------
     label : float32 array, shape (rows, padded)
-        The label as the host left it.
+        The label after the host's updates.
     rows : int array, shape (n,)
-        Which rows of it, those of rising ids.
+        The rows of it, by rising id.
     updates : int32 array, shape (n,)
-        How many updates the host made to each, at least 1.
+        Updates the host made to each, at least 1.
     """
 
     label: NDArray[np.float32]
@@ -88,55 +89,58 @@ class Touched(NamedTuple):
     updates: NDArray[np.int32]
 
 
+@dataclass(kw_only=True, unsafe_hash=True)
 class Combiner(ABC):  # noqa: B024
-    """Combines what hosts added to rows: a `SumCombiner`, or a `PartsCombiner`.
-
-    Parameters
-    ----------
-    setting : CombinerContext
-        What it is for.
+    """Combines what hosts added to rows; either a `SumCombiner` or a `PartsCombiner`.
 
     Attributes
     ----------
+    context : CombinerContext
+        What it works for, once bound.
     seconds : float
-        Time it spent so far on preparing for rounds, without that of its messages.
+        Time spent so far on preparing for rounds, without that of its messages.
     """
 
-    def __init__(self, setting: CombinerContext) -> None:
-        self.setting = setting
-        self.seconds = 0.0
+    def bind(self, context: CombinerContext) -> Self:
+        """Make the combiner of one run, with these options."""
+        bound = copy(self)
+        bound.context, bound.seconds = context, 0.0
+        return bound
+
+    context: ClassVar[CombinerContext]
+    seconds: ClassVar[float]
 
     def begin(self, round_: Round, here: dict[str, Touched]) -> None:  # noqa: B027
-        """Prepare to combine a round, on all hosts together (collective calls are allowed).
+        """Prepare to combine a round; all hosts call this, collective calls are allowed.
 
         Parameters
         ----------
         round_ : Round
-            Which.
+            The round.
         here : dict from str to Touched
-            By label, what this host touched in it.
+            By label, the rows that this host touched.
         """
 
 
 class SumCombiner(Combiner):
-    """A combiner that needs only the sum of what hosts added: cheaper, and the order of hosts does not matter."""
+    """A combiner that needs only the sum of what hosts added: cheaper, and independent of the order of hosts."""
 
     @abstractmethod
     def scale(
         self, label: str, sums: NDArray[np.float32], hosts: NDArray[np.int32], updates: NDArray[np.int64]
     ) -> None:
-        """Make of the sums what is to be added to the rows; called in several threads at a time.
+        """Turn the sums into what is added to the rows; called by several threads at a time.
 
         Parameters
         ----------
         label : {"e", "t"}
-            Which label they are of.
+            The label.
         sums : float32 array, shape (n, padded)
-            What hosts added to each row; to be changed in place. Columns from D on are zeros, and must stay so.
+            What hosts added to each row; changed in place. Columns from D on are zeros and must stay so.
         hosts : int32 array, shape (n,)
-            How many hosts touched each row, 0 for some.
+            Hosts that touched each row, may be 0.
         updates : int64 array, shape (n,)
-            How many updates they made to it together.
+            Updates of all hosts to each row.
         """
 
 
@@ -152,21 +156,21 @@ class PartsCombiner(Combiner):
         updates: NDArray[np.int32],
         out: NDArray[np.float32],
     ) -> None:
-        """Combine the parts of some rows; called in several threads at a time.
+        """Combine the parts of some rows; called by several threads at a time.
 
         Parameters
         ----------
         label : {"e", "t"}
-            Which label they are of.
+            The label.
         parts : float32 array, shape (m, padded)
             What hosts added: ``parts[starts[i] : starts[i + 1]]`` to row i, in host order. Some may be zero. Columns
             from D on are zeros.
         starts : int64 array, shape (n + 1,)
-            There may be rows with one part, and with none.
+            A row may have one part, or none.
         updates : int32 array, shape (m,)
-            Updates that each part is the sum of, at least 1.
+            Updates summed in each part, at least 1.
         out : float32 array, shape (n, padded)
-            Gets what is to be added to each row.
+            Receives what is added to each row.
         """
 
 
@@ -177,7 +181,7 @@ class RowCombiner(PartsCombiner):
     ----------
     row : function
         ``row(parts, updates, out)``: writes to `out`, shape (padded,), the combination of `parts`, shape (k, padded),
-        k at least 1, which are the sums of so many `updates`, shape (k,). Columns from D on are zeros.
+        k at least 1, which sum `updates`, shape (k,), updates each. Columns from D on are zeros.
     """
 
     row: Callable[..., None]

@@ -20,13 +20,15 @@ it the common part of e grows, across that of t, and takes epochs to go.)
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numba import float32, njit
 from numpy.typing import NDArray
 
 from any2vec.operators.labels import is_finite
+from any2vec.options import option
 from any2vec.sync.combiners.base import CombinerContext, Round, SumCombiner, Touched
 
 __all__ = ["Curvature", "moments"]
@@ -36,19 +38,34 @@ _ROWS = 8  # rows whose moments are added at a time
 _LEAST = 0.1  # alpha c N below which the scale, then above 0.95, is taken as 1
 
 
+@dataclass(kw_only=True, unsafe_hash=True)
 class Curvature(SumCombiner):
     """Scales the sum of what hosts added, in the eigenvectors of the label's curvature.
 
-    It reads the option ``kappa``: a number, or None to take the one measured in each round.
+    Parameters
+    ----------
+    kappa : float, optional
+        Mean second derivative of the loss; measured in each round if not given.
     """
 
-    def __init__(self, setting: CombinerContext) -> None:
-        super().__init__(setting)
-        self._kappa: float | None = setting.options.get("kappa")
-        self._samples = {"e": setting.negative + 1, "t": 1}  # for a pair, that move its row of the label
-        self._vectors: dict[str, NDArray[np.float32]] = {}
-        self._rates: dict[str, NDArray[np.float32]] = {}
-        self._shared = {"e": np.float32(0), "t": np.float32(0)}
+    kappa: float | None = option(
+        None,
+        "for curvature: mean of p (1 - p) over the predictions p",
+        above=0,
+        high=100,
+        unset="measured each round",
+        panel="Many hosts",
+    )
+
+    def bind(self, context: CombinerContext) -> Self:
+        """Bind, with nothing measured yet."""
+        bound = super().bind(context)
+        bound._vectors, bound._rates, bound._shared = {}, {}, {}
+        return bound
+
+    _vectors: ClassVar[dict[str, NDArray[np.float32]]]
+    _rates: ClassVar[dict[str, NDArray[np.float32]]]
+    _shared: ClassVar[dict[str, np.float32]]
 
     def begin(self, round_: Round, here: dict[str, Touched]) -> None:
         """Measure the curvature: each host sums over rows that it touched, and the first does the rest.
@@ -56,8 +73,9 @@ class Curvature(SumCombiner):
         The rows are as the round left them: in the first rounds they grow many times over, and into new directions.
         With the curvature that they began with, what the hosts added would be summed there.
         """
-        wire, dim, padded = self.setting.wire, self.setting.masters.dim, self.setting.masters.e.shape[1]
-        kappa = round_.kappa if self._kappa is None else self._kappa
+        channel, masters = self.context.channel, self.context.masters
+        dim, padded = masters.dim, masters.e.shape[1]
+        kappa = round_.kappa if self.kappa is None else self.kappa
         e_sums, t_sums = (self._gather(label, here[label]) for label in "et")
         solved = {}
         if e_sums is not None and t_sums is not None:
@@ -65,9 +83,9 @@ class Curvature(SumCombiner):
                 e, t = _Means.of(e_sums), _Means.of(t_sums)
                 shared = {"e": float(e.row @ e.row) * t.updates, "t": 0.0}
                 solved = {label: _solve(x.moments, e.row, shared[label]) for label, x in (("e", t), ("t", e))}
-        for label, samples in self._samples.items():
+        for label, samples in self.context.samples_per_pair.items():
             nothing = np.empty((dim + 2, dim), np.float32)
-            values, shared, *vectors = wire.broadcast(("broadcast", label, "moments"), solved.get(label, nothing), 0)
+            values, shared, *vectors = channel.broadcast(("broadcast", label, "moments"), solved.get(label, nothing), 0)
             self._rates[label] = (round_.alpha * kappa * samples * values).astype(np.float32)
             self._shared[label] = np.float32(round_.alpha * kappa * shared[0])
             self._vectors[label] = np.zeros((dim, padded), np.float32)
@@ -88,18 +106,18 @@ class Curvature(SumCombiner):
     def _gather(self, label: str, touched: Touched) -> NDArray[np.float64] | None:
         with self._timed():
             own = self._own_moments(touched)
-        return self.setting.wire.gather(("reduce", label, "moments"), own, 0)
+        return self.context.channel.gather(("reduce", label, "moments"), own, 0)
 
-    def _own_moments(self, met: Touched) -> NDArray[np.float64]:
+    def _own_moments(self, touched: Touched) -> NDArray[np.float64]:
         """Sum over some of the rows of a label, as often as met: moments; the rows; their updates; how often."""
-        communicator = self.setting.wire.communicator
-        stride = max(1, len(met.rows) * communicator.size // _SEEN)
+        communicator = self.context.channel.communicator
+        stride = max(1, len(touched.rows) * communicator.size // _SEEN)
         first = communicator.rank * stride // communicator.size  # hosts begin apart: the hottest rows count but once
-        return moments(met, self.setting.masters.dim, first, stride)
+        return moments(met, self.context.masters.dim, first, stride)
 
 
-def moments(met: Touched, dim: int, first: int = 0, stride: int = 1) -> NDArray[np.float64]:
-    """Sum up rows x, each as often, w, as it was met.
+def moments(touched: Touched, dim: int, first: int = 0, stride: int = 1) -> NDArray[np.float64]:
+    """Sum up rows x, each as often, w, as it was touched.
 
     Parameters
     ----------
@@ -116,8 +134,8 @@ def moments(met: Touched, dim: int, first: int = 0, stride: int = 1) -> NDArray[
         Sum of ``w x x^T``, of which the part above the diagonal is to be ignored; then ``w x``; then ``w^2`` and ``w``,
         in every column. The same bits for any number of threads.
     """
-    sums = np.zeros((dim + 3, met.label.shape[1]))
-    _moments(met.label, met.rows, met.updates, first, stride, np.empty((dim, sums.shape[1]), np.float32), sums)
+    sums = np.zeros((dim + 3, touched.label.shape[1]))
+    _moments(touched.label, touched.rows, touched.updates, first, stride, np.empty((dim, sums.shape[1]), np.float32), sums)
     return np.ascontiguousarray(sums[:, :dim])
 
 

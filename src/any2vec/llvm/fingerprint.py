@@ -1,0 +1,55 @@
+"""Fingerprints of compiled functions: Numba's cache sees edits of a kernel's own file, but not of what it calls."""
+
+import hashlib
+from collections.abc import Iterator
+from types import CodeType, FunctionType
+from typing import Any
+
+__all__ = ["fingerprint"]
+
+
+def fingerprint(function: Any) -> int:
+    """Hash the code of a function and of all functions and constants that it reaches through globals and closures.
+
+    Parameters
+    ----------
+    function : function, Numba function or intrinsic
+        Where to start.
+
+    Returns
+    -------
+    int
+        63 bits; the same in every process.
+    """
+    seen: set[int] = set()
+    found = hashlib.sha256()
+    for part in _parts(function, seen):
+        found.update(part.encode())
+    return int.from_bytes(found.digest()[:8], "little") >> 1
+
+
+def _parts(value: Any, seen: set[int]) -> Iterator[str]:
+    function = (
+        getattr(value, "py_func", None) or getattr(value, "_defn", None) or value
+    )  # a Numba function; an intrinsic
+    if isinstance(value, int | float | str | bytes | bool | tuple | None):
+        yield repr(value)
+    elif isinstance(function, FunctionType) and id(function) not in seen:
+        seen.add(id(function))
+        yield from _code(function.__code__)
+        names = _names(function.__code__)
+        yield from (part for name in names for part in _parts(function.__globals__.get(name, name), seen))
+        for cell in function.__closure__ or ():
+            yield from _parts(cell.cell_contents, seen)
+
+
+def _code(code: CodeType) -> Iterator[str]:
+    yield code.co_code.hex()
+    for constant in code.co_consts:
+        yield from _code(constant) if isinstance(constant, CodeType) else [repr(constant)]
+
+
+def _names(code: CodeType) -> list[str]:
+    """Names that the code, or code within it, may look up among globals."""
+    inner = [name for constant in code.co_consts if isinstance(constant, CodeType) for name in _names(constant)]
+    return [*code.co_names, *inner]

@@ -1,0 +1,82 @@
+"""Arguments of kernels: the learning rate, where rows are, per-thread counters."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import float32, njit
+from numpy.typing import NDArray
+
+__all__ = ["Rate", "RowTable", "ThreadStats", "learning_rate", "no_rows"]
+
+
+class Rate(NamedTuple):
+    """The learning rate, falling linearly with the words done by all threads and hosts (GraphAny2Vec, 3.1).
+
+    At a position of the slice it is ``alpha * max(1 - (done + pace * (position - low)) / total, floor)``.
+
+    Attributes
+    ----------
+    alpha : float
+        Initial learning rate.
+    floor : float
+        Least share of `alpha`.
+    done : float
+        Words done by all hosts when the slice begins.
+    pace : float
+        Words that all threads do while this one does one.
+    total : float
+        Words of all epochs.
+    """
+
+    alpha: float
+    floor: float
+    done: float
+    pace: float
+    total: float
+
+
+@njit(error_model="numpy")  # no fastmath: all kernels are to compute the same bits
+def learning_rate(rate: Rate, ahead: int) -> float:
+    """Learning rate `ahead` words into the slice."""
+    left = 1.0 - (rate.done + rate.pace * ahead) / rate.total
+    return float32(rate.alpha * max(left, rate.floor))
+
+
+class ThreadStats(NamedTuple):
+    """Per-thread counters and the shared stop flag.
+
+    Attributes
+    ----------
+    words, samples, loss : float64 array, shape (1,)
+        Positions done, samples applied, and the sum of their losses.
+    curvature : float64 array, shape (2,)
+        Sum of the loss's second derivative over some samples, and their number; one host does not measure it.
+    stop : int64 array, shape (1,)
+        Nonzero if the kernel is to return early; shared by the threads.
+    """
+
+    words: NDArray[np.float64]
+    samples: NDArray[np.float64]
+    loss: NDArray[np.float64]
+    curvature: NDArray[np.float64]
+    stop: NDArray[np.int64]
+
+
+class RowTable(NamedTuple):
+    """Per vertex: its local row, or its update count.
+
+    Attributes
+    ----------
+    e, t : int32 array, shape (V,)
+        Depending on the kernel's addressing: unused (``direct``); incremented by each update of the row, i.e. per pair
+        that a vertex is the source of and per sample that it is the destination of (``counted``); or the row of each
+        vertex (``mapped``).
+    """
+
+    e: NDArray[np.int32]
+    t: NDArray[np.int32]
+
+
+def no_rows() -> RowTable:
+    """Make the empty table of ``direct`` kernels."""
+    return RowTable(np.zeros(0, np.int32), np.zeros(0, np.int32))

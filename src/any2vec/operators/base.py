@@ -1,0 +1,108 @@
+"""What an operator is: it lists the samples of a window, and says how a score becomes a step.
+
+An operator of your own is a class with Numba functions::
+
+    @njit(inline="always")
+    def hinge(scores, labels, sources, targets, alpha, measured, width):
+        loss = 0.0
+        for i in range(sources * targets):
+            sign = 1.0 if i < sources else -1.0
+            margin = max(1.0 - sign * scores[i], 0.0)
+            loss += margin
+            scores[i] = alpha * sign * (margin > 0)
+        return loss, 0.0
+
+
+    class Margin(SkipGram):
+        steps = staticmethod(hinge)
+
+
+    Word2Vec(operator=Margin)
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.operators.logistic import logistic
+from any2vec.operators.tiles import dots, update
+
+__all__ = ["Operator", "OperatorOptions"]
+
+
+class OperatorOptions(Protocol):
+    """The options of training that operators read (`training.options.Options`)."""
+
+    window: int
+    negative: int
+    negatives_per: str
+
+
+class Operator(ABC):
+    """Applies samples to the labels: edges in, rows of e and t updated (GraphAny2Vec, section 3.1).
+
+    Samples come in batches: every source of a batch is paired with every target. A target that repeats the first one
+    is skipped (word2vec's rule for negatives). `edges`, `steps`, `score` and `update` are Numba functions that are
+    compiled into the kernel. `edges` drives inspection too, so that a host holds exactly the rows its kernel touches.
+
+    Parameters
+    ----------
+    options : OperatorOptions
+        Options of training.
+
+    Attributes
+    ----------
+    edges : function
+        ``edges(window, batch, tables, sizes, sources, targets, labels) -> n, skipped`` lists one batch of a
+        `samples.windows.Window`: n vertices in `sources`, int64, shape (2 * window,), and all of `targets`, int64,
+        shape (`targets`,), of which `skipped` repeat the first. It may fill `labels`, int8, likewise, for `steps`.
+    steps : function
+        ``steps(scores, labels, sources, targets, alpha, measured, width) -> loss, curvature`` replaces the score
+        ``scores[k * sources + i]`` of source i and target k by its step: alpha times minus the gradient of the loss.
+        `loss` is the sum of the losses, `curvature`, if `measured`, that of their second derivatives. The score of a
+        skipped target is -1e30, which label 0 must give no loss; its step is ignored. By default the loss is
+        logistic, the first target has label 1 and the others label 0.
+    score, update : function
+        ``score(e, x, t, y, scores, sources, targets, dim, width)`` and ``update(...)``, `operators.tiles.dots` and
+        `update`: from rows to scores, and from steps to changed rows.
+    samples_per_pair : dict from str to int
+        By label, how many samples of one (source, first target) pair move its row; `curvature` combines by it.
+    hot : int
+        Rows of which each of several threads keeps a copy (measured: benchmarks/README.md).
+    """
+
+    edges: Callable[..., Any]
+    steps: Callable[..., Any] = staticmethod(logistic)
+    score: Callable[..., Any] = staticmethod(dots)
+    update: Callable[..., Any] = staticmethod(update)
+    hot: int = 256
+
+    def __init__(self, options: OperatorOptions) -> None:
+        self.options = options
+
+    @property
+    @abstractmethod
+    def targets(self) -> int:
+        """Targets in a batch; fixed, as kernels are compiled for it."""
+
+    @property
+    @abstractmethod
+    def samples_per_pair(self) -> dict[str, int]:
+        """By label, samples of one pair that move its row."""
+
+    @property
+    def batch_per_context(self) -> bool:
+        """Whether each context word of a window is a batch of its own; else the window is one batch."""
+        return False
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Integers that `edges` is given, compiled in as constants."""
+        return self.options.window, self.targets
+
+    @abstractmethod
+    def tables(self, counts: NDArray[np.int64]) -> Any:
+        """Build what `edges` draws from, an array or a NamedTuple of arrays, from the counts of all vertices."""

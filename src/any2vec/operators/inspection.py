@@ -1,0 +1,62 @@
+"""Inspection: which rows a slice will touch, and how often (GraphAny2Vec, section 3.2)."""
+
+import time
+from concurrent.futures import Future
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.cluster.workers import Workers
+from any2vec.operators.base import Operator
+from any2vec.operators.kernel import inspection_kernel
+from any2vec.samples.windows import SampleTables
+
+__all__ = ["Inspector", "Slice"]
+
+
+class Slice(NamedTuple):
+    """What a host takes of its part of the worklist in a round: positions low..high-1, in an epoch counted from 0."""
+
+    epoch: int
+    low: int
+    high: int
+
+
+class Inspector:
+    """Inspects slices of a host's part (`ids`, `bounds`) of the worklist of `vertices` vertices."""
+
+    def __init__(
+        self,
+        ids: NDArray[np.int32],
+        bounds: NDArray[np.int64],
+        tables: SampleTables,
+        operator: Operator,
+        vertices: int,
+    ) -> None:
+        self._ids, self._bounds, self._tables = ids, bounds, tables
+        self._operator, self._vertices = operator, vertices
+        self._counts: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
+
+    def begin(self, slice_: Slice, workers: Workers) -> "list[Future[float]]":
+        """Queue inspection behind running work; futures return CPU seconds."""
+        if self._counts is None:  # only PullModel inspects
+            self._counts = np.zeros(self._vertices, np.int32), np.zeros(self._vertices, np.int32)
+        for counts in self._counts:
+            counts[:] = 0
+        draws, window = self._tables.epoch(slice_.epoch), self._operator.options.window
+        sources, destinations = self._counts  # threads may lose a count to each other, but not the last one
+        kernel = inspection_kernel(self._operator)
+
+        def run(low: int, high: int) -> float:
+            began = time.thread_time()
+            low, high = slice_.low + low, slice_.low + high
+            kernel(self._ids, self._bounds, low, high, window, draws, sources, destinations)
+            return time.thread_time() - began
+
+        return workers.spread(run, slice_.high - slice_.low, 1000)
+
+    def counts(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Updates of each vertex as a source and as a destination, shapes (V,), once the futures are done."""
+        assert self._counts is not None
+        return self._counts

@@ -1,0 +1,269 @@
+"""The loop that all operators share: windows, batches of samples, and the rows they update.
+
+`operator_kernel` compiles it with an operator's functions in place of `edges`, `steps`, `score` and `update`. Numba's
+cache finds a kernel again by its name and its constants; among them is a fingerprint of all code that it calls.
+"""
+
+import threading
+from collections.abc import Callable
+from functools import cache
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from numba import float32, int64, njit, uint64
+from numpy.typing import NDArray
+
+from any2vec.llvm.fingerprint import fingerprint
+from any2vec.llvm.prefetch import prefetch_row
+from any2vec.operators.arguments import learning_rate
+from any2vec.operators.base import Operator
+from any2vec.operators.hot_rows import HotRows, merge, open_copies
+from any2vec.operators.logistic import NOTHING, PADDING, logistic
+from any2vec.operators.tiles import ROW_ALIGNMENT, TILE_ROWS, dots, update
+from any2vec.samples.windows import Window, list_windows, new_windows
+
+__all__ = ["ADDRESSINGS", "inspection_kernel", "operator_kernel"]
+
+ADDRESSINGS = ("direct", "counted", "mapped")
+
+_MEASURED = 16  # the curvature is measured on one window of so many
+_compiling = threading.Lock()
+
+edges: Any = None  # bound, as `steps`, `score` and `update` are, to the operator's own functions
+steps: Any = logistic
+score: Any = dots
+
+
+def operator_kernel(operator: Operator, dim: int, width: int, addressing: str = "direct") -> Callable[..., None]:
+    """Compile an operator, or find it in the cache.
+
+    Parameters
+    ----------
+    operator : Operator
+        The operator.
+    dim : int
+        Floats in a row, a multiple of 16.
+    width : int
+        Floats in a vector register (`tiles.register_width`).
+    addressing : {"direct", "counted", "mapped"}
+        ``direct``: row i is vertex i's, as on one host; ``counted``: likewise, and updates are counted, so that a host
+        knows what it changed (RepModel); ``mapped``: a table has each vertex's row (PullModel). All three change the
+        labels by the same bits.
+
+    Returns
+    -------
+    function
+        ``kernel(ids, bounds, low, high, e, t, rows, draws, rate, hot, stats)`` applies the samples of positions
+        low..high-1 of the worklist to the flat labels `e` and `t`; the others are a `RowTable`, `EpochDraws`, `Rate`,
+        `HotRows` and `ThreadStats`.
+    """
+    with _compiling:  # simulated hosts must share it
+        return _operator_kernel(*_functions(operator), operator.options.window, dim, width, addressing)
+
+
+def inspection_kernel(operator: Operator) -> Callable[..., None]:
+    """Compile an operator's inspection (GraphAny2Vec, section 3.2): it lists the same samples, and counts.
+
+    Returns
+    -------
+    function
+        ``inspect(ids, bounds, low, high, window, draws, sources, destinations)`` adds, per vertex, the pairs it is the
+        source of and the samples it is the destination of; int32 arrays of shape (V,).
+    """
+    with _compiling:
+        return _inspection_kernel(*_functions(operator))
+
+
+def _functions(operator: Operator) -> tuple[Any, ...]:
+    names = ("edges", "steps", "score", "update")
+    functions = tuple((name, getattr(operator, name)) for name in names)
+    return type(operator).__name__, functions, operator.targets, operator.sizes, operator.batch_per_context
+
+
+def _bind(template: Any, name: str, functions: tuple[tuple[str, Any], ...]) -> Any:
+    """Copy a function with other globals; it keeps its place in the source, where Numba's cache looks."""
+    bound = FunctionType(
+        template.__code__, template.__globals__ | dict(functions), template.__name__, None, template.__closure__
+    )
+    bound.__qualname__ = f"{template.__name__}-{name}"
+    return bound
+
+
+@njit(inline="always")
+def _offset(vertex: int, rows: Any, mapped: bool, hot: HotRows, dim: int) -> int:
+    """Offset of a vertex's row, or of this thread's copy of it."""
+    row = int64(rows[vertex]) if mapped else vertex
+    return (row + hot.shift * int64(row < hot.count)) * dim
+
+
+@njit(inline="always")
+def _aligned(size: int) -> NDArray[np.float32]:
+    """Floats that begin a cache line: Numba's arrays begin at 32 bytes, and registers may have 64."""
+    spare = np.empty(size + ROW_ALIGNMENT, np.float32)
+    skip = int64(spare.ctypes.data // 4) % ROW_ALIGNMENT
+    return spare[ROW_ALIGNMENT - skip : ROW_ALIGNMENT - skip + size]
+
+
+@cache
+def _operator_kernel(
+    name: str,
+    functions: tuple[tuple[str, Any], ...],
+    targets: int,
+    sizes: tuple[int, ...],
+    batch_per_context: bool,
+    window: int,
+    dim: int,
+    width: int,
+    addressing: str,
+) -> Callable[..., None]:
+    counted, mapped = addressing == "counted", addressing == "mapped"
+    measuring = addressing != "direct"
+    version = 0
+
+    def kernel(
+        ids: Any,
+        bounds: Any,
+        low: int,
+        high: int,
+        e: Any,
+        t: Any,
+        rows: Any,
+        draws: Any,
+        rate: Any,
+        hot: Any,
+        stats: Any,
+    ) -> None:
+        _ = version  # part of the key of Numba's cache
+        windows = new_windows(window)
+        # two slots: the rows of the next batch are on their way to the cache while the last one is applied
+        x = np.empty((2, 2 * window), np.int64)
+        y = np.empty((2, targets), np.int64)
+        labels = np.empty((2, targets), np.int8)
+        tile = _aligned(TILE_ROWS * targets + PADDING)
+        n = skipped = slot = since = 0
+        alpha = float32(0.0)
+        measured = next_measured = False
+        e_before = np.empty(hot.count * dim, np.float32)
+        t_before = np.empty(hot.count * dim, np.float32)
+        open_copies(e, e_before, hot, dim)
+        open_copies(t, t_before, hot, dim)
+        sentence = np.searchsorted(bounds, low, side="right") - 1
+        position = low
+        while position < high and not stats.stop[0]:
+            begin, end = bounds[sentence], bounds[sentence + 1]
+            count, stop = list_windows(ids, position, high, begin, end, window, draws, windows)
+            for i in range(count):
+                centre = windows.centre[i]
+                near = Window(windows.words, centre, windows.begin[i], windows.end[i], windows.key[i])
+                next_alpha = learning_rate(rate, windows.position[i] - low)
+                if measuring:
+                    next_measured = near.key % uint64(_MEASURED) == uint64(0)
+                for batch in range(near.end - near.begin - 1 if batch_per_context else 1):
+                    sources, skips = edges(near, batch, draws.tables, sizes, x[slot], y[slot], labels[slot])
+                    for k in range(sources):
+                        vertex = x[slot, k]
+                        if counted:
+                            rows.e[vertex] += 1
+                        x[slot, k] = _offset(vertex, rows.e, mapped, hot, dim)
+                    first = y[slot, 0]
+                    for k in range(1, targets):
+                        vertex = y[slot, k]
+                        if counted:
+                            rows.t[vertex] += sources * int64(vertex != first)
+                        y[slot, k] = _offset(vertex, rows.t, mapped, hot, dim)
+                        prefetch_row(t, y[slot, k], dim)
+                    if counted:
+                        rows.t[first] += sources
+                    y[slot, 0] = _offset(first, rows.t, mapped, hot, dim)
+                    if not batch_per_context:
+                        prefetch_row(t, y[slot, 0], dim)
+                        # the centre is a source of windows to come
+                        prefetch_row(e, _offset(windows.words[centre], rows.e, mapped, hot, dim), dim)
+                    slot = 1 - slot
+                    last = x[slot], y[slot], labels[slot], n, skipped, alpha, measured
+                    apply(e, t, last, tile, stats, targets, dim, width)
+                    n, skipped, alpha, measured = sources, skips, next_alpha, next_measured
+            since += count
+            if hot.count and since >= hot.every:
+                since *= 1 - int64(merge(e, t, e_before, t_before, hot, dim, False))
+            stats.words[0] += stop - position
+            position = stop
+            sentence += int64(stop == end)
+        slot = 1 - slot
+        last = x[slot], y[slot], labels[slot], n, skipped, alpha, measured
+        apply(e, t, last, tile, stats, targets, dim, width)
+        if hot.count:
+            merge(e, t, e_before, t_before, hot, dim, True)
+
+    functions += (("apply", njit(inline="always")(_bind(apply, name, functions))),)
+    bound = _bind(kernel, name, functions)
+    version = fingerprint(bound)
+    return njit(nogil=True, fastmath=True, error_model="numpy", cache=True)(bound)
+
+
+def apply(e: Any, t: Any, batch: Any, tile: Any, stats: Any, targets: int, dim: int, width: int) -> None:
+    """Apply a batch, at most TILE_ROWS sources at a time, evenly: score, step, update."""
+    x, y, labels, n, skipped, alpha, measured = batch
+    blocks = (n + TILE_ROWS - 1) // TILE_ROWS
+    begin = 0
+    for block in range(blocks):
+        end = (n * (block + 1)) // blocks
+        size = end - begin
+        score(e, x[begin:], t, y, tile, size, targets, dim, width)
+        if skipped:  # no loss here, and below no step
+            for k in range(1, targets):
+                if y[k] == y[0]:
+                    tile[k * size : (k + 1) * size] = float32(NOTHING)
+        loss, curvature = steps(tile, labels, size, targets, alpha, measured, width)
+        stats.loss[0] += loss
+        if measured:
+            stats.curvature[0] += curvature
+            stats.curvature[1] += size * (targets - skipped)
+        if skipped:
+            for k in range(1, targets):
+                if y[k] == y[0]:
+                    tile[k * size : (k + 1) * size] = float32(0.0)
+        update(e, x[begin:], t, y, tile, size, targets, dim, width)
+        begin = end
+    stats.samples[0] += n * (targets - skipped)
+
+
+@cache
+def _inspection_kernel(
+    name: str,
+    functions: tuple[tuple[str, Any], ...],
+    targets: int,
+    sizes: tuple[int, ...],
+    batch_per_context: bool,
+) -> Callable[..., None]:
+    version = 0
+
+    def inspect(
+        ids: Any, bounds: Any, low: int, high: int, window: int, draws: Any, sources: Any, destinations: Any
+    ) -> None:
+        _ = version
+        windows = new_windows(window)
+        x = np.empty(2 * window, np.int64)
+        y = np.empty(targets, np.int64)
+        labels = np.empty(targets, np.int8)
+        sentence = np.searchsorted(bounds, low, side="right") - 1
+        position = low
+        while position < high:
+            begin, end = bounds[sentence], bounds[sentence + 1]
+            count, stop = list_windows(ids, position, high, begin, end, window, draws, windows)
+            for i in range(count):
+                near = Window(windows.words, windows.centre[i], windows.begin[i], windows.end[i], windows.key[i])
+                for batch in range(near.end - near.begin - 1 if batch_per_context else 1):
+                    n, _ = edges(near, batch, draws.tables, sizes, x, y, labels)
+                    for k in range(n):
+                        sources[x[k]] += 1
+                    destinations[y[0]] += n
+                    for k in range(1, targets):
+                        destinations[y[k]] += n * int64(y[k] != y[0])
+            position = stop
+            sentence += int64(stop == end)
+
+    bound = _bind(inspect, name, functions)
+    version = fingerprint(bound)
+    return njit(nogil=True, error_model="numpy", cache=True)(bound)

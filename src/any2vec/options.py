@@ -1,0 +1,98 @@
+"""Options declared once, as dataclass fields: their defaults, ranges and help for Python and the command line."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import Field, field
+from numbers import Real
+from typing import Any
+
+from any2vec.errors import Any2VecError
+
+__all__ = ["check_option", "option"]
+
+
+def option(
+    default: Any,
+    help: str,  # noqa: A002
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+    choices: Sequence[str] = (),
+    usual: str = "",
+    unset: str = "",
+    panel: str = "Model",
+    flag: str = "",
+) -> Any:
+    """Declare an option as a dataclass field.
+
+    Parameters
+    ----------
+    default : any
+        Its default.
+    help : str
+        What it is, for documentation and the command line.
+    low, high, above, below : float, optional
+        Bounds of a number, included and excluded.
+    choices : sequence of str
+        What a text may be.
+    usual : str
+        A usual value, for error messages.
+    unset : str
+        What None stands for; if empty, None is no value.
+    panel : str
+        Where the command line's help lists it; if empty, it is no option there.
+    flag : str
+        Its name on the command line, if not that of the field.
+    """
+    bounds = {"low": low, "high": high, "above": above, "below": below}
+    texts = {"help": help, "choices": tuple(choices), "usual": usual, "unset": unset, "panel": panel, "flag": flag}
+    return field(default=default, metadata={**bounds, **texts})
+
+
+def check_option(declared: "Field[Any]", value: Any) -> None:
+    """Raise an error if the value of a field made by `option` is not what it declares."""
+    meta, name = declared.metadata, declared.name
+    if not meta or (value is None and meta["unset"]):
+        return
+    usual = f" ({meta['usual']} is usual)" if meta["usual"] else ""
+    if meta["choices"] and value not in meta["choices"]:
+        raise Any2VecError(f"{name} is {_shown(value)}; known are {', '.join(meta['choices'])}")
+    kind = declared.type
+    if kind in (int, int | None) and not _is_integer(value, meta):
+        low, high = meta["low"], meta["high"]
+        of = f" from {low:,} to {high:,}" if high is not None else f", at least {low:,}" if low is not None else ""
+        raise Any2VecError(f"{name} is {_shown(value)}; it must be a whole number{of}{usual}")
+    if kind in (float, float | None) and not _is_number(value, meta):
+        raise Any2VecError(f"{name} is {_shown(value)}; it must be a number {_bounds(meta)}{usual}")
+    if kind is bool and not isinstance(value, bool):
+        raise Any2VecError(f"{name} is {_shown(value)}; it must be True or False")
+
+
+def _is_integer(value: Any, meta: Any) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, bool) and _within(value, meta)
+
+
+def _is_number(value: Any, meta: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value) and _within(value, meta)
+
+
+def _within(value: Any, meta: Any) -> bool:
+    low, high, above, below = (meta[name] for name in ("low", "high", "above", "below"))
+    return not (
+        (low is not None and value < low)
+        or (high is not None and value > high)
+        or (above is not None and value <= above)
+        or (below is not None and value >= below)
+    )
+
+
+def _bounds(meta: Any) -> str:
+    words = {"above": "above", "low": "from", "high": "to", "below": "to below"}
+    return " ".join(f"{word} {meta[name]:g}" for name, word in words.items() if meta[name] is not None)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"of type {type(value).__name__}"

@@ -1,0 +1,228 @@
+"""The windows of a slice: which occurrences subsampling keeps, and the context of each kept one (Mikolov et al. 2013).
+
+Everything is a function of (seed, epoch, position in the worklist): neighbours are looked up in the same sentence,
+wherever a slice begins or ends. Kernels and inspection both loop over what `list_windows` lists.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import int64, njit, uint64
+from numpy.typing import NDArray
+
+from any2vec.samples.draws import KEEP, NEGATIVES, below, draw, epoch_key, shifted
+
+__all__ = ["CHUNK", "EpochDraws", "SampleTables", "Window", "Windows", "keep_thresholds", "list_windows", "new_windows"]
+
+CHUNK = 512
+"""Positions listed at once: bounds the memory that a sentence of any length needs."""
+
+
+class EpochDraws(NamedTuple):
+    """What the samples of an epoch are drawn from.
+
+    Attributes
+    ----------
+    keep : uint32 array, shape (V,)
+        Subsampling thresholds (`keep_thresholds`).
+    tables : any
+        The operator's own tables (`operators.base.Operator.tables`).
+    keep_key, sample_key : uint64
+        The epoch's keys (`samples.draws.epoch_key`).
+    """
+
+    keep: NDArray[np.uint32]
+    tables: Any
+    keep_key: np.uint64
+    sample_key: np.uint64
+
+
+class SampleTables:
+    """What the samples of all epochs are drawn from.
+
+    Parameters
+    ----------
+    counts : int64 array, shape (V,)
+        Occurrences of each vertex.
+    sample : float
+        Subsampling threshold; 0 for none.
+    tables : any
+        The operator's own tables.
+    seed : int
+        The user's seed.
+    first : int
+        Position in W of this host's part, whose positions count from 0.
+    """
+
+    def __init__(self, counts: NDArray[np.int64], sample: float, tables: Any, seed: int, first: int = 0) -> None:
+        self._keep = keep_thresholds(counts, sample)
+        self._tables, self._seed, self._first = tables, seed, first
+
+    def epoch(self, epoch: int) -> EpochDraws:
+        """Return what the samples of an epoch, from 0, are drawn from."""
+        keys = [np.uint64(shifted(epoch_key(self._seed, epoch, s), self._first)) for s in (KEEP, NEGATIVES)]
+        return EpochDraws(self._keep, self._tables, keys[0], keys[1])
+
+
+class Window(NamedTuple):
+    """A centre and its context: the words at ``begin <= i < end`` other than `centre`, at least one.
+
+    Attributes
+    ----------
+    words : int64 array
+        Vertices of the kept occurrences around.
+    centre, begin, end : int
+        Indices into `words`.
+    key : uint64
+        Key of the window's own draws; draw 0 is its size.
+    """
+
+    words: NDArray[np.int64]
+    centre: int
+    begin: int
+    end: int
+    key: int
+
+
+class Windows(NamedTuple):
+    """The windows of a chunk; window i has its centre at position ``position[i]`` of the worklist."""
+
+    words: NDArray[np.int64]
+    kept_at: NDArray[np.int64]
+    centre: NDArray[np.int64]
+    begin: NDArray[np.int64]
+    end: NDArray[np.int64]
+    position: NDArray[np.int64]
+    key: NDArray[np.uint64]
+
+
+@njit(nogil=True)
+def new_windows(window: int) -> Windows:
+    """Allocate what `list_windows` fills."""
+    kept = CHUNK + 2 * window
+    return Windows(
+        np.empty(kept, np.int64),
+        np.empty(kept, np.int64),
+        np.empty(CHUNK, np.int64),
+        np.empty(CHUNK, np.int64),
+        np.empty(CHUNK, np.int64),
+        np.empty(CHUNK, np.int64),
+        np.empty(CHUNK, np.uint64),
+    )
+
+
+@njit(nogil=True, error_model="numpy")
+def list_windows(
+    ids: NDArray[np.int32],
+    position: int,
+    high: int,
+    begin: int,
+    end: int,
+    window: int,
+    draws: EpochDraws,
+    out: Windows,
+) -> tuple[int, int]:
+    """List the windows with centres from `position` up to `high`, one chunk, in the sentence from `begin` to `end`.
+
+    Returns
+    -------
+    count, stop : int
+        The windows listed, and the position where the next chunk begins.
+    """
+    stop = min(position + CHUNK, end, high)
+    first, last, size = kept_around(ids, position, stop, begin, end, window, draws.keep, draws.keep_key, out)
+    count = 0
+    for centre in range(first, last):
+        key = draw(draws.sample_key, out.kept_at[centre])
+        reach = window_size(key, window)
+        out.centre[count] = centre
+        out.begin[count], out.end[count] = max(centre - reach, 0), min(centre + reach + 1, size)
+        out.position[count], out.key[count] = out.kept_at[centre], key
+        count += int64(out.end[count] - out.begin[count] > 1)
+    return count, stop
+
+
+def keep_thresholds(counts: NDArray[np.int64], sample: float) -> NDArray[np.uint32]:
+    """Compute each vertex's probability of being kept by subsampling, as a threshold on 32 random bits.
+
+    word2vec's formula: a vertex with share f of the corpus is kept with probability
+    ``sqrt(sample / f) + sample / f``, at most 1.
+
+    Parameters
+    ----------
+    counts : int64 array, shape (V,)
+        Occurrences of each vertex.
+    sample : float
+        Subsampling threshold; 0 keeps everything.
+
+    Returns
+    -------
+    uint32 array, shape (V,)
+        Occurrences whose 32 bits are not above it are kept.
+    """
+    if sample <= 0:
+        return np.full(counts.size, 0xFFFFFFFF, np.uint32)
+    share = sample * counts.sum() / counts
+    return np.clip(2.0**32 * (np.sqrt(share) + share) - 1, 0, 2.0**32 - 1).astype(np.uint32)
+
+
+@njit(inline="always")
+def is_kept(word: int, position: int, keep: NDArray[np.uint32], key: int) -> bool:
+    """Whether subsampling keeps the occurrence of `word` at `position`."""
+    return (draw(key, position) >> uint64(32)) <= uint64(keep[word])
+
+
+@njit(inline="always")
+def window_size(key: int, window: int) -> int:
+    """Draw the reach of the window with this key, uniform on 1 to `window` (word2vec's dynamic window)."""
+    return 1 + int64(below(draw(key, 0), window))
+
+
+@njit(nogil=True, error_model="numpy")
+def kept_around(
+    ids: NDArray[np.int32],
+    low: int,
+    high: int,
+    begin: int,
+    end: int,
+    window: int,
+    keep: NDArray[np.uint32],
+    key: int,
+    out: Windows,
+) -> tuple[int, int, int]:
+    """List the kept words at low..high-1 and up to `window` kept ones on each side, within the sentence begin..end-1.
+
+    Returns
+    -------
+    first, last, size : int
+        ``out.words[first:last]`` are those at low..high-1, ``out.words[:size]`` are all.
+    """
+    words, positions = out.words, out.kept_at
+    first = 0
+    position = low
+    while position > begin and first < window:
+        position -= 1
+        word = int64(ids[position])
+        if is_kept(word, position, keep, key):
+            first += 1
+            words[window - first] = word
+            positions[window - first] = position
+    if first < window:  # rare: close up what was listed backwards from `window` on
+        for i in range(first):
+            words[i] = words[window - first + i]
+            positions[i] = positions[window - first + i]
+    size = first
+    for position in range(low, high):
+        word = int64(ids[position])
+        words[size] = word
+        positions[size] = position
+        size += int64(is_kept(word, position, keep, key))  # no branch: which are kept cannot be predicted
+    last = size
+    position = high
+    while position < end and size < last + window:
+        word = int64(ids[position])
+        words[size] = word
+        positions[size] = position
+        size += int64(is_kept(word, position, keep, key))
+        position += 1
+    return first, last, size
