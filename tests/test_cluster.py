@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -9,8 +11,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
-from any2vec.cluster import cores
+from any2vec import Word2Vec
+from any2vec.cli import app
+from any2vec.cluster import ENGINES, Engine, connect, cores, engines
 from any2vec.cluster.communicator import (
     SharedError,
     allgather_bytes,
@@ -20,7 +25,7 @@ from any2vec.cluster.communicator import (
     gather,
     together,
 )
-from any2vec.cluster.local import alone, simulate
+from any2vec.cluster.local import alone, clock_of, computing, is_simulated, simulate, waiting
 from any2vec.cluster.workers import Workers
 from any2vec.errors import Any2VecError
 
@@ -40,9 +45,9 @@ def several(*counts):
 
 
 def test_hosts_know_themselves_and_results_come_in_their_order():
-    assert simulate(5, 2, lambda host: (host.rank, host.size, host.simulated)) == [(h, 5, True) for h in range(5)]
-    assert simulate(1, 2, lambda host: (host.rank, host.size, host.simulated)) == [(0, 1, False)]
-    assert (alone().rank, alone().size, alone().simulated) == (0, 1, False)
+    assert simulate(5, 2, lambda host: (host.rank, host.size, is_simulated(host))) == [(h, 5, True) for h in range(5)]
+    assert simulate(1, 2, lambda host: (host.rank, host.size, is_simulated(host))) == [(0, 1, False)]
+    assert (alone().rank, alone().size, is_simulated(alone())) == (0, 1, False)
     for bad in ((0, 1), (1, 0)):
         with pytest.raises(ValueError, match="hosts on"):
             simulate(*bad, print)
@@ -210,7 +215,7 @@ def test_test_does_not_wait():
             answers.append(request.test())
             asked.set()
         else:
-            with host.resting():
+            with waiting(host):
                 assert asked.wait(30)
             request = host.ialltoallv(np.zeros(2), several(1, 1), np.zeros(2), several(1, 1))
         request.wait()
@@ -235,7 +240,7 @@ def test_so_many_blocks_work_at_once(hosts, cores):
     lock, now, most = threading.Lock(), set(), []
 
     def work(host, key):
-        with host.working():
+        with computing(host):
             with lock:
                 now.add(key)
                 most.append(len(now))
@@ -245,7 +250,7 @@ def test_so_many_blocks_work_at_once(hosts, cores):
 
     def program(host):
         threads = [threading.Thread(target=work, args=(host, (host.rank, k))) for k in range(3)]
-        with host.resting():
+        with waiting(host):
             for thread in threads:
                 thread.start()
             for thread in threads:
@@ -270,7 +275,7 @@ def test_so_many_hosts_run_at_once(cores):
             with lock:
                 now.remove(host.rank)
             host.allgather(np.zeros(1))
-            with host.resting():
+            with waiting(host):
                 time.sleep(0.001)
 
     simulate(5, cores, program)
@@ -290,18 +295,20 @@ def test_a_host_looks_after_its_threads_while_others_have_the_cores():
 
 def test_one_alone_works_when_it_likes():
     host = alone()
-    with host.working(), host.working(), host.resting():
+    with computing(host), computing(host), waiting(host):
         host.barrier()
-    assert host.clock() <= host.clock()
+    clock = clock_of(host)
+    assert clock() <= clock()
 
 
 def test_the_clock_of_a_simulated_host_stands_while_it_waits():
     def program(host):
-        start = host.clock()
+        clock = clock_of(host)
+        start = clock()
         if host.rank == 0:
             time.sleep(0.3)
         host.barrier()
-        return host.clock() - start
+        return clock() - start
 
     assert max(simulate(4, 2, program)) < 0.15
 
@@ -317,7 +324,7 @@ def test_an_error_ends_all_hosts(where, error, call):
             if host.rank == where:
                 time.sleep(0.01)
                 raise error("here")
-            with host.working():
+            with computing(host):
                 pass
             wait_somehow(host, call)
         except Exception as caught:  # an except clause of the program does not see the release
@@ -335,7 +342,7 @@ def test_an_error_ends_all_hosts(where, error, call):
             while call == "test" and not request.test():
                 time.sleep(0.001)
             while call == "working":
-                with host.working():
+                with computing(host):
                     time.sleep(0.001)
             request.wait()
 
@@ -515,3 +522,61 @@ def test_together_all_fail_or_none(hosts):
 
     told = [(f"host {hosts // 2}: \udcff", h >= hosts // 2) for h in range(hosts)]
     assert simulate(hosts, 2, program) == told
+
+
+class SixMethods:
+    """What an engine has to have, and nothing else."""
+
+    def __init__(self, inner):
+        self.rank, self.size = inner.rank, inner.size
+        self.barrier, self.allgather = inner.barrier, inner.allgather
+        self.alltoallv, self.ialltoallv = inner.alltoallv, inner.ialltoallv
+
+
+@pytest.mark.parametrize("hosts", [1, 3])
+def test_a_class_with_these_six_methods_can_train(tmp_path, hosts):
+    rng = np.random.default_rng(0)
+    path = tmp_path / "text"
+    path.write_text("\n".join(" ".join(f"w{i}" for i in rng.integers(0, 20, 8)) for _ in range(300)))
+
+    def fit(host):
+        model = Word2Vec(dim=16, window=3, negative=3, min_count=1, epochs=1, threads=1, cache=None)
+        return model.fit(path, communicator=host).vectors_.matrix.tobytes()
+
+    assert simulate(hosts, 2, lambda host: fit(SixMethods(host))) == simulate(hosts, 2, fit)
+
+
+def test_engines_by_name(monkeypatch):
+    aborted = []
+    toy = SixMethods(alone())
+    monkeypatch.setitem(ENGINES, "toy", Engine(lambda: True, lambda: toy, lambda: aborted.append(True)))
+    monkeypatch.setitem(ENGINES, "mpi", Engine(lambda: False, alone, lambda: None))
+    assert connect() is connect("toy") is toy
+    assert connect("mpi").size == 1
+    engines.abort()
+    assert aborted == [True]
+    with pytest.raises(Any2VecError, match="engine 'spark' is unknown; known are mpi, toy"):
+        connect("spark")
+
+
+def test_without_a_launcher_there_is_one_host(monkeypatch):
+    monkeypatch.setattr(engines, "ENGINES", {"mpi": Engine(lambda: False, alone, lambda: None)})
+    assert engines.detected() is None
+    assert connect().size == 1
+    engines.abort()
+
+
+def test_the_command_line_trains_on_a_detected_engine(tmp_path, monkeypatch):
+    connected = []
+    toy = Engine(lambda: True, lambda: connected.append(alone()) or connected[-1], lambda: None)
+    monkeypatch.setitem(ENGINES, "mpi", toy)
+    (tmp_path / "text").write_text("a b c a b c\n" * 50)
+    command = ["words", str(tmp_path / "text"), "-o", str(tmp_path / "v.txt"), "--dim", "16", "--window", "3"]
+    result = CliRunner().invoke(app, [*command, "--negative", "3", "--epochs", "1", "--sample", "0", "--no-cache"])
+    assert result.exit_code == 0, result.output
+    assert len(connected) == 1
+
+
+def test_mpi_is_there_after_importing_the_package_but_mpi4py_is_not_imported():
+    script = "import sys, any2vec; assert callable(any2vec.cluster.mpi.world); assert 'mpi4py' not in sys.modules"
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -9,7 +9,6 @@ import random
 import sys
 import tempfile
 import threading
-from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -51,9 +50,6 @@ class Host:
         got = [rows[at[self.rank] : at[self.rank] + many[self.rank]] for rows, at, many in parts]
         assert [len(rows) for rows in got] == counts.tolist()
         receive[: counts.sum()] = np.concatenate(got)
-
-    def working(self):
-        return nullcontext()
 
 
 def simulate(hosts, _cores, program):

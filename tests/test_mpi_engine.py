@@ -26,7 +26,7 @@ import os, sys, time
 import numpy as np
 from any2vec.cluster import mpi
 from any2vec.cluster.communicator import *
-from any2vec.cluster.local import simulate
+from any2vec.cluster.local import computing, is_simulated, simulate, waiting
 world = mpi.world()
 def say(text):
     os.write(1, f"{text}\\n".encode())  # at once, or it gets mixed with what others say
@@ -106,11 +106,11 @@ def test_every_call_gives_what_the_local_engine_gives(tmp_path):
             out.append(broadcast(host, one, 1))
             gathered = gather(host, one, 2)
             out.append(one if gathered is None else gathered)
-            with host.working():
+            with computing(host), waiting(host):
                 pass
             return b"".join(str(array.dtype).encode() + str(array.shape).encode() + array.tobytes() for array in out)
 
-        assert world.size == 4 and not world.simulated and mpi.launched() and mpi.world() is world
+        assert world.size == 4 and not is_simulated(world) and mpi.launched() and mpi.world() is world
         assert MPI.Query_thread() == MPI.THREAD_FUNNELED
         assert simulate(4, 2, program)[world.rank] == program(world)
         say(f"{world.rank} same")

@@ -93,7 +93,7 @@ class Counting:
 
     def __init__(self, inner, kind):
         self.inner, self.kind, self.phase, self.sent = inner, kind, "broadcast", Counter()
-        self.rank, self.size, self.simulated, self.clock = inner.rank, inner.size, inner.simulated, inner.clock
+        self.rank, self.size = inner.rank, inner.size
 
     def __getattr__(self, name):
         return getattr(self.inner, name)

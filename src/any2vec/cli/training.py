@@ -8,10 +8,9 @@ from typing import NoReturn, TypeVar
 import typer
 from rich.console import Console
 
-from any2vec.cli.cluster import here
 from any2vec.cli.rounds import rounds_table
 from any2vec.cli.signals import unterminated
-from any2vec.cluster import mpi
+from any2vec.cluster import engines
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.errors import Any2VecError
 from any2vec.io.outputs import check_writable
@@ -50,7 +49,7 @@ def run(
     output, training, report, quiet
         The user's.
     """
-    communicator = here()
+    communicator = engines.connect()
     first = communicator.rank == 0
     display = display_for(Console(stderr=True), quiet=quiet or not first)
     try:
@@ -82,7 +81,7 @@ def _stop(why: str, display: Display, communicator: Communicator) -> NoReturn:
     """End after Ctrl-C where the other hosts cannot know of it."""
     display.say(why)
     if communicator.size > 1:
-        mpi.end_all()
+        engines.abort()
     raise typer.Exit(_INTERRUPTED) from None
 
 

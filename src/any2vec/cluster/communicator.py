@@ -1,11 +1,12 @@
-"""How hosts talk: a small protocol of collective calls, and what is made of it.
+"""The protocol that hosts communicate by, and collective operations built on it.
 
-All hosts make the same calls in the same order (single program, multiple data). Buffers are NumPy arrays, rows along
-the first axis; nothing is pickled. Adding an engine is one new file with a class that has these methods.
+All hosts make the same calls in the same order (single program, multiple data). Buffers are NumPy arrays with rows
+along the first axis; nothing is pickled. The protocol is what MPI and torch.distributed both have, so that an engine
+is one file with a class that has these methods, and a line in `any2vec.cluster.engines`.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
@@ -28,47 +29,43 @@ __all__ = [
 
 
 class SharedError(Any2VecError):
-    """An error that all hosts raise, so that one of them may tell it and none waits for another."""
+    """An error raised on all hosts, so that one of them may print it and none waits for another."""
 
 
 class Request(Protocol):
-    """A collective call under way; its buffers must be left alone until it is done."""
+    """A collective call in progress; its buffers must not be touched until it is done."""
 
     def test(self) -> bool:
-        """Let the call make progress and tell, without waiting, whether it is done."""
+        """Let the call progress, without waiting; return whether it is done."""
 
     def wait(self) -> None:
         """Wait until it is done, without burning a core."""
 
 
 class Communicator(Protocol):
-    """One host's end of the line.
+    """A host's handle to its group, like an MPI communicator.
 
     Attributes
     ----------
     rank : int
-        This host, from 0.
+        This host's number, from 0.
     size : int
         H, the number of hosts.
     """
 
     @property
     def rank(self) -> int:
-        """Which host this is, from 0."""
+        """Number of this host, from 0."""
 
     @property
     def size(self) -> int:
         """H, the number of hosts."""
 
-    @property
-    def simulated(self) -> bool:
-        """Whether the hosts share one process: then each has one thread."""
-
     def barrier(self) -> None:
-        """Wait until every host has come here."""
+        """Wait until all hosts have called this."""
 
     def allgather(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Give every host the arrays of all hosts.
+        """Gather the arrays of all hosts on every host.
 
         Parameters
         ----------
@@ -78,7 +75,7 @@ class Communicator(Protocol):
         Returns
         -------
         array, shape (H, ...)
-            In host order, a new one.
+            In host order; a new array.
         """
 
     def alltoallv(
@@ -89,21 +86,22 @@ class Communicator(Protocol):
         counts: NDArray[np.int64],
         starts: NDArray[np.int64] | None = None,
     ) -> None:
-        """Send some rows to each host, and receive some from each.
+        """Send rows to each host and receive rows from each.
 
         Parameters
         ----------
         send : array, shape (n, ...), C-contiguous
             The rows for host 0, then those for host 1, and so on.
         send_counts : int64 array, shape (H,)
-            How many rows go to each host; they sum to at most n.
+            Number of rows for each host; their sum is at most n.
         receive : array, shape (m, ...), C-contiguous
-            Gets the rows from host 0, then those from host 1, and so on; same dtype and shape of a row.
+            Filled with the rows from host 0, then those from host 1, and so on; its rows have the dtype and shape of
+            those in `send`.
         counts : int64 array, shape (H,)
-            How many rows come from each host; they sum to at most m.
+            Number of rows from each host; their sum is at most m.
         starts : int64 array, shape (H,), optional
-            Where in `send` the rows for each host begin, if not one after the other; they may overlap, so that
-            the same rows go to all.
+            Where in `send` the rows for each host begin, if not one after the other. Ranges may overlap, to send
+            the same rows to several hosts.
         """
 
     def ialltoallv(
@@ -114,38 +112,11 @@ class Communicator(Protocol):
         counts: NDArray[np.int64],
         starts: NDArray[np.int64] | None = None,
     ) -> Request:
-        """Begin what `alltoallv` does, and return at once."""
-
-    @property
-    def clock(self) -> Callable[[], float]:
-        """Clock, in seconds, to time collective calls with: time that passes, or the thread's own if simulated."""
-
-    def working(self) -> AbstractContextManager[None]:
-        """Hold a core while a block computes; no collective call may be made in the block.
-
-        Simulated hosts share the cores of one machine, so that only some of them run at a time. The thread that runs
-        a host's program has one, but for the time of its collective calls; others of its threads may hold one each.
-        """
-
-    def resting(self) -> AbstractContextManager[None]:
-        """Let others have the core of a host's program while a block waits for something but collective calls."""
+        """Start an `alltoallv` and return at once; several may be in progress."""
 
 
 def allreduce(communicator: Communicator, values: NDArray[Any]) -> NDArray[Any]:
-    """Sum arrays over the hosts, in host order: so the bits are the same on all hosts and engines.
-
-    Parameters
-    ----------
-    communicator : Communicator
-        This host's.
-    values : array
-        Of the same shape and dtype on all hosts.
-
-    Returns
-    -------
-    array
-        The sum, of the same shape and dtype.
-    """
+    """Sum arrays over the hosts, in host order: the bits are the same on all hosts and engines."""
     parts = communicator.allgather(values)
     total = parts[0].copy()
     for part in parts[1:]:
@@ -156,24 +127,7 @@ def allreduce(communicator: Communicator, values: NDArray[Any]) -> NDArray[Any]:
 def exchange(
     communicator: Communicator, send: NDArray[Any], send_counts: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Do `Communicator.alltoallv` where it is not known how many rows will come.
-
-    Parameters
-    ----------
-    communicator : Communicator
-        This host's.
-    send : array, shape (n, ...), C-contiguous
-        The rows for host 0, then those for host 1, and so on.
-    send_counts : int64 array, shape (H,)
-        How many rows go to each host.
-
-    Returns
-    -------
-    rows : array, shape (m, ...)
-        What came, in host order.
-    counts : int64 array, shape (H,)
-        How many rows came from each host.
-    """
+    """Do an alltoallv where the numbers of rows to receive are unknown; return the rows and those numbers."""
     ones = np.ones(communicator.size, np.int64)
     counts = np.empty(communicator.size, np.int64)
     communicator.alltoallv(np.ascontiguousarray(send_counts, np.int64), ones, counts, ones)
@@ -183,20 +137,7 @@ def exchange(
 
 
 def allgather_bytes(communicator: Communicator, data: bytes) -> list[bytes]:
-    """Give every host the bytes of all hosts, of any length.
-
-    Parameters
-    ----------
-    communicator : Communicator
-        This host's.
-    data : bytes
-        What this host has to tell.
-
-    Returns
-    -------
-    list of bytes
-        In host order.
-    """
+    """Gather bytes, of any length, of all hosts on every host."""
     lengths = communicator.allgather(np.array([len(data)], np.int64))[:, 0]
     padded = np.zeros(int(lengths.max()), np.uint8)
     padded[: len(data)] = np.frombuffer(data, np.uint8)
@@ -205,20 +146,7 @@ def allgather_bytes(communicator: Communicator, data: bytes) -> list[bytes]:
 
 
 def first_other(communicator: Communicator, digest: bytes) -> int | None:
-    """Find the first host that has something else than host 0.
-
-    Parameters
-    ----------
-    communicator : Communicator
-        This host's.
-    digest : bytes
-        Of what this host has; of the same length on all hosts.
-
-    Returns
-    -------
-    int or None
-        Its rank, on all hosts; None if all have the same.
-    """
+    """Return the first host whose digest (of the same length on all hosts) differs from host 0's, or None."""
     digests = communicator.allgather(np.frombuffer(digest, np.uint8))
     others = np.flatnonzero((digests != digests[0]).any(axis=1))
     return int(others[0]) if len(others) else None
@@ -226,17 +154,9 @@ def first_other(communicator: Communicator, digest: bytes) -> int | None:
 
 @contextmanager
 def together(communicator: Communicator) -> Iterator[None]:
-    """Let a block fail on all hosts if it fails on one; the block must make no collective call after failing.
+    """Raise a SharedError on all hosts if the block raises an Any2VecError on one: the first such host's.
 
-    Parameters
-    ----------
-    communicator : Communicator
-        This host's.
-
-    Raises
-    ------
-    SharedError
-        On every host, with the message of the first host whose block raised an Any2VecError.
+    The block must make no collective call after failing.
     """
     problem = b""
     error: Any2VecError | None = None
@@ -244,29 +164,14 @@ def together(communicator: Communicator) -> Iterator[None]:
         yield
     except Any2VecError as raised:
         error, problem = raised, b"!" + str(raised).encode("utf-8", "surrogateescape")
-    told = allgather_bytes(communicator, problem)
-    first = next((text for text in told if text), None)
+    problems = allgather_bytes(communicator, problem)
+    first = next((text for text in problems if text), None)
     if first is not None:
         raise SharedError(first[1:].decode("utf-8", "surrogateescape")) from error
 
 
 def broadcast(communicator: Communicator, values: NDArray[Any], root: int) -> NDArray[Any]:
-    """Give every host the array of one.
-
-    Parameters
-    ----------
-    communicator : Communicator
-        This host's.
-    values : array, shape (n, ...)
-        The array, on host `root`; of its shape and dtype on the others.
-    root : int
-        The host that has it.
-
-    Returns
-    -------
-    array
-        A new one.
-    """
+    """Return host `root`'s array on every host; `values` has its shape and dtype on the others too."""
     send_counts = np.full(communicator.size, len(values) * (communicator.rank == root), np.int64)
     counts = np.zeros(communicator.size, np.int64)
     counts[root] = len(values)
@@ -276,22 +181,7 @@ def broadcast(communicator: Communicator, values: NDArray[Any], root: int) -> ND
 
 
 def gather(communicator: Communicator, values: NDArray[Any], root: int) -> NDArray[Any] | None:
-    """Give one host the arrays of all.
-
-    Parameters
-    ----------
-    communicator : Communicator
-        This host's.
-    values : array, shape (n, ...)
-        Of the same shape and dtype on all hosts.
-    root : int
-        The host that gets them.
-
-    Returns
-    -------
-    array, shape (H, n, ...), or None
-        In host order, on host `root`; None on the others.
-    """
+    """Return the arrays of all hosts, of one shape and dtype, on host `root`: shape (H, n, ...); None elsewhere."""
     send_counts = np.zeros(communicator.size, np.int64)
     send_counts[root] = len(values)
     counts = np.full(communicator.size, len(values) * (communicator.rank == root), np.int64)

@@ -1,4 +1,4 @@
-"""How many processor cores a process, or a host among others on its machine, may use."""
+"""How many processor cores a process may use, and its share of them where hosts share a machine."""
 
 import json
 import os
@@ -20,21 +20,10 @@ def usable_cores() -> int:
 
 
 def host_cores(communicator: Communicator) -> int:
-    """Give this host's share of its machine's cores, where launchers put several hosts on one; all hosts must ask.
-
-    Parameters
-    ----------
-    communicator : Communicator
-        This host's.
-
-    Returns
-    -------
-    int
-        1 or more. A core that k hosts may run on counts as one k-th.
-    """
+    """Return this host's share of its machine's cores, 1 or more; collective. A core of k hosts counts 1/k."""
     machine, mine = _machine(), _cores()
-    told = map(json.loads, allgather_bytes(communicator, json.dumps((machine, mine)).encode()))
-    hosts = Counter(core for where, cores in told if where == machine for core in cores)
+    answers = map(json.loads, allgather_bytes(communicator, json.dumps((machine, mine)).encode()))
+    hosts = Counter(core for where, cores in answers if where == machine for core in cores)
     return max(1, int(sum(Fraction(1, hosts[core]) for core in mine)))
 
 

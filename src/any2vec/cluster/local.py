@@ -1,4 +1,8 @@
-"""Hosts in one process: one alone, or several that run the same program in threads."""
+"""Hosts in one process: one alone, or several that run the same program in threads.
+
+Simulated hosts share the cores of one machine. The thread that runs a host's program holds a core except during
+collective calls and `waiting`; other threads of the host hold one inside `computing`.
+"""
 
 import contextvars
 import threading
@@ -12,23 +16,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, Request
-from any2vec.cluster.rendezvous import Call, Part, ReleasedError, Rendezvous
-from any2vec.cluster.rows import check_rows
+from any2vec.cluster.rendezvous import Call, ReleasedError, Rendezvous
+from any2vec.cluster.transfer import CheckedTransfers, Transfer
 
-__all__ = ["alone", "simulate"]
+__all__ = ["alone", "clock_of", "computing", "is_simulated", "simulate", "waiting"]
 
 T = TypeVar("T")
 
 
 def alone() -> Communicator:
-    """Give the line of a host that is the only one.
-
-    Returns
-    -------
-    Communicator
-        Of size 1.
-    """
+    """Return the communicator of a single host."""
     return _Alone(nullcontext())
+
+
+def is_simulated(communicator: Communicator) -> bool:
+    """Return whether a host shares its process with others; it then has one thread."""
+    return isinstance(communicator, _Simulated)
+
+
+def clock_of(communicator: Communicator) -> Callable[[], float]:
+    """Return the clock to time collective calls with: a simulated host's stops while others have the cores."""
+    return time.thread_time if is_simulated(communicator) else time.perf_counter
+
+
+def computing(communicator: Communicator) -> AbstractContextManager[None]:
+    """Hold a core in the block, if hosts share them; the block must make no collective call."""
+    return communicator.computing() if isinstance(communicator, _Alone | _Simulated) else nullcontext()
+
+
+def waiting(communicator: Communicator) -> AbstractContextManager[None]:
+    """Release the core of a host's program while the block waits for anything but a collective call."""
+    return communicator.waiting() if isinstance(communicator, _Simulated) else nullcontext()
 
 
 def simulate(hosts: int, cores: int, program: Callable[[Communicator], T]) -> list[T]:
@@ -37,60 +55,60 @@ def simulate(hosts: int, cores: int, program: Callable[[Communicator], T]) -> li
     Parameters
     ----------
     hosts : int
-        H; one host is not `Communicator.simulated`.
+        H. A single host is not simulated: it may have threads.
     cores : int
-        How many hosts run at once, or blocks inside `Communicator.working` in threads of theirs.
+        How many hosts compute at the same time, or threads of theirs inside `computing`.
     program : callable
-        What each host does, given its communicator.
+        Called on each host with its communicator.
 
     Returns
     -------
     list
-        What each host's program returned.
+        The program's result on each host.
 
     Raises
     ------
     BaseException
-        What the program raised, of the first host where it did; the other hosts end at their next collective call.
+        The program's exception on the first host where it raised one; the others end at their next collective call.
     """
     if hosts < 1 or cores < 1:
         raise ValueError(f"{hosts} hosts on {cores} cores")
     if hosts == 1:
         return [program(_Alone(threading.Semaphore(cores)))]
-    hall = Rendezvous(hosts, cores)
+    rendezvous = Rendezvous(hosts, cores)
     results: dict[int, T] = {}
     errors: dict[int, BaseException] = {}
 
     ended: list[int] = []
-    bell: SimpleQueue[None] = SimpleQueue()
+    end: SimpleQueue[None] = SimpleQueue()
 
     def run(rank: int) -> None:
-        host = _Simulated(hall, rank)
-        with _noting(errors, hall, rank):
-            hall.take()
+        host = _Simulated(rendezvous, rank)
+        with _noting(errors, rendezvous, rank):
+            rendezvous.take()
             try:
-                hall.check()
+                rendezvous.check()
                 results[rank] = program(host)
                 host.leave()
             finally:
-                hall.give()
+                rendezvous.give()
         ended.append(rank)
-        bell.put(None)
+        end.put(None)
 
-    # In a copy of the context, as NumPy keeps there how it treats overflow.
+    # In a copy of the context, where NumPy keeps how it treats overflow.
     threads = [
         threading.Thread(target=contextvars.copy_context().run, args=(run, rank), name=f"host-{rank}")
         for rank in range(1, hosts)
     ]
-    with _noting(errors, hall, 0):
+    with _noting(errors, rendezvous, 0):
         for thread in threads:
             thread.start()
         run(0)
     started = [thread for thread in threads if thread.ident is not None]
     while len(set(ended) - {0}) < len(started):
-        with _noting(errors, hall, 0):  # Ctrl-C; the hosts still have to end
-            bell.get()
-    for thread in started:  # not sooner: a `join` that Ctrl-C interrupts may take a thread for ended (Python 3.11)
+        with _noting(errors, rendezvous, 0):  # Ctrl-C; the hosts still have to end
+            end.get()
+    for thread in started:  # not sooner: a `join` that Ctrl-C interrupts may consider a thread ended (Python 3.11)
         thread.join()
     if errors:
         try:
@@ -100,8 +118,19 @@ def simulate(hosts: int, cores: int, program: Callable[[Communicator], T]) -> li
     return [results[rank] for rank in range(hosts)]
 
 
+@contextmanager
+def _noting(errors: dict[int, BaseException], rendezvous: Rendezvous, rank: int) -> Iterator[None]:
+    try:
+        yield
+    except ReleasedError:
+        pass
+    except BaseException as error:
+        errors.setdefault(rank, error)
+        rendezvous.release()
+
+
 class _Done:
-    """A request that was done at once."""
+    """A completed request."""
 
     def test(self) -> bool:
         return True
@@ -110,13 +139,11 @@ class _Done:
         pass
 
 
-class _Alone:
-    """The only host: what it sends, it gets."""
+class _Alone(CheckedTransfers):
+    """The only host: it receives what it sends."""
 
     rank = 0
     size = 1
-    simulated = False
-    clock = staticmethod(time.perf_counter)
 
     def __init__(self, gate: AbstractContextManager[Any]) -> None:
         self._gate = gate
@@ -127,50 +154,19 @@ class _Alone:
     def allgather(self, values: NDArray[Any]) -> NDArray[Any]:
         return np.stack([values])
 
-    def alltoallv(
-        self,
-        send: NDArray[Any],
-        send_counts: NDArray[np.int64],
-        receive: NDArray[Any],
-        counts: NDArray[np.int64],
-        starts: NDArray[np.int64] | None = None,
-    ) -> None:
-        (sent,), (start,), (came,), _ = check_rows(send, send_counts, receive, counts, starts, 1)
-        if sent != came:
-            raise ValueError(f"host 0 sends {sent} rows to host 0, which expects {came}")
-        receive[:came] = send[start : start + sent]
-
-    def ialltoallv(
-        self,
-        send: NDArray[Any],
-        send_counts: NDArray[np.int64],
-        receive: NDArray[Any],
-        counts: NDArray[np.int64],
-        starts: NDArray[np.int64] | None = None,
-    ) -> Request:
-        self.alltoallv(send, send_counts, receive, counts, starts)
-        return _Done()
-
-    def working(self) -> AbstractContextManager[None]:
+    def computing(self) -> AbstractContextManager[None]:
         return self._gate
 
-    def resting(self) -> AbstractContextManager[None]:
-        return nullcontext()
-
-
-@contextmanager
-def _noting(errors: dict[int, BaseException], hall: Rendezvous, rank: int) -> Iterator[None]:
-    try:
-        yield
-    except ReleasedError:
-        pass
-    except BaseException as error:
-        errors.setdefault(rank, error)
-        hall.release()
+    def _transfer(self, transfer: Transfer) -> Request:
+        (sent,), (start,), (came,) = transfer.send_counts, transfer.send_starts, transfer.counts
+        if sent != came:
+            raise ValueError(f"host 0 sends {sent} rows to host 0, which expects {came}")
+        transfer.receive[:came] = transfer.send[start : start + sent]
+        return _Done()
 
 
 class _Copying:
-    """An alltoallv under way."""
+    """An alltoallv in progress."""
 
     def __init__(self, host: "_Simulated", call: Call) -> None:
         self._host = host
@@ -183,19 +179,16 @@ class _Copying:
         self._host.wait(self._call)
 
 
-class _Simulated:
-    """A simulated host's end of the line."""
+class _Simulated(CheckedTransfers):
+    """One of several hosts in this process."""
 
-    simulated = True
-    clock = staticmethod(time.thread_time)  # others have the cores while this one waits
-
-    def __init__(self, hall: Rendezvous, rank: int) -> None:
+    def __init__(self, rendezvous: Rendezvous, rank: int) -> None:
         self.rank = rank
-        self.size = hall.hosts
-        self._hall = hall
+        self.size = rendezvous.hosts
+        self._rendezvous = rendezvous
         self._thread = threading.get_ident()
         self._number = 0
-        self._rests = False
+        self._waits = False
         self._pending: list[Call] = []  # whose rows this host has not copied
 
     def barrier(self) -> None:
@@ -206,80 +199,62 @@ class _Simulated:
         self.wait(call)
         return call.gathered.copy()
 
-    def alltoallv(
-        self,
-        send: NDArray[Any],
-        send_counts: NDArray[np.int64],
-        receive: NDArray[Any],
-        counts: NDArray[np.int64],
-        starts: NDArray[np.int64] | None = None,
-    ) -> None:
-        self.ialltoallv(send, send_counts, receive, counts, starts).wait()
-
-    def ialltoallv(
-        self,
-        send: NDArray[Any],
-        send_counts: NDArray[np.int64],
-        receive: NDArray[Any],
-        counts: NDArray[np.int64],
-        starts: NDArray[np.int64] | None = None,
-    ) -> Request:
-        sent, send_starts, came, _ = check_rows(send, send_counts, receive, counts, starts, self.size)
-        call = self._enter("alltoallv", Part(send, receive, sent, send_starts, came))
+    def _transfer(self, transfer: Transfer) -> Request:
+        call = self._enter("alltoallv", transfer)
         self._pending.append(call)
         return _Copying(self, call)
 
     @contextmanager
-    def working(self) -> Iterator[None]:
-        if threading.get_ident() == self._thread and not self._rests:  # it has a core
-            with self.resting():
+    def computing(self) -> Iterator[None]:
+        if threading.get_ident() == self._thread and not self._waits:  # it has a core
+            with self.waiting():
                 pass
-            self._hall.check()
+            self._rendezvous.check()
             yield
             return
-        self._hall.take()
+        self._rendezvous.take()
         try:
-            self._hall.check()
+            self._rendezvous.check()
             yield
         finally:
-            self._hall.give()
+            self._rendezvous.give()
 
     @contextmanager
-    def resting(self) -> Iterator[None]:
-        self._hall.give()
-        self._rests = True
+    def waiting(self) -> Iterator[None]:
+        self._rendezvous.give()
+        self._waits = True
         try:
             yield
         finally:
-            self._hall.take()
-            self._rests = False
+            self._rendezvous.take()
+            self._waits = False
 
     def test(self, call: Call) -> bool:
-        """Copy what has come, of any call, and tell whether this one is done."""
-        with self.working():
+        """Copy the rows of every call that are ready; return whether this one is done."""
+        with self.computing():
             return self._progress(call)
 
     def wait(self, call: Call) -> None:
-        """Wait until a call is done, and meanwhile go on with others, as hosts elsewhere may wait for them."""
+        """Wait until a call is done, and let others progress meanwhile: hosts elsewhere may wait for them."""
         while not self._progress(call):
-            self._hall.sleep(self.rank, lambda: call.done or any(pending.ready for pending in self._pending))
+            self._rendezvous.sleep(self.rank, lambda: call.done or any(pending.ready for pending in self._pending))
 
     def _progress(self, call: Call) -> bool:
         for pending in self._pending.copy():
             if pending.ready:
                 self._pending.remove(pending)
                 if pending.copy(self.rank):
-                    self._hall.copied(pending)
+                    self._rendezvous.copied(pending)
         if not call.done:
-            self._hall.check()
+            self._rendezvous.check()
         return call.done
 
     def leave(self) -> None:
         """Note that this host's program has ended."""
         for call in self._pending.copy():
             self.wait(call)
-        self._hall.leave(self.rank)
+        self._rendezvous.leave(self.rank)
 
     def _enter(self, kind: str, part: Any = None) -> Call:
         self._number += 1
-        return self._hall.enter(self.rank, self._number, kind, part)
+        return self._rendezvous.enter(self.rank, self._number, kind, part)

@@ -1,4 +1,4 @@
-"""Hosts that are ranks of MPI, through mpi4py, which is imported only when they are asked for.
+"""Hosts that are ranks of MPI, through mpi4py, which is imported only by `world`.
 
 Only the main thread may make collective calls (MPI's thread level "funneled").
 """
@@ -7,7 +7,6 @@ import os
 import sys
 import time
 import warnings
-from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, Request
-from any2vec.cluster.rows import check_rows
+from any2vec.cluster.transfer import CheckedTransfers, Transfer
 from any2vec.errors import Any2VecError, missing_extra
 
 if TYPE_CHECKING:
@@ -25,23 +24,17 @@ if TYPE_CHECKING:
 __all__ = ["end_all", "launched", "world"]
 
 _SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
-"""Where launchers say how many ranks they start: Open MPI's; MPICH's and Intel's; MVAPICH2's; srun."""
+"""Where launchers store the number of ranks: Open MPI's; MPICH's and Intel's; MVAPICH2's; srun."""
 
-_MOST = 2**31 - 1  # rows that MPI 3 can count
+_MOST = 2**31 - 1  # rows that MPI 3 can count in one call
 _TESTS = 50  # in a row, before a waiting rank may sleep
-_FLOWS = 5.0  # times as long as they take at least: then rows came in
+_FLOWS = 5.0  # times their shortest duration: then rows came in
 _SHORTEST, _LONGEST = 50e-6, 2e-3  # sleeps, in seconds
 _FORWARDING = 0.2  # seconds for the launcher to pass on what was printed, or it drops that when ranks are aborted
 
 
 def launched() -> bool:
-    """Tell from the environment whether an MPI launcher started this process as one of several ranks.
-
-    Returns
-    -------
-    bool
-        Also true where a launcher does not tell how many there are.
-    """
+    """Return whether an MPI launcher started this process, as one of several ranks if the environment says how many."""
     ranks = _launched_ranks()
     return "PMIX_RANK" in os.environ if ranks is None else ranks > 1
 
@@ -55,7 +48,7 @@ def _launched_ranks() -> int | None:
 
 @cache
 def world() -> Communicator:
-    """Give this rank's line to all ranks; from then on an exception that nobody catches ends them all.
+    """Return the communicator of all ranks; from then on an uncaught exception on one of them ends them all.
 
     Returns
     -------
@@ -65,7 +58,7 @@ def world() -> Communicator:
     Raises
     ------
     Any2VecError
-        Where mpi4py or an MPI library is missing, or the library is not of the launcher's make.
+        If mpi4py or an MPI library is missing, or the library is another MPI than the launcher's.
     """
     library = _library()
     communicator = library.COMM_WORLD.Dup()
@@ -83,10 +76,10 @@ def world() -> Communicator:
 
 
 def end_all() -> None:
-    """End all ranks at once with status 1, this one too: for errors that the other ranks do not know of."""
+    """End all ranks at once with status 1, for errors that the other ranks do not know of."""
     library = sys.modules.get("mpi4py.MPI")
     if library is None or not library.Is_initialized() or library.Is_finalized():
-        return  # no rank can be waiting for this one in a call
+        return  # no rank can be waiting for this one
     sys.stdout.flush()
     sys.stderr.flush()
     time.sleep(_FORWARDING)
@@ -125,18 +118,15 @@ def _library() -> Any:
     return MPI
 
 
-class _Ranks:
-    """A rank's end of the line.
+class _Ranks(CheckedTransfers):
+    """A rank of MPI.
 
-    Rows are sent as a datatype of their own, so that counts stay small: bytes of float32 rows soon exceed 2^31.
+    A row is an MPI datatype, so that counts stay small: bytes of float32 rows soon exceed 2^31.
 
-    All calls are non-blocking ones that are polled, as a call that blocks burns a core while it waits. But rows that
-    come through shared memory move only while both ranks poll: with a sleep between any two tests they are 200 times
-    slower. So a rank tests many times in a row, and sleeps only if that took no longer than when nothing comes in.
+    All calls are non-blocking and polled, as a blocking call burns a core while it waits. But rows in shared memory
+    move only while both ranks poll: with a sleep between any two tests they are 200 times slower. So a rank tests
+    many times in a row, and sleeps only if that took no longer than when nothing comes in.
     """
-
-    simulated = False
-    clock = staticmethod(time.perf_counter)
 
     def __init__(self, library: Any, communicator: "MPI.Comm") -> None:
         self.rank = communicator.rank
@@ -157,34 +147,15 @@ class _Ranks:
         self.wait(self._communicator.Iallgather([values, values.size, row], [gathered, values.size, row]))
         return gathered
 
-    def alltoallv(
-        self,
-        send: NDArray[Any],
-        send_counts: NDArray[np.int64],
-        receive: NDArray[Any],
-        counts: NDArray[np.int64],
-        starts: NDArray[np.int64] | None = None,
-    ) -> None:
-        self.wait(self._alltoallv(send, send_counts, receive, counts, starts))
-
-    def ialltoallv(
-        self,
-        send: NDArray[Any],
-        send_counts: NDArray[np.int64],
-        receive: NDArray[Any],
-        counts: NDArray[np.int64],
-        starts: NDArray[np.int64] | None = None,
-    ) -> Request:
-        return _Sending(self, self._alltoallv(send, send_counts, receive, counts, starts))
-
-    def working(self) -> AbstractContextManager[None]:
-        return nullcontext()
-
-    def resting(self) -> AbstractContextManager[None]:
-        return nullcontext()
+    def _transfer(self, transfer: Transfer) -> Request:
+        send, sent, send_starts, receive, came, starts = transfer
+        self._check_count(int(max((send_starts + sent).max(), (starts + came).max())))
+        row = self._row(send.itemsize * int(np.prod(send.shape[1:], dtype=np.int64)))
+        request = self._communicator.Ialltoallv([send, (sent, send_starts), row], [receive, (came, starts), row])
+        return _Sending(self, request)
 
     def test(self, request: "MPI.Request") -> tuple[bool, bool]:
-        """Tell whether a request is done, and whether it seems to be getting on."""
+        """Return whether a request is done, and whether it seems to progress."""
         start = time.perf_counter()
         for _ in range(_TESTS):
             if request.Test():
@@ -206,19 +177,6 @@ class _Ranks:
                 time.sleep(pause)
                 pause = min(1.5 * pause, _LONGEST)
 
-    def _alltoallv(
-        self,
-        send: NDArray[Any],
-        send_counts: NDArray[np.int64],
-        receive: NDArray[Any],
-        counts: NDArray[np.int64],
-        starts: NDArray[np.int64] | None,
-    ) -> "MPI.Request":
-        sent, send_starts, came, to = check_rows(send, send_counts, receive, counts, starts, self.size)
-        self._check_count(int(max((send_starts + sent).max(), (to + came).max())))
-        row = self._row(send.itemsize * int(np.prod(send.shape[1:], dtype=np.int64)))
-        return self._communicator.Ialltoallv([send, (sent, send_starts), row], [receive, (came, to), row])
-
     def _check_count(self, rows: int) -> None:
         if rows > _MOST and self._library.Get_version() < (4, 0):
             name = self._library.get_vendor()[0]
@@ -233,7 +191,7 @@ class _Ranks:
 
 
 class _Sending:
-    """An alltoallv under way."""
+    """An alltoallv in progress."""
 
     def __init__(self, ranks: _Ranks, request: "MPI.Request") -> None:
         self._ranks = ranks

@@ -1,35 +1,25 @@
-"""Where simulated hosts meet: their collective calls, and whose turn it is to run."""
+"""Rendezvous and core scheduler for simulated hosts."""
 
 import threading
 from collections import deque
 from collections.abc import Callable
 from queue import SimpleQueue
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Call", "Part", "ReleasedError", "Rendezvous"]
+__all__ = ["Call", "ReleasedError", "Rendezvous"]
 
-Bell = SimpleQueue[None]
+Event = SimpleQueue[None]  # and not threading.Event: a host that Ctrl-C ends while it waits must leave no lock behind
 
 
 class ReleasedError(BaseException):
-    """Ends the program of a host that waits for one that failed; it never leaves `simulate`."""
-
-
-class Part(NamedTuple):
-    """What a host brings to alltoallv."""
-
-    send: NDArray[Any]
-    receive: NDArray[Any]
-    send_counts: NDArray[np.int64]
-    send_starts: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    """Ends the program of a host when another one has failed; never leaves `simulate`."""
 
 
 class Call:
-    """A collective call: what the hosts brought to it, and how far it is."""
+    """A collective call: the parts of the hosts and its state."""
 
     def __init__(self, kind: str, hosts: int) -> None:
         self.kind = kind
@@ -41,7 +31,7 @@ class Call:
         self.done = False
 
     def begin(self) -> None:
-        """Do what can only be done when all parts are there; the last host to come calls it."""
+        """Do what needs the parts of all hosts; called by the last host to enter."""
         if self.kind == "allgather":
             if len({values.dtype for values in self.parts}) > 1:
                 raise ValueError(f"allgather of different dtypes: {[str(values.dtype) for values in self.parts]}")
@@ -65,8 +55,8 @@ class Call:
         self.uncopied = int(np.count_nonzero(came.any(axis=1)))
 
     def copy(self, receiver: int) -> bool:
-        """Copy a host's rows from those who send them, if there are any; other threads run meanwhile."""
-        parts = self.parts  # before `finish` may put them away
+        """Copy a host's rows from their senders, without any lock; return whether there were any."""
+        parts = self.parts  # before `finish` may remove them
         if not parts:
             return False
         counts = parts[receiver].counts
@@ -83,39 +73,38 @@ class Call:
         return True
 
     def finish(self) -> None:
-        """Note that all is done; a request that is kept does not keep the buffers."""
+        """Note that all rows are copied, and release the buffers."""
         self.done = True
         self.parts = []
 
 
 class Rendezvous:
-    """Where simulated hosts meet.
+    """Rendezvous and core scheduler for simulated hosts.
 
-    A host runs while it has a core; where it has to wait, it hands the core on. So no more threads are awake than
-    there are cores: with all of them awake, most of the time goes into handing Python's lock around. Whoever waits
-    sleeps on a bell of its own, a queue: so a host that Ctrl-C ends while it waits leaves no lock behind.
+    A host holds a core while it runs and hands it on when it has to wait, so that no more threads are awake than
+    there are cores: with all of them awake, most of the time would be spent on the interpreter's lock.
     """
 
     def __init__(self, hosts: int, cores: int) -> None:
         self.hosts = hosts
-        self._bells: list[Bell] = [SimpleQueue() for _ in range(hosts)]
-        self._asleep: list[int] = []  # hosts that wait for something to happen
-        self._turns: deque[Bell] = deque()  # of those who wait for a core
+        self._events: list[Event] = [SimpleQueue() for _ in range(hosts)]
+        self._asleep: list[int] = []  # hosts that wait for a call to progress
+        self._turns: deque[Event] = deque()  # of threads that wait for a core
         self._free = cores
         self._lock = threading.Lock()
-        self._open: dict[int, Call] = {}  # calls that some hosts have not come to, by number
+        self._open: dict[int, Call] = {}  # calls that some hosts have not entered, by number
         self._left: int | None = None
         self._released = False
 
     def take(self) -> None:
         """Wait for a core."""
-        bell: Bell = SimpleQueue()
+        event: Event = SimpleQueue()
         with self._lock:
             if self._released:
                 return
-            self._turns.append(bell)
+            self._turns.append(event)
             self._next()
-        bell.get()
+        event.get()
 
     def give(self) -> None:
         """Hand a core on."""
@@ -124,14 +113,14 @@ class Rendezvous:
             self._next()
 
     def sleep(self, rank: int, awake: Callable[[], bool]) -> None:
-        """Hand a host's core on until something has happened, if it is not `awake`."""
+        """Hand a host's core on until a call has progressed, unless `awake` returns True."""
         with self._lock:
             if self._released or awake():
                 return
             self._asleep.append(rank)
             self._free += 1
             self._next()
-        self._bells[rank].get()
+        self._events[rank].get()
 
     def _next(self) -> None:
         while self._free and self._turns:
@@ -139,7 +128,7 @@ class Rendezvous:
             self._turns.popleft().put(None)
 
     def enter(self, rank: int, number: int, kind: str, part: Any) -> Call:
-        """Bring a host's part to its collective call of this number."""
+        """Add a host's part to the collective call of this number."""
         with self._lock:
             self.check()
             if self._left is not None:
@@ -155,20 +144,20 @@ class Rendezvous:
                 return call
             del self._open[number]
         call.begin()
-        self.ring()
+        self.wake()
         return call
 
     def copied(self, call: Call) -> None:
-        """Note that one more host has copied its rows."""
+        """Note that another host has copied its rows."""
         with self._lock:
             call.uncopied -= 1
             last = not call.uncopied
         if last:
             call.finish()
-            self.ring()
+            self.wake()
 
     def leave(self, rank: int) -> None:
-        """Note that a host will make no more calls."""
+        """Note that a host makes no more calls."""
         with self._lock:
             self._left = rank
             waiting = next((call.kind for call in self._open.values()), None)
@@ -181,17 +170,17 @@ class Rendezvous:
             raise ReleasedError
 
     def release(self) -> None:
-        """Wake all who wait, to end their programs."""
+        """Wake all hosts, to end their programs."""
         with self._lock:
             self._released = True
-            self._turns.extend(self._bells[rank] for rank in self._asleep)
+            self._turns.extend(self._events[rank] for rank in self._asleep)
             self._asleep.clear()
             self._free = len(self._turns)  # they will all end soon
             self._next()
 
-    def ring(self) -> None:
-        """Wake all hosts that sleep, each in its turn, to look again at what they wait for."""
+    def wake(self) -> None:
+        """Wake all sleeping hosts, each in its turn, to check their calls again."""
         with self._lock:
-            self._turns.extend(self._bells[rank] for rank in self._asleep)
+            self._turns.extend(self._events[rank] for rank in self._asleep)
             self._asleep.clear()
             self._next()

@@ -6,22 +6,15 @@ from types import TracebackType
 from typing import Any, Self
 
 from any2vec.cluster.communicator import Communicator
+from any2vec.cluster.local import computing, waiting
 
 __all__ = ["Workers"]
 
-_POLL = 0.1  # seconds between two looks at the threads, where there is something to look after
+_POLL = 0.1  # seconds between two calls of `look`
 
 
 class Workers:
-    """Threads that do a host's work, while the one that called them looks after it; use it in a ``with`` block.
-
-    Parameters
-    ----------
-    threads : int
-        How many.
-    communicator : Communicator
-        This host's: it says when they may work.
-    """
+    """A pool of threads that compute while the calling thread monitors them; used in a ``with`` block."""
 
     def __init__(self, threads: int, communicator: Communicator) -> None:
         self.threads = threads
@@ -34,39 +27,27 @@ class Workers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._communicator.resting():
+        with waiting(self._communicator):
             self._pool.shutdown(cancel_futures=True)
 
     def start(self, task: Callable[[int], Any], parts: int) -> list["Future[Any]"]:
-        """Begin ``task(0)`` .. ``task(parts - 1)``, after what was begun before."""
+        """Queue ``task(0)`` .. ``task(parts - 1)`` behind earlier tasks."""
         return [self._pool.submit(self._work, task, part) for part in range(parts)]
 
     def spread(self, task: Callable[[int, int], Any], n: int, least: int = 1) -> list["Future[Any]"]:
-        """Begin ``task(low, high)`` on even cuts of 0..n-1, one for each thread, of `least` or more."""
+        """Queue ``task(low, high)`` on even ranges of 0..n-1, one per thread, each of `least` or more."""
         parts = max(1, min(self.threads, n // least))
         return self.start(lambda part: task(n * part // parts, n * (part + 1) // parts), parts)
 
     def join(
         self, futures: "list[Future[Any]]", look: Callable[[], Any] | None = None, every: float = _POLL
     ) -> list[Any]:
-        """Wait for what was begun.
+        """Wait for tasks and return their results, in order; call `look` every `every` seconds meanwhile.
 
-        Parameters
-        ----------
-        futures : list of Future
-            From `start` or `spread`.
-        look : function, optional
-            Called now and then.
-        every : float
-            Seconds between two calls.
-
-        Returns
-        -------
-        list
-            What the tasks returned, in order. What one raises, or `look`, is raised here, and the others are left.
+        The first exception of a task or of `look` is raised at once; the other tasks are not waited for.
         """
         running = set(futures)
-        with self._communicator.resting():
+        with waiting(self._communicator):
             while running:
                 finished, running = wait(running, timeout=every if look else None, return_when=FIRST_EXCEPTION)
                 for future in finished:
@@ -76,5 +57,5 @@ class Workers:
         return [future.result() for future in futures]
 
     def _work(self, task: Callable[[int], Any], part: int) -> Any:
-        with self._communicator.working():
+        with computing(self._communicator):
             return task(part)

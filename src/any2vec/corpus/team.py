@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, allreduce, together
+from any2vec.cluster.local import computing
 from any2vec.errors import Any2VecError
 
 __all__ = ["Team"]
@@ -43,7 +44,7 @@ class Team:
 
     def working(self) -> AbstractContextManager[None]:
         """Hold a core while a block computes."""
-        return nullcontext() if self.communicator is None else self.communicator.working()
+        return nullcontext() if self.communicator is None else computing(self.communicator)
 
     def sum(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
         """Add up numbers of all hosts."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.cores import host_cores, usable_cores
-from any2vec.cluster.local import simulate
+from any2vec.cluster.local import is_simulated, simulate
 from any2vec.corpus import Corpus, Vocabulary
 from any2vec.errors import Any2VecError
 from any2vec.operators.labels import Labels
@@ -172,7 +172,7 @@ class Estimator(ABC):
         self, corpus: Corpus, options: Options, communicator: Communicator, stop: NDArray[np.int64] | None = None
     ) -> Labels:
         """Be one host."""
-        tells = communicator.rank == 0 or not communicator.simulated
+        tells = communicator.rank == 0 or not is_simulated(communicator)
         report = self.report_ if tells else Report(options={})
         display = self.display if tells else Quiet()
         after_epoch = self._after_epoch(corpus) if self.callbacks else None

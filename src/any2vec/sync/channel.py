@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, Request, broadcast, gather
+from any2vec.cluster.local import clock_of
 
 __all__ = ["KEYS", "Channel"]
 
@@ -31,12 +32,13 @@ class Channel:
     Attributes
     ----------
     seconds : float
-        Time that this host spent in calls, by its communicator's clock.
+        Time that this host spent in calls, by `clock_of` its communicator.
     """
 
     def __init__(self, communicator: Communicator) -> None:
         self.communicator = communicator
         self.seconds = 0.0
+        self._clock = clock_of(communicator)
         self._bytes = np.zeros(len(KEYS))
 
     def begin(
@@ -81,9 +83,9 @@ class Channel:
     @contextmanager
     def timed(self) -> Iterator[None]:
         """Count the time that a block takes."""
-        began = self.communicator.clock()
+        began = self._clock()
         yield
-        self.seconds += self.communicator.clock() - began
+        self.seconds += self._clock() - began
 
     def take(self) -> NDArray[np.float64]:
         """Bytes since the last call, in the order of `KEYS`."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Request
+from any2vec.cluster.local import is_simulated
 from any2vec.operators.labels import Labels, new_labels, zeros
 from any2vec.operators.skipgram import Rows
 from any2vec.samples.inspection import Slice
@@ -116,7 +117,7 @@ class Pulled(Scheme):
                 for request in requests:
                     request.test()
 
-        looks = requests and not self.site.communicator.simulated  # those have but few cores to look with
+        looks = requests and not is_simulated(self.site.communicator)  # those have but few cores to look with
         self.inspecting += sum(self.site.workers.join(self._inspecting, look if looks else None, _POLL))
         ahead = self._proxies(*self.site.inspector.counts())
         for label, proxies in ahead.items():

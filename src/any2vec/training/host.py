@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator
 from any2vec.cluster.cores import usable_cores
+from any2vec.cluster.local import is_simulated
 from any2vec.cluster.workers import Workers
 from any2vec.corpus import Corpus
 from any2vec.operators.hot_rows import HotRows
@@ -79,7 +80,7 @@ class Host:
         self._options = options
         self._release = corpus.worklist.release
         threads = max(1, min(options.threads or usable_cores(), len(part.ids) // _LEAST))
-        if communicator.simulated:
+        if is_simulated(communicator):
             threads = 1
         self.workers = Workers(threads, communicator)
         self._hot = min(HOT[options.schedule], vertices) if threads > 1 else 0

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from any2vec.cluster.communicator import Communicator, SharedError, allreduce, together
+from any2vec.cluster.local import is_simulated
 from any2vec.corpus import Corpus
 from any2vec.operators.labels import Labels
 from any2vec.operators.skipgram import ThreadStats
@@ -101,7 +102,7 @@ def train(
 
 def _one_blas_thread(communicator: Communicator) -> AbstractContextManager[Any]:
     """Let combiners that call BLAS not wake its threads, which would take cores from hosts and spin for more work."""
-    once_a_process = communicator.rank == 0 or not communicator.simulated
+    once_a_process = communicator.rank == 0 or not is_simulated(communicator)
     return threadpool_limits(1, "blas") if communicator.size > 1 and once_a_process else nullcontext()
 
 

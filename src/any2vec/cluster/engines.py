@@ -1,0 +1,72 @@
+"""Engines that connect processes, by name: how a program joins the hosts that a launcher started."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from any2vec.cluster import mpi
+from any2vec.cluster.communicator import Communicator
+from any2vec.cluster.local import alone
+from any2vec.errors import Any2VecError
+
+__all__ = ["ENGINES", "Engine", "abort", "connect", "detected"]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A way to connect processes.
+
+    Attributes
+    ----------
+    detect : function
+        Returns whether this engine's launcher started this process, as one of several hosts.
+    connect : function
+        Returns the communicator of all hosts, the same one each time.
+    abort : function
+        Ends all hosts at once with status 1, for errors that the other hosts do not know of; does nothing before
+        `connect`.
+    """
+
+    detect: Callable[[], bool]
+    connect: Callable[[], Communicator]
+    abort: Callable[[], None]
+
+
+ENGINES: dict[str, Engine] = {"mpi": Engine(mpi.launched, mpi.world, mpi.end_all)}
+"""Engines by name. A new one needs a line here; the first whose launcher is detected is used."""
+
+
+def detected() -> Engine | None:
+    """Return the engine whose launcher started this process, or None."""
+    return next((engine for engine in ENGINES.values() if engine.detect()), None)
+
+
+def connect(name: str | None = None) -> Communicator:
+    """Connect this process to the other hosts.
+
+    Parameters
+    ----------
+    name : str, optional
+        One of `ENGINES`. By default, the one whose launcher started this process; if none did, this is the only host.
+
+    Returns
+    -------
+    Communicator
+        To be passed to an estimator's `fit`.
+
+    Raises
+    ------
+    Any2VecError
+        If no engine has this name, or the engine cannot connect.
+    """
+    if name is None:
+        engine = detected()
+        return engine.connect() if engine else alone()
+    if name not in ENGINES:
+        raise Any2VecError(f"engine {name!r} is unknown; known are {', '.join(ENGINES)}")
+    return ENGINES[name].connect()
+
+
+def abort() -> None:
+    """End all hosts of this process's cluster, if it is in one, at once with status 1."""
+    if engine := detected():
+        engine.abort()

@@ -1,0 +1,74 @@
+"""What engines share: an alltoallv whose arguments are checked in one place."""
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.cluster.communicator import Request
+
+__all__ = ["CheckedTransfers", "Transfer"]
+
+
+class Transfer(NamedTuple):
+    """One host's part in an alltoallv, checked; counts and starts are new int64 arrays of shape (H,)."""
+
+    send: NDArray[Any]
+    send_counts: NDArray[np.int64]
+    send_starts: NDArray[np.int64]
+    receive: NDArray[Any]
+    counts: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+
+class CheckedTransfers(ABC):
+    """Base class of engines: `alltoallv` and `ialltoallv` of a `Communicator`, made of `_transfer`."""
+
+    rank: int
+    size: int
+
+    def alltoallv(
+        self,
+        send: NDArray[Any],
+        send_counts: NDArray[np.int64],
+        receive: NDArray[Any],
+        counts: NDArray[np.int64],
+        starts: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Send rows to each host and receive rows from each; see `Communicator`."""
+        self.ialltoallv(send, send_counts, receive, counts, starts).wait()
+
+    def ialltoallv(
+        self,
+        send: NDArray[Any],
+        send_counts: NDArray[np.int64],
+        receive: NDArray[Any],
+        counts: NDArray[np.int64],
+        starts: NDArray[np.int64] | None = None,
+    ) -> Request:
+        """Start an `alltoallv`; see `Communicator`."""
+        if send.dtype != receive.dtype or send.shape[1:] != receive.shape[1:]:
+            raise ValueError(
+                f"rows of {send.dtype} {send.shape[1:]} cannot be received as {receive.dtype} {receive.shape[1:]}"
+            )
+        outgoing = _checked(send, send_counts, starts, self.size)
+        return self._transfer(Transfer(send, *outgoing, receive, *_checked(receive, counts, None, self.size)))
+
+    @abstractmethod
+    def _transfer(self, transfer: Transfer) -> Request:
+        """Start to send and receive."""
+
+
+def _checked(
+    rows: NDArray[Any], counts: NDArray[np.int64], starts: NDArray[np.int64] | None, hosts: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    if not rows.flags.c_contiguous:
+        raise ValueError("rows must be C-contiguous")
+    counts = np.array(counts, np.int64)
+    starts = np.cumsum(counts) - counts if starts is None else np.array(starts, np.int64)
+    if counts.shape != (hosts,) or starts.shape != (hosts,):
+        raise ValueError(f"counts and starts must have {hosts} elements, one a host")
+    if min(counts.min(), starts.min()) < 0 or (starts + counts).max() > len(rows):
+        raise ValueError(f"{counts} rows from {starts} are not in {len(rows)} rows")
+    return counts, starts
