@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import Field, field
+from dataclasses import Field, field, fields
 from numbers import Real
 from typing import Any
 
 from any2vec.errors import Any2VecError
 
-__all__ = ["check_option", "option"]
+__all__ = ["check_option", "document", "option"]
 
 
 def option(
@@ -96,3 +96,23 @@ def _bounds(meta: Any) -> str:
 def _shown(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"of type {type(value).__name__}"
+
+
+def document(cls: "type[Any]") -> None:
+    """Complete a dataclass's docstring with the parameters that its fields declare, and its bases' own sections."""
+    declared = [f for f in fields(cls) if f.metadata]
+    lines = [line for f in declared for line in (f"{f.name} : {_kind(f)}", f"    {f.metadata['help']}.")]
+    text = (cls.__doc__ or "").rstrip()
+    heading = "\n\n    Parameters\n    ----------\n"
+    before, found, after = text.partition(heading)
+    if not found:
+        before, examples, rest = text.partition("\n\n    Examples\n")
+        inherited = next((base.__doc__ for base in cls.__mro__[1:] if heading in (base.__doc__ or "")), "")
+        after = "    " + (inherited or "").partition("    callbacks : ")[1].strip()
+        after += (inherited or "").partition("    callbacks : ")[2].rstrip() + examples + rest
+    cls.__doc__ = before + heading + "".join(f"    {line}\n" for line in lines) + after + "\n    "
+
+
+def _kind(declared: "Field[Any]") -> str:
+    kind = declared.type if isinstance(declared.type, str) else getattr(declared.type, "__name__", str(declared.type))
+    return f"{kind}, default {declared.default!r}"

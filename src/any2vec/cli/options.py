@@ -1,39 +1,34 @@
-"""Options that commands which train share."""
+"""The command line's options: those of an estimator, made from its fields, and those that commands share."""
 
+import inspect
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import Field, fields
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from any2vec.errors import Any2VecError
+from any2vec.models import Estimator
+from any2vec.sync.combiners import COMBINERS, Combiner
+
 __all__ = [
     "DATA",
-    "Alpha",
-    "Combine",
     "Delimiter",
-    "Dim",
-    "Epochs",
-    "Hosts",
-    "Kappa",
-    "Negative",
+    "Directed",
     "Output",
     "Quiet",
     "ReportFile",
-    "Rounds",
-    "Sample",
-    "Schedule",
-    "Scheme",
-    "Seed",
-    "Threads",
     "Training",
     "Weighted",
-    "Window",
+    "estimator_options",
+    "from_fields",
     "sign",
 ]
 
 DATA = "Data"
-_MODEL = "Model"
 _RUN = "Run"
-_HOSTS = "Many hosts"
 
 Output = Annotated[
     Path,
@@ -41,58 +36,8 @@ Output = Annotated[
         "--output",
         "-o",
         metavar="VECTORS",
-        help="Where the vectors go: .txt, .vec or .bin (word2vec's formats; .gz too), or a folder.",
+        help="Where to save the vectors: .txt, .vec or .bin (word2vec's formats; .gz too), or a folder.",
         show_default=False,
-    ),
-]
-Dim = Annotated[int, typer.Option(help="Length of a vector.", rich_help_panel=_MODEL)]
-Window = Annotated[int, typer.Option(help="Most places from a centre to its context.", rich_help_panel=_MODEL)]
-Negative = Annotated[int, typer.Option(help="Negative samples for a positive one.", rich_help_panel=_MODEL)]
-Sample = Annotated[
-    float, typer.Option(help="Share above which the frequent are thinned out; 0: none.", rich_help_panel=_MODEL)
-]
-Alpha = Annotated[float, typer.Option(help="Learning rate at the start.", rich_help_panel=_MODEL)]
-Epochs = Annotated[int, typer.Option(help="Passes over the data.", rich_help_panel=_MODEL)]
-Schedule = Annotated[
-    str, typer.Option(help="Order of the samples: window (fast) or exact (word2vec's own).", rich_help_panel=_MODEL)
-]
-Seed = Annotated[int, typer.Option(help="Seed of all draws.", rich_help_panel=_MODEL)]
-Threads = Annotated[
-    int | None,
-    typer.Option(
-        help="Threads. One gives the same bits for the same seed.", show_default="all cores", rich_help_panel=_RUN
-    ),
-]
-Hosts = Annotated[
-    int,
-    typer.Option(
-        help="Simulate so many hosts, on as many threads as given: the same vectors on any number of them. "
-        "On a cluster, under mpiexec, leave it out.",
-        rich_help_panel=_HOSTS,
-    ),
-]
-Rounds = Annotated[
-    int | None,
-    typer.Option(help="Synchronizations in an epoch.", show_default="1.5 for each host", rich_help_panel=_HOSTS),
-]
-Scheme = Annotated[
-    str,
-    typer.Option(
-        help="What travels: pull-opt (least), pull-base, rep-opt, rep-naive. The vectors are the same.",
-        rich_help_panel=_HOSTS,
-    ),
-]
-Combine = Annotated[
-    str,
-    typer.Option(
-        help="How changes are combined: curvature, gradient (the paper's), adasum, average, sum.",
-        rich_help_panel=_HOSTS,
-    ),
-]
-Kappa = Annotated[
-    float | None,
-    typer.Option(
-        help="For curvature: mean of p (1 - p).", show_default="measured in each round", rich_help_panel=_HOSTS
     ),
 ]
 Training = Annotated[
@@ -102,6 +47,7 @@ ReportFile = Annotated[
     Path | None, typer.Option(metavar="FILE.json", help="Write the figures of the run.", rich_help_panel=_RUN)
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors.", rich_help_panel=_RUN)]
+Directed = Annotated[bool, typer.Option("--directed", help="Edges have a direction.", rich_help_panel=DATA)]
 Weighted = Annotated[
     bool | None,
     typer.Option(
@@ -114,13 +60,97 @@ Weighted = Annotated[
 Delimiter = Annotated[
     str | None,
     typer.Option(
-        help="What is between two fields of a line: one sign, or \\t.",
+        help="Separator of the fields of a line: one character, or \\t.",
         show_default="by the first line",
         rich_help_panel=DATA,
     ),
 ]
 
 
+def from_fields(
+    *classes: type[Any], only: Collection[str] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options that dataclasses' fields declare, in place of its parameter `options`, a dict."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        declared = {f.name: f for cls in classes for f in fields(cls) if f.metadata.get("panel")}
+        declared = {name: declared[name] for name in only or declared}
+        own = [p for p in inspect.signature(command).parameters.values() if p.name != "options"]
+        made = [_parameter(f) for name, f in declared.items() if name not in {p.name for p in own}]
+
+        @wraps(command)
+        def run(**given: Any) -> None:
+            options = {p.name: given.pop(p.name) for p in made}
+            command(**given, options=options)
+
+        required = [p for p in own if p.default is p.empty]
+        others = [p for p in own if p.default is not p.empty]
+        parameters = [p.replace(kind=p.KEYWORD_ONLY) for p in [*required, *made, *others]]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        return run
+
+    return decorate
+
+
+def _parameter(declared: "Field[Any]") -> inspect.Parameter:
+    meta, default = declared.metadata, declared.default
+    names = [meta["flag"] or "--" + declared.name.replace("_", "-")]
+    kind: Any = declared.type if not isinstance(declared.type, str) else str  # names of operators and combiners
+    help_ = meta["help"][0].upper() + meta["help"][1:] + "."
+    shown = {"show_default": meta["unset"]} if default is None else {}
+    info = typer.Option(*names, help=help_, rich_help_panel=meta["panel"], **shown)
+    return inspect.Parameter(
+        declared.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]
+    )
+
+
+def estimator_options(model: type[Estimator]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of an estimator and of all combiners, as a dict of the estimator's parameters."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        def run(options: dict[str, Any], schedule: Any = None, **given: Any) -> None:
+            if schedule is not None:
+                options["schedule"] = schedule
+            options["combine"] = _combiner(options)
+            command(**given, options=options)
+
+        signature = inspect.signature(command)
+        alias = inspect.Parameter(
+            "schedule",
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None,
+            annotation=Annotated[str | None, typer.Option("--schedule", hidden=True)],
+        )
+        run.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=[*(p.replace(kind=p.KEYWORD_ONLY) for p in signature.parameters.values()), alias]
+        )
+        run.__doc__, run.__name__ = command.__doc__, command.__name__
+        return from_fields(model, *COMBINERS.values())(run)
+
+    return decorate
+
+
+def _combiner(options: dict[str, Any]) -> "str | Combiner":
+    """Take the combiners' own options out of `options`, and make the combiner that is asked for."""
+    name = options["combine"]
+    own = {f.name for f in _declared(COMBINERS[name])} if name in COMBINERS else set()
+    given = {}
+    for other, combiner in COMBINERS.items():
+        for declared in _declared(combiner):
+            value = options.pop(declared.name, declared.default)
+            if value != declared.default and declared.name not in own and name in COMBINERS:
+                option = "--" + declared.name.replace("_", "-")
+                raise Any2VecError(f"{option} is for the combiner {other!r}; {name!r} has no such option: leave it out")
+            if declared.name in own:
+                given[declared.name] = value
+    return COMBINERS[name](**given) if name in COMBINERS and any(v is not None for v in given.values()) else name
+
+
+def _declared(combiner: type[Combiner]) -> "Iterator[Field[Any]]":
+    return (f for f in fields(combiner) if f.metadata)
+
+
 def sign(delimiter: str | None) -> str | None:
-    """Give the character that `Delimiter` names: in a shell a tabulator is hard to type."""
+    """Return the character that `Delimiter` names; a tab is hard to type in a shell."""
     return "\t" if delimiter == r"\t" else delimiter

@@ -1,7 +1,6 @@
 """DeepWalk and Node2Vec: vectors of the vertices of a graph, from walks on it."""
 
 import time
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from any2vec.cluster.communicator import Communicator, together
@@ -10,31 +9,19 @@ from any2vec.corpus import Corpus
 from any2vec.errors import Any2VecError
 from any2vec.graph.graph import Graph
 from any2vec.graph.readers import read_graph
-from any2vec.models.estimator import Estimator
+from any2vec.models.estimator import Estimator, estimator
+from any2vec.options import option
 from any2vec.walks.corpus import walk_corpus
 from any2vec.walks.walker import Walker, check_walks
 
 __all__ = ["DeepWalk", "Node2Vec"]
 
 
-@dataclass
+@estimator
 class DeepWalk(Estimator):
-    """Vectors of vertices: skip-gram on uniform walks (Perozzi et al. 2014; GraphVertex2Vec of the papers, 5.1).
+    """Vectors of vertices: skip-gram on uniform walks (Perozzi et al. 2014; Vertex2Vec of GraphAny2Vec, 5.1).
 
-    Parameters
-    ----------
-    walks : int
-        Walks from each vertex.
-    length : int
-        Vertices in a walk.
-    restart : float
-        Probability that a step goes back to the walk's start.
-    directed, weighted : bool, optional
-        Of a graph that is read from a file; see `graph.readers.read_graph`.
-    dim, window, negative, sample, alpha, epochs, threads, seed, schedule, hosts, rounds, scheme, combine, kappa
-        See `Estimator`; there is no subsampling by default (GraphAny2Vec, A.1).
-    callbacks, display
-        See `Estimator`.
+    There is no subsampling by default (GraphAny2Vec, A.1).
 
     Examples
     --------
@@ -45,13 +32,13 @@ class DeepWalk(Estimator):
 
     kind: ClassVar[str] = "vertices"
 
-    dim: int = 128
-    sample: float = 0.0
-    walks: int = 10
-    length: int = 40
-    restart: float = 0.0
-    directed: bool | None = None
-    weighted: bool | None = None
+    dim: int = option(128, "length of a vector", low=1, high=65_536)
+    sample: float = option(0.0, "subsampling threshold for frequent vertices; 0 for none", low=0, below=1)
+    walks: int = option(10, "walks from each vertex", panel="Walks")
+    length: int = option(40, "vertices in a walk", panel="Walks")
+    restart: float = option(0.0, "probability that a step returns to the walk's start", panel="Walks")
+    directed: bool | None = option(None, "whether a graph read from a file is directed", unset="as it says", panel="")
+    weighted: bool | None = option(None, "whether a graph read from a file has weights", unset="as it says", panel="")
 
     def fit(self, source: Any, communicator: Communicator | None = None) -> Self:
         """Walk on a graph and train on the walks.
@@ -59,10 +46,10 @@ class DeepWalk(Estimator):
         Parameters
         ----------
         source : Graph, or str, Path, object, function
-            A graph; a function that gives one, of how many threads it may use; or what `graph.readers.read_graph` makes
-            one of: a file; a graph of networkx or igraph; a matrix of SciPy; an array of edges.
+            A graph; a function that returns one, given how many threads it may use; or what
+            `graph.readers.read_graph` reads: a file; a graph of networkx or igraph; a matrix of SciPy; edges.
         communicator : Communicator, optional
-            On a cluster, where each host calls this, ``any2vec.cluster.mpi.world()``. Every host has the whole graph.
+            On a cluster, where each host calls this, ``any2vec.cluster.connect()``. Every host has the whole graph.
 
         Returns
         -------
@@ -73,13 +60,14 @@ class DeepWalk(Estimator):
         Raises
         ------
         Any2VecError
-            If an option is out of range, the graph cannot be used, or values stop being finite.
+            If a parameter is out of range, the graph cannot be used, or values stop being finite.
+        KeyboardInterrupt
+            After Ctrl-C; `vectors_` are as far trained as they were.
         """
-        self.check()
         return self._fit(source, communicator)
 
     def check(self) -> None:
-        """Raise now what `fit` would raise of the options."""
+        """Raise now what `fit` would raise of the parameters."""
         super().check()
         check_walks(self.walks, self.length, *self._biases, self.restart)
         if self.length == 1:
@@ -88,9 +76,6 @@ class DeepWalk(Estimator):
     @property
     def _biases(self) -> tuple[float, float]:
         return 1.0, 1.0
-
-    def _walker(self, graph: Graph) -> Walker:
-        return Walker(graph, length=self.length, restart=self.restart, seed=self.seed)
 
     def _read(self, source: Any, threads: int, communicator: Communicator | None) -> Corpus:
         began = time.perf_counter()
@@ -105,36 +90,26 @@ class DeepWalk(Estimator):
         say(f"{len(graph):,} vertices, {graph.edges:,} edges, {how}")
         read = time.perf_counter()
         hosts = self.hosts if communicator is None else communicator.size
-        corpus = walk_corpus(self._walker(graph), self.walks, hosts=hosts, communicator=communicator, threads=threads)
+        p, q = self._biases
+        walker = Walker(graph, length=self.length, p=p, q=q, restart=self.restart, seed=self.seed)
+        corpus = walk_corpus(walker, self.walks, hosts=hosts, communicator=communicator, threads=threads)
         corpus.seconds.update(read=read - began, walk=time.perf_counter() - read)
         say(f"{corpus.sentences:,} walks, {corpus.raw_words:,} steps")
         return corpus
 
 
-@dataclass
+@estimator
 class Node2Vec(DeepWalk):
-    """Vectors of vertices: skip-gram on biased walks (Grover and Leskovec 2016).
+    """Vectors of vertices: skip-gram on biased walks (Grover and Leskovec 2016)."""
 
-    Parameters
-    ----------
-    p : float
-        Return parameter: the way back to the last vertex counts 1 / p.
-    q : float
-        In-out parameter: the way to a vertex that is no neighbour of the last one counts 1 / q.
-    walks, length, restart, directed, weighted
-        See `DeepWalk`.
-    dim, window, negative, sample, alpha, epochs, threads, seed, schedule, hosts, rounds, scheme, combine, kappa
-        See `Estimator`.
-    callbacks, display
-        See `Estimator`.
-    """
-
-    p: float = 1.0
-    q: float = 1.0
+    p: float = option(1.0, "return parameter: going back to the last vertex counts 1/p", flag="--p", panel="Walks")
+    q: float = option(
+        1.0,
+        "in-out parameter: going to a vertex that is no neighbour of the last one counts 1/q",
+        flag="--q",
+        panel="Walks",
+    )
 
     @property
     def _biases(self) -> tuple[float, float]:
         return self.p, self.q
-
-    def _walker(self, graph: Graph) -> Walker:
-        return Walker(graph, length=self.length, p=self.p, q=self.q, restart=self.restart, seed=self.seed)

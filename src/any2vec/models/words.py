@@ -1,32 +1,19 @@
 """Word2Vec: vectors of words, products, tokens, of whatever a text is made of."""
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from any2vec.cluster.communicator import Communicator
 from any2vec.corpus import Corpus, Source, read_corpus
-from any2vec.models.estimator import Estimator
+from any2vec.models.estimator import Estimator, estimator
+from any2vec.options import option
 
 __all__ = ["Word2Vec"]
 
 
-@dataclass
+@estimator
 class Word2Vec(Estimator):
     """Word vectors by skip-gram with negative sampling (Mikolov et al. 2013).
-
-    Parameters
-    ----------
-    min_count : int
-        Words that occur less often get no vector.
-    max_size : int, optional
-        At most so many words get one, the most frequent.
-    cache : str, Path or None
-        Folder where encoded corpora are kept for the next run; "auto" for the user's, None for none.
-    dim, window, negative, sample, alpha, epochs, threads, seed, schedule, hosts, rounds, scheme, combine, kappa
-        See `Estimator`.
-    callbacks, display
-        See `Estimator`.
 
     Examples
     --------
@@ -35,20 +22,28 @@ class Word2Vec(Estimator):
     (8,)
     """
 
-    min_count: int = 5
-    max_size: int | None = None
-    cache: str | Path | None = "auto"
+    min_count: int = option(5, "ignore words that occur less often", low=1, panel="Data")
+    max_size: int | None = option(
+        None, "keep only the most frequent words, at most this many", low=2, unset="all", panel="Data"
+    )
+    cache: str | Path | None = option(
+        "auto", "folder where encoded corpora are kept for the next run; auto for the user's, None for none", panel=""
+    )
+    column: str | None = option(
+        None, "field that holds the text or the tokens, where sentences are rows (dicts)", unset="-", panel=""
+    )
 
     def fit(self, source: Source, communicator: Communicator | None = None) -> Self:
         """Train on a corpus.
 
         Parameters
         ----------
-        source : str, Path, sequence of them, or iterable of sequences of str
+        source : str, Path, sequence of them, or iterable of sequences of tokens
             Files (plain, .gz, .bz2, .xz, .zst), directories, ``-`` for standard input; or sentences as lists
-            of tokens.
+            of tokens; or rows, with `column`. On a cluster, each host gives the same files, or its own part of the
+            sentences.
         communicator : Communicator, optional
-            On a cluster, where each host calls this, ``any2vec.cluster.mpi.world()``.
+            On a cluster, where each host calls this, ``any2vec.cluster.connect()``.
 
         Returns
         -------
@@ -59,7 +54,9 @@ class Word2Vec(Estimator):
         Raises
         ------
         Any2VecError
-            If an option is out of range, the corpus cannot be used, or values stop being finite.
+            If a parameter is out of range, the corpus cannot be used, or values stop being finite.
+        KeyboardInterrupt
+            After Ctrl-C; `vectors_` are as far trained as they were.
         """
         return self._fit(source, communicator)
 
@@ -70,6 +67,7 @@ class Word2Vec(Estimator):
             max_size=self.max_size,
             threads=threads,
             cache=self.cache,
+            column=self.column,
             progress=self.display.reading,
             hosts=self.hosts if communicator is None else communicator.size,
             communicator=communicator,
@@ -80,5 +78,5 @@ class Word2Vec(Estimator):
         if corpus.cached:
             say(f"corpus taken from the cache, {corpus.folder} (--no-cache reads it again)")
         if corpus.invalid:
-            say(f"{corpus.invalid:,} words held bytes that are not UTF-8; U+FFFD stands in their place")
+            say(f"{corpus.invalid:,} words held bytes that are not UTF-8, replaced by U+FFFD")
         return corpus

@@ -1,7 +1,7 @@
 """Per-thread copies of the hottest rows: the papers' cure for staleness, inside one machine.
 
 Threads that update the same row fight over its cache lines. Ids fall by count, so these are the first rows: each
-thread works on copies of rows 0..count-1, which lie behind the V masters, and now and then adds what it changed to the
+thread works on copies of rows 0..n-1, which lie behind the V masters, and now and then adds what it changed to the
 masters and reads them afresh (a reduce and a broadcast; GraphAny2Vec, section 3.3).
 """
 
@@ -21,8 +21,8 @@ class HotRows(NamedTuple):
 
     Attributes
     ----------
-    count : int
-        Rows that have a copy: 0..count-1; 0 for none.
+    rows : int
+        Rows that have a copy: 0..rows-1; 0 for none.
     shift : int
         Row of a copy minus row of its master.
     every : int
@@ -31,7 +31,7 @@ class HotRows(NamedTuple):
         1 while a thread merges; shared by the threads.
     """
 
-    count: int
+    rows: int
     shift: int
     every: int
     lock: NDArray[np.int32]
@@ -40,7 +40,7 @@ class HotRows(NamedTuple):
 @njit(nogil=True)
 def open_copies(label: NDArray[np.float32], before: NDArray[np.float32], hot: HotRows, dim: int) -> None:
     """Copy the masters of `label` (flat) into this thread's copies and into `before`."""
-    for k in range(hot.count * dim):
+    for k in range(hot.rows * dim):
         before[k] = label[k]  # read once: another thread may be merging
         label[hot.shift * dim + k] = before[k]
 
@@ -71,6 +71,6 @@ def merge(
         if not wait:
             return False
     for label, before in ((e, e_before), (t, t_before)):
-        _merge_label(label, before, hot.shift * dim, hot.count * dim)
+        _merge_label(label, before, hot.shift * dim, hot.rows * dim)
     exchange(hot.lock, np.int32(0))
     return True

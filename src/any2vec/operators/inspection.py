@@ -1,6 +1,7 @@
 """Inspection: which rows a slice will touch, and how often (GraphAny2Vec, section 3.2)."""
 
 import time
+from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import NamedTuple
 
@@ -16,11 +17,39 @@ __all__ = ["Inspector", "Slice"]
 
 
 class Slice(NamedTuple):
-    """What a host takes of its part of the worklist in a round: positions low..high-1, in an epoch counted from 0."""
+    """What a host takes of its part of the worklist in a round.
+
+    Attributes
+    ----------
+    epoch : int
+        From 0.
+    ranges : tuple of (int, int)
+        Positions from and to; one range, unless another number of hosts began the epoch. Never empty.
+    """
 
     epoch: int
-    low: int
-    high: int
+    ranges: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, epoch: int, pieces: Sequence[tuple[int, int]], begin: int, end: int) -> "Slice":
+        """Take words number `begin` to `end` of some pieces laid one after the other."""
+        found: list[tuple[int, int]] = []
+        before = 0
+        for low, high in pieces:
+            first, last = max(begin - before, 0), min(end - before, high - low)
+            if first < last or (first == last == begin - before and not found):  # one range, even if there are no words
+                found = [r for r in found if r[0] < r[1]] + [(low + first, low + last)]
+            before += high - low
+        return cls(epoch, tuple(found))
+
+    @property
+    def size(self) -> int:
+        """Words in it."""
+        return sum(high - low for low, high in self.ranges)
+
+    def part(self, begin: int, end: int) -> "Slice":
+        """Take words number `begin` to `end` of it."""
+        return Slice.of(self.epoch, self.ranges, begin, end)
 
 
 class Inspector:
@@ -48,15 +77,15 @@ class Inspector:
         sources, destinations = self._counts  # threads may lose a count to each other, but not the last one
         kernel = inspection_kernel(self._operator)
 
-        def run(low: int, high: int) -> float:
+        def run(begin: int, end: int) -> float:
             began = time.thread_time()
-            low, high = slice_.low + low, slice_.low + high
-            kernel(self._ids, self._bounds, low, high, window, draws, sources, destinations)
+            for low, high in slice_.part(begin, end).ranges:
+                kernel(self._ids, self._bounds, low, high, window, draws, sources, destinations)
             return time.thread_time() - began
 
-        return workers.spread(run, slice_.high - slice_.low, 1000)
+        return workers.spread(run, slice_.size, 1000)
 
     def counts(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Updates of each vertex as a source and as a destination, shapes (V,), once the futures are done."""
+        """Return each vertex's updates as a source and as a destination, shapes (V,), once the futures are done."""
         assert self._counts is not None
         return self._counts

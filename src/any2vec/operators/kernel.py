@@ -94,7 +94,7 @@ def _bind(template: Any, name: str, functions: tuple[tuple[str, Any], ...]) -> A
 def _offset(vertex: int, rows: Any, mapped: bool, hot: HotRows, dim: int) -> int:
     """Offset of a vertex's row, or of this thread's copy of it."""
     row = int64(rows[vertex]) if mapped else vertex
-    return (row + hot.shift * int64(row < hot.count)) * dim
+    return (row + hot.shift * int64(row < hot.rows)) * dim
 
 
 @njit(inline="always")
@@ -144,8 +144,8 @@ def _operator_kernel(
         n = skipped = slot = since = 0
         alpha = float32(0.0)
         measured = next_measured = False
-        e_before = np.empty(hot.count * dim, np.float32)
-        t_before = np.empty(hot.count * dim, np.float32)
+        e_before = np.empty(hot.rows * dim, np.float32)
+        t_before = np.empty(hot.rows * dim, np.float32)
         open_copies(e, e_before, hot, dim)
         open_copies(t, t_before, hot, dim)
         sentence = np.searchsorted(bounds, low, side="right") - 1
@@ -185,7 +185,7 @@ def _operator_kernel(
                     apply(e, t, last, tile, stats, targets, dim, width)
                     n, skipped, alpha, measured = sources, skips, next_alpha, next_measured
             since += count
-            if hot.count and since >= hot.every:
+            if hot.rows and since >= hot.every:
                 since *= 1 - int64(merge(e, t, e_before, t_before, hot, dim, False))
             stats.words[0] += stop - position
             position = stop
@@ -193,7 +193,7 @@ def _operator_kernel(
         slot = 1 - slot
         last = x[slot], y[slot], labels[slot], n, skipped, alpha, measured
         apply(e, t, last, tile, stats, targets, dim, width)
-        if hot.count:
+        if hot.rows:
             merge(e, t, e_before, t_before, hot, dim, True)
 
     functions += (("apply", njit(inline="always")(_bind(apply, name, functions))),)

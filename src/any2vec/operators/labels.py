@@ -73,7 +73,7 @@ def padded_width(dim: int) -> int:
     return -(-dim // ROW_ALIGNMENT) * ROW_ALIGNMENT
 
 
-def new_labels(first: int, last: int, dim: int, *, mirrors: int = 0, seed: int = 1) -> Labels:
+def new_labels(first: int, last: int, dim: int, *, copies: int = 0, seed: int = 1) -> Labels:
     """Make the labels of vertices first..last-1 as word2vec starts: e evenly in (-1/2D, 1/2D), t zero.
 
     Each row of `e` is a function of the seed and its id.
@@ -99,7 +99,7 @@ def new_labels(first: int, last: int, dim: int, *, mirrors: int = 0, seed: int =
     Any2VecError
         If there is not enough memory.
     """
-    rows = last - first + mirrors
+    rows = last - first + copies
     e, t = (zeros(rows, dim) for _ in range(2))
     _fill(e, first, last, dim, np.uint64(epoch_key(seed, 0, INITIAL)))
     return Labels(e, t, first, last - first, dim)

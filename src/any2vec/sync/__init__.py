@@ -1,1 +1,1 @@
-"""Synchronization: masters and mirrors, what travels between them, and how it is combined."""
+"""Synchronization: masters and mirrors, what hosts send (schemes), how changes are combined (combiners)."""

@@ -1,4 +1,4 @@
-"""Buffers that are kept from round to round: fresh memory costs ten times a warm one (DESIGN, section 7)."""
+"""Buffers kept from round to round: fresh memory costs ten times as much as memory used before."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,20 +9,14 @@ __all__ = ["Buffers"]
 
 
 class Buffers:
-    """Rows to send from and to receive into, by name.
-
-    Parameters
-    ----------
-    dim : int
-        D of the rows.
-    """
+    """Rows of D floats to send from and to receive into, by name."""
 
     def __init__(self, dim: int) -> None:
         self._dim = dim
         self._held: dict[str, NDArray[np.float32]] = {}
 
     def rows(self, name: str, n: int) -> NDArray[np.float32]:
-        """Give n rows, shape (n, padded); what they hold is not defined, and lost if they had to grow."""
+        """Return n rows, shape (n, padded); their content is undefined, and lost when they grow."""
         held = self._held.get(name)
         if held is None or len(held) < n:
             self._held.pop(name, None)

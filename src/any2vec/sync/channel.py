@@ -1,4 +1,4 @@
-"""What a host sends, counted and timed: bytes by phase, label and kind (DESIGN, section 3, invariant 6)."""
+"""A channel to the other hosts that counts bytes by phase, label and kind, and times (ARCHITECTURE, invariant 6)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,16 +18,11 @@ LABELS = ("e", "t", "both")
 KINDS = ("ids", "updates", "values", "moments")
 
 KEYS = tuple(product(PHASES, LABELS, KINDS))
-"""What is counted apart, as (phase, label, kind); ids of vertices, for both their labels, have the label ``both``."""
+"""What is counted, as (phase, label, kind); ids that stand for both labels have the label ``both``."""
 
 
 class Channel:
-    """A host's line to the others.
-
-    Parameters
-    ----------
-    communicator : Communicator
-        What it goes over.
+    """Sends over a communicator, counting and timing.
 
     Attributes
     ----------
@@ -50,19 +45,19 @@ class Channel:
         counts: NDArray[np.int64],
         starts: NDArray[np.int64] | None = None,
     ) -> Request:
-        """Begin to send rows to all hosts (`Communicator.ialltoallv`); `what` is one of `KEYS`."""
+        """Begin an `ialltoallv`; `what` is one of `KEYS`."""
         self.count(what, send_counts, send.nbytes // max(1, len(send)))
         with self.timed():
             return self.communicator.ialltoallv(send, send_counts, receive, counts, starts)
 
     def wait(self, requests: list[Request]) -> None:
-        """Wait for what was begun."""
+        """Wait for requests."""
         with self.timed():
             for request in requests:
                 request.wait()
 
     def gather(self, what: tuple[str, str, str], values: NDArray[Any], root: int) -> NDArray[Any] | None:
-        """Give one host the arrays of all (`communicator.gather`)."""
+        """Gather the arrays of all hosts on one (`communicator.gather`)."""
         counts = np.zeros(self.communicator.size, np.int64)
         counts[root] = values.nbytes
         self.count(what, counts, 1)
@@ -70,25 +65,25 @@ class Channel:
             return gather(self.communicator, values, root)
 
     def broadcast(self, what: tuple[str, str, str], values: NDArray[Any], root: int) -> NDArray[Any]:
-        """Give every host the array of one (`communicator.broadcast`)."""
+        """Broadcast the array of one host (`communicator.broadcast`)."""
         self.count(what, np.full(self.communicator.size, values.nbytes * (self.communicator.rank == root)), 1)
         with self.timed():
             return broadcast(self.communicator, values, root)
 
     def count(self, what: tuple[str, str, str], send_counts: NDArray[np.int64], size: int) -> None:
-        """Count items of `size` bytes, so many to each host; what stays at home is free."""
+        """Count items of `size` bytes sent to each host; what stays on this one is free."""
         sent = int(send_counts.sum()) - int(send_counts[self.communicator.rank])
         self._bytes[KEYS.index(what)] += sent * size
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """Count the time that a block takes."""
+        """Add the time that a block takes."""
         began = self._clock()
         yield
         self.seconds += self._clock() - began
 
     def take(self) -> NDArray[np.float64]:
-        """Bytes since the last call, in the order of `KEYS`."""
+        """Return the bytes since the last call, in the order of `KEYS`."""
         taken = self._bytes.copy()
         self._bytes[:] = 0
         return taken

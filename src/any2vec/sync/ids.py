@@ -1,6 +1,6 @@
-"""Which rows a message is about: a bit-vector or a sorted list of ids, whichever is smaller (DESIGN, section 5)."""
+"""Which rows a message is about: a bit-vector or a sorted list of ids, whichever is smaller."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -10,73 +10,47 @@ from any2vec.cluster.communicator import exchange
 from any2vec.sync.channel import Channel
 from any2vec.sync.partition import Partition
 
-__all__ = ["send_ids", "tell_ids"]
+__all__ = ["RowsByHost", "send_ids", "tell_ids"]
 
 _LISTED = 4  # bytes of an id in a list
 
-Told = tuple[NDArray[np.int32], NDArray[np.int64]]
+
+class RowsByHost(NamedTuple):
+    """Rows that each host named: those of host 0, rising, then those of host 1, ...; `counts`, shape (H,), of each."""
+
+    rows: NDArray[np.int32]
+    counts: NDArray[np.int64]
 
 
-def send_ids(ids: NDArray[np.int32], partition: Partition, wire: Channel, phase: str, label: str) -> Told:
-    """Tell the masters of some vertices about them.
-
-    Parameters
-    ----------
-    ids : int32 array
-        Vertices, in rising order.
-    partition : Partition
-        Where their masters are.
-    wire, phase, label
-        Where to send, and as what to count it.
-
-    Returns
-    -------
-    rows : int32 array, shape (m,)
-        What the hosts told about masters here, in host order, rising for each host: places among this host's masters.
-    counts : int64 array, shape (H,)
-        How many each host told.
-    """
+def send_ids(ids: NDArray[np.int32], partition: Partition, channel: Channel, phase: str, label: str) -> RowsByHost:
+    """Send the ids of some vertices, in rising order, to their masters; return the masters here that hosts named."""
     message, lengths = _encode(ids, partition.bounds)
-    wire.count((phase, label, "ids"), lengths, 1)
-    with wire.timed():
-        came, counts = exchange(wire.communicator, message, lengths)
-    low, high = partition.range(wire.communicator.rank)
-    return _decode(came, counts, np.full(partition.hosts, high - low), np.zeros(partition.hosts, np.int64))
+    channel.count((phase, label, "ids"), lengths, 1)
+    with channel.timed():
+        received, counts = exchange(channel.communicator, message, lengths)
+    low, high = partition.range(channel.communicator.rank)
+    sizes, starts = np.full(partition.hosts, high - low), np.zeros(partition.hosts, np.int64)
+    return RowsByHost(*_decode(received, counts, sizes, starts))
 
 
-def tell_ids(rows: NDArray[np.int32], partition: Partition, wire: Channel, phase: str, label: str) -> Told:
-    """Tell every host about some of the masters here.
-
-    Parameters
-    ----------
-    rows : int32 array
-        Places among this host's masters, in rising order.
-    partition, wire, phase, label
-        As for `send_ids`.
-
-    Returns
-    -------
-    ids : int32 array, shape (m,)
-        The vertices that all hosts told, in rising order.
-    counts : int64 array, shape (H,)
-        How many each host told.
-    """
-    communicator = wire.communicator
+def tell_ids(rows: NDArray[np.int32], partition: Partition, channel: Channel, phase: str, label: str) -> RowsByHost:
+    """Name some masters here, in rising order, to every host; return the vertices that all hosts named."""
+    communicator = channel.communicator
     low, high = partition.range(communicator.rank)
     message, _ = _encode(rows, np.array([0, high - low]))
     lengths = np.full(partition.hosts, len(message), np.int64)
-    wire.count((phase, label, "ids"), lengths, 1)
-    with wire.timed():
+    channel.count((phase, label, "ids"), lengths, 1)
+    with channel.timed():
         counts = communicator.allgather(lengths[:1])[:, 0]
-        came = np.empty(int(counts.sum()), np.uint8)
-        communicator.alltoallv(message, lengths, came, counts, np.zeros_like(lengths))
+        received = np.empty(int(counts.sum()), np.uint8)
+        communicator.alltoallv(message, lengths, received, counts, np.zeros_like(lengths))
     bounds = partition.bounds
-    return _decode(came, counts, np.diff(bounds), bounds[:-1])
+    return RowsByHost(*_decode(received, counts, np.diff(bounds), bounds[:-1]))
 
 
 @njit(nogil=True, cache=True)
 def _encode(ids: Any, bounds: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Write the ids of each range: a list if that is shorter than a bit for each vertex; and how long each is."""
+    """Encode the ids of each range, as a list if that is shorter than a bit per vertex; return the lengths too."""
     cuts = np.searchsorted(ids, bounds)
     lengths = np.empty(bounds.size - 1, np.int64)
     for h in range(lengths.size):
@@ -97,8 +71,8 @@ def _encode(ids: Any, bounds: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]
 
 
 @njit(nogil=True, cache=True)
-def _decode(data: Any, lengths: Any, sizes: Any, starts: Any) -> Told:
-    """Read what `_encode` wrote, of ranges that begin at `starts`; and how many ids each has."""
+def _decode(data: Any, lengths: Any, sizes: Any, starts: Any) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Decode what `_encode` wrote, for ranges that begin at `starts`; return the ids per range too."""
     counts = np.empty(lengths.size, np.int64)
     ids = np.empty(8 * data.size, np.int32)
     begin = n = 0

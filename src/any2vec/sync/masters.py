@@ -1,4 +1,4 @@
-"""Masters: the canonical labels of a host's range of vertices, and how what hosts changed is merged into them."""
+"""Masters, the canonical labels of a host's range of vertices, and merging what hosts changed into them."""
 
 import time
 from dataclasses import dataclass
@@ -18,29 +18,29 @@ from any2vec.sync.combiners.gradient import gradient_row
 __all__ = ["ORTHOGONAL", "Changes", "Combined", "merge"]
 
 ORTHOGONAL = 0.99
-"""Orthogonality (Eq. 9) from which the changes of a row count as orthogonal: two of a size, at 82 degrees or more."""
+"""Orthogonality (Eq. 9) from which a row's changes count as orthogonal: two of equal length at 82 degrees or more."""
 
-_MEASURED = 256  # of so many rows the orthogonality of one is measured: it costs what the combiner costs
+_MEASURED = 256  # orthogonality is measured on one row of 256: it costs as much as combining
 _MAGNITUDE, _INFINITE = np.int32(0x7FFFFFFF), np.int32(0x7F800000)  # a float32 without its sign; and infinity
 _PARTS, _ROWS = 16384, 512  # parts, at most, and rows combined at a time
-_STRIP = 64  # rows that stay in the fastest cache while one host's parts after the other's are added to them
-_AHEAD = 4  # parts of a host that are on their way to the cache while one is added
+_STRIP = 64  # rows that stay in L1 while the hosts' parts are added to them, host by host
+_AHEAD = 4  # parts of a host prefetched
 
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """What hosts tell the masters of one label.
+    """What hosts send to the masters of one label.
 
     Attributes
     ----------
     rows : int32 array, shape (m,)
-        Places among this host's masters, host by host; rising for each host.
+        Rows of this host's masters, host by host, rising for each host.
     values : float32 array, shape (m, padded)
-        The labels' values on those hosts.
+        The rows as the hosts left them.
     updates : int32 array, shape (m,)
-        Updates made to them in the round; those with none are passed over.
+        Updates of each in the round; rows with none are ignored.
     counts : int64 array, shape (H,)
-        How many each host tells of.
+        Rows of each host.
     """
 
     rows: NDArray[np.int32]
@@ -51,20 +51,20 @@ class Changes:
 
 @dataclass
 class Combined:
-    """What merging found.
+    """Statistics of merging.
 
     Attributes
     ----------
     finite : bool
         Whether all values are.
     rows : int
-        Rows that two hosts or more changed, of those measured.
+        Rows measured that two or more hosts changed.
     orthogonal : int
         How many of them were orthogonal.
     orthogonality : float
         Sum of their orthogonalities (GraphAny2Vec, Eq. 9).
     seconds : float
-        Time that threads spent on it.
+        CPU time of the threads.
     """
 
     finite: bool = True
@@ -74,7 +74,7 @@ class Combined:
     seconds: float = 0.0
 
     def __iadd__(self, other: "Combined") -> "Combined":
-        """Add what was found elsewhere."""
+        """Add the statistics of another part."""
         self.finite &= other.finite
         self.rows += other.rows
         self.orthogonal += other.orthogonal
@@ -84,23 +84,9 @@ class Combined:
 
 
 def merge(masters: Labels, changes: dict[str, Changes], combiner: Combiner, workers: Workers) -> Combined:
-    """Merge what hosts changed into the masters.
+    """Merge what hosts changed, by label, into the masters, which hold what all hosts began the round with.
 
-    Parameters
-    ----------
-    masters : Labels
-        What all hosts began the round with; gets the result.
-    changes : dict from str to Changes
-        By label, ``e`` and ``t``.
-    combiner : Combiner
-        It has begun the round.
-    workers : Workers
-        The threads that do it.
-
-    Returns
-    -------
-    Combined
-        What was found on the way.
+    `combiner` has begun the round.
     """
     began = time.thread_time()
     merges = [_Merge(label, masters, change, combiner, workers.threads) for label, change in changes.items()]
@@ -112,7 +98,7 @@ def merge(masters: Labels, changes: dict[str, Changes], combiner: Combiner, work
 
 
 class _Merge:
-    """The merge of one label, in blocks of rows."""
+    """Merges one label, in blocks of rows."""
 
     def __init__(self, label: str, masters: Labels, changes: Changes, combiner: Combiner, threads: int) -> None:
         self._label, self._combiner, self._threads = label, combiner, threads
@@ -123,7 +109,7 @@ class _Merge:
         self._rows = max(1, min(_ROWS, _PARTS // len(changes.counts)))
 
     def run(self, thread: int) -> Combined:
-        """Merge the blocks of one thread."""
+        """Merge every T-th block."""
         began = time.thread_time()
         found = Combined()
         for first in range(thread * self._rows, len(self._base), self._threads * self._rows):
@@ -142,14 +128,14 @@ class _Merge:
         else:
             assert isinstance(self._combiner, PartsCombiner)
             starts = _starts(self._parts, first, n)
-            parts, told = np.empty((starts[-1], base.shape[1]), np.float32), np.empty(starts[-1], np.int32)
-            _take(self._parts, first, base, starts[:-1].copy(), parts, told)
-            self._combiner.combine(self._label, parts, starts, told, out)
+            parts, updates = np.empty((starts[-1], base.shape[1]), np.float32), np.empty(starts[-1], np.int32)
+            _take(self._parts, first, base, starts[:-1].copy(), parts, updates)
+            self._combiner.combine(self._label, parts, starts, updates, out)
         return Combined(_add(out, base), *orthogonal)
 
 
 class _Parts(NamedTuple):
-    """What hosts tell of rows: those of host h are at ``ends[h] : ends[h + 1]``, rising."""
+    """Changes of all hosts: those of host h are at ``ends[h] : ends[h + 1]``, rising."""
 
     rows: NDArray[np.int32]
     ends: NDArray[np.int64]
@@ -159,7 +145,7 @@ class _Parts(NamedTuple):
 
 @njit(nogil=True, cache=True)
 def _find(rows: Any, low: int, high: int, row: int) -> int:
-    """Where in ``rows[low:high]`` the first is that is not below `row`."""
+    """Index of the first of ``rows[low:high]`` that is not below `row`."""
     while low < high:
         middle = (low + high) // 2
         if rows[middle] < row:
@@ -170,26 +156,26 @@ def _find(rows: Any, low: int, high: int, row: int) -> int:
 
 
 @njit(nogil=True, cache=True, fastmath=True)
-def _sum(told: Any, first: int, base: Any, sums: Any, hosts: Any, totals: Any) -> None:
-    """Add up what hosts added to the rows from `first` on; find what else `SumCombiner.scale` is given."""
+def _sum(changes: Any, first: int, base: Any, sums: Any, hosts: Any, totals: Any) -> None:
+    """Sum what hosts added to the rows from `first` on; count hosts and updates (`SumCombiner.scale`)."""
     n, dim = base.shape
-    flat, last = told.values.reshape(-1), told.rows.size - 1
+    flat, last = changes.values.reshape(-1), changes.rows.size - 1
     sums[:], hosts[:], totals[:] = 0, 0, 0
-    places = np.empty(told.ends.size - 1, np.int64)
+    places = np.empty(changes.ends.size - 1, np.int64)
     for host in range(places.size):
-        places[host] = _find(told.rows, told.ends[host], told.ends[host + 1], first)
+        places[host] = _find(changes.rows, changes.ends[host], changes.ends[host + 1], first)
     for end in range(first + _STRIP, first + n + _STRIP, _STRIP):
         for host in range(places.size):
             at = places[host]
-            while at < told.ends[host + 1] and told.rows[at] < min(end, first + n):
-                i = told.rows[at] - first
+            while at < changes.ends[host + 1] and changes.rows[at] < min(end, first + n):
+                i = changes.rows[at] - first
                 ahead = min(at + _AHEAD, last) * dim
                 for d in range(0, dim, ROW_ALIGNMENT):
                     prefetch_row(flat, ahead + d, ROW_ALIGNMENT)
-                if told.updates[at]:
+                if changes.updates[at]:
                     hosts[i] += 1
-                    totals[i] += told.updates[at]
-                    out, value, own = sums[i], told.values[at], base[i]
+                    totals[i] += changes.updates[at]
+                    out, value, own = sums[i], changes.values[at], base[i]
                     for d in range(dim):
                         out[d] += value[d] - own[d]
                 at += 1
@@ -197,38 +183,38 @@ def _sum(told: Any, first: int, base: Any, sums: Any, hosts: Any, totals: Any) -
 
 
 @njit(nogil=True, cache=True)
-def _starts(told: Any, first: int, n: int) -> Any:
-    """Where the parts of each row begin, and end, when they are listed row by row."""
+def _starts(changes: Any, first: int, n: int) -> Any:
+    """Offsets of each row's parts in a list by row."""
     starts = np.zeros(n + 1, np.int64)
-    for host in range(told.ends.size - 1):
-        end = told.ends[host + 1]
-        at = _find(told.rows, told.ends[host], end, first)
-        while at < end and told.rows[at] < first + n:
-            starts[told.rows[at] - first + 1] += told.updates[at] > 0
+    for host in range(changes.ends.size - 1):
+        end = changes.ends[host + 1]
+        at = _find(changes.rows, changes.ends[host], end, first)
+        while at < end and changes.rows[at] < first + n:
+            starts[changes.rows[at] - first + 1] += changes.updates[at] > 0
             at += 1
     return np.cumsum(starts)
 
 
 @njit(nogil=True, cache=True)
-def _take(told: Any, first: int, base: Any, place: Any, parts: Any, updates: Any) -> None:
-    """List what hosts added to the rows from `first` on, each where its `place` is, in host order."""
+def _take(changes: Any, first: int, base: Any, place: Any, parts: Any, updates: Any) -> None:
+    """List what hosts added to the rows from `first` on, by row from its `place`, in host order."""
     n, dim = base.shape
-    for host in range(told.ends.size - 1):
-        end = told.ends[host + 1]
-        at = _find(told.rows, told.ends[host], end, first)
-        while at < end and told.rows[at] < first + n:
-            i = told.rows[at] - first
-            if told.updates[at]:
-                updates[place[i]] = told.updates[at]
+    for host in range(changes.ends.size - 1):
+        end = changes.ends[host + 1]
+        at = _find(changes.rows, changes.ends[host], end, first)
+        while at < end and changes.rows[at] < first + n:
+            i = changes.rows[at] - first
+            if changes.updates[at]:
+                updates[place[i]] = changes.updates[at]
                 for d in range(dim):
-                    parts[place[i], d] = told.values[at, d] - base[i, d]
+                    parts[place[i], d] = changes.values[at, d] - base[i, d]
                 place[i] += 1
             at += 1
 
 
 @njit(nogil=True, cache=True)
 def _add(out: Any, base: Any) -> bool:
-    """Add what was combined to the masters; tell whether they are finite."""
+    """Add what was combined to the masters; return whether they are finite."""
     largest = np.int32(0)
     bits = base.view(np.int32)
     for i in range(out.shape[0]):
@@ -240,19 +226,19 @@ def _add(out: Any, base: Any) -> bool:
 
 
 @njit(nogil=True, cache=True)
-def _orthogonality(told: Any, first: int, base: Any, start: int) -> tuple[int, int, float]:
-    """Measure some rows: how many, how many of them are orthogonal, and the sum of their orthogonalities."""
+def _orthogonality(changes: Any, first: int, base: Any, start: int) -> tuple[int, int, float]:
+    """Measure every 256th row: rows measured, rows that are orthogonal, sum of orthogonalities."""
     measured = orthogonal = 0
     total = 0.0
     n, dim = base.shape
-    parts, scratch = np.empty((told.ends.size - 1, dim), np.float32), np.empty(dim, np.float32)
+    parts, scratch = np.empty((changes.ends.size - 1, dim), np.float32), np.empty(dim, np.float32)
     for row in range(first + (start - first) % _MEASURED, first + n, _MEASURED):
         k = 0
-        for host in range(told.ends.size - 1):
-            at = _find(told.rows, told.ends[host], told.ends[host + 1], row)
-            if at < told.ends[host + 1] and told.rows[at] == row and told.updates[at]:
+        for host in range(changes.ends.size - 1):
+            at = _find(changes.rows, changes.ends[host], changes.ends[host + 1], row)
+            if at < changes.ends[host + 1] and changes.rows[at] == row and changes.updates[at]:
                 for d in range(dim):
-                    parts[k, d] = told.values[at, d] - base[row - first, d]
+                    parts[k, d] = changes.values[at, d] - base[row - first, d]
                 k += 1
         squares = np.sum(parts[:k] * parts[:k])
         if k > 1 and squares > 0:

@@ -1,4 +1,4 @@
-"""Which host has the master of each vertex: V is cut into equal contiguous ranges (GraphAny2Vec, section 3.2)."""
+"""Which host has the master of each vertex: equal contiguous ranges of V (GraphAny2Vec, section 3.2)."""
 
 from dataclasses import dataclass
 
@@ -10,13 +10,7 @@ __all__ = ["Partition"]
 
 @dataclass(frozen=True)
 class Partition:
-    """V vertices, cut among H hosts.
-
-    Attributes
-    ----------
-    vertices, hosts : int
-        V and H.
-    """
+    """The masters of V vertices, partitioned among H hosts."""
 
     vertices: int
     hosts: int
@@ -27,9 +21,9 @@ class Partition:
         return np.arange(self.hosts + 1, dtype=np.int64) * self.vertices // self.hosts
 
     def range(self, host: int) -> tuple[int, int]:
-        """First vertex of a host, and the one after its last."""
+        """Return the first vertex of a host, and the one after its last."""
         return self.vertices * host // self.hosts, self.vertices * (host + 1) // self.hosts
 
     def counts(self, ids: NDArray[np.int32]) -> NDArray[np.int64]:
-        """How many of some vertices, in rising order, each host has the masters of; shape (H,)."""
+        """Count, per host, the masters of some vertices in rising order; shape (H,)."""
         return np.diff(np.searchsorted(ids, self.bounds))

@@ -1,16 +1,17 @@
-"""What a communication scheme is: how mirrors get and send the labels that a host's rounds touch."""
+"""Communication schemes: how mirrors receive the labels that a host's rounds touch, and send what changed."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator
 from any2vec.cluster.workers import Workers
+from any2vec.operators.arguments import RowTable
+from any2vec.operators.inspection import Inspector, Slice
 from any2vec.operators.labels import Labels
-from any2vec.operators.skipgram import Rows
-from any2vec.samples.inspection import Inspector, Slice
 from any2vec.sync.buffers import Buffers
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import Combiner, Round, Touched
@@ -31,11 +32,11 @@ class HostContext:
     workers : Workers
         This host's threads.
     inspector : Inspector
-        Tells which labels its slices touch.
+        Counts what a slice will touch.
     vertices, dim : int
         V and D.
-    mirrors : int
-        Rows that the threads' own mirrors need behind the labels.
+    copies : int
+        Rows needed behind the labels for the threads' copies of hot rows.
     seed : int
         The user's seed.
     """
@@ -45,61 +46,69 @@ class HostContext:
     inspector: Inspector
     vertices: int
     dim: int
-    mirrors: int
+    copies: int
     seed: int
 
 
 class Scheme(ABC):
-    """How hosts synchronize; adding one is one new file and one line in `schemes`.
+    """How hosts synchronize; a new one is a file of this package and a line in `schemes`.
 
     Parameters
     ----------
-    site : HostContext
+    context : HostContext
         This host.
 
     Attributes
     ----------
-    kind : {"whole", "counted", "mapped"}
-        Which kernel its labels need (`operators.skipgram`).
+    addressing : {"direct", "counted", "mapped"}
+        How kernels find rows (`operators.kernel.operator_kernel`).
+    inspects : bool
+        Whether it inspects slices.
     labels : Labels
         What the operator works on; may change from round to round.
     live : int
-        Rows, from the first, that both labels have in this round.
-    rows : Rows
-        What the kernel knows of rows.
+        Rows, from the first on, that both labels have in this round.
+    rows : RowTable
+        The kernel's.
     masters : Labels
         This host's masters.
-    wire : Channel
-        What was sent, and how long it took.
+    channel : Channel
+        Sends, counts and times.
     touched : dict from str to int
-        Rows of each label that this host touched in the last round.
+        By label, rows that this host touched in the last round.
     inspecting, combining : float
         Seconds that its threads spent so far.
     """
 
-    kind: str
+    addressing: str
+    inspects: ClassVar[bool] = False
     labels: Labels
     live: int
-    rows: Rows
+    rows: RowTable
     masters: Labels
 
-    def __init__(self, site: HostContext) -> None:
-        self.site = site
-        self.partition = Partition(site.vertices, site.communicator.size)
-        self.wire = Channel(site.communicator)
-        self.buffers = Buffers(site.dim)
+    def __init__(self, context: HostContext) -> None:
+        self.context = context
+        self.partition = Partition(context.vertices, context.communicator.size)
+        self.channel = Channel(context.communicator)
+        self.buffers = Buffers(context.dim)
         self.touched = {"e": 0, "t": 0}
         self.inspecting = self.combining = 0.0
+
+    def restore(self, masters: Labels) -> None:
+        """Take over masters of an earlier run; all hosts call this before `begin`."""
+        self.masters.e[:] = masters.e[: masters.vertices]
+        self.masters.t[:] = masters.t[: masters.vertices]
 
     def begin(self, slice_: Slice) -> None:  # noqa: B027
         """Get ready for the first round, which takes `slice_`."""
 
     def prefetch(self, slice_: Slice | None) -> None:  # noqa: B027
-        """Begin to inspect the next round, None if there is none, after what the threads do now."""
+        """Queue inspection of the next round, None if there is none, behind running work."""
 
     @abstractmethod
     def synchronize(self, round_: Round, combiner: Combiner) -> Combined:
-        """Reduce, combine and broadcast: afterwards `masters` are new, and `labels` ready for the next round."""
+        """Reduce, combine and broadcast: `masters` become new, and `labels` ready for the next round."""
 
     def combine(
         self, changes: dict[str, Changes], here: dict[str, Touched], round_: Round, combiner: Combiner
@@ -107,15 +116,15 @@ class Scheme(ABC):
         """Merge what hosts changed into the masters; `here` is what this one touched."""
         before = combiner.seconds
         combiner.begin(round_, here)
-        self.combining += (combiner.seconds - before) * self.site.workers.threads  # they wait for it
-        combined = merge(self.masters, changes, combiner, self.site.workers)
+        self.combining += (combiner.seconds - before) * self.context.workers.threads  # they wait for it
+        combined = merge(self.masters, changes, combiner, self.context.workers)
         self.combining += combined.seconds
         return combined
 
     def gather(self, name: str, matrix: NDArray[np.float32], rows: NDArray[np.int32]) -> NDArray[np.float32]:
         """Copy some rows of a matrix, one after the other, into the buffer `name`."""
         out = self.buffers.rows(name, len(rows))
-        workers = self.site.workers
+        workers = self.context.workers
 
         def copy(low: int, high: int) -> None:
             np.take(matrix, rows[low:high], axis=0, out=out[low:high], mode="clip")  # that mode needs no second copy

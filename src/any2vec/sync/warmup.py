@@ -1,4 +1,4 @@
-"""What rounds need compiled, before the first: or that would take seconds, and count as combining."""
+"""Compile what rounds need before the first one: it takes seconds, which would count as combining."""
 
 from dataclasses import replace
 
@@ -17,26 +17,20 @@ __all__ = ["warm_up"]
 
 
 def warm_up(combiner: Combiner) -> None:
-    """Compile the merging of changes, or load it from the cache: one host alone merges those of two vertices.
-
-    Parameters
-    ----------
-    combiner : Combiner
-        That of the rounds to come; it is left alone. One of the user's own is not called.
-    """
-    wire, partition = Channel(alone()), Partition(2, 1)
+    """Compile merging by merging two vertices on one host; `combiner` is copied, and not called if it is a user's."""
+    channel, partition = Channel(alone()), Partition(2, 1)
     rows, twice = np.arange(2, dtype=np.int32), np.array([0, 1, 0, 1], np.int32)
-    send_ids(rows, partition, wire, "inspect", "e")
-    tell_ids(rows, partition, wire, "broadcast", "e")
+    send_ids(rows, partition, channel, "inspect", "e")
+    tell_ids(rows, partition, channel, "broadcast", "e")
     if type(combiner) not in COMBINERS.values():
         return
-    masters = new_labels(0, 2, combiner.setting.masters.dim)
+    masters = new_labels(0, 2, combiner.context.masters.dim)
     here = {label: Touched(masters.e, rows, np.ones(2, np.int32)) for label in "et"}
     changes = {
         label: Changes(twice, np.zeros((4, masters.e.shape[1]), np.float32), np.ones(4, np.int32), np.full(2, 2))
         for label in "et"
     }
-    other = type(combiner)(replace(combiner.setting, masters=masters, wire=wire))
+    other = combiner.bind(replace(combiner.context, masters=masters, channel=channel))
     other.begin(Round(0, 0.025, 0.25), here)
-    with Workers(1, wire.communicator) as workers:
+    with Workers(1, channel.communicator) as workers:
         merge(masters, changes, other, workers)

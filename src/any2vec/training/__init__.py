@@ -1,1 +1,1 @@
-"""Algorithm 1: hosts, rounds, the model, and what is told of them."""
+"""Training: Algorithm 1 of GraphAny2Vec (hosts, rounds, learning rate), its state, progress and report."""

@@ -1,7 +1,7 @@
-"""Hosts of a cluster are started apart: whether they were given the same options."""
+"""Hosts of a cluster are started separately: check that they were given the same options."""
 
 import json
-from dataclasses import asdict
+from dataclasses import fields
 
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes
 from any2vec.training.options import Options
@@ -11,28 +11,19 @@ __all__ = ["check_agreement"]
 
 
 def check_agreement(options: Options, communicator: Communicator, checks: bool) -> None:
-    """Compare what the hosts were told.
-
-    Parameters
-    ----------
-    options : Options
-        This host's.
-    communicator : Communicator
-        The hosts.
-    checks : bool
-        Whether this host takes part in checks after each epoch.
+    """Compare options that change the outcome, and whether hosts run checks after each epoch.
 
     Raises
     ------
     SharedError
-        On all hosts, if an option that changes the outcome differs; the first that does is named.
+        On all hosts, naming the first option that differs.
     """
-    mine = {name: repr(value) for name, value in asdict(options).items() if name != "threads"}
+    mine = {f.name: repr(getattr(options, f.name)) for f in fields(Options) if f.name != "threads"}
     mine["the version of any2vec"] = __version__
     mine["checks after each epoch"] = str(checks)
-    told = [json.loads(text) for text in allgather_bytes(communicator, json.dumps(mine).encode())]
-    for host, theirs in enumerate(told):
-        for name in told[0].keys() | theirs.keys():
-            if theirs.get(name) != told[0].get(name):
-                values = f"{told[0].get(name)} on host 0, {theirs.get(name)} on host {host}"
+    given = [json.loads(text) for text in allgather_bytes(communicator, json.dumps(mine).encode())]
+    for host, theirs in enumerate(given):
+        for name in given[0].keys() | theirs.keys():
+            if theirs.get(name) != given[0].get(name):
+                values = f"{given[0].get(name)} on host 0, {theirs.get(name)} on host {host}"
                 raise SharedError(f"the hosts were given different options: {name} is {values}")

@@ -15,26 +15,25 @@ from any2vec.cluster.cores import usable_cores
 from any2vec.cluster.local import is_simulated
 from any2vec.cluster.workers import Workers
 from any2vec.corpus import Corpus
+from any2vec.operators import operator_of
+from any2vec.operators.arguments import ThreadStats
 from any2vec.operators.hot_rows import HotRows
+from any2vec.operators.inspection import Inspector, Slice
+from any2vec.operators.kernel import operator_kernel
 from any2vec.operators.labels import padded_width
-from any2vec.operators.skipgram import ThreadStats, skipgram_kernel
 from any2vec.operators.tiles import register_width
-from any2vec.samples.inspection import Inspector, Slice
-from any2vec.samples.skipgram import SampleTables
+from any2vec.samples.windows import SampleTables
 from any2vec.sync.combiners import CombinerContext, combiner_of
 from any2vec.sync.scheme import HostContext
-from any2vec.sync.schemes import new_scheme
+from any2vec.sync.schemes import scheme_of
 from any2vec.sync.warmup import warm_up
 from any2vec.training.options import Options
 from any2vec.training.schedule import Schedule
 
 __all__ = ["Host"]
 
-HOT = {"window": 256, "exact": 1024}
-"""Rows of which each thread has mirrors, where there are several threads (measured: benchmarks/README.md)."""
-
 EVERY = 4000
-"""Centres that a thread does between two merges of its mirrors (likewise)."""
+"""Windows between two merges of a thread's copies of hot rows (measured: benchmarks/README.md)."""
 
 _LEAST = 10_000  # words worth a thread
 
@@ -58,13 +57,13 @@ class Host:
     Attributes
     ----------
     scheme : Scheme
-        Keeps the labels, and synchronizes them.
+        Holds the labels and synchronizes them.
     combiner : Combiner
         Combines what hosts change.
     workers : Workers
-        The threads: no more than there is work for.
+        The threads, no more than there is work for.
     interrupted : bool
-        Whether Ctrl-C stopped the computing.
+        Whether Ctrl-C stopped the computation.
     """
 
     def __init__(
@@ -77,82 +76,55 @@ class Host:
     ) -> None:
         counts, vertices = corpus.vocabulary.counts, len(corpus.vocabulary)
         part = self._part = corpus.part(communicator.rank)
-        self._options = options
         self._release = corpus.worklist.release
+        operator = operator_of(options.operator)(options)
         threads = max(1, min(options.threads or usable_cores(), len(part.ids) // _LEAST))
         if is_simulated(communicator):
             threads = 1
         self.workers = Workers(threads, communicator)
-        self._hot = min(HOT[options.schedule], vertices) if threads > 1 else 0
-        self._drawing = SampleTables(counts, options.sample, options.seed, part.first)
-        combiner = combiner_of(options.combine)
-        exact = options.schedule == "exact"
-        site = HostContext(
-            communicator,
-            self.workers,
-            Inspector(part.ids, part.bounds, self._drawing, vertices, options.window, options.negative, exact),
-            vertices,
-            options.dim,
-            self._hot * threads,
-            options.seed,
+        self._hot = min(operator.hot, vertices) if threads > 1 else 0
+        self._tables = SampleTables(counts, options.sample, operator.tables(counts), options.seed, part.first)
+        inspector = self.inspector = Inspector(part.ids, part.bounds, self._tables, operator, vertices)
+        context = HostContext(
+            communicator, self.workers, inspector, vertices, options.dim, self._hot * threads, options.seed
         )
-        self.inspector = site.inspector
-        self.scheme = new_scheme(options.scheme, site)
-        self.combiner = combiner(
-            CombinerContext(self.scheme.masters, options.negative, self.scheme.wire, {"kappa": options.kappa})
+        self.scheme = scheme_of(options.scheme, communicator.size)(context)
+        self.combiner = combiner_of(options.combine).bind(
+            CombinerContext(self.scheme.masters, operator.samples_per_pair, self.scheme.channel)
         )
         self.interrupted = False
         self._alone = communicator.size == 1
         self._lock = np.zeros(1, np.int32)
         self._stop = np.zeros(1, np.int64) if stop is None else stop
-        self._kernel = skipgram_kernel(
-            options.schedule,
-            padded_width(options.dim),
-            options.window,
-            options.negative,
-            width or register_width(),
-            self.scheme.kind,
+        self._kernel = operator_kernel(
+            operator, padded_width(options.dim), width or register_width(), self.scheme.addressing
         )
 
-    def tallies(self) -> list[ThreadStats]:
-        """Make what each thread counts in, on cache lines of their own."""
+    def thread_stats(self) -> list[ThreadStats]:
+        """Make the threads' counters, on cache lines of their own."""
         rows = np.zeros((self.workers.threads, 16))
         return [ThreadStats(row[0:1], row[1:2], row[2:3], row[3:5], self._stop) for row in rows]
 
-    def compute(self, schedule: Schedule, number: int, host: int, tallies: list[ThreadStats]) -> "list[Future[float]]":
-        """Begin to apply the operator to the samples of a slice (Algorithm 1, line 9).
-
-        Parameters
-        ----------
-        schedule : Schedule
-            Slices and learning rates.
-        number : int
-            Round, from 0 through all epochs.
-        host : int
-            Which host's slice: this one's rank.
-        tallies : list of ThreadStats
-            What the threads count in.
-
-        Returns
-        -------
-        list of Future
-            For `workers` to join; they give the seconds it took.
-        """
+    def compute(self, schedule: Schedule, number: int, host: int, stats: list[ThreadStats]) -> "list[Future[float]]":
+        """Begin to apply the operator to `host`'s slice of a round (Algorithm 1, line 9); futures give CPU seconds."""
         slice_ = schedule.slice(host, number)
         assert slice_ is not None
-        samples = self._drawing.samples(slice_.epoch)
+        draws = self._tables.epoch(slice_.epoch)
         labels, rows = self.scheme.labels, self.scheme.rows
         e, t = labels.e.reshape(-1), labels.t.reshape(-1)
-        size, threads = slice_.high - slice_.low, len(tallies)
-        hot = min(self._hot, self.scheme.live)
+        threads = len(stats)
+        count = min(self._hot, self.scheme.live)
 
         def run(k: int) -> float:
             began = time.thread_time()
-            low, high = (slice_.low + size * cut // threads for cut in (k, k + 1))
-            rate = schedule.rate(number, high - low)
-            mirrors = HotRows(hot, labels.vertices + k * self._hot, EVERY, self._lock)
-            ids, bounds = self._part.ids, self._part.bounds
-            self._kernel(ids, bounds, low, high, e, t, rows, samples, rate, mirrors, tallies[k])
+            begin, end = (slice_.size * cut // threads for cut in (k, k + 1))
+            rate = schedule.rate(number, end - begin)
+            hot = HotRows(count, labels.vertices + k * self._hot, EVERY, self._lock)
+            before = 0
+            for low, high in slice_.part(begin, end).ranges:
+                ahead = rate._replace(done=rate.done + rate.pace * before)
+                self._kernel(self._part.ids, self._part.bounds, low, high, e, t, rows, draws, ahead, hot, stats[k])
+                before += high - low
             return time.thread_time() - began
 
         return self.workers.start(run, threads)
@@ -160,9 +132,9 @@ class Host:
     def compile(self) -> None:
         """Compile what rounds do, or load it from the cache, by doing it to nothing."""
         empty = Schedule(0.0, 1, 1, np.zeros(2, np.int64))
-        self.workers.join(self.compute(empty, 0, 0, self.tallies()[:1]))
-        if self.scheme.kind == "mapped":
-            self.workers.join(self.inspector.begin(Slice(0, 0, 0), self.workers))
+        self.workers.join(self.compute(empty, 0, 0, self.thread_stats()[:1]))
+        if self.scheme.inspects:
+            self.workers.join(self.inspector.begin(Slice(0, ((0, 0),)), self.workers))
         if not self._alone:
             warm_up(self.combiner)
 
@@ -176,10 +148,10 @@ class Host:
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
-        """Let Ctrl-C end what is computed in the block, now and from here on, instead of raising an exception.
+        """Within the block, let Ctrl-C end the computation, now and from here on, instead of raising an exception.
 
-        (That could strike while a lock of the threads is held.) So does the signal to terminate where it is taken for
-        Ctrl-C, as on the command line. Programs with a handler of their own keep it.
+        (An exception could strike while a thread holds a lock.) Likewise SIGTERM, where it is handled as Ctrl-C, as on
+        the command line. Programs with a handler of their own keep it.
         """
         ours = [
             number
@@ -201,7 +173,7 @@ class Host:
 
     @contextmanager
     def catching(self) -> Iterator[None]:
-        """Take a KeyboardInterrupt in the block (of a callback, or of another handler) for Ctrl-C: others must hear."""
+        """Treat a KeyboardInterrupt in the block, of a callback or other handler, as Ctrl-C: others must hear of it."""
         try:
             yield
         except KeyboardInterrupt:

@@ -1,4 +1,4 @@
-"""What training measures of itself as it goes: words, samples, loss and time."""
+"""Measures training as it runs: words, samples, loss, time."""
 
 import time
 from typing import NamedTuple
@@ -6,25 +6,26 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.operators.skipgram import ThreadStats
+from any2vec.operators.arguments import ThreadStats
 from any2vec.training.options import Options
 from any2vec.training.progress import Display
 from any2vec.training.schedule import FLOOR
+from any2vec.training.state import MeterState
 
-__all__ = ["Done", "Meter", "done"]
+__all__ = ["Meter", "RoundTotals", "pack_totals"]
 
 
-class Done(NamedTuple):
-    """What was done in a round; hosts tell it to each other as one array.
+class RoundTotals(NamedTuple):
+    """Totals of a round; hosts exchange them as one array, whose sum is over all hosts.
 
     Attributes
     ----------
     words, samples, loss : float
         Positions, samples, and the sum of their losses.
     curvature, measured : float
-        Sum of ``p (1 - p)``, p being the prediction, over so many samples.
+        Sum of the loss's second derivative over `measured` samples.
     interrupted, broken : float
-        Not 0 if a host was stopped by Ctrl-C, or found values that are not finite.
+        Nonzero if a host was stopped by Ctrl-C, or found values that are not finite.
     """
 
     words: float
@@ -36,25 +37,25 @@ class Done(NamedTuple):
     broken: float
 
 
-def done(tallies: list[ThreadStats], interrupted: bool, broken: bool) -> NDArray[np.float64]:
-    """Put what threads counted into the form of `Done`."""
-    rows = [[*tally.words, *tally.samples, *tally.loss, *tally.curvature] for tally in tallies]
+def pack_totals(stats: list[ThreadStats], interrupted: bool, broken: bool) -> NDArray[np.float64]:
+    """Sum up the threads' counters, in the order of `RoundTotals`."""
+    rows = [[*thread.words, *thread.samples, *thread.loss, *thread.curvature] for thread in stats]
     return np.array([*np.sum(rows, axis=0), interrupted, broken])
 
 
 class Meter:
-    """Adds up what the hosts tell and shows it.
+    """Adds up rounds and shows progress.
 
     Parameters
     ----------
     options : Options
         Options of training.
     words : int
-        Positions of the worklist, of all hosts.
+        Positions of W.
     share : float
-        Share of them that this host does: what others do meanwhile is guessed from it.
+        Share of them that this host does; from it, what the others do meanwhile is estimated.
     raw_words : int
-        Words of the corpus, those that `min_count` dropped too: what speed is measured in.
+        Words of the corpus, those below `min_count` included: the unit of speed.
     display : Display
         Where to show.
 
@@ -65,50 +66,62 @@ class Meter:
     words_done : int
         Positions done, in all epochs.
     loss : list of float
-        Mean loss over the samples of each epoch that was begun.
+        Mean loss of each epoch that has ended.
+    samples : float
+        Samples of the current epoch, of rounds that are over.
     """
 
     def __init__(self, options: Options, words: int, share: float, raw_words: int, display: Display) -> None:
         self.seconds = 0.0
         self.words_done = 0
         self.loss: list[float] = []
+        self.samples = 0.0
         self._options = options
         self._words, self._share = words, max(share, 1e-9)
         self._raw = raw_words / words
         self._display = display
-        self._samples = self._loss = self._began = 0.0
+        self._loss = self._began = 0.0
 
     @property
-    def samples(self) -> float:
-        """Samples applied in this epoch, by rounds that are over."""
-        return self._samples
+    def state(self) -> MeterState:
+        """What was measured, at the end of a round within an epoch."""
+        seconds = self.seconds + time.perf_counter() - self._began
+        return MeterState(self.words_done, seconds, tuple(self.loss), self.samples, self._loss)
+
+    def restore(self, state: MeterState) -> None:
+        """Go on from a state; `start_epoch` follows."""
+        self.words_done, self.seconds, self.loss = state.words, state.seconds, list(state.losses)
+        self.samples, self._loss = state.samples, state.loss
 
     @property
     def words_per_second(self) -> float:
         """Raw words per second of training."""
         return self.words_done * self._raw / self.seconds if self.seconds else 0.0
 
-    def start_epoch(self) -> None:
-        """Begin to measure an epoch."""
-        self._samples = self._loss = 0.0
+    def start_epoch(self, *, resumed: bool = False) -> None:
+        """Start the clock; unless the epoch is `resumed`, from no samples."""
+        if not resumed:
+            self.samples = self._loss = 0.0
         self._began = time.perf_counter()
 
-    def add(self, all_: Done) -> None:
-        """Add what all hosts did in a round."""
-        self.words_done += int(all_.words)
-        self._samples += all_.samples
-        self._loss += all_.loss
+    def add(self, totals: RoundTotals) -> None:
+        """Add a round."""
+        self.words_done += int(totals.words)
+        self.samples += totals.samples
+        self._loss += totals.loss
 
     def end_epoch(self) -> None:
-        """Stop the clock and note the epoch's loss."""
+        """Stop the clock and record the epoch's loss."""
         self.seconds += time.perf_counter() - self._began
-        self.loss.append(self._loss / self._samples if self._samples else 0.0)
+        self.loss.append(self._loss / self.samples if self.samples else 0.0)
 
-    def show(self, tallies: list[ThreadStats]) -> None:
-        """Show how it goes while this host's threads, that `tallies` belong to, run."""
-        done = self.words_done + sum(float(tally.words[0]) for tally in tallies) / self._share
-        samples = self._samples + sum(float(tally.samples[0]) for tally in tallies) / self._share
-        loss = self._loss + sum(float(tally.loss[0]) for tally in tallies) / self._share
+    def show(self, stats: list[ThreadStats]) -> None:
+        """Show progress while this host's threads run."""
+        words, samples, loss = (
+            sum(float(getattr(thread, name)[0]) for thread in stats) / self._share
+            for name in ("words", "samples", "loss")
+        )
+        done, samples = self.words_done + words, self.samples + samples
         seconds = self.seconds + time.perf_counter() - self._began
         total = self._words * self._options.epochs
         self._display.training(
@@ -116,6 +129,6 @@ class Meter:
             self._options.epochs,
             done * self._raw / seconds,
             self._options.alpha * max(1 - done / total, FLOOR),
-            loss / samples if samples else 0.0,
+            (self._loss + loss) / samples if samples else 0.0,
             seconds * (total / done - 1) if done else 0.0,
         )

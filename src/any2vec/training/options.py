@@ -29,9 +29,7 @@ class Options:
         choices=NEGATIVES_PER,
     )
     sample: float = option(1e-3, "subsampling threshold for frequent words; 0 for none", low=0, below=1, usual="1e-3")
-    alpha: float = option(
-        0.025, "initial learning rate; falls linearly to 1e-4 of it", above=0, high=1, usual="0.025"
-    )
+    alpha: float = option(0.025, "initial learning rate; falls linearly to 1e-4 of it", above=0, high=1, usual="0.025")
     epochs: int = option(5, "passes over the data", low=1, high=1_000_000)
     operator: "str | type[Operator]" = option("skipgram", "how samples change the vectors: skipgram")
     seed: int = option(1, "seed of all random draws")
@@ -45,7 +43,7 @@ class Options:
     )
     hosts: int = option(
         1,
-        "hosts to simulate, one thread each, as many at a time as there are threads: the same vectors for any number of "
+        "hosts to simulate, one thread each, as many at a time as threads allow: the same vectors for any number of "
         "threads; leave it out under mpiexec",
         low=1,
         high=4096,

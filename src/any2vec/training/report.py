@@ -1,4 +1,4 @@
-"""What a run was and what it cost, as a JSON file."""
+"""The report of a run: what it was and what it cost, as JSON."""
 
 import json
 import platform
@@ -16,11 +16,11 @@ __all__ = ["Report", "peak_memory"]
 
 
 def peak_memory() -> int:
-    """Most memory that this process has had so far, in bytes; 0 where the system does not tell."""
+    """Peak memory of this process, in bytes; 0 where the system does not report it."""
     try:
         lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
         return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
-    except (OSError, StopIteration):  # not Linux, where getrusage would begin with what the parent process had
+    except (OSError, StopIteration):  # not Linux, where getrusage would begin with the parent's peak
         pass
     try:
         import resource
@@ -32,18 +32,18 @@ def peak_memory() -> int:
 
 @dataclass
 class Report:
-    """Facts about a run.
+    """Figures of a run.
 
     Attributes
     ----------
     options : dict
         What the user chose.
     words : int
-        Raw words of the corpus, and `kept_words` of them in the vocabulary.
+        Raw words of the corpus; `kept_words` of them are in the vocabulary.
     vocabulary : int
         V.
     invalid_words : int
-        Words of the corpus that held bytes that are not UTF-8.
+        Words of the corpus that are not valid UTF-8.
     cached : bool
         Whether the corpus was taken from the cache.
     seconds : dict from str to float
@@ -53,19 +53,19 @@ class Report:
     loss : list of float
         Mean loss over the samples of each epoch.
     checks : list of dict
-        What the callbacks returned after each epoch.
+        What callbacks returned after each epoch.
     peak_memory : int
         Bytes.
     threads : int
-        Threads that trained, on each host.
+        Threads per host.
     hosts : int
         H.
     round_count : int
-        S, rounds in an epoch.
+        S, rounds per epoch.
     rounds : Rounds
-        What each round took, where there are several hosts.
+        Statistics per round, if there are several hosts.
     interrupted : bool
-        Whether training was stopped before its end.
+        Whether training was stopped early.
     """
 
     options: dict[str, Any]
@@ -86,7 +86,7 @@ class Report:
     interrupted: bool = False
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything, with the versions of what ran."""
+        """All figures, with the versions of what ran."""
         versions = {name: version(name) for name in ("numpy", "numba", "llvmlite")}
         versions |= {"any2vec": __version__, "python": platform.python_version()}
         return {"versions": versions, "machine": platform.platform(), **asdict(self)}

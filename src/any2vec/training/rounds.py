@@ -1,4 +1,4 @@
-"""What each round took: seconds by phase, bytes, rows, and how orthogonal the hosts' changes were."""
+"""Statistics per round: seconds by phase, bytes, rows, orthogonality of the hosts' changes."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,38 +9,39 @@ from numpy.typing import NDArray
 from any2vec.sync.channel import KEYS
 from any2vec.sync.masters import Combined
 
-__all__ = ["PHASES", "Rounds", "told"]
+__all__ = ["PHASES", "Rounds", "pack_round_stats"]
 
 PHASES = ("inspection", "computation", "combining", "communication")
-"""Where a host's time goes; communication is what the others do not hide, waiting for slower hosts included."""
+"""Phases of a round; communication is what the others do not hide, including the wait for slower hosts."""
 
-_FOUND = ("measured", "orthogonal", "orthogonality")
+_ORTHOGONALITY = ("measured", "orthogonal", "orthogonality")
 
 
-def told(seconds: list[float], touched: dict[str, int], combined: Combined, sent: NDArray[np.float64]) -> NDArray[Any]:
-    """Put what a host has to tell of a round into one array: `Rounds.add` takes those of all."""
-    found = [combined.rows, combined.orthogonal, combined.orthogonality]
-    return np.concatenate([seconds, [touched["e"], touched["t"]], found, sent])
+def pack_round_stats(
+    seconds: list[float], touched: dict[str, int], combined: Combined, sent: NDArray[np.float64]
+) -> NDArray[Any]:
+    """Pack this host's round statistics; `Rounds.add` takes one row per host."""
+    orthogonality = [combined.rows, combined.orthogonal, combined.orthogonality]
+    return np.concatenate([seconds, [touched["e"], touched["t"]], orthogonality, sent])
 
 
 @dataclass
 class Rounds:
-    """Figures of all rounds, in order.
+    """Statistics of all rounds, in order.
 
     Attributes
     ----------
     seconds : dict from str to list of float
-        By phase (`PHASES`), the mean over the hosts. Simulated hosts share cores, and wait for each other: theirs are
-        seconds of work.
+        By phase (`PHASES`), mean over the hosts. Of simulated hosts, which share cores, CPU seconds.
     slowest : dict from str to list of float
-        The same of the host that took longest.
+        Likewise, of the host that took longest.
     bytes : dict from str to list of int
-        By "phase label kind" (`sync.wire.KEYS`), sent by all hosts.
+        By "phase label kind" (`sync.channel.KEYS`), sent by all hosts.
     touched : dict from str to list of float
-        By label, rows that a host touched, the mean over the hosts.
+        By label, rows that a host touched, mean over the hosts.
     orthogonality : list of float
-        Mean over the rows that two hosts or more changed (one of 256 is measured) of the paper's Eq. 9: 1 if the
-        changes were orthogonal, 1/k if all k were the same; 0 if there were none.
+        Mean of the paper's Eq. 9 over rows that two or more hosts changed (one of 256 is measured): 1 if the changes
+        were orthogonal, 1/k if all k were equal; 0 if there were no such rows.
     orthogonal : list of float
         Share of these rows that were orthogonal (GraphAny2Vec, Fig. 8): `sync.masters.ORTHOGONAL` or more.
     """
@@ -56,7 +57,7 @@ class Rounds:
         return len(self.orthogonal)
 
     def add(self, hosts: NDArray[np.float64]) -> None:
-        """Add a round: what all hosts `told`, shape (H, n)."""
+        """Add a round: what all hosts packed, shape (H, n)."""
         columns = iter(hosts.T)
         for phase in PHASES:
             column = next(columns)
@@ -64,7 +65,7 @@ class Rounds:
             self.slowest[phase].append(float(column.max()))
         for label in self.touched:
             self.touched[label].append(float(next(columns).mean()))
-        measured, orthogonal, orthogonality = (float(next(columns).sum()) for _ in _FOUND)
+        measured, orthogonal, orthogonality = (float(next(columns).sum()) for _ in _ORTHOGONALITY)
         self.orthogonality.append(orthogonality / measured if measured else 0.0)
         self.orthogonal.append(orthogonal / measured if measured else 0.0)
         for sent in self.bytes.values():

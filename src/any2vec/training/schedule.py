@@ -1,4 +1,4 @@
-"""Rounds and the learning rate: how far all hosts together are, at any position (DESIGN, section 3, invariant 5)."""
+"""Rounds, slices and the learning rate: how far all hosts together are, at any position (ARCHITECTURE, invariant 5)."""
 
 import math
 from fractions import Fraction
@@ -9,78 +9,122 @@ from numpy.typing import NDArray
 from any2vec.operators.arguments import Rate
 from any2vec.operators.inspection import Slice
 
-__all__ = ["FLOOR", "SHORTEST", "Schedule", "growth"]
+__all__ = ["FLOOR", "SHORTEST", "Schedule", "default_rounds", "growth"]
 
 FLOOR = 1e-4
-"""Share of its start below which the learning rate does not fall (word2vec's)."""
+"""Share of its initial value below which the learning rate does not fall (word2vec's)."""
 
 SHORTEST = 1 / 64
-"""The first round of several hosts, in slices."""
+"""Length of the first round of several hosts, in usual rounds."""
 
 _GROWTH, _LEAST_GROWTH = 8.0, 0.0625
 
 
-def growth(hosts: int) -> float:
-    """How long a round of the first epoch is, at most, for what all before it are together.
+def default_rounds(hosts: int) -> int:
+    """S by the papers' rule (GraphAny2Vec, A.1): 1 for one host, else about 1.5 per host."""
+    return 1 if hosts == 1 else math.floor(1.5 * hosts + 0.5)
 
-    The labels begin at about zero and grow many times over in what is one round later on. Hosts that do that apart,
-    each from nothing, overshoot together, the more the more there are: e and t get a large part that all rows share,
-    and it takes epochs to go. The figures were found by measuring.
+
+def growth(hosts: int) -> float:
+    """Largest length of a round of the first epoch, as a share of all rounds before it.
+
+    The labels begin near zero and grow many times over within a usual round. Hosts that do that apart, each from
+    nothing, overshoot together, the more so the more there are: e and t get a large component that all rows share, and
+    that takes epochs to vanish. The constants were found by measuring.
     """
     return max(_LEAST_GROWTH, _GROWTH / hosts)
 
 
 class Schedule:
-    """Cuts each host's part of the worklist into S slices, and says how the learning rate falls.
+    """Cuts each host's part of the worklist into S slices per epoch, and lets the learning rate fall.
 
-    A slice is a round, but the first ones are shorter (`growth`). The rate falls linearly with the words done by all
-    hosts together, as on one machine.
+    A slice is a round; the first epoch's first rounds are shorter (`growth`). The rate falls linearly with the words
+    done by all hosts together, as on one machine.
 
     Parameters
     ----------
     alpha : float
-        Learning rate at the start.
+        Initial learning rate.
     epochs, rounds : int
-        Epochs, and S, rounds in each.
+        Epochs, and S, rounds per epoch.
     cuts : int64 array, shape (H + 1,)
         Positions of W where the hosts' parts begin.
+    first : int
+        Epoch to begin with.
+    left : int64 array, shape (k, 2), optional
+        Positions of W, from and to, that are left to do in that epoch, if not all: another number of hosts began it.
     """
 
-    def __init__(self, alpha: float, epochs: int, rounds: int, cuts: NDArray[np.int64]) -> None:
+    def __init__(
+        self,
+        alpha: float,
+        epochs: int,
+        rounds: int,
+        cuts: NDArray[np.int64],
+        first: int = 0,
+        left: NDArray[np.int64] | None = None,
+    ) -> None:
         self.alpha, self.epochs, self.rounds = alpha, epochs, rounds
-        self._lengths = np.diff(cuts).tolist()
         self.words = int(cuts[-1])
-        self._first = _first_epoch(rounds, len(self._lengths)) if len(self._lengths) > 1 else None
-        self._first_rounds = len(self._first) - 1 if self._first else rounds
+        self._cuts: list[int] = cuts.tolist()
+        self._first, self._given = first, left
+        hosts = len(self._cuts) - 1
+        self._whole = [[(0, high - low)] for low, high in zip(self._cuts, self._cuts[1:], strict=False)]
+        self._begun = self._whole
+        ends: list[float] | list[Fraction] = [Fraction(s, rounds) for s in range(rounds + 1)]
+        if left is not None:
+            self._begun = [self._pieces(host, left.tolist()) for host in range(hosts)]
+            n = max(1, math.ceil(rounds * self._length(self._begun) / self.words))
+            ends = [Fraction(s, n) for s in range(n + 1)]
+        elif first == 0 and hosts > 1:
+            ends = _first_epoch(rounds, hosts)
+        self._ends = ends
+        self._done = self.words - self._length(self._begun)  # of the epoch begun
 
     def numbers(self, epoch: int) -> range:
-        """Give the numbers of an epoch's rounds, from 0 through all epochs."""
-        if not epoch:
-            return range(self._first_rounds)
-        first = self._first_rounds + (epoch - 1) * self.rounds
+        """Numbers of an epoch's rounds, from 0 through all epochs."""
+        begun = len(self._ends) - 1
+        if epoch == self._first:
+            return range(begun)
+        first = begun + (epoch - self._first - 1) * self.rounds
         return range(first, first + self.rounds)
 
     def epoch(self, number: int) -> int:
-        """Say which epoch a round is in."""
-        return 0 if number < self._first_rounds else 1 + (number - self._first_rounds) // self.rounds
+        """Epoch of a round."""
+        begun = len(self._ends) - 1
+        return self._first + (0 if number < begun else 1 + (number - begun) // self.rounds)
 
     def slice(self, host: int, number: int) -> Slice | None:
-        """Give what a host takes in a round; None after the last."""
+        """Return what a host takes in a round; None after the last."""
         epoch = self.epoch(number)
         if epoch >= self.epochs:
             return None
-        length, s = self._lengths[host], number - self.numbers(epoch).start
-        return Slice(epoch, _cut(length, self._share(epoch, s)), _cut(length, self._share(epoch, s + 1)))
+        pieces, s = self._parts(epoch)[host], number - self.numbers(epoch).start
+        length = sum(high - low for low, high in pieces)
+        return Slice.of(epoch, pieces, _cut(length, self._share(epoch, s)), _cut(length, self._share(epoch, s + 1)))
 
     def done(self, number: int) -> int:
         """Words that all hosts have done when a round begins."""
         epoch = self.epoch(number)
         share = self._share(epoch, number - self.numbers(epoch).start)
-        return epoch * self.words + sum(_cut(length, share) for length in self._lengths)
+        lengths = [sum(high - low for low, high in pieces) for pieces in self._parts(epoch)]
+        before = self._done if epoch == self._first else 0
+        return epoch * self.words + before + sum(_cut(length, share) for length in lengths)
 
-    def _share(self, epoch: int, s: int) -> Fraction:
-        """How much of an epoch is done after s of its rounds."""
-        return Fraction(s, self.rounds) if epoch or self._first is None else Fraction(self._first[s])
+    def begun(self, epoch: int) -> NDArray[np.int64] | None:
+        """Positions of W that these hosts have to do in an epoch, shape (k, 2); None for all."""
+        return self._given if epoch == self._first else None
+
+    def left(self, number: int) -> NDArray[np.int64]:
+        """Positions of W that are left in its epoch when a round begins; shape (k, 2)."""
+        epoch = self.epoch(number)
+        s = number - self.numbers(epoch).start
+        found = []
+        for host, pieces in enumerate(self._parts(epoch)):
+            length = sum(high - low for low, high in pieces)
+            rest = Slice.of(epoch, pieces, _cut(length, self._share(epoch, s)), length)
+            found += [(self._cuts[host] + low, self._cuts[host] + high) for low, high in rest.ranges if low < high]
+        return np.array(found, np.int64).reshape(-1, 2)
 
     def rate(self, number: int, words: int) -> Rate:
         """Learning rate in a round, for a thread that does `words` words of it."""
@@ -93,13 +137,31 @@ class Schedule:
         done = (self.done(number) + self.done(number + 1)) / 2
         return self.alpha * max(1.0 - done / (self.words * self.epochs), FLOOR)
 
+    def _parts(self, epoch: int) -> list[list[tuple[int, int]]]:
+        """Pieces of each host's part that an epoch takes."""
+        return self._begun if epoch == self._first else self._whole
+
+    def _pieces(self, host: int, left: list[list[int]]) -> list[tuple[int, int]]:
+        """Intersect what is left with a host's part; at least one piece, perhaps empty."""
+        low, high = self._cuts[host], self._cuts[host + 1]
+        pieces = [(max(a, low) - low, min(b, high) - low) for a, b in left if max(a, low) < min(b, high)]
+        return pieces or [(0, 0)]
+
+    def _share(self, epoch: int, s: int) -> Fraction:
+        """Share of what an epoch takes that is done after s of its rounds."""
+        return Fraction(self._ends[s]) if epoch == self._first else Fraction(s, self.rounds)
+
+    @staticmethod
+    def _length(parts: list[list[tuple[int, int]]]) -> int:
+        return sum(high - low for pieces in parts for low, high in pieces)
+
 
 def _cut(length: int, share: Fraction) -> int:
     return length * share.numerator // share.denominator
 
 
 def _first_epoch(rounds: int, hosts: int) -> list[float]:
-    """Where the first epoch's rounds begin and end: short at first, then even, no longer than the usual ones."""
+    """Bounds of the first epoch's rounds, 0 to 1: short at first, then even, no longer than the usual ones."""
     more = growth(hosts)
     ends = [0.0, SHORTEST / rounds]
     while more * ends[-1] < 1 / rounds and (1 + more) * ends[-1] < 1:

@@ -13,30 +13,29 @@ from threadpoolctl import threadpool_limits
 from any2vec.cluster.communicator import Communicator, SharedError, allreduce, together
 from any2vec.cluster.local import is_simulated
 from any2vec.corpus import Corpus
+from any2vec.operators.arguments import ThreadStats
 from any2vec.operators.labels import Labels
-from any2vec.operators.skipgram import ThreadStats
+from any2vec.samples.windows import keep_thresholds
 from any2vec.sync.combiners import Round
 from any2vec.sync.partition import Partition
 from any2vec.training.host import Host
-from any2vec.training.meter import Done, Meter, done
+from any2vec.training.meter import Meter, RoundTotals, pack_totals
 from any2vec.training.options import Options
 from any2vec.training.progress import Display
 from any2vec.training.report import Report, peak_memory
-from any2vec.training.rounds import told
-from any2vec.training.schedule import Schedule
+from any2vec.training.rounds import pack_round_stats
+from any2vec.training.schedule import Schedule, default_rounds
+from any2vec.training.state import TrainingState
 
-__all__ = ["AfterEpoch", "default_rounds", "train"]
+__all__ = ["AfterEpoch", "AfterRound", "train"]
 
-_HOT_ROWS = 1000  # looked at while an epoch runs: where values explode, they explode first
-_SECONDS_BETWEEN_LOOKS = 1.0
-_FEW_EPOCHS = 20  # more than that are not worth a line each
+_HOT_ROWS = 1000  # checked while an epoch runs: where values diverge, these do first
+_SECONDS_BETWEEN_CHECKS = 1.0
+_FEW_EPOCHS = 20  # more are not worth a line each
+_MANY_NEGATIVES = 50  # from here on they, rather than alpha, are why shared negatives diverge
 
 AfterEpoch = Callable[[int, Labels], dict[str, float]]
-
-
-def default_rounds(hosts: int) -> int:
-    """S where the user names none: the papers' rule (GraphAny2Vec, A.1), 1 for one host, else about 1.5 for each."""
-    return 1 if hosts == 1 else math.floor(1.5 * hosts + 0.5)
+AfterRound = Callable[[TrainingState], None]
 
 
 def train(
@@ -47,6 +46,8 @@ def train(
     report: Report,
     *,
     after_epoch: AfterEpoch | None = None,
+    after_round: AfterRound | None = None,
+    state: TrainingState | None = None,
     width: int | None = None,
     stop: NDArray[np.int64] | None = None,
 ) -> Labels:
@@ -61,16 +62,21 @@ def train(
     communicator : Communicator
         The hosts.
     display : Display
-        Shows how it goes.
+        Shows progress.
     report : Report
-        Gets the figures: losses, checks, seconds, speed, memory.
+        Receives losses, checks, seconds, speed, memory.
     after_epoch : function, optional
         Called on host 0 after each epoch with its number, from 1, and the labels; only `e` if there are several
         hosts. The figures it returns are shown and kept.
+    after_round : function, optional
+        Called on every host after each round with its state, whose masters must be copied to be kept.
+    state : TrainingState, optional
+        To go on from. From the same number of hosts and rounds, the outcome has the bits of an uninterrupted run; with
+        others, what is left of the epoch is cut anew. `state.masters` must be this host's range of vertices.
     width : int, optional
         Floats in a register, if not this processor's.
     stop : int64 array, shape (1,), optional
-        A flag that simulated hosts share, 0: what stops one stops all, and not only at the end of a round.
+        A flag that simulated hosts share, 0: what stops one stops all at once, not only at the end of a round.
 
     Returns
     -------
@@ -83,6 +89,7 @@ def train(
     SharedError
         If the labels do not fit into memory, there is nothing to learn from, or values stop being finite.
     """
+    options = options.training_options()
     with together(communicator):
         host = Host(corpus, options, communicator, width, stop)
     run = _Run(host, corpus, options, communicator, display, report)
@@ -90,7 +97,8 @@ def train(
         try:
             run.compile()
             with host.interruptible():
-                run.epochs(after_epoch)
+                run.begin(state)
+                run.epochs(after_epoch, after_round)
         except BaseException:
             host.stop()
             raise
@@ -101,7 +109,7 @@ def train(
 
 
 def _one_blas_thread(communicator: Communicator) -> AbstractContextManager[Any]:
-    """Let combiners that call BLAS not wake its threads, which would take cores from hosts and spin for more work."""
+    """Limit BLAS to one thread; its spinning workers would steal the hosts' cores."""
     once_a_process = communicator.rank == 0 or not is_simulated(communicator)
     return threadpool_limits(1, "blas") if communicator.size > 1 and once_a_process else nullcontext()
 
@@ -118,14 +126,15 @@ class _Run:
         display: Display,
         report: Report,
     ) -> None:
-        self._host, self._options, self._communicator = host, options, communicator
+        self._host, self._corpus, self._options, self._communicator = host, corpus, options, communicator
         self._display, self._report = display, report
-        rounds = options.rounds or default_rounds(communicator.size)
-        self._schedule = Schedule(options.alpha, options.epochs, rounds, corpus.cuts)
+        self._rounds = options.rounds or default_rounds(communicator.size)
+        self._schedule = Schedule(options.alpha, options.epochs, self._rounds, corpus.cuts)
         rank, words = communicator.rank, self._schedule.words
         share = float(corpus.cuts[rank + 1] - corpus.cuts[rank]) / words
         self._meter = Meter(options, words, share, corpus.raw_words, display)
-        self._vertices = len(corpus.vocabulary)
+        self._epoch = self._number = 0  # to begin with
+        self._resumed = False  # in the middle of that epoch
         self._interrupted = self._broken = False
         self._clock = 0.0
         self._kappa = 0.25  # of labels that are zero
@@ -140,24 +149,41 @@ class _Run:
         self._host.compile()
         self._report.seconds["compile"] = time.perf_counter() - started
 
-    def epochs(self, after_epoch: AfterEpoch | None) -> None:
-        """Do all epochs (Algorithm 1, lines 5 to 12)."""
-        first = self._schedule.slice(self._communicator.rank, 0)
-        assert first is not None
-        self._host.scheme.begin(first)
-        for epoch in range(self._options.epochs):
-            self._meter.start_epoch()
-            for number in self._schedule.numbers(epoch):
+    def begin(self, state: TrainingState | None) -> None:
+        """Get ready for the first round: that of a new run, or that after a state."""
+        if state:
+            options, same = self._options, state.matches(self._communicator.size, self._rounds)
+            left = state.begun if same else state.left if state.rounds_done else None
+            self._schedule = Schedule(options.alpha, options.epochs, self._rounds, self._corpus.cuts, state.epoch, left)
+            if same and left is None:  # the first epoch's rounds are not even
+                self._schedule = Schedule(options.alpha, options.epochs, self._rounds, self._corpus.cuts)
+            self._epoch, self._resumed, self._kappa = state.epoch, state.rounds_done > 0, state.kappa
+            self._number = self._schedule.numbers(state.epoch).start + (state.rounds_done if same else 0)
+            self._meter.restore(state.meter)
+            self._host.scheme.restore(state.masters)
+        first = self._schedule.slice(self._communicator.rank, self._number)
+        if first is not None:
+            self._host.scheme.begin(first)
+
+    def epochs(self, after_epoch: AfterEpoch | None, after_round: AfterRound | None) -> None:
+        """Run all epochs (Algorithm 1, lines 5 to 12)."""
+        for epoch in range(self._epoch, self._options.epochs):
+            numbers = self._schedule.numbers(epoch)
+            self._meter.start_epoch(resumed=self._resumed)
+            self._resumed = False
+            for number in range(max(self._number, numbers.start), numbers.stop):
                 self._round(number)
                 if self._interrupted:
                     break
+                if after_round:
+                    after_round(self._state(epoch, number + 1))
             self._meter.end_epoch()
             masters = self._host.scheme.masters
             self._agree_finite(masters.is_finite() and math.isfinite(self._meter.loss[-1]), epoch)
             if self._interrupted:
                 break
             if not self._meter.samples:
-                raise SharedError("nothing to learn: no sentence keeps two words (a line is a sentence)")
+                raise self._nothing_to_learn()
             self._check(epoch, after_epoch)
             if self._interrupted:
                 break
@@ -166,46 +192,62 @@ class _Run:
         """Write the figures into the report."""
         report, meter = self._report, self._meter
         report.threads = self._host.workers.threads
-        report.hosts, report.round_count = self._communicator.size, self._schedule.rounds
+        report.hosts, report.round_count = self._communicator.size, self._rounds
         report.interrupted = self._interrupted or self._host.interrupted
         report.loss = meter.loss
         report.seconds["train"] = meter.seconds
         report.words_per_second = meter.words_per_second
         report.peak_memory = peak_memory()
 
+    def _state(self, epoch: int, number: int) -> TrainingState:
+        """State when round `number` is about to begin, after one of `epoch`."""
+        numbers = self._schedule.numbers(epoch)
+        left = self._schedule.left(number) if number < numbers.stop else np.empty((0, 2), np.int64)
+        return TrainingState(
+            self._communicator.size,
+            self._rounds,
+            epoch,
+            number - numbers.start,
+            self._schedule.begun(epoch),
+            left,
+            self._kappa,
+            self._meter.state,
+            self._host.scheme.masters,
+        )
+
     def _round(self, number: int) -> None:
         """Compute and synchronize (Algorithm 1, lines 7 to 10)."""
         host, scheme, communicator = self._host, self._host.scheme, self._communicator
-        tallies = host.tallies()
-        computing = host.compute(self._schedule, number, communicator.rank, tallies)
+        stats = host.thread_stats()
+        computing = host.compute(self._schedule, number, communicator.rank, stats)
         scheme.prefetch(self._schedule.slice(communicator.rank, number + 1))
-        computed = sum(host.workers.join(computing, lambda: self._look(tallies)))
-        with scheme.wire.timed():
-            hosts = communicator.allgather(done(tallies, host.interrupted, self._broken))
-        all_ = Done(*hosts.sum(axis=0).tolist())
-        self._meter.add(all_)
-        if all_.broken:
+        computed = sum(host.workers.join(computing, lambda: self._look(stats)))
+        with scheme.channel.timed():
+            hosts = communicator.allgather(pack_totals(stats, host.interrupted, self._broken))
+        totals = RoundTotals(*hosts.sum(axis=0).tolist())
+        self._meter.add(totals)
+        if totals.broken:
             raise self._not_finite(self._schedule.epoch(number))
-        if all_.interrupted and not self._interrupted:
+        if totals.interrupted and not self._interrupted:
             self._interrupted = True
             host.stop()
-        if all_.measured:
-            self._kappa = all_.curvature / all_.measured
+        if totals.measured:
+            self._kappa = totals.curvature / totals.measured
         combined = scheme.synchronize(Round(number, self._schedule.middle(number), self._kappa), host.combiner)
         self._broken = not combined.finite
         if communicator.size > 1:
             seconds = [scheme.inspecting / host.workers.threads, computed / host.workers.threads]
-            seconds += [scheme.combining / host.workers.threads, scheme.wire.seconds]
-            figures = told(seconds, scheme.touched, combined, scheme.wire.take())
-            scheme.inspecting = scheme.combining = scheme.wire.seconds = 0.0
-            self._report.rounds.add(communicator.allgather(figures))
+            seconds += [scheme.combining / host.workers.threads, scheme.channel.seconds]
+            packed = pack_round_stats(seconds, scheme.touched, combined, scheme.channel.take())
+            scheme.inspecting = scheme.combining = scheme.channel.seconds = 0.0
+            self._report.rounds.add(communicator.allgather(packed))
 
-    def _look(self, tallies: list[ThreadStats]) -> None:
-        """Look after the threads while they compute."""
+    def _look(self, stats: list[ThreadStats]) -> None:
+        """Monitor the threads while they compute."""
         self._host.release()
         with self._host.catching():
-            self._meter.show(tallies)
-        if time.monotonic() - self._clock > _SECONDS_BETWEEN_LOOKS:
+            self._meter.show(stats)
+        if time.monotonic() - self._clock > _SECONDS_BETWEEN_CHECKS:
             self._clock = time.monotonic()
             if not self._host.scheme.labels.is_finite(min(_HOT_ROWS, self._host.scheme.live)):
                 self._broken = True  # the others hear of it at the end of the round
@@ -216,10 +258,10 @@ class _Run:
             raise self._not_finite(epoch)
 
     def _check(self, epoch: int, after_epoch: AfterEpoch | None) -> None:
-        """Let the user judge the labels, and tell of the epoch."""
+        """Let the user's callbacks judge the labels, and show the epoch."""
         figures: dict[str, float] = {}
         if after_epoch:
-            labels = _on_first(self._host.scheme.masters, self._vertices, self._communicator)
+            labels = _on_first(self._host.scheme.masters, len(self._corpus.vocabulary), self._communicator)
             with together(self._communicator), self._host.catching():
                 figures = after_epoch(epoch + 1, labels) if labels else {}
             pressed = np.array([self._host.interrupted], np.int64)
@@ -229,18 +271,32 @@ class _Run:
             line = [f"epoch {epoch + 1}/{self._options.epochs}", f"loss {self._meter.loss[-1]:.4f}"]
             self._display.say("  ".join(line + [f"{name} {value:.2f}" for name, value in figures.items()]))
 
+    def _nothing_to_learn(self) -> SharedError:
+        counts, sample = self._corpus.vocabulary.counts, self._options.sample
+        kept = float((keep_thresholds(counts, sample) / 2.0**32 * counts).sum())
+        if kept < 0.5 * self._corpus.cuts[-1]:
+            return SharedError(
+                f"nothing to learn: with sample {sample:g}, subsampling keeps about {kept:,.0f} of "
+                f"{int(self._corpus.cuts[-1]):,} words and no two in one sentence; use sample 0 for so small a corpus"
+            )
+        return SharedError("nothing to learn: no sentence has two words of the vocabulary (a line is a sentence)")
+
     def _not_finite(self, epoch: int) -> SharedError:
-        which = self._options.combine
-        name = which if isinstance(which, str) else which.__name__
+        options = self._options
+        which = options.combine
+        name = which if isinstance(which, str) else getattr(which, "__name__", type(which).__name__)
         combiner = f", or the combiner {name!r} adds up too much" if self._communicator.size > 1 else ""
-        return SharedError(
-            f"training stopped in epoch {epoch + 1}: values are not finite any more; alpha {self._options.alpha} is "
-            f"too large for this corpus (0.025 is usual){combiner}"
-        )
+        why = f"alpha {options.alpha} is too large for this corpus (0.025 is usual)"
+        if options.negative >= _MANY_NEGATIVES and options.negatives_per == "window":
+            why = (
+                f"alpha {options.alpha} is too large for steps of negative {options.negative} shared by a window; "
+                "lower one of them (5 to 20 negatives are usual), or draw negatives_per pair"
+            )
+        return SharedError(f"training stopped in epoch {epoch + 1}: values are no longer finite; {why}{combiner}")
 
 
 def _on_first(masters: Labels, vertices: int, communicator: Communicator) -> Labels | None:
-    """Bring the embedding vectors of all masters to host 0; the others get None."""
+    """Gather the embedding vectors of all masters on host 0; the others get None."""
     if communicator.size == 1:
         return masters
     counts = np.diff(Partition(vertices, communicator.size).bounds) * (communicator.rank == 0)

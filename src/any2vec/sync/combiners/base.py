@@ -19,8 +19,8 @@ Options of its own are dataclass fields, made by `options.option`; the command l
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numba import njit
@@ -101,14 +101,14 @@ class Combiner(ABC):  # noqa: B024
         Time spent so far on preparing for rounds, without that of its messages.
     """
 
+    context: CombinerContext = field(init=False, repr=False, compare=False)
+    seconds: float = field(default=0.0, init=False, repr=False, compare=False)
+
     def bind(self, context: CombinerContext) -> Self:
         """Make the combiner of one run, with these options."""
         bound = copy(self)
         bound.context, bound.seconds = context, 0.0
         return bound
-
-    context: ClassVar[CombinerContext]
-    seconds: ClassVar[float]
 
     def begin(self, round_: Round, here: dict[str, Touched]) -> None:  # noqa: B027
         """Prepare to combine a round; all hosts call this, collective calls are allowed.

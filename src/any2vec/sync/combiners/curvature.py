@@ -20,8 +20,8 @@ it the common part of e grows, across that of t, and takes epochs to go.)
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numba import float32, njit
@@ -57,15 +57,15 @@ class Curvature(SumCombiner):
         panel="Many hosts",
     )
 
+    _vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _rates: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _shared: dict[str, np.float32] = field(default_factory=dict, init=False, repr=False, compare=False)
+
     def bind(self, context: CombinerContext) -> Self:
         """Bind, with nothing measured yet."""
         bound = super().bind(context)
         bound._vectors, bound._rates, bound._shared = {}, {}, {}
         return bound
-
-    _vectors: ClassVar[dict[str, NDArray[np.float32]]]
-    _rates: ClassVar[dict[str, NDArray[np.float32]]]
-    _shared: ClassVar[dict[str, np.float32]]
 
     def begin(self, round_: Round, here: dict[str, Touched]) -> None:
         """Measure the curvature: each host sums over rows that it touched, and the first does the rest.
@@ -113,7 +113,7 @@ class Curvature(SumCombiner):
         communicator = self.context.channel.communicator
         stride = max(1, len(touched.rows) * communicator.size // _SEEN)
         first = communicator.rank * stride // communicator.size  # hosts begin apart: the hottest rows count but once
-        return moments(met, self.context.masters.dim, first, stride)
+        return moments(touched, self.context.masters.dim, first, stride)
 
 
 def moments(touched: Touched, dim: int, first: int = 0, stride: int = 1) -> NDArray[np.float64]:
@@ -135,7 +135,8 @@ def moments(touched: Touched, dim: int, first: int = 0, stride: int = 1) -> NDAr
         in every column. The same bits for any number of threads.
     """
     sums = np.zeros((dim + 3, touched.label.shape[1]))
-    _moments(touched.label, touched.rows, touched.updates, first, stride, np.empty((dim, sums.shape[1]), np.float32), sums)
+    block = np.empty((dim, sums.shape[1]), np.float32)
+    _moments(touched.label, touched.rows, touched.updates, first, stride, block, sums)
     return np.ascontiguousarray(sums[:, :dim])
 
 
