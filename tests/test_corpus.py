@@ -23,6 +23,7 @@ from any2vec.corpus.encode import encode_pieces
 from any2vec.corpus.scan import scan_blocks
 from any2vec.corpus.worklist import open_worklist
 from any2vec.errors import Any2VecError
+from any2vec.io.compression import open_compressed
 from any2vec.io.inputs import files_of
 
 PIECES = [
@@ -145,6 +146,23 @@ def test_compressed(tmp_path, name, compress, threads):
     )
     assert found(corpus) == naive([text], 2)
     assert calls[-1] == (len(packed), len(packed))
+
+
+@pytest.mark.parametrize(
+    ("name", "compress"),
+    [("t", bytes), ("t.gz", gzip.compress), ("t.bz2", bz2.compress), ("t.xz", lzma.compress), ("t.ZST", zstd)],
+)
+def test_a_file_is_opened_by_its_suffix(tmp_path, name, compress):
+    text = some_text()
+    (tmp_path / name).write_bytes(compress(text))
+    with open_compressed(tmp_path / name) as stream:
+        assert stream.readline() + stream.read() == text
+    if name != "t":
+        (tmp_path / name).write_bytes(compress(text)[:-20])
+        with pytest.raises(Any2VecError, match=f"{name}: not a complete"), open_compressed(tmp_path / name) as stream:
+            stream.read()
+    with pytest.raises(Any2VecError, match="cannot be read: No such file"), open_compressed(tmp_path / f"no{name}"):
+        pass
 
 
 def test_a_directory_is_read_in_the_order_of_paths_without_hidden_files(tmp_path):

@@ -48,8 +48,16 @@ def refused(source, **options):
 def test_missing_file(tmp_path):
     assert refused(tmp_path / "no.txt") == f"{tmp_path}/no.txt: no such file or directory"
     assert "a b c: no such file" in refused(["a b c", "d"])
-    assert "lists of tokens" in refused(["a b c", "d"])
+    assert "give each sentence as a list of tokens" in refused(["a b c", "d"])
     assert "cannot be read" in refused("a\0b")
+
+
+@pytest.mark.parametrize("text", ["to be or not " * 10_000, "one line\n" * 9, "\n"])
+def test_text_instead_of_a_path(text):
+    for source in (text, [text]):
+        message = refused(source)
+        assert message.endswith("if this is text, give each sentence as a list of tokens")
+        assert len(message) < 200
 
 
 def test_no_permission(tmp_path, monkeypatch):
@@ -160,7 +168,7 @@ def test_sentences_that_are_not_lists_of_str(tmp_path):
     assert "sentence 1, token 2 is of type int (7); use str(token)" in refused([["a"], ["b", "c", 7]])
     assert "sentence 0, token 0 is of type list" in refused([[["a"]]])
     assert "the corpus is of type NoneType" in refused(None)
-    assert "item 1 of the corpus is of type list" in refused([write(tmp_path / "t"), ["a"]])
+    assert "item 1 of the corpus is a list, item 0 is a path" in refused([write(tmp_path / "t"), ["a"]])
 
 
 def test_an_error_of_the_callers_own_iterable_is_not_hidden():
@@ -186,7 +194,7 @@ def test_no_room(tmp_path, monkeypatch, threads, kept, place):
     folder = tmp_path / ("cache" if kept else "temporary")
     options = {} if kept else {"cache": None}
     message = refused(path, min_count=1, threads=threads, **options)
-    assert message.startswith(f"no room in {folder}: No space left on device")
+    assert message.startswith(f"no space in {folder}: No space left on device")
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -221,7 +229,7 @@ def test_no_room_for_tokens(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr("any2vec.corpus.tokens.write_all", full)
-    assert refused([["a", "b"]]).startswith(f"no room in {tmp_path}/cache: No space left on device")
+    assert refused([["a", "b"]]).startswith(f"no space in {tmp_path}/cache: No space left on device")
 
 
 def test_too_many_words():

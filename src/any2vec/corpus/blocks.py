@@ -128,7 +128,7 @@ def blocks_of(files: list[InputFile], size: int = BLOCK, edges: InputSplits | No
         hosts = edges.within(before, file.size)
         done = before
         if hosts.start < edges.held.stop and edges.held.start < hosts.stop:
-            read = _blocks_of_stream if file.packing or file.size is None else _blocks_of_plain
+            read = _blocks_of_stream if file.compression or file.size is None else _blocks_of_plain
             for block in read(file, size, edges, before, hosts):
                 done = block.consumed
                 yield block

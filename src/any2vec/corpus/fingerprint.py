@@ -50,7 +50,7 @@ def about(files: Sequence[InputFile], options: Mapping[str, Any]) -> dict[str, A
                 stream.seek(place)
                 check = zlib.crc32(stream.read(SAMPLE), check)
         found.append([os.fsencode(file.path).decode("latin-1"), file.size, check])
-    packed = any(file.packing for file in files)  # how it is unpacked says where the parts begin
+    packed = any(file.compression for file in files)  # how it is unpacked says where the parts begin
     settings = {**options, "Python": platform.python_version() if packed else None}
     return {"settings": settings, "files": found}
 
