@@ -108,9 +108,7 @@ def _values(rows: Iterable[Any], column: str) -> Iterator[Any]:
     for i, row in enumerate(rows):
         if not isinstance(row, Mapping):
             kind = type(row).__name__
-            raise Any2VecError(
-                f"item {i} of the corpus is of type {kind}; with column={column!r} give mappings (dicts)"
-            )
+            raise Any2VecError(f"item {i} of the corpus is of type {kind}; column={shown(column)} needs dicts")
         if column not in row:
             raise _no_column(f"item {i} of the corpus is a {type(row).__name__}", row, column)
         yield row[column]

@@ -48,7 +48,8 @@ class Word2Vec(Estimator):
             Files (plain, .gz, .bz2, .xz, .zst), directories, ``-`` for standard input; or sentences as lists
             of tokens.
         communicator : Communicator, optional
-            On a cluster, where each host calls this, ``any2vec.cluster.mpi.world()``.
+            On a cluster, where each host calls this, ``any2vec.cluster.mpi.world()``. All hosts give the same files, or
+            each its own part of the sentences.
 
         Returns
         -------
