@@ -17,12 +17,13 @@ from naive_corpus import found, naive
 
 from any2vec.corpus import read_corpus
 from any2vec.corpus.blocks import blocks_of
-from any2vec.corpus.build import merge_scans
-from any2vec.corpus.build_vocabulary import choose, merge, pack
 from any2vec.corpus.encode import encode_pieces
 from any2vec.corpus.scan import scan_blocks
+from any2vec.corpus.vocabulary import choose, merge_valid
+from any2vec.corpus.word_table import WordCounts, merge
 from any2vec.corpus.worklist import open_worklist
 from any2vec.errors import Any2VecError
+from any2vec.io.compression import open_compressed
 from any2vec.io.inputs import files_of
 
 PIECES = [
@@ -147,6 +148,23 @@ def test_compressed(tmp_path, name, compress, threads):
     assert calls[-1] == (len(packed), len(packed))
 
 
+@pytest.mark.parametrize(
+    ("name", "compress"),
+    [("t", bytes), ("t.gz", gzip.compress), ("t.bz2", bz2.compress), ("t.xz", lzma.compress), ("t.ZST", zstd)],
+)
+def test_a_file_is_opened_by_its_suffix(tmp_path, name, compress):
+    text = some_text()
+    (tmp_path / name).write_bytes(compress(text))
+    with open_compressed(tmp_path / name) as stream:
+        assert stream.readline() + stream.read() == text
+    if name != "t":
+        (tmp_path / name).write_bytes(compress(text)[:-20])
+        with pytest.raises(Any2VecError, match=f"{name}: not a complete"), open_compressed(tmp_path / name) as stream:
+            stream.read()
+    with pytest.raises(Any2VecError, match="cannot be read: No such file"), open_compressed(tmp_path / f"no{name}"):
+        pass
+
+
 def test_a_directory_is_read_in_the_order_of_paths_without_hidden_files(tmp_path):
     texts = {"b/x.txt": b"three four", "a.txt": b"one\ntwo", "b/.no": b"no", ".git/no": b"no", "b-c": b"five"}
     for name, text in texts.items():
@@ -235,7 +253,7 @@ def test_hosts_can_count_and_encode_their_parts_alone(tmp_path):
         folders[-1].mkdir()
         mine = blocks[len(blocks) * host // 3 : len(blocks) * (host + 1) // 3]
         scans.append(scan_blocks(mine, folders[-1], size=4000))
-    part, places, _ = merge_scans([scan.parts[0] for scan in scans])
+    part, places, _ = merge_valid([scan.parts[0] for scan in scans])
     vocabulary, ids = choose(part, 2, None)
     for scan, place, where in zip(scans, places, folders, strict=True):
         encode_pieces(scan.pieces, scan.files, [ids[place]], where)
@@ -247,13 +265,13 @@ def test_hosts_can_count_and_encode_their_parts_alone(tmp_path):
 
 
 def test_merging_adds_up_and_maps(tmp_path):
-    one = pack([b"a", b"longer than fifteen bytes", b"a\0", b"", b"a"], np.array([1, 2, 3, 4, 5]))
-    two = pack([b"longer than fifteen bytes", b"12345678", b"1234567\0", b"\0"], np.array([10, 20, 30, 40]))
+    one = WordCounts.of([b"a", b"longer than fifteen bytes", b"a\0", b"", b"a"], np.array([1, 2, 3, 4, 5]))
+    two = WordCounts.of([b"longer than fifteen bytes", b"12345678", b"1234567\0", b"\0"], np.array([10, 20, 30, 40]))
     merged, (first, second) = merge([one, two])
     assert [merged.word(i) for i in first] == [one.word(i) for i in range(len(one))]
     assert [merged.word(i) for i in second] == [two.word(i) for i in range(len(two))]
     assert merged.counts.tolist() == [6, 12, 3, 4, 20, 30, 40]
-    many = pack([f"{i:0{i % 30}}".encode() for i in range(20_000)], np.arange(20_000))
+    many = WordCounts.of([f"{i:0{i % 30}}".encode() for i in range(20_000)], np.arange(20_000))
     merged, (ids,) = merge([many])
     assert [merged.word(i) for i in ids] == [many.word(i) for i in range(len(many))]
     assert np.bincount(ids, many.counts).tolist() == merged.counts.tolist()

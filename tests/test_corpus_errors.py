@@ -12,8 +12,7 @@ import pytest
 import zstandard
 
 from any2vec.corpus import read_corpus
-from any2vec.corpus import tokenizer as kernels
-from any2vec.corpus.word_table import WordTable
+from any2vec.corpus.word_table import GROW_SLOTS, WordTable
 from any2vec.errors import Any2VecError
 
 TEXT = b"".join(b"word%d of the text\n" % i for i in range(20_000))
@@ -48,8 +47,16 @@ def refused(source, **options):
 def test_missing_file(tmp_path):
     assert refused(tmp_path / "no.txt") == f"{tmp_path}/no.txt: no such file or directory"
     assert "a b c: no such file" in refused(["a b c", "d"])
-    assert "lists of tokens" in refused(["a b c", "d"])
+    assert "give each sentence as a list of tokens" in refused(["a b c", "d"])
     assert "cannot be read" in refused("a\0b")
+
+
+@pytest.mark.parametrize("text", ["to be or not " * 10_000, "one line\n" * 9, "\n"])
+def test_text_instead_of_a_path(text):
+    for source in (text, [text]):
+        message = refused(source)
+        assert message.endswith("if this is text, give each sentence as a list of tokens")
+        assert len(message) < 200
 
 
 def test_no_permission(tmp_path, monkeypatch):
@@ -110,7 +117,7 @@ def test_not_text(tmp_path, threads, block, suffix):
     assert refused([good, path], **options).startswith(f"{path}, line 51: a NUL byte; is this UTF-16")
     path = write(tmp_path / f"u.{suffix}", pack(b"a b\n" * 50 + b"c " + b"x" * 65_537 + b"\nb"))
     message = refused([good, path], **options)
-    assert message.startswith(f"{path}, line 51: a word longer than 65,536 bytes; is this text with blanks")
+    assert message.startswith(f"{path}, line 51: a word longer than 65,536 bytes; is this text, with whitespace")
     path = write(tmp_path / f"v.{suffix}", pack(b"a b\n" * 7 + b"c " + b"x" * 300_000))
     assert refused([good, path], **options).startswith(f"{path}, line 8: a word longer")
 
@@ -157,10 +164,13 @@ def test_sentences_that_are_not_lists_of_str(tmp_path):
     assert "sentence 1 is a str" in refused([["a"], "b"])
     assert "sentence 1 is a bytes" in refused([["a"], b"b"])
     assert "sentence 2 is of type int (7)" in refused([["a"], [], 7])
-    assert "sentence 1, token 2 is of type int (7); use str(token)" in refused([["a"], ["b", "c", 7]])
+    assert "sentence 1, token 2 is of type float (7.5); use str(token)" in refused([["a"], ["b", 7, 7.5]])
+    assert "sentence 0, token 1 is of type bool (True); use str(token)" in refused([["a", True]])
+    assert "sentence 0, token 1 is of type NoneType (None); use str(token)" in refused([("a", None)])
+    assert "sentence 0, token 0 is of type bytes (b'a'); use token.decode()" in refused([[b"a"]])
     assert "sentence 0, token 0 is of type list" in refused([[["a"]]])
     assert "the corpus is of type NoneType" in refused(None)
-    assert "item 1 of the corpus is of type list" in refused([write(tmp_path / "t"), ["a"]])
+    assert "item 1 of the corpus is a list, item 0 is a path" in refused([write(tmp_path / "t"), ["a"]])
 
 
 def test_an_error_of_the_callers_own_iterable_is_not_hidden():
@@ -176,7 +186,7 @@ def test_an_error_of_the_callers_own_iterable_is_not_hidden():
 
 @pytest.mark.parametrize("kept", [True, False])
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("place", ["any2vec.corpus.tokenizer.scan", "any2vec.corpus.tokenizer.remap"])
+@pytest.mark.parametrize("place", ["any2vec.corpus.tokenizer.scan", "any2vec.corpus.encode.remap"])
 def test_no_room(tmp_path, monkeypatch, threads, kept, place):
     def full(*_arguments):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -186,7 +196,7 @@ def test_no_room(tmp_path, monkeypatch, threads, kept, place):
     folder = tmp_path / ("cache" if kept else "temporary")
     options = {} if kept else {"cache": None}
     message = refused(path, min_count=1, threads=threads, **options)
-    assert message.startswith(f"no room in {folder}: No space left on device")
+    assert message.startswith(f"no space in {folder}: No space left on device")
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -195,7 +205,7 @@ def test_interrupted(tmp_path, monkeypatch, threads, source):
     def interrupt(*_arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("any2vec.corpus.tokenizer.remap", interrupt)
+    monkeypatch.setattr("any2vec.corpus.encode.remap", interrupt)
     given = write(tmp_path / "t.txt", TEXT) if source == "file" else [["a", "b"]]
     with pytest.raises(KeyboardInterrupt):
         read_corpus(given, min_count=1, threads=threads, _block=5000)
@@ -220,12 +230,12 @@ def test_no_room_for_tokens(tmp_path, monkeypatch):
     def full(*_arguments):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("any2vec.corpus.tokens.write_all", full)
-    assert refused([["a", "b"]]).startswith(f"no room in {tmp_path}/cache: No space left on device")
+    monkeypatch.setattr("any2vec.corpus.sentences.write_all", full)
+    assert refused([["a", "b"]]).startswith(f"no space in {tmp_path}/cache: No space left on device")
 
 
 def test_too_many_words():
     table = WordTable()
-    table._slots = np.broadcast_to(np.uint64(0), 2**33)  # takes no memory
+    table.slots = np.broadcast_to(np.uint64(0), 2**33)  # takes no memory
     with pytest.raises(Any2VecError, match="more than 1,342,177,280 distinct words"):
-        table._grow(kernels.GROW_SLOTS)
+        table.grow(GROW_SLOTS)

@@ -2,6 +2,7 @@ import bz2
 import errno
 import gzip
 import io
+import itertools
 import json
 import lzma
 import os
@@ -9,6 +10,7 @@ import random
 import sys
 import tempfile
 import threading
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,55 +22,22 @@ from hypothesis import strategies as st
 from naive_corpus import found, naive, naive_cuts
 from test_corpus import TEXTS, some_text
 
+from any2vec.cluster import local
 from any2vec.corpus import blocks, read_corpus
 from any2vec.corpus import cache as caching
 from any2vec.errors import Any2VecError
 
 
-class Cluster:
-    def __init__(self, size):
-        self.size, self.slots, self.meet = size, [None] * size, threading.Barrier(size, timeout=60)
+def simulate(hosts, program):
+    """Return what each host's program returns, or its error: some tests look at those of all hosts."""
 
-
-class Host:
-    def __init__(self, cluster, rank):
-        self.cluster, self.rank, self.size = cluster, rank, cluster.size
-
-    def _swap(self, value):
-        self.cluster.slots[self.rank] = value
-        self.cluster.meet.wait()
-        parts = list(self.cluster.slots)
-        self.cluster.meet.wait()
-        return parts
-
-    def allgather(self, values):
-        return np.stack(self._swap(values.copy()))
-
-    def alltoallv(self, send, send_counts, receive, counts, starts=None):
-        starts = np.cumsum(send_counts) - send_counts if starts is None else starts
-        parts = self._swap((send.copy(), starts, send_counts))
-        got = [rows[at[self.rank] : at[self.rank] + many[self.rank]] for rows, at, many in parts]
-        assert [len(rows) for rows in got] == counts.tolist()
-        receive[: counts.sum()] = np.concatenate(got)
-
-
-def simulate(hosts, _cores, program):
-    cluster, results = Cluster(hosts), [None] * hosts
-
-    def run(rank):
+    def attempt(host):
         try:
-            results[rank] = program(Host(cluster, rank))
-        except BaseException as error:  # some tests look at the errors of all hosts
-            results[rank] = error
-            if not isinstance(error, Any2VecError):
-                cluster.meet.abort()
+            return program(host)
+        except Any2VecError as error:
+            return error
 
-    threads = [threading.Thread(target=run, args=(rank,)) for rank in range(hosts)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return results
+    return local.simulate(hosts, 2, attempt)
 
 
 @pytest.fixture(autouse=True)
@@ -90,7 +59,7 @@ def folder(tmp_path_factory):
 
 def on_hosts(source, hosts, **options):
     """Return what each host of a cluster reads, or its error."""
-    return simulate(hosts, 2, lambda host: read_corpus(source, communicator=host, **options))
+    return simulate(hosts, lambda host: read_corpus(source, communicator=host, **options))
 
 
 def corpora(source, hosts, **options):
@@ -268,7 +237,7 @@ def test_a_host_of_a_cluster_reads_only_its_part(tmp_path, monkeypatch):
         told = calls.setdefault(host.rank, [])
         return read_corpus(tmp_path / "t", communicator=host, progress=lambda *call: told.append(call), _block=4000)
 
-    read_corpora = simulate(3, 2, program)
+    read_corpora = simulate(3, program)
     assert len(text) == 36_000
     ranges = {name: (min(a for a, _ in spans), max(b for _, b in spans)) for name, spans in read.items()}
     assert ranges == {"0": (0, 12_011 - 12), "1": (12_011 - 12, 24_011 - 12), "2": (24_011 - 12, 36_000)}
@@ -285,7 +254,7 @@ def test_hosts_hold_only_their_own_part(tmp_path):
 
 
 def test_a_communicator_of_one_host_is_no_cluster(tmp_path):
-    corpus = read_corpus([["a", "b"]] * 5, communicator=Host(Cluster(1), 0))
+    corpus = read_corpus([["a", "b"]] * 5, communicator=local.alone())
     assert corpus.cuts.tolist() == [0, 10]
 
 
@@ -309,9 +278,43 @@ def test_fewer_sentences_than_hosts(tmp_path):
     with pytest.raises(Any2VecError, match=said):
         read_corpus(path, hosts=3)
     assert refused(path, 3).startswith(said)
-    with pytest.raises(Any2VecError, match="2 hosts, but the corpus has 1 sentence with"):
+    with pytest.raises(Any2VecError, match=r"2 hosts, .* 1 sentence with .*; a sentence is never cut: use fewer"):
         read_corpus([["a", "b"]], min_count=1, hosts=2)
     assert refused(path, 3, cache=None).startswith(said)
+
+
+SENTENCES = [["a", "b"], [], ["c"], ["a", "c", "a"], ["b"], [5, "d"], ["é", "a", 5], ["rare"], ["b", "c"], ["d", "a"]]
+
+
+@pytest.mark.parametrize("ends", [[0, 5, 10], [0, 1, 4, 10], [0, 3, 4, 5, 6, 9, 10]])
+@pytest.mark.parametrize("options", [{}, {"min_count": 2, "max_size": 4}])
+def test_each_host_gives_its_own_sentences(ends, options):
+    options = {"min_count": 1} | options
+    given = [SENTENCES[low:high] for low, high in itertools.pairwise(ends)]
+    whole = read_corpus(SENTENCES, **options)
+    parts = simulate(len(given), lambda host: read_corpus(iter(given[host.rank]), communicator=host, **options))
+    words = [sum(str(token) in whole.vocabulary.ids for sentence in part for token in sentence) for part in given]
+    check_parts(replace(whole, cuts=np.cumsum([0, *words]), held=range(len(given))), parts)
+    assert not any(part.cached for part in parts)
+
+
+def test_hosts_whose_sentences_do_not_do():
+    good, told = [["a", "b"]] * 3, "host 1 gave no sentence with words of the vocabulary; each host"
+    assert different([good, []], [{"min_count": 1}] * 2).startswith(told)
+    assert different([good, [["c"]]], [{"min_count": 2}] * 2).startswith(told)
+    assert "the corpus is empty" in different([[], iter([])])
+    assert different([good, iter(["a b"])]).startswith("host 1: sentence 0 is a str ('a b')")
+    assert "3 hosts, but the corpus has 2 sentences with words" in different(
+        [[["a", "b"]], [["a"]], []], [{"min_count": 1}] * 3
+    )
+    with pytest.raises(ZeroDivisionError):
+        simulate(2, lambda host: read_corpus(([str(1 // host.rank)] for _ in range(9)), communicator=host))
+
+
+def test_hosts_that_give_files_and_sentences(tmp_path):
+    (tmp_path / "t").write_bytes(b"a b\n" * 9)
+    message = different([tmp_path / "t", [["a", "b"]] * 9])
+    assert "the source is files on host 0, sentences in memory on host 1" in message
 
 
 def test_hosts_must_be_a_number_and_fit(tmp_path):
@@ -321,22 +324,21 @@ def test_hosts_must_be_a_number_and_fit(tmp_path):
         with pytest.raises(Any2VecError, match="hosts is"):
             read_corpus(path, hosts=hosts)
     assert "hosts is 3, but the communicator has 2 hosts" in different([path, path], [{"hosts": 3}] * 2)
-    assert simulate(2, 2, lambda host: read_corpus(path, communicator=host, hosts=2))[0].hosts == 2
+    assert simulate(2, lambda host: read_corpus(path, communicator=host, hosts=2))[0].hosts == 2
 
 
 def test_what_a_cluster_cannot_share(tmp_path):
-    assert "a cluster reads files, not lists of tokens" in refused([["a", "b"]], 2)
-    assert "standard input: the hosts of a cluster each read a part" in refused("-", 2)
+    assert "standard input: each host of a cluster reads a part" in refused("-", 2)
     if hasattr(os, "mkfifo"):
         os.mkfifo(tmp_path / "pipe")
-        assert f"{tmp_path}/pipe: the hosts of a cluster each" in refused(tmp_path / "pipe", 2)
+        assert f"{tmp_path}/pipe: each host of a cluster" in refused(tmp_path / "pipe", 2)
 
 
 def different(sources, options=()):
     """Return the message where hosts are given different things."""
     options = options or [{}] * len(sources)
     errors = simulate(
-        len(sources), 2, lambda host: read_corpus(sources[host.rank], communicator=host, **options[host.rank])
+        len(sources), lambda host: read_corpus(sources[host.rank], communicator=host, **options[host.rank])
     )
     assert all(isinstance(error, Any2VecError) for error in errors), errors
     (message,) = {str(error) for error in errors}
@@ -371,7 +373,7 @@ def test_hosts_that_see_different_corpora(tmp_path, monkeypatch):
             threading.current_thread().name = str(places[host.rank])
             return read_corpus("t", communicator=host)
 
-        message = str(simulate(2, 2, program)[1])
+        message = str(simulate(2, program)[1])
         monkeypatch.undo()
         assert message.startswith("hosts 0 and 1 see different corpora: t has ")
         assert "other bytes on host 0 than on host 1" in message or "400 bytes on host 0, 408 on host 1" in message
@@ -389,7 +391,7 @@ def test_what_is_wrong_on_one_host_ends_all(tmp_path, monkeypatch):
     def full(*_arguments):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    for place in ("corpus.kernels.scan", "corpus.kernels.remap", "corpus.cache._sums", "files._put"):
+    for place in ("corpus.tokenizer.scan", "corpus.encode.remap", "corpus.cache._sums", "io.outputs._put"):
         for options in ({}, {"cache": None}):
             if place.endswith(("_sums", "_put")) and options:
                 continue

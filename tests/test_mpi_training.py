@@ -5,15 +5,18 @@ import os
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
+from simulated import SIZES as WIDTHS
 from simulated import rounds_more, text
-from test_mpi_engine import MPIEXEC, SIZES, needs_mpi
+from test_mpi_engine import MPIEXEC, SIZES, needs_mpi, start
 from typer.testing import CliRunner
 
-from any2vec import load
+from any2vec import Word2Vec, load
 from any2vec.cli import app
+from any2vec.cluster import local
 
 pytestmark = needs_mpi
 
@@ -245,3 +248,23 @@ def test_mistakes_are_told_once(corpus, arguments, message):
     ran = run(corpus, "-o", "v.txt", *arguments, ranks=2)
     assert message in one_error(ran)
     assert {path.name for path in corpus.iterdir()} == {"text.txt"}
+
+
+def fit_own_sentences(communicator):
+    """Train on this host's part of sentences; return the vectors of the words whose masters are here."""
+    sentences = text(60)
+    mine = iter(sentences[:25] if communicator.rank == 0 else sentences[25:])
+    model = Word2Vec(**WIDTHS["window"], min_count=1, epochs=1, threads=1, cache=None).fit(mine, communicator)
+    return [communicator.rank, model.report_.words, list(model.vectors_.words), model.vectors_.matrix.tolist()]
+
+
+def test_ranks_that_each_give_their_own_sentences(tmp_path):
+    script = f"""
+    import json
+    sys.path.insert(0, {str(Path(__file__).parent)!r})
+    from test_mpi_training import fit_own_sentences
+    say(json.dumps(fit_own_sentences(world)))
+    """
+    ran = start(tmp_path, script, ranks=2)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert sorted(map(json.loads, ran.stdout.splitlines())) == local.simulate(2, 2, fit_own_sentences)

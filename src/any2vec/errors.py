@@ -1,6 +1,8 @@
 """The one kind of error that a user sees."""
 
-__all__ = ["Any2VecError", "missing_extra"]
+import reprlib
+
+__all__ = ["Any2VecError", "missing_extra", "shown"]
 
 
 class Any2VecError(Exception):
@@ -26,3 +28,8 @@ def missing_extra(module: str, extra: str) -> Any2VecError:
         To be raised by the caller.
     """
     return Any2VecError(f"this needs {module}, which is not installed: pip install 'any2vec[{extra}]'")
+
+
+def shown(value: object) -> str:
+    """Return a value's repr for a message: on one line, and short however large the value is."""
+    return " ".join(reprlib.repr(value).split())

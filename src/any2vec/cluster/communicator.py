@@ -24,6 +24,7 @@ __all__ = [
     "exchange",
     "first_other",
     "gather",
+    "shared_errors",
     "together",
 ]
 
@@ -188,3 +189,16 @@ def gather(communicator: Communicator, values: NDArray[Any], root: int) -> NDArr
     out = np.empty((int(counts.sum()), *values.shape[1:]), values.dtype)
     communicator.alltoallv(np.ascontiguousarray(values), send_counts, out, counts)
     return out.reshape(communicator.size, *values.shape) if communicator.rank == root else None
+
+
+@contextmanager
+def shared_errors(communicator: Communicator) -> Iterator[None]:
+    """Do what `together` does, with the failing host's number before its message; one host's error stays as it is."""
+    if communicator.size == 1:
+        yield
+        return
+    with together(communicator):
+        try:
+            yield
+        except Any2VecError as error:
+            raise Any2VecError(f"host {communicator.rank}: {error}") from error

@@ -1,4 +1,24 @@
-"""The corpus room: from text to a vocabulary V and a worklist W."""
+"""From text to a vocabulary V and a worklist W.
+
+The modules, in the order in which text passes through them:
+
+- `read`: `read_corpus`, which does all of the following
+- `splits`: where each host's part of the files begins
+- `blocks`: pieces of a part, which threads take
+- `tokenizer`: bytes to words, with `word_hash` and `word_table`; `scan` runs it on all blocks and writes provisional
+  ids; `sentences` does the same for sentences in memory
+- `vocabulary`: V, chosen from the counts; `distributed_vocabulary`: from those of all hosts; `fingerprint`: do they
+  all read the same?
+- `encode`: provisional ids to the ids of W, a `worklist`
+- `cache`: keeps them for the next run; `corpus`: what the user gets
+
+**Where words and sentences end.** In files, words are separated by ASCII whitespace (space, tab, vertical tab, form
+feed, carriage return, line feed), and a sentence ends at a line feed and at the end of a file. `tokenizer.scan` and
+`scan` mark these ends by the provisional id -1, and `encode.remap` turns them into the bounds of W, dropping sentences
+without a word of V. A sentence may be of any length: it may span many blocks, but never two hosts, as `splits` and
+`blocks` cut hosts' parts at line feeds only. In memory a sentence is an item of what the user gives; its tokens may
+hold whitespace.
+"""
 
 from any2vec.corpus.corpus import Corpus
 from any2vec.corpus.read import read_corpus

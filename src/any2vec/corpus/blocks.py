@@ -1,8 +1,8 @@
-"""Blocks: pieces of text of bounded size that threads count independently of each other.
+"""Blocks: pieces of text of bounded size that threads tokenize independently of each other.
 
-A host's part of a file is cut at the first blank at or after each multiple of the block's size. So no word is
-cut, and both ends of a block are found without reading what stands before it: threads (and hosts) can read a
-plain file at different places. A sentence may go on in the host's next block.
+A host's part of a file is cut at the first whitespace at or after each multiple of the block size. So no word is cut,
+and both ends of a block are found without reading what precedes it: threads (and hosts) can read a plain file at
+several positions at once. A sentence may continue in the host's next block.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from any2vec.corpus.splits import InputSplits, line_ends
 from any2vec.corpus.tokenizer import MAX_WORD
-from any2vec.corpus.word_hash import ROOM
+from any2vec.corpus.word_hash import PADDING
 from any2vec.io.inputs import InputFile
 from any2vec.io.memory import zeros
 from any2vec.io.streams import READ, fill, naming, open_stream
@@ -21,14 +21,14 @@ from any2vec.io.streams import READ, fill, naming, open_stream
 __all__ = ["BLOCK", "TAIL", "Block", "Span", "blocks_of", "new_buffer"]
 
 BLOCK = 1 << 22
-TAIL = MAX_WORD + 1  # what is read past a block's size, to find the blank where it ends
+TAIL = MAX_WORD + 1  # bytes read past a block's size, to find the whitespace that ends it
 BOM = b"\xef\xbb\xbf"
-IS_BLANK = np.isin(np.arange(256), list(b" \t\n\v\f\r"))
+IS_SPACE = np.isin(np.arange(256), list(b" \t\n\v\f\r"))
 
 
 @dataclass(frozen=True, eq=False)
 class Span:
-    """Text in memory: the words of ``text[begin:end]``; there is a blank at `end` and room behind."""
+    """Text in memory: the words of ``text[begin:end]``; there is whitespace at `end` and padding behind it."""
 
     text: NDArray[np.uint8]
     begin: int
@@ -44,18 +44,18 @@ class Block:
     file : InputFile
         Where it is from.
     host : int
-        Whose part it belongs to.
+        The host whose part it belongs to.
     start, stop : int
         It is cut from these bytes of the file's text.
     size : int
         Bytes in a block, about.
     first, last : bool
-        Whether it begins exactly at `start`, and ends exactly at `stop` and with it a sentence: else at the
-        first blank at or after `start`, and after ``start + size``.
+        Whether it begins exactly at `start`, and ends exactly at `stop`, where a sentence ends: else at the first
+        whitespace at or after `start`, and after ``start + size``.
     consumed : int
         Bytes of all files that are done when this block is.
     span : Span or None
-        The text of a block of a stream, which was read already.
+        The text of a block of a stream, which has been read.
     """
 
     file: InputFile
@@ -69,23 +69,7 @@ class Block:
     span: Span | None = field(default=None, repr=False)
 
     def load(self, buffer: NDArray[np.uint8]) -> Span:
-        """Return the block's text.
-
-        Parameters
-        ----------
-        buffer : uint8 array
-            From `new_buffer`; used unless the text is in memory.
-
-        Returns
-        -------
-        Span
-            The text.
-
-        Raises
-        ------
-        Any2VecError
-            If the file cannot be read.
-        """
+        """Return the block's text, read into `buffer` (from `new_buffer`) unless it is in memory."""
         if self.span is not None:
             return self.span
         assert self.file.path is not None
@@ -93,43 +77,25 @@ class Block:
         with naming(self.file), self.file.path.open("rb", buffering=0) as stream:
             stream.seek(self.start)
             filled = fill(stream, buffer[:wanted])
-        begin = 0 if self.first else _first_blank(buffer, 0, filled)
+        begin = 0 if self.first else _first_space(buffer, 0, filled)
         begin = begin if self.start else _after_bom(buffer, filled)
-        end = filled if self.last else _first_blank(buffer, self.size, filled)
+        end = filled if self.last else _first_space(buffer, self.size, filled)
         return _ended(buffer, min(begin, end), end, filled)
 
 
-def blocks_of(files: list[InputFile], size: int = BLOCK, edges: InputSplits | None = None) -> Iterator[Block]:
-    """Yield the blocks of files, in order; streams are read on the way.
+def blocks_of(files: list[InputFile], size: int = BLOCK, splits: InputSplits | None = None) -> Iterator[Block]:
+    """Yield the blocks of files, of about `size` bytes, in order; streams are read on the way.
 
-    Parameters
-    ----------
-    files : list of InputFile
-        The files.
-    size : int
-        Bytes in a block, about.
-    edges : InputSplits, optional
-        Which hosts' parts to read, and where they begin. A block has text of one host only. Of plain files only
-        the parts are read, of streams all up to their end.
-
-    Yields
-    ------
-    Block
-        The next block.
-
-    Raises
-    ------
-    Any2VecError
-        If a file cannot be read.
+    Only the parts held in `splits` are read (of streams, all up to their end); a block has text of one host.
     """
-    edges = edges or InputSplits.whole()
+    splits = splits or InputSplits.whole()
     before = 0
     for file in files:
-        hosts = edges.within(before, file.size)
+        hosts = splits.within(before, file.size)
         done = before
-        if hosts.start < edges.held.stop and edges.held.start < hosts.stop:
-            read = _blocks_of_stream if file.packing or file.size is None else _blocks_of_plain
-            for block in read(file, size, edges, before, hosts):
+        if hosts.start < splits.held.stop and splits.held.start < hosts.stop:
+            read = _blocks_of_stream if file.compression or file.size is None else _blocks_of_plain
+            for block in read(file, size, splits, before, hosts):
                 done = block.consumed
                 yield block
         before = done if file.size is None else before + file.size
@@ -137,15 +103,15 @@ def blocks_of(files: list[InputFile], size: int = BLOCK, edges: InputSplits | No
 
 def new_buffer(size: int) -> NDArray[np.uint8]:
     """Return memory for one block's text."""
-    return zeros(size + TAIL + ROOM, np.uint8)
+    return zeros(size + TAIL + PADDING, np.uint8)
 
 
-def _blocks_of_plain(file: InputFile, size: int, edges: InputSplits, before: int, hosts: range) -> Iterator[Block]:
+def _blocks_of_plain(file: InputFile, size: int, splits: InputSplits, before: int, hosts: range) -> Iterator[Block]:
     assert file.size is not None
-    later = [host for host in hosts[1:] if edges.held.start <= host <= edges.held.stop]
-    begins = dict(zip(later, line_ends(file, [edges.places[host] - before for host in later]), strict=True))
+    later = [host for host in hosts[1:] if splits.held.start <= host <= splits.held.stop]
+    begins = dict(zip(later, line_ends(file, [splits.starts[host] - before for host in later]), strict=True))
     begins[hosts.start] = 0
-    for host in edges.held:
+    for host in splits.held:
         low = begins.get(host, file.size)
         high = begins.get(host + 1, file.size)
         for start in range(low, high, size):
@@ -153,10 +119,10 @@ def _blocks_of_plain(file: InputFile, size: int, edges: InputSplits, before: int
             yield Block(file, host, start, high, size, start == low, stop == high, before + stop)
 
 
-def _blocks_of_stream(file: InputFile, size: int, edges: InputSplits, before: int, hosts: range) -> Iterator[Block]:
-    """Read a stream from its start: what is another host's is thrown away, what is behind the last is not read.
+def _blocks_of_stream(file: InputFile, size: int, splits: InputSplits, before: int, hosts: range) -> Iterator[Block]:
+    """Read a stream from its start: other hosts' text is skipped, what follows the last held part is not read.
 
-    The place of a byte is that in the file, as far as it is known: between two blocks it is interpolated.
+    The position of a byte is that in the file, as far as it is known: within a block it is interpolated.
     """
     with open_stream(file) as (stream, position):
         carry = np.empty(0, np.uint8)
@@ -167,19 +133,19 @@ def _blocks_of_stream(file: InputFile, size: int, edges: InputSplits, before: in
             with naming(file):
                 filled = len(carry) + fill(stream, text[len(carry) : full])
             last = filled < full
-            end = filled if last else _first_blank(text, size, filled)
+            end = filled if last else _first_space(text, size, filled)
             begin = 0 if start else min(_after_bom(text, filled), end)
             consumed = before + position()
             carry = text[end:filled].copy()
             span = _ended(text, begin, end, filled)
-            while host + 1 < hosts.stop and (cut := _cut(span, edges.places[host + 1], before_block, consumed)) >= 0:
-                if host in edges.held:
+            while host + 1 < hosts.stop and (cut := _cut(span, splits.starts[host + 1], before_block, consumed)) >= 0:
+                if host in splits.held:
                     part = Span(text, begin, cut)
                     yield Block(file, host, start + begin, start + cut, size, True, True, consumed, part)
                 host, begin = host + 1, cut
-                if host >= edges.held.stop:
+                if host >= splits.held.stop:
                     return
-            if host in edges.held:
+            if host in splits.held:
                 part = Span(text, begin, end)
                 yield Block(file, host, start + begin, start + end, size, True, last, consumed, part)
             if last:
@@ -187,11 +153,11 @@ def _blocks_of_stream(file: InputFile, size: int, edges: InputSplits, before: in
             start, before_block = start + end, consumed
 
 
-def _cut(span: Span, place: int, low: int, high: int) -> int:
-    """Return the line feed in a block from places `low` to `high` after which a host's part begins; -1 if none."""
-    if place > high:
+def _cut(span: Span, position: int, low: int, high: int) -> int:
+    """Return the line feed, in a block at `low` to `high`, after which the part at `position` begins; -1 if none."""
+    if position > high:
         return -1
-    first = -(-(place - low) * span.end // (high - low)) if place > low else 0
+    first = -(-(position - low) * span.end // (high - low)) if position > low else 0
     for at in range(max(first - 1, 0), span.end, READ):
         found = span.text[at : min(at + READ, span.end)].tobytes().find(b"\n")
         if found >= 0:
@@ -199,12 +165,12 @@ def _cut(span: Span, place: int, low: int, high: int) -> int:
     return -1
 
 
-def _first_blank(text: NDArray[np.uint8], start: int, stop: int) -> int:
-    """Return where the first blank is; `stop` if there is none (the word ends the file, or is too long)."""
+def _first_space(text: NDArray[np.uint8], start: int, stop: int) -> int:
+    """Return where the first whitespace is; `stop` if there is none (the word ends the file, or is too long)."""
     for at in range(start, stop, 512):
-        blank = IS_BLANK[text[at : min(at + 512, stop)]]
-        first = int(blank.argmax())
-        if blank[first]:
+        space = IS_SPACE[text[at : min(at + 512, stop)]]
+        first = int(space.argmax())
+        if space[first]:
             return at + first
     return stop
 
@@ -214,6 +180,6 @@ def _after_bom(text: NDArray[np.uint8], filled: int) -> int:
 
 
 def _ended(text: NDArray[np.uint8], begin: int, end: int, filled: int) -> Span:
-    if end == filled:  # else there is a blank already
+    if end == filled:  # else there is whitespace already
         text[end] = ord(" ")
     return Span(text, begin, end)

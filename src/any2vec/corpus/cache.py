@@ -1,31 +1,41 @@
-"""Corpora that were read before: kept in a folder, reused while text and options are the same."""
+"""Where a corpus's files go: an entry of the cache, reused for the same text and options, or a temporary folder."""
 
 import hashlib
 import json
 import os
+import shutil
 import sys
+import tempfile
+import threading
 import time
+import weakref
 import zlib
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import ExitStack, nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
-from shutil import rmtree
 from typing import Any
 
 import numpy as np
 
+from any2vec.cluster.communicator import Communicator, shared_errors
 from any2vec.corpus.corpus import Corpus
 from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.corpus.worklist import BOUNDS, IDS, open_worklist
 from any2vec.errors import Any2VecError
+from any2vec.io.disk import disk_errors
 from any2vec.io.inputs import InputFile
+from any2vec.io.outputs import replacing
 
-__all__ = ["default_cache", "digest", "key_of", "load", "make_folder", "save", "sweep"]
+__all__ = ["build_cached", "build_temporary", "default_cache", "key_of", "load"]
 
 FORMAT = 2
 META, WORDS, COUNTS = "meta.json", "words.txt", "counts.int64"
 FACTS = ("raw_words", "sentences", "invalid")
-SAMPLES, SAMPLE = 16, 1 << 14  # of the large files, so many pieces of so many bytes are summed
+SAMPLES, SAMPLE = 16, 1 << 14  # pieces of a file that go into its checksum, and bytes of each
 STALE = 7 * 24 * 3600  # seconds after which what a killed run left is removed
+
+_building = threading.Lock()  # two threads must not write one entry
 
 
 def default_cache() -> Path:
@@ -41,19 +51,66 @@ def default_cache() -> Path:
     return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "any2vec"
 
 
-def make_folder(folder: Path) -> None:
-    """Make the cache folder.
+def key_of(
+    files: list[InputFile], min_count: int, max_size: int | None, hosts: int = 1, held: range = range(1)
+) -> str | None:
+    """Return the name of a corpus's entry; None if some text is not in a file that stays."""
+    about: list[Any] = [FORMAT, sys.byteorder, min_count, max_size, hosts, held.start, held.stop]
+    for file in files:
+        if file.path is None or file.size is None:
+            return None
+        about.append([str(file.path.absolute()), file.size, file.modified])
+    return hashlib.sha256(json.dumps(about).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
-    Parameters
-    ----------
-    folder : Path
-        May exist.
 
-    Raises
-    ------
-    Any2VecError
-        If it cannot be made or written.
-    """
+def build_cached(build: Callable[[Path], Corpus], folder: Path, key: str, communicator: Communicator) -> Corpus:
+    """Take a corpus from the cache, or build it there; the hosts of a cluster all do the one or the other."""
+    with _building if communicator.size == 1 else nullcontext():  # hosts that are threads wait for each other: no lock
+        entry = folder / key
+        loaded = load(entry)
+        digest = -1 if loaded is None else _digest(loaded)
+        all_have_it = bool((communicator.allgather(np.array([digest])) == digest).all())
+        if loaded is not None and all_have_it:
+            return loaded
+        with ExitStack() as stack:
+            with shared_errors(communicator):
+                _make_folder(folder)
+                beside = stack.enter_context(replacing(entry, folder=True))
+            corpus = build(beside)
+            with shared_errors(communicator):
+                with disk_errors(beside):
+                    _save(beside, corpus)
+                try:
+                    stack.close()
+                except Any2VecError:
+                    loaded = load(entry)
+                    if loaded is None:
+                        raise
+                    return loaded  # another process put it there a moment ago
+        return replace(corpus, folder=entry)
+
+
+def build_temporary(build: Callable[[Path], Corpus], folder: Path | None, communicator: Communicator) -> Corpus:
+    """Build a corpus whose files are removed with it; they lie in `folder`, or in the system's temporary one."""
+    with shared_errors(communicator):
+        if folder is not None:
+            _make_folder(folder)
+        try:
+            where = Path(tempfile.mkdtemp(prefix=".any2vec-", suffix=".part", dir=folder))
+        except OSError as error:
+            where = folder or Path(tempfile.gettempdir())
+            raise Any2VecError(f"{where}: cannot be written: {error.strerror}") from error
+    try:
+        corpus = build(where)
+    except BaseException:
+        shutil.rmtree(where, ignore_errors=True)
+        raise
+    weakref.finalize(corpus, shutil.rmtree, where, ignore_errors=True)
+    return corpus
+
+
+def _make_folder(folder: Path) -> None:
+    """Make the cache folder, and remove from it what runs killed more than a week ago left."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if not os.access(folder, os.W_OK | os.X_OK):
@@ -63,52 +120,14 @@ def make_folder(folder: Path) -> None:
             f"{folder}: the cache folder cannot be made or written: {error.strerror or error}; "
             "set ANY2VEC_CACHE to another folder, or use --no-cache"
         ) from error
+    with suppress(OSError):
+        for left in folder.glob(".*.part"):
+            if time.time() - left.stat().st_mtime > STALE:
+                shutil.rmtree(left, ignore_errors=True)
 
 
-def key_of(
-    files: list[InputFile], min_count: int, max_size: int | None, hosts: int = 1, held: range = range(1)
-) -> str | None:
-    """Return the name of a corpus in the cache.
-
-    Parameters
-    ----------
-    files : list of InputFile
-        The text.
-    min_count, max_size : int
-        The options that change the outcome.
-    hosts : int
-        H, for how many hosts the text is cut.
-    held : range
-        The hosts whose parts are kept.
-
-    Returns
-    -------
-    str or None
-        None if it cannot be reused, because some text is not in a file that stays.
-    """
-    about: list[Any] = [FORMAT, sys.byteorder, min_count, max_size, hosts, held.start, held.stop]
-    for file in files:
-        if file.path is None or file.size is None:
-            return None
-        about.append([str(file.path.absolute()), file.size, file.modified])
-    return hashlib.sha256(json.dumps(about).encode("utf-8", "surrogateescape")).hexdigest()[:32]
-
-
-def save(folder: Path, corpus: Corpus) -> None:
-    """Write the vocabulary and the description beside a worklist.
-
-    Parameters
-    ----------
-    folder : Path
-        Holds the worklist's files.
-    corpus : Corpus
-        To be returned by `load`; its words hold no line feeds.
-
-    Raises
-    ------
-    OSError
-        If a file cannot be written.
-    """
+def _save(folder: Path, corpus: Corpus) -> None:
+    """Write the vocabulary, whose words hold no line feeds, and the description beside a worklist."""
     (folder / WORDS).write_bytes("\n".join(corpus.vocabulary.words).encode())
     corpus.vocabulary.counts.tofile(folder / COUNTS)
     facts = {name: getattr(corpus, name) for name in FACTS}
@@ -118,18 +137,7 @@ def save(folder: Path, corpus: Corpus) -> None:
 
 
 def load(folder: Path) -> Corpus | None:
-    """Read a corpus that was saved.
-
-    Parameters
-    ----------
-    folder : Path
-        Where it would be.
-
-    Returns
-    -------
-    Corpus or None
-        None if it is not there, or damaged.
-    """
+    """Read an entry; None if it is not there, or damaged."""
     try:
         meta = json.loads((folder / META).read_text())
         if meta["format"] != FORMAT or meta["sums"] != _sums(folder):
@@ -155,19 +163,11 @@ def load(folder: Path) -> Corpus | None:
         return None
 
 
-def digest(corpus: Corpus) -> int:
-    """Return a checksum (of 32 bits) of what must be the same in the entries of a cluster's hosts."""
+def _digest(corpus: Corpus) -> int:
+    """Return a checksum (32 bits) of what must be the same in the entries of a cluster's hosts."""
     facts = [getattr(corpus, name) for name in FACTS]
     words = json.dumps([facts, *corpus.vocabulary.words]).encode()
     return zlib.crc32(corpus.cuts.tobytes(), zlib.crc32(corpus.vocabulary.counts.tobytes(), zlib.crc32(words)))
-
-
-def sweep(folder: Path) -> None:
-    """Remove what runs that were killed more than a week ago left in the cache folder."""
-    with suppress(OSError):
-        for left in folder.glob(".*.part"):
-            if time.time() - left.stat().st_mtime > STALE:
-                rmtree(left, ignore_errors=True)
 
 
 def _sums(folder: Path) -> dict[str, list[int]]:
@@ -175,7 +175,7 @@ def _sums(folder: Path) -> dict[str, list[int]]:
 
 
 def _sum(path: Path) -> list[int]:
-    """Return the size of a file and a checksum of pieces of it, the first and the last bytes among them."""
+    """Return a file's size and a checksum of pieces of it, its first and last bytes among them."""
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         found = 0

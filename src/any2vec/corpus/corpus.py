@@ -14,7 +14,7 @@ __all__ = ["Corpus"]
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """A text that is ready for training.
+    """A text, ready for training.
 
     Attributes
     ----------
@@ -23,11 +23,11 @@ class Corpus:
     worklist : Worklist
         The text as their ids: W, or on a cluster this host's part of it.
     raw_words : int
-        Words in the text, those too that `min_count` dropped. This and the next two are totals over all hosts.
+        Words in the text, with those that `min_count` dropped. This and the next two are totals over all hosts.
     sentences : int
         Sentences in W: those with a word in the vocabulary.
     invalid : int
-        Words of the text that held bytes that are not UTF-8; each such sequence was replaced by U+FFFD.
+        Words of the text with bytes that are not UTF-8, or tokens with lone surrogates: U+FFFD replaces these.
     cuts : int64 array, shape (hosts + 1,)
         Host h's part of W is positions ``cuts[h]`` to ``cuts[h + 1] - 1``: whole sentences, or nothing.
     held : range
@@ -35,9 +35,9 @@ class Corpus:
     cached : bool
         Whether the corpus was taken from the cache.
     seconds : dict from str to float
-        Time spent: ``scan`` (read, count, choose) and ``encode`` (write the worklist); 0 if cached.
+        ``scan`` (read, count, choose) and ``encode`` (write the worklist); 0 if cached.
     folder : Path
-        Where the worklist's files are. It is removed with this object if it is not in the cache.
+        Holds the worklist's files; removed with this object unless it is in the cache.
     """
 
     vocabulary: Vocabulary
@@ -53,7 +53,7 @@ class Corpus:
 
     @property
     def hosts(self) -> int:
-        """H, the number of hosts that the text is cut for."""
+        """H, the number of hosts the text is cut for."""
         return len(self.cuts) - 1
 
     def part(self, host: int) -> Worklist:
@@ -62,12 +62,12 @@ class Corpus:
         Parameters
         ----------
         host : int
-            One of those in `held`.
+            One of `held`.
 
         Returns
         -------
         Worklist
-            Its `first` says where in W it begins; it may be empty.
+            It begins at position `first` of W, and may be empty.
 
         Raises
         ------

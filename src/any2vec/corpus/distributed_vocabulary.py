@@ -1,4 +1,4 @@
-"""V of a cluster: each host counted the words of its own text; each distinct word is added up by one of them."""
+"""V of a cluster: each host counted the words of its own text; each distinct word is added up by one host."""
 
 from typing import Any
 
@@ -6,12 +6,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import Communicator, exchange
-from any2vec.corpus.build_vocabulary import Totals, choose, merge, most_frequent, totals_of
-from any2vec.corpus.team import Team
-from any2vec.corpus.vocabulary import Vocabulary
-from any2vec.corpus.word_hash import ROOM, SEED, key_of, mix
-from any2vec.corpus.word_table import WordCounts
+from any2vec.cluster.communicator import Communicator, exchange, shared_errors
+from any2vec.corpus.vocabulary import Totals, Vocabulary, choose, most_frequent, totals_of
+from any2vec.corpus.word_hash import PADDING, SEED, key_of, mix
+from any2vec.corpus.word_table import WordCounts, merge
 
 __all__ = ["build_vocabulary_distributed"]
 
@@ -19,42 +17,19 @@ __all__ = ["build_vocabulary_distributed"]
 def build_vocabulary_distributed(
     part: WordCounts, min_count: int, max_size: int | None, communicator: Communicator
 ) -> tuple[Vocabulary, NDArray[np.int32]]:
-    """Do what `merge.choose` does, with what all hosts counted: all get the same vocabulary.
+    """Do what `choose` does, from what each host counted in its own text: all get the same V, and their words' ids.
 
-    A word is added up by the host that its hash says, so no host has to hold all distinct words of the text;
-    those that are kept go to all.
-
-    Parameters
-    ----------
-    part : WordCounts
-        Distinct words of this host's text, all UTF-8, and their counts there.
-    min_count : int
-        Words that occur less often in all are dropped.
-    max_size : int or None
-        At most so many words are kept, the most frequent ones.
-    communicator : Communicator
-        This host's.
-
-    Returns
-    -------
-    vocabulary : Vocabulary
-        By falling count, ties by the words' bytes.
-    ids : int32 array, shape (len(part),)
-        The id of each word of `part`; -1 if it is dropped.
-
-    Raises
-    ------
-    Any2VecError
-        If fewer than two words are left.
+    The host that a word hashes to adds it up, so none has to hold all distinct words; those kept go to all.
     """
-    team = Team(communicator)
-    with team.together(), team.working():
+    if communicator.size == 1:
+        return choose(part, min_count, max_size)
+    with shared_errors(communicator), communicator.working():
         owners = np.empty(len(part), np.int64)
         _owners(part.arena, part.starts, np.uint64(communicator.size), owners)
         rows = np.bincount(owners, minlength=communicator.size)
         sent = _take(part, np.argsort(owners, kind="stable"))
     received = _send(communicator, sent, rows)
-    with team.together(), team.working():
+    with shared_errors(communicator), communicator.working():
         mine, _ = merge([received])
         totals = totals_of(mine)
         kept = _take(mine, most_frequent(mine, min_count, max_size))
@@ -63,18 +38,18 @@ def build_vocabulary_distributed(
     totals = Totals(int(each[:, 0].sum()), int(each[:, 1].sum()), int(each[:, 2].max()))
     every = _gather(communicator, kept)
     vocabulary, chosen = choose(every, min_count, max_size, totals)
-    with team.together(), team.working():
+    with shared_errors(communicator), communicator.working():
         _, (_, places) = merge([every, part])
         chosen = np.append(chosen, np.int32(-1))
         return vocabulary, chosen[np.minimum(places, len(every))]
 
 
 def _send(communicator: Communicator, part: WordCounts, rows: NDArray[np.int64]) -> WordCounts:
-    """Send each host its run of words, and return what came: words may repeat."""
-    edges = part.starts[np.concatenate(([0], np.cumsum(rows)))]
+    """Send each host its run of words, and return those received, which may repeat."""
+    offsets = part.starts[np.concatenate(([0], np.cumsum(rows)))]
     lengths, _ = exchange(communicator, np.diff(part.starts), rows)
     counts, _ = exchange(communicator, part.counts, rows)
-    arena, _ = exchange(communicator, part.arena[: edges[-1]], np.diff(edges))
+    arena, _ = exchange(communicator, part.arena[: offsets[-1]], np.diff(offsets))
     return _part(arena, lengths, counts)
 
 
@@ -95,7 +70,7 @@ def _to_all(communicator: Communicator, column: NDArray[Any]) -> NDArray[Any]:
 
 def _part(arena: NDArray[np.uint8], lengths: NDArray[np.int64], counts: NDArray[np.int64]) -> WordCounts:
     starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths)))
-    return WordCounts(np.concatenate((arena, np.zeros(ROOM, np.uint8))), starts, counts)
+    return WordCounts(np.concatenate((arena, np.zeros(PADDING, np.uint8))), starts, counts)
 
 
 def _take(part: WordCounts, places: NDArray[np.int64]) -> WordCounts:
@@ -108,7 +83,7 @@ def _take(part: WordCounts, places: NDArray[np.int64]) -> WordCounts:
 
 @njit(nogil=True, cache=True)
 def _owners(arena: NDArray[np.uint8], starts: NDArray[np.int64], hosts: np.uint64, owners: NDArray[np.int64]) -> None:
-    """Choose a host for each word. The hash is mixed again: its low bits are the word's place in a table."""
+    """Choose a host for each word; the hash is mixed again, as its low bits are the word's slot in a table."""
     for i in range(owners.size):
         hashed, _, _ = key_of(arena, starts[i], starts[i + 1] - starts[i] - 1)
         owners[i] = np.int64(mix(hashed, SEED) % hosts)

@@ -6,16 +6,16 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
-from any2vec.corpus import tokenizer as kernels
 from any2vec.corpus.scan import Piece
 from any2vec.corpus.worklist import BOUNDS, IDS
 from any2vec.io.disk import write_all
 from any2vec.io.memory import zeros
 from any2vec.io.ordered import ordered
 
-__all__ = ["encode_pieces"]
+__all__ = ["encode_pieces", "remap"]
 
 
 def encode_pieces(
@@ -27,34 +27,9 @@ def encode_pieces(
     threads: int = 1,
     hosts: int = 1,
 ) -> tuple[NDArray[np.int64], int]:
-    """Write the worklist of (a part of) the text.
+    """Write the worklist of (a part of) the text to `folder`; return each host's words in it, and its sentences.
 
-    Parameters
-    ----------
-    pieces : sequence of Piece
-        Where the provisional ids are, in the order of the text.
-    files : sequence of Path
-        Each part's provisional ids.
-    final : sequence of int32 arrays
-        For each part, the id of each of its words; -1 drops it.
-    folder : Path
-        Gets the worklist's files.
-    threads : int
-        How many threads remap.
-    hosts : int
-        H; a piece's host is below it.
-
-    Returns
-    -------
-    words : int64 array, shape (hosts,)
-        Words in the worklist, by the host whose part they are in.
-    sentences : int
-        Sentences in the worklist.
-
-    Raises
-    ------
-    OSError
-        If a file cannot be read or written.
+    `files` hold each thread's provisional ids, `final` the id of each of its words; -1 drops it.
     """
     largest = max((piece.entries for piece in pieces), default=0)
     spare: SimpleQueue[NDArray[np.int32]] = SimpleQueue()  # written buffers: fresh pages cost more than the remap
@@ -69,7 +44,7 @@ def encode_pieces(
             file.seek(piece.offset)
             file.readinto(ids.data)
         ends = np.empty(int(np.count_nonzero(ids < 0)), np.int64)
-        kept, ended = kernels.remap(ids, final[piece.part], ends)
+        kept, ended = remap(ids, final[piece.part], ends)
         return piece.host, buffer, kept, ends[:ended]
 
     by_host = [0] * hosts
@@ -90,3 +65,25 @@ def encode_pieces(
             sentences += len(ends)
             end = int(ends[-1]) if len(ends) else end
     return np.array(by_host, np.int64), sentences
+
+
+@njit(nogil=True, cache=True)
+def remap(ids: NDArray[np.int32], final: NDArray[np.int32], ends: NDArray[np.int64]) -> tuple[int, int]:
+    """Turn provisional ids into final ones in place, dropping words whose final id is -1; return the ids left.
+
+    `ends` gets where sentences end, and their number is returned too. The first end is always written, as a sentence
+    that began in an earlier block may end there; other sentences left without a word are dropped.
+    """
+    kept = ended = 0
+    last = -1
+    for i in range(ids.size):
+        word = ids[i]
+        if word >= 0:
+            word = final[word]
+            ids[kept] = word  # kept <= i, so nothing unread is overwritten
+            kept += word >= 0
+        elif kept != last:
+            ends[ended] = kept
+            ended += 1
+            last = kept
+    return kept, ended

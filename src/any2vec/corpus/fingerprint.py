@@ -1,4 +1,4 @@
-"""The hosts of a cluster must see the same corpus: found out before it is read."""
+"""Check, before a corpus is read, that all hosts of a cluster see the same one."""
 
 import hashlib
 import json
@@ -13,69 +13,42 @@ from any2vec.errors import Any2VecError
 from any2vec.io.inputs import InputFile
 from any2vec.io.streams import naming
 
-__all__ = ["about", "check_same"]
+__all__ = ["check_same_fingerprint", "corpus_fingerprint"]
 
-SAMPLE = 4096  # bytes compared at a place
-PLACES = 256  # places compared, from the beginning of a file to its end
+SAMPLE = 4096  # bytes compared at a position
+POSITIONS = 256  # positions compared, from the beginning of a file to its end
 
 
-def about(files: Sequence[InputFile], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Say of a corpus what must be the same on all hosts.
+def corpus_fingerprint(files: Sequence[InputFile] | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what must be the same on all hosts: options that change the outcome, files and samples of their bytes.
 
-    Parameters
-    ----------
-    files : sequence of InputFile
-        The text.
-    options : mapping from str to number or None
-        Those that change the outcome.
-
-    Returns
-    -------
-    dict
-        What to give to `check_same`.
-
-    Raises
-    ------
-    Any2VecError
-        If a file cannot be read, or cannot be shared.
+    Of sentences in memory (no files) each host has its own.
     """
     found: list[list[Any]] = []
-    for file in files:
+    for file in files or ():
         if file.path is None or file.size is None:
-            raise Any2VecError(f"{file.name}: the hosts of a cluster each read a part, which needs a file; give files")
+            raise Any2VecError(f"{file.name}: each host of a cluster reads a part, which needs a file; give files")
         with naming(file), file.path.open("rb") as stream:
             check = 0
             last = max(file.size - SAMPLE, 0)
-            for place in sorted({last * k // (PLACES - 1) for k in range(PLACES)}):
-                stream.seek(place)
+            for position in sorted({last * k // (POSITIONS - 1) for k in range(POSITIONS)}):
+                stream.seek(position)
                 check = zlib.crc32(stream.read(SAMPLE), check)
         found.append([os.fsencode(file.path).decode("latin-1"), file.size, check])
-    packed = any(file.packing for file in files)  # how it is unpacked says where the parts begin
-    settings = {**options, "Python": platform.python_version() if packed else None}
-    return {"settings": settings, "files": found}
+    compressed = any(file.compression for file in files or ())  # how it is decompressed decides where parts begin
+    source = "sentences in memory" if files is None else "files"
+    python = platform.python_version() if compressed else None
+    return {"settings": {"the source": source, **options, "Python": python}, "files": found}
 
 
-def check_same(communicator: Communicator, mine: dict[str, Any]) -> None:
-    """Compare the hosts' corpora.
-
-    Parameters
-    ----------
-    communicator : Communicator
-        This host's.
-    mine : dict
-        From `about`.
-
-    Raises
-    ------
-    Any2VecError
-        On all hosts, if two differ.
-    """
-    said = json.dumps(mine).encode()
-    other = first_other(communicator, hashlib.sha256(said).digest())
+def check_same_fingerprint(communicator: Communicator, mine: dict[str, Any]) -> None:
+    """Raise an error on all hosts if the fingerprints of two differ."""
+    packed = json.dumps(mine).encode()
+    other = first_other(communicator, hashlib.sha256(packed).digest())
     if other is None:
         return
-    sayings = allgather_bytes(communicator, said)
-    difference = _difference(json.loads(sayings[0]), json.loads(sayings[other]), f"host {other}")
+    every = allgather_bytes(communicator, packed)
+    difference = _difference(json.loads(every[0]), json.loads(every[other]), f"host {other}")
     raise Any2VecError(f"hosts 0 and {other} see different corpora: {difference}; give all hosts the same")
 
 

@@ -1,13 +1,19 @@
-"""V: the vertices that get vectors, with their ids and counts."""
+"""V: the vertices that get vectors, and how they are chosen from what was counted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Vocabulary"]
+from any2vec.corpus.word_table import WordCounts, merge
+from any2vec.errors import Any2VecError
+
+__all__ = ["Totals", "Vocabulary", "choose", "merge_valid", "most_frequent", "totals_of"]
+
+GROUP = 1 << 16  # words decoded at a time
 
 
 @dataclass(frozen=True)
@@ -32,3 +38,106 @@ class Vocabulary:
 
     def __len__(self) -> int:
         return len(self.words)
+
+
+class Totals(NamedTuple):
+    """Words in the corpus, how many of them are distinct, and the largest count."""
+
+    words: int
+    distinct: int
+    largest: int
+
+
+def merge_valid(parts: Sequence[WordCounts]) -> tuple[WordCounts, list[NDArray[np.int32]], int]:
+    """Merge what threads counted, with U+FFFD in place of what is not UTF-8.
+
+    Return distinct words, for each part the places of its words there, and the occurrences of words that were changed.
+    """
+    if len(parts) == 1:
+        merged, places = parts[0], [np.arange(len(parts[0]), dtype=np.int32)]
+    else:
+        merged, places = merge(parts)
+    changed = _invalid(merged)
+    if not changed:
+        return merged, places, 0
+    words = [changed[i] if i in changed else merged.word(i) for i in range(len(merged))]
+    invalid = int(merged.counts[list(changed)].sum())
+    valid, (moved,) = merge([WordCounts.of(words, merged.counts)])
+    return valid, [moved[place] for place in places], invalid
+
+
+def _invalid(part: WordCounts) -> dict[int, bytes]:
+    """Return the places of words that are not UTF-8, and what replaces them."""
+    changed: dict[int, bytes] = {}
+    for first in range(0, len(part), GROUP):
+        last = min(first + GROUP, len(part))
+        try:
+            str(part.arena[part.starts[first] : part.starts[last]].data, "utf-8")
+        except UnicodeDecodeError:
+            for i in range(first, last):
+                word = part.word(i)
+                decoded = word.decode(errors="replace").encode()
+                if decoded != word:
+                    changed[i] = decoded
+    return changed
+
+
+def choose(
+    part: WordCounts, min_count: int, max_size: int | None, totals: Totals | None = None
+) -> tuple[Vocabulary, NDArray[np.int32]]:
+    """Choose the words that get vectors; return also the id of each word of `part`, -1 if it is dropped.
+
+    `part` has distinct words, all UTF-8, with their counts in the whole corpus; `totals` are those of the corpus, for
+    error messages, if `part` does not hold all its words.
+    """
+    kept = most_frequent(part, min_count, max_size)
+    _check(part, kept, min_count, totals or totals_of(part))
+    ids = np.full(len(part), -1, np.int32)
+    ids[kept] = np.arange(len(kept), dtype=np.int32)
+    starts, stops = part.starts[kept].tolist(), (part.starts[kept + 1] - 1).tolist()
+    arena = part.arena.tobytes()
+    words = [arena[start:stop].decode() for start, stop in zip(starts, stops, strict=True)]
+    return Vocabulary(words, part.counts[kept]), ids
+
+
+def most_frequent(part: WordCounts, min_count: int, max_size: int | None) -> NDArray[np.int64]:
+    """Return the places of the words that `choose` chooses, in the order of their ids."""
+    return _sorted(part, np.flatnonzero(part.counts >= min_count))[:max_size]
+
+
+def totals_of(part: WordCounts) -> Totals:
+    """Add up the counts of distinct words."""
+    return Totals(int(part.counts.sum()), len(part), int(part.counts.max(initial=0)))
+
+
+def _sorted(part: WordCounts, kept: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sort words by falling count, ties by their bytes: first the first eight, as a number, then the rest."""
+    starts, lengths = part.starts[kept], part.starts[kept + 1] - part.starts[kept] - 1
+    prefixes = np.zeros(len(kept), np.uint64)
+    for i in range(8):
+        byte = np.where(i < lengths, part.arena[np.minimum(starts + i, len(part.arena) - 1)], 0)
+        prefixes = prefixes << np.uint64(8) | byte.astype(np.uint64)
+    counts = part.counts[kept]
+    order = np.lexsort((prefixes, -counts))
+    tied = (np.diff(counts[order]) == 0) & (np.diff(prefixes[order]) == 0)
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], tied.view(np.int8), [0]))))
+    kept = kept[order]
+    for first, last in edges.reshape(-1, 2).tolist():
+        kept[first : last + 1] = sorted(kept[first : last + 1].tolist(), key=part.word)
+    return kept
+
+
+def _check(part: WordCounts, kept: NDArray[np.int64], min_count: int, totals: Totals) -> None:
+    if len(kept) >= 2:
+        return
+    had = f"the corpus has {totals.words:,} words, {totals.distinct:,} of them distinct"
+    if len(kept) == 0:
+        raise Any2VecError(
+            f"min_count {min_count} leaves no word: {had}, the largest count is {totals.largest:,}; lower min_count"
+        )
+    word = part.word(int(kept[0])).decode()
+    advice = "lower min_count" if totals.distinct > 1 else "give more text"
+    raise Any2VecError(
+        f"a vocabulary of 1 word ({word[:40]!r}) cannot be trained: {had}, "
+        f"and min_count {min_count} leaves one; {advice}"
+    )

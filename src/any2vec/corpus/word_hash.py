@@ -1,4 +1,4 @@
-"""Hashes and keys of words, eight bytes at a time."""
+"""Keys and hashes of words, eight bytes at a time."""
 
 import numpy as np
 from numba import njit
@@ -6,18 +6,9 @@ from numpy.typing import NDArray
 
 from any2vec.llvm.bits import load_u64
 
-__all__ = [
-    "LONG",
-    "ROOM",
-    "SEED",
-    "hash_key",
-    "key_of",
-    "low_bytes",
-    "mix",
-    "same_bytes",
-]
+__all__ = ["LONG", "PADDING", "SEED", "hash_key", "key_of", "low_bytes", "mix", "same_bytes"]
 
-ROOM = 8  # spare bytes that every array of bytes has at its end, for `load_u64` reads past a word
+PADDING = 8  # spare bytes at the end of every array of bytes: `load_u64` reads past the last word
 SEED, PRIME = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 HALF = np.uint64(32)
 NOTHING, LONG = np.uint64(0), np.uint64(1 << 63)
@@ -25,7 +16,7 @@ NOTHING, LONG = np.uint64(0), np.uint64(1 << 63)
 
 @njit(nogil=True, cache=True)
 def mix(hashed: np.uint64, chunk: np.uint64) -> np.uint64:
-    """Hash load_u64 more bytes."""
+    """Hash eight more bytes."""
     hashed = (hashed ^ chunk) * PRIME
     return hashed ^ (hashed >> HALF)
 
@@ -40,9 +31,9 @@ def low_bytes(count: int) -> np.uint64:
 def key_of(array: NDArray[np.uint8], begin: int, length: int) -> tuple[np.uint64, np.uint64, np.uint64]:
     """Return the hash of a word and the two halves of its key.
 
-    A word of at most 15 bytes is its own key, filled up with zeros, so equal keys mean equal words (one that
-    ends in a zero byte counts as long). The second half of a longer word's key is its hash with the highest
-    bit set: equal keys must be confirmed.
+    A word of at most 15 bytes is its own key, padded with zeros, so equal keys mean equal words (one that ends in a
+    zero byte counts as long). The second half of a longer word's key is its hash with the highest bit set: such words
+    must be compared byte by byte.
     """
     stop = begin + length
     if length < 8:
@@ -63,7 +54,7 @@ def key_of(array: NDArray[np.uint8], begin: int, length: int) -> tuple[np.uint64
 
 @njit(nogil=True, cache=True)
 def hash_key(first: np.uint64, second: np.uint64) -> np.uint64:
-    """Hash a key (of a long word: only the low bits are its hash)."""
+    """Hash a key (of a long word only the low bits are its hash)."""
     if second >= LONG:
         return second
     hashed = mix(SEED, first)
@@ -73,7 +64,7 @@ def hash_key(first: np.uint64, second: np.uint64) -> np.uint64:
 @njit(nogil=True, cache=True)
 def same_bytes(a: NDArray[np.uint8], i: int, b: NDArray[np.uint8], j: int, length: int) -> bool:
     """Whether ``a[i : i + length]`` equals ``b[j : j + length]``."""
-    for k in range(length):  # noqa: SIM110 (rare; load_u64 bytes at a time made the whole scan slower)
+    for k in range(length):  # noqa: SIM110 (rare; comparing eight bytes at a time made the whole scan slower)
         if a[i + k] != b[j + k]:
             return False
     return True

@@ -1,29 +1,40 @@
-"""A growing table from words to provisional ids: what one thread counts with."""
+"""A hash table from words to provisional ids and counts.
 
+Open addressing with linear probing. A slot is four 64-bit numbers, half a cache line: the two halves of the word's key
+(`word_hash.key_of`), its id + 1 (0 if empty) and its count. So most words take one access to memory. The words' bytes
+lie in an arena in the order of their ids, each followed by a line feed. Words of up to 15 bytes are their own keys,
+longer ones are compared byte by byte: two words are never taken for one.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
-from any2vec.corpus import tokenizer as kernels
+from any2vec.corpus.word_hash import LONG, PADDING, hash_key, key_of, same_bytes
 from any2vec.errors import Any2VecError
 from any2vec.io.memory import zeros
 
-__all__ = ["WordCounts", "WordTable"]
+__all__ = ["DONE", "GROW_ARENA", "GROW_SLOTS", "WordCounts", "WordTable", "find", "insert", "merge"]
 
 FIRST_SLOTS, FIRST_ARENA = 1 << 12, 1 << 15
+DONE, GROW_SLOTS, GROW_ARENA = range(3)  # how a kernel ends
+POSITION, DISTINCT = range(2)  # places in a table's state
+NOTHING, ONE, TWO, THREE, FOUR = (np.uint64(i) for i in range(5))
+WORD, COUNT = TWO, THREE  # where the id + 1 and the count are in a slot
 
 
 @dataclass(frozen=True, eq=False)
 class WordCounts:
-    """Words and how often each occurs in one part of a corpus, in no particular order.
+    """Words and how often each occurs in a part of a corpus, in no particular order.
 
     Attributes
     ----------
     arena : uint8 array
-        The words' bytes one after the other, each followed by a line feed,
-        and spare room (words.ROOM).
+        The words' bytes one after the other, each followed by a line feed, and `PADDING` bytes.
     starts : int64 array, shape (n + 1,)
         Word i is ``arena[starts[i] : starts[i + 1] - 1]``.
     counts : int64 array, shape (n,)
@@ -33,6 +44,14 @@ class WordCounts:
     arena: NDArray[np.uint8]
     starts: NDArray[np.int64]
     counts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, words: Sequence[bytes], counts: NDArray[np.int64]) -> "WordCounts":
+        """Lay out a list of words."""
+        starts = np.zeros(len(words) + 1, np.int64)
+        np.cumsum([len(word) + 1 for word in words], out=starts[1:])
+        arena = np.frombuffer(bytearray(b"\n").join([*words, bytes(PADDING)]), np.uint8)
+        return cls(arena, starts, counts)
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -45,86 +64,55 @@ class WordCounts:
 class WordTable:
     """A growing table from words to provisional ids, in the order of their first occurrence.
 
-    Attributes
-    ----------
-    state : int64 array, shape (5,)
-        Where a kernel stands: text position, entries written, distinct words, words and line ends so far.
+    Kernels write `slots`, `starts`, `arena` and `state`: five numbers, of which the last three are the tokenizer's.
     """
 
     def __init__(self) -> None:
-        self._slots = zeros(4 * FIRST_SLOTS, np.uint64)
-        self._starts = zeros(_room(FIRST_SLOTS) + 1, np.int64)
-        self._arena = zeros(FIRST_ARENA, np.uint8)
+        self.slots = zeros(4 * FIRST_SLOTS, np.uint64)
+        self.starts = zeros(_capacity(FIRST_SLOTS) + 1, np.int64)
+        self.arena = zeros(FIRST_ARENA, np.uint8)
         self.state = np.zeros(5, np.int64)
 
-    def scan(self, text: NDArray[np.uint8], begin: int, end: int, out: NDArray[np.int32]) -> int:
-        """Count the words of ``text[begin:end]`` and write their provisional ids.
-
-        Parameters
-        ----------
-        text : uint8 array
-            Holds a blank at `end`.
-        begin, end : int
-            Where to start and stop.
-        out : int32 array, at least ``end - begin + 2`` long
-            Gets the ids; -1 ends a sentence.
-
-        Returns
-        -------
-        int
-            DONE, or NUL or TOO_LONG if what stands before ``state[POSITION]`` cannot be text.
-        """
-        self.state[kernels.POSITION] = begin
-        self.state[[kernels.ENTRIES, kernels.WORDS, kernels.LINES]] = 0
-        while True:
-            status = kernels.scan(text, end, self._slots, self._starts, self._arena, out, self.state)
-            if status not in (kernels.GROW_SLOTS, kernels.GROW_ARENA):
-                return int(status)
-            self._grow(status)
-
     def add(self, part: WordCounts) -> NDArray[np.int32]:
-        """Add the words and counts of a part.
-
-        Parameters
-        ----------
-        part : WordCounts
-            Its words need not be distinct.
-
-        Returns
-        -------
-        int32 array, shape (len(part),)
-            The id here of each of its words.
-        """
+        """Add words, which need not be distinct, and their counts; return their ids here."""
         ids = np.empty(len(part), np.int32)
         other = (part.arena, part.starts, part.counts)
-        self.state[kernels.POSITION] = 0
+        self.state[POSITION] = 0
         while True:
-            status = kernels.add(*other, self._slots, self._starts, self._arena, ids, self.state)
-            if status == kernels.DONE:
+            status = _add(*other, self.slots, self.starts, self.arena, ids, self.state)
+            if status == DONE:
                 return ids
-            self._grow(status)
+            self.grow(status)
 
     def part(self) -> WordCounts:
         """Return what was counted; the words' bytes are not copied."""
-        n = int(self.state[kernels.DISTINCT])
+        n = int(self.state[DISTINCT])
         counts = np.empty(n, np.int64)
-        kernels.counts_of(self._slots, counts)
-        return WordCounts(self._arena, self._starts[: n + 1], counts)
+        _counts_of(self.slots, counts)
+        return WordCounts(self.arena, self.starts[: n + 1], counts)
 
-    def _grow(self, what: int) -> None:
-        if what == kernels.GROW_ARENA:
-            self._arena = _longer(self._arena, 2 * len(self._arena))
+    def grow(self, status: int) -> None:
+        """Double what a kernel found too small: GROW_SLOTS or GROW_ARENA."""
+        if status == GROW_ARENA:
+            self.arena = _longer(self.arena, 2 * len(self.arena))
             return
-        slots = len(self._slots) // 4
+        slots = len(self.slots) // 4
         if slots >= 2**31:
-            words = f"{_room(slots):,}"
+            words = f"{_capacity(slots):,}"
             raise Any2VecError(f"more than {words} distinct words, but ids have 31 bits; are these words?")
-        old, self._slots = self._slots, zeros(8 * slots, np.uint64)
-        kernels.rehash(old, self._slots)
-        self._starts = _longer(self._starts, _room(2 * slots) + 1)
+        old, self.slots = self.slots, zeros(8 * slots, np.uint64)
+        _rehash(old, self.slots)
+        self.starts = _longer(self.starts, _capacity(2 * slots) + 1)
 
 
-def _room(slots: int) -> int:
+def merge(parts: Sequence[WordCounts]) -> tuple[WordCounts, list[NDArray[np.int32]]]:
+    """Add up what threads or hosts counted; return each word once, and for each part the places of its words there."""
+    table = WordTable()
+    ids = [table.add(part) for part in parts]
+    return table.part(), ids
+
+
+def _capacity(slots: int) -> int:
     return slots * 5 // 8  # fuller tables have long runs of full slots
 
 
@@ -132,3 +120,110 @@ def _longer(array: NDArray[Any], size: int) -> NDArray[Any]:
     longer = zeros(size, array.dtype.type)
     longer[: len(array)] = array
     return longer
+
+
+@njit(nogil=True, cache=True)
+def find(
+    hashed: np.uint64,
+    first: np.uint64,
+    second: np.uint64,
+    text: NDArray[np.uint8],
+    begin: int,
+    length: int,
+    slots: NDArray[np.uint64],
+    starts: NDArray[np.int64],
+    arena: NDArray[np.uint8],
+) -> np.uint64:
+    """Return where the slot of a word begins, or the empty one where it belongs."""
+    mask = np.uint64(slots.size - 4)
+    slot = (hashed << TWO) & mask
+    while True:
+        word = slots[slot + WORD]
+        if word == 0:
+            return slot
+        if slots[slot] == first and slots[slot + ONE] == second:
+            if second < LONG:
+                return slot
+            start = starts[np.int64(word - ONE)]
+            if starts[np.int64(word)] - start == length + 1 and same_bytes(arena, start, text, begin, length):
+                return slot
+        slot = (slot + FOUR) & mask
+
+
+@njit(nogil=True, cache=True)
+def insert(
+    slot: np.uint64,
+    first: np.uint64,
+    second: np.uint64,
+    text: NDArray[np.uint8],
+    begin: int,
+    length: int,
+    slots: NDArray[np.uint64],
+    starts: NDArray[np.int64],
+    arena: NDArray[np.uint8],
+    state: NDArray[np.int64],
+) -> int:
+    """Put a new word into its slot, or return what has to grow first."""
+    word = state[DISTINCT]
+    start = starts[word]
+    if word + 1 >= starts.size:
+        return GROW_SLOTS
+    if start + length + 1 + PADDING > arena.size:
+        return GROW_ARENA
+    for i in range(length):
+        arena[start + i] = text[begin + i]
+    arena[start + length] = 10
+    starts[word + 1] = start + length + 1
+    slots[slot] = first
+    slots[slot + ONE] = second
+    slots[slot + WORD] = word + 1
+    state[DISTINCT] = word + 1
+    return DONE
+
+
+@njit(nogil=True, cache=True)
+def _add(
+    other_arena: NDArray[np.uint8],
+    other_starts: NDArray[np.int64],
+    other_counts: NDArray[np.int64],
+    slots: NDArray[np.uint64],
+    starts: NDArray[np.int64],
+    arena: NDArray[np.uint8],
+    ids: NDArray[np.int32],
+    state: NDArray[np.int64],
+) -> int:
+    """Add words and their counts, from ``state[POSITION]`` on; write their ids."""
+    for other in range(state[POSITION], other_counts.size):
+        begin = other_starts[other]
+        length = other_starts[other + 1] - begin - 1
+        hashed, first, second = key_of(other_arena, begin, length)
+        slot = find(hashed, first, second, other_arena, begin, length, slots, starts, arena)
+        if slots[slot + WORD] == 0:
+            status = insert(slot, first, second, other_arena, begin, length, slots, starts, arena, state)
+            if status != DONE:
+                state[POSITION] = other
+                return status
+        slots[slot + COUNT] += np.uint64(other_counts[other])
+        ids[other] = np.int64(slots[slot + WORD]) - 1
+    return DONE
+
+
+@njit(nogil=True, cache=True)
+def _rehash(old: NDArray[np.uint64], slots: NDArray[np.uint64]) -> None:
+    """Move the words of a table's slots to the slots of a larger, empty one."""
+    mask = np.uint64(slots.size - 4)
+    for i in range(0, old.size, 4):
+        if old[i + 2] != 0:
+            slot = (hash_key(old[i], old[i + 1]) << TWO) & mask
+            while slots[slot + WORD] != 0:
+                slot = (slot + FOUR) & mask
+            for j in range(4):
+                slots[slot + np.uint64(j)] = old[i + j]
+
+
+@njit(nogil=True, cache=True)
+def _counts_of(slots: NDArray[np.uint64], counts: NDArray[np.int64]) -> None:
+    """Write the count of each word of a table."""
+    for i in range(0, slots.size, 4):
+        if slots[i + 2] != 0:
+            counts[np.int64(slots[i + 2]) - 1] = slots[i + 3]

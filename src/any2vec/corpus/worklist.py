@@ -15,7 +15,7 @@ IDS, BOUNDS = "ids.int32", "bounds.int64"  # the files of a worklist
 
 @dataclass(frozen=True, eq=False)
 class Worklist:
-    """The ids of a corpus's words, in the order of the text: all of W, or the hosts' parts that are held here.
+    """The ids of a corpus's words, in the order of the text: all of W, or the parts of the hosts held here.
 
     Attributes
     ----------
@@ -37,49 +37,20 @@ class Worklist:
         return len(self.bounds) - 1
 
     def between(self, low: int, high: int) -> "Worklist":
-        """Return a part; its ids are not copied.
-
-        Parameters
-        ----------
-        low, high : int
-            It has ``ids[low:high]``; both are sentence bounds.
-
-        Returns
-        -------
-        Worklist
-            Its bounds are relative to its own begin.
-        """
+        """Return ``ids[low:high]``, not copied, as a worklist whose bounds begin at 0; both are sentence bounds."""
         i, j = np.searchsorted(self.bounds, [low, high]).tolist()
         bounds = self.bounds[i : j + 1]
         return Worklist(self.ids[low:high], bounds - low if low else bounds, self.first + low, self._maps)
 
     def release(self) -> None:
-        """Let the system take back the memory that was read so far: it stays in the file, and mostly in its cache."""
+        """Let the system take back the pages read so far; they stay in the file, and mostly in the page cache."""
         if hasattr(mmap, "MADV_DONTNEED"):
             for mapped in self._maps:
                 mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def open_worklist(folder: Path, first: int = 0) -> Worklist:
-    """Map the worklist in a folder.
-
-    Parameters
-    ----------
-    folder : Path
-        Holds ``ids.int32`` and ``bounds.int64``.
-    first : int
-        Position in W of its first word.
-
-    Returns
-    -------
-    Worklist
-        Its arrays read from the files when they are used.
-
-    Raises
-    ------
-    OSError, ValueError
-        If a file is missing or cut short.
-    """
+    """Map the worklist in a folder, whose first word is at position `first` of W; its arrays are read when used."""
     maps: list[mmap.mmap] = []
     ids, bounds = _map(folder / IDS, np.int32, maps), _map(folder / BOUNDS, np.int64, maps)
     return Worklist(ids, bounds, first, tuple(maps))
@@ -87,7 +58,7 @@ def open_worklist(folder: Path, first: int = 0) -> Worklist:
 
 def _map(path: Path, kind: type[np.generic], maps: list[mmap.mmap]) -> NDArray[Any]:
     with path.open("rb") as file:
-        if path.stat().st_size == 0:  # a host without words; nothing cannot be mapped
+        if path.stat().st_size == 0:  # a host without words; an empty file cannot be mapped
             return np.frombuffer(b"", kind)
         maps.append(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     return np.frombuffer(maps[-1], kind)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.corpus.word_hash import ROOM
+from any2vec.corpus.word_hash import PADDING
 from any2vec.corpus.word_table import WordCounts, WordTable
 from any2vec.errors import Any2VecError
 from any2vec.graph import parse
@@ -146,7 +146,7 @@ class _Parser(NamedTuple):
         upto = partial(zeros, whole=False)  # pages that are not used cost nothing
         sources, targets = upto(room, np.int32), upto(room, np.int32)
         weights, slow = upto(room if weighted else 1, np.float32), upto(4 * room if weighted else 1, np.int64)
-        arena, starts = upto(size + 1 + ROOM, np.uint8), upto(size // 2 + 2, np.int64)
+        arena, starts = upto(size + 1 + PADDING, np.uint8), upto(size // 2 + 2, np.int64)
         state = np.zeros(6, np.int64)
         text = lines.text
         status = parse.parse(

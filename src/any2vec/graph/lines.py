@@ -52,7 +52,7 @@ def blocks_of_lines(file: InputFile, size: int) -> Generator[Lines, None, None]:
         If the file cannot be read.
     """
     with ExitStack() as stack:
-        if file.packing or file.size is None:
+        if file.compression or file.size is None:
             stream, _ = stack.enter_context(open_stream(file))
         else:
             assert file.path is not None

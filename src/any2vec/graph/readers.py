@@ -126,10 +126,10 @@ def _table_of_file(file: InputFile, format: str, options: ListOptions, key: str,
 
 
 def format_by_ending(file: InputFile) -> str:
-    """Tell one of `FORMATS` from a file's name, which may have the ending of a packing too."""
+    """Tell one of `FORMATS` from a file's name, which may end in a compression suffix too."""
     if file.path is None:
         return "edges"
-    path = file.path.with_suffix("") if file.packing else file.path
+    path = file.path.with_suffix("") if file.compression else file.path
     return ENDINGS.get(path.suffix.lower(), "edges")
 
 

@@ -1,4 +1,4 @@
-"""Writing arrays, and what to say when there is no room for them."""
+"""Writing arrays to temporary files, and the errors of a full disk."""
 
 import errno
 from collections.abc import Iterator
@@ -16,14 +16,14 @@ __all__ = ["disk_errors", "write_all"]
 
 @contextmanager
 def disk_errors(folder: Path) -> Iterator[None]:
-    """Turn what goes wrong when a temporary folder is written into an error that names where it is."""
+    """Turn a failure to write a temporary folder into an error that names where it lies."""
     try:
         yield
     except OSError as error:
         where = folder.parent
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            reason = f"{error.strerror}; a corpus takes about 8 bytes a word while it is read"
-            raise Any2VecError(f"no room in {where}: {reason}") from error
+            reason = f"{error.strerror}; a corpus takes about 8 bytes per word while it is read"
+            raise Any2VecError(f"no space in {where}: {reason}") from error
         raise Any2VecError(f"{where}: cannot be written: {error.strerror or error}") from error
 
 

@@ -1,16 +1,20 @@
-"""Where sentences come from: the files that a user names."""
+"""Input files, as the user names them: paths, directories, standard input."""
 
+import errno
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from any2vec.errors import Any2VecError
+from any2vec.io.compression import compression_of
 
 __all__ = ["STANDARD_INPUT", "InputFile", "Source", "files_of", "names_files"]
 
-Source = str | Path | Sequence[str | Path] | Iterable[Sequence[str]]
+Source = str | Path | Sequence[str | Path] | Iterable[Sequence[str] | Sequence[int] | Mapping[str, Any]]
+"""What a corpus is read from: one or several paths, or sentences in memory."""
 
 STANDARD_INPUT = "-"
 
@@ -22,11 +26,11 @@ class InputFile:
     Attributes
     ----------
     path : Path or None
-        None is standard input.
+        None for standard input.
     size : int or None
-        Bytes in the file; None if that is not known (standard input, a pipe).
+        In bytes; None if unknown (standard input, a pipe).
     modified : int
-        When it was modified, in nanoseconds.
+        Time of the last modification, in nanoseconds.
     """
 
     path: Path | None
@@ -35,14 +39,13 @@ class InputFile:
 
     @property
     def name(self) -> str:
-        """What error messages call it."""
+        """Its name in error messages."""
         return "standard input" if self.path is None else str(self.path)
 
     @property
-    def packing(self) -> str:
+    def compression(self) -> str:
         """How it is compressed: gz, bz2, xz, zst, or the empty string."""
-        suffix = "" if self.path is None else self.path.suffix.lower().removeprefix(".")
-        return suffix if suffix in ("gz", "bz2", "xz", "zst") else ""
+        return "" if self.path is None else compression_of(self.path)
 
 
 def names_files(source: Source) -> bool:
@@ -53,32 +56,16 @@ def names_files(source: Source) -> bool:
 
 
 def files_of(source: Source) -> list[InputFile]:
-    """Return the files of a source that names some, in the order in which they are read.
+    """List the files of one or several paths, at least one, in reading order; raise an error that names a bad path.
 
-    Parameters
-    ----------
-    source : str, Path or sequence of them
-        A file; or ``-``: standard input; or a directory: all files in it and in its directories, sorted by
-        path, without hidden ones.
-
-    Returns
-    -------
-    list of InputFile
-        At least one.
-
-    Raises
-    ------
-    Any2VecError
-        If one is missing, or a directory has no files.
+    ``-`` is standard input; a directory stands for all files below it, sorted by path, without hidden ones.
     """
     paths = [source] if isinstance(source, str | os.PathLike) else list(source)
     files: list[InputFile] = []
     for i, path in enumerate(paths):
         if not isinstance(path, str | os.PathLike):
             kind = type(path).__name__
-            raise Any2VecError(
-                f"item {i} of the corpus is of type {kind}, item 0 is a path; give paths, or lists of tokens"
-            )
+            raise Any2VecError(f"item {i} of the corpus is a {kind}, item 0 is a path; give paths, or lists of tokens")
         files += _files_at(path, many=len(paths) > 1)
     return files
 
@@ -86,6 +73,11 @@ def files_of(source: Source) -> list[InputFile]:
 def _files_at(path: str | os.PathLike[str], *, many: bool) -> list[InputFile]:
     if path == STANDARD_INPUT:
         return [InputFile(None, None)]
+    shown = " ".join(os.fspath(path).split("\n"))
+    is_text = len(shown) > 1000 or shown != os.fspath(path)
+    if is_text:
+        shown = f"{shown[:40]}..."
+    hint = "; if this is text, give each sentence as a list of tokens" if many or is_text else ""
     path = Path(path)
     try:
         about = path.stat()
@@ -95,10 +87,10 @@ def _files_at(path: str | os.PathLike[str], *, many: bool) -> list[InputFile]:
                 raise Any2VecError(f"{path}: the directory has no files (hidden ones are not read)")
             return [_describe(file, file.stat()) for file in inside]
     except (FileNotFoundError, NotADirectoryError) as error:
-        hint = "; sentences are given as lists of tokens, not as strings" if many else ""
-        raise Any2VecError(f"{path}: no such file or directory{hint}") from error
+        raise Any2VecError(f"{shown}: no such file or directory{hint}") from error
     except (OSError, ValueError) as error:  # a ValueError: a zero byte in the name
-        raise Any2VecError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        hint = hint if getattr(error, "errno", None) == errno.ENAMETOOLONG else ""
+        raise Any2VecError(f"{shown}: cannot be read: {getattr(error, 'strerror', None) or error}{hint}") from error
     return [_describe(path, about)]
 
 

@@ -1,4 +1,4 @@
-"""Where compiled kernels are kept when neither the package's folder nor the user's can be written."""
+"""A folder for compiled kernels where neither the package's nor the user's can be written."""
 
 import getpass
 import os
@@ -11,7 +11,7 @@ __all__ = ["ensure_numba_cache"]
 
 
 def ensure_numba_cache() -> None:
-    """Point Numba's cache at the temporary folder if it has no place of its own; else it would refuse to import us."""
+    """Point Numba's cache at the temporary folder if it has no other: without one it refuses to define kernels."""
     if os.environ.get("NUMBA_CACHE_DIR") or _writable(Path(__file__).parent) or _writable(Path.home()):
         return
     try:

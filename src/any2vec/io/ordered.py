@@ -12,21 +12,9 @@ Result = TypeVar("Result")
 
 
 def ordered(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Generator[Result, None, None]:
-    """Yield ``work(item)`` for each item, in the order of the items.
+    """Yield ``work(item)`` for each item, in order, computed on `threads` threads; close it to be sure that all ended.
 
-    Parameters
-    ----------
-    work : function
-        Called on `threads` threads at once; it should release the interpreter's lock.
-    items : iterable
-        Drawn from the caller's thread, at most ``threads + 2`` items ahead of the results.
-    threads : int
-        1: everything happens in the caller's thread.
-
-    Yields
-    ------
-    Result
-        The next result. Close the generator to be sure that no thread works on.
+    Items are drawn in the caller's thread, at most ``threads + 2`` ahead of the results; one thread is the caller's.
     """
     if threads == 1:
         yield from map(work, items)

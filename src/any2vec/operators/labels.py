@@ -1,6 +1,5 @@
 """The labels of all vertices: embedding vectors e and training vectors t."""
 
-import mmap
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,12 +8,12 @@ from numba import float32, njit, uint64
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
+from any2vec.io.memory import zeros as pages
 from any2vec.operators.tiles import ROW_ALIGNMENT
 from any2vec.samples.draws import INITIAL, draw, epoch_key
 
 __all__ = ["Labels", "is_finite", "new_labels", "padded_width", "zeros"]
 
-_HUGE_PAGE = 1 << 21
 _CHECKED = 1 << 22  # floats looked at together
 
 
@@ -125,27 +124,13 @@ def zeros(rows: int, dim: int) -> NDArray[np.float32]:
     """
     padded = padded_width(dim)
     try:
-        return _zeros(rows, padded)
+        return pages((rows, padded), np.float32)
     except (OSError, MemoryError, OverflowError, ValueError) as error:
         need = 2 * rows * padded * 4 / 2**30
         raise Any2VecError(
             f"{rows:,} words of {dim} dimensions need {need:.1f} GiB of memory, more than there is: "
             "choose a smaller dim, a larger min_count or a max_size"
         ) from error
-
-
-def _zeros(rows: int, columns: int) -> NDArray[np.float32]:
-    """Fresh zeros on a page boundary; in huge pages where the system has them: fewer address look-ups."""
-    size = rows * columns * 4
-    if hasattr(mmap, "MAP_ANONYMOUS"):
-        memory = mmap.mmap(-1, size + _HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        if hasattr(mmap, "MADV_HUGEPAGE"):
-            memory.madvise(mmap.MADV_HUGEPAGE)
-    else:
-        memory = mmap.mmap(-1, size + _HUGE_PAGE)
-    flat = np.frombuffer(memory, np.float32)
-    skip = (-flat.ctypes.data % _HUGE_PAGE) // 4
-    return flat[skip : skip + rows * columns].reshape(rows, columns)
 
 
 @njit(nogil=True, cache=True)

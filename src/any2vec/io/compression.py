@@ -1,0 +1,108 @@
+"""Reading compressed files: gzip, bzip2, xz and zstd, told apart by the end of the file's name."""
+
+import bz2
+import gzip
+import io
+import lzma
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from any2vec.errors import Any2VecError, missing_extra
+
+__all__ = ["compression_of", "decompressed", "open_compressed", "reading_errors"]
+
+_CHUNK = 4096  # bytes of zstd decompressed at a time: each of them can become some thousands
+
+
+def compression_of(path: Path) -> str:
+    """Return how a file is compressed, by its name: gz, bz2, xz, zst, or the empty string."""
+    suffix = path.suffix.lower().removeprefix(".")
+    return suffix if suffix in ("gz", "bz2", "xz", "zst") else ""
+
+
+@contextmanager
+def open_compressed(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file, decompressing it if its name says so; reading errors in the block name the file."""
+    compression = compression_of(path)
+    with reading_errors(str(path), compression), path.open("rb") as file, decompressed(file, compression) as stream:
+        yield stream
+
+
+def decompressed(file: io.BufferedReader, compression: str) -> IO[bytes]:
+    """Return a file's decompressed bytes as a stream; for the empty string the file itself."""
+    if compression == "gz":
+        return gzip.GzipFile(fileobj=file)  # type: ignore[return-value]
+    if compression == "bz2":
+        return bz2.BZ2File(file)
+    if compression == "xz":
+        return lzma.LZMAFile(file)
+    return _open_zstd(file) if compression == "zst" else file
+
+
+@contextmanager
+def reading_errors(name: str, compression: str = "") -> Iterator[None]:
+    """Turn what goes wrong while a file is read into an error that names it."""
+    try:
+        yield
+    except _decompression_errors() as error:
+        raise _damaged(name, compression, error) from error
+    except OSError as error:
+        if compression and error.errno is None:  # how bz2 reports wrong bytes
+            raise _damaged(name, compression, error) from error
+        raise Any2VecError(f"{name}: cannot be read: {error.strerror or error}") from error
+
+
+def _decompression_errors() -> tuple[type[Exception], ...]:
+    zstds = (sys.modules.get("compression.zstd"), sys.modules.get("zstandard"))  # only what was imported
+    zstd_errors = tuple(zstd.ZstdError for zstd in zstds if zstd is not None)
+    return (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, *zstd_errors)
+
+
+def _damaged(name: str, compression: str, error: Exception) -> Any2VecError:
+    reason = " ".join(str(error).split()) or type(error).__name__
+    return Any2VecError(f"{name}: not a complete {compression} file: {reason}; copy or make it again")
+
+
+def _open_zstd(file: io.BufferedReader) -> IO[bytes]:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+
+        return zstd.ZstdFile(file)
+    try:
+        import zstandard
+    except ImportError as error:
+        raise missing_extra("zstandard", "zstd") from error
+    return io.BufferedReader(_Zstd(zstandard.ZstdDecompressor().decompressobj, file))
+
+
+class _Zstd(io.RawIOBase):
+    """The contents of a zstd file. Unlike zstandard's own reader it notices a missing end."""
+
+    def __init__(self, new_frame: Callable[[], Any], file: IO[bytes]) -> None:
+        self._new_frame = new_frame
+        self._file = file
+        self._frame: Any = None
+        self._contents = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._contents:
+            ended = self._frame is None or self._frame.eof
+            chunk = (self._frame.unused_data if self._frame and ended else b"") or self._file.read(_CHUNK)
+            if not chunk:
+                if not ended:
+                    raise EOFError("it ends before its end-of-frame mark")
+                return 0
+            if ended:
+                self._frame = self._new_frame()
+            self._contents = memoryview(self._frame.decompress(chunk))
+        count = min(len(buffer), len(self._contents))
+        buffer[:count] = self._contents[:count]
+        self._contents = self._contents[count:]
+        return count

@@ -1,0 +1,161 @@
+"""Sentences in memory: whatever holds tokens, and rows of data sets."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from naive_corpus import found
+
+from any2vec import Word2Vec
+from any2vec.corpus import read_corpus
+from any2vec.errors import Any2VecError
+from any2vec.training.progress import Quiet
+
+TOKENS = [["1", "22", "1"], [], ["333", "1"], ["22", "-4"]]
+NUMBERS = [[int(token) for token in sentence] for sentence in TOKENS]
+
+
+class Series:
+    """As much of a pandas Series as is asked for; its items are NumPy's, as theirs may be."""
+
+    def __init__(self, items):
+        self.items = items
+
+    def __iter__(self):
+        return iter(self.items)
+
+    def tolist(self):
+        return [item.item() if isinstance(item, np.generic) else item for item in self.items]
+
+
+class DataFrame:
+    """As much of a pandas DataFrame as is asked for."""
+
+    def __init__(self, columns):
+        self._columns = columns
+        self.columns = Series(list(columns))
+
+    def __iter__(self):
+        return iter(self._columns)
+
+    def __getitem__(self, column):
+        return Series(self._columns[column])
+
+
+def read(source, **options):
+    return found(read_corpus(source, min_count=1, cache=None, **options))
+
+
+def refused(source, **options):
+    with pytest.raises(Any2VecError) as caught:
+        read_corpus(source, **{"min_count": 1, "cache": None} | options)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert len(message) < 400
+    return message
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        NUMBERS,
+        [tuple(sentence) for sentence in NUMBERS],
+        (iter(sentence) for sentence in NUMBERS),
+        [np.array(sentence, np.int32) for sentence in NUMBERS],
+        [np.array(sentence, np.str_) for sentence in TOKENS],
+        [np.array(sentence, object) for sentence in NUMBERS],
+        [list(np.array(sentence, np.uint16 if i != 3 else np.int64)) for i, sentence in enumerate(NUMBERS)],
+        Series(NUMBERS),
+        Series([np.array(sentence) for sentence in TOKENS]),
+        [Series(list(map(np.int64, sentence))) for sentence in NUMBERS],
+        [TOKENS[0], NUMBERS[1], np.array(NUMBERS[2]), tuple(TOKENS[3])],
+        np.array([SimpleNamespace(tolist=lambda sentence=sentence: sentence) for sentence in TOKENS], object),
+    ],
+    ids=range(12),
+)
+def test_tokens_of_many_kinds(source):
+    assert read(source) == read(TOKENS)
+
+
+def test_a_matrix_has_a_sentence_in_each_row():
+    assert read(np.array([[1, 2], [2, 3]])) == read([["1", "2"], ["2", "3"]])
+
+
+ROWS = [{"id": 1, "text": "to  be\tor\u00a0not", "tokens": ["to", "be", "or"]}, {"id": 2, "text": "be\n", "tokens": []}]
+
+
+def test_a_column_of_rows():
+    assert read(iter(ROWS), column="text") == read([["to", "be", "or\u00a0not"], ["be"]])
+    assert read(ROWS, column="tokens") == read([["to", "be", "or"], []])
+    frame = DataFrame({name: [row[name] for row in ROWS] for name in ROWS[0]})
+    assert read(frame, column="text") == read(ROWS, column="text")
+    assert read(frame, column="tokens") == read(ROWS, column="tokens")
+
+
+def test_a_text_in_a_column_has_the_words_of_a_file(tmp_path):
+    text = "a\x1cb c\x85d\u2028e\vf\fg \u3000h\ri\tj"
+    (tmp_path / "t").write_text(text, "utf-8", newline="")
+    assert read([{"text": text}], column="text") == read(tmp_path / "t")
+
+
+def test_rows_without_a_column_that_is_named(tmp_path):
+    message = "item 0 of the corpus is a dict with the columns 'id', 'text', 'tokens'"
+    assert refused(ROWS) == f"{message}; say which holds the sentences: column='text'"
+    assert refused(ROWS, column="words").startswith(f"{message}, not 'words'; say which")
+    assert "item 1 of the corpus is a dict with the columns 'other', not 'text'" in refused(
+        [ROWS[0], {"other": 3}], column="text"
+    )
+    assert refused([{"review": "a b"}]).endswith("column='review'")
+    assert "no columns" in refused([{}])
+    assert "item 0 of the corpus is of type list; column='text' needs dicts" in refused([["a"]], column="text")
+    assert "sentence 1 is of type NoneType (None)" in refused([ROWS[0], {"text": None}], column="text")
+    frame = DataFrame({"text": ["a b"], "label": [1]})
+    message = "the corpus is a DataFrame with the columns 'text', 'label'"
+    assert refused(frame) == f"{message}; say which holds the sentences: column='text'"
+    assert refused(frame, column="id").startswith(f"{message}, not 'id'; say which")
+    assert "the corpus is a dict" in refused({"train": [["a", "b"]]})
+    assert "column is 3; it must be the name" in refused(ROWS, column=3)
+    (tmp_path / "t").write_text("a b")
+    assert f"column is 'text', but {tmp_path}/t is text" in refused(tmp_path / "t", column="text")
+
+
+def test_what_is_no_sentence():
+    assert "give lists of tokens" in refused(Series(["a b", "c d"]))
+    assert "the cat: no such file or directory; if this is text, give each sentence" in refused(["the cat", "sat"])
+    assert "sentence 0 is of type int (1)" in refused([1, 2, 3])
+    assert "sentence 0 is of type int64" in refused(np.arange(3))
+    assert "sentence 0 is a DataFrame" in refused([DataFrame({"a": [1]})])
+    assert "sentence 0 is a str" in refused(np.array(["a", "b"]))
+
+
+@pytest.mark.parametrize("big", ["x" * 10**6, b"x" * 10**6, [[*range(10**5)]] * 3, {"x" * 10**5: 1}, 10.0**300])
+def test_messages_are_short_however_large_the_data(big):
+    for source in ([[b"a", big]], [["a"], {"b": big}], [["a", [big]]], [["a", {"b": big}]], [{"a": big, "b": big}]):
+        refused(source)
+    if not isinstance(big, list):
+        refused([["a"], big])
+        refused(big)
+    refused(DataFrame({"x" * 10**5: [1], **{f"column{i}": [1] for i in range(1000)}}))
+    for name in ("column", "min_count", "max_size", "hosts", "threads"):
+        refused([["a", "b"]], **{name: big if name == "column" else [big]})
+
+
+class Told(Quiet):
+    """Keeps what is said."""
+
+    def __init__(self):
+        self.said = []
+
+    def say(self, text):
+        self.said.append(text)
+
+
+def test_tokens_with_lone_surrogates_are_counted_and_told():
+    sentences = [["x\ud800", "x\udfff", "a"], ["x\ud800", "b", "\ud83d\ude00"]] * 3
+    corpus = read_corpus(sentences, min_count=1, cache=None)
+    assert corpus.invalid == 12
+    assert corpus.vocabulary.counts[corpus.vocabulary.ids["x\ufffd\ufffd\ufffd"]] == 9
+    display = Told()
+    model = Word2Vec(dim=4, min_count=1, epochs=1, threads=1, sample=0, display=display).fit(sentences)
+    assert model.report_.invalid_words == 12
+    assert any("12 words" in said and "U+FFFD" in said for said in display.said)
