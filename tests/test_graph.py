@@ -21,9 +21,8 @@ from scipy import sparse
 
 from any2vec.errors import Any2VecError
 from any2vec.graph import Graph, csr, karate_club, read_graph, read_labels
-from any2vec.graph.build import EdgeTable, build_graph
-from any2vec.graph.dialect import ListOptions
-from any2vec.graph.edgelist import read_lists
+from any2vec.graph.build import ReadOptions, build_graph
+from any2vec.graph.edgelist import read_edge_list
 from any2vec.io.inputs import files_of
 
 IDS = st.one_of(
@@ -40,13 +39,14 @@ WEIGHTS = st.one_of(
 JUNK = st.sampled_from(["", "", "  ", "\t", "# a comment", "% 1 2", "#", "  # indented"])
 
 
-def read_text(path, text, *, threads=1, size=1 << 20, directed=False, merge=True, loops=True, **options):
+def read_text(
+    path, text, *, threads=1, size=1 << 20, directed=False, merge=True, loops=True, adjacency=False, **options
+):
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    told = ListOptions(**options)
-    edges, names = read_lists(files_of(path)[0], told, threads=threads, size=size)
+    table = read_edge_list(files_of(path)[0], ReadOptions(threads=threads, block=size, **options), adjacency=adjacency)
     chosen = {"directed": directed, "merge": merge, "loops": loops, "vertices": None, "threads": threads}
-    with patch.object(csr, "MANY", 1):
-        return build_graph(EdgeTable(str(path), edges, names), **chosen)
+    with patch.object(csr, "PARALLEL", 1):
+        return build_graph(table, **chosen)
 
 
 @st.composite
@@ -227,7 +227,7 @@ def test_sparse_matrices(kind, tmp_path):
     whole = np.maximum(half, half.T)
     for matrix in (half, half.T, whole):
         graph = read_graph(kind(matrix))
-        with patch.object(csr, "MANY", 1):
+        with patch.object(csr, "PARALLEL", 1):
             assert rows_of_graph(read_graph(kind(matrix), threads=3)) == rows_of_graph(graph)
         assert rows_of_graph(graph) == [
             [(int(j), float(np.float32(row[j]))) for j in np.flatnonzero(row)] for row in whole
@@ -312,8 +312,8 @@ def test_arrays():
     graph = read_graph(edges)
     assert (graph.names, graph.edges) == (["5", "2", "9"], 2)
     assert read_graph(edges.astype(np.uint64) + 2**63, directed=True).names[0] == str(5 + 2**63)
-    for wrong in (np.ones((2, 2)), np.ones((2, 3), int), np.ones(4, int)):
-        with pytest.raises(Any2VecError, match=r"expected integers of shape \(E, 2\)"):
+    for wrong in (np.ones((2, 2)), np.ones((2, 4), int), np.ones(4, int)):
+        with pytest.raises(Any2VecError, match=r"expected integers or strings of shape \(E, 2\)"):
             read_graph(wrong)
     with pytest.raises(Any2VecError, match=r"row 1: \[3, -1\] has a negative vertex"):
         read_graph(np.array([[1, 2], [3, -1]]))
@@ -331,20 +331,24 @@ def test_arrays():
         (
             "1 2\n\n# c\n1\n",
             {},
-            "line 4: '1': too few fields; expected two vertices with blanks .*, as in the first line",
+            "line 4: '1': too few fields; expected two vertices, separated by whitespace, as in the first line",
         ),
         ("1 2\n1 2 3\n", {}, "line 2: '1 2 3': too many fields; expected two vertices"),
         ("1 2 3\n1 2\n", {}, "line 2: '1 2': too few fields; expected two vertices and a weight"),
         ("1 2 3\n1 2 3 4\n", {}, "line 2: '1 2 3 4': too many fields"),
-        ("1 2\n1\n", {"weighted": False}, "line 2: '1': too few fields; expected two vertices with blanks"),
-        ("1,2\n1,\n", {}, "line 2: '1,': an empty field; expected two vertices with ',' between them"),
+        (
+            "1 2\n1\n",
+            {"weighted": False},
+            "line 2: '1': too few fields; expected two vertices, .* by whitespace",
+        ),
+        ("1,2\n1,\n", {}, "line 2: '1,': an empty field; expected two vertices, separated by ','"),
         ("1,2\n,1\n", {}, "line 2: ',1': an empty field"),
         ("1\n", {}, "line 1: '1': one field; expected two vertices"),
         ("\n\n1 2 3 4\n", {}, "line 3: '1 2 3 4': 4 fields; expected .* weighted=True .* format='adjacency'"),
-        ("a b c\n", {}, "line 1: 'a b c': the third field 'c' is no weight"),
-        ("a b {}\n", {}, "the third field '{}' is no weight.*data="),
-        ("New York,Boston\n", {}, r"line 1: 'New York,Boston': has blanks and commas; say .* delimiter="),
-        ("New York\tBoston\n", {}, "has blanks and tabs"),
+        ("a b c\n", {}, "line 1: 'a b c': the third field 'c' is not a weight"),
+        ("a b {}\n", {}, "the third field '{}' is not a weight.*data="),
+        ("New York,Boston\n", {}, r"line 1: 'New York,Boston': has commas and spaces; give .* delimiter=.*--delimiter"),
+        ("New York\tBoston\n", {}, "has spaces and tabs"),
         ("1 2 0.5\n1 3 x\n", {}, "line 2: '1 3 x': the weight 'x' is not a number"),
         ("1 2 0.5\n1 3 -0.5\n", {}, "line 2: '1 3 -0.5': the weight '-0.5' is negative"),
         ("1 2 0.5\n1 3 0\n", {}, "line 2: '1 3 0': the weight '0' is zero; drop the edge"),
@@ -365,7 +369,7 @@ def test_arrays():
         ("a b\n", {"format": "adjacency", "weighted": True}, "an adjacency list has no weights"),
         ("a b\n", {"comments": "§"}, "comments '§': give ASCII characters"),
         ("a b\n", {"threads": -1}, "threads -1: must be at least 1"),
-        ("a b\n", {"format": "metis"}, "format 'metis': there is no such format; give one of auto, edges"),
+        ("a b\n", {"format": "metis"}, "format 'metis': is not known; give one of auto, edges"),
         ("a b\n", {"delimiter": "::"}, "delimiter '::': give one character"),
         ("%%MatrixMarket matrix coordinate\n3 3 1\n1 2 1\n", {}, "this is a Matrix Market file"),
         ("a b\n", {"vertices": "c"}, "vertices 'c': is a string; give a list"),
@@ -506,7 +510,7 @@ def test_labels(tmp_path):
         (b"", {}, "has no labels"),
         (b"\n\n", {"format": "labels"}, "has no labels"),
         (b"a x\n\xff y\n", {}, "line 2: '\ufffd y': is not UTF-8"),
-        (b"a x\n", {"format": "csv"}, "format 'csv': there is no such format"),
+        (b"a x\n", {"format": "csv"}, "format 'csv': is not known"),
     ],
 )
 def test_labels_that_are_refused(tmp_path, text, options, message):
@@ -530,11 +534,11 @@ def test_zero_bytes_in_the_second_block_are_found(tmp_path):
 @pytest.mark.parametrize(
     ("indptr", "indices", "weights", "names", "message"),
     [
-        ([0, 1, 2], [1, 10**9], None, "ab", "1,000,000,000 is none"),
-        ([0, 1, 2], [1, -1], None, "ab", "-1 is none"),
+        ([0, 1, 2], [1, 10**9], None, "ab", "1,000,000,000 is not"),
+        ([0, 1, 2], [1, -1], None, "ab", "-1 is not"),
         ([0, 2, 1], [1, 0], None, "ab", "indptr must rise"),
         ([0, 1, 3], [1, 0], None, "ab", "indptr must rise"),
-        ([0, 1, 2], [1, 0], [1.0], "ab", "a weight an entry"),
+        ([0, 1, 2], [1, 0], [1.0], "ab", "as many weights"),
         ([0, 1, 2], [1, 0], None, "abc", "as many names"),
     ],
 )

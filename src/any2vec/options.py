@@ -4,11 +4,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import Field, field, fields
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
 from any2vec.errors import Any2VecError
 
-__all__ = ["check_option", "document", "option"]
+__all__ = ["check_option", "documented", "option"]
+
+
+T = TypeVar("T", bound="type[Any]")
 
 
 def option(
@@ -98,8 +101,8 @@ def _shown(value: Any) -> str:
     return text if len(text) <= 60 else f"of type {type(value).__name__}"
 
 
-def document(cls: "type[Any]") -> None:
-    """Complete a dataclass's docstring with the parameters that its fields declare, and its bases' own sections."""
+def documented(cls: T) -> T:
+    """Complete a dataclass's docstring with the parameters that its fields declare, and its base's own sections."""
     declared = [f for f in fields(cls) if f.metadata]
     lines = [line for f in declared for line in (f"{f.name} : {_kind(f)}", f"    {f.metadata['help']}.")]
     text = (cls.__doc__ or "").rstrip()
@@ -111,6 +114,7 @@ def document(cls: "type[Any]") -> None:
         after = "    " + (inherited or "").partition("    callbacks : ")[1].strip()
         after += (inherited or "").partition("    callbacks : ")[2].rstrip() + examples + rest
     cls.__doc__ = before + heading + "".join(f"    {line}\n" for line in lines) + after + "\n    "
+    return cls
 
 
 def _kind(declared: "Field[Any]") -> str:

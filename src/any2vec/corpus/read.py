@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from any2vec.cluster.communicator import Communicator, shared_errors
-from any2vec.cluster.local import alone
+from any2vec.cluster.local import alone, computing
 from any2vec.corpus import cache as caching
 from any2vec.corpus.blocks import BLOCK, blocks_of
 from any2vec.corpus.corpus import Corpus
@@ -137,7 +137,7 @@ class _Reader:
         """Read the corpus; its files are made in the folder `where`."""
         began, communicator = time.perf_counter(), self.communicator
         splits = split_inputs(self.files, self.hosts, self.held)
-        with shared_errors(communicator), communicator.working():
+        with shared_errors(communicator), computing(communicator):
             scan = self._scan(where, splits)
             part, places, invalid = merge_valid(scan.parts)
             scan.parts.clear()
@@ -148,7 +148,7 @@ class _Reader:
         final = [ids[place] for place in places]
         del part, places, ids
         scanned = time.perf_counter()
-        with shared_errors(communicator), communicator.working(), disk_errors(where):
+        with shared_errors(communicator), computing(communicator), disk_errors(where):
             own, ended = encode_pieces(scan.pieces, scan.files, final, where, threads=self.threads, hosts=self.hosts)
             for path in scan.files:
                 path.unlink()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from any2vec.cluster.cores import usable_cores
 from any2vec.errors import Any2VecError, missing_extra
 from any2vec.evaluate.logistic import LogisticLabels, fit_labels
-from any2vec.graph.vertex_labels import Labels, read_labels
+from any2vec.graph.vertex_labels import VertexLabels, read_labels
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["MEASURES", "RATIOS", "SOLVERS", "ClassificationResult", "evaluate_nodes"]
@@ -105,7 +105,7 @@ class ClassificationResult:
 
 def evaluate_nodes(
     vectors: Vectors,
-    labels: str | os.PathLike[str] | Labels,
+    labels: str | os.PathLike[str] | VertexLabels,
     ratios: Sequence[float] = RATIOS,
     shuffles: int = 10,
     *,
@@ -124,7 +124,7 @@ def evaluate_nodes(
     ----------
     vectors : Vectors
         Words are the names of the vertices.
-    labels : path or Labels
+    labels : path or VertexLabels
         A file for `read_labels`, or what it gives.
     ratios : sequence of float
         Shares of the vertices to train on, between 0 and 1.
@@ -152,7 +152,7 @@ def evaluate_nodes(
         another option is out of its range, or scikit-learn is not installed.
     """
     _check_options(ratios, shuffles, threads, solver)
-    if not isinstance(labels, Labels):
+    if not isinstance(labels, VertexLabels):
         labels = read_labels(labels)
     names, matrix, skipped = _labelled(vectors, labels, skip_unknown)
     for ratio in ratios:
@@ -186,7 +186,7 @@ def _check_options(ratios: Sequence[float], shuffles: int, threads: int | None, 
         raise Any2VecError(f"solver: {solver!r} is none of {', '.join(SOLVERS)}")
 
 
-def _labelled(vectors: Vectors, labels: Labels, skip_unknown: bool) -> tuple[list[str], NDArray[np.bool_], int]:
+def _labelled(vectors: Vectors, labels: VertexLabels, skip_unknown: bool) -> tuple[list[str], NDArray[np.bool_], int]:
     """Choose the vertices that have labels and vectors; count those that have labels alone."""
     matrix = np.asarray(labels.matrix, np.bool_)
     labelled = np.flatnonzero(matrix.any(axis=1))
@@ -197,7 +197,7 @@ def _labelled(vectors: Vectors, labels: Labels, skip_unknown: bool) -> tuple[lis
         raise Any2VecError(f"{labels.source}: none of the {len(labelled):,} labelled vertices has a vector")
     unknown = labelled[~known]
     if len(unknown) and not skip_unknown:
-        some = ", ".join(labels.told(i) for i in unknown[:_NAMED])
+        some = ", ".join(labels.where(i) for i in unknown[:_NAMED])
         more = ", ..." if len(unknown) > _NAMED else ""
         lacking = f"{len(unknown):,} of {len(labelled):,} labelled vertices have no vector: {some}{more}"
         raise Any2VecError(f"{labels.source}: {lacking}; skip_unknown (--skip-unknown) leaves them out")

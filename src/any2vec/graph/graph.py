@@ -1,4 +1,4 @@
-"""A graph in memory: compressed sparse rows, and the names of its vertices."""
+"""`Graph`: compressed sparse rows and the names of vertices."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ GROUP = 1 << 16  # names decoded at a time
 
 
 class Names(Sequence[str]):
-    """Names of vertices as the bytes of their text; they become strings when they are looked at.
+    """Names of vertices, kept as UTF-8 and decoded on access.
 
     Parameters
     ----------
     arena : uint8 array
-        The names in UTF-8 one after the other, each followed by a byte that is not part of it.
+        The names one after the other, each followed by one more byte.
     starts : int64 array, shape (n + 1,)
         Name i is ``arena[starts[i] : starts[i + 1] - 1]``.
     """
@@ -58,20 +58,20 @@ class Names(Sequence[str]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Graph:
-    """A graph; it cannot be changed, its arrays are read-only.
+    """An immutable graph in compressed sparse rows.
 
-    An undirected graph has every edge in the rows of both its vertices; a self loop is there once.
+    An undirected edge is in the rows of both its vertices, a self loop once.
 
     Attributes
     ----------
     indptr : int64 array, shape (V + 1,)
         The neighbours of vertex v are ``indices[indptr[v] : indptr[v + 1]]``.
     indices : int32 array
-        Neighbours (of a directed graph: where edges lead to), sorted for each vertex.
+        Neighbours (in a directed graph: targets), sorted for each vertex.
     weights : float32 array or None
         Weight of each entry of `indices`; None if the graph is unweighted.
     names : sequence of str, length V
-        What the vertices are called.
+        Names of the vertices.
     directed : bool
         Whether edges have a direction.
     """
@@ -85,12 +85,14 @@ class Graph:
     def __post_init__(self) -> None:
         entries, vertices = len(self.indices), len(self.indptr) - 1
         if vertices < 0 or self.indptr[0] != 0 or self.indptr[-1] != entries or (np.diff(self.indptr) < 0).any():
-            raise Any2VecError(f"a graph's indptr must rise from 0 to the number of its indices, {entries:,}")
+            raise Any2VecError(f"indptr must rise from 0 to the number of indices, {entries:,}")
         if entries and not 0 <= self.indices.min() <= self.indices.max() < vertices:
             wrong = self.indices[(self.indices < 0) | (self.indices >= vertices)][0]
-            raise Any2VecError(f"a graph's indices must be vertices, 0 to {vertices - 1:,}; {wrong:,} is none")
+            raise Any2VecError(f"indices must be vertices, 0 to {vertices - 1:,}; {wrong:,} is not")
         if len(self.names) != vertices or (self.weights is not None and len(self.weights) != entries):
-            raise Any2VecError(f"a graph of {vertices:,} vertices needs as many names, and a weight an entry or none")
+            raise Any2VecError(
+                f"{vertices:,} vertices and {entries:,} indices: give as many names, and as many weights or None"
+            )
         arrays: dict[str, NDArray[Any] | None] = {
             "indptr": self.indptr,
             "indices": self.indices,
@@ -111,7 +113,7 @@ class Graph:
 
     @cached_property
     def edges(self) -> int:
-        """Number of edges; an undirected edge counts once."""
+        """Number of edges, an undirected one counted once."""
         entries = len(self.indices)
         return entries if self.directed else (entries + self.loops) // 2
 
@@ -119,7 +121,7 @@ class Graph:
     def loops(self) -> int:
         """Number of self loops."""
         found = 0
-        for first in range(0, len(self), GROUP):  # not all rows at once: this needs little memory
+        for first in range(0, len(self), GROUP):  # in groups, to save memory
             ends = self.indptr[first : first + GROUP + 1]
             rows = np.repeat(np.arange(first, first + len(ends) - 1, dtype=np.int32), np.diff(ends))
             found += int(np.count_nonzero(self.indices[ends[0] : ends[-1]] == rows))
@@ -127,10 +129,10 @@ class Graph:
 
     @property
     def degrees(self) -> NDArray[np.int64]:
-        """Entries in each vertex's row: of a directed graph, edges that leave it."""
+        """Neighbours of each vertex (in a directed graph: outgoing edges)."""
         return np.diff(self.indptr)
 
     @cached_property
     def ids(self) -> dict[str, int]:
-        """Vertex of each name."""
+        """Vertex by name."""
         return {name: vertex for vertex, name in enumerate(self.names)}

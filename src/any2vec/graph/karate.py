@@ -1,4 +1,4 @@
-"""The small graph that comes with any2vec: Zachary's karate club."""
+"""A small graph that comes with any2vec: Zachary's karate club."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -7,14 +7,14 @@ __all__ = ["KarateClub", "karate_club"]
 
 
 class KarateClub(NamedTuple):
-    """The files of Zachary's karate club: an edge list of 34 vertices and 78 edges, and two labels."""
+    """Files of Zachary's karate club: an edge list of 34 vertices and 78 edges, and two class labels."""
 
     edges: Path
     labels: Path
 
 
 def karate_club() -> KarateClub:
-    """Return where the files of Zachary's karate club are.
+    """Return the files of Zachary's karate club.
 
     Returns
     -------

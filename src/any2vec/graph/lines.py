@@ -1,4 +1,4 @@
-"""Text in blocks that end where lines end, so that threads can read lines independently of each other."""
+"""Text in blocks of whole lines, which threads can parse independently."""
 
 from collections.abc import Generator
 from contextlib import ExitStack
@@ -11,15 +11,15 @@ from any2vec.io.inputs import InputFile
 from any2vec.io.memory import zeros
 from any2vec.io.streams import READ, fill, naming, open_stream
 
-__all__ = ["Lines", "block_size", "blocks_of_lines"]
+__all__ = ["LineBlock", "block_size", "read_blocks"]
 
 BOM = b"\xef\xbb\xbf"
 SMALLEST, LARGEST, BLOCKS = 1 << 20, 1 << 26, 64
 LINE_FEED = 10
 
 
-class Lines(NamedTuple):
-    """Whole lines: ``text[begin:end]``, of which the last byte is a line feed."""
+class LineBlock(NamedTuple):
+    """Whole lines, ``text[begin:end]``; the last byte is a line feed."""
 
     text: NDArray[np.uint8]
     begin: int
@@ -27,30 +27,12 @@ class Lines(NamedTuple):
 
 
 def block_size(file: InputFile) -> int:
-    """Choose the bytes in a block: some dozens of blocks, for many have many arrays, but not too large ones."""
+    """Return the bytes of a block: some dozens of blocks, as each costs arrays, but none too large."""
     return min(max(SMALLEST, (file.size or 0) // BLOCKS), LARGEST)
 
 
-def blocks_of_lines(file: InputFile, size: int) -> Generator[Lines, None, None]:
-    """Yield a file's lines, in order; one thread reads what others parse.
-
-    Parameters
-    ----------
-    file : InputFile
-        Plain or compressed, a pipe or standard input.
-    size : int
-        Bytes in a block, about; a line that is longer gets a larger block.
-
-    Yields
-    ------
-    Lines
-        The next lines, at least one.
-
-    Raises
-    ------
-    Any2VecError
-        If the file cannot be read.
-    """
+def read_blocks(file: InputFile, size: int) -> Generator[LineBlock, None, None]:
+    """Yield a file's lines in blocks of about `size` bytes; a longer line gets a larger block."""
     with ExitStack() as stack:
         if file.compression or file.size is None:
             stream, _ = stack.enter_context(open_stream(file))
@@ -74,7 +56,7 @@ def blocks_of_lines(file: InputFile, size: int) -> Generator[Lines, None, None]:
             carry = text[end:filled].copy()
             if end > begin:
                 at_start = False
-                yield Lines(text, begin, end)
+                yield LineBlock(text, begin, end)
 
 
 def _after_last_line(text: NDArray[np.uint8], filled: int) -> int:

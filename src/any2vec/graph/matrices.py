@@ -1,4 +1,4 @@
-"""Graphs from sparse matrices: SciPy's, in memory and in .npz files, and Matlab's."""
+"""Sparse matrices as graphs: SciPy's, in memory and in .npz files, and Matlab's. SciPy is imported here alone."""
 
 import io
 from collections.abc import Callable
@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, missing_extra
-from any2vec.graph.build import EdgeTable
+from any2vec.graph.build import EdgeTable, ReadOptions
 from any2vec.graph.csr import Edges
 from any2vec.graph.numbering import plain_names
 from any2vec.graph.weights import checked_weights
 from any2vec.io.inputs import InputFile
 from any2vec.io.streams import naming, open_stream
 
-__all__ = ["is_matrix", "load_mat", "table_of_mat", "table_of_matrix", "table_of_npz"]
+__all__ = ["from_matrix", "is_matrix", "load_mat", "read_mat", "read_npz"]
 
 MOST = 2**31 - 1
 
@@ -26,40 +26,36 @@ def is_matrix(source: Any) -> bool:
     return hasattr(source, "tocoo") and hasattr(source, "shape")
 
 
-def table_of_matrix(matrix: Any, name: str, weighted: bool | None) -> EdgeTable:
-    """Take the edges of a square sparse matrix; entry (i, j) is the edge from i to j.
+def read_npz(file: InputFile, options: ReadOptions) -> EdgeTable:
+    """Read the matrix that scipy.sparse.save_npz wrote."""
+    matrix = _load(file, _scipy("sparse").load_npz, "a file of scipy.sparse.save_npz")
+    return from_matrix(matrix, options, file.name)
 
-    Parameters
-    ----------
-    matrix : scipy.sparse matrix or array
-        The matrix.
-    name : str
-        What to call it in errors.
-    weighted : bool or None
-        Whether entries are weights. None: if they are not all 1.
 
-    Returns
-    -------
-    EdgeTable
-        The edges; vertices are called 0, 1, 2, ...
+def read_mat(file: InputFile, options: ReadOptions) -> EdgeTable:
+    """Read the matrix called ``options.key`` from a Matlab file."""
+    return from_matrix(load_mat(file, options.key), options, f"{file.name}, {options.key!r}")
 
-    Raises
-    ------
-    Any2VecError
-        If it is not square, too large, or an entry is no weight.
+
+def from_matrix(matrix: Any, options: ReadOptions, name: str = "the matrix") -> EdgeTable:
+    """Take the edges of a square matrix: entry (i, j) is the edge from i to j, with a weight unless all are 1.
+
+    An undirected edge may be stored in one direction or in both, and counts once.
     """
     shape = tuple(matrix.shape)
     if len(shape) != 2 or shape[0] != shape[1]:
         raise Any2VecError(f"{name}: has the shape {shape}; the matrix of a graph is square")
     if shape[0] > MOST:
-        raise Any2VecError(f"{name}: has {shape[0]:,} vertices; at most {MOST:,} (2^31 - 1) can be told apart")
+        raise Any2VecError(f"{name}: has {shape[0]:,} vertices; at most {MOST:,} (2^31 - 1) are supported")
     if matrix.dtype.kind not in "biuf":
         raise Any2VecError(f"{name}: has entries of type {matrix.dtype}; expected real numbers")
+    _check_indices(matrix, name)
     if not getattr(matrix, "has_canonical_format", True):  # an entry may be there in parts
         matrix = matrix.tocsr(copy=True)
         matrix.sum_duplicates()
     entries = matrix.tocoo()
     rows, columns = entries.row.astype(np.int32), entries.col.astype(np.int32)
+    weighted = options.weighted
     if weighted is None:
         weighted = not bool((entries.data == 1).all())
     weights: NDArray[np.float32] | None = None
@@ -68,53 +64,65 @@ def table_of_matrix(matrix: Any, name: str, weighted: bool | None) -> EdgeTable:
             entries.data, lambda i: f"{name}, row {rows[i]:,}, column {columns[i]:,}", "eliminate_zeros() does that"
         )
     elif not bool(entries.data.all()):  # zeros that are stored
-        held = np.asarray(entries.data) != 0
-        rows, columns = rows[held], columns[held]
-    return EdgeTable(name, [Edges(rows, columns, weights)], plain_names(shape[0]), matrix=True)
+        stored = np.asarray(entries.data) != 0
+        rows, columns = rows[stored], columns[stored]
+    edges = Edges(rows, columns, weights)
+    return EdgeTable(name, [edges if options.directed else _once(edges, shape, name)], plain_names(shape[0]))
 
 
-def table_of_npz(file: InputFile, weighted: bool | None) -> EdgeTable:
-    """Read what scipy.sparse.save_npz wrote; see table_of_matrix."""
-    matrix = _loaded(file, _scipy("sparse").load_npz, "a file of scipy.sparse.save_npz")
-    return table_of_matrix(matrix, file.name, weighted)
-
-
-def table_of_mat(file: InputFile, key: str, weighted: bool | None) -> EdgeTable:
-    """Read the matrix called `key` of a Matlab file; see table_of_matrix."""
-    matrix = load_mat(file, key)
-    return table_of_matrix(matrix, f"{file.name}, {key!r}", weighted)
+def _once(edges: Edges, shape: tuple[int, ...], name: str) -> Edges:
+    """Drop one of each two entries (i, j) and (j, i); raise if their weights differ."""
+    sparse = _scipy("sparse")
+    rows, columns, weights = edges
+    values = np.ones(len(rows), np.bool_) if weights is None else weights
+    below = rows > columns
+    upper = sparse.csr_array((values[~below], (rows[~below], columns[~below])), shape)
+    lower = sparse.csr_array((values[below], (columns[below], rows[below])), shape)
+    if weights is not None:
+        differing = (upper.multiply(lower.astype(np.bool_)) != lower.multiply(upper.astype(np.bool_))).tocoo()
+        if differing.nnz:
+            row, column = int(differing.row[0]), int(differing.col[0])
+            raise Any2VecError(
+                f"{name}: row {row:,}, column {column:,} and row {column:,}, column {row:,} have two different "
+                f"weights; an undirected graph needs equal ones; give a symmetric matrix, or directed=True (--directed)"
+            )
+    union = upper.maximum(lower).tocoo()
+    return Edges(union.row, union.col, None if weights is None else union.data)
 
 
 def load_mat(file: InputFile, key: str) -> Any:
-    """Return a matrix of a Matlab file.
-
-    Parameters
-    ----------
-    file : InputFile
-        The file.
-    key : str
-        Name of the matrix.
-
-    Returns
-    -------
-    scipy.sparse matrix
-        Sparse even if the file has it dense.
-
-    Raises
-    ------
-    Any2VecError
-        If the file cannot be read, or has no such matrix.
-    """
-    held = _loaded(file, _scipy("io").loadmat, "a Matlab file (up to version 7.2; save newer ones with -v7)")
-    if key not in held:
-        has = ", ".join(repr(name) for name in held if not name.startswith("__")) or "nothing"
+    """Return the matrix called `key` of a Matlab file as a sparse one, even if the file has it dense."""
+    matrices = _load(file, _scipy("io").loadmat, "a Matlab file (up to version 7.2; save newer ones with -v7)")
+    if key not in matrices:
+        has = ", ".join(repr(name) for name in matrices if not name.startswith("__")) or "nothing"
         raise Any2VecError(f"{file.name}: has no matrix {key!r}; it has {has}")
-    matrix = held[key]
+    matrix = matrices[key]
     if is_matrix(matrix):
+        _check_indices(matrix, f"{file.name}, {key!r}")
         return matrix
     if not isinstance(matrix, np.ndarray) or matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
         raise Any2VecError(f"{file.name}: {key!r} is not a matrix of numbers")
     return _scipy("sparse").coo_array(matrix)
+
+
+def _check_indices(matrix: Any, name: str) -> None:
+    """Raise if a compressed matrix points outside its arrays: SciPy's compiled code would read and write there."""
+    if not hasattr(matrix, "indptr"):  # SciPy checks coordinates when a matrix is made
+        return
+    rows, columns = matrix.shape[::-1] if matrix.format == "csc" else matrix.shape
+    height, width = getattr(matrix, "blocksize", (1, 1))
+    indptr, indices = matrix.indptr, matrix.indices
+    expected = f"expected {rows // height + 1:,} integers that rise from 0 to {len(indices):,}, the number of indices"
+    if len(indptr) != rows // height + 1 or indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
+        raise Any2VecError(f"{name}: is not a sparse matrix: indptr does not rise from 0; {expected}")
+    if indptr[-1] > len(indices) or len(indices) != len(matrix.data):
+        raise Any2VecError(f"{name}: is not a sparse matrix: indptr ends at {indptr[-1]:,}; {expected}")
+    used = indices[: indptr[-1]]
+    if used.size and not 0 <= used.min() <= used.max() < columns // width:
+        wrong = used.max() if used.min() >= 0 else used.min()
+        raise Any2VecError(
+            f"{name}: has the index {wrong:,}; the shape {matrix.shape} allows 0 to {columns // width - 1:,}"
+        )
 
 
 def _scipy(module: str) -> ModuleType:
@@ -126,7 +134,7 @@ def _scipy(module: str) -> ModuleType:
     return scipy.io if module == "io" else scipy.sparse
 
 
-def _loaded(file: InputFile, load: Callable[[Any], Any], expected: str) -> Any:
+def _load(file: InputFile, load: Callable[[Any], Any], expected: str) -> Any:
     try:
         with open_stream(file) as (stream, _), naming(file):
             return load(io.BytesIO(stream.read()))

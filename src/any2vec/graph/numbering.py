@@ -1,4 +1,4 @@
-"""Vertices get their numbers in the order in which they first occur."""
+"""Vertices are numbered in the order in which they first occur."""
 
 import numpy as np
 from numba import njit
@@ -9,53 +9,43 @@ from any2vec.graph.csr import NONE, Edges
 from any2vec.graph.graph import Names
 from any2vec.io.memory import zeros
 
-__all__ = ["localize", "number", "plain_names"]
+__all__ = ["number_vertices", "plain_names", "to_global"]
 
 
-def number(edges: list[Edges], strings: WordCounts, highest: int) -> Names:
-    """Replace codes by vertices, in place.
-
-    Parameters
-    ----------
-    edges : list of Edges
-        In the order of the text; their ends are codes: a number itself, or -k - 1 for string k.
-    strings : WordCounts
-        Distinct strings.
-    highest : int
-        Largest code.
-
-    Returns
-    -------
-    Names
-        Of the vertices.
-    """
-    number_vertices, string_vertices = zeros(highest + 1, np.int32), zeros(len(strings), np.int32)
+def number_vertices(edges: list[Edges], strings: WordCounts, highest: int) -> Names:
+    """Replace codes (see parse.py) by vertices, in place, in the order of the text; `highest` is the largest code."""
+    by_number, by_string = zeros(highest + 1, np.int32), zeros(len(strings), np.int32)
     vertices = 0
     for sources, targets, _ in edges:
-        vertices = _number(sources, targets, number_vertices, string_vertices, vertices)
-    starts = zeros(vertices + 1, np.int64)
-    _measure(number_vertices, string_vertices, strings.starts, starts)
-    np.cumsum(starts, out=starts)
-    arena = zeros(int(starts[-1]), np.uint8)
-    _write(number_vertices, string_vertices, strings.arena, strings.starts, starts, arena)
-    return Names(arena, starts)
+        vertices = _number(sources, targets, by_number, by_string, vertices)
+    return _names(by_number, by_string, strings.arena, strings.starts, vertices)
 
 
 def plain_names(vertices: int) -> Names:
     """Return the names 0, 1, 2, ..."""
-    ids, none = np.arange(1, vertices + 1, dtype=np.int32), np.zeros(0, np.int32)
+    numbers, strings = np.arange(1, vertices + 1, dtype=np.int32), np.zeros(0, np.int32)
+    return _names(numbers, strings, np.zeros(1, np.uint8), np.zeros(1, np.int64), vertices)
+
+
+def _names(
+    by_number: NDArray[np.int32],
+    by_string: NDArray[np.int32],
+    string_arena: NDArray[np.uint8],
+    string_starts: NDArray[np.int64],
+    vertices: int,
+) -> Names:
+    """Write the names of vertices; `by_number` and `by_string` hold the vertex + 1 of each code, or 0."""
     starts = zeros(vertices + 1, np.int64)
-    nothing = np.zeros(1, np.int64)
-    _measure(ids, none, nothing, starts)
+    _measure(by_number, by_string, string_starts, starts)
     np.cumsum(starts, out=starts)
     arena = zeros(int(starts[-1]), np.uint8)
-    _write(ids, none, np.zeros(1, np.uint8), nothing, starts, arena)
+    _write(by_number, by_string, string_arena, string_starts, starts, arena)
     return Names(arena, starts)
 
 
 @njit(nogil=True, cache=True)
-def localize(codes: NDArray[np.int32], ids: NDArray[np.int32]) -> None:
-    """Turn strings by place of occurrence into distinct strings."""
+def to_global(codes: NDArray[np.int32], ids: NDArray[np.int32]) -> None:
+    """Replace the codes of a block's strings by those of distinct strings."""
     for i in range(codes.size):
         if codes[i] < 0 and codes[i] != NONE:
             codes[i] = -1 - ids[-1 - codes[i]]
@@ -69,7 +59,7 @@ def _number(
     strings: NDArray[np.int32],
     vertices: int,
 ) -> int:
-    """Replace codes by vertices; `numbers` and `strings` hold the vertex + 1 of each, 0 if it has none yet."""
+    """Replace codes by vertices; `numbers` and `strings` hold the vertex + 1 of each code, 0 if it has none yet."""
     for i in range(sources.size):
         for ends in (sources, targets):
             code = np.int64(ends[i])
@@ -88,7 +78,7 @@ def _number(
 def _measure(
     numbers: NDArray[np.int32], strings: NDArray[np.int32], string_starts: NDArray[np.int64], lengths: NDArray[np.int64]
 ) -> None:
-    """Write how many bytes each name takes, and one behind it, at the place behind its own."""
+    """Write the bytes of each name and its line feed, one place later: the cumulative sum is then `starts`."""
     length, bound = 2, 10
     for value in range(numbers.size):
         if value == bound:

@@ -1,9 +1,8 @@
-"""The compiled loop of the readers: lines of text to edges.
+"""The compiled loop over lines of text: bytes to edges.
 
-An id that is a decimal number (no sign, no leading zero, less than a limit) stands for itself: a code >= 0. Other
-ids are copied into an arena in the order in which they occur, and id k has the code -k - 1. Weights that are not
-plainly right, or so close to the middle between two float32 that the quick way might round wrongly, are left to
-Python.
+An id that is a decimal number (no sign, no leading zero, below a limit) is its own code, >= 0. Other ids are copied
+into an arena in the order in which they occur; id k has the code -k - 1. Weights that are not plainly right, or so
+close to the middle of two float32 that the quick way might round wrongly, are left to Python.
 """
 
 import numpy as np
@@ -12,28 +11,11 @@ from numpy.typing import NDArray
 
 from any2vec.graph.csr import NONE
 
-__all__ = [
-    "ADJACENCY",
-    "BLANKS",
-    "DONE",
-    "EMPTY",
-    "HIGHEST",
-    "LINE",
-    "LONGEST",
-    "NUL",
-    "PAIRS",
-    "PLACE",
-    "SLOW",
-    "STRINGS",
-    "TOO_FEW",
-    "TOO_LONG",
-    "TOO_MANY",
-    "parse",
-]
+__all__ = ["ADJACENCY", "DONE", "EMPTY", "LONGEST", "NUL", "SPACES", "TOO_FEW", "TOO_LONG", "TOO_MANY", "parse"]
 
-DONE, TOO_FEW, TOO_MANY, EMPTY, NUL, TOO_LONG = range(6)  # what the kernel says when it stops
-PAIRS, STRINGS, SLOW, LINE, PLACE, HIGHEST = range(6)  # the places in its state
-BLANKS = 0  # the delimiter: any run of blanks
+DONE, TOO_FEW, TOO_MANY, EMPTY, NUL, TOO_LONG = range(6)  # why the kernel stopped
+PAIRS, STRINGS, SLOW, LINE, PLACE, HIGHEST = range(6)  # indices of its state
+SPACES = 0  # the delimiter: any run of it
 ADJACENCY = 0  # fields of a line: any number
 LONGEST = 65_536  # bytes of an id; a longer one comes from a file that is not text
 LINE_FEED = 10
@@ -65,9 +47,9 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
 ) -> int:
     """Parse the lines ``text[begin:end]``.
 
-    `fields` are 2, 3 (with a weight) or ADJACENCY; more are refused if `exact`, and skipped if not. `slow` gets
-    an edge, where its weight begins and ends in the text, and its line. `state` gets how many edges, strings and
-    slow weights there are, the lines read, where the line that stopped it begins, and the largest number.
+    `fields` is 2, 3 (with a weight) or ADJACENCY; more are refused if `exact`, else skipped. `slow` gets an edge,
+    where its weight begins and ends in the text, and its line. `state` gets the numbers of edges, strings, slow
+    weights and lines read, where the line that stopped it begins, and the largest code.
     """
     pairs = strings = slows = line = 0
     highest = np.int64(-1)
@@ -98,11 +80,11 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
                 position += 1
                 byte = text[position]
             digits = position
-            if delimiter != BLANKS:
+            if delimiter != SPACES:
                 while (byte == 32 or 9 <= byte <= 13) and byte not in (LINE_FEED, delimiter):
                     position += 1
                     byte = text[position]
-            ends = byte == LINE_FEED or ((byte == 32 or 9 <= byte <= 13) if delimiter == BLANKS else byte == delimiter)
+            ends = byte == LINE_FEED or ((byte == 32 or 9 <= byte <= 13) if delimiter == SPACES else byte == delimiter)
             stop = digits
             if not ends:  # not just digits
                 while True:
@@ -113,7 +95,7 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
                     byte = text[position]
                     if byte == LINE_FEED:
                         break
-                    if (byte == 32 or 9 <= byte <= 13) if delimiter == BLANKS else byte == delimiter:
+                    if (byte == 32 or 9 <= byte <= 13) if delimiter == SPACES else byte == delimiter:
                         break
                 if status != DONE:
                     break
@@ -131,7 +113,7 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
                 while byte == 32 or 11 <= byte <= 13 or (byte == 9 and delimiter != 9):
                     position += 1
                     byte = text[position]
-                if delimiter == BLANKS:
+                if delimiter == SPACES:
                     more = byte != LINE_FEED
             field += 1
             if field > fields and fields != ADJACENCY:
@@ -188,7 +170,7 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
 
 @njit(nogil=True, cache=True)
 def _weight(text: NDArray[np.uint8], begin: int, stop: int) -> np.float32:  # noqa: C901, PLR0911, PLR0912
-    """Read a positive decimal number, rounded to the nearest float32; return -1 if Python is to do it."""
+    """Read a positive decimal number, rounded to the nearest float32; return -1 to leave it to Python."""
     left = np.float32(-1)
     mantissa = np.uint64(0)
     power = digits = 0

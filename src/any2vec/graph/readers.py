@@ -1,30 +1,55 @@
-"""read_graph: graphs from files and from other libraries' objects."""
+"""`read_graph`: graphs from files and from other libraries' objects."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from any2vec.cluster.cores import usable_cores
 from any2vec.errors import Any2VecError
-from any2vec.graph.build import EdgeTable, build_graph
-from any2vec.graph.dialect import ListOptions
-from any2vec.graph.edgelist import read_lists
+from any2vec.graph.build import EdgeTable, ReadOptions, build_graph
+from any2vec.graph.edgelist import read_adjacency_list, read_edge_list
 from any2vec.graph.graph import Graph
-from any2vec.graph.matrices import is_matrix, table_of_mat, table_of_matrix, table_of_npz
-from any2vec.graph.objects import is_igraph, is_networkx, table_of_array, table_of_igraph, table_of_networkx
+from any2vec.graph.matrices import from_matrix, is_matrix, read_mat, read_npz
+from any2vec.graph.objects import from_igraph, from_networkx, is_igraph, is_networkx
+from any2vec.graph.pairs import from_array, from_data_frame, from_neighbours, from_pairs, is_data_frame
 from any2vec.io.inputs import STANDARD_INPUT, InputFile, files_of
 
-__all__ = ["FORMATS", "format_by_ending", "graph_file", "read_graph"]
+__all__ = ["FILE_FORMATS", "FORMATS", "detect_format", "graph_file", "read_graph"]
 
-FORMATS = ("auto", "edges", "adjacency", "mat", "npz")
-ENDINGS = {".mat": "mat", ".npz": "npz", ".adjlist": "adjacency", ".adj": "adjacency"}
+
+class FileFormat(NamedTuple):
+    """A format of graph files: its reader, and the endings by which it is recognized."""
+
+    read: Callable[[InputFile, ReadOptions], EdgeTable]
+    endings: tuple[str, ...] = ()
+
+
+FILE_FORMATS = {
+    "edges": FileFormat(read_edge_list),
+    "adjacency": FileFormat(read_adjacency_list, (".adjlist", ".adj")),
+    "mat": FileFormat(read_mat, (".mat",)),
+    "npz": FileFormat(read_npz, (".npz",)),
+}
+FORMATS = ("auto", *FILE_FORMATS)
+
+OBJECTS: list[tuple[Callable[[Any], bool], Callable[[Any, ReadOptions], EdgeTable]]] = [  # the first that matches
+    (is_networkx, from_networkx),
+    (is_igraph, from_igraph),
+    (is_matrix, from_matrix),
+    (is_data_frame, from_data_frame),
+    (lambda source: isinstance(source, np.ndarray), from_array),
+    (lambda source: hasattr(source, "items"), from_neighbours),
+    (lambda source: hasattr(source, "__iter__") and not isinstance(source, bytes), from_pairs),
+]
 
 
 def read_graph(
     source: Any,
     *,
-    format: str = "auto",  # noqa: A002 (what the command line calls it)
+    format: str = "auto",  # noqa: A002 (as on the command line)
     directed: bool | None = None,
     weighted: bool | None = None,
     merge: bool = True,
@@ -40,37 +65,43 @@ def read_graph(
     Parameters
     ----------
     source : str, Path or object
-        A file, also ``.gz``, ``.bz2``, ``.xz`` or ``.zst``; ``-``: standard input; a graph of networkx or igraph; a
-        square matrix of scipy.sparse; an integer array of shape (E, 2).
+        One of:
+
+        - a file, also ``.gz``, ``.bz2``, ``.xz`` or ``.zst``; ``-`` is standard input;
+        - edges: an iterable of pairs ``(source, target)`` or of triples with a weight; a pandas or polars data frame
+          of two or three columns; an array of integers or strings, shape (E, 2);
+        - neighbours: a dict ``{vertex: [neighbour, ...]}`` or ``{vertex: {neighbour: weight}}``;
+        - a graph of networkx or igraph, with the edges' ``weight``;
+        - a square sparse matrix of SciPy; entry (i, j) is the edge from i to j.
     format : str
-        Of a file: ``edges``: a line is two vertices, and a weight or none; ``adjacency``: a line is a vertex and its
-        neighbours; ``mat``: Matlab's, as DeepWalk has them; ``npz``: scipy.sparse.save_npz's; ``auto``: by the
+        Of a file. ``edges``: each line is two vertices, or two and a weight; ``adjacency``: each line is a vertex and
+        its neighbours; ``mat``: Matlab, as DeepWalk's data sets; ``npz``: of scipy.sparse.save_npz; ``auto``: by the
         file's ending (``.mat``, ``.npz``, ``.adjlist``, ``.adj``), else ``edges``.
     directed : bool, optional
-        Whether edges have a direction. By default what a networkx or igraph graph says, else not.
+        Whether edges have a direction. By default as a networkx or igraph graph says, else not.
     weighted : bool, optional
-        Whether to read weights; fields behind what is read are then skipped. By default the first line tells, and
-        a matrix has weights if they are not all 1.
+        Whether to read weights; further fields are then skipped. By default the first line or item decides, and a
+        matrix has weights unless they are all 1.
     merge : bool
-        Whether edges that are there many times become one, their weights added up.
+        Whether repeated edges become one, with the sum of their weights.
     loops : bool
-        Whether edges from a vertex to itself are kept.
+        Whether to keep edges from a vertex to itself.
     vertices : iterable of str, optional
-        Vertices that the graph is to have even without an edge. They follow those that the source has.
+        Vertices that the graph gets even without an edge, after those of the source.
     comments : str
         Lines that begin with one of these characters are skipped.
     delimiter : str, optional
-        The character between two fields, a blank for any run of blanks. By default the first line tells.
+        The character between two fields; a space stands for any whitespace. By default the first line decides.
     key : str
         Name of the matrix in a ``.mat`` file.
     threads : int, optional
-        Threads; all cores by default. The graph does not depend on it.
+        By default all cores. The graph does not depend on it.
 
     Returns
     -------
     Graph
-        Vertices of files of lines and of arrays are in the order of their first occurrence, those of matrices and
-        objects in theirs.
+        Vertices are named by their text or str(); those of matrices, and of igraph graphs without names, by their
+        numbers. Vertices of lines, edges and dicts are in the order in which they first occur, others in the source's.
 
     Raises
     ------
@@ -78,66 +109,41 @@ def read_graph(
         If the source cannot be read or has no edges.
     """
     if format not in FORMATS:
-        raise Any2VecError(f"format {format!r}: there is no such format; give one of {', '.join(FORMATS)}")
+        raise Any2VecError(f"format {format!r}: is not known; give one of {', '.join(FORMATS)}")
     if threads is not None and threads < 1:
         raise Any2VecError(f"threads {threads}: must be at least 1")
     threads = threads or usable_cores()
+    options = ReadOptions(directed, weighted, comments, delimiter, key, threads)
     if isinstance(source, str | os.PathLike):
-        raw = _table_of_file(
-            graph_file(source), format, ListOptions(False, weighted, comments, delimiter), key, threads
-        )
+        file = graph_file(source)
+        table = FILE_FORMATS[detect_format(file) if format == "auto" else format].read(file, options)
     else:
-        raw = _table_of_object(source, weighted)
-    return build_graph(raw, directed=directed, merge=merge, loops=loops, vertices=vertices, threads=threads)
+        table = _read_object(source, options)
+    return build_graph(table, directed=directed, merge=merge, loops=loops, vertices=vertices, threads=threads)
 
 
 def graph_file(path: str | os.PathLike[str]) -> InputFile:
-    """Return the one file of a path.
-
-    Parameters
-    ----------
-    path : str or Path
-        A file, or ``-``: standard input.
-
-    Returns
-    -------
-    InputFile
-        The file.
-
-    Raises
-    ------
-    Any2VecError
-        If it is missing, or a directory.
-    """
+    """Return the one file of a path, or standard input; raise if it is missing or a directory."""
     if path != STANDARD_INPUT and Path(path).is_dir():
         raise Any2VecError(f"{path}: is a directory; give a file")
     return files_of(path if isinstance(path, str) else Path(path))[0]
 
 
-def _table_of_file(file: InputFile, format: str, options: ListOptions, key: str, threads: int) -> EdgeTable:  # noqa: A002
-    if format == "auto":
-        format = format_by_ending(file)  # noqa: A001
-    if format == "mat":
-        return table_of_mat(file, key, options.weighted)
-    if format == "npz":
-        return table_of_npz(file, options.weighted)
-    edges, names = read_lists(file, options._replace(adjacency=format == "adjacency"), threads=threads)
-    return EdgeTable(file.name, edges, names)
+def detect_format(file: InputFile) -> str:
+    """Detect a format from a file's ending, before that of a compression."""
+    path = file.path
+    if path is not None and file.compression:
+        path = path.with_suffix("")
+    ending = "" if path is None else path.suffix.lower()
+    return next((name for name, form in FILE_FORMATS.items() if ending in form.endings), "edges")
 
 
-def format_by_ending(file: InputFile) -> str:
-    """Tell one of `FORMATS` from a file's name, which may end in a compression suffix too."""
-    if file.path is None:
-        return "edges"
-    path = file.path.with_suffix("") if file.compression else file.path
-    return ENDINGS.get(path.suffix.lower(), "edges")
-
-
-def _table_of_object(source: Any, weighted: bool | None) -> EdgeTable:
-    if is_networkx(source):
-        return table_of_networkx(source, weighted)
-    if is_igraph(source):
-        return table_of_igraph(source, weighted)
-    if is_matrix(source):
-        return table_of_matrix(source, "the matrix", weighted)
-    return table_of_array(source, weighted)
+def _read_object(source: Any, options: ReadOptions) -> EdgeTable:
+    for matches, read in OBJECTS:
+        if matches(source):
+            return read(source, options)
+    raise Any2VecError(
+        f"a graph cannot be read from an object of type {type(source).__name__}; give a path, pairs (source, target), "
+        f"a dict of neighbours, an integer array of shape (E, 2), a data frame, a networkx or igraph graph, or a "
+        f"sparse matrix of SciPy"
+    )

@@ -1,4 +1,4 @@
-"""Labels of vertices, to judge embeddings by."""
+"""Class labels of vertices, by which embeddings are judged."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -9,20 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
-from any2vec.graph.dialect import BLANKS, checked, quoted
-from any2vec.graph.lines import block_size, blocks_of_lines
+from any2vec.graph.dialect import delimiter_byte, quoted
+from any2vec.graph.lines import block_size, read_blocks
 from any2vec.graph.matrices import load_mat
-from any2vec.graph.readers import format_by_ending, graph_file
+from any2vec.graph.parse import SPACES
+from any2vec.graph.readers import detect_format, graph_file
 from any2vec.io.inputs import InputFile
 
-__all__ = ["LABEL_FORMATS", "Labels", "read_labels"]
+__all__ = ["LABEL_FORMATS", "Labels", "VertexLabels", "read_labels"]
 
 LABEL_FORMATS = ("auto", "vertices", "labels", "mat")
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
-    """Which vertices have which labels.
+class VertexLabels:
+    """Which vertices have which class labels.
 
     Attributes
     ----------
@@ -31,11 +32,11 @@ class Labels:
     matrix : bool array, shape (n, L)
         Whether vertex i has label j.
     labels : list of str, length L
-        What the labels are called.
+        Names of the labels.
     source : str
-        Where they are from, for errors.
+        Where they come from, for errors.
     lines : sequence of int, length n or 0
-        Where in a file of lines each vertex is named first, from 1.
+        Line, from 1, in which each vertex is first named, in a file of lines.
     """
 
     names: list[str]
@@ -47,12 +48,12 @@ class Labels:
     def __len__(self) -> int:
         return len(self.names)
 
-    def told(self, vertex: int) -> str:
-        """Name a vertex in an error, by its number, and its line."""
+    def where(self, vertex: int) -> str:
+        """Return the name of a vertex, by its number, and its line, for errors."""
         return repr(self.names[vertex]) + (f" (line {self.lines[vertex]:,})" if len(self.lines) else "")
 
     def places(self, vertices: Sequence[str]) -> NDArray[np.int64]:
-        """Return where the labelled vertices are in a sequence of names.
+        """Return the positions of the labelled vertices in a sequence of names.
 
         Parameters
         ----------
@@ -62,7 +63,7 @@ class Labels:
         Returns
         -------
         int64 array, shape (n,)
-            For each of `names`, its place in `vertices`.
+            For each of `names`, its position in `vertices`.
 
         Raises
         ------
@@ -74,40 +75,43 @@ class Labels:
         if unknown:
             raise Any2VecError(
                 f"{self.source}: {len(unknown):,} of {len(self.names):,} labelled vertices are not in the graph, the "
-                f"first is {self.told(unknown[0])}; is this the graph that the labels belong to?"
+                f"first is {self.where(unknown[0])}; do the labels belong to this graph?"
             )
         return np.array([known[name] for name in self.names], np.int64)
+
+
+Labels = VertexLabels  # its former name
 
 
 def read_labels(
     path: str | os.PathLike[str],
     *,
-    format: str = "auto",  # noqa: A002 (what read_graph calls it)
+    format: str = "auto",  # noqa: A002 (as read_graph)
     comments: str = "#%",
     delimiter: str | None = None,
     key: str = "group",
-) -> Labels:
-    """Read labels.
+) -> VertexLabels:
+    """Read class labels of vertices.
 
     Parameters
     ----------
     path : str or Path
         A file, also compressed.
     format : str
-        ``vertices``: a line is a vertex and its labels; ``labels``: line i lists the vertices of label i, from 0;
-        ``mat``: Matlab's, a row for each vertex and a column for each label; ``auto``: by the ending, ``.mat`` (also
+        ``vertices``: each line is a vertex and its labels; ``labels``: line i, from 0, lists the vertices of label i;
+        ``mat``: Matlab, a row for each vertex and a column for each label; ``auto``: by the ending, ``.mat`` (also
         compressed) or else ``vertices``.
     comments : str
         Lines that begin with one of these characters are skipped, and not counted.
     delimiter : str, optional
-        What is between two fields. By default blanks.
+        The character between two fields. By default whitespace.
     key : str
         Name of the matrix in a ``.mat`` file.
 
     Returns
     -------
-    Labels
-        Vertices are in the order of their first occurrence, labels sorted: as numbers if all are.
+    VertexLabels
+        Vertices are in the order in which they first occur; labels are sorted, as numbers if all are.
 
     Raises
     ------
@@ -115,9 +119,9 @@ def read_labels(
         If the file cannot be read.
     """
     if format not in LABEL_FORMATS:
-        raise Any2VecError(f"format {format!r}: there is no such format; give one of {', '.join(LABEL_FORMATS)}")
+        raise Any2VecError(f"format {format!r}: is not known; give one of {', '.join(LABEL_FORMATS)}")
     file = graph_file(path)
-    if format == "mat" or (format == "auto" and format_by_ending(file) == "mat"):
+    if format == "mat" or (format == "auto" and detect_format(file) == "mat"):
         return _labels_of_mat(file, key)
     lines = _fields_of_lines(file, comments, delimiter)
     pairs: list[tuple[str, str, int]]
@@ -133,14 +137,14 @@ def read_labels(
                 continue
             if len(fields) == 1:
                 raise Any2VecError(
-                    f"{file.name}, line {number:,}: {fields[0]!r} has no label; expected a vertex and labels"
+                    f"{file.name}, line {number:,}: {fields[0]!r} has no label; expected a vertex and its labels"
                 )
             pairs += [(fields[0], label, number) for label in fields[1:]]
         labels = _sorted({label for _, label, _ in pairs})
     return _labels_of_pairs(file.name, pairs, labels)
 
 
-def _labels_of_pairs(source: str, pairs: Sequence[tuple[str, str, int]], labels: list[str]) -> Labels:
+def _labels_of_pairs(source: str, pairs: Sequence[tuple[str, str, int]], labels: list[str]) -> VertexLabels:
     if not pairs:
         raise Any2VecError(f"{source}: has no labels; expected lines of a vertex and its labels")
     lines: dict[str, int] = {}
@@ -151,38 +155,38 @@ def _labels_of_pairs(source: str, pairs: Sequence[tuple[str, str, int]], labels:
     matrix = np.zeros((len(names), len(labels)), np.bool_)
     for vertex, label, _ in pairs:
         matrix[names[vertex], columns[label]] = True
-    return Labels(list(names), matrix, labels, source, list(lines.values()))
+    return VertexLabels(list(names), matrix, labels, source, list(lines.values()))
 
 
-def _labels_of_mat(file: InputFile, key: str) -> Labels:
+def _labels_of_mat(file: InputFile, key: str) -> VertexLabels:
     entries = load_mat(file, key).tocoo()
     held = np.asarray(entries.data) != 0
     if not held.any():
         raise Any2VecError(
-            f"{file.name}, {key!r}: has no labels; expected a row for each vertex, a column for each label"
+            f"{file.name}, {key!r}: has no labels; expected a row for each vertex and a column for each label"
         )
     vertices, places = np.unique(entries.row[held], return_inverse=True)
     matrix = np.zeros((len(vertices), entries.shape[1]), np.bool_)
     matrix[places, entries.col[held]] = True
     labels = [str(label) for label in range(entries.shape[1])]
-    return Labels([str(vertex) for vertex in vertices.tolist()], matrix, labels, f"{file.name}, {key!r}")
+    return VertexLabels([str(vertex) for vertex in vertices.tolist()], matrix, labels, f"{file.name}, {key!r}")
 
 
 def _fields_of_lines(file: InputFile, comments: str, delimiter: str | None) -> list[tuple[int, list[str]]]:
-    """Split each line that is not a comment; number lines from 1."""
+    """Split each line that is not a comment; lines are numbered from 1."""
     found: list[tuple[int, list[str]]] = []
     number = 0
     skipped = tuple(character.encode() for character in comments)
-    byte = BLANKS if delimiter is None else checked(delimiter)
-    separator = None if byte == BLANKS else bytes([byte])
-    with closing(blocks_of_lines(file, block_size(file))) as blocks:
-        for lines in blocks:
-            for raw in lines.text[lines.begin : lines.end].tobytes().split(b"\n")[:-1]:
+    byte = SPACES if delimiter is None else delimiter_byte(delimiter)
+    separator = None if byte == SPACES else bytes([byte])
+    with closing(read_blocks(file, block_size(file))) as blocks:
+        for block in blocks:
+            for raw in block.text[block.begin : block.end].tobytes().split(b"\n")[:-1]:
                 number += 1
                 line = raw.strip()
                 if skipped and line.startswith(skipped):
                     continue
-                try:  # bytes are split at ASCII's blanks alone, as edge lists are
+                try:  # bytes are split at ASCII whitespace only, as edge lists are
                     fields = [field.strip().decode() for field in line.split(separator)] if line else []
                 except UnicodeDecodeError as error:
                     where = f"{file.name}, line {number:,}: {quoted(raw)}"

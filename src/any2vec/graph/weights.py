@@ -1,6 +1,7 @@
-"""What a weight may be: positive, finite, and not lost when rounded to a float32."""
+"""Weights of edges: positive, finite, and still so as float32."""
 
 import math
+import reprlib
 from collections.abc import Callable
 from typing import Any
 
@@ -10,26 +11,13 @@ from numpy.typing import NDArray
 from any2vec.errors import Any2VecError
 from any2vec.graph.dialect import quoted
 
-__all__ = ["checked_weights", "weight_of"]
+__all__ = ["checked_weights", "number_of", "weight_of", "weights_of_objects"]
 
 LARGEST = float(np.finfo(np.float32).max)
 
 
 def weight_of(field: bytes) -> tuple[float, str]:
-    """Read a weight.
-
-    Parameters
-    ----------
-    field : bytes
-        Its text.
-
-    Returns
-    -------
-    weight : float
-        The weight.
-    message : str
-        What is wrong with it; empty if nothing is.
-    """
+    """Return the weight that a text is, and what is wrong with it (empty: nothing)."""
     shown = f"the weight {quoted(field)}"
     try:
         weight = float(field.replace(b"_", b"?"))  # Python would read 1_000
@@ -40,26 +28,9 @@ def weight_of(field: bytes) -> tuple[float, str]:
 
 
 def checked_weights(values: Any, where: Callable[[int], str], how: str = "") -> NDArray[np.float32]:
-    """Round weights to float32.
+    """Round numbers to float32 weights, all positive and finite; errors locate the i-th by ``where(i)``.
 
-    Parameters
-    ----------
-    values : array_like
-        Real numbers.
-    where : function
-        Says where the i-th of them is from, for errors.
-    how : str
-        How edges of weight zero are dropped.
-
-    Returns
-    -------
-    float32 array
-        The weights.
-
-    Raises
-    ------
-    Any2VecError
-        If one is not positive and finite.
+    `how` says how edges of weight zero can be dropped.
     """
     exact = np.asarray(values)
     with np.errstate(over="ignore", under="ignore"):
@@ -71,6 +42,28 @@ def checked_weights(values: Any, where: Callable[[int], str], how: str = "") -> 
         advice = f": {how}" if how and message.endswith("drop the edge") else ""
         raise Any2VecError(f"{where(i)}: the weight {exact[i]!s} {message}{advice}")
     return weights
+
+
+def weights_of_objects(
+    weights: list[Any], weighted: bool | None, where: Callable[[int], str]
+) -> NDArray[np.float32] | None:
+    """Convert weights that Python objects hold; None is a missing one. `weighted` None: if any edge has one."""
+    missing = [i for i, weight in enumerate(weights) if weight is None]
+    if weighted is False or (weighted is None and len(missing) == len(weights)):
+        return None
+    if missing:
+        what = f"has no weight, as {len(missing):,} of {len(weights):,} edges"
+        raise Any2VecError(f"{where(missing[0])}: {what}; give all of them one, or weighted=False")
+    return checked_weights(np.array([number_of(weight, where(i)) for i, weight in enumerate(weights)]), where)
+
+
+def number_of(weight: Any, where: str) -> float:
+    """Convert a weight that a Python object holds; `where` is for errors."""
+    try:
+        return float("" if isinstance(weight, str | bytes) else weight)
+    except (TypeError, ValueError, OverflowError) as error:
+        message = f"the weight {reprlib.repr(weight)} is not a number; weighted=False ignores weights"
+        raise Any2VecError(f"{where}: {message}") from error
 
 
 def _wrong(weight: float) -> str:

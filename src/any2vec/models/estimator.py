@@ -4,7 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from any2vec.cluster.local import is_simulated, simulate
 from any2vec.corpus import Corpus, Vocabulary
 from any2vec.errors import Any2VecError
 from any2vec.operators.labels import Labels
-from any2vec.options import document, option
+from any2vec.options import documented
 from any2vec.training.agreement import check_agreement
 from any2vec.training.options import MOST_THREADS, Options
 from any2vec.training.progress import Display, Quiet
@@ -23,7 +23,7 @@ from any2vec.training.report import Report
 from any2vec.training.trainer import AfterEpoch, train
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["Callback", "Estimator", "estimator"]
+__all__ = ["Callback", "Estimator"]
 
 Callback = Callable[[int, Vectors], "dict[str, float] | None"]
 """Called after each epoch with its number, from 1, and the vectors; the figures it returns are shown and kept.
@@ -31,18 +31,9 @@ Callback = Callable[[int, Vectors], "dict[str, float] | None"]
 The vectors are views of the model: copy what is to outlast the call.
 """
 
-T = TypeVar("T", bound="type[Any]")
 
-
-@dataclass_transform(kw_only_default=True, field_specifiers=(option, field))
-def estimator(cls: T) -> T:
-    """Make a class an estimator: a dataclass of keyword-only parameters, documented from its options."""
-    cls = dataclass(kw_only=True, unsafe_hash=True)(cls)
-    document(cls)
-    return cls
-
-
-@estimator
+@documented
+@dataclass(kw_only=True, unsafe_hash=True)
 class Estimator(Options, ABC):
     """Vectors of whatever comes in sequences, by skip-gram with negative sampling (Mikolov et al. 2013).
 

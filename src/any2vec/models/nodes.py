@@ -1,6 +1,7 @@
 """DeepWalk and Node2Vec: vectors of the vertices of a graph, from walks on it."""
 
 import time
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 from any2vec.cluster.communicator import Communicator, together
@@ -9,15 +10,16 @@ from any2vec.corpus import Corpus
 from any2vec.errors import Any2VecError
 from any2vec.graph.graph import Graph
 from any2vec.graph.readers import read_graph
-from any2vec.models.estimator import Estimator, estimator
-from any2vec.options import option
+from any2vec.models.estimator import Estimator
+from any2vec.options import documented, option
 from any2vec.walks.corpus import walk_corpus
 from any2vec.walks.walker import Walker, check_walks
 
 __all__ = ["DeepWalk", "Node2Vec"]
 
 
-@estimator
+@documented
+@dataclass(kw_only=True, unsafe_hash=True)
 class DeepWalk(Estimator):
     """Vectors of vertices: skip-gram on uniform walks (Perozzi et al. 2014; Vertex2Vec of GraphAny2Vec, 5.1).
 
@@ -98,7 +100,8 @@ class DeepWalk(Estimator):
         return corpus
 
 
-@estimator
+@documented
+@dataclass(kw_only=True, unsafe_hash=True)
 class Node2Vec(DeepWalk):
     """Vectors of vertices: skip-gram on biased walks (Grover and Leskovec 2016)."""
 

@@ -1,17 +1,19 @@
 """Word2Vec: vectors of words, products, tokens, of whatever a text is made of."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 from any2vec.cluster.communicator import Communicator
 from any2vec.corpus import Corpus, Source, read_corpus
-from any2vec.models.estimator import Estimator, estimator
-from any2vec.options import option
+from any2vec.models.estimator import Estimator
+from any2vec.options import documented, option
 
 __all__ = ["Word2Vec"]
 
 
-@estimator
+@documented
+@dataclass(kw_only=True, unsafe_hash=True)
 class Word2Vec(Estimator):
     """Word vectors by skip-gram with negative sampling (Mikolov et al. 2013).
 
