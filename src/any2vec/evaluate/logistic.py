@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class LogisticLabels:
-    """One logistic regression per label: weights, shape (D, L), and bias, shape (L,), -inf or inf for constant labels."""
+    """A logistic regression per label: weights, shape (D, L), and bias, shape (L,), infinite for a constant label."""
 
     weights: Array
     bias: Array
