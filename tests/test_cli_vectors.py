@@ -63,7 +63,7 @@ def test_long_words_are_not_cut(run, tmp_path):
 
 
 def test_unknown_words_and_files(run, royal, tmp_path):
-    with pytest.raises(Any2VecError, match="no vector for 'kingg'; spelt nearly so: 'king'"):
+    with pytest.raises(Any2VecError, match="no vector for 'kingg'; did you mean 'king'\\?"):
         run("similar", royal, "kingg")
     with pytest.raises(Any2VecError, match="does not exist"):
         run("similar", tmp_path / "none", "king")

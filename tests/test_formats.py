@@ -8,10 +8,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from any2vec import Word2Vec
 from any2vec.errors import Any2VecError
-from any2vec.vectors import finite, rows, word2vec_binary, word2vec_text
+from any2vec.vectors import finite, formats, word2vec, word2vec_binary, word2vec_text
 from any2vec.vectors.decimals import decimals
-from any2vec.vectors.formats import check_format, load, save
+from any2vec.vectors.formats import FORMATS, Format, format_of, load, save
+from any2vec.vectors.shard import write_in_host_order
 from any2vec.vectors.vectors import Vectors
 
 WORD2VEC = ["v.txt", "v.vec", "v.bin", "v.txt.gz", "v.vec.gz", "v.bin.gz"]
@@ -171,7 +173,7 @@ def test_refused_saves(tmp_path):
     for name in "v.npz", "v.txt.zip", "v.gz":
         with pytest.raises(Any2VecError, match=r"is unknown; known are \.txt, \.vec, \.txt\.gz"):
             save(vectors, tmp_path / name)
-    with pytest.raises(Any2VecError, match="hold no training vectors"):
+    with pytest.raises(Any2VecError, match="holds no training vectors"):
         save(vectors, tmp_path / "v.bin", training=True)
     with pytest.raises(Any2VecError, match="have no training vectors"):
         save(Vectors(["a"], np.ones((1, 1), np.float32)), tmp_path / "m", training=True)
@@ -183,13 +185,13 @@ def test_refused_saves(tmp_path):
         save(Vectors(vectors.words, matrix), tmp_path / "v.txt")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("precious")
-    with pytest.raises(Any2VecError, match=r"holds other things, such as 'thesis\.tex'"):
+    with pytest.raises(Any2VecError, match=r"holds other files, such as 'thesis\.tex'"):
         save(vectors, tmp_path / "mine")
     assert (tmp_path / "mine" / "thesis.tex").read_text() == "precious"
     (tmp_path / "file").write_text("x")
     with pytest.raises(Any2VecError, match="is a file"):
         save(vectors, tmp_path / "file")
-    assert check_format(tmp_path / "mine") == "folder"
+    assert format_of(tmp_path / "mine") is FORMATS[-1]
 
 
 def test_what_cannot_be_found(tmp_path):
@@ -271,7 +273,7 @@ def row(word, *values):
         (b"2 1\n" + row(b"a", 1) + row(b"a", 2), "the word 'a' occurs twice"),
         (b"2 1\n" + row(b"a", 1) + row(b"", 2) + b"  ", "byte 10: the word is empty"),
         (b"1 1\n" + row(b"\xff", 1), r"byte 4: the word '\\xff' is not UTF-8"),
-        (b"1 1\n" + b"x" * 200_000 + row(b"", 1), "byte 4: no blank ends the word 'xxx"),
+        (b"1 1\n" + b"x" * 200_000 + row(b"", 1), "byte 4: no space ends the word 'xxx"),
     ],
 )
 @pytest.mark.parametrize("name", ["v.bin", "v.bin.gz"])
@@ -291,11 +293,11 @@ def test_damaged_gzip(tmp_path, name):
     save(example(500, 20), path)
     content = path.read_bytes()
     path.write_bytes(content[: len(content) // 2])
-    assert "compressed data end early: the file is truncated" in refusal(path)
+    assert "not a complete gz file: Compressed file ended before" in refusal(path)
     path.write_bytes(content[:-5])
-    assert "compressed data end early" in refusal(path)
+    assert "not a complete gz file: Compressed file ended before" in refusal(path)
     path.write_bytes(b"plain text")
-    assert "damaged, or not gzip" in refusal(path)
+    assert "not a complete gz file: Not a gzipped file" in refusal(path)
     middle = len(content) // 2
     path.write_bytes(content[:middle] + bytes(100) + content[middle + 100 :])
     refusal(path)
@@ -306,7 +308,7 @@ def test_damaged_gzip(tmp_path, name):
 def test_room_is_made_for_what_is_there_not_for_what_is_promised(tmp_path, monkeypatch):
     path = tmp_path / "v.bin.gz"  # compressed: the size bounds little
     path.write_bytes(gzip.compress(b"20 200\n" + row(b"a", *range(200))))
-    monkeypatch.setattr(rows, "most_bytes", lambda path: 10_000)
+    monkeypatch.setattr(word2vec, "DEFLATE_RATIO", 15_000 / path.stat().st_size)
     assert "the header promises 20 words of 200 dimensions, at least 16,040 bytes" in refusal(path)
 
 
@@ -419,3 +421,45 @@ def test_no_damage_gives_a_traceback(tmp_path, name, data):
     path.write_bytes(content)
     with contextlib.suppress(Any2VecError):
         load(path)
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        (None, "the name of a file or folder is expected, not None"),
+        (5, "is expected, not 5"),
+        (b"v.txt", "is expected, not b'v.txt'"),
+        ("", "'' is not the name of a file or folder"),
+        ("a\0.txt", "is not the name"),
+    ],
+)
+def test_what_is_no_path(path, message):
+    for use in (load, lambda path: save(example(), path)):
+        with pytest.raises(Any2VecError, match=message):
+            use(path)
+
+
+def test_only_vectors_are_saved(tmp_path):
+    with pytest.raises(Any2VecError, match="Vectors are expected, not Word2Vec; an estimator has them as vectors_"):
+        save(Word2Vec(), tmp_path / "v.txt")
+    with pytest.raises(Any2VecError, match=r"Vectors are expected, not ndarray$"):
+        save(np.ones((2, 3)), tmp_path / "v.txt")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_format_is_a_line_in_the_table(tmp_path, monkeypatch):
+    def save_lines(shard, path):
+        lines = (f"{word} {row.tolist()}\n".encode() for word, row in zip(shard.own, shard.own.matrix, strict=True))
+        write_in_host_order(path, lines, shard.communicator)
+
+    def load_lines(path):
+        rows = [line.split(" ", 1) for line in path.read_text().splitlines()]
+        return Vectors([word for word, _ in rows], np.array([json.loads(row) for _, row in rows], np.float32))
+
+    monkeypatch.setattr(formats, "FORMATS", (*FORMATS, Format(load_lines, save_lines, (".lines",))))
+    save(example(), tmp_path / "v.lines")
+    assert_equal(load(tmp_path / "v.lines"), example())
+    with pytest.raises(Any2VecError, match="this format holds no training vectors"):
+        save(example(), tmp_path / "v.lines", training=True)
+    with pytest.raises(Any2VecError, match=r"known are .*\.bin\.gz, \.lines, and a folder"):
+        save(example(), tmp_path / "v.npy")

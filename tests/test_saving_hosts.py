@@ -8,7 +8,7 @@ from any2vec.cluster.local import simulate
 from any2vec.errors import Any2VecError
 from any2vec.io import outputs as files
 from any2vec.vectors import finite, native, safetensors_file, word2vec_binary, word2vec_text
-from any2vec.vectors.formats import check_output, load, save
+from any2vec.vectors.formats import check_output, format_of, load, save
 from any2vec.vectors.vectors import Vectors
 
 FILES = ["v.txt", "v.vec", "v.bin", "v.txt.gz", "v.bin.gz"]
@@ -152,13 +152,13 @@ def test_shares_that_do_not_fit(tmp_path):
 def test_what_the_first_host_does_alone(tmp_path, monkeypatch):
     shares = [share(example(), 3, rank) for rank in range(3)]
     assert "is unknown; known are" in refusal(shares, tmp_path / "v.npz")
-    assert "hold no training vectors" in refusal(shares, tmp_path / "v.bin", training=True)
+    assert "holds no training vectors" in refusal(shares, tmp_path / "v.bin", training=True)
     assert "does not exist; make it first" in refusal(shares, tmp_path / "none" / "v.bin")
     assert "cannot be written on host 0: File name too long" in refusal(shares, tmp_path / ("x" * 255 + ".bin"))
     save(example(), tmp_path / ("x" * 251 + ".bin"))
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("precious")
-    assert "holds other things, such as 'thesis.tex'" in refusal(shares, tmp_path / "mine")
+    assert "holds other files, such as 'thesis.tex'" in refusal(shares, tmp_path / "mine")
     monkeypatch.setattr(native, "WORDS", "missing/vocabulary.json")
     assert "cannot be written on host 0: No such file" in refusal(shares, tmp_path / "m")
 
@@ -180,9 +180,9 @@ def test_checking_before_training(tmp_path):
     def program(communicator):
         return check_output(tmp_path / "v.bin", communicator=communicator)
 
-    assert simulate(3, 2, program) == ["binary"] * 3
+    assert simulate(3, 2, program) == [format_of(tmp_path / "v.bin")] * 3
     assert not list(tmp_path.iterdir())
-    assert check_output(tmp_path / "v.bin") == "binary"
+    assert check_output(tmp_path / "v.bin") is format_of(tmp_path / "v.bin")
     assert check_output(tmp_path / "v", training=True) == "folder"
     assert not list(tmp_path.iterdir())
     with pytest.raises(Any2VecError, match="is the root of the file system"):

@@ -77,7 +77,7 @@ def test_a_vector_can_be_asked_about(vectors):
     assert vectors.similarity(vectors["w3"], "w3") == pytest.approx(1)
     with pytest.raises(Any2VecError, match="shape"):
         vectors.most_similar(np.ones(3, np.float32))
-    with pytest.raises(Any2VecError, match="the vector asked about is not finite"):
+    with pytest.raises(Any2VecError, match="the query vector is not finite"):
         vectors.most_similar(np.full(16, np.nan, np.float32))
 
 
@@ -184,3 +184,41 @@ def test_cosines_are_cosines(matrix, topn):
     expected = naive.most_similar(words, matrix, ["0"], [], topn)
     np.testing.assert_allclose([c for _, c in found], [c for _, c in expected], atol=1e-4)
     assert len({word for word, _ in found}) == len(found)
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda v: v.most_similar(5), "a word, a vector or a sequence of these is expected, not 5"),
+        (lambda v: v.most_similar(None), "is expected, not None"),
+        (lambda v: v.most_similar([5]), "a word or a vector is expected, not 5"),
+        (lambda v: v.most_similar([["w1", "w2"]]), r"a word or a vector is expected, not \['w1', 'w2'\]"),
+        (lambda v: v.most_similar("w1", 5), "a sequence of these is expected, not 5"),
+        (lambda v: v.most_similar_batch(5), "a sequence of these is expected, not 5"),
+        (lambda v: v.most_similar_batch([None]), "a word or a vector is expected, not None"),
+        (lambda v: v.most_similar("w1", topn=2.5), "topn is 2.5; it must be a whole number from 0 up"),
+        (lambda v: v.most_similar("w1", topn="10"), "topn is '10'; it must"),
+        (lambda v: v.most_similar("w1", topn=None), "topn is None; it must"),
+        (lambda v: v.most_similar("w1", topn=-1), "topn is -1; it must"),
+        (lambda v: v.most_similar_batch(["w1"], topn=2.5), "topn is 2.5; it must"),
+        (lambda v: v.most_similar("w1", restrict=-1), "restrict is -1; it must be a whole number from 1 up"),
+        (lambda v: v.most_similar("w1", restrict=0), "restrict is 0; it must"),
+        (lambda v: v.most_similar("w1", restrict=2.5), "restrict is 2.5; it must"),
+        (lambda v: v.most_similar_batch(["w1"], restrict=-1), "restrict is -1; it must"),
+        (lambda v: v.analogy("w1", "w2", "w3", restrict=-1), "restrict is -1; it must"),
+        (lambda v: v.analogy("w1", "w2", 3), "a word or a vector is expected, not 3"),
+        (lambda v: v.similarity("w1", None), "a word or a vector is expected, not None"),
+        (lambda v: v[5], "a word is expected, not 5"),
+        (lambda v: v[None], "a word is expected, not None"),
+        (lambda v: Vectors(["a", "b"], [[1, 2], [3]]), "the matrix is not an array of numbers"),
+        (lambda v: Vectors(5, np.ones((2, 2))), "a sequence of words is expected, not 5"),
+    ],
+)
+def test_arguments_that_make_no_sense(vectors, ask, message):
+    with pytest.raises(Any2VecError, match=message) as caught:
+        ask(vectors)
+    assert "\n" not in str(caught.value)
+
+
+def test_numbers_of_numpy_are_numbers(vectors):
+    assert len(vectors.most_similar("w1", topn=np.int64(3), restrict=np.int32(50))) == 3

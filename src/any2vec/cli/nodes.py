@@ -14,8 +14,7 @@ from any2vec.graph.graph import Graph
 from any2vec.graph.readers import FORMATS, read_graph
 from any2vec.io.outputs import check_writable, refusals, replacing
 from any2vec.models import Node2Vec
-from any2vec.vectors.formats import check_format
-from any2vec.vectors.rows import check_words
+from any2vec.vectors.formats import format_of
 from any2vec.walks.text import write_text
 from any2vec.walks.walker import Walker, check_walks
 
@@ -98,7 +97,7 @@ def walks(
 
 def _that_fits(graph: Graph, output: Path) -> Graph:
     """Refuse a graph whose names the output cannot hold, before hours of training and not after."""
-    if check_format(output) != "folder":
+    if check_words := format_of(output).check_words:
         check_words(graph.names, output)
     return graph
 

@@ -1,9 +1,9 @@
-"""Vectors are saved to and loaded from files, in a format chosen by the ending of the name."""
+"""Save vectors to files and load them, in the format that the ending of the name says."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
 
 import numpy as np
 
@@ -11,31 +11,40 @@ from any2vec.cluster.communicator import Communicator, SharedError, allgather_by
 from any2vec.cluster.local import alone
 from any2vec.errors import Any2VecError
 from any2vec.io.outputs import check_writable, refusals
-from any2vec.vectors.finite import first_not_finite
-from any2vec.vectors.native import check_ours, load_native, save_native
-from any2vec.vectors.share import share_of
-from any2vec.vectors.vectors import Vectors
+from any2vec.vectors.arguments import as_path
+from any2vec.vectors.finite import check_finite
+from any2vec.vectors.native import FILES, load_native, save_native
+from any2vec.vectors.shard import Shard, make_shard
+from any2vec.vectors.vectors import Vectors, check_vectors
+from any2vec.vectors.word2vec import check_words
 from any2vec.vectors.word2vec_binary import load_binary, save_binary
 from any2vec.vectors.word2vec_text import load_text, save_text
 
-__all__ = ["check_output", "load", "save"]
+__all__ = ["FORMATS", "Format", "check_output", "format_of", "load", "save"]
 
-Format = Literal["text", "binary", "folder"]
-FORMATS: tuple[Format, ...] = get_args(Format)
 
-ENDINGS: dict[str, Format] = {
-    ".txt": "text",
-    ".vec": "text",
-    ".txt.gz": "text",
-    ".vec.gz": "text",
-    ".bin": "binary",
-    ".bin.gz": "binary",
-}
-LOADERS: dict[Format, Callable[[Path], Vectors]] = {
-    "text": load_text,
-    "binary": load_binary,
-    "folder": load_native,
-}
+@dataclass(frozen=True)
+class Format:
+    """A format of vectors: how it is loaded and saved, its endings, and what it can hold."""
+
+    load: Callable[[Path], Vectors]
+    save: Callable[[Shard, Path], None]
+    """Write a host's shard; all hosts call this."""
+    endings: tuple[str, ...] = ()
+    """Endings of file names, in lower case."""
+    files: tuple[str, ...] = ()
+    """Of a format that is a folder, saved to a name without an ending: the names of its files."""
+    check_words: Callable[[Iterable[str], Path], None] | None = None
+    """Refuse words that the format cannot hold; None if it holds any."""
+    training: bool = False
+    """Whether it can hold training vectors."""
+
+
+FORMATS = (
+    Format(load_text, save_text, (".txt", ".vec", ".txt.gz", ".vec.gz"), check_words=check_words),
+    Format(load_binary, save_binary, (".bin", ".bin.gz"), check_words=check_words),
+    Format(load_native, save_native, files=FILES, training=True),
+)
 
 
 def save(
@@ -45,19 +54,19 @@ def save(
     training: bool = False,
     communicator: Communicator | None = None,
 ) -> None:
-    """Save vectors in the format that the ending of the name tells.
+    """Save vectors in the format that the ending of the name says.
 
     `.txt` and `.vec` are word2vec's text format and `.bin` its binary format, compressed if `.gz` follows;
     gensim's `KeyedVectors.load_word2vec_format` reads them. A name without an ending is a folder in any2vec's
-    own format, the only one that keeps counts and training vectors and holds words with blanks. What exists
-    is replaced, at the end and at once.
+    own format, the only one that keeps counts and training vectors and holds words with whitespace. An existing file or
+    folder is replaced once the new one is complete.
 
     Parameters
     ----------
     vectors : Vectors
-        What to save; with many hosts this host's rows, perhaps none, which follow those of the hosts before it.
+        What to save; with many hosts this host's rows (possibly none), which follow those of the hosts before it.
     path : str or path
-        Where; the same on all hosts, which must see one file system.
+        The file or folder; the same on all hosts, which must share a file system.
     training : bool
         Save the training vectors t as well.
     communicator : Communicator, optional
@@ -67,77 +76,70 @@ def save(
     ------
     Any2VecError
         If the ending is unknown, the format cannot hold the vectors, a vector is not finite, or the file
-        system refuses. What fails on one host raises this on all.
+        cannot be written. What fails on one host raises this on all.
     """
-    path = Path(path)
     communicator = communicator or alone()
+    with together(communicator):
+        check_vectors(vectors)
+        path = as_path(path)
     kind = check_output(path, training, communicator)
     with together(communicator):
-        _check_numbers(vectors, path, training)
-    share = share_of(vectors, communicator, path)
-    if kind == "text":
-        save_text(share, path)
-    elif kind == "binary":
-        save_binary(share, path)
-    else:
-        save_native(share, path, training)
+        if training and vectors.t is None:
+            raise Any2VecError(f"{path}: these vectors have no training vectors t to save")
+        for matrix in (vectors.matrix, vectors.t) if training else (vectors.matrix,):
+            if matrix is not None:
+                check_finite(vectors.words, matrix, f"{path}: not saved: ")
+        if kind.check_words:
+            kind.check_words(vectors.words, path)
+    kind.save(make_shard(vectors, training, communicator, path), path)
 
 
 def load(path: str | os.PathLike[str]) -> Vectors:
-    """Load vectors from a file of word2vec's formats (or GloVe's), or from a folder of any2vec's.
+    """Load vectors from a file in word2vec's formats (or GloVe's), or from a folder in any2vec's.
 
     Parameters
     ----------
     path : str or path
-        The file or folder; its ending tells the format as in `save`.
+        The file or folder; its ending says the format, as in `save`.
 
     Returns
     -------
     Vectors
-        A folder's are memory-mapped and have counts; files have none, so that counts are zeros.
+        Those of a folder are memory-mapped and have counts; those of files have counts of zero.
 
     Raises
     ------
     Any2VecError
         If it does not exist, is damaged, or has an unknown ending.
     """
-    path = Path(path)
+    path = as_path(path)
+    kind = format_of(path)
     if not path.exists():
         raise Any2VecError(f"{path}: does not exist")
-    kind = check_format(path)
-    if kind == "folder" and not path.is_dir():
-        raise Any2VecError(f"{path}: a file without an ending; its format is told by one: {_known()}")
+    if kind.files and not path.is_dir():
+        raise Any2VecError(f"{path}: a file without an ending, so its format is unknown; known are {_known()}")
     try:
-        return LOADERS[kind](path)
+        return kind.load(path)
     except MemoryError as error:
-        raise Any2VecError(f"{path}: does not fit into memory; a folder of any2vec's would be mapped") from error
+        raise Any2VecError(f"{path}: does not fit into memory; save it as a folder, which is mapped") from error
 
 
 def check_output(path: Path, training: bool = False, communicator: Communicator | None = None) -> Format:
-    """Raise now, before hours of training, if vectors could not be saved later.
-
-    Parameters
-    ----------
-    path : Path
-        The file or folder. It need not exist.
-    training : bool
-        Whether training vectors are to be saved.
-    communicator : Communicator, optional
-        Of the hosts that are to save together; all call this. One host by default.
+    """Raise now, before hours of training, if vectors could not be saved to `path`; all hosts call this.
 
     Returns
     -------
-    {"text", "binary", "folder"}
-        The format, on all hosts that which the first one finds.
+    Format
+        On all hosts, the one that the first host finds.
 
     Raises
     ------
     Any2VecError
-        On all hosts, if the ending is unknown, its format cannot hold training vectors, the place cannot be written
-        by one of them, or what is there must not be replaced.
+        On all hosts, if the ending is unknown, its format cannot hold training vectors, one of them cannot write
+        there, or what exists must not be replaced.
     """
     communicator = communicator or alone()
-    kind: Format = "folder"
+    kind = FORMATS[0]
     wanted = f"{path}, {'with' if training else 'without'} training vectors".encode(errors="surrogateescape")
     for host, theirs in enumerate(allgather_bytes(communicator, wanted)):
         if theirs != wanted:
@@ -145,56 +147,33 @@ def check_output(path: Path, training: bool = False, communicator: Communicator 
             raise SharedError(f"the hosts are to save different things: {here}; on host {host} {there}")
     with together(communicator), refusals(path, communicator):
         if communicator.rank == 0:
-            kind = check_format(path, training)
+            kind = format_of(path, training)
     kind = FORMATS[int(communicator.allgather(np.array([FORMATS.index(kind)]))[0, 0])]
-    check_writable(path, folder=kind == "folder", communicator=communicator)
+    check_writable(path, folder=bool(kind.files), communicator=communicator)
     with together(communicator), refusals(path, communicator):
-        if kind == "folder" and communicator.rank == 0:
-            check_ours(path)
+        if kind.files and communicator.rank == 0:
+            _check_replaceable(path, kind)
     return kind
 
 
-def check_format(path: Path, training: bool = False) -> Format:
-    """Find the format that a name asks for.
-
-    Parameters
-    ----------
-    path : Path
-        The file or folder. It need not exist.
-    training : bool
-        Whether training vectors are to be saved.
-
-    Returns
-    -------
-    {"text", "binary", "folder"}
-        The format.
-
-    Raises
-    ------
-    Any2VecError
-        If the ending is unknown, or its format cannot hold training vectors.
-    """
+def format_of(path: Path, training: bool = False) -> Format:
+    """Return the format of a name, whether or not it exists; refuse one that cannot hold training vectors if wanted."""
     if path.name == "-":
         raise Any2VecError("-: vectors cannot be written to standard output or read from standard input; name a file")
-    name = path.name.lower()
-    kind: Format | None = next((kind for ending, kind in ENDINGS.items() if name.endswith(ending)), None)
-    if path.is_dir() or not path.suffix:
-        kind = "folder"
-    if kind is None:
-        raise Any2VecError(f"{path}: the ending {path.suffix!r} is unknown; known are {_known()}")
-    if training and kind != "folder":
-        raise Any2VecError(f"{path}: word2vec's formats hold no training vectors; give a name without an ending")
-    return kind
+    name, folder = path.name.lower(), path.is_dir() or not path.suffix
+    for kind in FORMATS:
+        if (folder and kind.files) or (not folder and name.endswith(kind.endings)):
+            if training and not kind.training:
+                raise Any2VecError(f"{path}: this format holds no training vectors; give a name without an ending")
+            return kind
+    raise Any2VecError(f"{path}: the ending {path.suffix!r} is unknown; known are {_known()}")
 
 
-def _check_numbers(vectors: Vectors, path: Path, training: bool) -> None:
-    if training and vectors.t is None:
-        raise Any2VecError(f"{path}: these vectors have no training vectors t to save")
-    for matrix in (vectors.matrix, vectors.t) if training else (vectors.matrix,):
-        if matrix is not None and (bad := first_not_finite(matrix)):
-            value = f"the vector of {vectors.words[bad[0]]!r} holds {matrix[bad]}, not a finite number"
-            raise Any2VecError(f"{path}: not saved: {value}")
+def _check_replaceable(path: Path, kind: Format) -> None:
+    """Refuse to replace a folder that holds anything but an earlier save."""
+    if path.is_dir() and (other := sorted({p.name for p in path.iterdir()} - {*kind.files})):
+        raise Any2VecError(f"{path}: the folder holds other files, such as {other[0]!r}; give a new name")
 
 
 def _known() -> str:
-    return ", ".join(ENDINGS) + ", and a folder's name without an ending"
+    return ", ".join(ending for kind in FORMATS for ending in kind.endings) + ", and a folder's name without an ending"

@@ -12,100 +12,50 @@ import numpy as np
 
 from any2vec.errors import Any2VecError
 from any2vec.io.outputs import replacing
-from any2vec.vectors.finite import first_not_finite
+from any2vec.vectors.finite import check_finite
 from any2vec.vectors.safetensors_file import map_tensors, write_tensors
-from any2vec.vectors.share import Share
+from any2vec.vectors.shard import Shard
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["check_ours", "load_native", "save_native"]
+__all__ = ["FILES", "load_native", "save_native"]
 
 VERSION = 1
-META, WORDS, TENSORS = "any2vec.json", "vocabulary.json", "vectors.safetensors"
+META, WORDS, TENSORS = FILES = "any2vec.json", "vocabulary.json", "vectors.safetensors"
 
 
-def save_native(share: Share, path: Path, training: bool) -> None:
-    """Write the folder, replacing one of an earlier save.
-
-    Parameters
-    ----------
-    share : Share
-        What this host writes.
-    path : Path
-        The folder; `check_ours` has been called.
-    training : bool
-        Whether to write the training vectors t as well.
-
-    Raises
-    ------
-    Any2VecError
-        On all hosts, if the file system refuses.
-    """
-    communicator = share.communicator
-    tensors = {"e": share.own.matrix}
-    if training and share.own.t is not None:
-        tensors["t"] = share.own.t
+def save_native(shard: Shard, path: Path) -> None:
+    """Write the folder, replacing one of an earlier save; all hosts call this."""
+    communicator = shard.communicator
+    tensors = {"e": shard.own.matrix}
+    if shard.training and shard.own.t is not None:
+        tensors["t"] = shard.own.t
     with replacing(path, folder=True, communicator=communicator) as folder:
-        write_tensors(folder / TENSORS, tensors, share.number, communicator, path)
-        if share.first:
-            vocabulary = {"words": list(share.words), "counts": share.counts.tolist()}
+        write_tensors(folder / TENSORS, tensors, shard.total, communicator, path)
+        if shard.first:
+            vocabulary = {"words": list(shard.words), "counts": shard.counts.tolist()}
             (folder / WORDS).write_text(json.dumps(vocabulary), "ascii")
-            meta = {"format": VERSION, "words": share.number, "dimensions": share.own.dim}
+            meta = {"format": VERSION, "words": shard.total, "dimensions": shard.own.dim}
             (folder / META).write_text(json.dumps(meta) + "\n", "ascii")
 
 
 def load_native(path: Path) -> Vectors:
-    """Load the folder; the matrices are memory-mapped, read-only.
-
-    Parameters
-    ----------
-    path : Path
-        The folder.
-
-    Returns
-    -------
-    Vectors
-        With t if it was saved.
-
-    Raises
-    ------
-    Any2VecError
-        If a file is missing or damaged, or the files do not fit together.
-    """
-    if missing := [name for name in (META, WORDS, TENSORS) if not (path / name).is_file()]:
+    """Load the folder, its matrices memory-mapped and read-only; raise if a file is missing or damaged."""
+    if missing := [name for name in FILES if not (path / name).is_file()]:
         raise Any2VecError(f"{path}: not a folder of vectors: {' and '.join(missing)} is missing")
     number, dim = _read_meta(path / META)
     words, counts = _read_vocabulary(path / WORDS, number)
     tensors = map_tensors(path / TENSORS)
+    if "e" not in tensors:
+        raise Any2VecError(f"{path / TENSORS}: has no tensor 'e', only {sorted(tensors)}")
     for name in tensors.keys() & {"e", "t"}:
         if tensors[name].shape != (number, dim):
             shapes = f"tensor {name!r} has shape {tensors[name].shape}, not {(number, dim)} as {META} says"
             raise Any2VecError(f"{path / TENSORS}: {shapes}")
-        if bad := first_not_finite(tensors[name]):
-            value = f"the vector of {words[bad[0]]!r} holds {tensors[name][bad]}, not a finite number"
-            raise Any2VecError(f"{path / TENSORS}: {value} (tensor {name!r}, row {bad[0]:,})")
-    if "e" not in tensors:
-        raise Any2VecError(f"{path / TENSORS}: has no tensor 'e', only {sorted(tensors)}")
+        check_finite(words, tensors[name], f"{path / TENSORS}: tensor {name!r}: ")
     try:
         return Vectors(words, tensors["e"], counts=counts, t=tensors.get("t"))
     except Any2VecError as error:  # a word occurs twice
         raise Any2VecError(f"{path / WORDS}: {error}") from error
-
-
-def check_ours(path: Path) -> None:
-    """Refuse to replace a folder that holds anything but an earlier save.
-
-    Parameters
-    ----------
-    path : Path
-        The folder. It need not exist.
-
-    Raises
-    ------
-    Any2VecError
-        If it holds something else; it is named.
-    """
-    if path.is_dir() and (other := sorted({p.name for p in path.iterdir()} - {META, WORDS, TENSORS})):
-        raise Any2VecError(f"{path}: the folder holds other things, such as {other[0]!r}; give a new name")
 
 
 def _read_json(path: Path) -> dict[str, Any]:

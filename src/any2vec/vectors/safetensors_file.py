@@ -1,6 +1,6 @@
 """Matrices in safetensors files, written in blocks and read memory-mapped.
 
-The safetensors library reads and writes the same files, but takes contiguous matrices only and loads copies.
+The safetensors library handles the same files, but takes only contiguous matrices and loads copies.
 The format: 8 bytes with the length of the header, little-endian; the header, JSON; the numbers.
 """
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from any2vec.cluster.communicator import Communicator
 from any2vec.errors import Any2VecError
 from any2vec.vectors.finite import blocks
-from any2vec.vectors.streams import append_in_turns
+from any2vec.vectors.shard import append_in_host_order
 
 __all__ = ["map_tensors", "write_tensors"]
 
@@ -27,26 +27,7 @@ LONGEST_HEADER = 100_000_000  # the library's own limit
 def write_tensors(
     part: Path, tensors: dict[str, NDArray[np.float32]], number: int, communicator: Communicator, path: Path
 ) -> None:
-    """Write matrices as the safetensors library does, in blocks.
-
-    Parameters
-    ----------
-    part : Path
-        The file.
-    tensors : dict of float32 arrays, shape (n, D)
-        This host's rows of the matrices by name; they may be padded (strided views).
-    number : int
-        V, the number of rows of all hosts.
-    communicator : Communicator
-        This host's; all hosts call this, with the same names.
-    path : Path
-        The output, for errors.
-
-    Raises
-    ------
-    Any2VecError
-        On all hosts, if the file system refuses on one.
-    """
+    """Write this host's rows of each matrix, in blocks; all hosts, `number` rows in all, call this."""
     header: dict[str, Any] = {}
     end = 0
     for name, matrix in tensors.items():
@@ -57,28 +38,12 @@ def write_tensors(
     text += b" " * ((56 - len(text)) % 64)  # numbers start at a multiple of 64 bytes
     before = [len(text).to_bytes(8, "little") + text] if communicator.rank == 0 else []
     for matrix in tensors.values():  # all hosts' rows of one before those of the next
-        append_in_turns(part, chain(before, _chunks(matrix)), communicator, path)
+        append_in_host_order(part, chain(before, _chunks(matrix)), communicator, path)
         before = []
 
 
 def map_tensors(path: Path) -> dict[str, NDArray[np.float32]]:
-    """Map the matrices of a safetensors file into memory, read-only.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    dict of float32 memory maps, shape (V, D)
-        By name.
-
-    Raises
-    ------
-    Any2VecError
-        If the header is damaged, does not fit the file's size, or has tensors that are not float32 matrices.
-    """
+    """Map the matrices of a file into memory, read-only; raise if the header is damaged or does not fit the file."""
     try:
         size = path.stat().st_size
         with path.open("rb") as file:

@@ -18,29 +18,11 @@ def nearest(
     topn: int,
     excluded: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Find the `topn` rows with the largest cosine to each query.
+    """Find the rows with the largest cosine to each query: ids and cosines, shape (Q, min(topn, V)), best first.
 
-    Nothing is copied as a whole: products of some queries and some rows are divided by the rows' norms.
-
-    Parameters
-    ----------
-    matrix : float32 array, shape (V, D)
-        The rows to search. Rows may be padded (a strided view) or memory-mapped.
-    norms : float32 array, shape (V,)
-        Their Euclidean norms. A row of norm zero scores 0.
-    queries : float32 array, shape (Q, D)
-        They need not be unit vectors.
-    topn : int
-        How many rows for each query, at least 1.
-    excluded : int64 array, shape (Q, k), optional
-        Rows that may not answer the query; negative entries stand for none.
-
-    Returns
-    -------
-    ids : int64 array, shape (Q, min(topn, V))
-        By falling cosine, ties by rising id; -1 where there were no more rows.
-    cosines : float32 array, shape (Q, min(topn, V))
-        Their cosines; -inf where the id is -1.
+    The matrix, shape (V, D), may be strided or memory-mapped and is not copied: products of blocks are divided by its
+    rows' `norms`. Queries, shape (Q, D), need not be unit vectors; `excluded`, shape (Q, k), are rows that may not
+    answer, negative entries none. Ties are by rising id; where no row is left, id -1 and cosine -inf.
     """
     topn = min(topn, len(matrix))
     ids = np.full((len(queries), topn), -1, np.int64)

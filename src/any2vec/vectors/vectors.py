@@ -1,7 +1,9 @@
-"""Vectors: the words, the embedding of each, and what is near what."""
+"""Vectors: words, their embeddings, and nearest neighbours."""
 
-from collections.abc import Iterator, Sequence
+import difflib
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from typing import TypeAlias
 
 import numpy as np
@@ -9,11 +11,13 @@ from numpy.typing import NDArray
 
 from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.errors import Any2VecError
-from any2vec.vectors.finite import blocks, first_not_finite
+from any2vec.vectors.arguments import shown, whole_number
+from any2vec.vectors.finite import blocks, check_finite
 from any2vec.vectors.search import nearest
-from any2vec.vectors.spelling import unknown_word
 
-__all__ = ["Query", "Similar", "Vectors"]
+__all__ = ["Query", "Similar", "Vectors", "check_vectors"]
+
+COMPARED = 50_000  # most frequent words that an unknown one is compared with: a fraction of a second
 
 Query: TypeAlias = str | NDArray[np.float32]
 """A word, or a vector of shape (D,)."""
@@ -30,11 +34,11 @@ class Vectors:
     vocabulary : Vocabulary or sequence of str
         The words in the order of their ids, length V.
     matrix : float32 array, shape (V, D)
-        The embedding vectors e. Not copied: a view of a padded buffer or a read-only memory map will do.
+        The embedding vectors e. Not copied; a view of a padded buffer or a read-only memory map will do.
     counts : int64 array, shape (V,), optional
-        How often each word occurs, where `vocabulary` is a sequence of words. Zeros, for unknown, by default.
+        How often each word occurs, if `vocabulary` is a sequence of words. Zeros (unknown) by default.
     t : float32 array, shape (V, D), optional
-        The training vectors, to go on training or to predict contexts.
+        The training vectors, for further training or to predict contexts.
 
     Raises
     ------
@@ -57,6 +61,8 @@ class Vectors:
         t: NDArray[np.float32] | None = None,
     ) -> None:
         if not isinstance(vocabulary, Vocabulary):
+            if isinstance(vocabulary, str) or not isinstance(vocabulary, Collection):
+                raise Any2VecError(f"vocabulary: a sequence of words is expected, not {shown(vocabulary)}")
             known = np.zeros(len(vocabulary), np.int64) if counts is None else np.asarray(counts, np.int64)
             vocabulary = Vocabulary(vocabulary, known)
         self.vocabulary = vocabulary
@@ -86,7 +92,7 @@ class Vectors:
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """How often each word occurs in the corpus, shape (V,); zeros where it is not known."""
+        """How often each word occurs in the corpus, shape (V,); zeros if unknown."""
         return self.vocabulary.counts
 
     @property
@@ -96,7 +102,7 @@ class Vectors:
 
     @cached_property
     def norms(self) -> NDArray[np.float32]:
-        """Euclidean norm of each row, shape (V,), computed when first asked for.
+        """Euclidean norm of each row, shape (V,), computed on first use.
 
         Raises
         ------
@@ -107,8 +113,8 @@ class Vectors:
         for block in blocks(self.matrix):
             rows = self.matrix[block]
             norms[block] = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
-        if not np.isfinite(norms).all() and (bad := first_not_finite(self.matrix)):
-            raise Any2VecError(f"the vector of {self.words[bad[0]]!r} holds {self.matrix[bad]}, not a finite number")
+        if not np.isfinite(norms).all():
+            check_finite(self.words, self.matrix)
         return norms
 
     def __len__(self) -> int:
@@ -122,7 +128,8 @@ class Vectors:
 
     def __getitem__(self, key: str | Sequence[str]) -> NDArray[np.float32]:
         """Look up a word, giving shape (D,), or a list of n words, giving shape (n, D)."""
-        row_or_rows = self.id(key) if isinstance(key, str) else [self.id(word) for word in key]
+        listed = not isinstance(key, str) and isinstance(key, Iterable)
+        row_or_rows = [self.id(word) for word in key] if listed else self.id(key)  # type: ignore[arg-type]
         found: NDArray[np.float32] = self.matrix[row_or_rows]
         return found
 
@@ -130,26 +137,16 @@ class Vectors:
         return f"<Vectors: {len(self):,} words of {self.dim} dimensions>"
 
     def id(self, word: str) -> int:
-        """Look up the id of a word.
-
-        Parameters
-        ----------
-        word : str
-            One of the vocabulary.
-
-        Returns
-        -------
-        int
-            Its row in the matrix.
+        """Return the id of a word, its row in the matrix.
 
         Raises
         ------
         Any2VecError
-            If the word is unknown; words spelt nearly so are named.
+            If the word is unknown; the error names words spelt similarly.
         """
         found = self.vocabulary.ids.get(word) if isinstance(word, str) else None
         if found is None:
-            raise unknown_word(word, self.vocabulary)
+            raise _unknown_word(word, self.vocabulary)
         return found
 
     def most_similar(
@@ -160,18 +157,18 @@ class Vectors:
         *,
         restrict: int | None = None,
     ) -> Similar:
-        """Find the words nearest to the mean of some words and of the opposites of others.
+        """Find the words nearest to the mean of the positive inputs and the negated negative ones.
 
-        As gensim's: inputs are normalised to unit length first, and input words do not answer.
+        As in gensim, inputs are normalised to unit length first, and input words are no answers.
 
         Parameters
         ----------
         positive, negative : str, vector of shape (D,), or a sequence of these
             What the answers should be near to, and far from.
         topn : int
-            How many words.
+            How many answers.
         restrict : int, optional
-            Search only the first (most frequent) so many words.
+            Search only this many words, the most frequent ones.
 
         Returns
         -------
@@ -181,7 +178,7 @@ class Vectors:
         Raises
         ------
         Any2VecError
-            If a word is unknown, or nothing is asked.
+            If a word is unknown, an argument is invalid, or there is no input.
         """
         wanted, unwanted = _listed(positive), _listed(negative)
         if not wanted and not unwanted:
@@ -199,28 +196,28 @@ class Vectors:
     ) -> list[Similar]:
         """Find the words nearest to each of many words or vectors.
 
-        Much faster than one by one: queries are multiplied with blocks of the matrix, in 64 MiB of memory.
+        Much faster than one at a time: queries are multiplied with blocks of the matrix, in 64 MiB of memory.
 
         Parameters
         ----------
         queries : sequence of str or of vectors of shape (D,), or array of shape (Q, D)
-            Each is asked for itself.
+            Each is answered on its own.
         topn : int
-            How many words for each.
+            How many answers for each.
         restrict : int, optional
-            Search only the first (most frequent) so many words.
+            Search only this many words, the most frequent ones.
 
         Returns
         -------
         list of list of (str, float)
-            For each query what `most_similar` gives.
+            For each query what `most_similar` returns.
 
         Raises
         ------
         Any2VecError
-            If a word is unknown.
+            If a word is unknown or an argument is invalid.
         """
-        asked = [queries] if isinstance(queries, str) else list(queries)
+        asked = _listed(queries)
         rows = np.empty((len(asked), self.dim), np.float32)
         for row, query in zip(rows, asked, strict=True):
             row[:] = self._unit(query)
@@ -228,17 +225,7 @@ class Vectors:
         return self._nearest(rows, np.array(own, np.int64).reshape(len(asked), 1), topn, restrict)
 
     def similarity(self, a: Query, b: Query) -> float:
-        """Compute the cosine of two words or vectors.
-
-        Parameters
-        ----------
-        a, b : str or vector of shape (D,)
-            What is compared.
-
-        Returns
-        -------
-        float
-            From -1 to 1; 0 if either vector is zero.
+        """Return the cosine of two words or vectors of shape (D,), from -1 to 1; 0 if either vector is zero.
 
         Raises
         ------
@@ -255,9 +242,9 @@ class Vectors:
         a, b, c : str
             Such as "man", "king", "woman".
         topn : int
-            How many words.
+            How many answers.
         restrict : int, optional
-            Search only the first (most frequent) so many words.
+            Search only this many words, the most frequent ones.
 
         Returns
         -------
@@ -267,16 +254,21 @@ class Vectors:
         Raises
         ------
         Any2VecError
-            If a word is unknown.
+            If a word is unknown or an argument is invalid.
         """
         return self.most_similar([b, c], [a], topn, restrict=restrict)
 
     def _unit(self, query: Query) -> NDArray[np.float32]:
-        vector = self[query] if isinstance(query, str) else np.asarray(query, np.float32)
+        try:
+            vector = self[query] if isinstance(query, str) else np.asarray(query, np.float32)
+        except (TypeError, ValueError):
+            vector = np.empty((), np.float32)
+        if vector.ndim == 0:
+            raise Any2VecError(f"a word or a vector is expected, not {shown(query)}")
         if vector.shape != (self.dim,):
-            raise Any2VecError(f"a vector of shape {vector.shape} is not one of {self.dim} dimensions")
+            raise Any2VecError(f"a vector of shape {vector.shape} does not have {self.dim} dimensions")
         if not np.isfinite(vector).all():
-            what = f"the vector of {query!r}" if isinstance(query, str) else "the vector asked about"
+            what = f"the vector of {query!r}" if isinstance(query, str) else "the query vector"
             raise Any2VecError(f"{what} is not finite")
         norm = np.sqrt(np.einsum("i,i->", vector, vector, dtype=np.float64))
         return vector if norm == 0 else (vector / norm).astype(np.float32)
@@ -284,17 +276,29 @@ class Vectors:
     def _nearest(
         self, queries: NDArray[np.float32], own: NDArray[np.int64], topn: int, restrict: int | None
     ) -> list[Similar]:
-        if topn < 1:
+        topn = whole_number("topn", topn, 0)
+        last = None if restrict is None else whole_number("restrict", restrict, 1)
+        if topn == 0:
             return [[] for _ in queries]
-        ids, cosines = nearest(self.matrix[:restrict], self.norms[:restrict], queries, topn, own)
+        ids, cosines = nearest(self.matrix[:last], self.norms[:last], queries, topn, own)
         return [
             [(self.words[i], float(cosine)) for i, cosine in zip(*row, strict=True) if i >= 0]
             for row in zip(ids, cosines, strict=True)
         ]
 
 
+def check_vectors(value: object) -> None:
+    """Refuse anything but Vectors, such as the estimator that has them."""
+    if not isinstance(value, Vectors):
+        hint = "; an estimator has them as vectors_" if hasattr(value, "fit") else ""
+        raise Any2VecError(f"vectors: Vectors are expected, not {type(value).__name__}{hint}")
+
+
 def _read_only(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
-    view = np.asarray(matrix, np.float32).view()
+    try:
+        view = np.asarray(matrix, np.float32).view()
+    except (TypeError, ValueError):
+        raise Any2VecError(f"the matrix is not an array of numbers: {shown(matrix)}") from None
     view.flags.writeable = False
     return view
 
@@ -302,4 +306,19 @@ def _read_only(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
 def _listed(queries: Query | Sequence[Query]) -> list[Query]:
     if isinstance(queries, str) or (isinstance(queries, np.ndarray) and queries.ndim == 1):
         return [queries]
+    if not isinstance(queries, Iterable) or (isinstance(queries, np.ndarray) and queries.ndim == 0):
+        raise Any2VecError(f"a word, a vector or a sequence of these is expected, not {shown(queries)}")
     return list(queries)
+
+
+def _unknown_word(word: object, vocabulary: Vocabulary) -> Any2VecError:
+    """Return the error for a word without a vector, with words spelt similarly."""
+    if not isinstance(word, str):
+        return Any2VecError(f"a word is expected, not {shown(word)}")
+    alike = [w for w in (word.lower(), word.upper(), word.title(), word.strip()) if w in vocabulary.ids]
+    near = [w for w in islice(vocabulary.words, COMPARED) if abs(len(w) - len(word)) <= 2]
+    alike += difflib.get_close_matches(word, near, n=3, cutoff=0.7)
+    message = f"no vector for {word!r}"
+    if alike:
+        message += "; did you mean " + ", ".join(repr(w) for w in dict.fromkeys(alike)) + "?"
+    return Any2VecError(message)

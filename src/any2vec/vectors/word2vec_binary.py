@@ -1,18 +1,17 @@
-"""word2vec's binary format."""
+"""word2vec's binary format: a line "V D", then for each word the word, a space, D float32 and a line end."""
 
 from collections.abc import Iterator
-from io import BufferedIOBase
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
-from any2vec.cluster.communicator import together
 from any2vec.errors import Any2VecError
+from any2vec.io.compression import open_compressed
 from any2vec.vectors.finite import blocks, first_not_finite
-from any2vec.vectors.rows import Rows, check_size, check_words, parse_header, shorten
-from any2vec.vectors.share import Share
-from any2vec.vectors.streams import reading, write_in_turns
+from any2vec.vectors.shard import Shard, write_in_host_order
 from any2vec.vectors.vectors import Vectors
+from any2vec.vectors.word2vec import VectorBuilder, check_size, parse_header, quoted
 
 __all__ = ["load_binary", "save_binary"]
 
@@ -21,107 +20,76 @@ LONGEST_WORD = 1 << 16
 LONGEST_HEADER = 1 << 10
 
 
-def save_binary(share: Share, path: Path) -> None:
-    """Write word2vec's binary format: a line "V D", then for each word it, a blank, D float32 and a line end.
-
-    Parameters
-    ----------
-    share : Share
-        What this host writes.
-    path : Path
-        The file, compressed if it ends in .gz.
-
-    Raises
-    ------
-    Any2VecError
-        On all hosts, if a word cannot be written (blanks), or the file system refuses.
-    """
-    with together(share.communicator):
-        check_words(share.own.words, path)
-    write_in_turns(path, _chunks(share), share.communicator)
+def save_binary(shard: Shard, path: Path) -> None:
+    """Write a shard's rows, compressed if the name ends in .gz; all hosts call this."""
+    write_in_host_order(path, _chunks(shard), shard.communicator)
 
 
 def load_binary(path: Path) -> Vectors:
-    """Read word2vec's binary format, with or without line ends after the vectors.
-
-    Parameters
-    ----------
-    path : Path
-        The file, decompressed if it ends in .gz.
-
-    Returns
-    -------
-    Vectors
-        With counts of zero: the format has none.
-
-    Raises
-    ------
-    Any2VecError
-        If the file is damaged; the byte (of the decompressed data) is named.
-    """
-    with reading(path) as stream:
+    """Read a file, with or without line ends after the vectors; errors name the byte of the decompressed data."""
+    with open_compressed(path) as stream:
         header = stream.readline(LONGEST_HEADER)
         number, dim = parse_header(header, path)
-        check_size(number, dim, number * (4 * dim + 2), path)  # a letter, a blank, D numbers
+        check_size(number, dim, number * (4 * dim + 2), path)  # a letter, a space, D numbers
         return _Reader(stream, path, len(header), number, dim).read()
 
 
-def _chunks(share: Share) -> Iterator[bytes]:
-    yield share.header
-    words, matrix = share.own.words, share.own.matrix
+def _chunks(shard: Shard) -> Iterator[bytes]:
+    yield shard.header
+    words, matrix = shard.own.words, shard.own.matrix
     for block in blocks(matrix):
         rows = matrix[block].astype("<f4", copy=False)
         yield b"".join(b"%b %b\n" % (words[i].encode(), row.tobytes()) for i, row in enumerate(rows, block.start))
 
 
 class _Reader:
-    """Goes through the words in blocks of the file; knows at which byte it is."""
+    """Reads words in blocks of the file, keeping track of the byte it is at."""
 
-    def __init__(self, stream: BufferedIOBase, path: Path, offset: int, number: int, dim: int) -> None:
+    def __init__(self, stream: IO[bytes], path: Path, offset: int, number: int, dim: int) -> None:
         self.stream, self.path, self.number, self.dim = stream, path, number, dim
-        self.rows = Rows(dim, number)
+        self.builder = VectorBuilder(dim, number)
         self.chunk = b""
-        self.at = 0  # in the chunk
+        self.at = 0  # position in the chunk
         self.offset = offset  # of the chunk in the file
 
     def read(self) -> Vectors:
-        words, matrix, size = self.rows.words, self.rows.matrix, 4 * self.dim
+        words, matrix, size = self.builder.words, self.builder.matrix, 4 * self.dim
         starts = np.empty(self.number, np.int64)
         for row in range(self.number):
-            blank = self._blank()
-            word = self.chunk[self.at : blank].lstrip(b"\n")
-            while len(self.chunk) < blank + 1 + size:
-                blank -= self._more()
+            space = self._space()
+            word = self.chunk[self.at : space].lstrip(b"\n")
+            while len(self.chunk) < space + 1 + size:
+                space -= self._more()
             words.append(self._decode(word))
-            matrix[row] = np.frombuffer(self.chunk, "<f4", self.dim, blank + 1)
-            starts[row] = self.offset + blank + 1
-            self.at = blank + 1 + size
+            matrix[row] = np.frombuffer(self.chunk, "<f4", self.dim, space + 1)
+            starts[row] = self.offset + space + 1
+            self.at = space + 1 + size
         self._check_end()
         if bad := first_not_finite(matrix):
             at = starts[bad[0]] + 4 * bad[1]
             value = f"the vector of {words[bad[0]]!r} holds {matrix[bad]}"
             raise Any2VecError(f"{self.path}, byte {at:,}: {value}, not a finite number")
-        return self.rows.vectors(self.path)
+        return self.builder.build(self.path)
 
-    def _blank(self) -> int:
+    def _space(self) -> int:
         """Find the end of the word, reading on as needed."""
-        while (blank := self.chunk.find(b" ", self.at)) < 0:
+        while (space := self.chunk.find(b" ", self.at)) < 0:
             if len(self.chunk) - self.at > LONGEST_WORD:
-                raise Any2VecError(f"{self._where()}: no blank ends the word {shorten(self.chunk[self.at :])}")
+                raise Any2VecError(f"{self._where()}: no space ends the word {quoted(self.chunk[self.at :])}")
             self._more()
-        return blank
+        return space
 
     def _more(self) -> int:
-        """Read on, forgetting what lies before the word; return by how much positions in the chunk fell."""
+        """Read the next block, dropping what lies before the word; return how many bytes were dropped."""
         block = self.stream.read(max(BLOCK_BYTES, 4 * self.dim))
         if not block:
-            got = f"the file ends within word {len(self.rows.words) + 1:,}"
+            got = f"the file ends within word {len(self.builder.words) + 1:,}"
             raise Any2VecError(f"{self._where()}: {got}; its header promises {self.number:,}")
-        passed = self.at
-        self.chunk = self.chunk[passed:] + block
-        self.offset += passed
+        dropped = self.at
+        self.chunk = self.chunk[dropped:] + block
+        self.offset += dropped
         self.at = 0
-        return passed
+        return dropped
 
     def _decode(self, word: bytes) -> str:
         if not word:
@@ -129,7 +97,7 @@ class _Reader:
         try:
             return word.decode()
         except UnicodeDecodeError as error:
-            wrong = f"the word {shorten(word)} is not UTF-8, or the header's {self.dim:,} dimensions are wrong"
+            wrong = f"the word {quoted(word)} is not UTF-8, or the header's {self.dim:,} dimensions are wrong"
             raise Any2VecError(f"{self._where()}: {wrong}") from error
 
     def _check_end(self) -> None:

@@ -1,0 +1,36 @@
+"""Arguments that a user passes: check their types, and show them in errors."""
+
+import operator
+import os
+import reprlib
+from pathlib import Path
+
+from any2vec.errors import Any2VecError
+
+__all__ = ["as_path", "shown", "whole_number"]
+
+
+def shown(value: object) -> str:
+    """Return a value for an error, on one short line."""
+    return " ".join(reprlib.repr(value).split())
+
+
+def as_path(path: object) -> Path:
+    """Return a path that a user gave as a Path; refuse an empty one and what is no path."""
+    name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(name, str):
+        raise Any2VecError(f"path: the name of a file or folder is expected, not {shown(path)}")
+    if not name or "\0" in name:
+        raise Any2VecError(f"path: {shown(path)} is not the name of a file or folder")
+    return Path(name)
+
+
+def whole_number(name: str, value: object, least: int) -> int:
+    """Return an argument as an int; refuse what is not a whole number from `least` up."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise Any2VecError(f"{name} is {shown(value)}; it must be a whole number from {least} up") from None
+    if number < least:
+        raise Any2VecError(f"{name} is {number:,}; it must be a whole number from {least} up")
+    return number

@@ -1,0 +1,111 @@
+"""Vectors that lie on many hosts: each host's shard, and writing one file in host order."""
+
+import json
+import os
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.cluster.communicator import Communicator, exchange, together
+from any2vec.errors import Any2VecError
+from any2vec.io.compression import compression_of
+from any2vec.io.outputs import refusals, replacing
+from any2vec.vectors.vectors import Vectors
+
+__all__ = ["Chunk", "Shard", "append_in_host_order", "make_shard", "write_in_host_order"]
+
+Chunk: TypeAlias = bytes | memoryview
+
+COMPRESSION = 6  # gzip's own default
+
+
+@dataclass(frozen=True)
+class Shard:
+    """The rows of one host, and what the first host must know of all to write them."""
+
+    own: Vectors
+    """This host's rows; those of all hosts, in host order, are the whole."""
+    training: bool
+    """Whether the training vectors t are saved as well."""
+    communicator: Communicator
+    total: int
+    """V, the number of words of the whole."""
+    words: Sequence[str]
+    """On the first host all words, length V; empty on others."""
+    counts: NDArray[np.int64]
+    """On the first host all counts, shape (V,); empty on others."""
+
+    @property
+    def first(self) -> bool:
+        """Whether this is the first host, which writes what occurs once."""
+        return self.communicator.rank == 0
+
+    @property
+    def header(self) -> bytes:
+        """The first line of word2vec's formats on the first host; empty on others."""
+        return f"{self.total} {self.own.dim}\n".encode() if self.first else b""
+
+
+def make_shard(own: Vectors, training: bool, communicator: Communicator, path: Path) -> Shard:
+    """Gather words and counts on the first host; matrices stay. All hosts raise if a word occurs on two of them."""
+    if communicator.size == 1:
+        return Shard(own, training, communicator, len(own), own.words, own.counts)
+    sizes = communicator.allgather(np.array([len(own), own.dim], np.int64))
+    if len(dims := set(sizes[:, 1].tolist())) > 1:
+        raise Any2VecError(f"{path}: not saved: the vectors of the hosts have {sorted(dims)} dimensions")
+    with together(communicator), refusals(path, communicator):
+        text = json.dumps(list(own.words)).encode()
+    parts = _to_first(communicator, np.frombuffer(text, np.uint8))
+    counts = np.concatenate(_to_first(communicator, own.counts))
+    with together(communicator), refusals(path, communicator):
+        words = [word for part in parts if len(part) for word in json.loads(part.tobytes())]
+        _check_unique(words, path)
+    return Shard(own, training, communicator, int(sizes[:, 0].sum()), words, counts)
+
+
+def write_in_host_order(path: Path, chunks: Iterable[Chunk], communicator: Communicator) -> None:
+    """Replace a file by the chunks of all hosts, gzip-compressed if its name ends in .gz; the same bytes every time."""
+    with replacing(path, communicator=communicator) as part:
+        append_in_host_order(part, _compress(chunks) if compression_of(path) == "gz" else chunks, communicator, path)
+
+
+def append_in_host_order(part: Path, chunks: Iterable[Chunk], communicator: Communicator, path: Path) -> None:
+    """Append the chunks of each host, made when it is this host's turn, to a file; errors name `path`."""
+    for turn in range(communicator.size):
+        with together(communicator), refusals(path, communicator):
+            if turn == communicator.rank:
+                with part.open("ab" if turn == 0 else "r+b") as file:  # only the first creates the file
+                    file.seek(0, os.SEEK_END)
+                    for chunk in chunks:
+                        file.write(chunk)
+
+
+def _compress(chunks: Iterable[Chunk]) -> Iterator[bytes]:
+    """Make one gzip member, without name and time; members in sequence are one file."""
+    compressor = zlib.compressobj(COMPRESSION, wbits=16 + zlib.MAX_WBITS)
+    for chunk in chunks:
+        yield compressor.compress(chunk)
+    yield compressor.flush()
+
+
+def _to_first(communicator: Communicator, values: NDArray[np.generic]) -> list[NDArray[np.generic]]:
+    """Send arrays of any length to the first host, which gets them in host order; others get empty ones."""
+    send_counts = np.zeros(communicator.size, np.int64)
+    send_counts[0] = len(values)
+    received, counts = exchange(communicator, np.ascontiguousarray(values), send_counts)
+    return np.split(received, np.cumsum(counts)[:-1])
+
+
+def _check_unique(words: Sequence[str], path: Path) -> None:
+    seen = set(words)
+    if len(seen) == len(words):
+        return
+    for word in words:  # the first that occurs again
+        if word not in seen:
+            raise Any2VecError(f"{path}: not saved: the word {word!r} occurs twice; a word has one vector")
+        seen.remove(word)

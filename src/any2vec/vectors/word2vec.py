@@ -1,0 +1,94 @@
+"""What word2vec's two formats share: the header, the words they can hold, the rows read so far."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.errors import Any2VecError
+from any2vec.io.compression import compression_of
+from any2vec.vectors.vectors import Vectors
+
+__all__ = ["VectorBuilder", "check_size", "check_words", "parse_header", "quoted"]
+
+WHITESPACE = frozenset(" \t\n\r\v\f")
+DEFLATE_RATIO = 1_032  # deflate cannot compress better than this (zlib's manual)
+
+
+class VectorBuilder:
+    """Words and vectors read so far; the matrix grows with them, from an initial `capacity` of rows."""
+
+    def __init__(self, dim: int, capacity: int) -> None:
+        self.words: list[str] = []
+        self.matrix: NDArray[np.float32] = np.empty((capacity, dim), np.float32)
+
+    def add(self, words: Sequence[str], vectors: NDArray[np.float32]) -> None:
+        """Add n words and their vectors, shape (n, D)."""
+        start, end = len(self.words), len(self.words) + len(words)
+        if end > len(self.matrix):
+            self._resize(max(end, len(self.matrix) * 5 // 4))
+        self.matrix[start:end] = vectors
+        self.words.extend(words)
+
+    def build(self, path: Path) -> Vectors:
+        """Return the Vectors, with counts of zero: the formats have none. Refuse a word that occurs twice."""
+        self._resize(len(self.words))
+        first: dict[str, int] = {}
+        for i, word in enumerate(self.words):
+            if first.setdefault(word, i) != i:
+                twice = f"the word {word!r} occurs twice, as vectors {first[word] + 1:,} and {i + 1:,}"
+                raise Any2VecError(f"{path}: {twice}; a word has one vector")
+        return Vectors(self.words, self.matrix)
+
+    def _resize(self, rows: int) -> None:
+        if rows != len(self.matrix):  # in place: no second copy
+            self.matrix.resize((rows, self.matrix.shape[1]), refcheck=False)
+
+
+def parse_header(line: bytes, path: Path) -> tuple[int, int]:
+    """Return the numbers of words and dimensions of word2vec's header, both positive."""
+    parts = line.split()
+    if len(parts) == 2 and all(part.isdigit() and len(part) < 19 for part in parts):
+        words, dim = int(parts[0]), int(parts[1])
+        if words and dim:
+            return words, dim
+    right = "two positive numbers: how many words, how many dimensions"
+    raise Any2VecError(f"{path}, line 1: the header {quoted(line)} is not {right}")
+
+
+def check_size(number: int, dim: int, least: int, path: Path) -> None:
+    """Refuse a header that promises more than the file can hold (`least` bytes), before allocating memory for it."""
+    if least > _most_bytes(path):
+        promise = f"{number:,} words of {dim:,} dimensions, at least {least:,} bytes"
+        size = f"the file has {path.stat().st_size:,}: it is truncated, or the header wrong"
+        raise Any2VecError(f"{path}: the header promises {promise}, but {size}")
+
+
+def check_words(words: Iterable[str], path: Path) -> None:
+    """Refuse words that word2vec's formats cannot hold: empty, with whitespace, or not Unicode text."""
+    for word in words:
+        if not word or not WHITESPACE.isdisjoint(word) or not _encodable(word):
+            reason = "empty, with whitespace, or not text"
+            instead = "save to a name without an ending: a folder can hold it"
+            raise Any2VecError(f"{path}: word2vec's formats cannot hold the word {word!r} ({reason}); {instead}")
+
+
+def quoted(text: bytes) -> str:
+    """Quote bytes from a file for an error, on one line, at most 40 of them."""
+    start = text[:40].decode("utf-8", "backslashreplace").rstrip()
+    return repr(start + "..." if len(text) > 40 else start)
+
+
+def _most_bytes(path: Path) -> int:
+    """Bound from above the size of a file's (decompressed) contents."""
+    size = path.stat().st_size
+    return size * DEFLATE_RATIO if compression_of(path) else size
+
+
+def _encodable(word: str) -> bool:
+    try:
+        word.encode()
+    except UnicodeEncodeError:  # a lone surrogate
+        return False
+    return True
