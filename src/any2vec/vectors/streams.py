@@ -95,7 +95,8 @@ def append_in_turns(part: Path, chunks: Iterable[Chunk], communicator: Communica
         with together(communicator), refusals(path, communicator):
             if turn == communicator.rank:
                 with part.open("ab" if turn == 0 else "r+b") as file:  # none but the first makes a file
-                    file.seek(0, os.SEEK_END)
+                    if turn:  # and not in a FIFO
+                        file.seek(0, os.SEEK_END)
                     for chunk in chunks:
                         file.write(chunk)
 
