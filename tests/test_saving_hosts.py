@@ -173,7 +173,7 @@ def test_a_host_that_sees_another_file_system(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "_sees", lambda beside, communicator: communicator.rank != 2)
     message = refusal([share(example(), 3, rank) for rank in range(3)], tmp_path / "v.bin")
     assert message.startswith(f"{tmp_path / 'v.bin'}: host 2 does not see {tmp_path}/.v.bin.")
-    assert message.endswith("which host 0 has just made; all hosts must write to one file system")
+    assert message.endswith("which host 0 has just created; all hosts must write to one file system")
 
 
 def test_checking_before_training(tmp_path):

@@ -1,8 +1,9 @@
-"""Outputs are written beside their place and renamed, so that none is ever seen half-written.
+"""Atomic outputs: written to a temporary file beside, then renamed; what is no regular file is written directly.
 
-Where many hosts write one output, the first makes it and puts it in its place, and what fails on one fails on all.
+Where many hosts write one output, the first creates and renames it, and an error on one is raised on all.
 """
 
+import errno
 import os
 import shutil
 import uuid
@@ -16,30 +17,21 @@ from any2vec.errors import Any2VecError
 
 __all__ = ["check_writable", "refusals", "replacing"]
 
+_MOST_LINKS = 40  # of a chain of symbolic links, as in Linux
+
 
 def check_writable(path: Path, *, folder: bool = False, communicator: Communicator | None = None) -> None:
-    """Raise now, before hours of training, if `path` could not be written later.
+    """Raise now, before hours of training, if a file or folder could not be written later; collective.
 
-    Parameters
-    ----------
-    path : Path
-        The file or folder that is to be written. It need not exist; the folder it lies in must.
-    folder : bool
-        Whether it is to be a folder.
-    communicator : Communicator, optional
-        Of the hosts that are to write it together: all call this. One host by default.
-
-    Raises
-    ------
-    Any2VecError
-        On all hosts, if the folder is missing or not writable, `path` is the wrong kind of thing, or a host does not
-        see what the first one writes.
+    The folder it lies in must exist. What is no regular file (a FIFO, a device) can be written by one host only.
     """
     communicator = communicator or alone()
     with together(communicator), refusals(path, communicator):
         if communicator.rank == 0:
-            _check_place(path, folder)
-    refused = f"cannot write in {path.absolute().parent}"
+            _check_place(path, folder, communicator.size)
+    if _is_special(path):
+        return
+    refused = f"cannot write in {_target(path).parent}"
     with (
         _beside(path, False, communicator, refused) as probe,
         together(communicator),
@@ -51,56 +43,35 @@ def check_writable(path: Path, *, folder: bool = False, communicator: Communicat
 
 @contextmanager
 def replacing(path: Path, *, folder: bool = False, communicator: Communicator | None = None) -> Iterator[Path]:
-    """Yield a temporary path beside `path`; put it in `path`'s place if the block succeeds.
+    """Yield an empty temporary file or folder beside `path`, renamed to it if the block succeeds; collective.
 
-    Parameters
-    ----------
-    path : Path
-        What is to be written, and replaced if it exists.
-    folder : bool
-        Whether it is a folder or a file. Either is made here, empty.
-    communicator : Communicator, optional
-        Of the hosts that write it together: all enter the block, which must make no collective call after failing.
-        One host by default.
-
-    Yields
-    ------
-    Path
-        Where to write, on all hosts the same. It is removed if the block raises.
+    The temporary path is the same on all hosts, and is removed if the block raises; it must make no collective call
+    after failing. A symbolic link is kept, and its target replaced. What is no regular file (a FIFO, a device) is
+    yielded itself, to be written in one pass.
 
     Raises
     ------
     Any2VecError
-        On all hosts, if the file system refuses (no room, no permission), with its reason, if a host does not see
-        what the first one made, or if the block raised one on any host.
+        On all hosts, if the file system refuses on one (disk full, no permission), a host does not see what the
+        first one created, or the block raised one.
     """
     communicator = communicator or alone()
+    if _is_special(path):
+        with together(communicator), refusals(path, communicator):
+            _check_place(path, folder, communicator.size)
+            yield path
+        return
     with _beside(path, folder, communicator) as beside:
         with together(communicator), refusals(path, communicator):
             yield beside
         with together(communicator), refusals(path, communicator):
             if communicator.rank == 0:
-                _put(beside, path)
+                _put(beside, _target(path))
 
 
 @contextmanager
 def refusals(path: Path, communicator: Communicator | None = None, what: str = "cannot be written") -> Iterator[None]:
-    """Turn what the operating system refuses into an error for the user.
-
-    Parameters
-    ----------
-    path : Path
-        The output, for the error.
-    communicator : Communicator, optional
-        If it has many hosts, the error names this one.
-    what : str
-        What goes wrong.
-
-    Raises
-    ------
-    Any2VecError
-        If the block raises OSError or MemoryError.
-    """
+    """Turn an OSError or MemoryError of the block into an Any2VecError about `path`; name the host if one of many."""
     host = f" on host {communicator.rank}" if communicator is not None and communicator.size > 1 else ""
     try:
         yield
@@ -110,22 +81,49 @@ def refusals(path: Path, communicator: Communicator | None = None, what: str = "
         raise Any2VecError(f"{path}: {what}{host}: not enough memory") from error
 
 
-def _check_place(path: Path, folder: bool) -> None:
-    parent = path.absolute().parent
-    if parent == path.absolute():
+def _check_place(path: Path, folder: bool, hosts: int) -> None:
+    target = _target(path)
+    if target.parent == target:
         raise Any2VecError(f"{path}: is the root of the file system; give a name in a folder")
-    if not parent.is_dir():
-        raise Any2VecError(f"{path}: the folder {parent} does not exist; make it first")
+    if path.name in ("", ".."):
+        raise Any2VecError(f"{path}: an empty name, or this folder or the one above; name a file or folder in it")
+    if not target.parent.is_dir():
+        raise Any2VecError(f"{path}: the folder {target.parent} does not exist; make it first")
+    if target.is_symlink():
+        raise Any2VecError(f"{path}: is a symbolic link to itself")
     if folder and path.exists() and not path.is_dir():
         raise Any2VecError(f"{path}: is a file, and a folder of this name is to be written; give a new name")
     if not folder and path.is_dir():
         raise Any2VecError(f"{path}: is a folder, and a file of this name is to be written; give a new name")
+    if _is_special(path):
+        if hosts > 1:
+            raise Any2VecError(f"{path}: is not a regular file, so {hosts} hosts cannot write it; give a new name")
+        if not os.access(path, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+
+def _is_special(path: Path) -> bool:
+    """Return whether to write into `path` itself: a FIFO, a device, or an open file, such as /dev/stdout links to."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        return True
+    place = path.absolute()
+    for _ in range(_MOST_LINKS):
+        place = Path(os.path.realpath(place.parent)) / place.name
+        if place.is_relative_to("/proc") or not place.is_symlink():
+            break
+        place = place.parent / place.readlink()
+    return place.is_relative_to("/proc")
+
+
+def _target(path: Path) -> Path:
+    """Return the absolute path of what is to be replaced: a symbolic link's target."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path.absolute()
 
 
 @contextmanager
 def _beside(path: Path, folder: bool, communicator: Communicator, what: str = "cannot be written") -> Iterator[Path]:
-    """Let the first host make a new file or folder beside `path`; yield it where all see it; remove it."""
-    own = _hidden(path, "part")
+    """Create a new file or folder beside `path` on host 0, check that all hosts see it, yield it, remove it."""
+    own = _hidden(_target(path), "part")
     beside = Path(os.fsdecode(allgather_bytes(communicator, os.fsencode(own))[0]))
     try:
         with together(communicator), refusals(path, communicator, what):
@@ -133,7 +131,7 @@ def _beside(path: Path, folder: bool, communicator: Communicator, what: str = "c
                 beside.mkdir() if folder else beside.touch(exist_ok=False)
         with together(communicator), refusals(path, communicator):
             if not _sees(beside, communicator):
-                missing = f"host {communicator.rank} does not see {beside}, which host 0 has just made"
+                missing = f"host {communicator.rank} does not see {beside}, which host 0 has just created"
                 raise Any2VecError(f"{path}: {missing}; all hosts must write to one file system")
         yield beside
     finally:
@@ -142,7 +140,7 @@ def _beside(path: Path, folder: bool, communicator: Communicator, what: str = "c
 
 
 def _hidden(path: Path, ending: str) -> Path:
-    return path.absolute().with_name(f".{path.name[:40]}.{uuid.uuid4().hex}.{ending}")  # a name may have 255 bytes
+    return path.with_name(f".{path.name[:40]}.{uuid.uuid4().hex}.{ending}")  # a name may have 255 bytes
 
 
 def _sees(beside: Path, communicator: Communicator) -> bool:

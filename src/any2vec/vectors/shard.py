@@ -80,7 +80,8 @@ def append_in_host_order(part: Path, chunks: Iterable[Chunk], communicator: Comm
         with together(communicator), refusals(path, communicator):
             if turn == communicator.rank:
                 with part.open("ab" if turn == 0 else "r+b") as file:  # only the first creates the file
-                    file.seek(0, os.SEEK_END)
+                    if turn:  # a FIFO cannot seek
+                        file.seek(0, os.SEEK_END)
                     for chunk in chunks:
                         file.write(chunk)
 
