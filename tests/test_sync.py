@@ -241,7 +241,7 @@ class Case:
         keep = naive.keep_probability(self.counts.tolist(), self.sample)
         table = self.drawing.samples(0).negatives
         sizes = (self.schedule, self.window, self.negative)
-        setting = naive.CombinerContext(self.ids.tolist(), self.bounds.tolist(), keep, table, *sizes, seed=self.seed)
+        setting = naive.Setting(self.ids.tolist(), self.bounds.tolist(), keep, table, *sizes, seed=self.seed)
         return [updates.tolist() for updates in naive.updates(setting, epoch, low, high, V)]
 
 
