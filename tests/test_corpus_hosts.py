@@ -19,7 +19,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_corpus import found, naive, naive_cuts
-from test_corpus import TEXTS, some_text
+from texts import TEXTS, some_text
 
 from any2vec.corpus import blocks, read_corpus
 from any2vec.corpus import cache as caching
@@ -393,7 +393,7 @@ def test_what_is_wrong_on_one_host_ends_all(tmp_path, monkeypatch):
     def full(*_arguments):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    for place in ("corpus.tokenizer.scan", "corpus.tokenizer.remap", "corpus.cache._sums", "io.outputs._put"):
+    for place in ("corpus.kernels.scan", "corpus.kernels.remap", "corpus.cache._sums", "files._put"):
         for options in ({}, {"cache": None}):
             if place.endswith(("_sums", "_put")) and options:
                 continue

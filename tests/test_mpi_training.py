@@ -1,15 +1,12 @@
 """`mpiexec -n H any2vec words` gives what `any2vec words --hosts H` gives."""
 
 import json
-import os
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
+from ranks import needs_mpi, run_python
 from simulated import rounds_more, text
-from test_mpi_engine import MPIEXEC, SIZES, needs_mpi
 from typer.testing import CliRunner
 
 from any2vec import load
@@ -20,11 +17,6 @@ pytestmark = needs_mpi
 MAIN = "from any2vec.cli import main; main()"
 KERNEL = ["--dim", "16", "--window", "3", "--negative", "3"]  # as in simulated.SIZES
 TRAIN = [*KERNEL, "--min-count", "1", "--epochs", "2", "--threads", "1", "--no-cache"]
-ALLOWED = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-}
 FIRST = "import os; rank = int(os.environ.get('PMI_RANK', os.environ.get('OMPI_COMM_WORLD_RANK', '0')));"
 
 
@@ -37,17 +29,8 @@ def corpus(tmp_path, monkeypatch):
 
 def run(folder, *arguments, ranks, main=MAIN):
     """Run `any2vec words` on the corpus, on ranks that are `main` (Python)."""
-    inherited = {name: value for name, value in os.environ.items() if name not in SIZES}
-    python = [MPIEXEC, "-n", str(ranks), sys.executable, "-W", "error", "-c", main]
-    return subprocess.run(
-        [*python, "words", "text.txt", *TRAIN, *map(str, arguments)],
-        cwd=folder,
-        env=inherited | ALLOWED,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    given = ["words", "text.txt", *TRAIN, *arguments]
+    return run_python("-c", main, *given, ranks=ranks, cwd=folder, timeout=120)
 
 
 def good(ran):
