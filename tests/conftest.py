@@ -1,9 +1,13 @@
-"""What all tests share: caches of their own, so that none writes in the user's."""
+"""What all tests share: caches of their own, so that none writes in the user's, and markers."""
 
+import ast
 import getpass
 import hashlib
 import os
+import re
+import shutil
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -13,21 +17,69 @@ settings.register_profile("any2vec", deadline=None)  # the first example waits f
 settings.load_profile("any2vec")
 
 SOURCE = Path(__file__).parent.parent / "src" / "any2vec"
+WEEK = 7 * 24 * 3600  # seconds
+SLOW = {  # seconds each, though kernels are compiled; test_layers.py checks that they exist
+    "test_classification.py": {"test_command"},
+    "test_cli_words.py": {"test_interrupt_saves", "test_mistakes_in_a_process"},
+    "test_corpus_hosts.py": {"test_a_larger_text", "test_compressed_files_are_cut_evenly"},
+    "test_graph.py": {"test_any_list_is_read_as_the_naive_reader_reads_it"},
+    "test_hosts.py": {"test_more_rounds_than_words"},
+    "test_schemes.py": {
+        "test_every_combiner_and_number_of_hosts",
+        "test_opt_sends_no_more_than_base_and_naive",
+        "test_schemes_give_the_same_bits",
+    },
+    "test_tiles.py": {"test_dots_and_update"},
+}
 
 
 def kernel_sources():
-    """Hash the modules that hold compiled code: Numba's cache does not see edits of what a kernel imports."""
+    """Hash the code of modules that hold kernels: Numba's cache does not see edits of what a kernel imports."""
     found = hashlib.sha256()
     for path in sorted(SOURCE.rglob("*.py")):
         text = path.read_bytes()
         if b"numba" in text or b"llvmlite" in text:
-            found.update(text)
+            tree = ast.parse(text)  # has no comments
+            for node in ast.walk(tree):
+                if isinstance(getattr(node, "body", None), list):  # no docstrings either
+                    node.body = [part for part in node.body if not is_text(part)]
+            found.update(ast.dump(tree).encode())
     return found.hexdigest()[:12]
 
 
-def pytest_configure():
-    base = os.environ.get("NUMBA_CACHE_DIR") or Path(tempfile.gettempdir()) / f"any2vec-tests-{getpass.getuser()}"
-    os.environ["NUMBA_CACHE_DIR"] = str(Path(base) / kernel_sources())
+def is_text(node):
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def numba_cache(base):
+    """Make the folder for kernels compiled from today's sources; remove those not used for a week."""
+    folder = base / kernel_sources()
+    folder.mkdir(parents=True, exist_ok=True)
+    os.utime(folder)
+    for other in base.iterdir():
+        if re.fullmatch("[0-9a-f]{12}", other.name) and other.stat().st_mtime < time.time() - WEEK:
+            shutil.rmtree(other, ignore_errors=True)
+    return folder
+
+
+def pytest_configure(config):
+    if not hasattr(config, "workerinput"):  # workers of pytest-xdist inherit it
+        base = os.environ.get("NUMBA_CACHE_DIR") or Path(tempfile.gettempdir(), f"any2vec-tests-{getpass.getuser()}")
+        os.environ["NUMBA_CACHE_DIR"] = str(numba_cache(Path(base)))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config):
+    """Run tests that are named one by one in this process: workers take seconds to start."""
+    return 0 if all("::" in argument for argument in config.args) else None
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.name.startswith("test_mpi_"):
+            item.add_marker("mpi")
+        if item.originalname in SLOW.get(item.path.name, ()):
+            item.add_marker("slow")
 
 
 @pytest.fixture(autouse=True, scope="session")

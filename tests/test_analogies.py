@@ -1,4 +1,3 @@
-import os
 from pathlib import Path
 
 import naive_vectors as naive
@@ -13,7 +12,6 @@ from any2vec.evaluate.questions import QuestionSection, read_questions
 from any2vec.vectors import search
 from any2vec.vectors.vectors import Vectors
 
-DATA = Path(os.environ.get("ANY2VEC_DATA") or Path(__file__).parents[2] / "shared" / "data")
 WORDS = QuestionSection("family", (("man", "king", "woman", "queen"), ("king", "man", "queen", "woman")))
 
 
@@ -54,9 +52,7 @@ def test_counts_are_those_of_one_question_at_a_time(seed, restrict, monkeypatch)
 
 def test_counts_are_gensim_s():
     keyed = pytest.importorskip("gensim.models").KeyedVectors
-    path = DATA / "questions-words.txt"
-    if not path.exists():
-        pytest.skip(f"{path} is not there; set ANY2VEC_DATA")
+    path = Path(pytest.importorskip("gensim.test.utils").datapath("questions-words.txt"))
     words = sorted({word.lower() for s in read_questions(path) for q in s.questions for word in q})[:300]
     rows = np.random.default_rng(0).standard_normal((len(words), 3)).astype(np.float32)
     gensim = keyed(3)

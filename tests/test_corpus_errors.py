@@ -147,11 +147,13 @@ def test_damaged_compressed_files(tmp_path, name, compress, threads):
     assert refused(path, threads=threads).startswith(f"{path}: ")
 
 
-@pytest.mark.skipif(sys.version_info >= (3, 14), reason="Python reads zstd itself")
 def test_zstandard_missing(tmp_path, monkeypatch):
     path = write(tmp_path / "t.zst", zstandard.compress(TEXT))
     monkeypatch.setitem(sys.modules, "zstandard", None)
-    assert "any2vec[zstd]" in refused(path)
+    if sys.version_info >= (3, 14):  # Python reads zstd itself
+        assert read_corpus(path).raw_words == len(TEXT.split())
+    else:
+        assert "any2vec[zstd]" in refused(path)
 
 
 def test_closed_standard_input(monkeypatch):

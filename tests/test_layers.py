@@ -6,6 +6,7 @@ from dataclasses import MISSING, fields
 from pathlib import Path
 
 import pytest
+from conftest import SLOW
 
 import any2vec
 from any2vec import Word2Vec, models
@@ -91,3 +92,9 @@ def test_models_share_the_options():
         found = getattr(models, name)
         if inspect.isclass(found) and hasattr(found, "fit"):
             assert shared <= {f.name for f in fields(found)}
+
+
+@pytest.mark.parametrize("name", SLOW)
+def test_slow_tests_exist(name):
+    tree = ast.parse(Path(__file__).with_name(name).read_text("utf-8"))
+    assert {node.name for node in tree.body if isinstance(node, ast.FunctionDef)} >= SLOW[name]

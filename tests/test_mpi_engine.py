@@ -1,25 +1,13 @@
 """Hosts that are ranks of MPI: scripts that run under mpiexec."""
 
-import importlib.util
-import os
-import shutil
-import subprocess
 import sys
 import textwrap
-from pathlib import Path
 
 import pytest
+from ranks import VARIABLES, needs_mpi, run_python
 
 from any2vec.cluster import mpi
 from any2vec.errors import Any2VecError
-
-BESIDE = Path(sys.executable).parent
-MPIEXEC = shutil.which("mpiexec", path=str(BESIDE)) or shutil.which("mpiexec")
-
-needs_mpi = pytest.mark.skipif(
-    MPIEXEC is None or importlib.util.find_spec("mpi4py") is None,
-    reason="no MPI: pip install 'any2vec[mpi]'",
-)
 
 START = """
 import os, sys, time
@@ -32,28 +20,12 @@ def say(text):
     os.write(1, f"{text}\\n".encode())  # at once, or it gets mixed with what others say
 """
 
-SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS", "PMIX_RANK")
-
 
 def start(folder, script, ranks=4, header=START, **environment):
     """Run a script on ranks that have little to say; mpiexec ends them all if it must."""
     path = folder / "script.py"
     path.write_text(header + textwrap.dedent(script), "utf-8")
-    inherited = {name: value for name, value in os.environ.items() if name not in SIZES}
-    # Open MPI's launcher asks for these where mpich's does not mind.
-    allowed = {
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-    }
-    return subprocess.run(
-        [MPIEXEC, "-n", str(ranks), sys.executable, "-W", "error", str(path)],
-        env=inherited | allowed | environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return run_python(path, ranks=ranks, environment=environment)
 
 
 def lines(ran):
@@ -250,11 +222,7 @@ def test_a_launcher_of_another_make_is_named(tmp_path):
     path.write_text(textwrap.dedent(script), "utf-8")
 
     def told(**environment):
-        inherited = {name: value for name, value in os.environ.items() if name not in SIZES}
-        command = [sys.executable, "-W", "error", str(path)]
-        ran = subprocess.run(
-            command, env=inherited | environment, capture_output=True, text=True, timeout=60, check=False
-        )
+        ran = run_python(path, environment=environment)
         assert not ran.stderr
         return ran.stdout
 
@@ -291,7 +259,7 @@ def test_without_mpi4py(monkeypatch):
     ],
 )
 def test_launched_is_read_from_the_environment(monkeypatch, environment, launched):
-    for name in SIZES:
+    for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)

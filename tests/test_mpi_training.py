@@ -1,17 +1,13 @@
 """`mpiexec -n H any2vec words` gives what `any2vec words --hosts H` gives."""
 
 import json
-import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
-from simulated import SIZES as WIDTHS
-from simulated import rounds_more, text
-from test_mpi_engine import MPIEXEC, SIZES, needs_mpi, start
+from ranks import needs_mpi, run_python
+from simulated import SIZES, rounds_more, text
 from typer.testing import CliRunner
 
 from any2vec import Word2Vec, load
@@ -23,11 +19,6 @@ pytestmark = needs_mpi
 MAIN = "from any2vec.cli import main; main()"
 KERNEL = ["--dim", "16", "--window", "3", "--negative", "3"]  # as in simulated.SIZES
 TRAIN = [*KERNEL, "--min-count", "1", "--epochs", "2", "--threads", "1", "--no-cache"]
-ALLOWED = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-}
 FIRST = "import os; rank = int(os.environ.get('PMI_RANK', os.environ.get('OMPI_COMM_WORLD_RANK', '0')));"
 
 
@@ -40,17 +31,8 @@ def corpus(tmp_path, monkeypatch):
 
 def run(folder, *arguments, ranks, main=MAIN):
     """Run `any2vec words` on the corpus, on ranks that are `main` (Python)."""
-    inherited = {name: value for name, value in os.environ.items() if name not in SIZES}
-    python = [MPIEXEC, "-n", str(ranks), sys.executable, "-W", "error", "-c", main]
-    return subprocess.run(
-        [*python, "words", "text.txt", *TRAIN, *map(str, arguments)],
-        cwd=folder,
-        env=inherited | ALLOWED,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    given = ["words", "text.txt", *TRAIN, *arguments]
+    return run_python("-c", main, *given, ranks=ranks, cwd=folder, timeout=120)
 
 
 def good(ran):
@@ -254,17 +236,19 @@ def fit_own_sentences(communicator):
     """Train on this host's part of sentences; return the vectors of the words whose masters are here."""
     sentences = text(60)
     mine = iter(sentences[:25] if communicator.rank == 0 else sentences[25:])
-    model = Word2Vec(**WIDTHS["window"], min_count=1, epochs=1, threads=1, cache=None).fit(mine, communicator)
+    model = Word2Vec(**SIZES["window"], min_count=1, epochs=1, threads=1, cache=None).fit(mine, communicator)
     return [communicator.rank, model.report_.words, list(model.vectors_.words), model.vectors_.matrix.tolist()]
 
 
 def test_ranks_that_each_give_their_own_sentences(tmp_path):
-    script = f"""
-    import json
-    sys.path.insert(0, {str(Path(__file__).parent)!r})
-    from test_mpi_training import fit_own_sentences
-    say(json.dumps(fit_own_sentences(world)))
-    """
-    ran = start(tmp_path, script, ranks=2)
+    script = tmp_path / "script.py"
+    script.write_text(
+        f"import json, sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "from test_mpi_training import fit_own_sentences\n"
+        "import any2vec\n"
+        "print(json.dumps(fit_own_sentences(any2vec.cluster.connect())), flush=True)\n",
+        "utf-8",
+    )
+    ran = run_python(script, ranks=2)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert sorted(map(json.loads, ran.stdout.splitlines())) == local.simulate(2, 2, fit_own_sentences)

@@ -4,13 +4,13 @@ from itertools import chain, combinations, pairwise
 import naive
 import numpy as np
 import pytest
+from any2vec.samples.skipgram import keep_thresholds, kept_around, window_size
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit, uint64
 from scipy.stats import chisquare
 
 from any2vec.samples import draws, negatives
-from any2vec.samples.skipgram import keep_thresholds, kept_around, window_size
 
 WORDS = st.integers(0, 2**64 - 1)
 

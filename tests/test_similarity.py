@@ -1,4 +1,3 @@
-import os
 from pathlib import Path
 
 import naive_vectors as naive
@@ -10,8 +9,6 @@ from any2vec.evaluate import similarity
 from any2vec.evaluate.checker import SimilarityChecker
 from any2vec.evaluate.similarity import evaluate_similarity, read_pairs
 from any2vec.vectors.vectors import Vectors
-
-DATA = Path(os.environ.get("ANY2VEC_DATA") or Path(__file__).parents[2] / "shared" / "data")
 
 pytest.importorskip("scipy")
 
@@ -74,15 +71,14 @@ def test_correlations():
 @pytest.mark.parametrize("name", ["wordsim353.tsv", "simlex999.txt"])
 def test_correlations_are_gensim_s(name):
     keyed = pytest.importorskip("gensim.models").KeyedVectors
-    if not (DATA / name).exists():
-        pytest.skip(f"{DATA / name} is not there; set ANY2VEC_DATA")
-    pairs = read_pairs(DATA / name)
+    path = Path(pytest.importorskip("gensim.test.utils").datapath(name))
+    pairs = read_pairs(path)
     assert len(pairs) == (353 if name.startswith("w") else 999)
     vectors = random_vectors(sorted({word.lower() for pair in pairs[:250] for word in pair[:2]}))
     gensim = keyed(vectors.dim)
     gensim.add_vectors(list(vectors.words), vectors.matrix)
-    pearson, spearman, unknown = gensim.evaluate_word_pairs(str(DATA / name))
-    result = evaluate_similarity(vectors, DATA / name)
+    pearson, spearman, unknown = gensim.evaluate_word_pairs(str(path))
+    result = evaluate_similarity(vectors, path)
     assert result.pearson == pytest.approx(pearson.statistic, abs=1e-6)
     assert result.spearman == pytest.approx(spearman.statistic, abs=1e-6)
     assert 100 * result.skipped / len(pairs) == pytest.approx(unknown)

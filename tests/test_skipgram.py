@@ -4,6 +4,7 @@ from itertools import pairwise
 import naive
 import numpy as np
 import pytest
+from any2vec.samples.skipgram import Samples, keep_thresholds
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,7 +12,6 @@ from any2vec.operators.hot_rows import HotRows, merge, open_copies
 from any2vec.operators.skipgram import Rate, Rows, ThreadStats, no_rows, skipgram_kernel
 from any2vec.samples.draws import KEEP, NEGATIVES, epoch_key
 from any2vec.samples.negatives import alias_table, probabilities
-from any2vec.samples.skipgram import Samples, keep_thresholds
 from any2vec.training.schedule import FLOOR
 
 # schedule, dim, window, negatives, register width: both schedules with every width

@@ -5,6 +5,8 @@ from itertools import chain, pairwise
 import naive
 import numpy as np
 import pytest
+from any2vec.samples.inspection import Inspector, Slice, inspect
+from any2vec.samples.skipgram import SampleTables
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,8 +15,6 @@ from any2vec.cluster.workers import Workers
 from any2vec.operators.hot_rows import HotRows
 from any2vec.operators.skipgram import Rate, Rows, ThreadStats, skipgram_kernel
 from any2vec.operators.tiles import register_width
-from any2vec.samples.inspection import Inspector, Slice, inspect
-from any2vec.samples.skipgram import SampleTables
 from any2vec.sync.buffers import Buffers
 from any2vec.sync.channel import KEYS, Channel
 from any2vec.sync.ids import send_ids, tell_ids
@@ -241,7 +241,7 @@ class Case:
         keep = naive.keep_probability(self.counts.tolist(), self.sample)
         table = self.drawing.samples(0).negatives
         sizes = (self.schedule, self.window, self.negative)
-        setting = naive.CombinerContext(self.ids.tolist(), self.bounds.tolist(), keep, table, *sizes, seed=self.seed)
+        setting = naive.Setting(self.ids.tolist(), self.bounds.tolist(), keep, table, *sizes, seed=self.seed)
         return [updates.tolist() for updates in naive.updates(setting, epoch, low, high, V)]
 
 

@@ -7,13 +7,13 @@ from shutil import rmtree
 import naive
 import numpy as np
 import pytest
+from any2vec.samples.inspection import Slice
 
 from any2vec import Any2VecError, Word2Vec
 from any2vec.cluster.local import alone
 from any2vec.corpus import read_corpus
 from any2vec.operators.labels import new_labels
 from any2vec.operators.skipgram import skipgram_kernel
-from any2vec.samples.inspection import Slice
 from any2vec.sync import replicated
 from any2vec.training import host as hosts
 from any2vec.training.host import Host
