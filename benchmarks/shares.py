@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from any2vec.samples.skipgram import Samples, first_draw, is_kept, keep_thresholds, kept_around, window_size
 from numba import float32, int64, njit, uint64
 from numpy.typing import NDArray
 from peers import Settings
@@ -30,7 +31,6 @@ from any2vec.operators.skipgram import SCHEDULES, Rate, ThreadStats, no_rows, sk
 from any2vec.operators.tiles import TILE_ROWS, dots, register_width, update
 from any2vec.samples.draws import KEEP, NEGATIVES, draw, epoch_key
 from any2vec.samples.negatives import alias_table, negative, probabilities
-from any2vec.samples.skipgram import Samples, first_draw, is_kept, keep_thresholds, kept_around, window_size
 
 __all__ = ["count", "measure"]
 

@@ -1,14 +1,16 @@
 """Options declared once, as dataclass fields: their defaults, ranges and help for Python and the command line."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import Field, field, fields
+import re
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, Field, field, fields
 from numbers import Real
 from typing import Any, TypeVar
 
 from any2vec.errors import Any2VecError
 
-__all__ = ["check_option", "documented", "option"]
+__all__ = ["check_option", "documented", "option", "sentence"]
 
 
 T = TypeVar("T", bound="type[Any]")
@@ -27,6 +29,7 @@ def option(
     unset: str = "",
     panel: str = "Model",
     flag: str = "",
+    factory: Callable[[], Any] | None = None,
 ) -> Any:
     """Declare an option as a dataclass field.
 
@@ -48,9 +51,13 @@ def option(
         Where the command line's help lists it; if empty, it is no option there.
     flag : str
         Its name on the command line, if not that of the field.
+    factory : function, optional
+        Makes the default, in place of `default`; such fields do not count when estimators are compared.
     """
     bounds = {"low": low, "high": high, "above": above, "below": below}
     texts = {"help": help, "choices": tuple(choices), "usual": usual, "unset": unset, "panel": panel, "flag": flag}
+    if factory:
+        return field(default_factory=factory, repr=False, compare=False, metadata={**bounds, **texts})
     return field(default=default, metadata={**bounds, **texts})
 
 
@@ -102,21 +109,37 @@ def _shown(value: Any) -> str:
 
 
 def documented(cls: T) -> T:
-    """Complete a dataclass's docstring with the parameters that its fields declare, and its base's own sections."""
-    declared = [f for f in fields(cls) if f.metadata]
-    lines = [line for f in declared for line in (f"{f.name} : {_kind(f)}", f"    {f.metadata['help']}.")]
-    text = (cls.__doc__ or "").rstrip()
-    heading = "\n\n    Parameters\n    ----------\n"
-    before, found, after = text.partition(heading)
-    if not found:
-        before, examples, rest = text.partition("\n\n    Examples\n")
-        inherited = next((base.__doc__ for base in cls.__mro__[1:] if heading in (base.__doc__ or "")), "")
-        after = "    " + (inherited or "").partition("    callbacks : ")[1].strip()
-        after += (inherited or "").partition("    callbacks : ")[2].rstrip() + examples + rest
-    cls.__doc__ = before + heading + "".join(f"    {line}\n" for line in lines) + after + "\n    "
+    """Complete a dataclass's docstring: parameters from its fields, attributes from its bases."""
+    sections = _sections(cls)
+    lines = [line for f in fields(cls) if f.metadata for line in _entry(f)]
+    sections["Parameters"] = "\n".join(["    " + line if line else line for line in lines])
+    for base in cls.__mro__[1:]:
+        if "Attributes" in (inherited := _sections(base)):
+            sections.setdefault("Attributes", inherited["Attributes"])
+    text = sections.pop("")
+    for title in ("Parameters", "Attributes", "Examples"):
+        if title in sections:
+            text += f"\n\n    {title}\n    {'-' * len(title)}\n{sections[title].rstrip()}"
+    cls.__doc__ = text + "\n    "
     return cls
 
 
-def _kind(declared: "Field[Any]") -> str:
+def _sections(cls: "type[Any]") -> dict[str, str]:
+    """Split a docstring; what precedes the first section has no title."""
+    parts = re.split(r"\n\n    (\w+)\n    -+\n", cls.__doc__ or "")
+    return {"": parts[0].rstrip()} | dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def _entry(declared: "Field[Any]") -> list[str]:
     kind = declared.type if isinstance(declared.type, str) else getattr(declared.type, "__name__", str(declared.type))
-    return f"{kind}, default {declared.default!r}"
+    default = f", default {declared.default!r}" if declared.default is not MISSING else ""
+    text = sentence(declared.metadata["help"])
+    return [
+        f"{declared.name} : {kind}{default}",
+        *textwrap.wrap(text, 112, initial_indent="    ", subsequent_indent="    "),
+    ]
+
+
+def sentence(text: str) -> str:
+    """Make a help text a sentence."""
+    return text[0].upper() + text[1:] + "."

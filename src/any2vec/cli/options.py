@@ -11,6 +11,7 @@ import typer
 
 from any2vec.errors import Any2VecError
 from any2vec.models import Estimator
+from any2vec.options import sentence
 from any2vec.sync.combiners import COMBINERS, Combiner
 
 __all__ = [
@@ -97,9 +98,8 @@ def _parameter(declared: "Field[Any]") -> inspect.Parameter:
     meta, default = declared.metadata, declared.default
     names = [meta["flag"] or "--" + declared.name.replace("_", "-")]
     kind: Any = declared.type if not isinstance(declared.type, str) else str  # names of operators and combiners
-    help_ = meta["help"][0].upper() + meta["help"][1:] + "."
     shown = {"show_default": meta["unset"]} if default is None else {}
-    info = typer.Option(*names, help=help_, rich_help_panel=meta["panel"], **shown)
+    info = typer.Option(*names, help=sentence(meta["help"]), rich_help_panel=meta["panel"], **shown)
     return inspect.Parameter(
         declared.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]
     )

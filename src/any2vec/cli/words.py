@@ -19,7 +19,7 @@ def words(
     corpus: Annotated[
         list[str],
         typer.Argument(
-            metavar="CORPUS...",
+            metavar="CORPUS",
             help="Text files (also .gz, .bz2, .xz, .zst), directories, or - for standard input. A line is a sentence.",
             show_default=False,
         ),

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,7 +15,7 @@ from any2vec.cluster.local import is_simulated, simulate
 from any2vec.corpus import Corpus, Vocabulary
 from any2vec.errors import Any2VecError
 from any2vec.operators.labels import Labels
-from any2vec.options import documented
+from any2vec.options import documented, option
 from any2vec.training.agreement import check_agreement
 from any2vec.training.options import MOST_THREADS, Options
 from any2vec.training.progress import Display, Quiet
@@ -37,13 +37,6 @@ The vectors are views of the model: copy what is to outlast the call.
 class Estimator(Options, ABC):
     """Vectors of whatever comes in sequences, by skip-gram with negative sampling (Mikolov et al. 2013).
 
-    Parameters
-    ----------
-    callbacks : sequence of functions, default ()
-        Called after each epoch with its number, from 1, and the vectors; may return a dict of figures.
-    display : Display, default Quiet()
-        Shows progress.
-
     Attributes
     ----------
     vectors_ : Vectors
@@ -57,8 +50,13 @@ class Estimator(Options, ABC):
     kind: ClassVar[str] = "words"
     """What gets vectors, for messages."""
 
-    callbacks: Sequence[Callback] = field(default=(), repr=False, compare=False)
-    display: Display = field(default_factory=Quiet, repr=False, compare=False)
+    callbacks: Sequence[Callback] = option(
+        (),
+        "functions called after each epoch with its number, from 1, and the vectors; they may return a dict of figures",
+        factory=tuple,
+        panel="",
+    )
+    display: Display = option(None, "shows progress; nothing by default", factory=Quiet, panel="")
 
     @abstractmethod
     def _read(self, source: Any, threads: int, communicator: Communicator | None) -> Corpus:

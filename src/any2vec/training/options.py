@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, fields
 
-from any2vec.operators import Operator, operator_of
+from any2vec.operators import OPERATORS, Operator, operator_of
 from any2vec.operators.skipgram import NEGATIVES_PER
 from any2vec.options import check_option, option
-from any2vec.sync.combiners import Combiner, combiner_of
-from any2vec.sync.schemes import scheme_of
+from any2vec.sync.combiners import COMBINERS, Combiner, combiner_of
+from any2vec.sync.schemes import SCHEMES, scheme_of
 
 __all__ = ["MOST_THREADS", "Options"]
 
@@ -31,7 +31,7 @@ class Options:
     sample: float = option(1e-3, "subsampling threshold for frequent words; 0 for none", low=0, below=1, usual="1e-3")
     alpha: float = option(0.025, "initial learning rate; falls linearly to 1e-4 of it", above=0, high=1, usual="0.025")
     epochs: int = option(5, "passes over the data", low=1, high=1_000_000)
-    operator: "str | type[Operator]" = option("skipgram", "how samples change the vectors: skipgram")
+    operator: "str | type[Operator]" = option("skipgram", f"how samples update the vectors: {', '.join(OPERATORS)}")
     seed: int = option(1, "seed of all random draws")
     threads: int | None = option(
         None,
@@ -59,12 +59,12 @@ class Options:
     )
     scheme: str = option(
         "pull-opt",
-        "what hosts send: pull-opt (least), pull-base, rep-opt, rep-naive; the vectors are the same",
+        f"what hosts send: {', '.join(SCHEMES)}; pull-opt is least, the vectors are the same",
         panel="Many hosts",
     )
     combine: "str | Combiner | type[Combiner]" = option(
         "curvature",
-        "how changes of several hosts are combined: curvature, gradient (the papers'), adasum, average, sum",
+        f"how changes of several hosts are combined: {', '.join(COMBINERS)}",
         panel="Many hosts",
     )
     schedule: str | None = option(
