@@ -5,6 +5,7 @@ from numba import njit
 
 from any2vec.cluster.local import simulate
 from any2vec.corpus import read_corpus
+from any2vec.operators import SkipGram
 from any2vec.sync.combiners import COMBINERS, RowCombiner
 from any2vec.sync.schemes import SCHEMES
 from any2vec.training import trainer
@@ -49,6 +50,11 @@ def text(sentences, seed=0, words=12):
 
 def read(sentences, hosts):
     return read_corpus(sentences, min_count=1, cache=None, hosts=hosts)
+
+
+def skipgram(schedule="window", window=5, negative=5):
+    """The skip-gram operator of some sizes."""
+    return SkipGram(Options(window=window, negative=negative, schedule=schedule).training_options())
 
 
 def options(schedule="window", **more):

@@ -106,15 +106,16 @@ def test_options_reach_training(run, text, tmp_path, combine, kappa):
         "epochs": 3,
         "threads": 1,
         "seed": 7,
-        "schedule": "exact",
+        "negatives_per": "pair",
+        "operator": "skipgram",
         "scheme": "rep-opt",
-        "combine": combine,
+        "combine": f"Curvature(kappa={kappa})" if kappa else combine,
         "rounds": 3,
-        "kappa": kappa,
         "hosts": 1,
         "cache": "auto",
         "min_count": 60,
         "max_size": 4,
+        "column": None,
     }
     assert report["vocabulary"] == len(load(tmp_path / "v")) == 4
     assert (report["words"], len(report["loss"]), report["interrupted"]) == (850, 3, False)
@@ -164,6 +165,10 @@ ERRORS = {
     "scheme": (["text.txt", "-o", "v.txt", "--scheme", "push"], "known are rep-naive, rep-opt, pull-base, pull-opt"),
     "combine": (["text.txt", "-o", "v.txt", "--combine", "max"], "combine is 'max'; known are average, sum, gradient"),
     "kappa": (["text.txt", "-o", "v.txt", "--kappa", "-1"], "kappa is -1"),
+    "kappa of another combiner": (
+        ["text.txt", "-o", "v.txt", "--combine", "sum", "--kappa", "0.2"],
+        "--kappa is for the combiner 'curvature'; 'sum' has no such option",
+    ),
     "dim": (["text.txt", "-o", "v.txt", "--dim", "0"], "dim is 0"),
     "min_count": (["text.txt", "-o", "v.txt", "--min-count", "10000"], ""),
     "min_count 0": (["text.txt", "-o", "v.txt", "--min-count", "0"], "min_count is 0"),
@@ -244,7 +249,18 @@ def test_version():
 def test_help_names_every_option(run):
     result = CliRunner().invoke(app, ["words", "--help"], env={"COLUMNS": "200"})
     assert result.exit_code == 0
-    for name in ("dim", "window", "negative", "sample", "alpha", "epochs", "schedule", "seed", "min-count", "max-size"):
+    for name in (
+        "dim",
+        "window",
+        "negative",
+        "sample",
+        "alpha",
+        "epochs",
+        "negatives-per",
+        "seed",
+        "min-count",
+        "max-size",
+    ):
         assert f"--{name}" in result.output
     for name in ("hosts", "rounds", "scheme", "combine", "kappa"):
         assert f"--{name}" in result.output

@@ -54,13 +54,17 @@ def touched(labels, sources, destinations, own=slice(None)):
     return {"e": Touched(labels.e, rows, sources[own]), "t": Touched(labels.t, rows, destinations[own])}
 
 
+def context_of(labels, channel):
+    return CombinerContext(labels, {"e": 6, "t": 1}, channel)
+
+
 def made(name, hosts=4, **options):
     """A combiner that has begun a round, as if there were so many hosts; all rows are here."""
     labels, *updates = labels_and_updates()
-    wire = Channel(alone())
-    combiner = combiner_of(name)(CombinerContext(labels, 5, wire, {"kappa": None} | options))
+    channel = Channel(alone())
+    combiner = combiner_of(COMBINERS[name](**options) if options else name).bind(context_of(labels, channel))
     combiner.begin(ROUND, touched(labels, *updates))
-    wire.communicator = SimpleNamespace(size=hosts)
+    channel.communicator = SimpleNamespace(size=hosts)
     return combiner
 
 
@@ -135,7 +139,7 @@ def test_curvature_sums_small_steps_and_averages_large_ones():
     labels, *updates = labels_and_updates()
     part = np.full(DIM, 0.01)
     for alpha, expected in ((1e-9, 4), (1e6, 1)):
-        combiner = COMBINERS["curvature"](CombinerContext(labels, 5, Channel(alone()), {"kappa": 1.0}))
+        combiner = COMBINERS["curvature"](kappa=1.0).bind(context_of(labels, Channel(alone())))
         combiner.begin(Round(0, alpha, 0.0), touched(labels, *updates))
         np.testing.assert_allclose(combine(combiner, [([part] * 4, [100] * 4)])[0], expected * part, rtol=1e-4)
 
@@ -143,7 +147,7 @@ def test_curvature_sums_small_steps_and_averages_large_ones():
 def test_curvature_follows_the_labels():
     labels, *updates = labels_and_updates()
     rows = random_rows(2)
-    combiner = COMBINERS["curvature"](CombinerContext(labels, 5, Channel(alone()), {"kappa": None}))
+    combiner = COMBINERS["curvature"]().bind(context_of(labels, Channel(alone())))
     rng = np.random.default_rng(5)
     for number, change in enumerate([0, 1e-4, 1, 0, 30]):
         for label in (labels.training, labels.embedding):
@@ -163,7 +167,7 @@ def test_curvature_is_measured_by_all_hosts_together(hosts):
     def program(communicator):
         labels, *updates = labels_and_updates()
         own = slice(*Partition(V, hosts).range(communicator.rank))
-        combiner = COMBINERS["curvature"](CombinerContext(labels, 5, Channel(communicator), {}))
+        combiner = COMBINERS["curvature"]().bind(context_of(labels, Channel(communicator)))
         combiner.begin(ROUND, touched(labels, *updates, own))
         return [combine(combiner, rows, label) for label in "et"]
 
@@ -180,7 +184,7 @@ def test_many_rows_are_measured_by_a_sample(monkeypatch, hosts, starts, stride):
     labels, *updates = labels_and_updates(4000)
 
     def program(communicator):
-        combiner = COMBINERS["curvature"](CombinerContext(labels, 5, Channel(communicator), {}))
+        combiner = COMBINERS["curvature"]().bind(context_of(labels, Channel(communicator)))
         return combiner._own_moments(touched(labels, *updates)["t"])
 
     for found, start in zip(simulate(hosts, 1, program), starts, strict=True):  # of 4,000 rows a host, 200 in all
@@ -192,7 +196,7 @@ def test_a_host_that_touched_nothing_has_no_say():
     def program(communicator):
         labels, *updates = labels_and_updates()
         own = slice(None) if communicator.rank else slice(0, 0)
-        combiner = COMBINERS["curvature"](CombinerContext(labels, 5, Channel(communicator), {}))
+        combiner = COMBINERS["curvature"]().bind(context_of(labels, Channel(communicator)))
         combiner.begin(ROUND, touched(labels, *updates, own))
         return combine(combiner, random_rows(3))
 
@@ -287,10 +291,11 @@ def test_parts_of_no_row():
 
 def test_names():
     assert list(COMBINERS) == ["average", "sum", "gradient", "adasum", "curvature"]
-    assert all(combiner_of(name) is kind for name, kind in COMBINERS.items())
-    assert combiner_of(Largest) is Largest
+    assert all(type(combiner_of(name)) is kind for name, kind in COMBINERS.items())
+    assert type(combiner_of(Largest)) is Largest
+    assert combiner_of(COMBINERS["curvature"](kappa=0.2)).kappa == 0.2
     for wrong in ("", "mean", None, 3, int, Combiner, Largest.row, ["sum"]):
-        with pytest.raises(Any2VecError, match=r"known are average, sum, gradient, adasum, curvature, or a class"):
+        with pytest.raises(Any2VecError, match=r"known are average, sum, gradient, adasum, curvature, or a subclass"):
             combiner_of(wrong)
 
 
@@ -323,7 +328,7 @@ CHANGED = st.lists(
 def test_masters_gain_what_is_combined(changed, name, block, threads):
     rng = np.random.default_rng(len(changed))
     combiner = made(name)
-    labels = combiner.setting.masters
+    labels = combiner.context.masters
     before = labels.embedding.copy(), labels.training.copy()
     changes, told = {}, {}
     for label, base in zip("et", before, strict=True):
@@ -366,4 +371,4 @@ def test_masters_that_are_not_finite_are_seen(value):
     for updates, finite in ((0, True), (1, False)):
         change = Changes(np.array([7], np.int32), values, np.array([updates], np.int32), np.ones(1, np.int64))
         with Workers(1, alone()) as workers:
-            assert merge(combiner.setting.masters, {"e": nothing, "t": change}, combiner, workers).finite is finite
+            assert merge(combiner.context.masters, {"e": nothing, "t": change}, combiner, workers).finite is finite

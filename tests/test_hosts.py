@@ -252,10 +252,10 @@ def test_nothing_is_compiled_in_rounds(monkeypatch, scheme, combine):
 def test_values_that_are_not_finite_on_one_host(monkeypatch, scheme):
     compute = Host.compute
 
-    def poison(self, schedule, number, rank, tallies):
+    def poison(self, schedule, number, rank, stats):
         if rank == 1 and number == 4 + rounds_more(3, 3):
             self.scheme.labels.e[0, 3] = np.inf
-        return compute(self, schedule, number, rank, tallies)
+        return compute(self, schedule, number, rank, stats)
 
     monkeypatch.setattr(Host, "compute", poison)
     with pytest.raises(SharedError, match=r"epoch 2: values are not finite .* or the combiner 'curvature' adds up"):
@@ -335,8 +335,3 @@ def test_one_host_has_no_table(tmp_path, monkeypatch):
     (tmp_path / "text.txt").write_text("\n".join(map(" ".join, CORPUS)) + "\n")
     assert "rounds" not in words("-o", "v.bin", "--rounds", "3").stderr
     assert words("-o", "v.bin", "--hosts", "2", "--quiet").output == ""
-
-
-def test_kappa_is_for_curvature_only():
-    with pytest.raises(Any2VecError, match="kappa is for the combiner 'curvature'; 'sum' has none"):
-        fit(hosts=2, combine="sum", kappa=0.2)

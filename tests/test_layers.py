@@ -2,7 +2,7 @@
 
 import ast
 import inspect
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -11,11 +11,14 @@ from conftest import SLOW
 import any2vec
 from any2vec import Word2Vec, models
 from any2vec.cli.words import words
+from any2vec.options import sentence
+from any2vec.sync.combiners import COMBINERS
 from any2vec.training.options import Options
 
 SOURCE = Path(any2vec.__file__).parent
 ROOMS = [
     {"errors", "version"},
+    {"options"},
     {"llvm"},
     {"cluster"},
     {"io"},
@@ -32,7 +35,7 @@ ROOMS = [
     {"cli"},
 ]
 FLOOR = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
-EXTRA = {"vectors": {"errors", "version", "cluster", "io", "corpus"}}  # of rooms before it, these only
+EXTRA = {"vectors": {"errors", "version", "options", "cluster", "io", "corpus"}}  # of rooms before it, these only
 
 
 def room_of(path):
@@ -70,28 +73,27 @@ def test_every_room_is_known():
     assert found == set(FLOOR)
 
 
-def test_defaults_agree():
-    options = {f.name: f.default for f in fields(Options)}
-    model = {f.name: f.default for f in fields(Word2Vec) if f.default is not MISSING}
-    assert options == {name: model[name] for name in options}
-    command = {
-        name: parameter.default
-        for name, parameter in inspect.signature(words).parameters.items()
-        if parameter.default is not inspect.Parameter.empty
+def test_the_command_line_is_made_from_the_fields():
+    command = {name: p.default for name, p in inspect.signature(words).parameters.items()}
+    shown = {
+        f.name: f.default for cls in (Word2Vec, *COMBINERS.values()) for f in fields(cls) if f.metadata.get("panel")
     }
-    assert command.pop("cache") is True
-    for name in ("questions", "pairs", "training", "report", "quiet"):
-        command.pop(name)
-    others = {"cache", "callbacks", "display"}
-    assert command == {name: default for name, default in model.items() if name not in others}
+    assert shown.items() <= command.items()
+    assert {"dim", "negatives_per", "hosts", "kappa", "min_count"} <= set(shown)
+    assert set(command) - set(shown) == {
+        *("corpus", "output", "schedule", "cache", "questions", "pairs", "training", "report", "quiet")
+    }
 
 
-def test_models_share_the_options():
-    shared = {f.name for f in fields(Options)} | {"hosts", "callbacks", "display"}
-    for name in models.__all__:
-        found = getattr(models, name)
-        if inspect.isclass(found) and hasattr(found, "fit"):
-            assert shared <= {f.name for f in fields(found)}
+@pytest.mark.parametrize("name", models.__all__)
+def test_estimators_document_their_options(name):
+    found = getattr(models, name)
+    if not inspect.isclass(found) or not hasattr(found, "fit"):
+        pytest.skip("no estimator")
+    assert issubclass(found, Options)
+    for declared in fields(found):
+        assert f"    {declared.name} : " in found.__doc__
+        assert sentence(declared.metadata["help"])[:40] in found.__doc__
 
 
 @pytest.mark.parametrize("name", SLOW)

@@ -216,7 +216,7 @@ def test_options_of_nodes(run):
     expected = Node2Vec(**chosen).fit(KARATE.edges).vectors_
     assert load("v").matrix.tobytes() == expected.matrix.tobytes()
     help_ = run("nodes", "--help", env={"COLUMNS": "200"}).output
-    assert all(f"--{name}" in help_ for name in [*chosen, "directed", "weighted", "format", "schedule", "kappa"])
+    assert all(f"--{name}" in help_ for name in [*chosen, "directed", "weighted", "format", "negatives-per", "kappa"])
 
 
 def test_walks(run, tmp_path):

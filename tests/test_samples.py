@@ -4,13 +4,13 @@ from itertools import chain, combinations, pairwise
 import naive
 import numpy as np
 import pytest
-from any2vec.samples.skipgram import keep_thresholds, kept_around, window_size
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit, uint64
 from scipy.stats import chisquare
 
 from any2vec.samples import draws, negatives
+from any2vec.samples.windows import CHUNK, keep_thresholds, kept_around, new_windows, window_size
 
 WORDS = st.integers(0, 2**64 - 1)
 
@@ -163,9 +163,10 @@ def test_known_keep_probabilities():
 
 def around(ids, low, high, begin, end, window, keep, key):
     """What `kept_around` finds: words before, at, and after low..high-1, each with its position."""
-    words, positions = (np.full(high - low + 2 * window, -1, np.int64) for _ in range(2))
-    first, last, size = kept_around(ids, low, high, begin, end, window, keep, np.uint64(key), words, positions)
-    found = list(zip(words.tolist(), positions.tolist(), strict=True))
+    windows = new_windows(window)
+    first, last, size = kept_around(ids, low, high, begin, end, window, keep, np.uint64(key), windows)
+    assert len(windows.words) == CHUNK + 2 * window
+    found = list(zip(windows.words.tolist(), windows.kept_at.tolist(), strict=True))
     return found[:first], found[first:last], found[last:size]
 
 

@@ -126,16 +126,16 @@ def test_bytes_counted_are_those_sent(monkeypatch, scheme, combine, hosts):
     synchronize, merge = kind.synchronize, Scheme.combine
 
     def reducing(self, *args):
-        self.wire.communicator.phase = "reduce"
+        self.channel.communicator.phase = "reduce"
         return synchronize(self, *args)
 
     def combining(self, changes, here, round_, combiner):
-        self.wire.communicator.phase = "reduce"
+        self.channel.communicator.phase = "reduce"
         begin = combiner.begin
 
         def moments(*facts):
             begin(*facts)
-            self.wire.communicator.phase = "broadcast"
+            self.channel.communicator.phase = "broadcast"
 
         combiner.begin = moments
         try:
@@ -243,12 +243,12 @@ class Noted:
             make(host, *args, **more)
             self.hosts.append(host)
 
-        def computing(host, schedule, number, rank, tallies):
-            if tallies and schedule.alpha:  # not when it is compiled
+        def computing(host, schedule, number, rank, stats):
+            if stats and schedule.alpha:  # not when it is compiled
                 labels, now = host.scheme.labels, getattr(host.scheme, "_now", {})
                 touched = [int(np.count_nonzero(now[label].updates)) for label in now]
                 self.rows.append((len(labels.e), len(labels.t), *touched))
-            return compute(host, schedule, number, rank, tallies)
+            return compute(host, schedule, number, rank, stats)
 
         monkeypatch.setattr(Host, "__init__", making)
         monkeypatch.setattr(Host, "compute", computing)

@@ -4,14 +4,16 @@ from itertools import pairwise
 import naive
 import numpy as np
 import pytest
-from any2vec.samples.skipgram import Samples, keep_thresholds
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from simulated import skipgram
 
+from any2vec.operators.arguments import Rate, RowTable, ThreadStats, no_rows
 from any2vec.operators.hot_rows import HotRows, merge, open_copies
-from any2vec.operators.skipgram import Rate, Rows, ThreadStats, no_rows, skipgram_kernel
+from any2vec.operators.kernel import operator_kernel
 from any2vec.samples.draws import KEEP, NEGATIVES, epoch_key
 from any2vec.samples.negatives import alias_table, probabilities
+from any2vec.samples.windows import EpochDraws, keep_thresholds
 from any2vec.training.schedule import FLOOR
 
 # schedule, dim, window, negatives, register width: both schedules with every width
@@ -35,6 +37,10 @@ def aligned(values):
     found = buffer[skip : skip + values.size].reshape(values.shape)
     found[:] = values
     return found
+
+
+def kernel_of(schedule, dim, window, negative, width, addressing="direct"):
+    return operator_kernel(skipgram(schedule, window, negative), dim, width, addressing)
 
 
 class Case:
@@ -64,25 +70,25 @@ class Case:
         rng = np.random.default_rng(abs(seed))
         self.e, self.t = (rng.normal(0, 0.7 / self.dim**0.25, (V, self.dim)).astype(np.float32) for _ in "et")
 
-    def kernel(self, parts, epoch=0, hot=0, every=7, stop=0, labels="whole", rows=None):
+    def kernel(self, parts, epoch=0, hot=0, every=7, stop=0, addressing="direct", rows=None):
         """Run the kernel on slices; return labels, words, samples and loss."""
         e, t = (aligned(np.vstack([label, np.zeros((hot, self.dim))])) for label in (self.e, self.t))
-        tally = ThreadStats(*np.zeros((3, 1)), np.zeros(2), np.array([stop]))
-        samples = Samples(
+        stats = ThreadStats(*np.zeros((3, 1)), np.zeros(2), np.array([stop]))
+        draws = EpochDraws(
             keep_thresholds(self.counts, self.sample),
             self.table,
             np.uint64(epoch_key(self.seed, epoch, KEEP)),
             np.uint64(epoch_key(self.seed, epoch, NEGATIVES)),
         )
-        mirrors = HotRows(hot, V, every, np.zeros(1, np.int32))
+        hot_rows = HotRows(hot, V, every, np.zeros(1, np.int32))
         n = len(self.ids)
-        run, rows = skipgram_kernel(*self.sizes, labels), rows or no_rows()
+        run, rows = kernel_of(*self.sizes, addressing), rows or no_rows()
         for low, high in parts:
             rate = Rate(self.alpha, FLOOR, float(epoch * n + low), 1.0, float(n * self.epochs))
-            run(self.ids, self.bounds, low, high, e.reshape(-1), t.reshape(-1), rows, samples, rate, mirrors, tally)
-        assert mirrors.lock[0] == 0
-        self.curvature = tally.curvature.tolist()
-        return e[:V], t[:V], tally.words[0], tally.samples[0], tally.loss[0]
+            run(self.ids, self.bounds, low, high, e.reshape(-1), t.reshape(-1), rows, draws, rate, hot_rows, stats)
+        assert hot_rows.lock[0] == 0
+        self.curvature = stats.curvature.tolist()
+        return e[:V], t[:V], stats.words[0], stats.samples[0], stats.loss[0]
 
     def naive(self, low, high, epoch=0):
         e, t = self.e.astype(float), self.t.astype(float)
@@ -191,21 +197,21 @@ def test_stop_flag(sizes):
 
 def test_stop_flag_is_seen_while_the_kernel_runs():
     case = Case(random_sentences([20] * 20_000, 8), KERNELS[1])
-    tally = ThreadStats(*np.zeros((3, 1)), np.zeros(2), np.zeros(1, np.int64))
-    samples = Samples(keep_thresholds(case.counts, 0), case.table, np.uint64(1), np.uint64(2))
-    mirrors = HotRows(0, 0, 1, np.zeros(1, np.int32))
-    n, run = len(case.ids), skipgram_kernel(*KERNELS[1])
+    stats = ThreadStats(*np.zeros((3, 1)), np.zeros(2), np.zeros(1, np.int64))
+    draws = EpochDraws(keep_thresholds(case.counts, 0), case.table, np.uint64(1), np.uint64(2))
+    hot_rows = HotRows(0, 0, 1, np.zeros(1, np.int32))
+    n, run = len(case.ids), kernel_of(*KERNELS[1])
     labels = aligned(case.e).reshape(-1), aligned(case.t).reshape(-1)
     rate = Rate(1e-9, FLOOR, 0.0, 1.0, float(n))
-    given = (*labels, no_rows(), samples, rate, mirrors, tally)
+    given = (*labels, no_rows(), draws, rate, hot_rows, stats)
     run(case.ids, case.bounds, 0, 0, *given)  # compiled
     thread = threading.Thread(target=run, args=(case.ids, case.bounds, 0, n, *given))
     thread.start()
-    while tally.words[0] == 0 and thread.is_alive():
+    while stats.words[0] == 0 and thread.is_alive():
         pass
-    tally.stop[0] = 1
+    stats.stop[0] = 1
     thread.join()
-    assert 0 < tally.words[0] < n
+    assert 0 < stats.words[0] < n
 
 
 @pytest.mark.parametrize("hot", [1, 5, V])
@@ -229,7 +235,7 @@ def test_merge_equals_the_naive():
     naive_mirror = [[m.copy() for m in masters] for _ in range(threads)]
     for k, place in enumerate(places):
         for label, old in zip(labels, before[k], strict=True):
-            open_copies(label.reshape(-1), old, hot, place.shift, dim)
+            open_copies(label.reshape(-1), old, place, dim)
             assert (label[place.shift : place.shift + hot] == label[:hot]).all()
     for thread in (0, 1, 1, 0, 1):
         for k, place in enumerate(places):
@@ -306,8 +312,8 @@ def test_kinds_of_labels_give_the_same_bits(hosts_sizes, corpus, seed, sample, s
     whole = case.kernel([(low, high)])
     assert case.curvature == [0, 0]
 
-    counted = Rows(*np.zeros((2, V), np.int32))
-    assert bits_of(case.kernel([(low, high)], labels="counted", rows=counted)) == bits_of(whole)
+    counted = RowTable(*np.zeros((2, V), np.int32))
+    assert bits_of(case.kernel([(low, high)], addressing="counted", rows=counted)) == bits_of(whole)
     updates = naive.updates(case.setting, 0, low, high, V)
     assert [row.tolist() for row in counted] == [row.tolist() for row in updates]
     curvature = case.curvature
@@ -316,14 +322,14 @@ def test_kinds_of_labels_give_the_same_bits(hosts_sizes, corpus, seed, sample, s
     e_places, t_places = np.array(places, np.int32), np.array(places[::-1], np.int32)
     plain, (case.e, case.t) = (case.e, case.t), (np.empty_like(case.e), np.empty_like(case.t))
     case.e[e_places], case.t[t_places] = plain
-    e, t, *others = case.kernel([(low, high)], labels="mapped", rows=Rows(e_places, t_places))
+    e, t, *others = case.kernel([(low, high)], addressing="mapped", rows=RowTable(e_places, t_places))
     assert bits_of((e[e_places], t[t_places], *others)) == bits_of(whole)
     assert case.curvature == curvature
 
 
 def test_curvature_equals_the_naive(hosts_sizes):
     case = Case(random_sentences([60] * 40, 11), hosts_sizes, alpha=1e-6)
-    case.kernel([(0, len(case.ids))], labels="counted", rows=Rows(*np.zeros((2, V), np.int32)))
+    case.kernel([(0, len(case.ids))], addressing="counted", rows=RowTable(*np.zeros((2, V), np.int32)))
     total, samples = naive.curvature(case.setting, case.e.astype(float), case.t.astype(float), 0, 0, len(case.ids))
     assert case.curvature[1] == samples > 0
     assert case.curvature[0] == pytest.approx(total, rel=1e-4)  # of predictions that are good to 1e-6

@@ -5,22 +5,23 @@ from itertools import chain, pairwise
 import naive
 import numpy as np
 import pytest
-from any2vec.samples.inspection import Inspector, Slice, inspect
-from any2vec.samples.skipgram import SampleTables
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from simulated import skipgram
 
 from any2vec.cluster.local import alone, simulate
 from any2vec.cluster.workers import Workers
+from any2vec.operators.arguments import Rate, RowTable, ThreadStats
 from any2vec.operators.hot_rows import HotRows
-from any2vec.operators.skipgram import Rate, Rows, ThreadStats, skipgram_kernel
+from any2vec.operators.inspection import Inspector, Slice
+from any2vec.operators.kernel import inspection_kernel, operator_kernel
 from any2vec.operators.tiles import register_width
+from any2vec.samples.windows import SampleTables
 from any2vec.sync.buffers import Buffers
 from any2vec.sync.channel import KEYS, Channel
 from any2vec.sync.ids import send_ids, tell_ids
 from any2vec.sync.partition import Partition
-from any2vec.training.schedule import FLOOR, SHORTEST, Schedule, growth
-from any2vec.training.trainer import default_rounds
+from any2vec.training.schedule import FLOOR, SHORTEST, Schedule, default_rounds, growth
 
 
 def flat(parts):
@@ -44,9 +45,11 @@ def test_slices_cover_every_part_in_every_epoch(cuts, rounds, epochs):
         for host, length in enumerate(np.diff(cuts)):
             slices = [schedule.slice(host, number) for number in numbers]
             assert {slice_.epoch for slice_ in slices} == {epoch}
-            assert [slice_.low for slice_ in slices] == [0, *(slice_.high for slice_ in slices[:-1])]
-            assert slices[-1].high == length
-            sizes = [slice_.high - slice_.low for slice_ in slices]
+            assert all(len(slice_.ranges) == 1 for slice_ in slices)
+            lows, highs = zip(*(slice_.ranges[0] for slice_ in slices), strict=True)
+            assert lows == (0, *highs[:-1])
+            assert highs[-1] == length
+            sizes = [slice_.size for slice_ in slices]
             if epoch == 0 and hosts > 1:  # longer and longer, up to the usual
                 assert len(sizes) > rounds
                 assert max(sizes) <= length // rounds + 1
@@ -58,7 +61,7 @@ def test_slices_cover_every_part_in_every_epoch(cuts, rounds, epochs):
         for number in numbers:
             assert schedule.epoch(number) == epoch
             assert schedule.done(number) == done
-            done += sum(x.high - x.low for x in (schedule.slice(host, number) for host in range(hosts)))
+            done += sum(x.size for x in (schedule.slice(host, number) for host in range(hosts)))
     assert schedule.done(last) == done == epochs * cuts[-1]
     assert schedule.slice(0, last) is None
 
@@ -74,7 +77,7 @@ def test_rate_falls_with_the_words_of_all_hosts(cuts, rounds, epochs):
         assert middle <= last
         last = middle
         for host in range(len(cuts) - 1):
-            words = schedule.slice(host, number).high - schedule.slice(host, number).low
+            words = schedule.slice(host, number).size
             rate = schedule.rate(number, words)
             assert rate[:3] == (0.1, FLOOR, begin)
             assert rate.total == total
@@ -217,29 +220,32 @@ class Case:
         self.schedule, (self.dim, self.window, self.negative) = schedule, SIZES[schedule]
         self.counts = np.bincount(self.ids, minlength=V) + 1
         self.sample, self.seed = sample, seed
-        self.drawing = SampleTables(self.counts, sample, seed)
+        self.operator = skipgram(schedule, self.window, self.negative)
+        self.tables = self.sample_tables()
+
+    def sample_tables(self, first=0):
+        return SampleTables(self.counts, self.sample, self.operator.tables(self.counts), self.seed, first)
 
     def inspect(self, low, high, epoch, threads=1):
-        how = (V, self.window, self.negative, self.schedule == "exact")
-        inspector = Inspector(self.ids, self.bounds, self.drawing, *how)
+        inspector = Inspector(self.ids, self.bounds, self.tables, self.operator, V)
         with Workers(threads, alone()) as workers:
             for _ in range(2):  # it begins anew each time
-                workers.join(inspector.begin(Slice(epoch, low, high), workers))
+                workers.join(inspector.begin(Slice(epoch, ((low, high),)), workers))
         return [updates.tolist() for updates in inspector.counts()]
 
     def kernel(self, low, high, epoch):
-        rows = Rows(*np.zeros((2, V), np.int32))
-        tally = ThreadStats(*np.zeros((3, 1)), np.zeros(2), np.zeros(1, np.int64))
+        rows = RowTable(*np.zeros((2, V), np.int32))
+        stats = ThreadStats(*np.zeros((3, 1)), np.zeros(2), np.zeros(1, np.int64))
         labels = [np.zeros(V * self.dim + 16, np.float32) for _ in "et"]
         labels = [label[-label.ctypes.data % 64 // 4 :][: V * self.dim] for label in labels]
-        kernel = skipgram_kernel(self.schedule, self.dim, self.window, self.negative, register_width(), "counted")
-        rate, mirrors = Rate(0.01, FLOOR, 0.0, 1.0, 1e6), HotRows(0, V, 1, np.zeros(1, np.int32))
-        kernel(self.ids, self.bounds, low, high, *labels, rows, self.drawing.samples(epoch), rate, mirrors, tally)
-        return [updates.tolist() for updates in rows], tally.samples[0]
+        kernel = operator_kernel(self.operator, self.dim, register_width(), "counted")
+        rate, hot = Rate(0.01, FLOOR, 0.0, 1.0, 1e6), HotRows(0, V, 1, np.zeros(1, np.int32))
+        kernel(self.ids, self.bounds, low, high, *labels, rows, self.tables.epoch(epoch), rate, hot, stats)
+        return [updates.tolist() for updates in rows], stats.samples[0]
 
     def naive(self, low, high, epoch):
         keep = naive.keep_probability(self.counts.tolist(), self.sample)
-        table = self.drawing.samples(0).negatives
+        table = self.tables.epoch(0).tables
         sizes = (self.schedule, self.window, self.negative)
         setting = naive.Setting(self.ids.tolist(), self.bounds.tolist(), keep, table, *sizes, seed=self.seed)
         return [updates.tolist() for updates in naive.updates(setting, epoch, low, high, V)]
@@ -284,9 +290,8 @@ def test_a_part_draws_what_the_whole_worklist_draws_there(sentences, data, seed,
     first, last = sorted(data.draw(st.integers(0, len(sentences))) for _ in range(2))
     begin, end = int(case.bounds[first]), int(case.bounds[last])
     low, high = sorted(data.draw(st.integers(begin, end)) for _ in range(2))
-    drawing = SampleTables(case.counts, sample, seed, begin)
     part = np.zeros((2, V), np.int32)
     ids, bounds = case.ids[begin:end], case.bounds[first : last + 1] - begin
-    how = (case.window, case.negative, True)
-    inspect(ids, bounds, low - begin, high - begin, drawing.samples(epoch), *how, *part)
+    draws = case.sample_tables(begin).epoch(epoch)
+    inspection_kernel(case.operator)(ids, bounds, low - begin, high - begin, case.window, draws, *part)
     assert part.tolist() == case.inspect(low, high, epoch)

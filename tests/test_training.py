@@ -7,14 +7,16 @@ from shutil import rmtree
 import naive
 import numpy as np
 import pytest
-from any2vec.samples.inspection import Slice
+from simulated import skipgram
 
 from any2vec import Any2VecError, Word2Vec
 from any2vec.cluster.local import alone
 from any2vec.corpus import read_corpus
+from any2vec.operators.inspection import Slice
+from any2vec.operators.kernel import operator_kernel
 from any2vec.operators.labels import new_labels
-from any2vec.operators.skipgram import skipgram_kernel
 from any2vec.sync import replicated
+from any2vec.sync.combiners import COMBINERS
 from any2vec.training import host as hosts
 from any2vec.training.host import Host
 from any2vec.training.options import Options
@@ -102,11 +104,11 @@ class Slices:
     def __init__(self):
         self.calls = []
 
-    def __call__(self, ids, bounds, low, high, e, t, rows, samples, rate, mirrors, tally):
+    def __call__(self, ids, bounds, low, high, e, t, rows, draws, rate, hot, stats):
         if high > low:
-            self.calls.append((low, high, rate, mirrors, samples))
-            tally.words[0] += high - low
-            tally.samples[0] += 1
+            self.calls.append((low, high, rate, hot, draws))
+            stats.words[0] += high - low
+            stats.samples[0] += 1
 
 
 def test_sentences_of_one_word_teach_nothing():
@@ -118,7 +120,7 @@ def test_sentences_of_one_word_teach_nothing():
 @pytest.mark.parametrize("threads", [1, 3])
 def test_rate_falls_linearly_to_its_floor(monkeypatch, rounds, threads):
     slices = Slices()
-    monkeypatch.setattr(hosts, "skipgram_kernel", lambda *_: slices)
+    monkeypatch.setattr(hosts, "operator_kernel", lambda *_: slices)
     monkeypatch.setattr(hosts, "_LEAST", 10)
     corpus = read_corpus(SMALL, min_count=1, cache=None)
     words, epochs = 600, 4
@@ -143,17 +145,17 @@ def test_rate_falls_linearly_to_its_floor(monkeypatch, rounds, threads):
 def test_learning_rate_of_the_kernel(monkeypatch):
     """t is zero at first, so the first row that moves does so by half the learning rate: see where it stands."""
     corpus = read_corpus([["a", "b"]] * 500, min_count=1, cache=None)
-    kernel = skipgram_kernel("exact", 16, 3, 3, 16)
+    kernel = operator_kernel(skipgram("exact", 3, 3), 16, 16)
     schedule, seen = Schedule(0.2, 4, 1, np.array([0, 1000])), {}
     for epoch, low in ((0, 0), (0, 500), (2, 0), (3, 998), (9, 0)):
-        monkeypatch.setattr(hosts, "skipgram_kernel", lambda *_: kernel)
+        monkeypatch.setattr(hosts, "operator_kernel", lambda *_: kernel)
         options = Options(**SIZES, threads=1, epochs=4, alpha=0.2, sample=0)
         host = Host(corpus, options, alone())
-        monkeypatch.setattr(schedule, "slice", lambda *_, e=epoch, p=low: Slice(e, p, p + 1))
+        monkeypatch.setattr(schedule, "slice", lambda *_, e=epoch, p=low: Slice(e, ((p, p + 1),)))
         monkeypatch.setattr(schedule, "done", lambda number, e=epoch, p=low: e * 1000 + p + number)
         with host.workers:
             host.scheme.labels.e[:] = 1
-            host.workers.join(host.compute(schedule, 0, 0, host.tallies()))
+            host.workers.join(host.compute(schedule, 0, 0, host.thread_stats()))
         seen[epoch, low] = host.scheme.labels.t[int(corpus.worklist.ids[low]), 0]
     assert seen[0, 0] == pytest.approx(0.1)
     assert seen[0, 500] == pytest.approx(0.1 * 3.5 / 4)
@@ -171,11 +173,12 @@ BAD = {
     "seed": [0.5, "x", None],
     "alpha": [0, -0.1, 1.01, math.nan, math.inf, "0.1", None],
     "sample": [-1e-9, 1, 1.5, math.nan, None],
-    "schedule": ["hogwild", "", None],
+    "schedule": ["hogwild", ""],
+    "negatives_per": ["hogwild", "", None, "exact"],
+    "operator": ["cbow", "", None, 3],
     "scheme": ["pull", "", None, 3],
     "combine": ["max", "", None, int],
-    "rounds": [0, -1, 1.5, "2", True, 1_000_001],
-    "kappa": [0, -0.1, 100.5, math.nan, math.inf, "0.2", True],
+    "rounds": [0, -1, 1.5, "2", True, 100_001],
     "hosts": [0, -1, 1.5, "2", None, True],
     "min_count": [0, -1],
     "max_size": [1, 0, -5],
@@ -190,6 +193,17 @@ def test_options_out_of_range(name, value):
     assert message.startswith(f"{name} is ")
     assert "\n" not in message
     assert str(value) in message
+
+
+@pytest.mark.parametrize("kappa", [0, -0.1, 100.5, math.nan, math.inf, "0.2", True])
+def test_options_of_a_combiner_out_of_range(kappa):
+    with pytest.raises(Any2VecError, match=f"^kappa is '?{kappa}'?; it must be a number above 0 to 100$"):
+        fit(combine=COMBINERS["curvature"](kappa=kappa))
+
+
+def test_the_old_name_of_negatives_per():
+    assert bits(fit(**EXACT)) == bits(fit(**{k: v for k, v in EXACT.items() if k != "schedule"}, negatives_per="pair"))
+    assert fit(schedule="window").report_.options["negatives_per"] == "window"
 
 
 def test_options_may_be_numpy_numbers(tmp_path):
@@ -227,7 +241,7 @@ def test_large_dims(dim):
 
 
 def test_labels_start_like_word2vec():
-    labels = new_labels(0, 50, 20, mirrors=7, seed=5)
+    labels = new_labels(0, 50, 20, copies=7, seed=5)
     assert labels.e.shape == labels.t.shape == (57, 32)
     assert labels.e.ctypes.data % 64 == labels.t.ctypes.data % 64 == 0
     assert not labels.t.any()
@@ -240,14 +254,14 @@ def test_labels_start_like_word2vec():
     assert np.abs(rows).max() > 0.45 / 20
     assert abs(rows.mean()) < 0.002
     assert (new_labels(0, 80, 20, seed=5).embedding[:50] == rows).all()  # a row does not depend on how many there are
-    part = new_labels(13, 41, 20, mirrors=2, seed=5)
+    part = new_labels(13, 41, 20, copies=2, seed=5)
     assert (part.first, part.vertices) == (13, 28)
     assert (part.embedding == rows[13:41]).all()
     assert (new_labels(0, 50, 20, seed=6).embedding != rows).any()
 
 
 def test_range_of_labels():
-    labels = new_labels(10, 20, 5, mirrors=3)
+    labels = new_labels(10, 20, 5, copies=3)
     part = labels.range(12, 15)
     assert (part.first, part.vertices, part.dim) == (12, 3, 5)
     assert (part.embedding == labels.embedding[2:5]).all()
@@ -318,7 +332,7 @@ def test_values_that_are_not_finite(monkeypatch):
 
 
 def test_explosion_is_seen_while_an_epoch_runs(monkeypatch):
-    monkeypatch.setattr("any2vec.training.trainer._SECONDS_BETWEEN_LOOKS", -1.0)
+    monkeypatch.setattr("any2vec.training.trainer._SECONDS_BETWEEN_CHECKS", -1.0)
     host_compute, rounds = Host.compute, []
 
     def poison(self, schedule, number, *more):

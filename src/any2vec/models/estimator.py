@@ -149,7 +149,8 @@ class Estimator(Options, ABC):
         return judge
 
     def _reported_options(self) -> dict[str, Any]:
-        named = {name: value for name, value in self.get_params().items() if name not in ("callbacks", "display")}
+        named = {f.name: getattr(self, f.name) for f in fields(self) if f.compare and f.name != "schedule"}
+        named["negatives_per"] = self.training_options().negatives_per
         return {name: value.__name__ if isinstance(value, type) else value for name, value in named.items()}
 
 

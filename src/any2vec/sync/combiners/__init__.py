@@ -73,6 +73,6 @@ def combiner_of(which: str | Combiner | type[Combiner]) -> Combiner:
         how = "give it one: row = staticmethod(njit(function of parts, updates, out))"
         raise Any2VecError(f"the combiner {kind.__name__} has no Numba function 'row'; {how}")
     combiner = which if isinstance(which, Combiner) else kind()
-    for declared in fields(combiner):
+    for declared in (f for f in fields(combiner) if f.metadata):
         check_option(declared, getattr(combiner, declared.name))
     return combiner
