@@ -3,7 +3,6 @@ import gzip
 import io
 import lzma
 import os
-import random
 import sys
 import threading
 from types import SimpleNamespace
@@ -13,7 +12,7 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_corpus import found, naive
+from naive_corpus import TEXTS, found, naive, some_text
 
 from any2vec.corpus import read_corpus
 from any2vec.corpus.blocks import blocks_of
@@ -26,23 +25,6 @@ from any2vec.errors import Any2VecError
 from any2vec.io.compression import open_compressed
 from any2vec.io.inputs import files_of
 
-PIECES = [
-    b"a",
-    b"b",
-    b"c" * 7,
-    b"d" * 8,
-    b"e" * 9,
-    b"f" * 15,
-    b"g" * 16,
-    b"h" * 17,
-    b"\x01",
-    b"\x1f",
-    b"\x7f",
-]
-PIECES += ["é".encode(), "\ufffd".encode(), "本".encode(), b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xef\xbb\xbf"]
-PIECES += [b" "] * 6 + [b"\n", b"\n", b"\r\n", b"\t", b"\v", b"\f", b"\r", b" \n \n"]
-TEXTS = st.lists(st.sampled_from(PIECES), max_size=80).map(b"".join)
-
 
 @pytest.fixture(autouse=True)
 def _cache(tmp_path, monkeypatch):
@@ -52,13 +34,6 @@ def _cache(tmp_path, monkeypatch):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("texts")
-
-
-def some_text(words=20_000, distinct=3_000, seed=1):
-    draw = random.Random(seed)
-    names = [f"w{i}" * draw.randint(1, 6) for i in range(distinct)]
-    drawn = [names[int(distinct * draw.random() ** 3)] for _ in range(words)]
-    return b"".join(word.encode() + draw.choice([b" ", b" ", b" ", b"\n"]) for word in drawn)
 
 
 @settings(max_examples=80, deadline=None)

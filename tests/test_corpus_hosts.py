@@ -19,8 +19,7 @@ import pytest
 import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_corpus import found, naive, naive_cuts
-from test_corpus import TEXTS, some_text
+from naive_corpus import TEXTS, found, naive, naive_cuts, some_text
 
 from any2vec.cluster import local
 from any2vec.corpus import blocks, read_corpus
