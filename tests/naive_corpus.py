@@ -1,4 +1,4 @@
-"""What the corpus room should find, in a few lines of plain Python."""
+"""What reading a corpus should find, in a few lines of plain Python."""
 
 from collections import Counter
 from itertools import pairwise

@@ -25,6 +25,7 @@ from any2vec.corpus.worklist import open_worklist
 from any2vec.errors import Any2VecError
 from any2vec.io.compression import open_compressed
 from any2vec.io.inputs import files_of
+from any2vec.io.memory import zeros
 
 
 @pytest.fixture(autouse=True)
@@ -217,6 +218,20 @@ def test_max_size_keeps_the_most_frequent(tmp_path):
     corpus = read_corpus(tmp_path / "t", min_count=1, max_size=100)
     assert len(corpus.vocabulary) == 100
     assert found(corpus) == naive([text], 1, 100)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("shape", [0, 1, (3, 0), (2, 5), 1 << 19, (1 << 10, 1 << 10)])
+def test_zeros_in_pages_of_their_own(shape, whole):
+    array = zeros(shape, np.float32, whole=whole)
+    assert array.shape == np.zeros(shape).shape
+    assert array.dtype == np.float32
+    assert array.flags.writeable
+    assert array.flags.c_contiguous
+    assert not array.any()
+    if array.size:
+        assert array.ctypes.data % 4096 == 0
+        array[...] = 1
 
 
 def test_hosts_can_count_and_encode_their_parts_alone(tmp_path):

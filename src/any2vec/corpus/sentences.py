@@ -94,7 +94,7 @@ def _sentences(source: Any, column: str | None) -> Iterable[Any]:
     """Return the sentences of what the user gave: an iterable of them, or of rows, or a data frame."""
     kind = type(source).__name__
     if isinstance(source, Mapping):
-        raise Any2VecError(f"the corpus is a {kind} ({_names(source)}); give the sentences that it holds")
+        raise Any2VecError(f"the corpus is a {kind} with the keys {_names(source)}; give the sentences in one of them")
     if hasattr(source, "columns") and hasattr(source, "__getitem__"):  # pandas, polars: its items are its columns
         if column is None or column not in list(source.columns):
             raise _no_column(f"the corpus is a {kind}", source.columns, column)
@@ -153,9 +153,10 @@ def _no_column(what: str, columns: Iterable[Any], column: str | None) -> Any2Vec
     names = [str(name) for name in columns]
     example = "text" if "text" in names or not names else names[0]
     wrong = "" if column is None else f", not {shown(column)}"
-    return Any2VecError(f"{what} with {_names(names)}{wrong}; say which holds the sentences: column={shown(example)}")
+    had = f"the columns {_names(names)}" if names else "no columns"
+    return Any2VecError(f"{what} with {had}{wrong}; say which holds the sentences: column={shown(example)}")
 
 
 def _names(columns: Iterable[Any]) -> str:
     names = [shown(name) for name in columns]
-    return f"the columns {', '.join(names[:FEW])}{', ...' if len(names) > FEW else ''}" if names else "no columns"
+    return ", ".join([*names[:FEW], "..."] if len(names) > FEW else names)

@@ -31,7 +31,7 @@ class Scanned(NamedTuple):
 def tokenize(table: WordTable, text: NDArray[np.uint8], begin: int, end: int, out: NDArray[np.int32]) -> Scanned:
     """Count the words of ``text[begin:end]`` in a table, and write their provisional ids; -1 ends a sentence.
 
-    There must be whitespace at ``text[end]``, and room for ``end - begin + 2`` ids in `out`.
+    There must be whitespace at ``text[end]``, and space for ``end - begin + 2`` ids in `out`.
     """
     state = table.state
     state[POSITION] = begin

@@ -19,7 +19,7 @@ def ordered(work: Callable[[Item], Result], items: Iterable[Item], threads: int)
     if threads == 1:
         yield from map(work, items)
         return
-    executor = ThreadPoolExecutor(threads, thread_name_prefix="any2vec-corpus")
+    executor = ThreadPoolExecutor(threads, thread_name_prefix="any2vec")
     pending: deque[Future[Result]] = deque()
     try:
         for item in items:
