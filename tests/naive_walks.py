@@ -1,7 +1,7 @@
 """Walks in plain Python, one step after the other, from the same draws as the kernels'."""
 
-from bisect import bisect_left
-from itertools import pairwise
+from bisect import bisect_left, bisect_right
+from itertools import accumulate, pairwise
 from math import isqrt
 
 import numpy as np
@@ -84,7 +84,8 @@ def relative(weights):
 class NaiveWalker:
     """Give the walks of `any2vec.walks.walker.Walker` as lists."""
 
-    def __init__(self, graph, *, length=40, p=1.0, q=1.0, restart=0.0, seed=1):
+    def __init__(self, graph, *, length=40, p=1.0, q=1.0, restart=0.0, seed=1, bound=1024):
+        self.bound, self.exact_draws = bound, 0
         self.length, self.p, self.q, self.restart, self.seed = length, p, q, round(restart * 2**32), seed
         ends = graph.indptr.tolist()
         self.rows = [graph.indices[a:b].tolist() for a, b in pairwise(ends)]
@@ -126,12 +127,24 @@ class NaiveWalker:
         if self.restart and half_draw(mix(self.key), k) < self.restart:  # takes the place of a candidate
             self.trial += 1
             return None
+        refused = 0
         while True:
             u, more = unit(draw(self.key, 2 * self.trial)), unit(draw(self.key, 2 * self.trial + 1))
             self.trial += 1
+            if refused >= max(self.bound, len(self.rows[c])):
+                return self.exact(c, w, more)
             x = self.candidate(c, w, u, more)
             if x is not None:
                 return x
+            refused += 1
+
+    def exact(self, c, w, more):
+        """Neighbour of c drawn from all of them."""
+        self.exact_draws += 1
+        others = [] if w is None else self.rows[w]
+        factors = [1 / self.p if x == w else 1.0 if x in others else 1 / self.q for x in self.rows[c]]
+        sums = list(accumulate(factor * self.weight(c, x) for factor, x in zip(factors, self.rows[c], strict=True)))
+        return self.rows[c][bisect_right(sums, more * sums[-1])]
 
     def candidate(self, c, w, u, more):
         """Neighbour of c that two draws give, or None if it is refused."""

@@ -1,5 +1,7 @@
 import io
 import math
+import time
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -14,6 +16,7 @@ from any2vec.corpus.worklist import open_worklist
 from any2vec.errors import Any2VecError
 from any2vec.graph.graph import Graph
 from any2vec.walks.order import pass_key
+from any2vec.walks.second_order import second_order
 from any2vec.walks.text import named_walks, write_text
 from any2vec.walks.walker import Walker
 from any2vec.walks.worklist import blocks_of, generate
@@ -67,6 +70,32 @@ def test_naive_walks(weighted, directed, p, q, restart):
         naive = NaiveWalker(graph, p=p, q=q, restart=restart, **settings_)
         for pass_ in (0, 3):
             assert walks_of(walker, pass_) == list(naive.walks(pass_))
+
+
+EXTREME = [(1000.0, 0.001), (0.001, 1000.0), (1000.0, 1000.0), (0.001, 0.001), (4.0, 0.25), (0.25, 4.0)]
+
+
+@pytest.mark.parametrize(("weighted", "directed"), KINDS)
+def test_many_refusals_end_in_an_exact_draw(weighted, directed, monkeypatch):
+    graph = random_graph(40, 110, weighted=weighted, directed=directed, seed=2)
+    drawn = 0
+    for p, q in EXTREME:
+        options = {"length": 9, "p": p, "q": q, "restart": 0.1}
+        bounded = partial(second_order, bound=2)
+        monkeypatch.setattr("any2vec.walks.walker.second_order", bounded)
+        naive = NaiveWalker(graph, **options, bound=2)
+        assert walks_of(Walker(graph, **options)) == list(naive.walks(0))
+        drawn += naive.exact_draws
+    assert drawn > 30
+
+
+def test_walks_on_a_star_end():
+    star = graph_of(3001, [(0, leaf) for leaf in range(1, 3001)])
+    for p, q in EXTREME[:4]:
+        began = time.process_time()
+        walks = walks_of(Walker(star, length=40, p=p, q=q), last=64)
+        assert time.process_time() - began < 5  # tries alone: a million at each leaf, 20 s
+        assert all((walk[0] == 0) != (walk[1] == 0) for walk in walks)
 
 
 def exact(graph, p, q, w, c):
@@ -123,6 +152,13 @@ def test_steps_have_the_exact_probabilities(weighted, directed, p, q):
     assert len(found) > 15
     assert found.min() > 0.01 / len(found)
     assert 0.3 < found.mean() < 0.7
+
+
+@pytest.mark.parametrize(("weighted", "directed"), KINDS)
+@pytest.mark.parametrize(("p", "q"), [(4.0, 0.25), (8.0, 8.0), (5.0, 1.0)])
+def test_bounded_steps_have_the_exact_probabilities(weighted, directed, p, q, monkeypatch):
+    monkeypatch.setattr("any2vec.walks.walker.second_order", partial(second_order, bound=1))
+    test_steps_have_the_exact_probabilities(weighted, directed, p, q)
 
 
 @pytest.mark.parametrize("q", [0.25, 4.0])

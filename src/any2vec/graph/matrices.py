@@ -72,22 +72,27 @@ def from_matrix(matrix: Any, options: ReadOptions, name: str = "the matrix") -> 
 
 def _once(edges: Edges, shape: tuple[int, ...], name: str) -> Edges:
     """Drop one of each two entries (i, j) and (j, i); raise if their weights differ."""
-    sparse = _scipy("sparse")
     rows, columns, weights = edges
+    above, below = rows <= columns, rows >= columns
+    if above.all() or below.all():  # a triangle has each edge once
+        return edges
+    sparse = _scipy("sparse")
     values = np.ones(len(rows), np.bool_) if weights is None else weights
-    below = rows > columns
-    upper = sparse.csr_array((values[~below], (rows[~below], columns[~below])), shape)
+    upper = sparse.csr_array((values[above], (rows[above], columns[above])), shape)
     lower = sparse.csr_array((values[below], (columns[below], rows[below])), shape)
-    if weights is not None:
-        differing = (upper.multiply(lower.astype(np.bool_)) != lower.multiply(upper.astype(np.bool_))).tocoo()
-        if differing.nnz:
-            row, column = int(differing.row[0]), int(differing.col[0])
+    differing = upper != lower
+    if differing.nnz:
+        clash = differing.multiply(upper.astype(np.bool_)).multiply(lower.astype(np.bool_)).tocoo()
+        if clash.nnz:
+            row, column = int(clash.row[0]), int(clash.col[0])
             raise Any2VecError(
                 f"{name}: row {row:,}, column {column:,} and row {column:,}, column {row:,} have two different "
                 f"weights; an undirected graph needs equal ones; give a symmetric matrix, or directed=True (--directed)"
             )
-    union = upper.maximum(lower).tocoo()
-    return Edges(union.row, union.col, None if weights is None else union.data)
+        upper = upper.maximum(lower)
+    union = upper.tocoo()
+    ends = (union.row.astype(np.int32, copy=False), union.col.astype(np.int32, copy=False))
+    return Edges(*ends, None if weights is None else union.data)
 
 
 def load_mat(file: InputFile, key: str) -> Any:

@@ -1,7 +1,7 @@
-"""DeepWalk's walks: the next vertex depends on where the walk is, not on where it came from.
+"""First-order walks (DeepWalk): the next vertex depends on the current one alone.
 
-A walk waits for memory at every step, so many are stepped together: first each one's entry is chosen and asked for,
-then each one's neighbour is read.
+Each step waits for memory, so many walks are stepped together: first each one's entry is chosen and prefetched, then
+each one's neighbour is read.
 """
 
 from collections.abc import Callable
@@ -18,26 +18,15 @@ from any2vec.walks.tables import chosen
 
 __all__ = ["first_order"]
 
-_LANES = 64  # walks stepped together: more do not fit in the caches nearest to the processor
+_LANES = 64  # walks stepped together; more do not fit in the L1 cache
 
 
 # A kernel is one function, long as it is.
 @cache
 def first_order(weighted: int, restarting: int) -> Callable[..., None]:  # noqa: C901, PLR0915
-    """Give the kernel of one kind of walk.
+    """Return the kernel for graphs with weights or without (1 or 0), and for walks that may restart or not (1 or 0).
 
-    Parameters
-    ----------
-    weighted : int
-        Whether neighbours are drawn by weight: 1 or 0.
-    restarting : int
-        Whether walks may restart: 1 or 0.
-
-    Returns
-    -------
-    function
-        Of (rows, targets, key, left, right, first, last, restart, out, lengths): walks number `first` to ``last - 1``
-        of the pass with that key go to the rows of `out`.
+    The kernel writes walks `first` to ``last - 1`` of the pass with that key to the rows of `out`.
     """
 
     @njit(nogil=True, cache=True, error_model="numpy")
@@ -101,7 +90,7 @@ def first_order(weighted: int, restarting: int) -> Callable[..., None]:  # noqa:
                     for i in range(lanes):
                         v = current[i]
                         if rows[v] == rows[v + 1]:
-                            entry[i] = 0  # it walks on from anywhere: that is behind its end
+                            entry[i] = 0  # it goes on from any entry, beyond its end
                             ended += lengths[base + i] == length
                             lengths[base + i] = min(lengths[base + i], k)
                     if ended == lanes:

@@ -1,8 +1,8 @@
-"""Where walks start: in each pass every vertex once, in an order that is a pure function of seed and pass.
+"""Where walks start: in each pass once at every vertex, in an order that is a pure function of seed and pass.
 
 The order is a Feistel network on pairs (left, right) of about sqrt(V) values each, after Black and Rogaway ("Ciphers
-with arbitrary finite domains", CT-RSA 2002): no host or thread has to shuffle, or to hold, all of it. There are hardly
-more pairs than vertices; a pair that stands for none is sent through the network again.
+with arbitrary finite domains", CT-RSA 2002), so no host or thread has to shuffle or hold all of it. There are hardly
+more pairs than vertices; a pair that is not a vertex goes through the network again.
 """
 
 from math import isqrt
@@ -14,17 +14,17 @@ from any2vec.samples.draws import WALKS, below, draw, epoch_key
 __all__ = ["half_draw", "pass_key", "sides", "vertex_at"]
 
 _ROUNDS, _MORE_ROUNDS, _FEW = 2, 6, 4096
-# times that each side is shifted by a random function of the other: more if there are fewer vertices than _FEW, as
-# functions of few values mix less
+# times that each side is shifted by a random function of the other: more for fewer than _FEW vertices, as functions of
+# few values mix less
 
 
 def pass_key(seed: int, pass_: int) -> int:
-    """Key of one pass: its draw number v is the key of the walk from vertex v, number V that of the order."""
+    """Key of one pass: its draw v is the key of the walk from vertex v, its draw V that of the order."""
     return epoch_key(seed, pass_, WALKS)
 
 
 def sides(vertices: int) -> tuple[int, int]:
-    """How many values left and right have: together at least as many pairs as there are vertices."""
+    """Numbers of values of left and right, which make at least as many pairs as there are vertices."""
     left = max(1, isqrt(vertices))
     return left, max(1, -(-vertices // left))
 
@@ -49,6 +49,6 @@ def vertex_at(place: int, vertices: int, left: int, right: int, key: int) -> int
 
 @njit(inline="always")
 def half_draw(key: int, number: int) -> int:
-    """32 random bits: two of them are one draw of the stream `key`, the high half first."""
+    """32 random bits of the stream `key`: a draw is two of them, the high half first."""
     bits = draw(key, uint64(number) >> uint64(1))
     return (bits << (uint64(32) * (uint64(number) & uint64(1)))) >> uint64(32)

@@ -1,18 +1,21 @@
 """node2vec's walks: the next vertex depends on where the walk is and on the vertex before.
 
-From vertex c, come from w, an edge c -> x counts by its weight times a factor: 1/p if x is w, 1 if there is an edge
-w -> x, else 1/q (Grover and Leskovec, "node2vec", KDD 2016). No table of edge pairs is needed, as candidates are drawn
-from a sum of simple parts that is nowhere less than this, and some refused:
+At vertex c, coming from w, an edge c -> x has its weight times a factor: 1/p if x is w, 1 if there is an edge w -> x,
+else 1/q (Grover and Leskovec, "node2vec", KDD 2016). Tables of edge pairs are not needed: candidates are drawn from a
+sum of simple parts that is nowhere below this, and accepted with the ratio of the two (rejection sampling):
 
 - any neighbour of c, with factor 1/q;
-- where q > 1, common neighbours of c and w, with the factor that is left to 1: a candidate from the smaller of the two
-  rows is looked for in the other, so that at a hub few candidates are refused;
-- where q < 1, a common neighbour is refused with the probability that is too much in the first part;
-- w, with what 1/p exceeds 1/q by; how much its edge weighs, if there is one, is looked up when the walk comes to c.
+- if q > 1, common neighbours of c and w, with the rest to 1: a candidate from the smaller of the two rows is looked up
+  in the other, so that few are refused at a hub;
+- if q < 1, a common neighbour is refused with the probability that the first part has too much;
+- w, with the excess of 1/p over 1/q; the weight of its edge, if there is one, is looked up when the walk comes to c.
 
-Weights count in proportion to the mean of their row. Many walks are stepped together, so that the memory that each
-needs is on its way while others are looked at: a candidate is placed, then read, then judged. A walk that ends makes
-room for another.
+With extreme p and q almost all candidates may be refused (p = 1000, q = 0.001 at a leaf: all but one in a million). So
+after a bound of refusals, which usual graphs and factors do not reach, the step is drawn from the exact distribution,
+by enumerating the row of c.
+
+Weights are relative to the mean of their row. Many walks are stepped together to hide the latency of memory: a
+candidate is placed, then read, then judged. A walk that ends makes way for another.
 """
 
 from collections.abc import Callable
@@ -27,13 +30,14 @@ from any2vec.samples.draws import draw, mix
 from any2vec.walks.order import half_draw, vertex_at
 from any2vec.walks.tables import BUCKET, WEIGHTED_BUCKET, bucket_of, chosen, find
 
-__all__ = ["second_order"]
+__all__ = ["REFUSALS", "second_order"]
 
 _LANES = 64
 _GOLDEN = 0x9E3779B97F4A7C15  # what draw adds for each number
-# Kinds of candidates: any neighbour, one to be looked for in the row of w or (from the row of w) in that of c, w, the
-# walk's start, and none
-_FREE, _CHECKED, _FROM_OTHER, _BACK, _RESTART, _END = range(6)
+REFUSALS = 1024  # of one step: then enumerating costs less than further tries
+# Kinds of candidates: any neighbour, one to look up in the row of w or (from the row of w) in that of c, w, the walk's
+# start, an exact draw, and none
+_FREE, _CHECKED, _FROM_OTHER, _BACK, _RESTART, _EXACT, _END = range(7)
 
 
 @njit(inline="always")
@@ -42,25 +46,49 @@ def _unit(bits: int) -> float:
     return float(int64(bits >> uint64(11))) * 2.0**-53
 
 
+@cache
+def _exact(weighted: int) -> Callable[..., int]:
+    """Return the kernel that draws a step from its exact distribution, in time linear in the degree of c."""
+    stride = WEIGHTED_BUCKET if weighted else BUCKET
+
+    @njit(nogil=True, cache=True, error_model="numpy")
+    def exact(
+        rows: Any, targets: Any, table: Any, relative: Any, c: int, w: int, back: float, away: float, bits: int
+    ) -> int:
+        begin, other = rows[c], rows[w]
+        degree, others = rows[c + 1] - begin, rows[w + 1] - other
+        wanted, total = np.inf, 0.0
+        x = int64(0)
+        for _ in range(2):  # add up, then stop where the draw lies
+            total = 0.0
+            for entry in range(begin, begin + degree):
+                x = int64(targets[2 * entry] & uint64(0xFFFFFFFF)) if weighted else int64(targets[entry])
+                factor = away
+                if x == w:
+                    factor = back
+                elif find(table, stride, bucket_of(x, w, other, others), x, w, other, others) >= 0:
+                    factor = 1.0
+                if weighted:
+                    factor *= relative[find(table, stride, bucket_of(x, c, begin, degree), x, c, begin, degree)]
+                total += factor
+                if total > wanted:
+                    return x
+            wanted = _unit(bits) * total
+        return x
+
+    return exact
+
+
 # A kernel is one function, long as it is.
 @cache
-def second_order(weighted: int, outward: int) -> Callable[..., None]:  # noqa: C901, PLR0915
-    """Give the kernel of one kind of walk.
+def second_order(weighted: int, outward: int, bound: int = REFUSALS) -> Callable[..., None]:  # noqa: C901, PLR0915
+    """Return the kernel for graphs with weights or without (1 or 0), and for q < 1 or not (1 or 0).
 
-    Parameters
-    ----------
-    weighted : int
-        Whether the graph has weights: 1 or 0.
-    outward : int
-        Whether q < 1: 1 or 0.
-
-    Returns
-    -------
-    function
-        Of (rows, targets, heaviest, table, relative, directed, p, q, key, left, right, first, last, restart, out,
-        lengths): walks number `first` to ``last - 1`` of the pass with that key go to the rows of `out`.
+    A step is drawn exactly once it was refused `bound` times, and as often as c has neighbours. The kernel writes walks
+    `first` to ``last - 1`` of the pass with that key to the rows of `out`.
     """
     stride = WEIGHTED_BUCKET if weighted else BUCKET
+    exact = _exact(weighted)
 
     @njit(nogil=True, cache=True, error_model="numpy")
     def walk(  # noqa: C901, PLR0912, PLR0915
@@ -93,7 +121,7 @@ def second_order(weighted: int, outward: int) -> Callable[..., None]:  # noqa: C
         before = np.empty(_LANES, np.int64)  # or V, which has no neighbours: there is none
         row = np.empty(_LANES, np.int64)  # of out
         step = np.zeros(_LANES, np.int64)  # where in the row the next vertex goes; 0 if the lane needs a walk
-        fresh = np.empty(_LANES, np.int64)  # whether this is the first candidate for the step
+        refused = np.empty(_LANES, np.int64)  # candidates for this step so far
         way_back = np.empty(_LANES, np.float64)  # what the edge to `before` weighs
         keys = np.empty(_LANES, np.uint64)
         state = np.empty(_LANES, np.uint64)
@@ -114,18 +142,18 @@ def second_order(weighted: int, outward: int) -> Callable[..., None]:  # noqa: C
                     keys[i] = state[i] = draw(key, v)
                     row[i] = upcoming - first
                     out[row[i], 0] = v
-                    step[i] = fresh[i] = 1
+                    step[i], refused[i] = 1, 0
                     upcoming += 1
                 if step[i] == 0 and upcoming == last:  # the last lane takes its place
                     lanes -= 1
                     current[i], before[i], row[i], step[i] = current[lanes], before[lanes], row[lanes], step[lanes]
-                    fresh[i], keys[i], state[i] = fresh[lanes], keys[lanes], state[lanes]
+                    refused[i], keys[i], state[i] = refused[lanes], keys[lanes], state[lanes]
                     way_back[i] = way_back[lanes]
             if lanes == 0:
                 break
             if looking:
                 for i in range(lanes):
-                    if fresh[i]:
+                    if refused[i] == 0:
                         c = current[i]
                         bucket[i] = bucket_of(before[i], c, rows[c], rows[c + 1] - rows[c])
                         prefetch(table, stride * bucket[i])
@@ -140,10 +168,10 @@ def second_order(weighted: int, outward: int) -> Callable[..., None]:  # noqa: C
                 if degree == 0:
                     kind[i], entry[i] = _END, 0
                     continue
-                if fresh[i] and looking:
+                if refused[i] == 0 and looking:
                     slot = find(table, stride, bucket[i], w, c, begin, degree)
                     way_back[i] = 0.0 if slot < 0 else float(relative[slot]) if weighted else 1.0
-                elif fresh[i]:
+                elif refused[i] == 0:
                     way_back[i] = 1.0 if w < vertices else 0.0
                 most = float(heaviest[c]) if weighted and not outward else 1.0
                 smaller = others * most < degree
@@ -181,7 +209,9 @@ def second_order(weighted: int, outward: int) -> Callable[..., None]:  # noqa: C
                         owner[i] = c
                 if backwards:
                     found = _BACK
-                if restart > 0 and fresh[i] and half_draw(mix(keys[i]), step[i] - 1) < uint64(restart):
+                if refused[i] >= bound and refused[i] >= degree:
+                    found = _EXACT
+                if restart > 0 and refused[i] == 0 and half_draw(mix(keys[i]), step[i] - 1) < uint64(restart):
                     found = _RESTART
                 kind[i] = found
             for i in range(lanes):
@@ -194,6 +224,8 @@ def second_order(weighted: int, outward: int) -> Callable[..., None]:  # noqa: C
                     x = int64(targets[entry[i]])
                 if found == _BACK:
                     x = before[i]
+                elif found == _EXACT:
+                    x = exact(rows, targets, table, relative, current[i], before[i], back, away, more[i])
                 candidate[i] = x
                 if found in (_CHECKED, _FROM_OTHER):
                     bucket[i] = bucket_of(x, o, rows[o], rows[o + 1] - rows[o])
@@ -208,6 +240,8 @@ def second_order(weighted: int, outward: int) -> Callable[..., None]:  # noqa: C
                     x = int64(out[row[i], 0])
                     c = vertices
                     good = True
+                elif found == _EXACT:
+                    good = True
                 elif x == w and found != _BACK:
                     good = (outward == 1 or found == _FREE) and _unit(more[i]) * away < back
                 elif found in (_CHECKED, _FROM_OTHER):
@@ -218,8 +252,9 @@ def second_order(weighted: int, outward: int) -> Callable[..., None]:  # noqa: C
                         good = _unit(more[i]) * heaviest[c] < relative[slot]
                 else:
                     good = True
-                fresh[i] = good
+                refused[i] += 1
                 if good:
+                    refused[i] = 0
                     out[row[i], step[i]] = x
                     step[i] += 1
                     before[i], current[i] = c, x
