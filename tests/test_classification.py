@@ -268,7 +268,7 @@ def test_command(run, tmp_path):
         max(map(len, CliRunner().invoke(evaluate.app, ["nodes", str(tmp_path / "v"), str(text)]).output.split("\n")))
         <= 80
     )
-    for wrong, message in [("0,50", "0 is not between 0 and 100"), ("x", "not numbers parted by commas")]:
+    for wrong, message in [("0,50", "0 is not between 0 and 100"), ("x", "not numbers separated by commas")]:
         with pytest.raises(Any2VecError, match=message):
             run(tmp_path / "v", text, "--ratios", wrong)
     with text.open("a") as file:
