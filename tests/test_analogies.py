@@ -4,6 +4,7 @@ import naive_vectors as naive
 import numpy as np
 import pytest
 
+from any2vec import Word2Vec
 from any2vec.errors import Any2VecError
 from any2vec.evaluate import analogies, questions
 from any2vec.evaluate.analogies import evaluate_analogies
@@ -98,6 +99,30 @@ def test_case_is_folded_and_the_most_frequent_spelling_wins(royal):
 def test_questions_beyond_the_restriction_are_skipped(royal):
     assert evaluate_analogies(royal, [WORDS], restrict=3).total.skipped == 2
     assert evaluate_analogies(royal, [WORDS], restrict=4).total.right == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"restrict": -1}, "restrict is -1; it must be a whole number from 1 up"),
+        ({"restrict": 0}, "restrict is 0; it must"),
+        ({"restrict": 2.5}, "restrict is 2.5; it must"),
+        ({"questions": 5}, "a file or a list of QuestionSection is expected, not 5"),
+        ({"questions": [("man", "king", "woman", "queen")]}, "QuestionSection is expected, not"),
+    ],
+)
+def test_wrong_arguments(royal, options, message):
+    with pytest.raises(Any2VecError, match=message):
+        evaluate_analogies(royal, **{"questions": [WORDS], **options})
+    with pytest.raises(Any2VecError, match=message):  # before training
+        AnalogyChecker(**{"questions": [WORDS], **options})
+
+
+def test_only_vectors_are_evaluated():
+    with pytest.raises(Any2VecError, match="Vectors are expected, not Word2Vec; an estimator has them as vectors_"):
+        evaluate_analogies(Word2Vec(), [WORDS])
+    with pytest.raises(Any2VecError, match="every is 0; it must"):
+        AnalogyChecker([WORDS], every=0)
 
 
 def test_nothing_asked(royal):

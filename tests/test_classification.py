@@ -9,6 +9,7 @@ import scipy.sparse
 import typer
 from typer.testing import CliRunner
 
+from any2vec import DeepWalk
 from any2vec.cli import evaluate
 from any2vec.errors import Any2VecError
 from any2vec.evaluate.classification import MEASURES, evaluate_nodes
@@ -164,11 +165,15 @@ def test_vertices_without_labels_or_vectors():
         ({"ratios": [0.0]}, "0 is not between"),
         ({"ratios": [1.0]}, "1 is not between"),
         ({"ratios": [float("nan")]}, "nan is not between"),
-        ({"ratios": []}, "none is given"),
+        ({"ratios": []}, r"a list of numbers between 0 and 1 is expected, not \[\]"),
+        ({"ratios": 0.5}, "a list of numbers between 0 and 1 is expected, not 0.5"),
+        ({"ratios": "30"}, "ratios: '3' is not a number"),
         ({"ratios": [0.05]}, "labels.txt: 10 labelled vertices are too few to train on 5 %"),
-        ({"shuffles": 0}, "shuffles: 0"),
-        ({"threads": 0}, "threads: 0"),
-        ({"solver": "sgd"}, "'sgd' is none of newton, liblinear"),
+        ({"shuffles": 0}, "shuffles is 0; it must be a whole number from 1 up"),
+        ({"shuffles": 2.5}, "shuffles is 2.5; it must"),
+        ({"seed": -1}, "seed is -1; it must be a whole number from 0 up"),
+        ({"threads": 0}, "threads is 0; it must"),
+        ({"solver": "sgd"}, "'sgd' is unknown; known are newton, liblinear"),
     ],
 )
 def test_wrong_options(options, message):
@@ -197,10 +202,26 @@ def test_one_shuffle_has_no_deviation():
     json.dumps(result.as_dict(), allow_nan=False)
 
 
-def test_every_vertex_has_every_label():
+def test_a_label_of_every_vertex():
+    vectors, labels = planted(100)
+    everywhere = labels_of(np.column_stack([labels.matrix, np.ones(100)]))
+    result = evaluate_nodes(vectors, everywhere, [0.5], 2)  # it is always predicted
+    assert result.mean("accuracy") == pytest.approx(evaluate_nodes(vectors, labels, [0.5], 2).mean("accuracy"))
+    assert result.mean("micro")[0] > 95
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_vertices_that_all_have_the_same_labels(count):
     vectors, _ = planted(20)
-    result = evaluate_nodes(vectors, labels_of(np.ones((20, 5))), [0.5], 2)
-    assert result.mean("micro") == pytest.approx([100])
+    same = labels_of(np.column_stack([np.ones((20, count)), np.zeros(20)]))
+    with pytest.raises(Any2VecError, match="all 20 labelled vertices have the same labels: there is nothing"):
+        evaluate_nodes(vectors, same, [0.5], 2)
+
+
+def test_only_vectors_are_evaluated():
+    _, labels = planted(20)
+    with pytest.raises(Any2VecError, match="Vectors are expected, not DeepWalk; an estimator has them as vectors_"):
+        evaluate_nodes(DeepWalk(), labels)
 
 
 def test_without_scikit_learn(monkeypatch):
@@ -247,7 +268,7 @@ def test_command(run, tmp_path):
         max(map(len, CliRunner().invoke(evaluate.app, ["nodes", str(tmp_path / "v"), str(text)]).output.split("\n")))
         <= 80
     )
-    for wrong, message in [("0,50", "0 is not between 0 and 100"), ("x", "not numbers parted by commas")]:
+    for wrong, message in [("0,50", "0 is not between 0 and 100"), ("x", "not numbers separated by commas")]:
         with pytest.raises(Any2VecError, match=message):
             run(tmp_path / "v", text, "--ratios", wrong)
     with text.open("a") as file:
@@ -272,8 +293,8 @@ def test_one_label_only(run, tmp_path):
     vectors, _ = planted(40)
     save(vectors, tmp_path / "v")
     (tmp_path / "labels").write_text("".join(f"v{i} only\n" for i in range(40)))
-    lines = run(tmp_path / "v", tmp_path / "labels", "--ratios", "50", "--shuffles", 2)
-    assert [line[1] for line in lines[1:6:2]] == ["100.00"] * 3
+    with pytest.raises(Any2VecError, match="labels: all 40 labelled vertices have the same labels"):
+        run(tmp_path / "v", tmp_path / "labels", "--ratios", "50", "--shuffles", 2)
     # two labels, of which a test part of one vertex may meet one
     (tmp_path / "labels").write_text("".join(f"v{i} {i % 2}\n" for i in range(10)))
     assert len(run(tmp_path / "v", tmp_path / "labels", "--ratios", "90", "--shuffles", 5)) > 6

@@ -63,10 +63,39 @@ def test_long_words_are_not_cut(run, tmp_path):
 
 
 def test_unknown_words_and_files(run, royal, tmp_path):
-    with pytest.raises(Any2VecError, match="no vector for 'kingg'; did you mean 'king'\\?"):
-        run("similar", royal, "kingg")
     with pytest.raises(Any2VecError, match="does not exist"):
         run("similar", tmp_path / "none", "king")
+    with pytest.raises(Any2VecError, match=r"no vector for 'kingg'; did you mean 'king'\?"):
+        run("analogy", royal, "man", "kingg", "woman")
+
+
+def test_the_other_words_are_answered(run, royal):
+    expected = run("similar", royal, "king", "woman")
+    app = typer.Typer()
+    app.command()(similar)
+    for words, given in ((["king", "kingg", "woman"], None), ([], "king\nkingg\nwoman\n")):
+        result = CliRunner().invoke(app, [str(royal), *words], input=given)
+        assert result.exit_code == 1
+        assert [line.rstrip() for line in result.stdout.splitlines()] == expected
+        assert result.stderr == "any2vec: no vector for 'kingg'; did you mean 'king'?\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["similar", "VECTORS", "king", "--topn", 0], "--topn is 0; it must be a whole number from 1 up"),
+        (["analogy", "VECTORS", "man", "king", "woman", "--topn", -1], "--topn is -1; it must"),
+        (["evaluate", "analogies", "VECTORS", "q", "--restrict", -1], "--restrict is -1; it must be .* from 0 up"),
+        (["evaluate", "nodes", "VECTORS", "l", "--shuffles", 0], "--shuffles is 0; it must"),
+        (["evaluate", "nodes", "VECTORS", "l", "--threads", 0], "--threads is 0; it must"),
+        (["evaluate", "nodes", "VECTORS", "l", "--seed", -1], "--seed is -1; it must"),
+        (["evaluate", "split", "g", "-o", "out", "--share", 50], "--share: 50 is not between 0 and 1"),
+        (["evaluate", "links", "VECTORS", "p", "n", "--seed", -1], "--seed is -1; it must"),
+    ],
+)
+def test_numbers_out_of_range(run, royal, arguments, message):
+    with pytest.raises(Any2VecError, match=message):
+        run(*(royal if argument == "VECTORS" else argument for argument in arguments))
 
 
 def test_analogy(run, royal):

@@ -249,6 +249,11 @@ def test_a_text_of_one_endless_line(tmp_path, monkeypatch):
     assert "a line longer than 100 bytes" in refusal(tmp_path / "v.txt")
 
 
+def test_memory_is_for_lines_that_can_be_vectors(tmp_path):
+    (tmp_path / "v.txt").write_bytes(b"a" + b" 1" * 400_000 + b"\n" + b"b 1\n" * 400_000)
+    assert "line 2: 1 numbers after the word, not 400,000 as on line 1" in refusal(tmp_path / "v.txt")
+
+
 def row(word, *values):
     return word + b" " + struct.pack(f"<{len(values)}f", *values)
 

@@ -137,6 +137,8 @@ def test_draws_are_even(sparse):
         (graph_of(3, [(0, 1), (1, 2), (0, 2)]), 0.5, "too dense .* only 0 pairs of vertices have no edge, and 1 "),
         (graph_of(4, [(0, 1), (1, 2), (0, 2)]), 0.0, "share: 0 is not between 0 and 1"),
         (graph_of(4, [(0, 1), (1, 2), (0, 2)]), 50, "share: 50 is not"),
+        (graph_of(4, [(0, 1), (1, 2), (0, 2)]), "half", "share: 'half' is not a number"),
+        ("g.edges", 0.5, "graph: a Graph is expected, such as read_graph returns, not 'g.edges'"),
     ],
 )
 def test_what_cannot_be_split(graph, share, message):
@@ -240,8 +242,15 @@ def test_wrong_links(tmp_path):
         evaluate_links(vectors, positives, strange)
     with pytest.raises(Any2VecError, match="positives: there are no pairs"):
         evaluate_links(vectors, [], negatives)
-    with pytest.raises(Any2VecError, match="two or more of either kind"):
+    with pytest.raises(Any2VecError, match="two or more of each kind"):
         evaluate_links(vectors, positives, negatives[:1])
+    for wrong in (5, [("v1", "v2", "v3")], [1, 2], [(["v1"], "v2")]):
+        with pytest.raises(Any2VecError, match="negatives: a file, a Graph or pairs of names are expected, not"):
+            evaluate_links(vectors, positives, wrong)
+    with pytest.raises(Any2VecError, match="seed is -1; it must"):
+        evaluate_links(vectors, positives, negatives, seed=-1)
+    with pytest.raises(Any2VecError, match="Vectors are expected, not str"):
+        evaluate_links("v.bin", positives, negatives)
     (tmp_path / "p").write_text("v1 v2\nv3\n")
     with pytest.raises(Any2VecError, match="line 2"):
         evaluate_links(vectors, tmp_path / "p", negatives)

@@ -183,7 +183,7 @@ def test_checking_before_training(tmp_path):
     assert simulate(3, 2, program) == [format_of(tmp_path / "v.bin")] * 3
     assert not list(tmp_path.iterdir())
     assert check_output(tmp_path / "v.bin") is format_of(tmp_path / "v.bin")
-    assert check_output(tmp_path / "v", training=True) == "folder"
+    assert check_output(tmp_path / "v", training=True) is format_of(tmp_path / "v")
     assert not list(tmp_path.iterdir())
     with pytest.raises(Any2VecError, match="is the root of the file system"):
         check_output(files.Path("/"))

@@ -4,6 +4,7 @@ import naive_vectors as naive
 import numpy as np
 import pytest
 
+from any2vec import Word2Vec
 from any2vec.errors import Any2VecError
 from any2vec.evaluate import similarity
 from any2vec.evaluate.checker import SimilarityChecker
@@ -35,13 +36,15 @@ def test_formats_of_pairs(tmp_path, content):
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("a\tb\t1\nc\td\n", "line 2: not two words and a finite number, parted by tabs: 'c\\td'"),
+        ("a\tb\t1\nc\td\n", "line 2: not two words and a finite number, separated by tabs: 'c\\td'"),
         ("a\tb\t1\nc\td\tx\n", "line 2: not two words"),
         ("a\tb\t1\nc\td\tnan\n", "line 2: not two words"),
         ("a\tb\t1\n\td\t1\nc", "line 2: not two words"),
         ("titles\nmore titles\na\tb\t1\n", "line 2: not two words"),
         ("# nothing\n", "has no pairs"),
         ("titles only", "has no pairs"),
+        ("the of nan\nthe of 1\n", "line 1: not two words and a finite number, separated by tabs: 'the of nan'"),
+        ("the of N inf\nthe of N 1\n", "line 1: not two words and a finite number"),
         ("", "has no pairs"),
     ],
 )
@@ -82,6 +85,20 @@ def test_correlations_are_gensim_s(name):
     assert result.pearson == pytest.approx(pearson.statistic, abs=1e-6)
     assert result.spearman == pytest.approx(spearman.statistic, abs=1e-6)
     assert 100 * result.skipped / len(pairs) == pytest.approx(unknown)
+
+
+@pytest.mark.parametrize("pairs", [5, None, [("a", "b")], [("a", "b", "x")], [("a", 1, 2)]])
+def test_what_is_no_pairs(pairs):
+    for use in (SimilarityChecker, lambda pairs: evaluate_similarity(random_vectors(["a", "b"]), pairs)):
+        with pytest.raises(Any2VecError, match="pairs: a file or tuples of two words and a number are expected, not"):
+            use(pairs)
+
+
+def test_wrong_arguments():
+    with pytest.raises(Any2VecError, match="every is 0; it must be a whole number from 1 up"):
+        SimilarityChecker([("a", "b", 1.0)], every=0)
+    with pytest.raises(Any2VecError, match="Vectors are expected, not Word2Vec"):
+        evaluate_similarity(Word2Vec(), [("a", "b", 1.0)])
 
 
 def test_correlations_that_do_not_exist():

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from any2vec.cli import options
+from any2vec.cli.similar import VectorsFile
 from any2vec.cli.training import check_apart
 from any2vec.errors import Any2VecError
 from any2vec.evaluate.analogies import RESTRICT, AnalogyScore, evaluate_analogies
@@ -22,77 +24,71 @@ from any2vec.evaluate.similarity import evaluate_similarity, read_pairs
 from any2vec.graph.readers import FORMATS, read_graph
 from any2vec.graph.vertex_labels import LABEL_FORMATS, read_labels
 from any2vec.io.outputs import check_writable, replacing
+from any2vec.vectors.arguments import fraction, whole_number
 from any2vec.vectors.formats import load
 
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="Judge vectors of words (analogies, similarity) or of vertices (nodes, links).", no_args_is_help=True
+    help="Evaluate vectors of words (analogies, similarity) or of vertices (nodes, links).", no_args_is_help=True
 )
 
-VectorsArgument = Annotated[
-    Path, typer.Argument(metavar="VECTORS", help="File or folder of vectors.", show_default=False)
-]
-SeedOption = Annotated[int, typer.Option(help="Seed of all draws.")]
-JsonOption = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures to FILE as well.")]
+Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the random numbers.")]
+Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures to a JSON file too.")]
 
 
 @app.command()
 def analogies(
-    vectors: VectorsArgument,
+    vectors: VectorsFile,
     questions: Annotated[
         Path,
         typer.Argument(metavar="QUESTIONS", help="Such as word2vec's questions-words.txt.", show_default=False),
     ],
-    restrict: Annotated[int, typer.Option(min=0, help="Most frequent words to know; 0 for all.")] = RESTRICT,
-    json_file: JsonOption = None,
+    restrict: Annotated[int, typer.Option(metavar="N", help="Use only the N most frequent words; 0: all.")] = RESTRICT,
+    json_file: Json = None,
 ) -> None:
-    """Ask "a is to b as c is to ?", as word2vec's compute-accuracy."""
+    """Answer "a is to b as c is to ?", as word2vec's compute-accuracy does."""
+    whole_number("--restrict", restrict, 0)
     _check_json(json_file, vectors, questions)
     sections = read_questions(questions)
     result = evaluate_analogies(load(vectors), sections, restrict or None)
     if not result.total.asked:
-        known = f"all its words among the {restrict or 'known'} most frequent" if restrict else "only known words"
+        known = f"all its words among the {restrict:,} most frequent" if restrict else "only known words"
         raise Any2VecError(f"{questions}: none of the {result.total.skipped:,} questions has {known} of {vectors}")
-    table = _titled_table("section", "right", "asked", "skipped", "accuracy")
-    for score in result.sections:
-        _add_score(table, score)
+    table = _table("section", "correct", "asked", "skipped", "accuracy")
+    _add_scores(table, result.sections)
     table.add_row()
-    for score in (result.semantic, result.syntactic, result.total):
-        _add_score(table, score)
+    _add_scores(table, (result.semantic, result.syntactic, result.total))
     table.add_row("mean of sections", "", "", "", _percent(result.macro))
-    Console().print(table)
-    if json_file:
-        _write_json(json_file, result.as_dict())
+    _report(table, result.as_dict(), json_file)
 
 
 @app.command()
 def similarity(
-    vectors: VectorsArgument,
+    vectors: VectorsFile,
     pairs: Annotated[
         Path, typer.Argument(metavar="PAIRS", help="Such as WordSim-353 or SimLex-999.", show_default=False)
     ],
-    json_file: JsonOption = None,
+    json_file: Json = None,
 ) -> None:
-    """Correlate cosines with how alike people find words."""
+    """Correlate cosines with human judgements of similarity."""
     _check_json(json_file, vectors, pairs)
     scored = read_pairs(pairs)
     result = evaluate_similarity(load(vectors), scored)
     if not result.used:
         raise Any2VecError(f"{pairs}: none of the {result.skipped:,} pairs has only known words of {vectors}")
-    table = _figures_table()
-    table.add_row("Spearman", _correlation(result.spearman))
-    table.add_row("Pearson", _correlation(result.pearson))
-    table.add_row("pairs used", f"{result.used:,}")
-    table.add_row("pairs skipped", f"{result.skipped:,}")
-    Console().print(table)
-    if json_file:
-        _write_json(json_file, result.as_dict())
+    table = _figures(
+        ("Spearman", _correlation(result.spearman)),
+        ("Pearson", _correlation(result.pearson)),
+        ("pairs used", f"{result.used:,}"),
+        ("pairs skipped", f"{result.skipped:,}"),
+    )
+    _report(table, result.as_dict(), json_file)
 
 
 @app.command()
 def nodes(
-    vectors: VectorsArgument,
+    vectors: VectorsFile,
     labels: Annotated[
         Path,
         typer.Argument(
@@ -102,39 +98,48 @@ def nodes(
         ),
     ],
     file_format: Annotated[
-        str, typer.Option("--format", help=f"What LABELS is: {', '.join(LABEL_FORMATS)} (line i: vertices of label i).")
+        str,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help=f"Format of LABELS: {', '.join(LABEL_FORMATS)}; with labels, line i lists the vertices of label i.",
+        ),
     ] = "auto",
     delimiter: Annotated[
         str | None,
-        typer.Option(help="What is between two fields of LABELS: one sign, or \\t.", show_default="blanks"),
+        typer.Option(metavar="CHAR", help="Field separator of LABELS; \\t is a tab.", show_default="whitespace"),
     ] = None,
     ratios: Annotated[
-        str, typer.Option(metavar="PERCENTS", help="Shares of the vertices to train on, in percent.")
+        str, typer.Option(metavar="PERCENTS", help="Fractions of the vertices to train on, in percent.")
     ] = ",".join(f"{100 * ratio:g}" for ratio in RATIOS),
-    shuffles: Annotated[int, typer.Option(min=1, help="Random splits for each share.")] = 10,
-    seed: SeedOption = 1,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads.", show_default="all cores")] = None,
+    shuffles: Annotated[int, typer.Option(metavar="N", help="Random splits for each fraction.")] = 10,
+    seed: Seed = 1,
+    threads: Annotated[int | None, typer.Option(metavar="N", help="Threads.", show_default="all cores")] = None,
     skip_unknown: Annotated[
         bool, typer.Option("--skip-unknown", help="Leave out labelled vertices that have no vector.")
     ] = False,
-    json_file: JsonOption = None,
+    json_file: Json = None,
 ) -> None:
-    """Predict labels of vertices from their vectors, as DeepWalk's scoring.py."""
+    """Predict labels of vertices from their vectors, as DeepWalk's scoring.py does."""
+    whole_number("--shuffles", shuffles, 1)
+    whole_number("--seed", seed, 0)
+    if threads is not None:
+        whole_number("--threads", threads, 1)
     _check_json(json_file, vectors, labels)
-    shares = _shares(ratios)
+    shares = _ratios(ratios)
     known = read_labels(labels, format=file_format, delimiter=options.sign(delimiter))
     result = evaluate_nodes(
         load(vectors), known, shares, shuffles, seed=seed, threads=threads, skip_unknown=skip_unknown
     )
-    _print_labelled(result)
-    if json_file:
-        _write_json(json_file, result.as_dict())
+    _report(_labels_table(result), result.as_dict(), json_file)
+    skipped = f" ({result.skipped:,} without a vector left out)" if result.skipped else ""
+    Console().print(f"{result.vertices:,} vertices{skipped}, {result.labels:,} labels, {result.shuffles:,} shuffles")
 
 
 @app.command()
 def split(
     graph: Annotated[
-        Path, typer.Argument(metavar="GRAPH", help="Edge list, adjacency list, .mat or .npz.", show_default=False)
+        Path, typer.Argument(metavar="GRAPH", help="An edge list, adjacency list, .mat or .npz.", show_default=False)
     ],
     output: Annotated[
         Path,
@@ -142,35 +147,40 @@ def split(
             "--output",
             "-o",
             metavar="FOLDER",
-            help="Gets train.edges to train vectors on, hidden.edges and absent.edges for `links`.",
+            help="Gets train.edges to train vectors on, and hidden.edges and absent.edges for `links`.",
             show_default=False,
         ),
     ],
-    share: Annotated[float, typer.Option(help="Share of the edges to hide.")] = 0.5,
-    file_format: Annotated[str, typer.Option("--format", help=f"Of GRAPH: {', '.join(FORMATS)}.")] = "auto",
+    share: Annotated[float, typer.Option(metavar="FRACTION", help="Fraction of the edges to hide.")] = 0.5,
+    file_format: Annotated[
+        str, typer.Option("--format", metavar="NAME", help=f"Format of GRAPH: {', '.join(FORMATS)}.")
+    ] = "auto",
     directed: Annotated[bool, typer.Option("--directed", help="Edges have a direction.")] = False,
     weighted: options.Weighted = None,
     delimiter: options.Delimiter = None,
-    seed: SeedOption = 1,
+    seed: Seed = 1,
 ) -> None:
-    """Hide edges of GRAPH, keeping connected what is, and draw as many pairs without an edge."""
+    """Hide edges of GRAPH, keeping its connected components, and draw as many pairs without an edge."""
+    fraction("--share", share, "0.5 hides half of the edges")
+    whole_number("--seed", seed, 0)
     check_apart([str(graph)], output, None)
     check_split_folder(output)
     between = options.sign(delimiter)
     whole = read_graph(graph, format=file_format, directed=directed, weighted=weighted, delimiter=between)
     parts = split_links(whole, share, seed)
     parts.save(output)
-    table = _figures_table()
-    table.add_row("edges to train on", f"{parts.train.edges:,}")
-    table.add_row("hidden edges", f"{len(parts.hidden):,}")
-    table.add_row("share hidden", _percent(100 * len(parts.hidden) / (len(parts.hidden) + parts.train.edges)))
-    table.add_row("pairs without an edge", f"{len(parts.absent):,}")
-    Console().print(table)
+    table = _figures(
+        ("edges to train on", f"{parts.train.edges:,}"),
+        ("hidden edges", f"{len(parts.hidden):,}"),
+        ("fraction hidden", _percent(100 * len(parts.hidden) / (len(parts.hidden) + parts.train.edges))),
+        ("pairs without an edge", f"{len(parts.absent):,}"),
+    )
+    _report(table)
 
 
 @app.command()
 def links(
-    vectors: VectorsArgument,
+    vectors: VectorsFile,
     positives: Annotated[
         Path, typer.Argument(metavar="POSITIVES", help="Hidden edges: hidden.edges of `split`.", show_default=False)
     ],
@@ -179,55 +189,59 @@ def links(
         typer.Argument(metavar="NEGATIVES", help="Pairs without an edge: absent.edges of `split`.", show_default=False),
     ],
     operator: Annotated[
-        str, typer.Option(help=f"How two vectors are judged: {', '.join(OPERATORS)}, or all of these.")
+        str, typer.Option(metavar="NAME", help=f"How two vectors are combined: {', '.join(OPERATORS)}, or all.")
     ] = "hadamard",
-    seed: SeedOption = 1,
-    json_file: JsonOption = None,
+    seed: Seed = 1,
+    json_file: Json = None,
 ) -> None:
-    """Tell edges that were hidden in training from pairs that are none."""
+    """Distinguish edges that were hidden in training from pairs without an edge."""
+    whole_number("--seed", seed, 0)
     _check_json(json_file, vectors, positives, negatives)
     loaded, edges, others = load(vectors), read_links(positives), read_links(negatives)
     chosen = OPERATORS if operator == "all" else (operator,)
     results = [evaluate_links(loaded, edges, others, each, seed) for each in chosen]
-    table = _titled_table("operator", "AUC", "average precision", "tested pairs")
+    table = _table("operator", "AUC", "average precision", "tested pairs")
     for result in results:
         table.add_row(result.operator, f"{result.auc:.4f}", f"{result.average_precision:.4f}", f"{result.tested:,}")
-    Console().print(table)
-    if json_file:
-        _write_json(json_file, {result.operator: result.as_dict() for result in results})
+    _report(table, {result.operator: result.as_dict() for result in results}, json_file)
 
 
 def _check_json(json_file: Path | None, *sources: Path) -> None:
-    """Raise now if the figures could not be written later, or would be over what is read."""
+    """Raise now if the figures could not be written later, or would replace what is read."""
     if json_file:
         check_apart([str(source) for source in sources], json_file, None)
         check_writable(json_file)
 
 
-def _shares(percents: str) -> list[float]:
-    """Read "30,60,90"."""
+def _report(table: Table, figures: dict[str, Any] | None = None, json_file: Path | None = None) -> None:
+    Console().print(table)
+    if json_file:
+        with replacing(json_file) as part:
+            part.write_text(json.dumps(figures, indent=2) + "\n", "utf-8")
+
+
+def _ratios(percents: str) -> list[float]:
+    """Parse "30,60,90"."""
     try:
-        shares = [float(percent) / 100 for percent in percents.split(",")]
+        ratios = [float(percent) / 100 for percent in percents.split(",")]
     except ValueError:
-        raise Any2VecError(f"--ratios {percents!r}: not numbers parted by commas, such as 30,60,90") from None
-    for share in shares:
-        if not 0 < share < 1:
-            raise Any2VecError(f"--ratios {percents!r}: {100 * share:g} is not between 0 and 100 percent")
-    return shares
+        raise Any2VecError(f"--ratios {percents!r}: not numbers separated by commas, such as 30,60,90") from None
+    for ratio in ratios:
+        if not 0 < ratio < 1:
+            raise Any2VecError(f"--ratios {percents!r}: {100 * ratio:g} is not between 0 and 100 percent")
+    return ratios
 
 
-def _print_labelled(result: ClassificationResult) -> None:
-    table = _titled_table("labelled", *(f"{100 * ratio:g} %" for ratio in result.ratios))
+def _labels_table(result: ClassificationResult) -> Table:
+    table = _table("labelled", *(f"{100 * ratio:g} %" for ratio in result.ratios))
     for measure in ("micro", "macro", "samples"):
         table.add_row(f"{measure.capitalize()}-F1", *(f"{mean:.2f}" for mean in result.mean(measure)))
         if result.shuffles > 1:
             table.add_row("  ±", *(f"{std:.2f}" for std in result.std(measure)))
-    Console().print(table)
-    skipped = f" ({result.skipped:,} without a vector left out)" if result.skipped else ""
-    Console().print(f"{result.vertices:,} vertices{skipped}, {result.labels:,} labels, {result.shuffles:,} shuffles")
+    return table
 
 
-def _titled_table(first: str, *titles: str) -> Table:
+def _table(first: str, *titles: str) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(first, overflow="fold")
     for title in titles:
@@ -235,16 +249,19 @@ def _titled_table(first: str, *titles: str) -> Table:
     return table
 
 
-def _figures_table() -> Table:
+def _figures(*rows: tuple[str, str]) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column()
     table.add_column(justify="right")
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
-def _add_score(table: Table, score: AnalogyScore) -> None:
-    numbers = (f"{number:,}" for number in (score.right, score.asked, score.skipped))
-    table.add_row(Text(score.name), *numbers, _percent(score.accuracy))
+def _add_scores(table: Table, scores: Iterable[AnalogyScore]) -> None:
+    for score in scores:
+        numbers = (f"{number:,}" for number in (score.right, score.asked, score.skipped))
+        table.add_row(Text(score.name), *numbers, _percent(score.accuracy))
 
 
 def _percent(value: float) -> str:
@@ -253,8 +270,3 @@ def _percent(value: float) -> str:
 
 def _correlation(value: float) -> str:
     return "-" if math.isnan(value) else f"{value:.4f}"
-
-
-def _write_json(path: Path, figures: dict[str, Any]) -> None:
-    with replacing(path) as part:
-        part.write_text(json.dumps(figures, indent=2) + "\n", "utf-8")

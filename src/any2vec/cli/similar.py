@@ -9,41 +9,46 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from any2vec.errors import Any2VecError
+from any2vec.vectors.arguments import whole_number
 from any2vec.vectors.formats import load
 from any2vec.vectors.vectors import Similar
 
-__all__ = ["neighbours", "similar"]
+__all__ = ["TopN", "VectorsFile", "neighbours", "similar"]
+
+VectorsFile = Annotated[
+    Path, typer.Argument(metavar="VECTORS", help="A file or folder of vectors.", show_default=False)
+]
+TopN = Annotated[int, typer.Option(metavar="N", help="Number of answers.")]
 
 
 def similar(
-    vectors: Annotated[Path, typer.Argument(metavar="VECTORS", help="File or folder of vectors.", show_default=False)],
+    vectors: VectorsFile,
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="WORD", help="Words; read from standard input if none.")
+        list[str] | None, typer.Argument(metavar="WORD", help="Words; read from standard input if none is given.")
     ] = None,
-    topn: Annotated[int, typer.Option(min=1, help="How many words for each.")] = 10,
+    topn: TopN = 10,
 ) -> None:
     """Show the words most similar to each WORD, with their cosines."""
+    whole_number("--topn", topn, 1)
     loaded = load(vectors)
     console = Console()
+    unknown = False
     for word in words or filter(None, map(str.strip, sys.stdin)):
-        answers = loaded.most_similar(word, topn=topn)
+        try:
+            answers = loaded.most_similar(word, topn=topn)
+        except Any2VecError as error:
+            typer.secho(f"any2vec: {error}", fg="red", err=True)
+            unknown = True
+            continue
         console.print(Text(word, style="bold"), soft_wrap=True)
         console.print(neighbours(answers))
+    if unknown:
+        raise typer.Exit(1)
 
 
 def neighbours(answers: Similar) -> Table:
-    """Lay words out with their cosines.
-
-    Parameters
-    ----------
-    answers : list of (str, float)
-        Words and cosines.
-
-    Returns
-    -------
-    Table
-        A word a line.
-    """
+    """Lay out words with their cosines, one per line."""
     table = Table.grid(padding=(0, 2))
     table.add_column(overflow="fold")
     table.add_column(justify="right")

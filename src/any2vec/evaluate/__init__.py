@@ -1,1 +1,1 @@
-"""How good vectors are: analogies, word similarity, classified vertices, predicted links."""
+"""How good vectors are: analogies, word similarity, vertex classification, link prediction."""

@@ -1,34 +1,33 @@
-"""Accuracy on analogies, counted as word2vec's compute-accuracy does."""
+"""Accuracy on analogy questions, counted as in word2vec's compute-accuracy."""
 
 import math
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from any2vec.evaluate.folding import fold, folded_ids
-from any2vec.evaluate.questions import QuestionSection, read_questions
+from any2vec.evaluate.questions import Questions, as_questions
+from any2vec.evaluate.word_sets import fold, folded_ids
+from any2vec.vectors.arguments import whole_number
 from any2vec.vectors.search import nearest
-from any2vec.vectors.vectors import Vectors
+from any2vec.vectors.vectors import Vectors, check_vectors
 
 __all__ = ["RESTRICT", "AnalogyResult", "AnalogyScore", "evaluate_analogies"]
 
 RESTRICT = 30_000  # compute-accuracy's usual argument, and the papers'
-BATCH = 4_096  # questions whose vectors are made together
+BATCH = 4_096  # questions answered together
 
 
 @dataclass(frozen=True)
 class AnalogyScore:
-    """How many questions were answered rightly.
+    """How many questions of a section, or of "semantic", "syntactic" or "total", were answered correctly.
 
     Attributes
     ----------
     name : str
-        Of the section, or "semantic", "syntactic", "total".
     right, asked, skipped : int
-        Questions answered rightly; asked; not asked because one of their words has no vector.
+        Questions answered correctly; asked; skipped because one of their words has no vector.
     """
 
     name: str
@@ -38,19 +37,13 @@ class AnalogyScore:
 
     @property
     def accuracy(self) -> float:
-        """Right answers among the questions asked, in percent; NaN if none was asked."""
+        """Correct answers among the questions asked, in percent; NaN if none was asked."""
         return 100 * self.right / self.asked if self.asked else math.nan
 
 
 @dataclass(frozen=True)
 class AnalogyResult:
-    """Scores of all sections.
-
-    Attributes
-    ----------
-    sections : tuple of AnalogyScore
-        In the order of the file.
-    """
+    """Scores of all sections, in the order of the file."""
 
     sections: tuple[AnalogyScore, ...]
 
@@ -71,24 +64,18 @@ class AnalogyResult:
 
     @property
     def macro(self) -> float:
-        """Mean of the sections' accuracies, in percent, over those that were asked; NaN if none was."""
+        """Mean accuracy of the sections that were asked, in percent; NaN if none was."""
         asked = [section.accuracy for section in self.sections if section.asked]
         return sum(asked) / len(asked) if asked else math.nan
 
     @property
     def coverage(self) -> float:
-        """Questions that were asked, in percent."""
+        """Fraction of the questions that were asked, in percent."""
         total = self.total
         return 100 * total.asked / max(1, total.asked + total.skipped)
 
     def as_dict(self) -> dict[str, Any]:
-        """Give all figures as JSON can hold them.
-
-        Returns
-        -------
-        dict
-            Accuracies in percent; None for those of nothing.
-        """
+        """Return all figures for JSON: accuracies in percent, None where nothing was asked."""
         parts = {score.name: _as_dict(score) for score in (self.semantic, self.syntactic, self.total)}
         figures = {"macro": _or_none(self.macro), "coverage": self.coverage}
         return {**parts, **figures, "sections": [{"name": s.name, **_as_dict(s)} for s in self.sections]}
@@ -96,40 +83,41 @@ class AnalogyResult:
 
 def evaluate_analogies(
     vectors: Vectors,
-    questions: str | os.PathLike[str] | Sequence[QuestionSection],
+    questions: Questions,
     restrict: int | None = RESTRICT,
 ) -> AnalogyResult:
-    """Ask "a is to b as c is to ?" and count the right answers.
+    """Ask "a is to b as c is to ?" and count the correct answers.
 
-    As word2vec's compute-accuracy: the answer is the word nearest to b - a + c, all of unit length (3CosAdd),
-    among the `restrict` most frequent words but a, b and c. Upper and lower case are the same; of words that
-    differ in it, questions mean the most frequent, and any is a right answer. Questions with a word that is
-    not among these are skipped.
+    As in word2vec's compute-accuracy, the answer is the word nearest to b - a + c, all of unit length (3CosAdd),
+    among the `restrict` most frequent words except a, b and c. Case is ignored: of words that differ only in case,
+    questions mean the most frequent, and any is a correct answer. Questions with a word not among these are skipped.
 
     Parameters
     ----------
     vectors : Vectors
-        Words in the order of falling counts.
+        Words by descending count.
     questions : path or sequence of QuestionSection
-        A file such as questions-words.txt, or what `read_questions` gives.
+        A file such as questions-words.txt, or what `read_questions` returns.
     restrict : int, optional
-        How many words, the most frequent ones, are known; None for all.
+        Use only this many words, the most frequent ones; None for all.
 
     Returns
     -------
     AnalogyResult
-        Right, asked and skipped in each section and together.
+        Correct, asked and skipped questions of each section and in total.
 
     Raises
     ------
     Any2VecError
-        If the file cannot be read, or a vector is not finite.
+        If the file cannot be read, a vector is not finite, or an argument is invalid.
     """
-    if isinstance(questions, str | os.PathLike):
-        questions = read_questions(questions)
+    check_vectors(vectors)
+    if restrict is not None:
+        restrict = whole_number("restrict", restrict, 1)
+    questions = as_questions(questions)
     words = vectors.words[:restrict]
     ids = folded_ids(words)
-    counted: list[tuple[int, int, int]] = []  # section, and where its questions are among those asked
+    counted: list[tuple[int, int, int]] = []  # of each section: its slice of `asked`, and all its questions
     asked: list[list[int]] = []
     for section in questions:
         start = len(asked)
@@ -146,7 +134,7 @@ def evaluate_analogies(
 
 
 def _answer(vectors: Vectors, words: Sequence[str], asked: list[list[int]]) -> list[bool]:
-    """Tell of each question, four ids, whether it is answered rightly."""
+    """Return whether each question, four ids, is answered correctly."""
     matrix, norms = vectors.matrix[: len(words)], vectors.norms[: len(words)]
     lengths = np.where(norms > 0, norms, np.float32(1))[:, None]
     right: list[bool] = []

@@ -1,64 +1,50 @@
-"""Checkers judge the vectors after each epoch of training (Distributed TensorFlow's checker thread)."""
+"""Checkers evaluate the vectors after each epoch of training (Distributed TensorFlow's checker thread)."""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 from any2vec.evaluate.analogies import RESTRICT, evaluate_analogies
-from any2vec.evaluate.questions import QuestionSection, read_questions
-from any2vec.evaluate.similarity import Pair, evaluate_similarity, read_pairs, require_scipy
+from any2vec.evaluate.questions import Questions, as_questions
+from any2vec.evaluate.similarity import Pairs, as_pairs, evaluate_similarity, require_scipy
+from any2vec.vectors.arguments import whole_number
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["AnalogyChecker", "SimilarityChecker"]
 
 
 class AnalogyChecker:
-    """Answers analogies after an epoch.
+    """Answers analogy questions after an epoch.
 
     Parameters
     ----------
     questions : path or sequence of QuestionSection
         A file such as questions-words.txt, read now.
     restrict : int, optional
-        How many words, the most frequent ones, are known; None for all.
+        Use only this many words, the most frequent ones; None for all.
     every : int
-        Check after every so many epochs.
+        Evaluate every `every` epochs.
 
     Raises
     ------
     Any2VecError
-        If the file cannot be read.
+        If the file cannot be read or an argument is invalid.
     """
 
-    def __init__(
-        self,
-        questions: str | os.PathLike[str] | Sequence[QuestionSection],
-        restrict: int | None = RESTRICT,
-        every: int = 1,
-    ) -> None:
-        if isinstance(questions, str | os.PathLike):
-            questions = read_questions(questions)
-        self.questions = questions
-        self.restrict = restrict
-        self.every = every
+    def __init__(self, questions: Questions, restrict: int | None = RESTRICT, every: int = 1) -> None:
+        self.questions = as_questions(questions)
+        self.restrict = None if restrict is None else whole_number("restrict", restrict, 1)
+        self.every = whole_number("every", every, 1)
         self.history: list[tuple[int, dict[str, float]]] = []
         """Epochs and their figures."""
 
     def __call__(self, epoch: int, vectors: Vectors) -> dict[str, float]:
-        """Answer the questions.
-
-        Parameters
-        ----------
-        epoch : int
-            The epoch that was finished, counted from 1.
-        vectors : Vectors
-            As they are now.
+        """Evaluate the vectors after an epoch, counted from 1.
 
         Returns
         -------
         dict of float
             "analogies" (of all questions), "semantic", "syntactic" and "macro" accuracy in percent, NaN where
-            nothing could be asked; empty if it is not this epoch's turn.
+            nothing could be asked; empty for an epoch that is not evaluated.
         """
         if epoch % self.every:
             return {}
@@ -70,49 +56,40 @@ class AnalogyChecker:
 
 
 class SimilarityChecker:
-    """Correlates cosines with people's judgement after an epoch.
+    """Correlates cosines with human judgements after an epoch.
 
     Parameters
     ----------
     pairs : path or sequence of (str, str, float)
         A file such as WordSim-353, read now.
     name : str, optional
-        Figures are called by it; by default the name of the file without ending, else "pairs".
+        Prefix of the figures' names; by default the name of the file without ending, else "pairs".
     every : int
-        Check after every so many epochs.
+        Evaluate every `every` epochs.
 
     Raises
     ------
     Any2VecError
-        If the file cannot be read, or scipy is not installed.
+        If the file cannot be read, an argument is invalid, or SciPy is not installed.
     """
 
-    def __init__(self, pairs: str | os.PathLike[str] | Sequence[Pair], name: str | None = None, every: int = 1) -> None:
+    def __init__(self, pairs: Pairs, name: str | None = None, every: int = 1) -> None:
         require_scipy()
         if isinstance(pairs, str | os.PathLike):
             name = name or Path(pairs).stem
-            pairs = read_pairs(pairs)
-        self.pairs = pairs
+        self.pairs = as_pairs(pairs)
         self.name = name or "pairs"
-        self.every = every
+        self.every = whole_number("every", every, 1)
         self.history: list[tuple[int, dict[str, float]]] = []
         """Epochs and their figures."""
 
     def __call__(self, epoch: int, vectors: Vectors) -> dict[str, float]:
-        """Correlate.
-
-        Parameters
-        ----------
-        epoch : int
-            The epoch that was finished, counted from 1.
-        vectors : Vectors
-            As they are now.
+        """Evaluate the vectors after an epoch, counted from 1.
 
         Returns
         -------
         dict of float
-            "NAME spearman" and "NAME pearson", NaN where they do not exist; empty if it is not this epoch's
-            turn.
+            "NAME spearman" and "NAME pearson", NaN where undefined; empty for an epoch that is not evaluated.
         """
         if epoch % self.every:
             return {}

@@ -1,8 +1,8 @@
-"""Vertices are given labels by their vectors: the protocol of DeepWalk's scoring.py."""
+"""Vertex classification from vectors: the protocol of DeepWalk's scoring.py."""
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -13,14 +13,16 @@ from any2vec.cluster.cores import usable_cores
 from any2vec.errors import Any2VecError, missing_extra
 from any2vec.evaluate.logistic import LogisticLabels, fit_labels
 from any2vec.graph.vertex_labels import VertexLabels, read_labels
-from any2vec.vectors.vectors import Vectors
+from any2vec.vectors.arguments import fraction, shown, whole_number
+from any2vec.vectors.finite import check_finite
+from any2vec.vectors.vectors import Vectors, check_vectors
 
 __all__ = ["MEASURES", "RATIOS", "SOLVERS", "ClassificationResult", "evaluate_nodes"]
 
 RATIOS = tuple(percent / 100 for percent in range(10, 100, 10))
 MEASURES = ("micro", "macro", "samples", "weighted", "accuracy")
 SOLVERS = ("newton", "liblinear")
-_TASK_BYTES = 4 << 30  # splits are fitted side by side as far as their copies of the rows fit in this
+_TASK_BYTES = 4 << 30  # bounds the copies of the rows of splits fitted at the same time
 _NAMED = 3  # unknown vertices named in an error
 
 _Figures: TypeAlias = tuple[float, ...]
@@ -28,20 +30,20 @@ _Figures: TypeAlias = tuple[float, ...]
 
 @dataclass(frozen=True)
 class ClassificationResult:
-    """How well labels follow from vectors.
+    """How well labels can be predicted from vectors.
 
     Attributes
     ----------
     ratios : tuple of float
-        Shares of the vertices that were trained on.
+        Fractions of the vertices that were trained on.
     figures : dict of float64 arrays, shape (ratios, shuffles)
         In percent, by the names in `MEASURES`: F1 over all decisions ("micro"), its mean over labels ("macro"; over
-        those that a test vertex has or was given), over vertices ("samples") and over labels by their frequency
-        ("weighted"), and the share of vertices whose labels are all right ("accuracy").
+        those that occur in the test part or its predictions), over vertices ("samples") and over labels by their
+        frequency ("weighted"), and the fraction of vertices whose labels are all correct ("accuracy").
     vertices, labels : int
-        How many vertices took part, and how many labels they have.
+        The numbers of vertices that took part and of their labels.
     skipped : int
-        Vertices with labels but no vector, where that was allowed.
+        Vertices left out because they have labels but no vector.
     """
 
     ratios: tuple[float, ...]
@@ -52,49 +54,21 @@ class ClassificationResult:
 
     @property
     def shuffles(self) -> int:
-        """How many random splits there were of each ratio."""
+        """The number of random splits for each ratio."""
         return int(self.figures["micro"].shape[1])
 
     def mean(self, measure: str = "micro") -> NDArray[np.float64]:
-        """Average over the shuffles.
-
-        Parameters
-        ----------
-        measure : str
-            One of `MEASURES`.
-
-        Returns
-        -------
-        float64 array, shape (ratios,)
-            In percent.
-        """
+        """Return the mean over the shuffles of one of `MEASURES`, shape (ratios,), in percent."""
         return self.figures[measure].mean(axis=1)
 
     def std(self, measure: str = "micro") -> NDArray[np.float64]:
-        """Give the standard deviation over the shuffles.
-
-        Parameters
-        ----------
-        measure : str
-            One of `MEASURES`.
-
-        Returns
-        -------
-        float64 array, shape (ratios,)
-            In points; NaN for a single shuffle.
-        """
+        """Return the standard deviation over the shuffles, shape (ratios,), in points; NaN for a single shuffle."""
         if self.shuffles < 2:
             return np.full(len(self.ratios), math.nan)
         return self.figures[measure].std(axis=1, ddof=1)
 
     def as_dict(self) -> dict[str, Any]:
-        """Give all figures as JSON can hold them.
-
-        Returns
-        -------
-        dict
-            Means and standard deviations in percent; None for the deviation of a single shuffle.
-        """
+        """Return all figures for JSON: means and standard deviations in percent, None for that of a single shuffle."""
         by_ratio: list[dict[str, Any]] = [{"ratio": ratio} for ratio in self.ratios]
         for measure in MEASURES:
             for row, mean, std in zip(by_ratio, self.mean(measure), self.std(measure), strict=True):
@@ -116,8 +90,8 @@ def evaluate_nodes(
 ) -> ClassificationResult:
     """Predict the labels of vertices from their vectors, as DeepWalk's scoring.py does.
 
-    The labelled vertices are shuffled, and the first part trains one logistic regression for each label. A vertex
-    of the rest gets the k most probable labels, where k, the number of its true labels, is given away. All ratios cut
+    The labelled vertices are shuffled, and the first part trains a logistic regression for each label. Each vertex
+    of the rest gets the k most probable labels, where k, the number of its true labels, is known. All ratios split
     the same shuffles. Vertices without labels take no part.
 
     Parameters
@@ -125,20 +99,20 @@ def evaluate_nodes(
     vectors : Vectors
         Words are the names of the vertices.
     labels : path or VertexLabels
-        A file for `read_labels`, or what it gives.
+        A file for `read_labels`, or what it returns.
     ratios : sequence of float
-        Shares of the vertices to train on, between 0 and 1.
+        Fractions of the vertices to train on, between 0 and 1.
     shuffles : int
-        How many random splits.
+        The number of random splits.
     seed : int
         Of the shuffles.
     threads : int, optional
         Threads; None for all cores.
     skip_unknown : bool
-        Whether labelled vertices that have no vector are left out; else they are an error.
+        Leave out labelled vertices that have no vector; otherwise they are an error.
     solver : {"newton", "liblinear"}
-        What fits the regressions: our own `fit_labels`, or scikit-learn's as in scoring.py. They find the same optimum:
-        on BlogCatalog, PPI and Wikipedia mean F1 differed by less than 0.02 points, and the time 3 to 11 times.
+        What fits the regressions: our own Newton method, or scikit-learn's liblinear as in scoring.py. Both find the
+        same optimum (mean F1 on BlogCatalog, PPI and Wikipedia within 0.02 points); newton is 3 to 11 times faster.
 
     Returns
     -------
@@ -148,21 +122,19 @@ def evaluate_nodes(
     Raises
     ------
     Any2VecError
-        If a labelled vertex has no vector, a vector is not finite, there are too few vertices for a ratio, a ratio or
-        another option is out of its range, or scikit-learn is not installed.
+        If a labelled vertex has no vector, a vector is not finite, there are too few vertices for a ratio, all
+        vertices have the same labels, an argument is invalid, or scikit-learn is not installed.
     """
-    _check_options(ratios, shuffles, threads, solver)
+    check_vectors(vectors)
+    _check_options(ratios, shuffles, seed, threads, solver)
     if not isinstance(labels, VertexLabels):
         labels = read_labels(labels)
     names, matrix, skipped = _labelled(vectors, labels, skip_unknown)
     for ratio in ratios:
         if not 0 < int(ratio * len(names)) < len(names):
-            few = (
-                f"{len(names):,} labelled vertices are too few to train on {100 * ratio:g} % of them and test the rest"
-            )
-            raise Any2VecError(f"{labels.source}: {few}")
-    norms = vectors.norms  # says so if a vector is not finite
-    assert len(norms) == len(vectors)
+            few = f"too few to train on {100 * ratio:g} % of them and test the rest"
+            raise Any2VecError(f"{labels.source}: {len(names):,} labelled vertices are {few}")
+    check_finite(vectors.words, vectors.matrix)
     rows = np.ascontiguousarray(vectors[names], np.float64)
     random = np.random.default_rng(seed)
     orders = [random.permutation(len(names)) for _ in range(shuffles)]
@@ -172,22 +144,21 @@ def evaluate_nodes(
     return ClassificationResult(tuple(float(r) for r in ratios), figures, len(names), used, skipped)
 
 
-def _check_options(ratios: Sequence[float], shuffles: int, threads: int | None, solver: str) -> None:
-    if not len(ratios):
-        raise Any2VecError("ratios: none is given; at least one number between 0 and 1 is needed")
+def _check_options(ratios: Sequence[float], shuffles: int, seed: int, threads: int | None, solver: str) -> None:
+    if not isinstance(ratios, Collection) or not len(ratios):
+        raise Any2VecError(f"ratios: a list of numbers between 0 and 1 is expected, not {shown(ratios)}")
     for ratio in ratios:
-        if not 0 < ratio < 1:
-            raise Any2VecError(f"ratios: {ratio:g} is not between 0 and 1; 0.3 trains on 30 % of the vertices")
-    if shuffles < 1:
-        raise Any2VecError(f"shuffles: {shuffles} is less than 1")
-    if threads is not None and threads < 1:
-        raise Any2VecError(f"threads: {threads} is less than 1")
+        fraction("ratios", ratio, "0.3 trains on 30 % of the vertices")
+    whole_number("shuffles", shuffles, 1)
+    whole_number("seed", seed, 0)
+    if threads is not None:
+        whole_number("threads", threads, 1)
     if solver not in SOLVERS:
-        raise Any2VecError(f"solver: {solver!r} is none of {', '.join(SOLVERS)}")
+        raise Any2VecError(f"solver: {shown(solver)} is unknown; known are {', '.join(SOLVERS)}")
 
 
 def _labelled(vectors: Vectors, labels: VertexLabels, skip_unknown: bool) -> tuple[list[str], NDArray[np.bool_], int]:
-    """Choose the vertices that have labels and vectors; count those that have labels alone."""
+    """Select the vertices that have labels and vectors; count those that have only labels."""
     matrix = np.asarray(labels.matrix, np.bool_)
     labelled = np.flatnonzero(matrix.any(axis=1))
     if not len(labelled):
@@ -202,18 +173,21 @@ def _labelled(vectors: Vectors, labels: VertexLabels, skip_unknown: bool) -> tup
         lacking = f"{len(unknown):,} of {len(labelled):,} labelled vertices have no vector: {some}{more}"
         raise Any2VecError(f"{labels.source}: {lacking}; skip_unknown (--skip-unknown) leaves them out")
     chosen = labelled[known]
+    if (matrix[chosen] == matrix[chosen[0]]).all():
+        same = f"all {len(chosen):,} labelled vertices have the same labels"
+        raise Any2VecError(f"{labels.source}: {same}: there is nothing to predict")
     return [labels.names[i] for i in chosen], matrix[chosen], len(unknown)
 
 
 class _Splits:
-    """Trains on the first part of an order of the vertices and judges the rest."""
+    """Trains on the first part of an order of the vertices and tests on the rest."""
 
     def __init__(self, rows: NDArray[np.float64], matrix: NDArray[np.bool_], solver: str) -> None:
         self.rows, self.matrix = rows, matrix
         self.fit = fit_labels if solver == "newton" else _fit_liblinear
 
     def score(self, ratios: Sequence[float], orders: list[NDArray[np.intp]], threads: int) -> list[list[_Figures]]:
-        """Give the figures of each ratio and order."""
+        """Return the figures of each ratio and order."""
         try:
             from joblib import Parallel, delayed
             from threadpoolctl import threadpool_limits
@@ -228,7 +202,7 @@ class _Splits:
         return [by_ratio[ratio] for ratio in ratios]
 
     def split(self, ratio: float, order: NDArray[np.intp]) -> _Figures:
-        """Give the figures of one."""
+        """Return the figures of one split."""
         size = int(ratio * len(order))
         model = self.fit(self.rows[order[:size]], self.matrix[order[:size]])
         scores = model.scores(self.rows[order[size:]])
@@ -248,7 +222,7 @@ def _fit_liblinear(rows: NDArray[np.float64], wanted: NDArray[np.bool_]) -> Logi
 
 
 def _top_labels(scores: NDArray[np.float64], numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Mark the labels with the highest scores in each row, as many as its number; the last of equals first."""
+    """Mark the highest scores in each row, as many as its number; of equal scores the last wins."""
     given = np.zeros(scores.shape, np.bool_)
     order = np.argsort(scores, axis=1, kind="stable")
     np.put_along_axis(given, order, np.arange(scores.shape[1]) >= scores.shape[1] - numbers[:, None], axis=1)
@@ -256,11 +230,11 @@ def _top_labels(scores: NDArray[np.float64], numbers: NDArray[np.int64]) -> NDAr
 
 
 def _figures(wanted: NDArray[np.bool_], given: NDArray[np.bool_]) -> _Figures:
-    """Compute `MEASURES`, over the labels that occur: scoring.py's scikit-learn knew no others."""
+    """Compute `MEASURES` over the labels that occur, as scoring.py's scikit-learn did."""
     from sklearn.metrics import accuracy_score, f1_score
 
-    if wanted.shape[1] == 1:  # or scikit-learn takes them for something else
+    if wanted.shape[1] == 1:  # or scikit-learn would not see labels in them
         wanted, given = (np.pad(matrix, ((0, 0), (0, 1))) for matrix in (wanted, given))
-    met = np.flatnonzero(wanted.any(axis=0) | given.any(axis=0))
-    scores = [f1_score(wanted, given, labels=met, average=average, zero_division=0) for average in MEASURES[:-1]]
+    present = np.flatnonzero(wanted.any(axis=0) | given.any(axis=0))
+    scores = [f1_score(wanted, given, labels=present, average=average, zero_division=0) for average in MEASURES[:-1]]
     return tuple(100 * float(score) for score in [*scores, accuracy_score(wanted, given)])

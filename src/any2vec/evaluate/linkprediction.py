@@ -1,4 +1,4 @@
-"""Edges are told from other pairs of vertices by their vectors: node2vec's link prediction."""
+"""Link prediction from vectors, as in node2vec: distinguish edges from other pairs of vertices."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +12,9 @@ from any2vec.errors import Any2VecError, missing_extra
 from any2vec.evaluate.linksplit import Link
 from any2vec.graph.graph import Graph
 from any2vec.graph.readers import read_graph
-from any2vec.vectors.vectors import Vectors
+from any2vec.vectors.arguments import shown, whole_number
+from any2vec.vectors.finite import check_finite
+from any2vec.vectors.vectors import Vectors, check_vectors
 
 __all__ = ["OPERATORS", "LinkResult", "evaluate_links", "read_links"]
 
@@ -20,37 +22,37 @@ BLOCK = 1 << 15  # pairs scored together
 _NAMED = 3  # unknown vertices named in an error
 
 Links: TypeAlias = str | os.PathLike[str] | Graph | Sequence[Link]
-Rows = NDArray[np.float64]
+Features = NDArray[np.float64]
 Ids = NDArray[np.int64]
 
-_FEATURES: dict[str, Callable[[Rows, Rows], Rows]] = {
+_FEATURES: dict[str, Callable[[Features, Features], Features]] = {
     "hadamard": lambda a, b: a * b,
     "average": lambda a, b: (a + b) / 2,
     "l1": lambda a, b: np.abs(a - b),
     "l2": lambda a, b: (a - b) ** 2,
 }
-_SCORES: dict[str, Callable[[Rows, Rows], Rows]] = {
+_SCORES: dict[str, Callable[[Features, Features], Features]] = {
     "dot": lambda a, b: np.einsum("ij,ij->i", a, b),
     "cosine": lambda a, b: np.einsum("ij,ij->i", _unit(a), _unit(b)),
 }
 OPERATORS = (*_FEATURES, *_SCORES)
-"""How two vectors become one (for a logistic regression) or a number."""
+"""How two vectors are combined, into features for a logistic regression or into a score."""
 
 
 @dataclass(frozen=True)
 class LinkResult:
-    """How well edges are told from other pairs.
+    """How well edges are distinguished from other pairs.
 
     Attributes
     ----------
     operator : str
         One of `OPERATORS`.
     auc : float
-        Area under the ROC curve, 0 to 1: the chance that an edge scores higher than a pair that is none.
+        Area under the ROC curve, 0 to 1: the probability that an edge scores higher than another pair.
     average_precision : float
         Mean precision over the edges found, 0 to 1.
     trained, tested : int
-        Pairs the logistic regression saw, and pairs the figures are over.
+        Pairs that the logistic regression was trained on, and pairs that the figures are over.
     """
 
     operator: str
@@ -60,13 +62,7 @@ class LinkResult:
     tested: int
 
     def as_dict(self) -> dict[str, str | float | int]:
-        """Give all figures as JSON can hold them.
-
-        Returns
-        -------
-        dict
-            The attributes.
-        """
+        """Return the attributes for JSON."""
         return asdict(self)
 
 
@@ -77,23 +73,23 @@ def evaluate_links(
     operator: str = "hadamard",
     seed: int = 1,
 ) -> LinkResult:
-    """Tell edges from pairs that are none.
+    """Distinguish edges from pairs without an edge.
 
     The operators of node2vec, "hadamard" (product), "average", "l1" and "l2" (absolute and squared difference),
-    make one vector of two; a logistic regression on it, standardised, learns from a random half of either kind of
-    pairs and is judged on the other. "dot" and "cosine" are scores themselves and are judged on all pairs.
+    make one vector of two; a logistic regression on it, standardised, is trained on a random half of each kind of
+    pairs and tested on the other. "dot" and "cosine" are scores themselves and are tested on all pairs.
 
     Parameters
     ----------
     vectors : Vectors
         Words are the names of the vertices. They must not have been trained on the positives.
     positives, negatives : path, Graph or sequence of (str, str)
-        Vertices that an edge joins, and that none does: such as `LinkSplit` has, or the edges of graphs, read from
-        files by `read_links`.
+        Pairs of vertices with an edge and without: those of a `LinkSplit`, the edges of graphs, or files for
+        `read_links`.
     operator : str
         One of `OPERATORS`.
     seed : int
-        Of the halves.
+        Of the random halves.
 
     Returns
     -------
@@ -103,18 +99,19 @@ def evaluate_links(
     Raises
     ------
     Any2VecError
-        If the operator or a vertex is unknown, a vector is not finite, there are too few pairs, or scikit-learn is
-        not installed.
+        If the operator or a vertex is unknown, a vector is not finite, there are too few pairs, an argument is
+        invalid, or scikit-learn is not installed.
     """
+    check_vectors(vectors)
+    whole_number("seed", seed, 0)
     if operator not in OPERATORS:
-        raise Any2VecError(f"operator: {operator!r} is unknown; known are {', '.join(OPERATORS)}")
+        raise Any2VecError(f"operator: {shown(operator)} is unknown; known are {', '.join(OPERATORS)}")
     try:
         from sklearn.metrics import average_precision_score, roc_auc_score
     except ImportError:
         raise missing_extra("scikit-learn", "graphs") from None
     links, others = _ids(vectors, positives, "positives"), _ids(vectors, negatives, "negatives")
-    norms = vectors.norms  # says so if a vector is not finite
-    assert len(norms) == len(vectors)
+    check_finite(vectors.words, vectors.matrix)
     if operator in _SCORES:
         pairs, truth, trained = _joined(links, others), _truth(links, others), 0
         scores = _scores(vectors, pairs, _SCORES[operator])
@@ -122,25 +119,15 @@ def evaluate_links(
         random = np.random.default_rng(seed)
         (seen, links), (seen_others, others) = _halves(links, random), _halves(others, random)
         features = _FEATURES[operator]
-        judge = _learn(vectors, _joined(seen, seen_others), _truth(seen, seen_others), features)
+        decide = _learn(vectors, _joined(seen, seen_others), _truth(seen, seen_others), features)
         pairs, truth, trained = _joined(links, others), _truth(links, others), len(seen) + len(seen_others)
-        scores = _scores(vectors, pairs, lambda a, b: judge(features(a, b)))
+        scores = _scores(vectors, pairs, lambda a, b: decide(features(a, b)))
     auc, precision = roc_auc_score(truth, scores), average_precision_score(truth, scores)
     return LinkResult(operator, float(auc), float(precision), trained, len(pairs))
 
 
 def read_links(path: str | os.PathLike[str]) -> Graph:
-    """Read pairs of vertices.
-
-    Parameters
-    ----------
-    path : str or path
-        An edge list, as `read_graph` reads it; weights are passed over.
-
-    Returns
-    -------
-    Graph
-        A pair is an edge from its first to its second vertex.
+    """Read pairs of vertices from an edge list, as `read_graph` does: a directed graph; weights are ignored.
 
     Raises
     ------
@@ -151,7 +138,7 @@ def read_links(path: str | os.PathLike[str]) -> Graph:
 
 
 def _ids(vectors: Vectors, links: Links, kind: str) -> Ids:
-    """Look up the vertices of pairs, shape (m, 2)."""
+    """Return the ids of the vertices of pairs, shape (m, 2)."""
     source = kind
     if isinstance(links, str | os.PathLike):
         source, links = os.fspath(links), read_links(links)
@@ -159,11 +146,15 @@ def _ids(vectors: Vectors, links: Links, kind: str) -> Ids:
         names: Sequence[str] = links.names
         pairs = np.stack([np.repeat(np.arange(len(links)), links.degrees), links.indices], axis=1)
         if not links.directed:
-            pairs = pairs[pairs[:, 0] <= pairs[:, 1]]  # each edge is there twice
+            pairs = pairs[pairs[:, 0] <= pairs[:, 1]]  # each edge is stored twice
     else:
         places: dict[str, int] = {}
-        pairs = np.array([[places.setdefault(name, len(places)) for name in link] for link in links], np.int64)
-        names = list(places)
+        try:
+            numbered = [[places.setdefault(name, len(places)) for name in (a, b)] for a, b in links]
+        except (TypeError, ValueError):
+            expected = "a file, a Graph or pairs of names are expected"
+            raise Any2VecError(f"{kind}: {expected}, not {shown(links)}") from None
+        pairs, names = np.array(numbered, np.int64), list(places)
     if not len(pairs):
         raise Any2VecError(f"{source}: there are no pairs")
     known = vectors.vocabulary.ids
@@ -178,15 +169,15 @@ def _ids(vectors: Vectors, links: Links, kind: str) -> Ids:
 
 def _halves(pairs: Ids, random: np.random.Generator) -> tuple[Ids, Ids]:
     if len(pairs) < 2:
-        raise Any2VecError("a single pair cannot be halved: learning and judging need two or more of either kind")
+        raise Any2VecError("a single pair cannot be split: training and testing need two or more of each kind")
     order = random.permutation(len(pairs))
     return pairs[order[: len(pairs) // 2]], pairs[order[len(pairs) // 2 :]]
 
 
 def _learn(
-    vectors: Vectors, pairs: Ids, truth: NDArray[np.bool_], features: Callable[[Rows, Rows], Rows]
-) -> Callable[[Rows], Rows]:
-    """Fit a logistic regression; standardised, so that it does not depend on the length of the vectors."""
+    vectors: Vectors, pairs: Ids, truth: NDArray[np.bool_], features: Callable[[Features, Features], Features]
+) -> Callable[[Features], Features]:
+    """Fit a logistic regression on standardised features, so that the length of vectors does not matter."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -196,26 +187,26 @@ def _learn(
         rows[block] = features(a, b)
     model = make_pipeline(StandardScaler(copy=False), LogisticRegression(max_iter=1000))
     model.fit(rows, truth)
-    decide: Callable[[Rows], Rows] = model.decision_function
+    decide: Callable[[Features], Features] = model.decision_function
     return decide
 
 
-def _scores(vectors: Vectors, pairs: Ids, score: Callable[[Rows, Rows], Rows]) -> Rows:
+def _scores(vectors: Vectors, pairs: Ids, score: Callable[[Features, Features], Features]) -> Features:
     scores = np.empty(len(pairs))
     for block, (a, b) in _blocks(vectors, pairs):
         scores[block] = score(a, b)
     return scores
 
 
-def _blocks(vectors: Vectors, pairs: Ids) -> Iterator[tuple[slice, tuple[Rows, Rows]]]:
-    """Give the vectors of pairs, some at a time."""
+def _blocks(vectors: Vectors, pairs: Ids) -> Iterator[tuple[slice, tuple[Features, Features]]]:
+    """Yield the vectors of blocks of pairs."""
     for start in range(0, len(pairs), BLOCK):
         block = slice(start, start + BLOCK)
         a, b = (vectors.matrix[ids].astype(np.float64) for ids in pairs[block].T)
         yield block, (a, b)
 
 
-def _unit(rows: Rows) -> Rows:
+def _unit(rows: Features) -> Features:
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(lengths > 0, lengths, 1)
 

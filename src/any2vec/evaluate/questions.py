@@ -1,14 +1,15 @@
 """Analogy questions, read from a file such as word2vec's questions-words.txt."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeAlias
 
 from any2vec.errors import Any2VecError
-from any2vec.evaluate.lines import read_lines
+from any2vec.evaluate.word_sets import read_lines
+from any2vec.vectors.arguments import as_path, shown
 
-__all__ = ["Question", "QuestionSection", "read_questions"]
+__all__ = ["Question", "QuestionSection", "Questions", "as_questions", "read_questions"]
 
 Question: TypeAlias = tuple[str, str, str, str]
 """a, b, c and d: a is to b as c is to d."""
@@ -21,7 +22,7 @@ class QuestionSection:
     Attributes
     ----------
     name : str
-        Names of syntactic ones begin with "gram".
+        Those of syntactic questions begin with "gram".
     questions : tuple of (str, str, str, str)
         a is to b as c is to d.
     """
@@ -30,26 +31,19 @@ class QuestionSection:
     questions: tuple[Question, ...]
 
 
+Questions: TypeAlias = str | os.PathLike[str] | Sequence[QuestionSection]
+"""A file of questions, or their sections."""
+
+
 def read_questions(path: str | os.PathLike[str]) -> tuple[QuestionSection, ...]:
-    """Read analogy questions: four words a line, sections that begin with a line ": name".
-
-    Parameters
-    ----------
-    path : str or path
-        The file; empty lines are passed over.
-
-    Returns
-    -------
-    tuple of QuestionSection
-        In the order of the file.
+    """Read a file of analogy questions: lines of four words, in sections that begin with a line ": name".
 
     Raises
     ------
     Any2VecError
-        If a line is neither a question nor the name of a section, or there is no question; file and line are
-        named.
+        If a line is neither a question nor the name of a section, or there is no question; the error names the line.
     """
-    path = Path(path)
+    path = as_path(path)
     sections: list[tuple[str, list[Question]]] = []
     for number, line in enumerate(read_lines(path), 1):
         if line.startswith(":"):
@@ -67,3 +61,12 @@ def read_questions(path: str | os.PathLike[str]) -> tuple[QuestionSection, ...]:
     if not any(questions for _, questions in sections):
         raise Any2VecError(f"{path}: has no questions")
     return tuple(QuestionSection(name, tuple(questions)) for name, questions in sections)
+
+
+def as_questions(questions: Questions) -> Sequence[QuestionSection]:
+    """Read the questions if they are in a file; refuse what is neither a file nor sections."""
+    if isinstance(questions, str | os.PathLike):
+        return read_questions(questions)
+    if isinstance(questions, Sequence) and all(isinstance(section, QuestionSection) for section in questions):
+        return [section for section in questions if isinstance(section, QuestionSection)]
+    raise Any2VecError(f"questions: a file or a list of QuestionSection is expected, not {shown(questions)}")

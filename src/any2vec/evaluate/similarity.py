@@ -1,38 +1,41 @@
-"""Correlation of cosines with how alike people find words: WordSim-353, SimLex-999 and the like."""
+"""Correlation of cosines with human judgements of similarity: WordSim-353, SimLex-999 and the like."""
 
 import math
 import os
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, missing_extra
-from any2vec.evaluate.folding import fold, folded_ids
-from any2vec.evaluate.lines import read_lines
-from any2vec.vectors.vectors import Vectors
+from any2vec.evaluate.word_sets import fold, folded_ids, read_lines
+from any2vec.vectors.arguments import as_path, shown
+from any2vec.vectors.vectors import Vectors, check_vectors
 
-__all__ = ["Pair", "SimilarityResult", "evaluate_similarity", "read_pairs", "require_scipy"]
+__all__ = ["Pair", "Pairs", "SimilarityResult", "as_pairs", "evaluate_similarity", "read_pairs", "require_scipy"]
 
 Pair: TypeAlias = tuple[str, str, float]
-"""Two words and how alike people find them."""
+"""Two words and how similar people find them."""
+
+Pairs: TypeAlias = str | os.PathLike[str] | Sequence[Pair]
+"""A file of pairs, or the pairs."""
 
 
 @dataclass(frozen=True)
 class SimilarityResult:
-    """How well cosines agree with people.
+    """How well cosines agree with human judgements.
 
     Attributes
     ----------
     spearman, pearson : float
-        Correlations over the pairs used, -1 to 1; NaN for fewer than two or where all are equally alike.
+        Correlations over the pairs used, -1 to 1; NaN for fewer than two, or if all scores or cosines are equal.
     used, skipped : int
-        Pairs whose words both have vectors, and the others.
+        Pairs whose words both have vectors, and the other pairs.
     """
 
     spearman: float
@@ -41,13 +44,7 @@ class SimilarityResult:
     skipped: int
 
     def as_dict(self) -> dict[str, float | int | None]:
-        """Give all figures as JSON can hold them.
-
-        Returns
-        -------
-        dict
-            None for a correlation that does not exist.
-        """
+        """Return all figures for JSON; None for an undefined correlation."""
         correlations = {"spearman": self.spearman, "pearson": self.pearson}
         known = {name: None if math.isnan(value) else value for name, value in correlations.items()}
         return {**known, "used": self.used, "skipped": self.skipped}
@@ -59,10 +56,9 @@ def read_pairs(path: str | os.PathLike[str]) -> tuple[Pair, ...]:
     Parameters
     ----------
     path : str or path
-        A file with a pair a line, columns parted by tabs, commas or blanks: two words and the score,
-        between them perhaps a letter for the part of speech. Lines that begin with "#", empty lines and a
-        first line of titles are passed over. WordSim-353 and SimLex-999 are such files, as published and as
-        gensim's tests have them.
+        A file with a pair per line, columns separated by tabs, commas or whitespace: two words, possibly a letter
+        for the part of speech, and the score. Empty lines, lines that begin with "#" and a first line of column
+        titles (without a number) are skipped. WordSim-353 and SimLex-999 are such files, as published and in gensim.
 
     Returns
     -------
@@ -72,9 +68,9 @@ def read_pairs(path: str | os.PathLike[str]) -> tuple[Pair, ...]:
     Raises
     ------
     Any2VecError
-        If a line is no pair, or there are none; file and line are named.
+        If a line is no pair, or there are none; the error names the line.
     """
-    path = Path(path)
+    path = as_path(path)
     pairs: list[Pair] = []
     column = None
     titles = False
@@ -88,8 +84,8 @@ def read_pairs(path: str | os.PathLike[str]) -> tuple[Pair, ...]:
                 titles = True
                 continue
         score = _number(cells[column]) if column is not None and column < len(cells) else None
-        if score is None or not (cells[0] and cells[1]):
-            wrong = f"not two words and a finite number, parted by tabs: {line[:60]!r}"
+        if score is None or not math.isfinite(score) or not (cells[0] and cells[1]):
+            wrong = f"not two words and a finite number, separated by tabs: {line[:60]!r}"
             raise Any2VecError(f"{path}, line {number:,}: {wrong}")
         pairs.append((cells[0], cells[1], score))
     if not pairs:
@@ -97,31 +93,42 @@ def read_pairs(path: str | os.PathLike[str]) -> tuple[Pair, ...]:
     return tuple(pairs)
 
 
-def evaluate_similarity(vectors: Vectors, pairs: str | os.PathLike[str] | Sequence[Pair]) -> SimilarityResult:
-    """Correlate the cosines of pairs of words with people's scores.
+def as_pairs(pairs: Pairs) -> Sequence[Pair]:
+    """Read the pairs if they are in a file; refuse what is neither a file nor pairs."""
+    if isinstance(pairs, str | os.PathLike):
+        return read_pairs(pairs)
+    with suppress(TypeError, ValueError):
+        listed = [(a, b, float(score)) for a, b, score in pairs]
+        if all(isinstance(a, str) and isinstance(b, str) for a, b, _ in listed):
+            return listed
+    raise Any2VecError(f"pairs: a file or tuples of two words and a number are expected, not {shown(pairs)}")
 
-    Upper and lower case are the same; of words that differ in it the most frequent is meant. Pairs with an
-    unknown word are skipped.
+
+def evaluate_similarity(vectors: Vectors, pairs: Pairs) -> SimilarityResult:
+    """Correlate the cosines of pairs of words with human scores.
+
+    Case is ignored: of words that differ only in case, the most frequent is meant. Pairs with an unknown word are
+    skipped.
 
     Parameters
     ----------
     vectors : Vectors
-        Words in the order of falling counts.
+        Words by descending count.
     pairs : path or sequence of (str, str, float)
-        A file for `read_pairs`, or what it gives.
+        A file for `read_pairs`, or what it returns.
 
     Returns
     -------
     SimilarityResult
-        Spearman's and Pearson's correlations and how many pairs they are over.
+        Spearman's and Pearson's correlations, and over how many pairs.
 
     Raises
     ------
     Any2VecError
-        If the file cannot be read, a vector is not finite, or scipy is not installed.
+        If the file cannot be read, a vector is not finite, an argument is invalid, or SciPy is not installed.
     """
-    if isinstance(pairs, str | os.PathLike):
-        pairs = read_pairs(pairs)
+    check_vectors(vectors)
+    pairs = as_pairs(pairs)
     ids = folded_ids(vectors.words)
     known = [(ids[fold(a)], ids[fold(b)], score) for a, b, score in pairs if fold(a) in ids and fold(b) in ids]
     cosines = np.array([vectors.similarity(vectors.words[a], vectors.words[b]) for a, b, _ in known])
@@ -130,13 +137,7 @@ def evaluate_similarity(vectors: Vectors, pairs: str | os.PathLike[str] | Sequen
 
 
 def require_scipy() -> None:
-    """Raise now if Spearman's correlation could not be computed later.
-
-    Raises
-    ------
-    Any2VecError
-        If scipy is not installed.
-    """
+    """Raise now if Spearman's correlation could not be computed later, for want of SciPy."""
     if find_spec("scipy") is None:
         raise missing_extra("scipy", "evaluate")
 
@@ -159,7 +160,7 @@ def _cells(line: str) -> list[str]:
 
 
 def _score_column(cells: list[str]) -> int | None:
-    """Find the score on the line of the first pair; None if this is a line of titles."""
+    """Find the column of the score on the line of the first pair; None on a line of titles."""
     if len(cells) > 2 and _number(cells[2]) is not None:
         return 2
     if len(cells) > 3 and len(cells[2]) == 1 and _number(cells[3]) is not None:
@@ -169,7 +170,6 @@ def _score_column(cells: list[str]) -> int | None:
 
 def _number(cell: str) -> float | None:
     try:
-        value = float(cell)
+        return float(cell)
     except ValueError:
         return None
-    return value if math.isfinite(value) else None

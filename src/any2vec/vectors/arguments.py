@@ -3,11 +3,12 @@
 import operator
 import os
 import reprlib
+from numbers import Real
 from pathlib import Path
 
 from any2vec.errors import Any2VecError
 
-__all__ = ["as_path", "shown", "whole_number"]
+__all__ = ["as_path", "fraction", "shown", "whole_number"]
 
 
 def shown(value: object) -> str:
@@ -34,3 +35,12 @@ def whole_number(name: str, value: object, least: int) -> int:
     if number < least:
         raise Any2VecError(f"{name} is {number:,}; it must be a whole number from {least} up")
     return number
+
+
+def fraction(name: str, value: object, example: str) -> float:
+    """Return an argument as a float; refuse what is not a number between 0 and 1, both excluded."""
+    if not isinstance(value, Real):
+        raise Any2VecError(f"{name}: {shown(value)} is not a number; {example}")
+    if not 0 < float(value) < 1:
+        raise Any2VecError(f"{name}: {float(value):g} is not between 0 and 1; {example}")
+    return float(value)

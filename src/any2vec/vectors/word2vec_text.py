@@ -38,7 +38,7 @@ def load_text(path: Path) -> Vectors:
             number, dim = None, len(lines[0].split()) - 1
             if dim < 1:
                 parse_header(lines[0], path)  # raises
-            builder = VectorBuilder(dim, len(lines))
+            builder = VectorBuilder(dim, 0)
         first = 2 if headed else 1
         _add(builder, lines[first - 1 :], first, number, path)
         first = len(lines) + 1
@@ -85,10 +85,12 @@ def _add(builder: VectorBuilder, lines: list[bytes], first: int, number: int | N
     """Parse and add lines, from line `first` of the file; `number` is how many words the header promised, if any."""
     words: list[str] = []
     where: list[int] = []  # the line of each word: empty lines are skipped
-    vectors = np.empty((len(lines), builder.matrix.shape[1]), np.float32)
+    dim = builder.matrix.shape[1]
+    most = sum(map(len, lines)) // (2 * dim + 1)  # a letter, D times a space and a digit
+    vectors = np.empty((min(len(lines), most), dim), np.float32)
     with np.errstate(over="ignore"):
         for i, line in enumerate(lines):
-            if parts := _columns(line, vectors.shape[1], first + i, number is None, path):
+            if parts := _columns(line, dim, first + i, number is None, path):
                 try:
                     vectors[len(words)] = parts[1:]  # NumPy parses them
                     words.append(parts[0].decode())
@@ -98,7 +100,7 @@ def _add(builder: VectorBuilder, lines: list[bytes], first: int, number: int | N
     vectors = vectors[: len(words)]
     if not (finite := np.isfinite(vectors)).all():
         row, column = np.argwhere(~finite)[0]
-        bad = quoted(lines[where[row] - first].split()[column - vectors.shape[1]])
+        bad = quoted(lines[where[row] - first].split()[column - dim])
         raise Any2VecError(f"{path}, line {where[row]:,}: {bad} is not a finite 32-bit number")
     if number is not None and len(builder.words) + len(words) > number:
         raise Any2VecError(f"{path}, line {number + 2:,}: more words than the {number:,} that the header promises")

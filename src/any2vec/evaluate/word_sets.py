@@ -1,0 +1,34 @@
+"""Evaluation sets of words: read their lines, match words regardless of case."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from any2vec.errors import Any2VecError
+
+__all__ = ["fold", "folded_ids", "read_lines"]
+
+
+def read_lines(path: Path) -> list[str]:
+    """Read the lines of a UTF-8 file, stripped, without a byte-order mark; errors name the line."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise Any2VecError(f"{path}: cannot be read: {error.strerror or error}") from error
+    try:
+        return [line.strip() for line in content.decode("utf-8-sig").split("\n")]
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise Any2VecError(f"{path}, line {line:,}: not UTF-8 text") from error
+
+
+def fold(word: str) -> str:
+    """Map the spellings of a word in upper and lower case to one: upper case, as word2vec's compute-accuracy does."""
+    return word.upper()
+
+
+def folded_ids(words: Iterable[str]) -> dict[str, int]:
+    """Map folded words to ids; of several words that fold to the same, the first (most frequent) wins."""
+    ids: dict[str, int] = {}
+    for i, word in enumerate(words):
+        ids.setdefault(fold(word), i)
+    return ids
