@@ -14,7 +14,7 @@ from any2vec.training.options import Options
 
 SOURCE = Path(any2vec.__file__).parent
 ROOMS = [
-    {"errors", "version"},
+    {"errors", "signals", "version"},
     {"llvm"},
     {"cluster"},
     {"io"},
@@ -29,9 +29,10 @@ ROOMS = [
     {"evaluate"},
     {"models"},
     {"cli"},
+    {"__main__"},
 ]
 FLOOR = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
-EXTRA = {"vectors": {"errors", "version", "cluster", "io", "corpus"}}  # of rooms before it, these only
+EXTRA = {"vectors": {"errors", "signals", "version", "cluster", "io", "corpus"}}  # of rooms before it, these only
 
 
 def room_of(path):
