@@ -130,3 +130,27 @@ def test_ctrl_c_at_any_moment(tmp_path, delay, warm):
     assert "Traceback" not in ran.stderr
     assert "Exception ignored" not in ran.stderr
     assert {path.name for path in tmp_path.iterdir()} <= {"text", "v.bin", "kernels"}
+
+
+def test_ctrl_c_where_exceptions_are_ignored_is_raised_again():
+    script = """
+import sys, time
+from any2vec.signals import quit_at_once, raise_interrupts
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+quit_at_once()
+raise_interrupts()
+class Deleted:
+    def __init__(self, error): self.error = error
+    def __del__(self): raise self.error
+Deleted(ValueError("told"))
+try:
+    Deleted(KeyboardInterrupt())
+    time.sleep(30)
+except KeyboardInterrupt:
+    print("raised")
+"""
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    assert ran.stdout == "raised\n"
+    assert "ValueError: told" in ran.stderr
+    assert "KeyboardInterrupt" not in ran.stderr

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from contextlib import contextmanager
 __all__ = ["INTERRUPTED", "quit_at_once", "raise_interrupts", "unterminated"]
 
 INTERRUPTED = 130  # exit status of a program that Ctrl-C ended, as shells report it
+_RETRY = 0.02  # seconds
 
 
 def raise_interrupts() -> None:
@@ -17,6 +19,7 @@ def raise_interrupts() -> None:
         return  # a program that calls the command line in a thread
     if signal.getsignal(signal.SIGINT) is _quit:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        sys.unraisablehook = _unraisable
     if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
 
@@ -50,3 +53,13 @@ def unterminated() -> Iterator[None]:
 
 def _quit(*_: object) -> None:
     os._exit(INTERRUPTED)
+
+
+def _unraisable(event: "sys.UnraisableHookArgs") -> None:
+    """Raise an interrupt again that struck where exceptions are ignored, such as in a callback of the compiler."""
+    if event.exc_type is KeyboardInterrupt:
+        timer = threading.Timer(_RETRY, signal.raise_signal, (signal.SIGINT,))
+        timer.daemon = True
+        timer.start()
+    else:
+        sys.__unraisablehook__(event)
