@@ -17,8 +17,12 @@ from any2vec.training.options import Options
 
 SOURCE = Path(any2vec.__file__).parent
 ROOMS = [
+<<<<<<< HEAD
     {"errors", "version"},
     {"options"},
+=======
+    {"errors", "signals", "version"},
+>>>>>>> cluster
     {"llvm"},
     {"cluster"},
     {"io"},
@@ -33,9 +37,14 @@ ROOMS = [
     {"evaluate"},
     {"models"},
     {"cli"},
+    {"__main__"},
 ]
 FLOOR = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
+<<<<<<< HEAD
 EXTRA = {"vectors": {"errors", "version", "options", "cluster", "io", "corpus"}}  # of rooms before it, these only
+=======
+EXTRA = {"vectors": {"errors", "signals", "version", "cluster", "io", "corpus"}}  # of rooms before it, these only
+>>>>>>> cluster
 
 
 def room_of(path):

@@ -1,13 +1,42 @@
 """Embeddings of anything that comes in sequences: words, graph vertices, products, code tokens."""
 
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from any2vec.errors import Any2VecError
 from any2vec.io.numba_cache import ensure_numba_cache
+
+if TYPE_CHECKING:
+    from any2vec.models import DeepWalk, Node2Vec, Word2Vec
+    from any2vec.vectors.formats import load, save
+    from any2vec.vectors.vectors import Vectors
+    from any2vec.version import __version__
+
+__all__ = ["Any2VecError", "DeepWalk", "Node2Vec", "Vectors", "Word2Vec", "__version__", "load", "save"]
+
+_MODULES = {
+    "DeepWalk": "any2vec.models",
+    "Node2Vec": "any2vec.models",
+    "Vectors": "any2vec.vectors.vectors",
+    "Word2Vec": "any2vec.models",
+    "__version__": "any2vec.version",
+    "load": "any2vec.vectors.formats",
+    "save": "any2vec.vectors.formats",
+}
 
 ensure_numba_cache()  # before a kernel is defined
 
-from any2vec.errors import Any2VecError  # noqa: E402
-from any2vec.models import DeepWalk, Node2Vec, Word2Vec  # noqa: E402
-from any2vec.vectors.formats import load, save  # noqa: E402
-from any2vec.vectors.vectors import Vectors  # noqa: E402
-from any2vec.version import __version__  # noqa: E402
 
-__all__ = ["Any2VecError", "DeepWalk", "Node2Vec", "Vectors", "Word2Vec", "__version__", "load", "save"]
+def __getattr__(name: str) -> Any:
+    """Import names and packages when they are first used, so that the command line starts at once."""
+    if name in _MODULES:
+        value = globals()[name] = getattr(import_module(_MODULES[name]), name)
+        return value
+    if not name.startswith("_") and find_spec(f"any2vec.{name}"):
+        return import_module(f"any2vec.{name}")
+    raise AttributeError(f"module 'any2vec' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

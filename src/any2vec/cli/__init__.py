@@ -7,26 +7,21 @@ import typer
 
 from any2vec.cli import evaluate
 from any2vec.cli.analogy import analogy
-from any2vec.cli.cluster import fail
 from any2vec.cli.demo import demo
+from any2vec.cli.errors import Commands, fail
 from any2vec.cli.nodes import nodes, walks
-from any2vec.cli.signals import terminate_as_interrupt
 from any2vec.cli.similar import similar
 from any2vec.cli.words import words
 from any2vec.errors import Any2VecError
+from any2vec.signals import INTERRUPTED, quit_at_once, raise_interrupts
 from any2vec.version import __version__
 
 __all__ = ["app", "main"]
 
-app = typer.Typer(
-    name="any2vec",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
+app = typer.Typer(name="any2vec", cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False)
 
 
-def _tell_version(asked: bool) -> None:
+def _print_version(asked: bool) -> None:
     if asked:
         typer.echo(f"any2vec {__version__}")
         raise typer.Exit
@@ -35,24 +30,28 @@ def _tell_version(asked: bool) -> None:
 @app.callback()
 def _any2vec(
     version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=_tell_version, help="Show the version and exit.")
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Train embeddings of anything that comes in sequences."""
+    raise_interrupts()
 
 
 for command in (words, nodes, similar, analogy, walks, demo):
     app.command()(command)
-app.add_typer(evaluate.app, name="evaluate")
+app.add_typer(evaluate.app, name="evaluate", cls=Commands)
 
 
 def main() -> None:
     """Run the command line; a user's mistake is one line on standard error and status 1."""
-    terminate_as_interrupt()
     try:
         app()
     except Any2VecError as error:
         fail(error)
-    except BrokenPipeError:  # the reader of our output has gone: nothing is left to tell it
+    except BrokenPipeError:  # the reader of our output has gone
         sys.stderr.close()
         sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    finally:
+        quit_at_once()

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from any2vec.cli.similar import neighbours
 from any2vec.models import Word2Vec
+from any2vec.signals import INTERRUPTED
 from any2vec.training.progress import display_for
 from any2vec.vectors.formats import check_output, save
 
@@ -48,4 +49,4 @@ def demo(
         save(model.vectors_, output)
     if model.report_.interrupted:
         console.print("stopped early: these are the vectors as far as they are trained")
-        raise typer.Exit(130)
+        raise typer.Exit(INTERRUPTED)

@@ -9,12 +9,12 @@ import typer
 from rich.console import Console
 
 from any2vec.cli.rounds import rounds_table
-from any2vec.cli.signals import unterminated
 from any2vec.cluster import engines
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.errors import Any2VecError
 from any2vec.io.outputs import check_writable
 from any2vec.models import Estimator
+from any2vec.signals import INTERRUPTED, unterminated
 from any2vec.training.progress import Display, display_for
 from any2vec.training.report import Report
 from any2vec.vectors.formats import check_output, save
@@ -22,8 +22,6 @@ from any2vec.vectors.formats import check_output, save
 __all__ = ["check_apart", "run"]
 
 E = TypeVar("E", bound=Estimator)
-
-_INTERRUPTED = 130  # what a shell reports of a program that Ctrl-C ended
 
 
 def run(
@@ -74,7 +72,7 @@ def run(
         display.say(rounds_table(model.report_))
     display.say(_summary(model.report_, output, model.kind))
     if model.report_.interrupted:
-        raise typer.Exit(_INTERRUPTED)
+        raise typer.Exit(INTERRUPTED)
 
 
 def _stop(why: str, display: Display, communicator: Communicator) -> NoReturn:
@@ -82,7 +80,7 @@ def _stop(why: str, display: Display, communicator: Communicator) -> NoReturn:
     display.say(why)
     if communicator.size > 1:
         engines.abort()
-    raise typer.Exit(_INTERRUPTED) from None
+    raise typer.Exit(INTERRUPTED) from None
 
 
 def check_apart(sources: Sequence[str], output: Path, report: Path | None) -> None:

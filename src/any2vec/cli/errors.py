@@ -1,0 +1,76 @@
+"""How a command ends on an error: one line in the words of the command line, once for all hosts."""
+
+import re
+import sys
+import time
+from typing import Any, NoReturn
+
+import typer
+from rich.console import Console
+from typer.core import TyperGroup
+
+from any2vec.cluster import engines
+from any2vec.cluster.communicator import SharedError
+from any2vec.errors import Any2VecError
+from any2vec.signals import INTERRUPTED, quit_at_once
+
+__all__ = ["Commands", "fail", "in_options"]
+
+_PATIENCE = 2.0  # seconds for another host to print the same error
+_MARKED = re.compile(r"`([a-z]\w*)(?:=([^`]*))?`")
+
+
+class Commands(TyperGroup):
+    """Commands whose errors name options as the command line does, and that Ctrl-C ends with status 130."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that the user named."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise typer.Exit(INTERRUPTED) from None
+        except Any2VecError as error:
+            command = self.get_command(ctx, ctx.invoked_subcommand or "")
+            error.args = (in_options(str(error), command.params if command else []),)
+            raise
+
+
+def in_options(message: str, params: list[Any]) -> str:
+    """Replace Python parameters in a message, such as `sample` or `sample=0`, by options of a command."""
+
+    def spelled(found: re.Match[str]) -> str:
+        name, value = found.groups()
+        flag = "--" + name.replace("_", "-")
+        param = next((param for param in params if flag in param.opts), None)
+        if param is None:
+            return found[0]
+        if value is None:
+            return flag
+        if getattr(param, "is_flag", False):
+            return param.secondary_opts[0] if value in ("False", "None") and param.secondary_opts else flag
+        return f"{flag} {value.strip(chr(39))}"
+
+    return _MARKED.sub(spelled, message)
+
+
+def fail(error: Any2VecError) -> NoReturn:
+    """Print a user's mistake on one line, once for all hosts, and end them with status 1."""
+    quit_at_once()
+    try:
+        rank = engines.connect().rank if engines.detected() else None
+    except Any2VecError:  # that is the error
+        rank = None
+    if isinstance(error, SharedError) or rank is None:
+        if not rank:
+            _print(str(error))
+        sys.exit(1)
+    if rank:  # if it is an error of all hosts, host 0 prints it
+        time.sleep(_PATIENCE)
+    _print(f"host {rank}: {error}")
+    engines.abort()
+    sys.exit(1)
+
+
+def _print(text: str) -> None:
+    console = Console(stderr=True)
+    console.print(f"any2vec: {text}", style="red", markup=False, highlight=False, soft_wrap=True)
