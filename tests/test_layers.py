@@ -17,12 +17,8 @@ from any2vec.training.options import Options
 
 SOURCE = Path(any2vec.__file__).parent
 ROOMS = [
-<<<<<<< HEAD
-    {"errors", "version"},
-    {"options"},
-=======
     {"errors", "signals", "version"},
->>>>>>> cluster
+    {"options"},
     {"llvm"},
     {"cluster"},
     {"io"},
@@ -40,11 +36,7 @@ ROOMS = [
     {"__main__"},
 ]
 FLOOR = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
-<<<<<<< HEAD
-EXTRA = {"vectors": {"errors", "version", "options", "cluster", "io", "corpus"}}  # of rooms before it, these only
-=======
-EXTRA = {"vectors": {"errors", "signals", "version", "cluster", "io", "corpus"}}  # of rooms before it, these only
->>>>>>> cluster
+EXTRA = {"vectors": {"errors", "signals", "version", "options", "cluster", "io", "corpus"}}  # of rooms before it, these only
 
 
 def room_of(path):

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""A folder for compiled kernels where neither the package's nor the user's can be written."""
-=======
 """Where compiled kernels are kept if neither the package's folder nor the user's is writable."""
->>>>>>> cluster
 
 import os
 import sys
@@ -12,14 +8,10 @@ __all__ = ["ensure_numba_cache"]
 
 
 def ensure_numba_cache() -> None:
-<<<<<<< HEAD
-    """Point Numba's cache at the temporary folder if it has no other: without one it refuses to define kernels."""
-=======
     """Point Numba at a cache in the temporary folder if it has no other: without one, our import would fail.
 
     Numba itself is not imported here, as it is slow.
     """
->>>>>>> cluster
     if os.environ.get("NUMBA_CACHE_DIR") or _writable(Path(__file__).parent) or _writable(Path.home()):
         return
     import getpass
