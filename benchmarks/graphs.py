@@ -1,8 +1,8 @@
-"""Measure any2vec on graphs: walks beside PecanPy and grape, accuracy beside gensim, edge list to vectors, size.
+"""Measure any2vec on graphs: walks against PecanPy and grape, accuracy against gensim, edge list to vectors, size.
 
-Each run is a process of its own; contenders take turns, and ratios are medians over the rounds of the ratio within a
-round. Peers are run by the Python that `--peers` names (pip install pecanpy grape, in an environment of their own:
-they want an older NumPy); one that is not installed is left out. Needs the extras `bench` and `graphs`.
+Each run is a separate process; contenders take turns, and ratios are medians over the rounds of the ratio within a
+round. PecanPy and grape need an older NumPy: install them in another environment and give its Python with `--peers`;
+one that is not installed is left out. Needs the extras `bench` and `graphs`.
 """
 
 import os
@@ -13,32 +13,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
-import graph_inputs
-import graph_runs
-import graph_speed
+import graphs_inputs
+import graphs_runs
+import graphs_speed
 import typer
-from graph_options import (
-    AlphaOption,
-    DimOption,
-    EpochsOption,
-    JsonOption,
-    LengthOption,
-    NegativeOption,
-    POption,
-    QOption,
-    Run,
-    SeedOption,
-    ThreadsOption,
-    WalksOption,
-    WindowOption,
-    apart,
-    err,
-    note,
-)
+from graphs_options import AlphaOption, LengthOption, POption, QOption, Run, SeedOption, WalksOption, apart, err, note
+from options import DimOption, EpochsOption, JsonOption, NegativeOption, ThreadsOption, WindowOption
 from tables import table, verdict
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-app.add_typer(graph_speed.app)  # its commands, beside those below
+app.add_typer(graphs_speed.app)  # its commands, beside those below
 
 PUBLISHED = {"blogcatalog": {"30": 34.0, "60": 37.2, "90": 38.4}}
 """DeepWalk's Micro-F1 in percent, by percent labelled (GraphAny2Vec, Table 5)."""
@@ -48,10 +32,10 @@ PUBLISHED = {"blogcatalog": {"30": 34.0, "60": 37.2, "90": 38.4}}
 def accuracy(
     data: Annotated[
         list[str],
-        typer.Argument(metavar="GRAPH,LABELS[,FORMAT]...", help="FORMAT of the labels, as of any2vec evaluate nodes."),
+        typer.Argument(metavar="GRAPH,LABELS[,FORMAT]...", help="FORMAT: of the labels, as in any2vec evaluate nodes."),
     ],
     who: Annotated[
-        str, typer.Option(help="HOSTS or HOSTS:COMBINER, or gensim, parted by commas.")
+        str, typer.Option(help="HOSTS, HOSTS:COMBINER or gensim, separated by commas.")
     ] = "1,16:curvature,16:gradient,gensim",
     walks_: WalksOption = 10,
     length: LengthOption = 40,
@@ -62,16 +46,16 @@ def accuracy(
     negative: NegativeOption = 5,
     epochs: EpochsOption = 5,
     alpha: AlphaOption = 0.025,
-    rounds: Annotated[int | None, typer.Option(help="An epoch's, of several hosts; 1.5 a host if not given.")] = None,
-    seeds: Annotated[str, typer.Option(help="Seeds, parted by commas.")] = "1,2,3",
-    ratios: Annotated[str, typer.Option(help="Labelled vertices in percent, parted by commas.")] = "30,60,90",
-    shuffles: Annotated[int, typer.Option(min=1, help="Random splits for each share.")] = 10,
+    rounds: Annotated[int | None, typer.Option(help="Rounds per epoch; by default 1.5 per host.")] = None,
+    seeds: Annotated[str, typer.Option(help="Seeds, separated by commas.")] = "1,2,3",
+    ratios: Annotated[str, typer.Option(help="Percentages of labelled vertices, separated by commas.")] = "30,60,90",
+    shuffles: Annotated[int, typer.Option(min=1, help="Random splits per percentage.")] = 10,
     threads: ThreadsOption = 2,
     json_file: JsonOption = None,
 ) -> None:
-    """Classify vertices: F1 in percent, means over seeds and shuffles; gensim (DeepWalk) has the same walks.
+    """Classify vertices: F1 in percent, means over seeds and shuffles; gensim (DeepWalk) trains on the same walks.
 
-    The same seed splits the same for all.
+    A seed gives the same splits for all.
     """
     chosen = {"walks": walks_, "length": length, "p": p, "q": q, "dim": dim, "window": window, "negative": negative}
     chosen |= {"epochs": epochs, "alpha": alpha, "rounds": rounds}
@@ -86,9 +70,9 @@ def accuracy(
                 job = common | files | {"seed": seed, "who": name}
                 if name == "1":
                     job["chosen"] = chosen | {"rounds": None}
-                found = apart(graph_runs.accuracy, job)
-                told = found.get("error") or " ".join(f"{f1:.2f}" for f1 in found["micro"])
-                err.print(f"{Path(graph).name}  {name}  seed {seed}  {told}")
+                found = apart(graphs_runs.accuracy, job)
+                shown = found.get("error") or " ".join(f"{f1:.2f}" for f1 in found["micro"])
+                err.print(f"{Path(graph).name}  {name}  seed {seed}  {shown}")
                 note(json_file, "accuracy", found)
                 results.setdefault(name, []).append(found)
         about = f"{walks_} walks of {length}, window {window}, D={dim}, epochs: {epochs}, seeds {seeds}"
@@ -99,7 +83,7 @@ def accuracy(
 def _accuracy_table(
     title: str, results: dict[str, list[Run]], percents: Sequence[str], published: dict[str, float]
 ) -> None:
-    """Show means over the seeds, how far seeds are apart, and how far from gensim's."""
+    """Print means over the seeds, half the range over the seeds, and differences from gensim."""
     means: dict[tuple[str, str], list[float]] = {}
     rows: list[Sequence[Any]] = []
     for name, runs in results.items():
@@ -129,15 +113,15 @@ def _accuracy_table(
     for (name, measure), found in means.items():
         if theirs and name != "gensim" and measure == "micro":
             for percent, a, b in zip(percents, found, theirs, strict=True):
-                verdict(f"{name}, Micro-F1 at {percent} %, less gensim's", a - b, -0.5)
+                verdict(f"{name}, Micro-F1 at {percent} % - gensim's", a - b, -0.5)
 
 
 @app.command()
 def links(
-    graphs: Annotated[list[Path], typer.Argument(help="Any that any2vec reads.", exists=True)],
-    who: Annotated[str, typer.Option(help="HOSTS or HOSTS:COMBINER, or gensim, parted by commas.")] = "1,16,gensim",
+    graphs: Annotated[list[Path], typer.Argument(help="In any format that any2vec reads.", exists=True)],
+    who: Annotated[str, typer.Option(help="HOSTS, HOSTS:COMBINER or gensim, separated by commas.")] = "1,16,gensim",
     share: Annotated[float, typer.Option(help="Share of the edges to hide.")] = 0.5,
-    operators: Annotated[str, typer.Option(help="How two vectors are judged, parted by commas.")] = "hadamard,l2",
+    operators: Annotated[str, typer.Option(help="Operators on pairs of vectors, separated by commas.")] = "hadamard,l2",
     walks_: WalksOption = 10,
     length: LengthOption = 40,
     p: POption = 1.0,
@@ -147,11 +131,11 @@ def links(
     negative: NegativeOption = 5,
     epochs: EpochsOption = 5,
     alpha: AlphaOption = 0.025,
-    seeds: Annotated[str, typer.Option(help="Seeds, parted by commas.")] = "1,2,3",
+    seeds: Annotated[str, typer.Option(help="Seeds, separated by commas.")] = "1,2,3",
     threads: ThreadsOption = 2,
     json_file: JsonOption = None,
 ) -> None:
-    """Tell hidden edges from pairs without one: AUC and average precision in percent, means over seeds."""
+    """Predict hidden edges: AUC and average precision in percent, means over seeds."""
     chosen = {"walks": walks_, "length": length, "p": p, "q": q, "dim": dim, "window": window, "negative": negative}
     chosen |= {"epochs": epochs, "alpha": alpha}
     common = {"chosen": chosen, "share": share, "operators": operators.split(","), "threads": threads}
@@ -162,7 +146,7 @@ def links(
             runs: list[Run] = []
             for seed in map(int, seeds.split(",")):
                 job = common | {"graph": str(graph), "who": name, "seed": seed}
-                found = apart(graph_runs.links, job)
+                found = apart(graphs_runs.links, job)
                 note(json_file, "links", found)
                 runs += [found] * ("error" not in found)
             if not runs:
@@ -171,17 +155,17 @@ def links(
             about = f"{graph.name}: {runs[-1]['hidden']:,} edges hidden, trained on {runs[-1]['trained']:,}; "
             for operator in common["operators"]:
                 figures = [[run["found"][operator][figure] for run in runs] for figure in ("auc", "precision")]
-                told = [f"{statistics.mean(f):.2f} ±{(max(f) - min(f)) / 2:.2f}" for f in figures]
-                rows.append((name, operator, *told))
+                shown = [f"{statistics.mean(f):.2f} ±{(max(f) - min(f)) / 2:.2f}" for f in figures]
+                rows.append((name, operator, *shown))
         about += f"{walks_} walks of {length}, window {window}, D={dim}, epochs: {epochs}, seeds {seeds}"
         table(about, ("", "operator", "AUC", "average precision"), rows)
 
 
 @app.command()
 def large(
-    vertices: Annotated[int, typer.Option(help="V of the graph to generate.")] = 1_000_000,
-    edges: Annotated[int, typer.Option(help="E.")] = 10_000_000,
-    form: Annotated[str, typer.Option(help="Of the file: edges or npz.")] = "edges",
+    vertices: Annotated[int, typer.Option(help="Vertices of the graph to generate.")] = 1_000_000,
+    edges: Annotated[int, typer.Option(help="Its edges.")] = 10_000_000,
+    form: Annotated[str, typer.Option(help="Format of the file: edges or npz.")] = "edges",
     walks_: WalksOption = 10,
     length: LengthOption = 40,
     p: POption = 1.0,
@@ -190,36 +174,36 @@ def large(
     window: WindowOption = 5,
     negative: NegativeOption = 5,
     epochs: EpochsOption = 1,
-    hosts: Annotated[int, typer.Option(min=1, help="Simulated.")] = 1,
+    hosts: Annotated[int, typer.Option(min=1, help="Hosts to simulate.")] = 1,
     threads: ThreadsOption = 2,
     seed: SeedOption = 1,
     memory: Annotated[
-        float | None, typer.Option(help="GiB it must do with; half of the machine's if not given.")
+        float | None, typer.Option(help="Target in GiB; by default half of the machine's memory.")
     ] = None,
-    folder: Annotated[Path | None, typer.Option(help="For the graph and the vectors.", exists=True)] = None,
+    folder: Annotated[Path | None, typer.Option(help="Where to write the graph and the vectors.", exists=True)] = None,
     json_file: JsonOption = None,
 ) -> None:
-    """Embed a generated power-law graph: seconds of each phase, and the most memory of the process."""
+    """Embed a generated power-law graph: seconds per phase, and peak memory of the process."""
     if form not in ("edges", "npz"):
         raise typer.BadParameter("--form: edges or npz")
     with TemporaryDirectory(prefix="any2vec-bench-", dir=folder) as name:
         path = Path(name, f"graph.{form}")
         began = time.perf_counter()
-        made = apart(graph_inputs.generated, vertices, edges, seed, path)
+        made = apart(graphs_inputs.generated, vertices, edges, seed, path)
         err.print(f"generated in {time.perf_counter() - began:.1f} s, {made['bytes'] / 2**20:,.0f} MiB")
         chosen = {"walks": walks_, "length": length, "p": p, "q": q, "dim": dim, "window": window, "negative": negative}
         job = {"chosen": chosen | {"epochs": epochs}, "graph": str(path), "output": str(Path(name, "vectors"))}
-        found = apart(graph_runs.large, job | {"hosts": hosts, "threads": threads, "seed": seed})
+        found = apart(graphs_runs.large, job | {"hosts": hosts, "threads": threads, "seed": seed})
     note(json_file, "large", {**job, "hosts": hosts, "threads": threads, **made, **found})
     rows: list[Sequence[Any]] = [(phase, f"{taken:.1f} s") for phase, taken in found["seconds"].items()]
-    rows += [("all", f"{found['total']:.1f} s"), ("steps", found["steps"])]
+    rows += [("total", f"{found['total']:.1f} s"), ("steps", found["steps"])]
     rows += [("steps/s of training", f"{found['words_per_second']:,.0f}")]
     rows += [("model", f"{2 * 4 * vertices * dim / 2**30:.2f} GiB"), ("walks", f"{4 * found['steps'] / 2**30:.2f} GiB")]
-    rows += [("most memory", f"{found['peak'] / 2**30:.2f} GiB")]
+    rows += [("peak memory", f"{found['peak'] / 2**30:.2f} GiB")]
     title = f"{vertices:,} vertices, {edges:,} edges; {walks_} walks of {length}, p={p:g} q={q:g}, window {window}, "
     table(title + f"D={dim}, epochs: {epochs}; hosts: {hosts}, threads: {threads}", ("", "taken"), rows)
     bound = memory or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**31
-    verdict("most memory", found["peak"] / 2**30, bound, " GiB", least=False)
+    verdict("peak memory", found["peak"] / 2**30, bound, " GiB", least=False)
 
 
 if __name__ == "__main__":

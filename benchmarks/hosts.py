@@ -1,6 +1,6 @@
-"""Measure any2vec on many hosts: accuracy by combiner, what travels by scheme, cost of combining, MPI on one machine.
+"""Measure any2vec on many hosts: accuracy by combiner, traffic by scheme, cost of combining, MPI on one machine.
 
-Hosts are simulated, but for `mpi`. Each run is a process of its own, so that its peak of memory is its own. Needs the
+Hosts are simulated except in `mpi`. Each run is a separate process, so that its peak memory is its own. Needs the
 extras `evaluate` and, for `mpi`, `mpi`.
 """
 
@@ -19,9 +19,10 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
-from inputs import plain_text
+from options import BytesOption, DimOption, EpochsOption, JsonOption, NegativeOption, SampleOption, ThreadsOption
 from rich.console import Console
 from tables import table, verdict
+from texts import CorpusArgument, plain_text
 
 from any2vec import Any2VecError, Word2Vec
 from any2vec.evaluate.analogies import evaluate_analogies
@@ -30,20 +31,11 @@ from any2vec.training.rounds import PHASES
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 err = Console(stderr=True, highlight=False)
 
-CorpusArgument = Annotated[Path, typer.Argument(help="Text, a sentence a line; .xz, .gz, .bz2 too.", exists=True)]
-BytesOption = Annotated[int | None, typer.Option("--bytes", help="Take only so many bytes, up to a line's end.")]
-DimOption = Annotated[int, typer.Option(help="Length of a vector.")]
-NegativeOption = Annotated[int, typer.Option(help="Negative samples for a positive one.")]
-SampleOption = Annotated[float, typer.Option(help="Share above which words are thinned out.")]
-EpochsOption = Annotated[int, typer.Option(help="Passes over the corpus.")]
-ThreadsOption = Annotated[int, typer.Option(min=1, help="Threads that the hosts share.")]
-JsonOption = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Append each run, a line of JSON.")]
-
 Run = dict[str, Any]
 
 
 def _train(corpus: str, questions: str | None, chosen: dict[str, Any]) -> Run:
-    """Train once, in this process; tell what came of it."""
+    """Train once, in this process; return the options and the figures."""
     try:
         model = Word2Vec(**chosen).fit(corpus)
     except Any2VecError as error:
@@ -70,12 +62,12 @@ def _train(corpus: str, questions: str | None, chosen: dict[str, Any]) -> Run:
 
 
 def _run(corpus: Path, questions: Path | None, json_file: Path | None, **chosen: Any) -> Run:
-    """Train once, in a process of its own."""
+    """Train once, in a separate process."""
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         found = pool.submit(_train, str(corpus), str(questions) if questions else None, chosen).result()
     asked = f"{found['total']:6.2f} %  " if "total" in found else ""
-    told = found.get("error") or f"{asked}{found['words_per_second']:12,.0f} words/s"
-    err.print(f"{chosen['hosts']} x {found.get('rounds')}  {chosen['combine']}  seed {chosen['seed']}  {told}")
+    shown = found.get("error") or f"{asked}{found['words_per_second']:12,.0f} words/s"
+    err.print(f"{chosen['hosts']} x {found.get('rounds')}  {chosen['combine']}  seed {chosen['seed']}  {shown}")
     if json_file:
         with json_file.open("a", encoding="utf-8") as out:
             out.write(json.dumps(found) + "\n")
@@ -85,7 +77,7 @@ def _run(corpus: Path, questions: Path | None, json_file: Path | None, **chosen:
 @app.command()
 def accuracy(
     corpus: CorpusArgument,
-    questions: Annotated[Path, typer.Option(exists=True, help="Analogies, as word2vec's questions-words.txt.")],
+    questions: Annotated[Path, typer.Option(exists=True, help="Analogies, like word2vec's questions-words.txt.")],
     runs: Annotated[
         list[str], typer.Argument(help="HOSTSxROUNDS or HOSTSxROUNDS:COMBINER, curvature by default; 1x1 is one host.")
     ],
@@ -94,12 +86,12 @@ def accuracy(
     negative: NegativeOption = 5,
     sample: SampleOption = 1e-4,
     epochs: EpochsOption = 5,
-    seeds: Annotated[str, typer.Option(help="Seeds, parted by commas.")] = "1,2,3",
-    kappa: Annotated[float | None, typer.Option(help="For curvature; measured if not given.")] = None,
+    seeds: Annotated[str, typer.Option(help="Seeds, separated by commas.")] = "1,2,3",
+    kappa: Annotated[float | None, typer.Option(help="Of curvature; measured by default.")] = None,
     threads: ThreadsOption = 2,
     json_file: JsonOption = None,
 ) -> None:
-    """Ask analogies (30,000 words), in percent, of hosts x rounds x combiners, over seeds."""
+    """Measure accuracy on analogies (30,000 words), in percent, by hosts x rounds x combiners, over seeds."""
     results: dict[str, list[Run]] = {}
     with plain_text(corpus, size) as (path, folder):
         cache = os.environ.get("ANY2VEC_CACHE") or str(folder / "cache")
@@ -115,7 +107,7 @@ def accuracy(
 
 
 def accuracy_table(results: dict[str, list[Run]], title: str) -> None:
-    """Show means over seeds, and how far they are from one host's."""
+    """Print means over seeds, and their difference from one host."""
     figures = ("total", "semantic", "syntactic")
     alone = {run["seed"]: run["total"] for run in results.get("1x1", []) if "total" in run}
     rows: list[Sequence[Any]] = []
@@ -134,9 +126,9 @@ def accuracy_table(results: dict[str, list[Run]], title: str) -> None:
 
 @app.command()
 def show(
-    json_file: Annotated[Path, typer.Argument(help="What `accuracy --json` wrote.", exists=True)],
+    json_file: Annotated[Path, typer.Argument(help="Output of `accuracy --json`.", exists=True)],
 ) -> None:
-    """Show the table of runs that were made before, grouped by vectors and epochs."""
+    """Print the tables of earlier runs, by settings of the vectors and by epochs."""
     groups: dict[str, dict[str, list[Run]]] = {}
     for line in json_file.read_text(encoding="utf-8").splitlines():
         run = json.loads(line)
@@ -150,11 +142,11 @@ def show(
 @app.command()
 def cost(
     corpus: CorpusArgument,
-    questions: Annotated[Path | None, typer.Option(exists=True, help="Analogies to ask as well.")] = None,
+    questions: Annotated[Path | None, typer.Option(exists=True, help="Analogies, to measure accuracy too.")] = None,
     size: BytesOption = None,
-    hosts: Annotated[str, typer.Option(help="Numbers of hosts, parted by commas.")] = "1,2,4,8,16,32",
-    schemes: Annotated[str, typer.Option(help="Parted by commas.")] = "rep-naive,rep-opt,pull-base,pull-opt",
-    combiners: Annotated[str, typer.Option(help="Parted by commas.")] = "curvature",
+    hosts: Annotated[str, typer.Option(help="Numbers of hosts, separated by commas.")] = "1,2,4,8,16,32",
+    schemes: Annotated[str, typer.Option(help="Separated by commas.")] = "rep-naive,rep-opt,pull-base,pull-opt",
+    combiners: Annotated[str, typer.Option(help="Separated by commas.")] = "curvature",
     dim: DimOption = 100,
     negative: NegativeOption = 5,
     sample: SampleOption = 1e-4,
@@ -162,16 +154,16 @@ def cost(
     threads: ThreadsOption = 2,
     json_file: JsonOption = None,
 ) -> None:
-    """Measure what a round sends, what it takes to combine, and the memory of a host (the process's, shared evenly).
+    """Measure traffic and seconds per round, and memory per host (the process's peak divided by the hosts).
 
-    With `--questions` accuracy too, in percent: schemes give the same bits, so one of them tells.
+    With `--questions` also accuracy, in percent; schemes give the same bits, so one of them is enough.
 
-    Seconds are of work, all hosts together; combining holds the moments and eigenvectors of `curvature`.
+    Seconds are work, summed over the hosts; combining includes the moments and eigenvectors of `curvature`.
     """
     found: list[Run] = []
     common = {"dim": dim, "negative": negative, "sample": sample, "seed": 1, "threads": threads}
     ways = list(product(schemes.split(","), combiners.split(",")))
-    with plain_text(corpus, 1_000_000) as (path, _):  # or what is compiled would count as combining
+    with plain_text(corpus, 1_000_000) as (path, _):  # compiles, which would count as combining
         for scheme, combine in ways:
             _run(path, None, None, **common, epochs=1, hosts=2, scheme=scheme, combine=combine)
     with plain_text(corpus, size) as (path, folder):
@@ -179,7 +171,7 @@ def cost(
         for count in map(int, hosts.split(",")):
             for scheme, combine in ways if count > 1 else (("pull-opt", "curvature"),):
                 found.append(_run(path, questions, json_file, **common, hosts=count, scheme=scheme, combine=combine))
-    _cost_table(found, f"D={dim}, {negative} negatives, epochs: {epochs}; a round, all hosts together")
+    _cost_table(found, f"D={dim}, {negative} negatives, epochs: {epochs}; per round, all hosts together")
 
 
 def _cost_table(found: list[Run], title: str) -> None:
@@ -201,14 +193,14 @@ def _cost_table(found: list[Run], title: str) -> None:
         rows.append((name, total, *phases, *times, f"{share:.1f}", f"{memory:.0f}", asked))
     heads = (
         "",
-        "MB a round",
+        "MB / round",
         "inspect",
         "reduce",
         "inspect ms",
         "compute ms",
         "combine ms",
         "combine %",
-        "MiB a host",
+        "MiB / host",
         "analogies",
     )
     table(title, heads, rows)
@@ -232,24 +224,24 @@ def mpi(
     epochs: EpochsOption = 1,
     scheme: str = "pull-opt",
     combine: str = "curvature",
-    repeat: Annotated[int, typer.Option(min=1, help="Rounds; 1 and 2 ranks take turns. One more is not counted.")] = 3,
+    repeat: Annotated[int, typer.Option(min=1, help="Rounds, 1 and 2 ranks in turn, after a warm-up.")] = 3,
 ) -> None:
-    """Compare 2 MPI ranks of one thread with 1 rank of one thread, words/s, by `mpiexec any2vec words`."""
+    """Compare 2 MPI ranks with 1, of one thread each, in words/s, with `mpiexec any2vec words`."""
     beside = Path(sys.executable).with_name("mpiexec")
     mpiexec = str(beside) if beside.exists() else shutil.which("mpiexec")
     if mpiexec is None:
-        raise typer.BadParameter("there is no mpiexec: pip install 'any2vec[mpi]'")
+        raise typer.BadParameter("no mpiexec found: pip install 'any2vec[mpi]'")
     speeds: dict[int, list[float]] = {1: [], 2: []}
     with plain_text(corpus, size) as (path, _), TemporaryDirectory() as name:
         report = Path(name, "report.json")
         options = {"dim": dim, "negative": negative, "sample": sample, "epochs": epochs, "scheme": scheme}
         options |= {"combine": combine, "threads": 1, "output": Path(name, "vectors.bin"), "report": report}
-        told = [part for option, value in options.items() for part in (f"--{option}", str(value))]
-        program = [sys.executable, "-c", "from any2vec.cli import main; main()", "words", str(path), *told, "--quiet"]
+        given = [part for option, value in options.items() for part in (f"--{option}", str(value))]
+        program = [sys.executable, "-c", "from any2vec.cli import main; main()", "words", str(path), *given, "--quiet"]
         for counted in range(repeat + 1):
             for ranks, found in speeds.items():
                 subprocess.run([mpiexec, "-n", str(ranks), *program], check=True)
-                if not counted:  # it may have had to compile
+                if not counted:  # it may have compiled
                     continue
                 found.append(json.loads(report.read_text(encoding="utf-8"))["words_per_second"])
                 err.print(f"{ranks} ranks  {found[-1]:12,.0f} words/s")

@@ -1,7 +1,7 @@
-"""Measure any2vec on words against gensim, fastText and word2vec.c: speed, accuracy, memory, start.
+"""Measure any2vec on words against gensim, fastText and word2vec.c: speed, accuracy, memory, start-up time.
 
-Each contender is run in a fresh process, and contenders take turns (A B C A B C ...), so that what the machine does
-meanwhile hits all alike. Ratios are medians over the rounds of the ratio within a round. Needs the extra `bench`.
+Each contender runs in a fresh process, and contenders take turns (A B C A B C ...), so that other load on the machine
+affects all alike. Ratios are medians over the rounds of the ratio within a round. Needs the extra `bench`.
 """
 
 import json
@@ -18,30 +18,33 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
-from inputs import beginning, plain_text, short_lines
-from peers import KINDS, Job, Settings, cores, run
+from machine import cores
+from options import (
+    BytesOption,
+    DimOption,
+    EpochsOption,
+    JsonOption,
+    NegativeOption,
+    RepeatOption,
+    SampleOption,
+    WindowOption,
+)
 from rich.console import Console
 from tables import Results, out, ratio, speed_table, speeds, table, verdict, write
+from texts import CorpusOption, beginning, plain_text, short_lines
+from words_contenders import KINDS
+from words_jobs import Job, Settings, run
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 err = Console(stderr=True, highlight=False)
 
-CorpusOption = Annotated[Path, typer.Option(help="Text, a sentence a line; .xz, .gz, .bz2 too.", exists=True)]
-BytesOption = Annotated[int | None, typer.Option("--bytes", help="Take only so many bytes, up to a line's end.")]
-DimOption = Annotated[int, typer.Option(help="Length of a vector.")]
-WindowOption = Annotated[int, typer.Option(help="Most words between a word and its context.")]
-NegativeOption = Annotated[int, typer.Option(help="Negative samples for a positive one.")]
-SampleOption = Annotated[float, typer.Option(help="Share above which words are thinned out.")]
-EpochsOption = Annotated[int, typer.Option(help="Passes over the corpus.")]
-RepeatOption = Annotated[int, typer.Option(min=1, help="Rounds.")]
-OnlyOption = Annotated[str | None, typer.Option(help="Contenders as kind/threads, parted by commas.")]
-JsonOption = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Append the figures, a line of JSON.")]
+OnlyOption = Annotated[str | None, typer.Option(help="Contenders as kind/threads, separated by commas.")]
 FileOption = Annotated[Path | None, typer.Option(metavar="FILE", exists=True)]
 
 
 @contextmanager
 def _prepared(corpus: Path, size: int | None, **chosen: Any) -> Iterator[tuple[Settings, Path]]:
-    """Give the settings for a plain corpus that is in any2vec's cache, and a folder for more files."""
+    """Yield the settings for a plain corpus in any2vec's cache, and a folder for more files."""
     with plain_text(corpus, size) as (path, folder):
         yield _cached(Settings(str(path), str(folder / "cache"), **chosen)), folder
 
@@ -58,7 +61,7 @@ def _cached(settings: Settings) -> Settings:
 
 
 def _rounds(jobs: dict[str, Job], repeat: int) -> Results:
-    """Do the jobs in turn; those on one thread stay on one core, a round long the same for all."""
+    """Run the jobs in turn; those on one thread are pinned, in each round to the same core."""
     results: Results = {name: [] for name in jobs}
     usable = cores()
     for k in range(repeat):
@@ -79,7 +82,7 @@ def _jobs(names: Iterable[str], settings: Settings, binaries: dict[str, Path | N
             raise typer.BadParameter(f"{name}: kinds are {', '.join(KINDS)}")
         if job.kind in binaries:
             if binaries[job.kind] is None:
-                raise typer.BadParameter(f"{name}: give its program by --{job.kind}")
+                raise typer.BadParameter(f"{name}: give its program with --{job.kind}")
             job = replace(job, binary=str(Path(str(binaries[job.kind])).absolute()))
         jobs[job.name] = job
     return jobs
@@ -100,9 +103,9 @@ def speed(
     word2vec: FileOption = None,
     json_file: JsonOption = None,
 ) -> None:
-    """Measure training in raw words per second, without reading the corpus and compiling.
+    """Measure training in raw words per second, without reading the corpus or compiling.
 
-    gensim: `train` with `corpus_file`. word2vec.c: from the first to the last progress it shows, by the wall clock.
+    gensim: `train` with `corpus_file`. word2vec.c: from the first to the last progress it prints, by the wall clock.
     fastText: its own words/s. Contenders: window, exact, gensim, fasttext, word2vec.
     """
     binaries = {"fasttext": fasttext, "word2vec": word2vec}
@@ -121,10 +124,10 @@ def speed(
             ("x one thread", {name: f"{job.kind}/1" for name, job in jobs.items() if job.threads > 1}),
         ],
     )
-    verdict("window in gensim's, one thread", ratio(results, "window/1", "gensim/1"), 8)
-    verdict("exact in gensim's, one thread", ratio(results, "exact/1", "gensim/1"), 4)
+    verdict("window / gensim, one thread", ratio(results, "window/1", "gensim/1"), 8)
+    verdict("exact / gensim, one thread", ratio(results, "exact/1", "gensim/1"), 4)
     for kind in ("window", "exact"):
-        verdict(f"{kind}, two threads in one", ratio(results, f"{kind}/2", f"{kind}/1"), 1.9)
+        verdict(f"{kind}, two threads / one", ratio(results, f"{kind}/2", f"{kind}/1"), 1.9)
     write(json_file, "speed", settings, results)
 
 
@@ -140,12 +143,12 @@ def short(
     only: OnlyOption = "window/1,exact/1,gensim/1,window/2,exact/2,gensim/2",
     json_file: JsonOption = None,
 ) -> None:
-    """Train on the same words as they are and in lines of 3 to 8 (gensim's issue 1509).
+    """Compare training on a text with training on the same words in lines of 3 to 8 (gensim's issue 1509).
 
     A pair is a centre and a context word; short lines have fewer. Pairs are counted from any2vec's draws, which
-    have the same distribution as gensim's.
+    follow the same distribution as gensim's.
     """
-    from shares import count
+    from words_kernel import count
 
     chosen = {"dim": dim, "window": window, "negative": negative, "sample": sample}
     with _prepared(corpus, size, **chosen) as (settings, folder):
@@ -167,7 +170,7 @@ def short(
     heads = ("lines", "median words/s", "min", "max", "short/long", "pairs/s")
     table(f"{settings.words:,} words; pairs: {pairs['long']:,} long, {pairs['short']:,} short", heads, rows)
     for name in dict.fromkeys(name.rpartition(" ")[0] for name in results if not name.startswith("gensim")):
-        verdict(f"{name}, short in long lines", ratio(results, f"{name} short", f"{name} long"), 0.85)
+        verdict(f"{name}, short / long lines", ratio(results, f"{name} short", f"{name} long"), 0.85)
     write(json_file, "short", settings, {"pairs": pairs, "runs": results})
 
 
@@ -175,7 +178,7 @@ def short(
 def vocabulary(
     corpus: CorpusOption, size: BytesOption = None, repeat: RepeatOption = 3, json_file: JsonOption = None
 ) -> None:
-    """Read the corpus without cache, vocabulary and encoding together; gensim: `build_vocab`."""
+    """Measure reading without the cache, vocabulary and encoding together; gensim: `build_vocab`."""
     with _prepared(corpus, size) as (settings, _):
         results = _rounds(_jobs(["read/1", "read/2", "build_vocab"], settings, {}), repeat)
     ratios = [("x build_vocab", dict.fromkeys(results, "build_vocab")), ("x one thread", {"read/2": "read/1"})]
@@ -183,7 +186,7 @@ def vocabulary(
     for name in ("read/1", "read/2"):
         scan, encode = (statistics.median(r[part] for r in results[name]) for part in ("scan", "encode"))
         out.print(f"{name}: scan {scan:.2f} s, encode {encode:.2f} s")
-    verdict("reading on two threads in build_vocab's", ratio(results, "read/2", "build_vocab"), 12)
+    verdict("reading on two threads / build_vocab", ratio(results, "read/2", "build_vocab"), 12)
     write(json_file, "vocabulary", settings, results)
 
 
@@ -196,17 +199,17 @@ def accuracy(
     negative: NegativeOption = 15,
     sample: SampleOption = 1e-4,
     epochs: EpochsOption = 5,
-    seeds: Annotated[int, typer.Option(min=1, help="Seeds 1, 2...")] = 3,
-    threads: Annotated[int, typer.Option(min=1, help="Threads of each contender.")] = 2,
-    only: Annotated[str, typer.Option(help="Kinds, parted by commas.")] = "window,exact,gensim",
+    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds: 1, 2, ...")] = 3,
+    threads: Annotated[int, typer.Option(min=1, help="Threads per contender.")] = 2,
+    only: Annotated[str, typer.Option(help="Kinds, separated by commas.")] = "window,exact,gensim",
     questions: FileOption = None,
     wordsim: FileOption = None,
     simlex: FileOption = None,
     json_file: JsonOption = None,
 ) -> None:
-    """Ask analogies (30,000 words), in percent, and judge similarity, Spearman's correlation times 100, over seeds.
+    """Measure accuracy over seeds: analogies (30,000 words) in percent, word similarity (Spearman's correlation x 100).
 
-    any2vec's evaluators judge gensim's vectors too.
+    any2vec's evaluators are used for gensim's vectors too.
     """
     chosen = {"dim": dim, "window": window, "negative": negative, "sample": sample, "epochs": epochs}
     files = {"questions": questions, "wordsim": wordsim, "simlex": simlex}
@@ -235,15 +238,15 @@ def accuracy(
     for name in means:
         for figure in ("total", "wordsim", "simlex"):
             if not name.startswith("gensim") and figure in theirs:
-                verdict(f"{name}, {figure}, less gensim's mean", means[name][figure] - theirs[figure], -0.5)
+                verdict(f"{name} - gensim, {figure}, means", means[name][figure] - theirs[figure], -0.5)
     write(json_file, "accuracy", settings, results)
 
 
 def _first_sample(text: Path, settings: Settings, folder: Path) -> dict[str, float]:
-    """Run `any2vec words` on a small text, one epoch; from its start to the first sample, in seconds.
+    """Run `any2vec words` on a small text for one epoch; return the seconds from its start to the first sample.
 
-    That is all its time but the report's seconds of training; it holds the end of the process and the saving of a
-    small model, some hundredths of a second.
+    That is its wall time without the report's seconds of training; it includes saving a small model and the end of
+    the process, some hundredths of a second.
     """
     report, vectors = folder / "report.json", folder / "vectors.bin"
     program = "from any2vec.cli import main; main()"
@@ -270,10 +273,10 @@ def start(
     repeat: RepeatOption = 3,
     json_file: JsonOption = None,
 ) -> None:
-    """Measure seconds from process start to first sample, cold and warm, and peak memory on the whole corpus.
+    """Measure seconds from process start to the first sample, cold and warm, and peak memory on the whole corpus.
 
-    Cold: nothing was ever compiled, the corpus not read; warm: both are cached; both on the first 500,000 bytes, by
-    `any2vec words`. Warm too: the whole corpus, by the estimator. Peak memory: with the corpus cached.
+    Cold: no kernel is compiled and the corpus is not cached; warm: both are; both on the first 500,000 bytes, with
+    `any2vec words`. Also warm: the whole corpus, with the estimator. Peak memory: with the corpus cached.
     """
     chosen = {"dim": dim, "window": window, "negative": negative, "sample": sample}
     found: Results = {"cold": [], "warm": [], "warm, whole corpus": []}
@@ -325,7 +328,7 @@ def shares(
     sample: SampleOption = 1e-4,
     json_file: JsonOption = None,
 ) -> None:
-    """Show where the time of one thread goes, in nanoseconds for a centre; shares.py tells how it is computed."""
+    """Show where the time of one thread goes, in nanoseconds per centre; words_kernel.py describes the method."""
     chosen = {"dim": dim, "window": window, "negative": negative, "sample": sample}
     with _prepared(corpus, size, **chosen) as (settings, _):
         found = _rounds({"parts": Job("parts", settings)}, 1)["parts"][0]
@@ -337,11 +340,11 @@ def shares(
             (schedule, ran["kernel"], *(f"{ran[p]:,.0f} ({100 * ran[p] / ran['kernel']:.0f} %)" for p in parts))
         )
         pairs = ran["pairs"] / ran["centres"]
-    title = f"{settings.words:,} words, {ran['centres']:,} centres, {pairs:.2f} contexts each; ns for a centre"
+    title = f"{settings.words:,} words, {ran['centres']:,} centres, {pairs:.2f} contexts each; ns per centre"
     table(title, ("", "kernel", *parts), rows)
     rows = [(f"{name}, GFLOP/s", *map(float, values)) for name, values in found["gflops"].items()]
     heads = [f"{n} row{'s' * (n > 1)}" for n in range(1, 1 + len(rows[0][1:]))]
-    table("in the first cache, by source rows of a tile", ("", *heads), rows)
+    table("in the L1 cache, by source rows of a tile", ("", *heads), rows)
     write(json_file, "shares", settings, found)
 
 

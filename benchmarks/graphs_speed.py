@@ -1,4 +1,4 @@
-"""How fast any2vec reads and walks graphs, and is done with them, beside PecanPy, grape, networkx and gensim."""
+"""Speed on graphs, as commands of graphs.py: reading, walks, and edge list to vectors, against other libraries."""
 
 import json
 import statistics
@@ -10,31 +10,25 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
-import graph_inputs
-import graph_runs
+import graphs_inputs
+import graphs_runs
 import typer
-from graph_options import (
-    DimOption,
-    EpochsOption,
-    JsonOption,
+from graphs_options import (
     LengthOption,
-    NegativeOption,
     PeersOption,
     POption,
     QOption,
-    RepeatOption,
     Run,
     SeedOption,
-    ThreadsOption,
     WalksOption,
-    WindowOption,
     apart,
     ask_peer,
     err,
     note,
     ratio_of,
 )
-from peers import cores
+from machine import cores
+from options import DimOption, EpochsOption, JsonOption, NegativeOption, RepeatOption, ThreadsOption, WindowOption
 from tables import table, verdict
 
 __all__ = ["app"]
@@ -52,23 +46,23 @@ GenerateOption = Annotated[
 
 @app.command()
 def walks(
-    graphs: Annotated[list[Path] | None, typer.Argument(help="Any that any2vec reads.", exists=True)] = None,
+    graphs: Annotated[list[Path] | None, typer.Argument(help="In any format that any2vec reads.", exists=True)] = None,
     generate: GenerateOption = None,
     peers: PeersOption = Path(sys.executable),
     length: LengthOption = 40,
-    seconds: Annotated[float, typer.Option(help="About how long a measurement lasts.")] = 5.0,
-    tables: Annotated[float, typer.Option(help="Most GiB for PreComp's tables; above, SparseOTF is run.")] = 6.0,
-    neighbours: Annotated[int, typer.Option(help="Neighbours grape looks at; 0: all. 100 is its default.")] = 0,
-    only: Annotated[str, typer.Option(help="Contenders, parted by commas.")] = "any2vec,pecanpy,grape",
+    seconds: Annotated[float, typer.Option(help="Approximate duration of a measurement.")] = 5.0,
+    tables: Annotated[float, typer.Option(help="Limit in GiB of PreComp's tables; above it SparseOTF is used.")] = 6.0,
+    neighbours: Annotated[int, typer.Option(help="Neighbours that grape considers (its default is 100); 0: all.")] = 0,
+    only: Annotated[str, typer.Option(help="Contenders, separated by commas.")] = "any2vec,pecanpy,grape",
     seed: SeedOption = 1,
     repeat: RepeatOption = 3,
     json_file: JsonOption = None,
 ) -> None:
-    """Measure steps per second (vertices of walks), on one thread, without reading the graph, tables, compiling.
+    """Measure steps (vertices of walks) per second on one thread, without reading, building tables or compiling.
 
     any2vec: into worklists, as training reads them, visits counted. PecanPy: into lists of strings, as gensim reads
-    them. grape: what its walks return. `alone`: the compiled loops only. `a call`: of PecanPy's `simulate_walks`, which
-    compiles each time. Weights are exponential.
+    them. grape: what its walks return. `alone`: the compiled loops only. `a call`: PecanPy's `simulate_walks`, which
+    compiles each time. Weights are exponentially distributed.
     """
     with TemporaryDirectory(prefix="any2vec-bench-") as name:
         folder = Path(name)
@@ -85,20 +79,20 @@ def walks(
 
 
 def _inputs(graphs: list[Path] | None, generate: list[str] | None, seed: int, folder: Path) -> Iterator[Run]:
-    """Convert the graphs, and those to generate, one after the other; tell of each."""
+    """Convert the given and the generated graphs one by one; yield a description of each."""
     paths = list(graphs or [])
     for asked in generate or []:
         vertices, edges = (int(number.replace("_", "")) for number in asked.split(":"))
         paths.append(folder / f"power-law-{asked.replace(':', '-')}.npz")
-        apart(graph_inputs.generated, vertices, edges, seed, paths[-1])
+        apart(graphs_inputs.generated, vertices, edges, seed, paths[-1])
     if not paths:
         raise typer.BadParameter("give a graph or --generate")
     for path in paths:
-        yield apart(graph_inputs.converted, path.absolute(), folder)
+        yield apart(graphs_inputs.converted, path.absolute(), folder)
 
 
 def _walk_jobs(contenders: Sequence[str], common: Run) -> dict[str, Run]:
-    """Name the runs: `peer p=.. q=..`, any2vec's with weights too."""
+    """Return the jobs by name, `peer p=.. q=..`; any2vec's with weights too."""
     jobs = {}
     most = max(10 * common["vertices"], 1 << 23)  # walks
     for p, q in BIASES:
@@ -120,7 +114,7 @@ def _walk_rounds(jobs: dict[str, Run], repeat: int, peers: Path, json_file: Path
             if name in out or job["peer"] in out:
                 continue
             asked = job | {"core": core}
-            found = apart(graph_runs.walks, asked) if job["peer"] == "any2vec" else ask_peer(peers, asked)
+            found = apart(graphs_runs.walks, asked) if job["peer"] == "any2vec" else ask_peer(peers, asked)
             if "missing" in found or "failed" in found:
                 out.add(job["peer"] if "missing" in found else name)
                 runs.pop(name, None)  # all rounds or none
@@ -145,39 +139,40 @@ def _walk_table(about: Run, runs: dict[str, list[Run]]) -> None:
             for figure in ("alone", "call")
         ]
         prepare = statistics.median(run["prepare"] for run in found)
-        told = name if name.startswith("any2vec") else f"{name} {found[0]['kind']}".replace(" grape", "")
-        rows.append((told, statistics.median(speeds), min(speeds), max(speeds), *more, f"{prepare:.2f}", *ratios))
+        shown = name if name.startswith("any2vec") else f"{name} {found[0]['kind']}".replace(" grape", "")
+        rows.append((shown, statistics.median(speeds), min(speeds), max(speeds), *more, f"{prepare:.2f}", *ratios))
     heads = ("steps/s", "median", "min", "max", "alone", "a call", "tables s", "x PecanPy", "x grape")
     table(f"{about['name']}: {about['vertices']:,} vertices, {about['edges']:,} edges, one thread", heads, rows)
     ours, theirs = f"any2vec {FIRST}", f"pecanpy {FIRST}"
-    verdict(f"{FIRST} in PecanPy's FirstOrderUnweighted", ratio_of(runs, ours, theirs), 50)
-    verdict(f"{FIRST} in a call of its simulate_walks", ratio_of(runs, ours, theirs, other="call"), 50)
-    verdict(f"{FIRST} in it, compiled loops alone", ratio_of(runs, ours, theirs, "alone"), 50)
-    verdict(f"{FIRST} in grape's", ratio_of(runs, f"any2vec {FIRST}", f"grape {FIRST}"), 4)
+    verdict(f"{FIRST} / PecanPy's FirstOrderUnweighted", ratio_of(runs, ours, theirs), 50)
+    verdict(f"{FIRST} / a call of its simulate_walks", ratio_of(runs, ours, theirs, other="call"), 50)
+    verdict(f"{FIRST} / PecanPy, compiled loops alone", ratio_of(runs, ours, theirs, "alone"), 50)
+    verdict(f"{FIRST} / grape", ratio_of(runs, f"any2vec {FIRST}", f"grape {FIRST}"), 4)
     for bias in SECOND:
         ratios = [ratio_of(runs, f"any2vec {bias}", f"{peer} {bias}") for peer in ("pecanpy", "grape")]
         if known := [ratio for ratio in ratios if ratio is not None]:
-            verdict(f"{bias} in the better of {len(known)}", min(known), 6)
+            verdict(f"{bias} / the better of {len(known)}", min(known), 6)
     for bias in (FIRST, *SECOND):
-        verdict(f"{bias}, weighted in unweighted", ratio_of(runs, f"any2vec {bias} weighted", f"any2vec {bias}"), 0.5)
+        verdict(f"{bias}, weighted / unweighted", ratio_of(runs, f"any2vec {bias} weighted", f"any2vec {bias}"), 0.5)
 
 
 @app.command()
 def reading(
     graphs: Annotated[
-        list[Path] | None, typer.Argument(help="Any that any2vec reads; all are given it as an edge list.", exists=True)
+        list[Path] | None,
+        typer.Argument(help="In any format; contenders get an edge list.", exists=True),
     ] = None,
     generate: GenerateOption = None,
     peers: PeersOption = Path(sys.executable),
-    seconds: Annotated[float, typer.Option(help="About how long a measurement lasts.")] = 5.0,
+    seconds: Annotated[float, typer.Option(help="Approximate duration of a measurement.")] = 5.0,
     seed: SeedOption = 1,
     repeat: RepeatOption = 3,
     json_file: JsonOption = None,
 ) -> None:
-    """Measure seconds to read an edge list that is in the system's cache, the least of several; and memory.
+    """Measure seconds to read an edge list in the system's cache, the best of several, and memory.
 
-    Memory is what the process grows by at most while it reads, beside the CSR (indptr and indices). grape reads numbers
-    as numbers, or as the names they may be; any2vec and networkx keep names.
+    Memory is the growth of the process's peak while it reads, compared with the CSR (indptr and indices). grape reads
+    vertices as numbers or as names; any2vec and networkx keep names.
     """
     with TemporaryDirectory(prefix="any2vec-bench-") as name:
         folder = Path(name)
@@ -187,14 +182,14 @@ def reading(
             common = {"edges_file": about["edges_file"], "warm": str(warm), "seconds": seconds}
             jobs = {f"any2vec, threads: {n}": common | {"peer": "any2vec", "threads": n} for n in (1, 2)}
             jobs["networkx"] = common | {"peer": "networkx"}
-            for numeric, told in ((True, "numbers"), (False, "names")):
-                jobs[f"grape, {told}"] = common | {"peer": "grape reading", "numeric": numeric}
+            for numeric, kind in ((True, "numbers"), (False, "names")):
+                jobs[f"grape, {kind}"] = common | {"peer": "grape reading", "numeric": numeric}
             runs: dict[str, list[Run]] = {who: [] for who in jobs}
             for who in list(runs) * repeat:
                 if who not in runs:
                     continue
                 job = jobs[who]
-                found = ask_peer(peers, job, 2) if who.startswith("grape") else apart(graph_runs.reading, job)
+                found = ask_peer(peers, job, 2) if who.startswith("grape") else apart(graphs_runs.reading, job)
                 if "seconds" not in found:
                     err.print(f"{who}: skipped, {found.get('missing') or found.get('failed')}")
                     del runs[who]
@@ -210,8 +205,8 @@ def _reading_table(about: Run, runs: dict[str, list[Run]]) -> None:
         taken = [run["seconds"] for run in found]
         memory = [run["memory"] / run["csr"] for run in found if "memory" in run]
         slower = ratio_of(runs, who, "any2vec, threads: 2", "seconds")
-        told = (f"{seconds:.3f}" for seconds in (statistics.median(taken), min(taken), max(taken)))
-        rows.append((who, *told, f"{slower:.1f}", f"{statistics.median(memory):.2f}" if memory else ""))
+        shown = (f"{seconds:.3f}" for seconds in (statistics.median(taken), min(taken), max(taken)))
+        rows.append((who, *shown, f"{slower:.1f}", f"{statistics.median(memory):.2f}" if memory else ""))
     title = f"{about['name']} as an edge list: {about['vertices']:,} vertices, {about['edges']:,} edges"
     table(title, ("seconds", "median", "min", "max", "x any2vec's two threads", "memory / CSR"), rows)
     verdict("networkx / any2vec, seconds", ratio_of(runs, "networkx", "any2vec, threads: 2", "seconds"), 10)
@@ -221,9 +216,7 @@ def _reading_table(about: Run, runs: dict[str, list[Run]]) -> None:
 
 @app.command("end-to-end")
 def end_to_end(
-    graph: Annotated[
-        Path, typer.Argument(help="Any that any2vec reads; all are given it as an edge list.", exists=True)
-    ],
+    graph: Annotated[Path, typer.Argument(help="In any format; contenders get an edge list.", exists=True)],
     peers: PeersOption = Path(sys.executable),
     walks_: WalksOption = 10,
     length: LengthOption = 40,
@@ -238,16 +231,16 @@ def end_to_end(
     repeat: RepeatOption = 3,
     json_file: JsonOption = None,
 ) -> None:
-    """Measure seconds from an edge list to vectors in a file, by the wall clock, from a process's start to its end.
+    """Measure wall seconds from an edge list to a file of vectors, from a process's start to its end.
 
-    `any2vec nodes` beside PecanPy and gensim; any2vec's kernels were compiled before, PecanPy compiles each time.
+    `any2vec nodes` against PecanPy and gensim; any2vec's kernels are already compiled, PecanPy compiles each time.
     """
     chosen = {"walks": walks_, "length": length, "p": p, "q": q, "dim": dim, "window": window, "negative": negative}
     chosen |= {"epochs": epochs, "threads": threads, "seed": seed}
     runs: dict[str, list[Run]] = {"any2vec": [], "pecanpy + gensim": []}
     with TemporaryDirectory(prefix="any2vec-bench-") as name:
         folder = Path(name)
-        about = apart(graph_inputs.converted, graph.absolute(), folder)
+        about = apart(graphs_inputs.converted, graph.absolute(), folder)
         _nodes(about["edges_file"], folder, chosen | {"walks": 1, "epochs": 1})  # compiles
         for k in range(repeat):
             for who in list(runs):
@@ -281,7 +274,7 @@ def _nodes(edges: str, folder: Path, chosen: Run) -> Run:
     """Run `any2vec nodes`."""
     report = folder / "report.json"
     options = chosen | {"output": folder / "any2vec.bin", "report": report}
-    told = [part for option, value in options.items() for part in (f"--{option}", str(value))]
-    subprocess.run([sys.executable, "-c", MAIN, "nodes", edges, *told, "--quiet"], check=True)
+    given = [part for option, value in options.items() for part in (f"--{option}", str(value))]
+    subprocess.run([sys.executable, "-c", MAIN, "nodes", edges, *given, "--quiet"], check=True)
     found = json.loads(report.read_text(encoding="utf-8"))
     return {"phases": found["seconds"], "peak": found["peak_memory"], "loss": found["loss"][-1]}

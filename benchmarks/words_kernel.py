@@ -1,16 +1,16 @@
 """Where the kernel's time goes, and how many samples a corpus has.
 
-A centre has n context words (window schedule: one tile, or two if n is above `TILE_ROWS`; exact: n tiles of one).
-`count` walks through the samples of an epoch as the kernel does and counts tiles by size; `measure` times, on one
-thread, in nanoseconds for a centre, the best of some rounds:
+A centre has n context words (window schedule: one tile, or two if n exceeds `TILE_ROWS`; exact: n tiles of one).
+`count` walks through the samples of an epoch as the kernel does and counts tiles by size. `measure` times on one
+thread; figures are nanoseconds per centre, the best of several rounds:
 
-- dots, logistic, update: each intrinsic alone, again and again on a few rows that stay in the first cache, for each
-  size of tile; times the tiles of each size that a centre has on average.
-- sampling: the drawing of kept words, windows and negatives alone, with the corpus's own tables.
+- dots, logistic, update: each intrinsic alone, repeated on a few rows that stay in the L1 cache, for each tile size,
+  times the average number of tiles of that size per centre.
+- sampling: drawing kept words, windows and negatives alone, with the corpus's own tables.
 - kernel: the whole kernel on the corpus.
-- memory: the kernel on the corpus without its sampling, less the kernel on the same windows with all words folded
-  onto `_FEW` rows (they stay in the second cache) without *its* sampling: waiting for rows, and asking for them.
-- other: what is left: reading the corpus, the loss of the positives, starting tiles, pipelines that are never full.
+- memory: the kernel on the corpus without its sampling, minus the kernel on the same windows with all words folded
+  onto `_FEW` rows (which stay in the L2 cache) without *its* sampling: waiting for rows, and prefetching them.
+- other: the remainder: reading the corpus, the loss of the positives, starting tiles, pipelines that are never full.
 """
 
 import time
@@ -21,7 +21,7 @@ import numpy as np
 from any2vec.samples.skipgram import Samples, first_draw, is_kept, keep_thresholds, kept_around, window_size
 from numba import float32, int64, njit, uint64
 from numpy.typing import NDArray
-from peers import Settings
+from words_jobs import Settings
 
 from any2vec.corpus import Worklist, read_corpus
 from any2vec.operators.hot_rows import HotRows
@@ -35,7 +35,7 @@ from any2vec.samples.negatives import alias_table, negative, probabilities
 __all__ = ["count", "measure"]
 
 _CHUNK = 512
-_FEW = 128  # rows that the second cache holds, 2 x 128 x 832 bytes, and few clashes of negatives with the centre
+_FEW = 128  # rows that fit the L2 cache, 2 x 128 x 832 bytes, with few negatives equal to the centre
 _ROUNDS = 5
 _SECONDS = 0.05
 _JIT = {"nogil": True, "fastmath": True, "error_model": "numpy"}
@@ -45,10 +45,10 @@ _JIT = {"nogil": True, "fastmath": True, "error_model": "numpy"}
 def _walk(
     ids: Any, bounds: Any, window: int, draws: int, each: bool, keep: Any, table: Any, keys: Any, contexts: Any
 ) -> int:
-    """Draw all samples as the kernel does; count centres by their context words in `contexts`.
+    """Draw all samples as the kernel does; count centres by their number of context words in `contexts`.
 
-    `draws` negatives are drawn for each centre, or, if `each`, for each pair; the sum of their ids is returned, so
-    that the compiler has to draw them.
+    `draws` negatives are drawn per centre or, if `each`, per pair; the sum of their ids is returned, so that the
+    compiler cannot drop them.
     """
     words = np.empty(_CHUNK + 2 * window, np.int64)
     positions = np.empty(_CHUNK + 2 * window, np.int64)
@@ -76,7 +76,7 @@ def _walk(
 
 @njit
 def _kept(ids: Any, bounds: Any, keep: Any, key: Any, few: int) -> tuple[Any, Any]:
-    """Thin a worklist out as subsampling does, and fold its words onto `few`, evenly."""
+    """Subsample a worklist and fold its words onto `few`, uniformly."""
     words = np.empty(ids.size, np.int32)
     ends = np.zeros(bounds.size, np.int64)
     n = sentences = 0
@@ -92,21 +92,21 @@ def _kept(ids: Any, bounds: Any, keep: Any, key: Any, few: int) -> tuple[Any, An
 
 
 class _Draws:
-    """A worklist and the tables its samples are drawn from."""
+    """A worklist and the tables that its samples are drawn from."""
 
     def __init__(self, worklist: Worklist, samples: Samples, settings: Settings) -> None:
         self.worklist, self.samples, self.settings = worklist, samples, settings
         self.keys = np.array([samples.keep_key, samples.sample_key], np.uint64)
 
     def walk(self, negatives: int, each: bool) -> NDArray[np.int64]:
-        """Draw all samples; return how many centres have 0, 1, 2... context words."""
+        """Draw all samples; return the number of centres with 0, 1, 2... context words."""
         contexts = np.zeros(2 * self.settings.window + 1, np.int64)
         w, s = self.worklist, self.samples
         _walk(w.ids, w.bounds, self.settings.window, negatives, each, s.keep, s.negatives, self.keys, contexts)
         return contexts
 
     def train(self, schedule: str, rows: int) -> float:
-        """Run the kernel over everything, with `rows` rows; return its seconds."""
+        """Run the kernel over the whole worklist, with `rows` rows; return its seconds."""
         s = self.settings
         model = new_labels(0, rows, s.dim, seed=s.seed)
         e, t = model.e.reshape(-1), model.t.reshape(-1)
@@ -137,7 +137,7 @@ def count(settings: Settings) -> dict[str, int]:
 
 
 def _tiles(contexts: NDArray[np.int64], schedule: str) -> NDArray[np.float64]:
-    """Tiles of 1, 2... source rows that a centre has on average."""
+    """Return the average number of tiles of 1, 2... source rows per centre."""
     tiles = np.zeros(TILE_ROWS + 1)
     for n, centres in enumerate(contexts):
         blocks = -(-n // TILE_ROWS) if schedule == "window" else n
@@ -147,7 +147,7 @@ def _tiles(contexts: NDArray[np.int64], schedule: str) -> NDArray[np.float64]:
 
 
 def _loops(targets: int, dim: int, width: int) -> dict[str, Callable[..., None]]:
-    """Each intrinsic alone, `times` times over `n` source rows."""
+    """Return loops of each intrinsic alone: `times` times over `n` source rows."""
 
     @njit(**_JIT)
     def time_dots(e: Any, x: Any, t: Any, y: Any, tile: Any, n: int, times: int) -> None:
@@ -168,7 +168,7 @@ def _loops(targets: int, dim: int, width: int) -> dict[str, Callable[..., None]]
 
 
 def _intrinsics(settings: Settings) -> dict[str, list[float]]:
-    """Nanoseconds of each intrinsic for tiles of 1, 2... source rows, the rows in the first cache."""
+    """Return nanoseconds of each intrinsic for tiles of 1, 2... source rows, with the rows in the L1 cache."""
     targets = settings.negative + 1
     model = new_labels(0, max(targets, TILE_ROWS + 1), settings.dim, seed=1)
     dim = model.e.shape[1]
@@ -193,13 +193,13 @@ def _intrinsics(settings: Settings) -> dict[str, list[float]]:
 
 
 def measure(settings: Settings) -> dict[str, Any]:
-    """Time the parts of both schedules, in the process that calls.
+    """Time the parts of both schedules in this process.
 
     Returns
     -------
     dict
-        For each schedule: centres, pairs, and nanoseconds for a centre by part; and for each intrinsic its GFLOP/s in
-        the first cache, by source rows.
+        Per schedule: centres, pairs, and nanoseconds per centre by part; per intrinsic: GFLOP/s in the L1 cache, by
+        source rows.
     """
     real = _draws(settings)
     s = real.samples

@@ -1,6 +1,6 @@
-"""PecanPy and grape, run by a Python that has them: a job as JSON in, what came of it as JSON out.
+"""PecanPy and grape, run by a Python that has them: a job as JSON in, its figures as JSON out.
 
-It stands alone: the Python may be one without any2vec. `{"missing": ...}` is the answer where a peer is not installed.
+This script imports nothing of any2vec, which that Python may lack. It prints `{"missing": ...}` if a peer is missing.
 """
 
 import json
@@ -11,11 +11,11 @@ from collections.abc import Callable
 from typing import Any
 
 Job = dict[str, Any]
-_FIRST = 1000  # walks to begin with
+_FIRST = 1000  # walks of the first try
 
 
 def timed(do: Callable[[int], int], seconds: float, most: int) -> dict[str, float]:
-    """Do more and more walks until it takes `seconds`, at most `most`; `do` returns how many steps it did."""
+    """Time more and more walks, up to `most`, until they take about `seconds`; `do` returns its number of steps."""
     number = min(_FIRST, most)
     while True:
         began = time.perf_counter()
@@ -29,14 +29,14 @@ def timed(do: Callable[[int], int], seconds: float, most: int) -> dict[str, floa
 def pecanpy_walks(job: Job) -> Job:
     """Walk with PecanPy, into its lists of strings.
 
-    `alone` is its compiled loop; `call` is what a user waits for, who calls `simulate_walks`: it compiles each time.
+    `alone` is its compiled loop; `call` is a user's call of `simulate_walks`, which compiles each time.
     """
     import numpy as np
     from numba_progress import ProgressBar
     from pecanpy import pecanpy
 
     p, q, length = job["p"], job["q"], job["length"]
-    fits = job["squares"] * 8 <= job["tables"]  # PreComp has 8 bytes for each pair of neighbours of a vertex
+    fits = job["squares"] * 8 <= job["tables"]  # PreComp has 8 bytes per pair of neighbours of a vertex
     second = "PreComp" if fits else "SparseOTF"
     kind = "FirstOrderUnweighted" if p == q == 1 else second
     graph = getattr(pecanpy, kind)(p=p, q=q, workers=1, random_state=job["seed"])
@@ -70,7 +70,7 @@ def pecanpy_walks(job: Job) -> Job:
 
 
 def _grape(job: Job, numeric: bool) -> Any:
-    """Read an edge list with grape, its ids as numbers or as names."""
+    """Read an edge list with grape, its vertices as numbers or as names."""
     from ensmallen import Graph
 
     return Graph.from_csv(
@@ -87,12 +87,12 @@ def _grape(job: Job, numeric: bool) -> Any:
 
 
 def grape_walks(job: Job) -> Job:
-    """Walk with grape's Rust; `neighbours`: how many of them it looks at, its default is 100, None is all."""
+    """Walk with grape; `neighbours` is how many it considers per vertex (its default is 100), None is all."""
     import numpy as np
 
     graph = _grape(job, numeric=True)
     began = time.perf_counter()
-    graph.enable() if hasattr(graph, "enable") else None  # its tables that trade memory for time
+    graph.enable() if hasattr(graph, "enable") else None  # its tables, which trade memory for time
     prepared = time.perf_counter() - began
     vertices = graph.get_number_of_nodes()
     bias = {"return_weight": 1 / job["p"], "explore_weight": 1 / job["q"], "max_neighbours": job["neighbours"]}
@@ -110,12 +110,12 @@ def grape_walks(job: Job) -> Job:
 
 
 def grape_reading(job: Job) -> Job:
-    """Read an edge list with grape, several times."""
+    """Read an edge list with grape repeatedly."""
     return best(lambda: _grape(job, job["numeric"]).get_number_of_nodes(), job["seconds"])
 
 
 def best(read: Callable[[], int], seconds: float) -> Job:
-    """Read again and again, for `seconds` and at least twice; the least time."""
+    """Read repeatedly, for `seconds` and at least twice; return the shortest time."""
     took: list[float] = []
     while len(took) < 2 or sum(took) < seconds:
         began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""What `graphs.py` does with any2vec and gensim, each in a process of its own; functions of plain arguments."""
+"""Runs of any2vec and gensim on graphs; each is called in a separate process, with a job as a dict."""
 
 import os
 import time
@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from graph_peers import best, timed
+from graphs_peers import best, timed
 
 from any2vec import DeepWalk, Node2Vec, Vectors, save
 from any2vec.errors import Any2VecError
@@ -30,7 +30,7 @@ Run = dict[str, Any]
 
 
 def walks(job: Run) -> Run:
-    """Walk on one thread: into worklists as training reads them, and, `alone`, into one small block."""
+    """Walk on one thread: into worklists, as training reads them, and (`alone`) into one small block."""
     if job["core"] is not None:
         os.sched_setaffinity(0, {job["core"]})
     held = np.load(job["csr"])
@@ -67,7 +67,7 @@ def walks(job: Run) -> Run:
 
 
 def _weights(indptr: Any, indices: Any) -> Any:
-    """Draw a weight for each edge, exponentially; the same in both directions."""
+    """Draw an exponentially distributed weight per edge, the same in both directions."""
     rows = np.repeat(np.arange(len(indptr) - 1, dtype=np.uint64), np.diff(indptr))
     columns = indices.astype(np.uint64)
     keys = np.minimum(rows, columns) << np.uint64(32) | np.maximum(rows, columns)
@@ -78,10 +78,10 @@ def _weights(indptr: Any, indices: Any) -> Any:
 
 
 def accuracy(job: Run) -> Run:
-    """Train vectors and classify the vertices by them."""
+    """Train vectors and classify the vertices with them."""
     began = time.perf_counter()
     try:
-        vectors, told = _gensim(job) if job["who"] == "gensim" else _any2vec(job)
+        vectors, facts = _gensim(job) if job["who"] == "gensim" else _any2vec(job)
     except Any2VecError as error:
         return {**job, "error": str(error)}
     trained = time.perf_counter()
@@ -92,7 +92,7 @@ def accuracy(job: Run) -> Run:
     figures = {measure: result.mean(measure).tolist() for measure in ("micro", "macro", "samples")}
     about = {"vertices": len(vectors), "labelled": result.vertices, "skipped": result.skipped, "labels": result.labels}
     seconds = {"train": trained - began, "evaluate": time.perf_counter() - trained}
-    return {**job, **told, **about, "seconds": seconds, **figures}
+    return {**job, **facts, **about, "seconds": seconds, **figures}
 
 
 def _any2vec(job: Run) -> tuple[Vectors, Run]:
@@ -105,7 +105,7 @@ def _any2vec(job: Run) -> tuple[Vectors, Run]:
 
 
 def _gensim(job: Run) -> tuple[Vectors, Run]:
-    """Train gensim on any2vec's walks: DeepWalk as its script does it, but with negative samples."""
+    """Train gensim on any2vec's walks: DeepWalk as its script trains it, but with negative samples."""
     from gensim.models import Word2Vec
 
     chosen = dict(job["chosen"])
@@ -135,24 +135,24 @@ def _gensim(job: Run) -> tuple[Vectors, Run]:
 
 
 def links(job: Run) -> Run:
-    """Hide edges, train vectors on the others, and tell the hidden ones from pairs without an edge."""
+    """Hide edges, train vectors on the others, and separate the hidden ones from pairs without an edge."""
     split = split_links(read_graph(job["graph"]), job["share"], job["seed"])
     with TemporaryDirectory(prefix="any2vec-bench-") as folder:
         split.save(Path(folder, "split"))
         own = {**job, "graph": str(Path(folder, "split", "train.edges"))}
         try:
-            vectors, told = _gensim(own) if job["who"] == "gensim" else _any2vec(own)
+            vectors, facts = _gensim(own) if job["who"] == "gensim" else _any2vec(own)
         except Any2VecError as error:
             return {**job, "error": str(error)}
     found = {}
     for operator in job["operators"]:
         result = evaluate_links(vectors, split.positives, split.negatives, operator, job["seed"])
         found[operator] = {"auc": 100 * result.auc, "precision": 100 * result.average_precision}
-    return {**job, **told, "hidden": len(split.hidden), "trained": split.train.edges, "found": found}
+    return {**job, **facts, "hidden": len(split.hidden), "trained": split.train.edges, "found": found}
 
 
 def reading(job: Run) -> Run:
-    """Read an edge list with any2vec, or with networkx; any2vec's memory beside that of the CSR."""
+    """Read an edge list with any2vec or networkx; for any2vec also its memory and that of the CSR."""
     path = job["edges_file"]
     if job["peer"] == "networkx":
         try:
@@ -170,7 +170,7 @@ def reading(job: Run) -> Run:
 
 
 def large(job: Run) -> Run:
-    """Embed a large graph: seconds of each phase, and memory."""
+    """Embed a large graph: seconds per phase, and peak memory."""
     began = time.perf_counter()
     chosen = dict(job["chosen"])
     model = Node2Vec if (chosen["p"], chosen["q"]) != (1, 1) else DeepWalk

@@ -1,7 +1,7 @@
-"""The contenders, each run in a fresh process: any2vec, gensim, and the binaries of fastText and word2vec.c.
+"""The contenders: any2vec, gensim, and the binaries of fastText and word2vec.c.
 
-Run as a script, with a `Job` as JSON, this module does the job and prints the outcome as JSON: that is how
-`run` calls it. A contender's name is its kind and its threads: "window/2", "gensim/1".
+Run as a script, with a `Job` as JSON, this module does the job and prints its figures as JSON; `words_jobs.run` starts
+it. A contender's name is its kind and its threads: "window/2", "gensim/1".
 """
 
 import json
@@ -11,100 +11,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-__all__ = ["KINDS", "Job", "Settings", "cores", "run"]
+from words_jobs import Job, Settings
 
-
-@dataclass(frozen=True)
-class Settings:
-    """What all contenders are given alike.
-
-    Attributes
-    ----------
-    corpus : str
-        A plain text file.
-    cache : str
-        Folder for any2vec's encoded corpora.
-    words, mapped : int
-        Raw words of the corpus, and bytes of it that any2vec maps into memory.
-    """
-
-    corpus: str
-    cache: str
-    words: int = 0
-    mapped: int = 0
-    dim: int = 200
-    window: int = 5
-    negative: int = 15
-    sample: float = 1e-4
-    alpha: float = 0.025
-    min_count: int = 5
-    epochs: int = 1
-    seed: int = 1
-
-
-@dataclass(frozen=True)
-class Job:
-    """One run of one contender.
-
-    Attributes
-    ----------
-    name : str
-        Kind (of `KINDS`) and threads, as in "exact/2".
-    settings : Settings
-        How.
-    core : int, optional
-        The core to stay on.
-    binary : str, optional
-        The program to run, for fastText and word2vec.c.
-    questions, wordsim, simlex : str, optional
-        Files to judge the vectors by.
-    """
-
-    name: str
-    settings: Settings
-    core: int | None = None
-    binary: str | None = None
-    questions: str | None = None
-    wordsim: str | None = None
-    simlex: str | None = None
-
-    @property
-    def kind(self) -> str:
-        """What is run."""
-        return self.name.partition("/")[0]
-
-    @property
-    def threads(self) -> int:
-        """On how many threads."""
-        return int(self.name.partition("/")[2] or 1)
-
-
-def cores() -> list[int]:
-    """List the cores this process may run on; none where the system does not let it choose."""
-    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_setaffinity") else []
-
-
-def run(job: Job, environment: dict[str, str] | None = None) -> dict[str, Any]:
-    """Do a job in a fresh process; its figures hold `words_per_second` where it trained.
-
-    Raises
-    ------
-    SystemExit
-        If it failed; what it wrote is on standard error.
-    """
-    command = [sys.executable, __file__, json.dumps(asdict(job))]
-    plain = {"OPENBLAS_NUM_THREADS": str(job.threads), "OMP_NUM_THREADS": str(job.threads)}
-    done = subprocess.run(
-        command, stdout=subprocess.PIPE, text=True, env=os.environ | plain | (environment or {}), check=False
-    )
-    if done.returncode:
-        raise SystemExit(f"{job.name} failed with status {done.returncode}")
-    return json.loads(done.stdout.splitlines()[-1])
+__all__ = ["KINDS"]
 
 
 def _any2vec(job: Job) -> dict[str, Any]:
@@ -149,9 +63,9 @@ def _gensim(job: Job) -> dict[str, Any]:
 
 
 def _fasttext(job: Job) -> dict[str, Any]:
-    """Take fastText's own figure, by the wall clock: words in the vocabulary and line ends per second of training.
+    """Take fastText's own figure, by the wall clock: vocabulary words and line ends per second of training.
 
-    On one thread it shows no progress before the end.
+    On one thread it prints no progress before the end.
     """
     s = job.settings
     options = {"dim": s.dim, "ws": s.window, "neg": s.negative, "t": s.sample, "lr": s.alpha, "epoch": s.epochs}
@@ -167,7 +81,7 @@ def _fasttext(job: Job) -> dict[str, Any]:
 
 
 def _word2vec(job: Job) -> dict[str, Any]:
-    """Time the words between the first and the last progress shown, by the wall clock: no vocabulary, no saving."""
+    """Time the words between the first and the last progress printed, by the wall clock: no vocabulary, no saving."""
     s = job.settings
     options = {"size": s.dim, "window": s.window, "negative": s.negative, "sample": s.sample, "alpha": s.alpha}
     options |= {"iter": s.epochs, "min-count": s.min_count, "threads": job.threads, "cbow": 0, "hs": 0, "binary": 1}
@@ -186,7 +100,7 @@ def _flags(options: dict[str, Any]) -> list[str]:
 
 
 def _marks(command: list[str]) -> tuple[list[tuple[float, float]], int]:
-    """Run a program; return the times at which it showed progress, with the percentages, and its status."""
+    """Run a program; return the times and percentages of its progress, and its status."""
     marks: list[tuple[float, float]] = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as program:
         text = b""
@@ -198,7 +112,7 @@ def _marks(command: list[str]) -> tuple[list[tuple[float, float]], int]:
 
 
 def _read(job: Job) -> dict[str, Any]:
-    """Read a corpus, with compiled code: scan, choose, encode."""
+    """Read a corpus with kernels already compiled: scan, choose, encode."""
     from any2vec.corpus import read_corpus
 
     s = job.settings
@@ -214,7 +128,7 @@ def _read(job: Job) -> dict[str, Any]:
 
 
 def _build_vocab(job: Job) -> dict[str, Any]:
-    """Count words as gensim does, with vectors of length 1: their making is not measured."""
+    """Count words with gensim; vectors have length 1, so that creating them costs nothing."""
     model = _gensim_model(job, vector_size=1)
     began = time.perf_counter()
     model.build_vocab(corpus_file=job.settings.corpus)
@@ -223,13 +137,13 @@ def _build_vocab(job: Job) -> dict[str, Any]:
 
 
 def _parts(job: Job) -> dict[str, Any]:
-    from shares import measure
+    from words_kernel import measure  # not above: it would count as start and memory of the others
 
     return measure(job.settings)
 
 
 def _judge(job: Job, vectors: Any) -> dict[str, float]:
-    """Judge vectors, whoever made them, with any2vec's evaluators; all figures in percent or points."""
+    """Evaluate any contender's vectors with any2vec's evaluators; figures in percent or points."""
     from any2vec.evaluate.analogies import evaluate_analogies
     from any2vec.evaluate.similarity import evaluate_similarity
 
@@ -245,9 +159,9 @@ def _judge(job: Job, vectors: Any) -> dict[str, float]:
 
 
 def _peak() -> int:
-    """Most memory this program has had, in bytes; 0 if the system does not tell.
+    """Return the peak memory of this process in bytes; 0 if the system does not report it.
 
-    Not `ru_maxrss`: on Linux it begins with the memory of the process that started this one.
+    Not `ru_maxrss`: on Linux it starts from the memory of the parent process.
     """
     status = Path("/proc/self/status")
     lines = status.read_text().splitlines() if status.exists() else []

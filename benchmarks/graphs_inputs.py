@@ -1,4 +1,4 @@
-"""Graphs for the benchmarks: a generated power-law graph, and any graph in the forms that the contenders read."""
+"""Graphs for the benchmarks: generated power-law graphs, and any graph in the formats that the contenders read."""
 
 import json
 from pathlib import Path
@@ -15,8 +15,8 @@ _PIECE = 1 << 20  # lines written at a time
 def power_law(vertices: int, edges: int, exponent: float = 2.5, seed: int = 1) -> tuple[NDArray[Any], NDArray[Any]]:
     """Draw the edges of an undirected graph whose degrees follow a power law.
 
-    Both ends of an edge are drawn by weights that fall as a power of the rank (Chung and Lu); the first `vertices`
-    edges begin at each vertex in turn, so that none is without. No loops, no edge twice; hubs have any number.
+    Both ends of an edge are drawn with weights that are a power of the rank (Chung and Lu). The first `vertices` edges
+    start at each vertex in turn, so that none is isolated. No loops and no duplicates; hubs are numbered at random.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def power_law(vertices: int, edges: int, exponent: float = 2.5, seed: int = 1) -
 
 
 def write_edges(path: Path, a: NDArray[Any], b: NDArray[Any]) -> None:
-    """Write an edge list, a tab between the ends."""
+    """Write an edge list, the ends separated by a tab."""
     with path.open("w", encoding="ascii") as out:
         for low in range(0, len(a), _PIECE):
             pairs = zip(a[low : low + _PIECE].tolist(), b[low : low + _PIECE].tolist(), strict=True)
@@ -55,7 +55,7 @@ def write_edges(path: Path, a: NDArray[Any], b: NDArray[Any]) -> None:
 
 
 def generated(vertices: int, edges: int, seed: int, path: Path) -> dict[str, Any]:
-    """Write a power-law graph: .npz as SciPy's, anything else an edge list in random order."""
+    """Write a power-law graph: .npz in SciPy's format, anything else as an edge list in random order."""
     a, b = power_law(vertices, edges, seed=seed)
     if path.suffix == ".npz":
         from scipy.sparse import coo_array, save_npz
@@ -69,7 +69,7 @@ def generated(vertices: int, edges: int, seed: int, path: Path) -> dict[str, Any
 
 
 def converted(graph: Path, folder: Path) -> dict[str, Any]:
-    """Write a graph, without its weights and names, as CSR (PecanPy's .npz) and as an edge list; tell of it."""
+    """Write a graph without weights and names as CSR (PecanPy's .npz) and as an edge list; describe it."""
     from any2vec.graph import read_graph
 
     read = read_graph(graph, directed=False, weighted=False)

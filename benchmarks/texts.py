@@ -1,4 +1,4 @@
-"""What the benchmarks are run on: a text, the beginning of it, or the same words in short lines."""
+"""Texts for the benchmarks: a whole one, the beginning of one, or the same words in short lines."""
 
 import bz2
 import gzip
@@ -8,8 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Annotated
 
-__all__ = ["beginning", "plain_text", "short_lines"]
+import typer
+
+__all__ = ["CorpusArgument", "CorpusOption", "beginning", "plain_text", "short_lines"]
+
+_CORPUS = "Text, one sentence per line; also .xz, .gz or .bz2."
+CorpusOption = Annotated[Path, typer.Option(help=_CORPUS, exists=True)]
+CorpusArgument = Annotated[Path, typer.Argument(help=_CORPUS, exists=True)]
 
 _OPENERS = {".xz": lzma.open, ".gz": gzip.open, ".bz2": bz2.open}
 _PIECE = 1 << 22
@@ -18,14 +25,14 @@ _SHORTEST, _LONGEST = 3, 8  # words of a short line
 
 @contextmanager
 def plain_text(corpus: Path, size: int | None = None) -> Iterator[tuple[Path, Path]]:
-    """Give a plain text file and a folder for more files, which is removed at the end.
+    """Yield a plain text file and a folder for more files, which is removed at the end.
 
     Parameters
     ----------
     corpus : Path
-        Plain, .xz, .gz or .bz2. A plain file that is wanted whole is used where it is.
+        Plain, .xz, .gz or .bz2. A plain file used as a whole is not copied.
     size : int, optional
-        Take the first so many bytes of text, and the rest of the line they end in.
+        Use the first `size` bytes of text, and the rest of the line they end in.
     """
     with TemporaryDirectory(prefix="any2vec-bench-") as name:
         folder = Path(name)
@@ -50,7 +57,7 @@ def beginning(corpus: Path, path: Path, size: int | None) -> Path:
 
 
 def short_lines(corpus: Path, path: Path) -> Path:
-    """Write the words of `corpus`, in their order, in lines of 3 to 8, evenly drawn and always the same."""
+    """Write the words of `corpus` in lines of 3 to 8, drawn uniformly with a fixed seed."""
     lengths = random.Random(1)
     left: list[bytes] = []
     with corpus.open("rb") as source, path.open("wb") as out:
