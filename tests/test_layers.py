@@ -36,7 +36,10 @@ ROOMS = [
     {"__main__"},
 ]
 FLOOR = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
-EXTRA = {"vectors": {"errors", "signals", "version", "options", "cluster", "io", "corpus"}}  # of rooms before it, these only
+# of rooms before it, these only
+EXTRA = {"vectors": {"errors", "signals", "version", "options", "cluster", "io", "corpus"}}
+    "vectors": {"errors", "signals", "version", "options", "cluster", "io", "corpus"}
+}  # of rooms before it, these only
 
 
 def room_of(path):
