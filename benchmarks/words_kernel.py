@@ -6,7 +6,7 @@ thread; figures are nanoseconds per centre, the best of several rounds:
 
 - dots, logistic, update: each intrinsic alone, repeated on a few rows that stay in the L1 cache, for each tile size,
   times the average number of tiles of that size per centre.
-- sampling: drawing kept words, windows and negatives alone, with the corpus's own tables.
+- sampling: listing windows and batches alone (kept words, contexts, negatives), with the corpus's own tables.
 - kernel: the whole kernel on the corpus.
 - memory: the kernel on the corpus without its sampling, minus the kernel on the same windows with all words folded
   onto `_FEW` rows (which stay in the L2 cache) without *its* sampling: waiting for rows, and prefetching them.
@@ -15,63 +15,60 @@ thread; figures are nanoseconds per centre, the best of several rounds:
 
 import time
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from any2vec.samples.skipgram import Samples, first_draw, is_kept, keep_thresholds, kept_around, window_size
-from numba import float32, int64, njit, uint64
-from numpy.typing import NDArray
-from words_jobs import Settings
-
 from any2vec.corpus import Worklist, read_corpus
+from any2vec.operators.arguments import Rate, ThreadStats, no_rows
 from any2vec.operators.hot_rows import HotRows
+from any2vec.operators.kernel import operator_kernel
 from any2vec.operators.labels import new_labels
 from any2vec.operators.logistic import PADDING, logistic_steps
-from any2vec.operators.skipgram import SCHEDULES, Rate, ThreadStats, no_rows, skipgram_kernel
+from any2vec.operators.skipgram import SkipGram
 from any2vec.operators.tiles import TILE_ROWS, dots, register_width, update
-from any2vec.samples.draws import KEEP, NEGATIVES, draw, epoch_key
-from any2vec.samples.negatives import alias_table, negative, probabilities
+from any2vec.samples.draws import draw
+from any2vec.samples.negatives import alias_table
+from any2vec.samples.windows import EpochDraws, SampleTables, Window, is_kept, list_windows, new_windows
+from numba import float32, int64, njit, uint64
+from numpy.typing import NDArray
+
+from words_jobs import Settings
 
 __all__ = ["count", "measure"]
 
-_CHUNK = 512
+NEGATIVES_PER = {"window": "window", "exact": "pair"}
+"""By schedule, as contenders are named, how negatives are drawn."""
+
 _FEW = 128  # rows that fit the L2 cache, 2 x 128 x 832 bytes, with few negatives equal to the centre
 _ROUNDS = 5
 _SECONDS = 0.05
 _JIT = {"nogil": True, "fastmath": True, "error_model": "numpy"}
 
 
-@njit(**_JIT)
-def _walk(
-    ids: Any, bounds: Any, window: int, draws: int, each: bool, keep: Any, table: Any, keys: Any, contexts: Any
-) -> int:
-    """Draw all samples as the kernel does; count centres by their number of context words in `contexts`.
+def _walk_of(operator: SkipGram) -> Callable[..., int]:
+    """Compile a loop that lists all samples as the kernel does."""
+    edges, sizes, targets, per_context = operator.edges, operator.sizes, operator.targets, operator.batch_per_context
 
-    `draws` negatives are drawn per centre or, if `each`, per pair; the sum of their ids is returned, so that the
-    compiler cannot drop them.
-    """
-    words = np.empty(_CHUNK + 2 * window, np.int64)
-    positions = np.empty(_CHUNK + 2 * window, np.int64)
-    total = int64(0)
-    for sentence in range(bounds.size - 1):
-        begin, end = bounds[sentence], bounds[sentence + 1]
-        for low in range(begin, end, _CHUNK):
-            high = min(low + _CHUNK, end)
-            first, last, size = kept_around(ids, low, high, begin, end, window, keep, keys[0], words, positions)
-            for centre in range(first, last):
-                key = draw(keys[1], positions[centre])
-                reach = window_size(key, window)
-                left, right = max(centre - reach, 0), min(centre + reach + 1, size)
-                contexts[right - left - 1] += 1
-                if right - left < 2:
-                    continue
-                for context in range(left, right):
-                    if context == centre or (not each and context > left + int64(centre == left)):
-                        continue
-                    for k in range(1, draws + 1):
-                        own = first_draw(context - centre, window, draws) * int64(each)
-                        total += negative(draw(key, own + k), table)
-    return total
+    @njit(**_JIT)
+    def walk(ids: Any, bounds: Any, window: int, draws: Any, contexts: Any) -> int:
+        windows = new_windows(window)
+        x, y, labels = np.empty(2 * window, np.int64), np.empty(targets, np.int64), np.empty(targets, np.int8)
+        total = int64(0)  # returned, so that the compiler cannot drop the draws
+        for sentence in range(bounds.size - 1):
+            begin, end = bounds[sentence], bounds[sentence + 1]
+            position = begin
+            while position < end:
+                count, position = list_windows(ids, position, end, begin, end, window, draws, windows)
+                for i in range(count):
+                    near = Window(windows.words, windows.centre[i], windows.begin[i], windows.end[i], windows.key[i])
+                    contexts[near.end - near.begin - 1] += 1
+                    for batch in range(near.end - near.begin - 1 if per_context else 1):
+                        edges(near, batch, draws.tables, sizes, x, y, labels)
+                        total += x[0] + y.sum()
+        return total
+
+    return walk
 
 
 @njit
@@ -91,18 +88,17 @@ def _kept(ids: Any, bounds: Any, keep: Any, key: Any, few: int) -> tuple[Any, An
     return words[:n], ends[: sentences + 1]
 
 
-class _Draws:
-    """A worklist and the tables that its samples are drawn from."""
+class _Case:
+    """A worklist and what its samples are drawn from."""
 
-    def __init__(self, worklist: Worklist, samples: Samples, settings: Settings) -> None:
-        self.worklist, self.samples, self.settings = worklist, samples, settings
-        self.keys = np.array([samples.keep_key, samples.sample_key], np.uint64)
+    def __init__(self, worklist: Worklist, draws: EpochDraws, settings: Settings) -> None:
+        self.worklist, self.draws, self.settings = worklist, draws, settings
+        self._walks = {schedule: _walk_of(_operator(settings, schedule)) for schedule in NEGATIVES_PER}
 
-    def walk(self, negatives: int, each: bool) -> NDArray[np.int64]:
-        """Draw all samples; return the number of centres with 0, 1, 2... context words."""
+    def walk(self, schedule: str) -> NDArray[np.int64]:
+        """List all samples; return the number of centres with 0, 1, 2... context words."""
         contexts = np.zeros(2 * self.settings.window + 1, np.int64)
-        w, s = self.worklist, self.samples
-        _walk(w.ids, w.bounds, self.settings.window, negatives, each, s.keep, s.negatives, self.keys, contexts)
+        self._walks[schedule](self.worklist.ids, self.worklist.bounds, self.settings.window, self.draws, contexts)
         return contexts
 
     def train(self, schedule: str, rows: int) -> float:
@@ -110,30 +106,35 @@ class _Draws:
         s = self.settings
         model = new_labels(0, rows, s.dim, seed=s.seed)
         e, t = model.e.reshape(-1), model.t.reshape(-1)
-        kernel = skipgram_kernel(schedule, model.e.shape[1], s.window, s.negative, register_width())
+        kernel = operator_kernel(_operator(s, schedule), model.e.shape[1], register_width())
         counted = np.zeros((4, 8))
-        tally = ThreadStats(counted[0, :1], counted[1, :1], counted[2, :1], counted[3, :2], np.zeros(1, np.int64))
-        mirrors = HotRows(0, rows, 4000, np.zeros(1, np.int32))
+        stats = ThreadStats(counted[0, :1], counted[1, :1], counted[2, :1], counted[3, :2], np.zeros(1, np.int64))
+        hot = HotRows(0, rows, 4000, np.zeros(1, np.int32))
         ids, bounds = self.worklist.ids, self.worklist.bounds
         rate = Rate(float(s.alpha), 1e-4, 0.0, 1.0, float(ids.size))
-        kernel(ids, bounds, 0, 0, e, t, no_rows(), self.samples, rate, mirrors, tally)
+        kernel(ids, bounds, 0, 0, e, t, no_rows(), self.draws, rate, hot, stats)
         began = time.perf_counter()
-        kernel(ids, bounds, 0, ids.size, e, t, no_rows(), self.samples, rate, mirrors, tally)
+        kernel(ids, bounds, 0, ids.size, e, t, no_rows(), self.draws, rate, hot, stats)
         return time.perf_counter() - began
 
 
-def _draws(settings: Settings, epoch: int = 0) -> _Draws:
+def _operator(settings: Settings, schedule: str) -> SkipGram:
+    per = NEGATIVES_PER[schedule]
+    return SkipGram(SimpleNamespace(window=settings.window, negative=settings.negative, negatives_per=per))
+
+
+def _case(settings: Settings) -> _Case:
     corpus = read_corpus(settings.corpus, min_count=settings.min_count, cache=settings.cache)
     counts = corpus.vocabulary.counts
-    keys = [np.uint64(epoch_key(settings.seed, epoch, stream)) for stream in (KEEP, NEGATIVES)]
-    samples = Samples(keep_thresholds(counts, settings.sample), alias_table(probabilities(counts)), *keys)
-    return _Draws(corpus.worklist, samples, settings)
+    tables = _operator(settings, "window").tables(counts)
+    draws = SampleTables(counts, settings.sample, tables, settings.seed).epoch(0)
+    return _Case(corpus.worklist, draws, settings)
 
 
 def count(settings: Settings) -> dict[str, int]:
     """Count the centres, and the pairs of centre and context, of the first epoch."""
-    contexts = _draws(settings).walk(0, False)
-    return {"centres": int(contexts[1:].sum()), "pairs": int(contexts @ np.arange(contexts.size))}
+    contexts = _case(settings).walk("window")
+    return {"centres": int(contexts.sum()), "pairs": int(contexts @ np.arange(contexts.size))}
 
 
 def _tiles(contexts: NDArray[np.int64], schedule: str) -> NDArray[np.float64]:
@@ -201,13 +202,13 @@ def measure(settings: Settings) -> dict[str, Any]:
         Per schedule: centres, pairs, and nanoseconds per centre by part; per intrinsic: GFLOP/s in the L1 cache, by
         source rows.
     """
-    real = _draws(settings)
-    s = real.samples
+    real = _case(settings)
+    s = real.draws
     ids, bounds = _kept(real.worklist.ids, real.worklist.bounds, s.keep, s.keep_key, _FEW)
     everything = np.full(_FEW, 0xFFFFFFFF, np.uint32)
     table = alias_table(np.full(_FEW, 1 / _FEW))
-    folded = _Draws(Worklist(ids, bounds), Samples(everything, table, s.keep_key, s.sample_key), settings)
-    contexts = real.walk(0, False)
+    folded = _Case(Worklist(ids, bounds), EpochDraws(everything, table, s.keep_key, s.sample_key), settings)
+    contexts = real.walk("window")
     centres = contexts[1:].sum()
     alone = _intrinsics(settings)
     padded = -(-settings.dim // 16) * 16
@@ -217,15 +218,16 @@ def measure(settings: Settings) -> dict[str, Any]:
             for name, flops in (("dots", 2), ("update", 4))
         }
     }
-    for schedule in SCHEDULES:
-        each = schedule == "exact"
+    for schedule in NEGATIVES_PER:
+        for case in (real, folded):
+            case.walk(schedule)  # compiles
         seconds: dict[str, list[float]] = {"kernel": [], "folded": [], "sampling": [], "folded sampling": []}
         for _ in range(_ROUNDS):
             seconds["kernel"].append(real.train(schedule, s.keep.size))
             seconds["folded"].append(folded.train(schedule, _FEW))
-            for name, draws in (("sampling", real), ("folded sampling", folded)):
+            for name, case in (("sampling", real), ("folded sampling", folded)):
                 began = time.perf_counter()
-                draws.walk(settings.negative, each)
+                case.walk(schedule)
                 seconds[name].append(time.perf_counter() - began)
         tiles = _tiles(contexts, schedule)
         ns = {name: min(times) / centres * 1e9 for name, times in seconds.items()}

@@ -36,10 +36,9 @@ ROOMS = [
     {"__main__"},
 ]
 FLOOR = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
-# of rooms before it, these only
-EXTRA = {"vectors": {"errors", "signals", "version", "options", "cluster", "io", "corpus"}}
-    "vectors": {"errors", "signals", "version", "options", "cluster", "io", "corpus"}
-}  # of rooms before it, these only
+EXTRA = {  # of the rooms before it, these only
+    "vectors": {"errors", "signals", "version", "options", "cluster", "io", "corpus"},
+}
 
 
 def room_of(path):
