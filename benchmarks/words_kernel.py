@@ -19,6 +19,10 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from numba import float32, int64, njit, uint64
+from numpy.typing import NDArray
+from words_jobs import Settings
+
 from any2vec.corpus import Worklist, read_corpus
 from any2vec.operators.arguments import Rate, ThreadStats, no_rows
 from any2vec.operators.hot_rows import HotRows
@@ -30,10 +34,6 @@ from any2vec.operators.tiles import TILE_ROWS, dots, register_width, update
 from any2vec.samples.draws import draw
 from any2vec.samples.negatives import alias_table
 from any2vec.samples.windows import EpochDraws, SampleTables, Window, is_kept, list_windows, new_windows
-from numba import float32, int64, njit, uint64
-from numpy.typing import NDArray
-
-from words_jobs import Settings
 
 __all__ = ["count", "measure"]
 
