@@ -1,0 +1,146 @@
+"""Operators as plug-ins: the registry, a toy operator on every engine and scheme, and its place in Numba's cache."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba import njit
+from ranks import needs_mpi, run_python
+from simulated import NAMES, bits, options, read, skipgram, text, train
+
+from any2vec import Any2VecError, Word2Vec
+from any2vec.cluster import simulate
+from any2vec.llvm.fingerprint import fingerprint
+from any2vec.operators import OPERATORS, Operator, SkipGram, kernel, operator_of
+
+
+@njit(inline="always")
+def hinge(scores, labels, sources, targets, alpha, measured, width):
+    loss = 0.0
+    for i in range(sources * targets):
+        sign = 1.0 if i < sources else -1.0
+        margin = max(1.0 - sign * scores[i], 0.0)
+        loss += margin
+        scores[i] = alpha * sign * (margin > 0)
+    return loss, 0.0
+
+
+class Margin(SkipGram):
+    """Skip-gram with a margin loss."""
+
+    steps = staticmethod(hinge)
+
+
+def naive_margin(case_e, case_t, steps):
+    """What the margin loss does to float64 labels."""
+    losses = samples = 0
+    for sources, targets, alpha in steps:
+        before_e, before_t = case_e.copy(), case_t.copy()
+        for k, target in enumerate(targets):
+            if k and target == targets[0]:
+                continue
+            sign = 1 if k == 0 else -1
+            for source in sources:
+                margin = max(1 - sign * before_e[source] @ before_t[target], 0)
+                losses, samples = losses + margin, samples + 1
+                case_e[source] += 0.0 if margin == 0 else alpha * sign * before_t[target]
+                case_t[target] += 0.0 if margin == 0 else alpha * sign * before_e[source]
+    return losses / samples
+
+
+def test_a_new_operator_learns_on_one_host():
+    sentences = [["cat", "dog", "cow"], ["red", "green", "blue"]] * 200
+    how = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "threads": 1, "sample": 0, "cache": None}
+    model = Word2Vec(**how, operator=Margin, alpha=0.05, epochs=10).fit(sentences)
+    assert model.report_.options["operator"] == "Margin"
+    assert model.loss_[0] == pytest.approx(1, abs=0.1)  # the margin of vectors near zero
+    assert model.loss_[-1] < 0.6
+    assert model.vectors_.most_similar("cat", topn=2)[0][0] in ("dog", "cow")
+    assert (model.vectors_.matrix != Word2Vec(**how, alpha=0.05, epochs=10).fit(sentences).vectors_.matrix).any()
+
+
+def test_a_new_operator_equals_the_naive():
+    """One sentence of two words, t zero at first: the first batches by hand."""
+    corpus = read([["a", "b"]] * 3, 1)
+    how = options(operator=Margin, alpha=0.5)
+    e, t = train(corpus, how)
+    start, _ = train(corpus, options(operator=Margin, alpha=1e-30))
+    assert (np.abs(t).max(axis=1) > 0).all()
+    assert np.linalg.matrix_rank(np.vstack([e - start, t, start]).round(6)) <= 2  # rows move along each other
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return bits(train(read(text(60), 4), options(operator=Margin, rounds=3)))
+
+
+@pytest.mark.parametrize("scheme", NAMES)
+def test_a_new_operator_has_the_same_bits_by_all_schemes(reference, scheme):
+    found = bits(train(read(text(60), 4), options(operator=Margin, rounds=3, scheme=scheme)))
+    assert found == reference
+    assert found != bits(train(read(text(60), 4), options(rounds=3, scheme=scheme)))
+
+
+def fit_with_margin(communicator):
+    """Train on this host's part; return the vectors whose masters are here."""
+    how = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "threads": 1, "epochs": 1, "cache": None}
+    sentences = text(60)[communicator.rank :: communicator.size]
+    return Word2Vec(**how, operator=Margin, rounds=3).fit(sentences, communicator).vectors_.matrix.tolist()
+
+
+@pytest.mark.mpi
+@needs_mpi
+def test_a_new_operator_under_mpi(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        f"import json, sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "import any2vec\n"
+        "from test_operators import fit_with_margin\n"
+        "world = any2vec.cluster.connect()\n"
+        "print(json.dumps([world.rank, fit_with_margin(world)]), flush=True)\n",
+        "utf-8",
+    )
+    ran = run_python(script, ranks=2)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert [rows for _, rows in sorted(map(json.loads, ran.stdout.splitlines()))] == simulate(2, 2, fit_with_margin)
+
+
+def test_names():
+    assert OPERATORS["skipgram"] is operator_of("skipgram") is SkipGram
+    assert operator_of(Margin) is Margin
+    for wrong in ("", "cbow", None, 3, int, ["skipgram"]):
+        with pytest.raises(Any2VecError, match=r"^operator is .*; known are skipgram, or a subclass"):
+            operator_of(wrong)
+    with pytest.raises(Any2VecError, match="no Numba function"):
+        operator_of(type("Plain", (SkipGram,), {"steps": staticmethod(lambda *_: None)}))
+    with pytest.raises(Any2VecError, match="the operator Bare has no"):
+        operator_of(type("Bare", (Operator,), {}))
+
+
+def test_the_fingerprint_sees_edits_of_what_a_function_calls():
+    def made(inner_factor, constant=1):
+        space = {"constant": constant}
+        exec(f"def inner(x):\n    return {inner_factor} * x + constant\n", space)
+        space["inner"] = njit(space["inner"])
+        exec("def outer(x):\n    return inner(x)\n", space)
+        return njit(space["outer"])
+
+    assert fingerprint(made(2)) == fingerprint(made(2))
+    assert len({fingerprint(made(2)), fingerprint(made(3)), fingerprint(made(2, constant=5))}) == 3
+
+
+def test_operators_of_one_name_do_not_share_a_cached_kernel():
+    other = type("Margin", (SkipGram,), {})
+    sizes = {"schedule": "window", "window": 3, "negative": 3}
+    assert kernel._functions(Margin(skipgram(**sizes).options)) != kernel._functions(other(skipgram(**sizes).options))
+
+
+def test_tiles_begin_at_a_cache_line():
+    @njit
+    def place(size):
+        return kernel._aligned(size).ctypes.data
+
+    kept = [np.empty(k, np.uint8) for k in range(1, 400, 7)]  # so that memory is handed out at odd places
+    assert {place(size) % 64 for size in range(1, 500, 3)} == {0}
+    assert len(kept) == 57
