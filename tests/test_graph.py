@@ -347,7 +347,7 @@ def test_arrays():
         (
             "\n\n1 2 3 4\n",
             {},
-            "line 3: '1 2 3 4': 4 fields; .* True .--weighted. .* 'adjacency' .--format adj",
+            "line 3: '1 2 3 4': 4 fields; .*=True .--weighted. .*'adjacency' .--format adj",
         ),
         ("a b c\n", {}, "line 1: 'a b c': the third field 'c' is not a weight"),
         ("a b {}\n", {}, "the third field '{}' is not a weight.*data="),
