@@ -344,7 +344,11 @@ def test_arrays():
         ("1,2\n1,\n", {}, "line 2: '1,': an empty field; expected two vertices, separated by ','"),
         ("1,2\n,1\n", {}, "line 2: ',1': an empty field"),
         ("1\n", {}, "line 1: '1': one field; expected two vertices"),
-        ("\n\n1 2 3 4\n", {}, "line 3: '1 2 3 4': 4 fields; expected .* weighted=True .* format='adjacency'"),
+        (
+            "\n\n1 2 3 4\n",
+            {},
+            "line 3: '1 2 3 4': 4 fields; .*=True .--weighted. .*'adjacency' .--format adj",
+        ),
         ("a b c\n", {}, "line 1: 'a b c': the third field 'c' is not a weight"),
         ("a b {}\n", {}, "the third field '{}' is not a weight.*data="),
         ("New York,Boston\n", {}, r"line 1: 'New York,Boston': has commas and spaces; give .* delimiter=.*--delimiter"),

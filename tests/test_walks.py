@@ -12,6 +12,7 @@ from naive_walks import NaiveWalker
 from scipy.sparse import coo_array
 from scipy.stats import chisquare
 
+from any2vec import DeepWalk
 from any2vec.corpus.worklist import open_worklist
 from any2vec.errors import Any2VecError
 from any2vec.graph.graph import Graph
@@ -19,7 +20,7 @@ from any2vec.walks.order import pass_key
 from any2vec.walks.second_order import second_order
 from any2vec.walks.text import named_walks, write_text
 from any2vec.walks.walker import Walker
-from any2vec.walks.worklist import blocks_of, generate
+from any2vec.walks.worklist import generate, walk_blocks
 
 BIASES = [(1.0, 1.0), (0.25, 4.0), (4.0, 0.25), (0.25, 0.25), (4.0, 4.0), (0.5, 1.0), (2.0, 1.0)]
 
@@ -92,8 +93,10 @@ def test_many_refusals_end_in_an_exact_draw(weighted, directed, monkeypatch):
 def test_walks_on_a_star_end():
     star = graph_of(3001, [(0, leaf) for leaf in range(1, 3001)])
     for p, q in EXTREME[:4]:
+        walker = Walker(star, length=40, p=p, q=q)
+        walks_of(walker, last=1)  # compiles
         began = time.process_time()
-        walks = walks_of(Walker(star, length=40, p=p, q=q), last=64)
+        walks = walks_of(walker, last=64)
         assert time.process_time() - began < 5  # tries alone: a million at each leaf, 20 s
         assert all((walk[0] == 0) != (walk[1] == 0) for walk in walks)
 
@@ -281,7 +284,7 @@ def test_text(monkeypatch):
 @pytest.mark.parametrize("name", ["a b", "", "a\n"])
 def test_names_with_blanks_have_no_text(name):
     graph = Graph(np.array([0, 1, 2]), np.array([1, 0], np.int32), None, ["a", name])
-    with pytest.raises(Any2VecError, match="no blanks"):
+    with pytest.raises(Any2VecError, match="is empty or has whitespace"):
         write_text(Walker(graph), 1, io.BytesIO())
 
 
@@ -323,12 +326,21 @@ def test_long_walks_are_done_in_smaller_blocks(monkeypatch):
     monkeypatch.setattr("any2vec.walks.worklist._ENTRIES", 300)
     parts = generate(Walker(random_graph(), length=50), 2)
     assert all((one == other).all() for one, other in zip(whole, parts, strict=True))
-    assert max(b.last - b.first for b in blocks_of(Walker(random_graph(), length=50), 2)) == 6
+    assert max(b.last - b.first for b in walk_blocks(Walker(random_graph(), length=50), 2)) == 6
+
+
+def test_graphs_of_self_loops_are_not_walked():
+    walker = Walker(graph_of(2, [(0, 0), (1, 1)]))
+    for use in (generate, walk_blocks, named_walks, lambda walker, walks: write_text(walker, walks, io.BytesIO())):
+        with pytest.raises(Any2VecError, match="no edge between two vertices"):
+            use(walker, 1)
+    with pytest.raises(Any2VecError, match="no edge between two vertices"):
+        DeepWalk(walks=1).fit([("a", "a")])
 
 
 @pytest.mark.parametrize("walks", [0, -1])
 def test_no_walks(walks):
     walker = Walker(random_graph())
-    for use in (generate, blocks_of, named_walks, lambda walker, walks: write_text(walker, walks, io.BytesIO())):
+    for use in (generate, walk_blocks, named_walks, lambda walker, walks: write_text(walker, walks, io.BytesIO())):
         with pytest.raises(Any2VecError, match="1 or more"):
             use(walker, walks)

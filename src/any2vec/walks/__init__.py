@@ -1,1 +1,1 @@
-"""Random walks on graphs (DeepWalk, node2vec), as text or as a corpus."""
+"""Random walks: a `Walker` steps by first- or second-order kernels; walks become a worklist, a corpus, or text."""

@@ -1,4 +1,4 @@
-"""Walks as a corpus: V is the vertices by falling visits, W the walks."""
+"""Walks as a corpus: V is the vertices by decreasing visits, W the walks."""
 
 import hashlib
 import shutil
@@ -22,7 +22,7 @@ from any2vec.walks.worklist import generate
 __all__ = ["walk_corpus"]
 
 _LARGE = 1 << 30  # bytes of walks from which they are kept in a file
-_PIECE = 1 << 22  # ids renamed at a time
+_CHUNK = 1 << 22  # ids renumbered at a time
 
 
 def walk_corpus(
@@ -34,32 +34,10 @@ def walk_corpus(
     threads: int = 1,
     large: int = _LARGE,
 ) -> Corpus:
-    """Do the walks of all hosts, or of this one of a cluster.
+    """Generate the walks of all hosts, or on a cluster of this one, as a corpus.
 
-    Parameters
-    ----------
-    walker : Walker
-        Does them; on a cluster every host has the whole graph, and walks its part of the walks.
-    walks : int
-        Walks from each vertex.
-    hosts : int
-        H, to cut the walks for: evenly, in their order.
-    communicator : Communicator, optional
-        The cluster.
-    threads : int
-        They change the time, not the walks.
-    large : int
-        Bytes of walks from which they are kept in a file in the system's folder of temporary files.
-
-    Returns
-    -------
-    Corpus
-        Its vocabulary has all vertices, by falling visits, ties in the graph's order.
-
-    Raises
-    ------
-    Any2VecError
-        If `walks` is not 1 or more, there is no room to write, or hosts of a cluster have different graphs.
+    Every host has the whole graph; walks are cut evenly for `hosts`, in their order. From `large` bytes on they are
+    kept in a temporary file. The vocabulary has all vertices, by decreasing visits, ties in the graph's order.
     """
     vertices = len(walker.graph)
     total = walks * vertices
@@ -82,7 +60,7 @@ def walk_corpus(
         new = np.empty(vertices, np.int32)
         new[order] = np.arange(vertices, dtype=np.int32)
         with together(communicator), disk_errors(place):
-            worklist = _renamed(ids, bounds, new, folder)
+            worklist = _renumber(ids, bounds, new, folder)
     except BaseException:
         if folder:
             shutil.rmtree(folder, ignore_errors=True)
@@ -103,7 +81,7 @@ def walk_corpus(
 
 
 def _check_same(walker: Walker, walks: int, communicator: Communicator) -> None:
-    """Raise on all hosts if one has another graph, or is to walk otherwise."""
+    """Raise on all hosts if their graphs or the options of their walks differ."""
     graph = walker.graph
     digest = hashlib.sha256(repr((walks, walker.length, walker.p, walker.q, walker.restart, walker.seed)).encode())
     digest.update("\n".join(graph.names).encode("utf-8", "surrogateescape"))
@@ -112,29 +90,27 @@ def _check_same(walker: Walker, walks: int, communicator: Communicator) -> None:
             digest.update(np.ascontiguousarray(array).data)
     other = first_other(communicator, digest.digest())
     if other is not None:
-        raise SharedError(
-            f"hosts 0 and {other} have different graphs, or were told to walk otherwise; give all hosts the same"
-        )
+        raise SharedError(f"hosts 0 and {other} have different graphs or options of walks; give all hosts the same")
 
 
-def _renamed(
+def _renumber(
     ids: NDArray[np.int32], bounds: NDArray[np.int64], new: NDArray[np.int32], folder: Path | None
 ) -> Worklist:
-    """Give vertices their ids in V."""
+    """Replace vertices by their ids in V."""
     if folder is None:
-        _rename(ids, new)
-        ids.flags.writeable = bounds.flags.writeable = False  # as mapped files are: kernels are compiled for one kind
+        _renumber_ids(ids, new)
+        ids.flags.writeable = bounds.flags.writeable = False  # as mapped files are: one compiled kernel serves both
         return Worklist(ids, bounds)
     with (folder / IDS).open("r+b") as file:
-        for at in range(0, len(ids), _PIECE):
-            piece = np.array(ids[at : at + _PIECE])
-            _rename(piece, new)
+        for at in range(0, len(ids), _CHUNK):
+            chunk = np.array(ids[at : at + _CHUNK])
+            _renumber_ids(chunk, new)
             file.seek(4 * at)
-            file.write(piece.data)
+            file.write(chunk.data)
     return open_worklist(folder)
 
 
 @njit(nogil=True, cache=True)
-def _rename(ids: NDArray[np.int32], new: NDArray[np.int32]) -> None:
+def _renumber_ids(ids: NDArray[np.int32], new: NDArray[np.int32]) -> None:
     for i in range(ids.size):
         ids[i] = new[ids[i]]

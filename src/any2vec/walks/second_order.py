@@ -36,8 +36,8 @@ _LANES = 64
 _GOLDEN = 0x9E3779B97F4A7C15  # what draw adds for each number
 REFUSALS = 1024  # of one step: then enumerating costs less than further tries
 # Kinds of candidates: any neighbour, one to look up in the row of w or (from the row of w) in that of c, w, the walk's
-# start, an exact draw, and none
-_FREE, _CHECKED, _FROM_OTHER, _BACK, _RESTART, _EXACT, _END = range(7)
+# start, and none
+_FREE, _CHECKED, _FROM_OTHER, _BACK, _RESTART, _END = range(6)
 
 
 @njit(inline="always")
@@ -209,8 +209,6 @@ def second_order(weighted: int, outward: int, bound: int = REFUSALS) -> Callable
                         owner[i] = c
                 if backwards:
                     found = _BACK
-                if refused[i] >= bound and refused[i] >= degree:
-                    found = _EXACT
                 if restart > 0 and refused[i] == 0 and half_draw(mix(keys[i]), step[i] - 1) < uint64(restart):
                     found = _RESTART
                 kind[i] = found
@@ -224,8 +222,6 @@ def second_order(weighted: int, outward: int, bound: int = REFUSALS) -> Callable
                     x = int64(targets[entry[i]])
                 if found == _BACK:
                     x = before[i]
-                elif found == _EXACT:
-                    x = exact(rows, targets, table, relative, current[i], before[i], back, away, more[i])
                 candidate[i] = x
                 if found in (_CHECKED, _FROM_OTHER):
                     bucket[i] = bucket_of(x, o, rows[o], rows[o + 1] - rows[o])
@@ -240,8 +236,6 @@ def second_order(weighted: int, outward: int, bound: int = REFUSALS) -> Callable
                     x = int64(out[row[i], 0])
                     c = vertices
                     good = True
-                elif found == _EXACT:
-                    good = True
                 elif x == w and found != _BACK:
                     good = (outward == 1 or found == _FREE) and _unit(more[i]) * away < back
                 elif found in (_CHECKED, _FROM_OTHER):
@@ -252,7 +246,12 @@ def second_order(weighted: int, outward: int, bound: int = REFUSALS) -> Callable
                         good = _unit(more[i]) * heaviest[c] < relative[slot]
                 else:
                     good = True
-                refused[i] += 1
+                if not good:
+                    refused[i] += 1
+                    if refused[i] >= bound and refused[i] >= rows[c + 1] - rows[c]:
+                        state[i] += uint64(_GOLDEN) + uint64(_GOLDEN)
+                        x = exact(rows, targets, table, relative, c, w, back, away, mix(state[i]))
+                        good = True
                 if good:
                     refused[i] = 0
                     out[row[i], step[i]] = x

@@ -1,50 +1,32 @@
-"""What walks look up: weighted choices among a vertex's neighbours, and whether two vertices are neighbours.
+"""Lookup tables of walks: alias tables for weighted choices, and hash tables of neighbours.
 
-Both take memory in proportion to the edges: 16 bytes an entry for choices; for neighbours 11 (22 with
-weights), and 32 (68) a vertex.
+Memory: 16 bytes an entry for choices; for neighbours 11 an entry (22 with weights) and 32 a vertex (68).
 """
-
-from typing import Any
 
 import numpy as np
 from numba import int64, njit, uint64
 from numpy.typing import NDArray
+
+from any2vec.io.memory import zeros
 
 __all__ = ["BUCKET", "WEIGHTED_BUCKET", "bucket_of", "choices", "chosen", "find", "neighbour_table", "relative_weights"]
 
 _SLOTS = 8  # ids in a bucket: 32 bytes, which one comparison of a vector register looks through
 
 BUCKET, WEIGHTED_BUCKET = _SLOTS, 2 * _SLOTS
-"""Length of a bucket without and with weights, which are behind the ids: one cache line."""
+"""Length of a bucket without and with weights; with them it is a cache line."""
 
-_FILL = 3  # entries for which a row gets a bucket: few buckets are full, so few look-ups go on to a second one
+_FILL = 3  # entries for each bucket: few are full, so few look-ups go on to a second one
 _EMPTY = -1
-_LINE = 64
-
-
-def _aligned(size: int, kind: type[np.generic]) -> NDArray[Any]:
-    """Return an array that begins at a cache line; large ones are in huge pages, where the system has them."""
-    item = np.dtype(kind).itemsize
-    spare = np.empty(size + _LINE // item, kind)
-    skip = -spare.ctypes.data % _LINE // item
-    return spare[skip : skip + size]
 
 
 def choices(indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: NDArray[np.float32]) -> NDArray[np.uint64]:
-    """Walker's alias tables, one for each row.
+    """Build Walker's alias tables, one for each row, as uint64 array of shape (2 E,).
 
-    Parameters
-    ----------
-    indptr, indices, weights : arrays
-        The graph's.
-
-    Returns
-    -------
-    uint64 array, shape (2 E,)
-        For entry i at 2 i: its neighbour, and above it in the high half its alias; at 2 i + 1 the part of its column,
-        of 2^32, that is its own.
+    Item 2 i of entry i is its neighbour, with its alias in the high half; item 2 i + 1 is the part of its column, of
+    2^32, that is its own.
     """
-    table = _aligned(2 * max(1, len(indices)), np.uint64)
+    table = zeros(2 * max(1, len(indices)), np.uint64)
     _fill_choices(indptr, indices, weights, table)
     return table
 
@@ -58,7 +40,7 @@ def _fill_choices(
     for v in range(indptr.size - 1):
         widest = max(widest, indptr[v + 1] - indptr[v])
     left = np.empty(widest, np.float64)
-    order = np.empty(widest, np.int64)  # columns that are not full from the front, others from the back
+    order = np.empty(widest, np.int64)  # small columns from the front, large ones from the back
     for v in range(indptr.size - 1):
         first = indptr[v]
         degree = indptr[v + 1] - first
@@ -92,7 +74,7 @@ def _fill_choices(
 
 @njit(inline="always")
 def chosen(table: NDArray[np.uint64], entry: int, fraction: int) -> int:
-    """Neighbour that `fraction`, of 2^32, chooses in the column of an entry."""
+    """Neighbour that `fraction`, of 2^32, selects in the column of an entry."""
     both = table[2 * entry]
     aliased = uint64(fraction >= table[2 * entry + 1])  # no branch: it could not be predicted
     return int64((both >> (uint64(32) * aliased)) & uint64(0xFFFFFFFF))
@@ -101,28 +83,14 @@ def chosen(table: NDArray[np.uint64], entry: int, fraction: int) -> int:
 def neighbour_table(
     rows: NDArray[np.int64], indices: NDArray[np.int32], weights: NDArray[np.float32] | None
 ) -> NDArray[np.int32]:
-    """Hash tables of the rows' neighbours, one after the other.
+    """Build hash tables of the rows' neighbours, one after the other; a row must not have a neighbour twice.
 
-    A row has a bucket for every three entries and one more; the place of its first follows from where the row begins,
-    so nothing else has to be looked up.
-
-    Parameters
-    ----------
-    rows : int64 array, shape (V + 2,)
-        The graph's `indptr`, and its last entry again: a vertex V that has no neighbour.
-    indices : int32 array
-        The graph's; no neighbour twice in a row.
-    weights : float32 array, optional
-        Beside `indices`.
-
-    Returns
-    -------
-    int32 array
-        Buckets of eight ids, filled from the front; -1 is an empty place. With weights, the bits of eight of them
-        follow in each.
+    A row has a bucket for every three entries and one more; the position of its first follows from where the row
+    begins, so nothing else is looked up. `rows` is the graph's indptr with its last item repeated: a vertex V without
+    neighbours. A bucket is eight ids, filled from the front, -1 where empty, and with weights the bits of eight more.
     """
     stride = BUCKET if weights is None else WEIGHTED_BUCKET
-    table = _aligned((int(rows[-1]) // _FILL + len(rows)) * stride, np.int32)
+    table = zeros((int(rows[-1]) // _FILL + len(rows)) * stride, np.int32)
     table.fill(_EMPTY)
     _fill_neighbours(rows, indices, np.zeros(0, np.int32) if weights is None else weights.view(np.int32), table, stride)
     return table
@@ -157,7 +125,7 @@ def _fill_neighbours(
 def relative_weights(
     indptr: NDArray[np.int64], weights: NDArray[np.float32]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Divide weights by the mean of their row; give the largest of each row too, and 0 for vertex V, which has none."""
+    """Divide weights by the mean of their row; return also the largest of each row, and 0 for vertex V."""
     relative, heaviest = np.empty_like(weights), np.zeros(indptr.size, np.float32)
     for v in range(indptr.size - 1):
         total = 0.0
@@ -171,14 +139,14 @@ def relative_weights(
 
 @njit(inline="always")
 def bucket_of(x: int, v: int, first: int, degree: int) -> int:
-    """Bucket in which the row of v, from `first` on, has x, if there is room for it."""
+    """Bucket of x in the row of v, which begins at `first`, unless it is full."""
     scattered = (uint64(x) * uint64(0x9E3779B1)) & uint64(0xFFFFFFFF)
     return first // _FILL + v + int64((scattered * uint64(degree // _FILL + 1)) >> uint64(32))
 
 
 @njit(inline="always")
 def find(table: NDArray[np.int32], stride: int, bucket: int, x: int, v: int, first: int, degree: int) -> int:
-    """Where the weight of x, whose bucket is `bucket`, is or would be; -1 if it is no neighbour of v."""
+    """Position of the weight of x, whose bucket is `bucket`, or where it would be; -1 if x is not a neighbour of v."""
     while True:
         slot = stride * bucket
         found = -1

@@ -1,8 +1,7 @@
-"""Walks as text: a line for each, the names of its vertices with blanks between them."""
+"""Walks as text: a line each, the names of vertices separated by spaces."""
 
-from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from typing import BinaryIO
 
 import numpy as np
@@ -10,8 +9,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
+from any2vec.io.ordered import ordered
 from any2vec.walks.walker import Walker
-from any2vec.walks.worklist import Block, blocks_of, packed
+from any2vec.walks.worklist import WalkBlock, compact, walk_blocks
 
 __all__ = ["named_walks", "write_text"]
 
@@ -19,27 +19,11 @@ _NEWLINE = ord("\n")
 
 
 def named_walks(walker: Walker, walks: int, *, first: int = 0, last: int | None = None) -> Iterator[list[str]]:
-    """Do walks and give each as the names of its vertices.
-
-    Parameters
-    ----------
-    walker, walks, first, last
-        As of `any2vec.walks.worklist.blocks_of`.
-
-    Yields
-    ------
-    list of str
-        One walk; in the order of their numbers.
-
-    Raises
-    ------
-    Any2VecError
-        If `walks` is not 1 or more.
-    """
-    return _named(walker, list(walker.graph.names), blocks_of(walker, walks, first, last))
+    """Return an iterator over walks as lists of names; arguments as of `walk_blocks`."""
+    return _named(walker, list(walker.graph.names), walk_blocks(walker, walks, first, last))
 
 
-def _named(walker: Walker, names: list[str], blocks: Iterator[Block]) -> Iterator[list[str]]:
+def _named(walker: Walker, names: list[str], blocks: Iterator[WalkBlock]) -> Iterator[list[str]]:
     for block in blocks:
         ids, lengths = _walk(walker, block)
         vertices, end = ids.tolist(), 0
@@ -51,59 +35,38 @@ def _named(walker: Walker, names: list[str], blocks: Iterator[Block]) -> Iterato
 def write_text(
     walker: Walker, walks: int, file: BinaryIO, *, threads: int = 1, first: int = 0, last: int | None = None
 ) -> None:
-    """Do walks and write them as lines.
+    """Write walks as lines of UTF-8; arguments as of `walk_blocks`. The text does not depend on threads.
 
-    Parameters
-    ----------
-    walker, walks, first, last
-        As of `any2vec.walks.worklist.blocks_of`.
-    file : binary file
-        Takes UTF-8, with a newline at the end of each walk, in the order of their numbers.
-    threads : int
-        How many work; the text does not depend on it.
-
-    Raises
-    ------
-    Any2VecError
-        If `walks` is not 1 or more, or a name has a blank in it: it could not be told from two.
+    Raises if a name contains whitespace, which would split it.
     """
-    blocks = blocks_of(walker, walks, first, last)
+    blocks = walk_blocks(walker, walks, first, last)
     arena, starts = _encoded(list(walker.graph.names))
 
-    def text(block: Block) -> NDArray[np.uint8]:
+    def text(block: WalkBlock) -> NDArray[np.uint8]:
         ids, lengths = _walk(walker, block)
         lines = np.empty(_size(ids, starts), np.uint8)
         _fill(ids, lengths, arena, starts, lines)
         return lines
 
-    with ThreadPoolExecutor(max(1, threads)) as pool:
-        ahead: deque[Future[NDArray[np.uint8]]] = deque()
-        try:
-            for block in blocks:
-                ahead.append(pool.submit(text, block))
-                if len(ahead) > 2 * threads:  # no more than this is held in memory
-                    file.write(ahead.popleft().result().data)
-            while ahead:
-                file.write(ahead.popleft().result().data)
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
+    with closing(ordered(text, blocks, max(1, threads))) as texts:
+        for lines in texts:
+            file.write(lines.data)
 
 
-def _walk(walker: Walker, block: Block) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _walk(walker: Walker, block: WalkBlock) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     out = np.empty((block.last - block.first, walker.length), np.int32)
     lengths = np.empty(len(out), np.int32)
     walker.walk(block.pass_, block.first, block.last, out, lengths)
-    return packed(out, lengths), lengths
+    return compact(out, lengths), lengths
 
 
 def _encoded(names: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Give the names in UTF-8, each with a place for a blank behind it, and where they start."""
+    """Encode names in UTF-8, each followed by a space; return the text and where each name starts."""
     text = [name.encode() for name in names]
     arena = b" ".join(text) + b" "
     if arena.split() != text:
         wrong = next(name for name, code in zip(names, text, strict=True) if code.split() != [code])
-        raise Any2VecError(f"the vertex {wrong!r} cannot be written in a walk: its name must have no blanks in it")
+        raise Any2VecError(f"the vertex {wrong!r} cannot be written in a walk: its name is empty or has whitespace")
     starts = np.zeros(len(names) + 1, np.int64)
     np.cumsum([len(code) + 1 for code in text], out=starts[1:])
     return np.frombuffer(arena, np.uint8), starts
@@ -125,7 +88,7 @@ def _fill(
     starts: NDArray[np.int64],
     lines: NDArray[np.uint8],
 ) -> None:
-    """Copy names, each with its blank; the last one's becomes the newline."""
+    """Copy names, each with its space; a walk's last one becomes the newline."""
     end = at = 0
     for i in range(lengths.size):
         for _ in range(lengths[i]):

@@ -1,4 +1,4 @@
-"""Random walks on a graph, DeepWalk's and node2vec's, as pure functions of seed, pass and start."""
+"""`Walker`: DeepWalk's and node2vec's walks on a graph, as pure functions of seed, pass and start."""
 
 from math import inf
 from numbers import Integral
@@ -20,37 +20,37 @@ __all__ = ["Walker", "check_walks"]
 
 
 MOST = 1_000_000
-"""Walks from a vertex, and vertices in a walk."""
+"""Largest number of walks from a vertex, and of vertices in a walk."""
 
 BIAS = 1000.0
-"""p and q are between this and one over it."""
+"""p and q lie between this and its reciprocal."""
 
 
 class Walker:
-    """Walks on one graph; its tables are read by any number of threads at once.
+    """Random walks on one graph; any number of threads can share it.
 
     Parameters
     ----------
     graph : Graph
         Weighted or not, directed or not. Neighbours are drawn in proportion to their weights.
     length : int
-        Vertices in a walk; it has fewer if it comes to one that no edge leaves.
+        Vertices in a walk; fewer if it comes to a vertex without outgoing edges.
     p, q : float
-        node2vec's: the way back counts 1/p, the way out 1/q times what the way to a common neighbour counts. 1 and 1
-        are DeepWalk's walks.
+        node2vec's return and in-out parameters: a step back has 1/p, a step away 1/q times the probability of a step
+        to a common neighbour. With 1 and 1 walks are DeepWalk's.
     restart : float
-        Probability that a step goes back to the walk's start (DeepWalk's alpha); node2vec's bias begins anew there.
+        Probability that a step returns to the walk's start (DeepWalk's alpha); node2vec's bias begins anew there.
     seed : int
-        The walks are a function of it.
+        Walks are a function of it.
 
     Raises
     ------
     Any2VecError
-        If an argument makes no sense, or a weight is not a positive number.
+        If an argument is out of range, or a weight is not a positive number.
 
     Notes
     -----
-    Walk number i of a pass starts at the i-th vertex of the pass's order; all walks are numbered pass by pass.
+    Walk i of a pass starts at the i-th vertex of the pass's order; walks are numbered pass by pass.
     """
 
     def __init__(
@@ -71,17 +71,17 @@ class Walker:
         self.seed = seed
         indptr, indices, weights = graph.indptr, graph.indices, graph.weights
         if weights is not None and not (np.isfinite(weights) & (weights > 0)).all():
-            raise Any2VecError("weights of edges must be positive numbers to walk by")
+            raise Any2VecError("weights of edges must be positive numbers for walks")
         second = (self.p != 1 or self.q != 1) and length > 1
-        if second and _any_twice(indptr, indices):  # as one edge that weighs as much, walks are the same
+        if second and _any_twice(indptr, indices):  # walks are the same by one edge of their weight
             indptr, indices, weights = _merged(indptr, indices, weights)
         self._rows = np.append(indptr, indptr[-1])
         self._left, self._right = sides(len(graph))
         self._ends = bool((np.diff(indptr) == 0).any())
         self._restart = np.uint64(round(restart * 2**32))
-        if len(indices) == 0:  # kernels read an entry before they know that there is none
+        if len(indices) == 0:  # kernels read an entry before they check for one
             indices = np.zeros(1, np.int32)
-        indices = _fixed(indices)
+        indices = _read_only(indices)
         self._targets = indices if weights is None else choices(indptr, indices, weights)
         self._biased: tuple[NDArray[np.float32], NDArray[np.int32], NDArray[np.float32]] | None = None
         if second:
@@ -95,18 +95,10 @@ class Walker:
             self._kernel = first_order(int(weights is not None), int(restart > 0))
 
     def walk(self, pass_: int, first: int, last: int, out: NDArray[np.int32], lengths: NDArray[np.int32]) -> None:
-        """Do some walks of one pass.
+        """Write walks `first` to ``last - 1`` of a pass, which has one from each vertex.
 
-        Parameters
-        ----------
-        pass_ : int
-            Pass, from 0.
-        first, last : int
-            Walks number `first` to ``last - 1`` of the pass, which has as many as the graph has vertices.
-        out : int32 array, shape (last - first, length)
-            Takes the vertices; what is behind a walk's end means nothing.
-        lengths : int32 array, shape (last - first,)
-            Takes the number of vertices of each walk.
+        `out`, int32 of shape (last - first, length), gets vertices, undefined beyond a walk's end; `lengths`, int32,
+        gets the number of vertices of each walk.
         """
         if first >= last:
             return
@@ -118,37 +110,17 @@ class Walker:
             self._kernel(self._rows, self._targets, *self._biased, self.graph.directed, self.p, self.q, *which)
 
     def measure(self, pass_: int, first: int, last: int, lengths: NDArray[np.int32]) -> None:
-        """Find how many vertices some walks have; mostly without doing them.
-
-        Parameters
-        ----------
-        pass_, first, last, lengths
-            As of `walk`.
-        """
+        """Write the lengths of walks, mostly without doing them; arguments as of `walk`."""
         if self.graph.directed and self._ends:
             self.walk(pass_, first, last, np.empty((last - first, self.length), np.int32), lengths)
             return
         lengths.fill(self.length)
-        if self._ends:  # at vertices without any edge, which no walk comes to
+        if self._ends:  # at isolated vertices, which no walk comes to
             _end_at_once(self._rows, np.uint64(pass_key(self.seed, pass_)), self._left, self._right, first, lengths)
 
 
 def check_walks(walks: int, length: int, p: float, q: float, restart: float) -> None:
-    """Raise an error if walks with these arguments make no sense.
-
-    Parameters
-    ----------
-    walks : int
-        Walks from each vertex.
-    length, p, q, restart
-        As of `Walker`.
-
-    Raises
-    ------
-    Any2VecError
-        It names the argument, its value and what would be right. (Beyond the bounds of p and q a step may be refused
-        so often before it is taken that walks do not end.)
-    """
+    """Raise an error if the number of walks from each vertex, or an argument of `Walker`, is out of range."""
     if not isinstance(walks, Integral) or not 1 <= walks <= MOST:
         raise Any2VecError(f"walks is {walks!r}; each vertex must have from 1 to {MOST:,}")
     if not isinstance(length, Integral) or not 1 <= length <= MOST:
@@ -162,8 +134,8 @@ def check_walks(walks: int, length: int, p: float, q: float, restart: float) -> 
         raise Any2VecError(f"the probability of a restart must be 0 or more and below 1, not {restart}")
 
 
-def _fixed(array: NDArray[Any]) -> NDArray[Any]:
-    """Give a plain read-only view: a kernel is compiled for one kind of array."""
+def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a plain read-only view: one compiled kernel serves all arrays."""
     view = array.view(np.ndarray)
     view.flags.writeable = False
     return view
@@ -173,7 +145,7 @@ def _fixed(array: NDArray[Any]) -> NDArray[Any]:
 def _end_at_once(
     rows: NDArray[np.int64], key: int, left: int, right: int, first: int, lengths: NDArray[np.int32]
 ) -> None:
-    """Set the length of walks that start where no edge leaves."""
+    """Set the lengths of walks that start at a vertex without outgoing edges."""
     vertices = rows.size - 2
     order = draw(key, vertices)
     for i in range(lengths.size):
@@ -184,7 +156,7 @@ def _end_at_once(
 
 @njit(nogil=True, cache=True)
 def _any_twice(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> bool:
-    """Tell whether a row has a neighbour twice."""
+    """Whether a row has a neighbour twice."""
     for v in range(indptr.size - 1):
         for i in range(indptr[v] + 1, indptr[v + 1]):
             if indices[i] == indices[i - 1]:
@@ -195,7 +167,7 @@ def _any_twice(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> bool:
 def _merged(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: NDArray[np.float32] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
-    """Make one edge of those that lead to the same neighbour; their weights add up."""
+    """Merge edges to the same neighbour, with the sum of their weights."""
     new = np.ones(len(indices), bool)
     new[1:] = indices[1:] != indices[:-1]
     new[indptr[:-1][np.diff(indptr) > 0]] = True
@@ -206,5 +178,5 @@ def _merged(
         with np.errstate(over="ignore"):
             summed = np.add.reduceat(weights.astype(np.float64), firsts).astype(np.float32)
         if not np.isfinite(summed).all():
-            raise Any2VecError("weights of parallel edges add up to more than 3.4e38, the largest number there is")
+            raise Any2VecError("weights of parallel edges add up to more than a float32 holds (3.4e38)")
     return np.searchsorted(firsts, indptr).astype(np.int64), indices[firsts], summed
