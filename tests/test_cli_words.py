@@ -6,11 +6,13 @@ import sys
 
 import numpy as np
 import pytest
+import typer
 from gensim.models import KeyedVectors
 from typer.testing import CliRunner
 
 from any2vec import Any2VecError, Word2Vec, __version__, load
 from any2vec.cli import app, main
+from any2vec.cli.errors import in_options
 
 SIZES = ["--dim", "16", "--window", "3", "--negative", "3"]  # the kernel of test_training
 LINES = ["the cat sat on the mat", "the dog sat on the log", "", "a cat and a dog"] * 50
@@ -153,20 +155,23 @@ ERRORS = {
     "unknown ending": (["text.txt", "-o", "v.xyz"], "v.xyz"),
     "no output folder": (["text.txt", "-o", "no/v.txt"], "no does not exist"),
     "no report folder": (["text.txt", "-o", "v.txt", "--report", "no/r.json"], "no does not exist"),
-    "schedule": (["text.txt", "-o", "v.txt", "--schedule", "fast"], "schedule is 'fast'; known are window, exact"),
-    "alpha": (["text.txt", "-o", "v.txt", "--alpha", "0"], "alpha is 0"),
-    "alpha is no number": (["text.txt", "-o", "v.txt", "--alpha", "nan"], "alpha is nan"),
-    "sample": (["text.txt", "-o", "v.txt", "--sample", "-1"], "sample is -1"),
-    "epochs": (["text.txt", "-o", "v.txt", "--epochs", "0"], "epochs is 0"),
-    "hosts": (["text.txt", "-o", "v.txt", "--hosts", "0"], "hosts is 0"),
-    "rounds": (["text.txt", "-o", "v.txt", "--rounds", "0"], "rounds is 0"),
+    "schedule": (["text.txt", "-o", "v.txt", "--schedule", "fast"], "--schedule is 'fast'; known are window, exact"),
+    "alpha": (["text.txt", "-o", "v.txt", "--alpha", "0"], "--alpha is 0"),
+    "alpha is no number": (["text.txt", "-o", "v.txt", "--alpha", "nan"], "--alpha is nan"),
+    "sample": (["text.txt", "-o", "v.txt", "--sample", "-1"], "--sample is -1"),
+    "epochs": (["text.txt", "-o", "v.txt", "--epochs", "0"], "--epochs is 0"),
+    "hosts": (["text.txt", "-o", "v.txt", "--hosts", "0"], "--hosts is 0"),
+    "rounds": (["text.txt", "-o", "v.txt", "--rounds", "0"], "--rounds is 0"),
     "scheme": (["text.txt", "-o", "v.txt", "--scheme", "push"], "known are rep-naive, rep-opt, pull-base, pull-opt"),
-    "combine": (["text.txt", "-o", "v.txt", "--combine", "max"], "combine is 'max'; known are average, sum, gradient"),
-    "kappa": (["text.txt", "-o", "v.txt", "--kappa", "-1"], "kappa is -1"),
-    "dim": (["text.txt", "-o", "v.txt", "--dim", "0"], "dim is 0"),
-    "min_count": (["text.txt", "-o", "v.txt", "--min-count", "10000"], ""),
-    "min_count 0": (["text.txt", "-o", "v.txt", "--min-count", "0"], "min_count is 0"),
-    "max_size": (["text.txt", "-o", "v.txt", "--max-size", "1"], "max_size is 1"),
+    "combine": (
+        ["text.txt", "-o", "v.txt", "--combine", "max"],
+        "--combine is 'max'; known are average, sum, gradient",
+    ),
+    "kappa": (["text.txt", "-o", "v.txt", "--kappa", "-1"], "--kappa is -1"),
+    "dim": (["text.txt", "-o", "v.txt", "--dim", "0"], "--dim is 0"),
+    "min_count": (["text.txt", "-o", "v.txt", "--min-count", "10000"], "--min-count 10000 leaves no word: "),
+    "min_count 0": (["text.txt", "-o", "v.txt", "--min-count", "0"], "--min-count is 0"),
+    "max_size": (["text.txt", "-o", "v.txt", "--max-size", "1"], "--max-size is 1"),
     "no questions": (["text.txt", "-o", "v.txt", "--questions", "q.txt"], "q.txt"),
     "no pairs": (["text.txt", "-o", "v.txt", "--pairs", "p.txt"], "p.txt"),
 }
@@ -301,3 +306,29 @@ def test_interrupt_before_training(run, text, tmp_path, monkeypatch):
     assert result.exit_code == 130
     assert result.stderr == "stopped before training began: nothing was written\n"
     assert list(tmp_path.iterdir()) == [text]
+
+
+def test_messages_name_options_as_the_command_line_does(run, text, tmp_path):
+    result = run(text, "-o", "v.txt", "--min-count", "10000")
+    assert str(result.exception).startswith("--min-count 10000 leaves no word: ")
+    assert str(result.exception).endswith("; lower --min-count")
+    with pytest.raises(Any2VecError, match=r"^`min_count=10000` leaves no word: .*; lower `min_count`$"):
+        Word2Vec(min_count=10000).fit(text)
+
+    params = typer.main.get_command(app).get_command(None, "nodes").params
+    for python, command_line in (
+        ("`weighted=False` or `weighted=True`", "--unweighted or --weighted"),
+        ("give `directed=True`", "give --directed"),
+        ("`format='adjacency'`; `p`", "--format adjacency; --p"),
+        ("`max_size` and `group`", "`max_size` and `group`"),  # not options of this command
+        ("one ` alone, `no name`, `Alpha`", "one ` alone, `no name`, `Alpha`"),
+    ):
+        assert in_options(python, params) == command_line
+    assert in_options("`cache=None`", typer.main.get_command(app).get_command(None, "words").params) == "--no-cache"
+
+
+def test_options_of_nested_commands(tmp_path):
+    (tmp_path / "v.txt").write_text("2 1\na 1\nb 1\n")
+    (tmp_path / "labels").write_text("a 1\nb 2\nc 1\n")
+    result = CliRunner().invoke(app, ["evaluate", "nodes", str(tmp_path / "v.txt"), str(tmp_path / "labels")])
+    assert str(result.exception).endswith("; --skip-unknown leaves them out")

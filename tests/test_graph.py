@@ -340,7 +340,7 @@ def test_arrays():
         ("1,2\n1,\n", {}, "line 2: '1,': an empty field; expected two vertices with ',' between them"),
         ("1,2\n,1\n", {}, "line 2: ',1': an empty field"),
         ("1\n", {}, "line 1: '1': one field; expected two vertices"),
-        ("\n\n1 2 3 4\n", {}, "line 3: '1 2 3 4': 4 fields; expected .* weighted=True .* format='adjacency'"),
+        ("\n\n1 2 3 4\n", {}, "line 3: '1 2 3 4': 4 fields; expected .* `weighted=True` .* `format='adjacency'`"),
         ("a b c\n", {}, "line 1: 'a b c': the third field 'c' is no weight"),
         ("a b {}\n", {}, "the third field '{}' is no weight.*data="),
         ("New York,Boston\n", {}, r"line 1: 'New York,Boston': has blanks and commas; say .* delimiter="),
@@ -364,9 +364,9 @@ def test_arrays():
         ("a\nb\n", {"format": "adjacency"}, "has no edges"),
         ("a b\n", {"format": "adjacency", "weighted": True}, "an adjacency list has no weights"),
         ("a b\n", {"comments": "§"}, "comments '§': give ASCII characters"),
-        ("a b\n", {"threads": -1}, "threads -1: must be at least 1"),
-        ("a b\n", {"format": "metis"}, "format 'metis': there is no such format; give one of auto, edges"),
-        ("a b\n", {"delimiter": "::"}, "delimiter '::': give one character"),
+        ("a b\n", {"threads": -1}, "`threads` is -1: must be at least 1"),
+        ("a b\n", {"format": "metis"}, "`format` is 'metis': there is no such format; give one of auto, edges"),
+        ("a b\n", {"delimiter": "::"}, "`delimiter` is '::'; give one character"),
         ("%%MatrixMarket matrix coordinate\n3 3 1\n1 2 1\n", {}, "this is a Matrix Market file"),
         ("a b\n", {"vertices": "c"}, "vertices 'c': is a string; give a list"),
     ],
@@ -487,7 +487,7 @@ def test_labels(tmp_path):
     unknown = r"labels: 1 of 2 labelled vertices are not in the graph, the first is 'v2' \(line 4\)"
     with pytest.raises(Any2VecError, match=unknown):
         labels.places(["v1"])
-    with pytest.raises(Any2VecError, match="delimiter '': give one character"):
+    with pytest.raises(Any2VecError, match="`delimiter` is ''; give one character"):
         read_labels(path, delimiter="")
     path.write_text("a b\n\nb c\n\n")
     labels = read_labels(path, format="labels")
@@ -506,7 +506,7 @@ def test_labels(tmp_path):
         (b"", {}, "has no labels"),
         (b"\n\n", {"format": "labels"}, "has no labels"),
         (b"a x\n\xff y\n", {}, "line 2: '\ufffd y': is not UTF-8"),
-        (b"a x\n", {"format": "csv"}, "format 'csv': there is no such format"),
+        (b"a x\n", {"format": "csv"}, "`format` is 'csv': there is no such format"),
     ],
 )
 def test_labels_that_are_refused(tmp_path, text, options, message):

@@ -338,5 +338,5 @@ def test_one_host_has_no_table(tmp_path, monkeypatch):
 
 
 def test_kappa_is_for_curvature_only():
-    with pytest.raises(Any2VecError, match="kappa is for the combiner 'curvature'; 'sum' has none"):
+    with pytest.raises(Any2VecError, match="`kappa` is for the combiner 'curvature'; 'sum' has none"):
         fit(hosts=2, combine="sum", kappa=0.2)

@@ -82,7 +82,7 @@ def read_corpus(
         files = files_of(cast("str | Path | Sequence[str | Path]", source)) if names_files(source) else None
         if team.communicator is not None:
             if hosts not in (1, team.communicator.size):
-                raise Any2VecError(f"hosts is {hosts}, but the communicator has {team.communicator.size} hosts")
+                raise Any2VecError(f"`hosts` is {hosts}, but the communicator has {team.communicator.size} hosts")
             if files is None:
                 raise Any2VecError("a cluster reads files, not lists of tokens; write them to one, a sentence a line")
             options = {"min_count": min_count, "max_size": max_size, "cache": cache is not None, "block": _block}
@@ -107,4 +107,4 @@ def _check_options(min_count: int, max_size: int | None, threads: int, hosts: in
         if value is None and name == "max_size":
             continue
         if value is None or isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
-            raise Any2VecError(f"{name} is {value!r}; it must be a whole number, at least {least}")
+            raise Any2VecError(f"`{name}` is {value!r}; it must be a whole number, at least {least}")

@@ -200,7 +200,7 @@ def _labelled(vectors: Vectors, labels: Labels, skip_unknown: bool) -> tuple[lis
         some = ", ".join(labels.told(i) for i in unknown[:_NAMED])
         more = ", ..." if len(unknown) > _NAMED else ""
         lacking = f"{len(unknown):,} of {len(labelled):,} labelled vertices have no vector: {some}{more}"
-        raise Any2VecError(f"{labels.source}: {lacking}; skip_unknown (--skip-unknown) leaves them out")
+        raise Any2VecError(f"{labels.source}: {lacking}; `skip_unknown=True` leaves them out")
     chosen = labelled[known]
     return [labels.names[i] for i in chosen], matrix[chosen], len(unknown)
 

@@ -87,7 +87,7 @@ def _undirected(raw: EdgeTable, n: int, loops: bool, threads: int) -> Rows:
         row, column = conflict
         raise Any2VecError(
             f"row {row:,}, column {column:,} and row {column:,}, column {row:,} have two different weights; an "
-            f"undirected graph needs equal ones; give directed=True, or a symmetric matrix"
+            f"undirected graph needs equal ones; give `directed=True`, or a symmetric matrix"
         )
     return rows
 

@@ -92,23 +92,23 @@ def dialect_of(line: bytes, where: str, started: bytes, options: ListOptions) ->
     byte = _guessed(line, where) if options.delimiter is None else checked(options.delimiter)
     if options.adjacency:
         if options.weighted:
-            raise Any2VecError(f"{where}: an adjacency list has no weights; give an edge list, or weighted=False")
+            raise Any2VecError(f"{where}: an adjacency list has no weights; give an edge list, or `weighted=False`")
         return Dialect(byte, ADJACENCY, False)
     if options.weighted is not None:
         return Dialect(byte, 3 if options.weighted else 2, False)
     fields = _fields(line, byte)
     if len(fields) < 2:
         raise Any2VecError(
-            f"{where}: {quoted(line)}: one field; expected two vertices, and a weight or none; delimiter= says what is "
-            f"between them"
+            f"{where}: {quoted(line)}: one field; expected two vertices, and a weight or none; `delimiter` says what "
+            f"is between them"
         )
     if len(fields) == 2:
         return Dialect(byte, 2, True)
-    advice = "weighted=False reads the first two of an edge list, format='adjacency' a vertex and its neighbours"
+    advice = "`weighted=False` reads the first two of an edge list, `format='adjacency'` a vertex and its neighbours"
     if len(fields) > 3:
         raise Any2VecError(
             f"{where}: {quoted(line)}: {len(fields)} fields; expected two vertices, and a weight or none; "
-            f"weighted=True reads three, {advice}"
+            f"`weighted=True` reads three, {advice}"
         )
     if not _number_like(fields[2]):
         raise Any2VecError(
@@ -161,4 +161,4 @@ def checked(delimiter: str) -> int:
         return BLANKS
     if len(delimiter) == 1 and "\t" <= delimiter < "\x7f" and not delimiter.isalnum() and delimiter not in "\n\r":
         return ord(delimiter)
-    raise Any2VecError(f"delimiter {delimiter!r}: give one character such as ',', ';' or '\\t', or ' ' for any blanks")
+    raise Any2VecError(f"`delimiter` is {delimiter!r}; give one character such as ',' or '\\t', or ' ' for any blanks")

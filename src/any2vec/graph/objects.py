@@ -88,7 +88,7 @@ def table_of_array(source: Any, weighted: bool | None) -> EdgeTable:
             f"an edge a row; give a matrix of a graph as a sparse one of SciPy"
         )
     if weighted:
-        raise Any2VecError("an array of edges has no weights; give a sparse matrix of SciPy, or weighted=False")
+        raise Any2VecError("an array of edges has no weights; give a sparse matrix of SciPy, or `weighted=False`")
     negative = np.flatnonzero((source < 0).any(axis=1))
     if len(negative):
         row = int(negative[0])
@@ -111,7 +111,7 @@ def _weights(weights: list[Any], weighted: bool | None, called: Any) -> NDArray[
         return None
     if missing:
         what = f"has no weight, as {len(missing):,} of {len(weights):,} edges"
-        raise Any2VecError(f"{called(missing[0])}: {what}; give all of them one, or weighted=False")
+        raise Any2VecError(f"{called(missing[0])}: {what}; give all of them one, or `weighted=False`")
     for i, weight in enumerate(weights):
         if not hasattr(weight, "__float__"):
             raise Any2VecError(f"{called(i)}: the weight {weight!r} is not a number")

@@ -115,7 +115,7 @@ def read_labels(
         If the file cannot be read.
     """
     if format not in LABEL_FORMATS:
-        raise Any2VecError(f"format {format!r}: there is no such format; give one of {', '.join(LABEL_FORMATS)}")
+        raise Any2VecError(f"`format` is {format!r}: there is no such format; give one of {', '.join(LABEL_FORMATS)}")
     file = graph_file(path)
     if format == "mat" or (format == "auto" and format_by_ending(file) == "mat"):
         return _labels_of_mat(file, key)

@@ -133,7 +133,7 @@ class Estimator(ABC):
             parts = simulate(self.hosts, threads, lambda one: self._train(corpus, options, one, stop))
         else:
             if self.hosts not in (1, communicator.size):
-                raise Any2VecError(f"hosts is {self.hosts}, but the cluster has {communicator.size}; leave it out")
+                raise Any2VecError(f"`hosts` is {self.hosts}, but the cluster has {communicator.size}; leave it out")
             check_agreement(options, communicator, bool(self.callbacks))
             share = min(host_cores(communicator), MOST_THREADS)  # asked on all hosts, needed or not
             threads = options.threads or share

@@ -18,7 +18,7 @@ SCHEMES: dict[str, type[Scheme]] = {
 def check_scheme(name: str) -> None:
     """Raise an error that lists the known schemes if `name` is not one."""
     if name not in SCHEMES:
-        raise Any2VecError(f"scheme is {name!r}; known are {', '.join(SCHEMES)}")
+        raise Any2VecError(f"`scheme` is {name!r}; known are {', '.join(SCHEMES)}")
 
 
 def new_scheme(name: str, site: HostContext) -> Scheme:

@@ -86,21 +86,21 @@ class Options:
             if name in ("threads", "rounds") and value is None:
                 continue
             if not _is_integer(value) or not low <= value <= high:
-                raise Any2VecError(f"{name} is {value!r}; it must be a whole number from {low} to {high}")
+                raise Any2VecError(f"`{name}` is {value!r}; it must be a whole number from {low} to {high}")
         if not _is_integer(self.seed):
-            raise Any2VecError(f"seed is {self.seed!r}; it must be a whole number")
+            raise Any2VecError(f"`seed` is {self.seed!r}; it must be a whole number")
         if not _is_number(self.alpha) or not 0 < self.alpha <= 1:
-            raise Any2VecError(f"alpha is {self.alpha!r}; it must be above 0 and at most 1 (0.025 is usual)")
+            raise Any2VecError(f"`alpha` is {self.alpha!r}; it must be above 0 and at most 1 (0.025 is usual)")
         if not _is_number(self.sample) or not 0 <= self.sample < 1:
-            raise Any2VecError(f"sample is {self.sample!r}; it must be from 0 (none) to below 1 (1e-3 is usual)")
+            raise Any2VecError(f"`sample` is {self.sample!r}; it must be from 0 (none) to below 1 (1e-3 is usual)")
         if self.schedule not in SCHEDULES:
-            raise Any2VecError(f"schedule is {self.schedule!r}; known are {', '.join(SCHEDULES)}")
+            raise Any2VecError(f"`schedule` is {self.schedule!r}; known are {', '.join(SCHEDULES)}")
         check_scheme(self.scheme)
         combiner_of(self.combine)
         if self.kappa is not None and not (_is_number(self.kappa) and 0 < self.kappa <= 100):
-            raise Any2VecError(f"kappa is {self.kappa!r}; it must be above 0 and at most 100, or left out: measured")
+            raise Any2VecError(f"`kappa` is {self.kappa!r}; it must be above 0 and at most 100, or left out: measured")
         if self.kappa is not None and isinstance(self.combine, str) and self.combine != "curvature":
-            raise Any2VecError(f"kappa is for the combiner 'curvature'; {self.combine!r} has none: leave it out")
+            raise Any2VecError(f"`kappa` is for the combiner 'curvature'; {self.combine!r} has none: leave it out")
 
 
 def _is_integer(value: Any) -> bool:

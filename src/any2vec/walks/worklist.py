@@ -63,7 +63,7 @@ def blocks_of(walker: Walker, walks: int, first: int = 0, last: int | None = Non
         If `walks` is not 1 or more.
     """
     if walks < 1:
-        raise Any2VecError(f"the number of walks from each vertex must be 1 or more, not {walks}")
+        raise Any2VecError(f"`walks` is {walks}; each vertex must have 1 or more")
     most = max(1, min(_BLOCK, _ENTRIES // walker.length))
     return _blocks(len(walker.graph), most, first, walks * len(walker.graph) if last is None else last)
 

@@ -65,5 +65,5 @@ def combiner_of(which: str | type[Combiner]) -> type[Combiner]:
         return which
     if not isinstance(which, str) or which not in COMBINERS:
         known = ", ".join(COMBINERS)
-        raise Any2VecError(f"combine is {which!r}; known are {known}, or a class made from sync.combiners.RowCombiner")
+        raise Any2VecError(f"`combine` is {which!r}; known are {known}, or a subclass of sync.combiners.RowCombiner")
     return COMBINERS[which]
