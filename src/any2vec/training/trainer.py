@@ -234,7 +234,7 @@ class _Run:
         name = which if isinstance(which, str) else which.__name__
         combiner = f", or the combiner {name!r} adds up too much" if self._communicator.size > 1 else ""
         return SharedError(
-            f"training stopped in epoch {epoch + 1}: values are not finite any more; `alpha={self._options.alpha}` is "
+            f"training stopped in epoch {epoch + 1}: values are not finite any more; alpha {self._options.alpha} is "
             f"too large for this corpus (0.025 is usual){combiner}"
         )
 
