@@ -381,7 +381,7 @@ def test_what_is_wrong_on_one_host_ends_all(tmp_path, monkeypatch):
     a = tmp_path / "a"
     a.write_bytes(b"a b\n" * 100)
     assert different([a, tmp_path / "no"]) == f"host 1: {tmp_path}/no: no such file or directory"
-    assert different([a, a], [{}, {"min_count": 0}]).startswith("host 1: min_count is 0")
+    assert different([a, a], [{}, {"min_count": 0}]).startswith("host 1: `min_count` is 0")
     (tmp_path / "file").touch()
     message = different([a, a, a], [{}, {}, {"cache": tmp_path / "file" / "cache"}])
     assert message.startswith(f"host 2: {tmp_path}/file/cache: the cache folder cannot be made")

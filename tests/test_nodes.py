@@ -19,6 +19,7 @@ from any2vec.cluster.local import simulate
 from any2vec.evaluate.classification import evaluate_nodes
 from any2vec.graph import karate_club, read_graph, read_labels
 from any2vec.sync.schemes import SCHEMES
+from any2vec.training.progress import COMPILING
 from any2vec.walks.corpus import walk_corpus
 from any2vec.walks.text import named_walks
 from any2vec.walks.walker import Walker
@@ -190,7 +191,8 @@ def test_nodes(run):
     found = load("v.txt")
     assert list(found.words) == list(expected.vectors_.words)
     np.testing.assert_allclose(found.matrix, expected.vectors_.matrix, rtol=1e-5, atol=1e-8)
-    first, second, *_, last = result.stderr.splitlines()
+    lines = [line for line in result.stderr.splitlines() if line != COMPILING]
+    first, second, *_, last = lines
     assert first == "34 vertices, 78 edges, undirected, unweighted"
     assert second == "68 walks, 680 steps"
     assert last == "the vectors of 34 vertices are in v.txt"
@@ -305,7 +307,7 @@ def test_mistakes_are_one_line(inputs, tmp_path, capsys, monkeypatch, command, n
         main()
     shown = capsys.readouterr()
     assert (exit_.value.code, shown.out) == (1, "")
-    *before, error = shown.err.splitlines()
+    *before, error = [line for line in shown.err.splitlines() if line != COMPILING]
     assert before in ([], ["3 vertices, 2 edges, undirected, unweighted"])
     assert error.startswith("any2vec: ")
     assert message in error

@@ -20,7 +20,7 @@ from any2vec.sync.partition import Partition
 from any2vec.training.host import Host
 from any2vec.training.meter import Done, Meter, done
 from any2vec.training.options import Options
-from any2vec.training.progress import Display
+from any2vec.training.progress import Display, too_many_hosts
 from any2vec.training.report import Report, peak_memory
 from any2vec.training.rounds import told
 from any2vec.training.schedule import Schedule
@@ -129,6 +129,8 @@ class _Run:
         self._interrupted = self._broken = False
         self._clock = 0.0
         self._kappa = 0.25  # of labels that are zero
+        if line := too_many_hosts(words, communicator.size, rounds):
+            display.say(line)
 
     def compile(self) -> None:
         """Compile the operator: host 0 first, so that others find it in the cache."""
