@@ -18,6 +18,7 @@ from any2vec.training.progress import COMPILING
 SIZES = ["--dim", "16", "--window", "3", "--negative", "3"]  # the kernel of test_training
 LINES = ["the cat sat on the mat", "the dog sat on the log", "", "a cat and a dog"] * 50
 MAIN = "from any2vec.cli import main; main()"
+JUDGES = ["analogies", "similarity", "nodes", "links", "split"]
 
 
 @pytest.fixture
@@ -334,3 +335,28 @@ def test_options_of_nested_commands(tmp_path):
     (tmp_path / "labels").write_text("a 1\nb 2\nc 1\n")
     result = CliRunner().invoke(app, ["evaluate", "nodes", str(tmp_path / "v.txt"), str(tmp_path / "labels")])
     assert str(result.exception).endswith("; --skip-unknown leaves them out")
+
+
+def test_help_names_no_kind_of_range():
+    for command in (
+        ["similar"],
+        ["analogy"],
+        ["words"],
+        ["nodes"],
+        ["walks"],
+        *(["evaluate", name] for name in JUDGES),
+    ):
+        result = CliRunner().invoke(app, [*command, "--help"], env={"COLUMNS": "200"})
+        assert result.exit_code == 0
+        assert "range" not in result.output.lower()
+
+
+def test_completion_can_be_installed():
+    result = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"})
+    assert "--install-completion" in result.output
+    shell = {"_ANY2VEC_COMPLETE": "complete_bash", "COMP_WORDS": "any2vec eval", "COMP_CWORD": "1"}
+    script = "import sys; sys.argv = ['any2vec']; from any2vec.__main__ import main; main()"
+    ran = subprocess.run(
+        [sys.executable, "-c", script], env=os.environ | shell, capture_output=True, text=True, check=False
+    )
+    assert ran.stdout.split() == ["evaluate"], ran.stderr

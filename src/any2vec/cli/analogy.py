@@ -18,7 +18,7 @@ def analogy(
     a: Annotated[str, typer.Argument(metavar="A", help="Such as man", show_default=False)],
     b: Annotated[str, typer.Argument(metavar="B", help="is to king", show_default=False)],
     c: Annotated[str, typer.Argument(metavar="C", help="as woman is to ?", show_default=False)],
-    topn: Annotated[int, typer.Option(min=1, help="How many answers.")] = 10,
+    topn: Annotated[int, typer.Option(metavar="N", min=1, help="How many answers.")] = 10,
 ) -> None:
     """Find what is to C as B is to A: man king woman gives queen."""
     answers = load(vectors).analogy(a, b, c, topn)

@@ -44,7 +44,7 @@ def analogies(
         Path,
         typer.Argument(metavar="QUESTIONS", help="Such as word2vec's questions-words.txt.", show_default=False),
     ],
-    restrict: Annotated[int, typer.Option(min=0, help="Most frequent words to know; 0 for all.")] = RESTRICT,
+    restrict: Annotated[int, typer.Option(metavar="N", min=0, help="Most frequent words known; 0: all.")] = RESTRICT,
     json_file: JsonOption = None,
 ) -> None:
     """Ask "a is to b as c is to ?", as word2vec's compute-accuracy."""
@@ -111,9 +111,9 @@ def nodes(
     ratios: Annotated[
         str, typer.Option(metavar="PERCENTS", help="Shares of the vertices to train on, in percent.")
     ] = ",".join(f"{100 * ratio:g}" for ratio in RATIOS),
-    shuffles: Annotated[int, typer.Option(min=1, help="Random splits for each share.")] = 10,
+    shuffles: Annotated[int, typer.Option(metavar="N", min=1, help="Random splits for each share.")] = 10,
     seed: SeedOption = 1,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads.", show_default="all cores")] = None,
+    threads: Annotated[int | None, typer.Option(metavar="N", min=1, help="Threads.", show_default="all cores")] = None,
     skip_unknown: Annotated[
         bool, typer.Option("--skip-unknown", help="Leave out labelled vertices that have no vector.")
     ] = False,

@@ -20,7 +20,7 @@ def similar(
     words: Annotated[
         list[str] | None, typer.Argument(metavar="WORD", help="Words; read from standard input if none.")
     ] = None,
-    topn: Annotated[int, typer.Option(min=1, help="How many words for each.")] = 10,
+    topn: Annotated[int, typer.Option(metavar="N", min=1, help="How many words for each.")] = 10,
 ) -> None:
     """Show the words most similar to each WORD, with their cosines."""
     loaded = load(vectors)
