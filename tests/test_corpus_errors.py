@@ -92,12 +92,12 @@ def test_no_words(tmp_path, content, reason):
 def test_min_count_too_high(tmp_path):
     path = write(tmp_path / "t.txt", b"a b a b a c")
     message = refused(path)
-    assert "min_count 5 leaves no word" in message
+    assert "`min_count=5` leaves no word" in message
     assert "6 words, 3 of them distinct" in message
     assert "the largest count is 3" in message
     message = refused(path, min_count=3)
     assert "a vocabulary of 1 word ('a')" in message
-    assert "lower min_count" in message
+    assert "lower `min_count`" in message
     assert "give more text" in refused([["a"] * 9])
 
 
@@ -219,7 +219,7 @@ def test_a_cache_that_cannot_be_made(tmp_path, monkeypatch):
     for source in (write(tmp_path / "t.txt"), [["a", "b"]]):
         message = refused(source, min_count=1)
         assert message.startswith(f"{tmp_path}/file/cache: the cache folder cannot be made or written")
-        assert "--no-cache" in message
+        assert "`cache=None`" in message
         assert len(read_corpus(source, min_count=1, cache=None).vocabulary) == 2
 
 

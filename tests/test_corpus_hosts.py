@@ -321,7 +321,7 @@ def test_hosts_must_be_a_number_and_fit(tmp_path):
     path = tmp_path / "t"
     path.write_bytes(b"a b\n" * 9)
     for hosts in (0, 1.5, None, True):
-        with pytest.raises(Any2VecError, match="hosts is"):
+        with pytest.raises(Any2VecError, match="`hosts` is"):
             read_corpus(path, hosts=hosts)
     assert "hosts is 3, but the communicator has 2 hosts" in different([path, path], [{"hosts": 3}] * 2)
     assert simulate(2, lambda host: read_corpus(path, communicator=host, hosts=2))[0].hosts == 2
@@ -383,7 +383,7 @@ def test_what_is_wrong_on_one_host_ends_all(tmp_path, monkeypatch):
     a = tmp_path / "a"
     a.write_bytes(b"a b\n" * 100)
     assert different([a, tmp_path / "no"]) == f"host 1: {tmp_path}/no: no such file or directory"
-    assert different([a, a], [{}, {"min_count": 0}]).startswith("host 1: min_count is 0")
+    assert different([a, a], [{}, {"min_count": 0}]).startswith("host 1: `min_count` is 0")
     (tmp_path / "file").touch()
     message = different([a, a, a], [{}, {}, {"cache": tmp_path / "file" / "cache"}])
     assert message.startswith(f"host 2: {tmp_path}/file/cache: the cache folder cannot be made")

@@ -495,7 +495,7 @@ def test_labels(tmp_path):
     unknown = r"labels: 1 of 2 labelled vertices are not in the graph, the first is 'v2' \(line 4\)"
     with pytest.raises(Any2VecError, match=unknown):
         labels.places(["v1"])
-    with pytest.raises(Any2VecError, match="delimiter '': give one character"):
+    with pytest.raises(Any2VecError, match="`delimiter` is ''; give one character"):
         read_labels(path, delimiter="")
     path.write_text("a b\n\nb c\n\n")
     labels = read_labels(path, format="labels")

@@ -18,7 +18,7 @@ from any2vec.sync.channel import KEYS
 from any2vec.sync.combiners import adasum, curvature, gradient
 from any2vec.training import trainer
 from any2vec.training.host import Host
-from any2vec.training.progress import Quiet
+from any2vec.training.progress import COMPILING, Quiet
 
 ONE = SIZES["window"] | {"min_count": 1, "threads": 2, "cache": None, "epochs": 2, "sample": 0}
 CORPUS = text(200)
@@ -306,7 +306,7 @@ def test_the_table_at_the_end(tmp_path, monkeypatch):
     result = words("-o", "v.bin", "--hosts", "4", "--epochs", "2", "--report", "r.json")
     assert result.exit_code == 0, result.output
     assert result.stdout == ""
-    lines = result.stderr.splitlines()
+    lines = [line for line in result.stderr.splitlines() if line != COMPILING]
     n = 2 * 6 + rounds_more(4, 6)
     at = lines.index(f"4 hosts, {n} rounds")
     assert lines[at + 1].split("  ")[-1].strip() == "slowest host"
@@ -325,7 +325,7 @@ def test_the_table_at_the_end(tmp_path, monkeypatch):
     for name in ("rows of e touched by a host", "rows of t touched by a host", "orthogonality (Eq. 9), first round"):
         assert sum(line.startswith(name) for line in lines) == 1
     assert any(line.startswith("rows combined that were orthogonal") and line.endswith(" %") for line in lines)
-    assert "words/s on 4 hosts of 1 thread, 6 rounds an epoch;" in lines[-2]
+    assert "words/s on 4 hosts of 1 thread, 6 rounds per epoch;" in lines[-2]
     assert lines[-1] == "the vectors of 12 words are in v.bin"
     assert (load(tmp_path / "v.bin").matrix == fit("text.txt", hosts=4).vectors_.matrix).all()
 

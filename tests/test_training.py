@@ -190,7 +190,7 @@ def test_options_out_of_range(name, value):
     with pytest.raises(Any2VecError) as caught:
         fit(**{name: value})
     message = str(caught.value)
-    assert message.startswith(f"{name} is ")
+    assert message.startswith(f"`{name}` is ")
     assert "\n" not in message
     assert str(value) in message
 

@@ -292,13 +292,13 @@ def test_names_with_blanks_have_no_text(name):
     ("wrong", "message"),
     [
         *(
-            ({name: value}, f"{name} must be a number above 0")
+            ({name: value}, f"`{name}` is .*; it must be a number above 0")
             for name in "pq"
             for value in (0, -1, math.nan, math.inf)
         ),
-        *(({name: value}, f"{name} is .*from 0.001 to 1000") for name in "pq" for value in (1e-5, 1e6)),
-        *(({"length": value}, "length of walks must be from 1 to 1,000,000") for value in (0, -3, 2.5, "x", 10**12)),
-        *(({"restart": value}, "probability of a restart") for value in (-0.1, 1, 2, math.nan)),
+        *(({name: value}, f"`{name}` is .*from 0.001 to 1000") for name in "pq" for value in (1e-5, 1e6)),
+        *(({"length": value}, "walks must have from 1 to 1,000,000 vertices") for value in (0, -3, 2.5, "x", 10**12)),
+        *(({"restart": value}, "`restart` is .*from 0 to below 1") for value in (-0.1, 1, 2, math.nan)),
     ],
 )
 def test_arguments_that_make_no_sense(wrong, message):

@@ -21,7 +21,7 @@ def analogy(
     topn: TopN = 10,
 ) -> None:
     """Find what is to C as B is to A: man king woman gives queen."""
-    whole_number("--topn", topn, 1)
+    whole_number("topn", topn, 1)
     answers = load(vectors).analogy(a, b, c, topn)
     console = Console()
     console.print(Text(f"{a} : {b} = {c} : ?", style="bold"), soft_wrap=True)

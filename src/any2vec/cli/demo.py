@@ -1,4 +1,4 @@
-"""`any2vec demo`: train on the text that comes with the package."""
+"""`any2vec demo`: train on the text in the package."""
 
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -11,7 +11,7 @@ from rich.text import Text
 from any2vec.cli.similar import neighbours
 from any2vec.models import Word2Vec
 from any2vec.signals import INTERRUPTED
-from any2vec.training.progress import display_for
+from any2vec.training.progress import announcing_compilation, display_for
 from any2vec.vectors.formats import check_output, save
 
 __all__ = ["demo"]
@@ -35,8 +35,12 @@ def demo(
         highlight=False,
         soft_wrap=True,
     )
-    model = Word2Vec(epochs=30, sample=1e-4, display=display_for(Console(stderr=True)))
-    with as_file(files("any2vec") / "data" / "presidents.txt.xz") as text:
+    display = display_for(Console(stderr=True))
+    model = Word2Vec(epochs=30, sample=1e-4, display=display)
+    with (
+        as_file(files("any2vec") / "data" / "presidents.txt.xz") as text,
+        announcing_compilation(display.say),
+    ):
         model.fit(text)
     console.print(
         f"{model.report_.words_per_second:,.0f} words/s, loss {model.loss_[0]:.3f} to {model.loss_[-1]:.3f}",
@@ -48,5 +52,5 @@ def demo(
     if output:
         save(model.vectors_, output)
     if model.report_.interrupted:
-        console.print("stopped early: these are the vectors as far as they are trained")
+        console.print("stopped early: these are the vectors trained so far")
         raise typer.Exit(INTERRUPTED)

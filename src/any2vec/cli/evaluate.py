@@ -48,7 +48,7 @@ def analogies(
     json_file: Json = None,
 ) -> None:
     """Answer "a is to b as c is to ?", as word2vec's compute-accuracy does."""
-    whole_number("--restrict", restrict, 0)
+    whole_number("restrict", restrict, 0)
     _check_json(json_file, vectors, questions)
     sections = read_questions(questions)
     result = evaluate_analogies(load(vectors), sections, restrict or None)
@@ -121,10 +121,10 @@ def nodes(
     json_file: Json = None,
 ) -> None:
     """Predict labels of vertices from their vectors, as DeepWalk's scoring.py does."""
-    whole_number("--shuffles", shuffles, 1)
-    whole_number("--seed", seed, 0)
+    whole_number("shuffles", shuffles, 1)
+    whole_number("seed", seed, 0)
     if threads is not None:
-        whole_number("--threads", threads, 1)
+        whole_number("threads", threads, 1)
     _check_json(json_file, vectors, labels)
     shares = _ratios(ratios)
     known = read_labels(labels, format=file_format, delimiter=options.sign(delimiter))
@@ -162,7 +162,7 @@ def split(
 ) -> None:
     """Hide edges of GRAPH, keeping its connected components, and draw as many pairs without an edge."""
     fraction("--share", share, "0.5 hides half of the edges")
-    whole_number("--seed", seed, 0)
+    whole_number("seed", seed, 0)
     check_apart([str(graph)], output, None)
     check_split_folder(output)
     between = options.sign(delimiter)
@@ -195,7 +195,7 @@ def links(
     json_file: Json = None,
 ) -> None:
     """Distinguish edges that were hidden in training from pairs without an edge."""
-    whole_number("--seed", seed, 0)
+    whole_number("seed", seed, 0)
     _check_json(json_file, vectors, positives, negatives)
     loaded, edges, others = load(vectors), read_links(positives), read_links(negatives)
     chosen = OPERATORS if operator == "all" else (operator,)

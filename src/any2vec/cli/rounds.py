@@ -1,4 +1,4 @@
-"""The table of what rounds took, at the end of a run on several hosts."""
+"""The table of rounds at the end of a run on several hosts."""
 
 import io
 
@@ -12,22 +12,11 @@ __all__ = ["rounds_table"]
 
 
 def rounds_table(report: Report) -> str:
-    """Lay out seconds, bytes, rows and orthogonality, for a round in the mean and in sum.
-
-    Parameters
-    ----------
-    report : Report
-        Of a run with rounds.
-
-    Returns
-    -------
-    str
-        Lines.
-    """
+    """Lay out seconds, bytes, rows and orthogonality: mean per round and sum over all."""
     rounds = report.rounds
     n = len(rounds)
     table = Table(title=f"{report.hosts} hosts, {n:,} rounds", title_justify="left", title_style="", box=None)
-    for name, justify in (("", "left"), ("a round", "right"), ("all rounds", "right"), ("slowest host", "right")):
+    for name, justify in (("", "left"), ("per round", "right"), ("all rounds", "right"), ("slowest host", "right")):
         table.add_column(name, justify=justify)  # type: ignore[arg-type]
     for phase in PHASES:
         seconds, slowest = sum(rounds.seconds[phase]), sum(rounds.slowest[phase])

@@ -30,7 +30,7 @@ def similar(
     topn: TopN = 10,
 ) -> None:
     """Show the words most similar to each WORD, with their cosines."""
-    whole_number("--topn", topn, 1)
+    whole_number("topn", topn, 1)
     loaded = load(vectors)
     console = Console()
     unknown = False

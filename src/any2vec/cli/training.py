@@ -1,4 +1,4 @@
-"""What commands that train do: check first, train on one host or on this one of many, save, tell."""
+"""What commands that train share: check, train on one host or as one of many, save, summarize."""
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -15,7 +15,7 @@ from any2vec.errors import Any2VecError
 from any2vec.io.outputs import check_writable
 from any2vec.models import Estimator
 from any2vec.signals import INTERRUPTED, unterminated
-from any2vec.training.progress import Display, display_for
+from any2vec.training.progress import Display, announcing_compilation, display_for
 from any2vec.training.report import Report
 from any2vec.vectors.formats import check_output, save
 
@@ -34,19 +34,7 @@ def run(
     report: Path | None,
     quiet: bool,
 ) -> None:
-    """Train and save.
-
-    Parameters
-    ----------
-    make : function
-        Makes the estimator, with a display; what it raises stops all hosts.
-    fit : function
-        Fits it, on a cluster with its communicator.
-    sources : sequence of str
-        What is read: the outputs must not lie there.
-    output, training, report, quiet
-        The user's.
-    """
+    """Make an estimator, fit it (on a cluster with its communicator) and save; outputs must not lie in `sources`."""
     communicator = engines.connect()
     first = communicator.rank == 0
     display = display_for(Console(stderr=True), quiet=quiet or not first)
@@ -58,7 +46,8 @@ def run(
                 check_writable(report)
             model = make(display)
             model.check()
-        fit(model, communicator if communicator.size > 1 else None)
+        with announcing_compilation(display.say):
+            fit(model, communicator if communicator.size > 1 else None)
     except KeyboardInterrupt:
         _stop("stopped before training began: nothing was written", display, communicator)
     with unterminated() if model.report_.interrupted else nullcontext():
@@ -76,7 +65,7 @@ def run(
 
 
 def _stop(why: str, display: Display, communicator: Communicator) -> NoReturn:
-    """End after Ctrl-C where the other hosts cannot know of it."""
+    """End all hosts after Ctrl-C on this one."""
     display.say(why)
     if communicator.size > 1:
         engines.abort()
@@ -84,9 +73,9 @@ def _stop(why: str, display: Display, communicator: Communicator) -> NoReturn:
 
 
 def check_apart(sources: Sequence[str], output: Path, report: Path | None) -> None:
-    """Refuse to write over what is read, or into it, or the report over the vectors."""
+    """Refuse outputs that would replace an input, lie in it, or replace each other."""
     if report and report.resolve() == output.resolve():
-        raise Any2VecError(f"{report}: is to be both the vectors and the report; give two names")
+        raise Any2VecError(f"{report}: cannot be both the vectors and the report; give two names")
     for target in filter(None, (output, report)):
         place = target.resolve()
         for source in sources:
@@ -96,7 +85,7 @@ def check_apart(sources: Sequence[str], output: Path, report: Path | None) -> No
 
 
 def _summary(report: Report, output: Path, kind: str) -> str:
-    """Say what was done, and where it is."""
+    """Describe speed, time by phase, memory and the output."""
     seconds = "".join(f"{name} {value:.1f} s, " for name, value in report.seconds.items() if value >= 0.05)
     state = "stopped early: as far as they are trained, the" if report.interrupted else ""
     return (
@@ -108,4 +97,4 @@ def _summary(report: Report, output: Path, kind: str) -> str:
 
 def _machinery(report: Report) -> str:
     threads = f"{report.threads} thread{'s' * (report.threads > 1)}"
-    return threads if report.hosts == 1 else f"{report.hosts} hosts of {threads}, {report.round_count} rounds an epoch"
+    return threads if report.hosts == 1 else f"{report.hosts} hosts of {threads}, {report.round_count} rounds per epoch"

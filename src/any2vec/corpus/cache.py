@@ -118,7 +118,7 @@ def _make_folder(folder: Path) -> None:
     except OSError as error:
         raise Any2VecError(
             f"{folder}: the cache folder cannot be made or written: {error.strerror or error}; "
-            "set ANY2VEC_CACHE to another folder, or use --no-cache"
+            "set ANY2VEC_CACHE to another folder, or give `cache=None`"
         ) from error
     with suppress(OSError):
         for left in folder.glob(".*.part"):

@@ -99,10 +99,10 @@ def read_corpus(
         _check_options(min_count, max_size, threads, hosts, column)
         files = files_of(cast("str | Path | Sequence[str | Path]", source)) if names_files(source) else None
         if files is not None and column is not None:
-            raise Any2VecError(f"column is {shown(column)}, but {files[0].name} is text; it is for rows in memory")
+            raise Any2VecError(f"`column` is {shown(column)}, but {files[0].name} is text; it is for rows in memory")
         if several:
             if hosts not in (1, communicator.size):
-                raise Any2VecError(f"hosts is {hosts}, but the communicator has {communicator.size} hosts")
+                raise Any2VecError(f"`hosts` is {hosts}, but the communicator has {communicator.size} hosts")
             options = {"min_count": min_count, "max_size": max_size, "cache": cache is not None, "block": _block}
             fingerprint = corpus_fingerprint(files, options)
     held = range(hosts)
@@ -201,9 +201,9 @@ def _check_options(min_count: int, max_size: int | None, threads: int, hosts: in
         if value is None and name == "max_size":
             continue
         if value is None or isinstance(value, bool) or not hasattr(value, "__index__") or value < least:
-            raise Any2VecError(f"{name} is {shown(value)}; it must be a whole number, at least {least}")
+            raise Any2VecError(f"`{name}` is {shown(value)}; it must be a whole number, at least {least}")
     if column is not None and not isinstance(column, str):
-        raise Any2VecError(f"column is {shown(column)}; it must be the name of a column, a str")
+        raise Any2VecError(f"`column` is {shown(column)}; it must be the name of a column, a str")
 
 
 def _no_words(files: list[InputFile] | None) -> Any2VecError:

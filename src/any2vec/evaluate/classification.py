@@ -171,7 +171,7 @@ def _labelled(vectors: Vectors, labels: VertexLabels, skip_unknown: bool) -> tup
         some = ", ".join(labels.where(i) for i in unknown[:_NAMED])
         more = ", ..." if len(unknown) > _NAMED else ""
         lacking = f"{len(unknown):,} of {len(labelled):,} labelled vertices have no vector: {some}{more}"
-        raise Any2VecError(f"{labels.source}: {lacking}; skip_unknown (--skip-unknown) leaves them out")
+        raise Any2VecError(f"{labels.source}: {lacking}; `skip_unknown=True` leaves them out")
     chosen = labelled[known]
     if (matrix[chosen] == matrix[chosen[0]]).all():
         same = f"all {len(chosen):,} labelled vertices have the same labels"

@@ -48,7 +48,7 @@ def build_graph(
     except Any2VecError as error:
         raise Any2VecError(f"{table.name}: {error}") from error
     if len(csr.indices) == 0:
-        dropped = "" if loops else " other than self loops, which loops=False drops"
+        dropped = "" if loops else " other than self loops, which `loops=False` drops"
         raise Any2VecError(f"{table.name}: has no edges{dropped}; expected at least one")
     names = table.names
     if vertices is not None:

@@ -41,9 +41,7 @@ def detect_dialect(line: bytes, where: str, started: bytes, options: ReadOptions
     byte = _guess_delimiter(line, where) if options.delimiter is None else delimiter_byte(options.delimiter)
     if adjacency:
         if options.weighted:
-            raise Any2VecError(
-                f"{where}: an adjacency list has no weights; give an edge list, or weighted=False (--unweighted)"
-            )
+            raise Any2VecError(f"{where}: an adjacency list has no weights; give an edge list, or `weighted=False`")
         return Dialect(byte, ADJACENCY, False)
     if options.weighted is not None:
         return Dialect(byte, 3 if options.weighted else 2, False)
@@ -52,16 +50,11 @@ def detect_dialect(line: bytes, where: str, started: bytes, options: ReadOptions
         return Dialect(byte, 2, True)
     expected = "expected two vertices, or two vertices and a weight"
     if len(fields) < 2:
-        raise Any2VecError(
-            f"{where}: {quoted(line)}: one field; {expected}; delimiter=... (--delimiter) says what separates them"
-        )
-    advice = (
-        "weighted=False (--unweighted) reads the first two of an edge list, format='adjacency' (--format adjacency) a "
-        "vertex and its neighbours"
-    )
+        raise Any2VecError(f"{where}: {quoted(line)}: one field; {expected}; `delimiter` says what separates them")
+    advice = "`weighted=False` reads the first two of an edge list, `format='adjacency'` a vertex and its neighbours"
     if len(fields) > 3:
         raise Any2VecError(
-            f"{where}: {quoted(line)}: {len(fields)} fields; {expected}; weighted=True (--weighted) reads the first "
+            f"{where}: {quoted(line)}: {len(fields)} fields; {expected}; `weighted=True` reads the first "
             f"three, {advice}"
         )
     if not _number_like(fields[2]):
@@ -102,7 +95,7 @@ def _guess_delimiter(line: bytes, where: str) -> int:
         names = {ord(","): "commas", ord("\t"): "tabs", SPACES: "spaces"}
         found = " and ".join(sorted(names[kind] for kind in kinds))
         raise Any2VecError(
-            f"{where}: {quoted(line)}: has {found}; give what separates fields as delimiter=... (--delimiter): ',' or "
+            f"{where}: {quoted(line)}: has {found}; give what separates fields as `delimiter`: ',' or "
             f"'\\t', or ' ' for any whitespace"
         )
     return kinds.pop() if kinds else SPACES

@@ -87,7 +87,7 @@ def _once(edges: Edges, shape: tuple[int, ...], name: str) -> Edges:
             row, column = int(clash.row[0]), int(clash.col[0])
             raise Any2VecError(
                 f"{name}: row {row:,}, column {column:,} and row {column:,}, column {row:,} have two different "
-                f"weights; an undirected graph needs equal ones; give a symmetric matrix, or directed=True (--directed)"
+                f"weights; an undirected graph needs equal ones; give a symmetric matrix, or `directed=True`"
             )
         upper = upper.maximum(lower)
     union = upper.tocoo()

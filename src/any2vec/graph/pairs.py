@@ -66,7 +66,7 @@ def from_neighbours(source: Mapping[Any, Any], options: ReadOptions) -> EdgeTabl
             if known != weight:
                 raise Any2VecError(
                     f"{where}: the edge to {reprlib.repr(neighbour)} has two different weights, {known} and {weight}; "
-                    f"an undirected graph needs equal ones; give those, or directed=True"
+                    f"an undirected graph needs equal ones; give those, or `directed=True`"
                 )
     names, pairs = list(vertices.ids), list(weights)
 
@@ -118,7 +118,7 @@ def from_array(source: NDArray[Any], options: ReadOptions) -> EdgeTable:
         )
     if options.weighted:
         raise Any2VecError(
-            "an array of edges has no weights; give a list of triples, a sparse matrix of SciPy, or weighted=False"
+            "an array of edges has no weights; give a list of triples, a sparse matrix of SciPy, or `weighted=False`"
         )
     if kind == "i" and (source < 0).any():
         row = int((source < 0).any(axis=1).argmax())

@@ -111,7 +111,7 @@ def read_graph(
     if format not in FORMATS:
         raise Any2VecError(f"format {format!r}: is not known; give one of {', '.join(FORMATS)}")
     if threads is not None and threads < 1:
-        raise Any2VecError(f"threads {threads}: must be at least 1")
+        raise Any2VecError(f"`threads` is {threads}: must be at least 1")
     threads = threads or usable_cores()
     options = ReadOptions(directed, weighted, comments, delimiter, key, threads)
     if isinstance(source, str | os.PathLike):

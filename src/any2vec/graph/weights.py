@@ -53,7 +53,7 @@ def weights_of_objects(
         return None
     if missing:
         what = f"has no weight, as {len(missing):,} of {len(weights):,} edges"
-        raise Any2VecError(f"{where(missing[0])}: {what}; give all of them one, or weighted=False")
+        raise Any2VecError(f"{where(missing[0])}: {what}; give all of them one, or `weighted=False`")
     return checked_weights(np.array([number_of(weight, where(i)) for i, weight in enumerate(weights)]), where)
 
 

@@ -72,7 +72,7 @@ class Estimator(Options, ABC):
         """
         super().check()
         if not isinstance(self.callbacks, Sequence) or not all(map(callable, self.callbacks)):
-            raise Any2VecError("callbacks must be a list of functions, each called with the epoch and the vectors")
+            raise Any2VecError("`callbacks` must be a list of functions, each called with the epoch and the vectors")
 
     def _fit(self, source: Any, communicator: Communicator | None) -> Self:
         """Read and train."""
@@ -86,7 +86,7 @@ class Estimator(Options, ABC):
             parts = simulate(self.hosts, threads, lambda one: self._train(corpus, options, one, stop))
         else:
             if self.hosts not in (1, communicator.size):
-                raise Any2VecError(f"hosts is {self.hosts}, but the cluster has {communicator.size}; leave it out")
+                raise Any2VecError(f"`hosts` is {self.hosts}, but the cluster has {communicator.size}; leave it out")
             check_agreement(options, communicator, bool(self.callbacks))
             share = min(host_cores(communicator), MOST_THREADS)  # asked on all hosts, needed or not
             threads = options.threads or share

@@ -73,7 +73,7 @@ class DeepWalk(Estimator):
         super().check()
         check_walks(self.walks, self.length, *self._biases, self.restart)
         if self.length == 1:
-            raise Any2VecError("the length of walks is 1, so no vertex is beside another; 40 is usual")
+            raise Any2VecError("`length` is 1, so no vertex is beside another; 40 is usual")
 
     @property
     def _biases(self) -> tuple[float, float]:

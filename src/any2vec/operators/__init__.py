@@ -41,5 +41,5 @@ def operator_of(which: str | type[Operator]) -> type[Operator]:
         return which
     if not isinstance(which, str) or which not in OPERATORS:
         known = ", ".join(OPERATORS)
-        raise Any2VecError(f"operator is {which!r}; known are {known}, or a subclass of operators.Operator")
+        raise Any2VecError(f"`operator` is {which!r}; known are {known}, or a subclass of operators.Operator")
     return OPERATORS[which]

@@ -129,7 +129,7 @@ def zeros(rows: int, dim: int) -> NDArray[np.float32]:
         need = 2 * rows * padded * 4 / 2**30
         raise Any2VecError(
             f"{rows:,} words of {dim} dimensions need {need:.1f} GiB of memory, more than there is: "
-            "choose a smaller dim, a larger min_count or a max_size"
+            "choose a smaller `dim`, a larger `min_count` or a `max_size`"
         ) from error
 
 

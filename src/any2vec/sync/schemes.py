@@ -18,5 +18,5 @@ SCHEMES: dict[str, type[Scheme]] = {
 def scheme_of(name: str, hosts: int = 2) -> type[Scheme]:
     """Look up a scheme; one host holds every master, which any scheme but a replica would only hide."""
     if name not in SCHEMES:
-        raise Any2VecError(f"scheme is {name!r}; known are {', '.join(SCHEMES)}")
+        raise Any2VecError(f"`scheme` is {name!r}; known are {', '.join(SCHEMES)}")
     return SCHEMES[name] if hosts > 1 else RepModelOpt

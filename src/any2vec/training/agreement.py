@@ -26,4 +26,4 @@ def check_agreement(options: Options, communicator: Communicator, checks: bool) 
         for name in given[0].keys() | theirs.keys():
             if theirs.get(name) != given[0].get(name):
                 values = f"{given[0].get(name)} on host 0, {theirs.get(name)} on host {host}"
-                raise SharedError(f"the hosts were given different options: {name} is {values}")
+                raise SharedError(f"the hosts were given different options: `{name}` is {values}")

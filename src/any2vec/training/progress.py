@@ -1,33 +1,48 @@
-"""How a person sees training go: a line that moves on a terminal, plain lines elsewhere, or nothing."""
+"""Progress of training: a moving line on a terminal, plain lines elsewhere, or nothing."""
 
 import time
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
 
+from numba.core.event import Listener, install_listener
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-__all__ = ["Display", "PlainLines", "Quiet", "RichLine", "display_for"]
+__all__ = [
+    "COMPILING",
+    "Display",
+    "PlainLines",
+    "Quiet",
+    "RichLine",
+    "announcing_compilation",
+    "display_for",
+    "too_many_hosts",
+]
+
+COMPILING = "compiling kernels: some seconds, at the first run only"
 
 _SECONDS_BETWEEN_LINES = 10.0
+_FEW_WORDS = 1000  # of a host in a round: they take about a millisecond, and synchronizing more
 
 
 class Display(Protocol):
-    """What training tells as it goes."""
+    """Shows how reading and training progress."""
 
     def say(self, line: str) -> None:
-        """Show a line that stays."""
+        """Print a line."""
 
     def reading(self, done: int, total: int | None) -> None:
-        """Show how many bytes of the corpus are read, of how many if it is known."""
+        """Show the bytes of the corpus read so far, and their total if known."""
 
     def compiling(self) -> None:
-        """Show that the operator is compiled, which takes some seconds the first time."""
+        """Show that kernels are loaded or compiled."""
 
     def training(self, epoch: float, epochs: int, speed: float, alpha: float, loss: float, left: float) -> None:
-        """Show epochs done and their number, raw words per second, learning rate, loss, and seconds left."""
+        """Show epochs done, all epochs, raw words per second (0 at first), learning rate, loss and seconds left."""
 
     def close(self) -> None:
-        """Leave the terminal as it was."""
+        """Restore the terminal."""
 
 
 class Quiet:
@@ -50,34 +65,28 @@ class Quiet:
 
 
 class PlainLines:
-    """A line now and then, for files and pipes.
-
-    Parameters
-    ----------
-    console : rich.console.Console
-        Where the lines go.
-    """
+    """A line every ten seconds, for files and pipes."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._last = time.monotonic()
 
     def say(self, line: str) -> None:
-        """Show a line."""
+        """Print a line."""
         self._console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     def reading(self, done: int, total: int | None) -> None:
-        """Show the bytes read, now and then."""
+        """Print the bytes read, if a line is due."""
         if self._due():
             of = f" of {total / 1e6:,.0f}" if total else ""
             self.say(f"read {done / 1e6:,.0f}{of} MB")
 
     def compiling(self) -> None:
-        """Show nothing: it is over before the next line is due."""
+        """Print nothing; see `announcing_compilation`."""
 
     def training(self, epoch: float, epochs: int, speed: float, alpha: float, loss: float, left: float) -> None:
-        """Show the state of training, now and then."""
-        if self._due():
+        """Print the state of training, if a line is due and there is something to say."""
+        if speed and self._due():
             self.say(f"epoch {epoch:.2f}/{epochs}  {_figures(speed, alpha, loss)}  {_clock(left)} left")
 
     def close(self) -> None:
@@ -92,13 +101,7 @@ class PlainLines:
 
 
 class RichLine:
-    """One line that moves.
-
-    Parameters
-    ----------
-    console : rich.console.Console
-        A terminal.
-    """
+    """A moving line on a terminal."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -106,24 +109,24 @@ class RichLine:
         self._task = TaskID(0)
 
     def say(self, line: str) -> None:
-        """Show a line above the one that moves."""
+        """Print a line above the moving one."""
         self._console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     def reading(self, done: int, total: int | None) -> None:
-        """Move the line."""
+        """Update the line."""
         self._show("reading", done, total, f"{done / 1e6:,.0f} MB")
 
     def compiling(self) -> None:
-        """Move the line."""
-        self._show("compiling", 0, None, "some seconds, the first time only")
+        """Update the line."""
+        self._show("preparing", 0, None, "")
 
     def training(self, epoch: float, epochs: int, speed: float, alpha: float, loss: float, left: float) -> None:
-        """Move the line."""
+        """Update the line."""
         now = min(int(epoch) + 1, epochs)
-        self._show(f"epoch {now}/{epochs}", epoch, epochs, _figures(speed, alpha, loss))
+        self._show(f"epoch {now}/{epochs}", epoch, epochs, _figures(speed, alpha, loss) if speed else "")
 
     def close(self) -> None:
-        """Take the line away."""
+        """Remove the line."""
         if self._bar:
             self._bar.stop()
             self._bar = None
@@ -145,23 +148,41 @@ class RichLine:
 
 
 def display_for(console: Console, *, quiet: bool = False) -> Display:
-    """Choose how to show progress.
-
-    Parameters
-    ----------
-    console : rich.console.Console
-        Where to.
-    quiet : bool
-        Show nothing.
-
-    Returns
-    -------
-    Display
-        A moving line if `console` is a terminal, else plain lines.
-    """
+    """Return a moving line if `console` is a terminal, else plain lines; nothing if `quiet`."""
     if quiet:
         return Quiet()
     return RichLine(console) if console.is_terminal else PlainLines(console)
+
+
+@contextmanager
+def announcing_compilation(say: Callable[[str], None]) -> Iterator[None]:
+    """Say so at once, and once, if a kernel is compiled in the block and not taken from the cache."""
+    with install_listener("numba:compile", _FirstCompilation(say)):
+        yield
+
+
+class _FirstCompilation(Listener):  # type: ignore[misc]
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say: Callable[[str], None] | None = say
+
+    def on_start(self, event: Any) -> None:
+        if self._say:
+            say, self._say = self._say, None
+            say(COMPILING)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+def too_many_hosts(words: int, hosts: int, rounds: int) -> str | None:
+    """Return a line to say where hosts have too few words per round to be worth their synchronizing, else None."""
+    each = words // (hosts * rounds)
+    if hosts == 1 or each >= _FEW_WORDS:
+        return None
+    return (
+        f"{hosts} hosts are many for {words:,} words: in {rounds} rounds per epoch, a host has {each:,} per round, "
+        "and most of the time goes into synchronizing; fewer hosts are faster"
+    )
 
 
 def _figures(speed: float, alpha: float, loss: float) -> str:

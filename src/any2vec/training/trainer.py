@@ -21,7 +21,7 @@ from any2vec.sync.partition import Partition
 from any2vec.training.host import Host
 from any2vec.training.meter import Meter, RoundTotals, pack_totals
 from any2vec.training.options import Options
-from any2vec.training.progress import Display
+from any2vec.training.progress import Display, too_many_hosts
 from any2vec.training.report import Report, peak_memory
 from any2vec.training.rounds import pack_round_stats
 from any2vec.training.schedule import Schedule, default_rounds
@@ -138,6 +138,8 @@ class _Run:
         self._interrupted = self._broken = False
         self._clock = 0.0
         self._kappa = 0.25  # of labels that are zero
+        if line := too_many_hosts(words, communicator.size, self._rounds):
+            display.say(line)
 
     def compile(self) -> None:
         """Compile the operator: host 0 first, so that others find it in the cache."""
@@ -276,8 +278,8 @@ class _Run:
         kept = float((keep_thresholds(counts, sample) / 2.0**32 * counts).sum())
         if kept < 0.5 * self._corpus.cuts[-1]:
             return SharedError(
-                f"nothing to learn: with sample {sample:g}, subsampling keeps about {kept:,.0f} of "
-                f"{int(self._corpus.cuts[-1]):,} words and no two in one sentence; use sample 0 for so small a corpus"
+                f"nothing to learn: with `sample` {sample:g}, subsampling keeps about {kept:,.0f} of "
+                f"{int(self._corpus.cuts[-1]):,} words and no two in one sentence; use `sample=0` for so small a corpus"
             )
         return SharedError("nothing to learn: no sentence has two words of the vocabulary (a line is a sentence)")
 
@@ -286,11 +288,11 @@ class _Run:
         which = options.combine
         name = which if isinstance(which, str) else getattr(which, "__name__", type(which).__name__)
         combiner = f", or the combiner {name!r} adds up too much" if self._communicator.size > 1 else ""
-        why = f"alpha {options.alpha} is too large for this corpus (0.025 is usual)"
+        why = f"`alpha` {options.alpha} is too large for this corpus (0.025 is usual)"
         if options.negative >= _MANY_NEGATIVES and options.negatives_per == "window":
             why = (
-                f"alpha {options.alpha} is too large for steps of negative {options.negative} shared by a window; "
-                "lower one of them (5 to 20 negatives are usual), or draw negatives_per pair"
+                f"`alpha` {options.alpha} is too large for `negative` {options.negative} shared by a window; "
+                "lower one of them (5 to 20 negatives are usual), or use `negatives_per='pair'`"
             )
         return SharedError(f"training stopped in epoch {epoch + 1}: values are no longer finite; {why}{combiner}")
 

@@ -31,9 +31,9 @@ def whole_number(name: str, value: object, least: int) -> int:
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise Any2VecError(f"{name} is {shown(value)}; it must be a whole number from {least} up") from None
+        raise Any2VecError(f"`{name}` is {shown(value)}; it must be a whole number from {least} up") from None
     if number < least:
-        raise Any2VecError(f"{name} is {number:,}; it must be a whole number from {least} up")
+        raise Any2VecError(f"`{name}` is {number:,}; it must be a whole number from {least} up")
     return number
 
 

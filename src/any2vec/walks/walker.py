@@ -122,16 +122,16 @@ class Walker:
 def check_walks(walks: int, length: int, p: float, q: float, restart: float) -> None:
     """Raise an error if the number of walks from each vertex, or an argument of `Walker`, is out of range."""
     if not isinstance(walks, Integral) or not 1 <= walks <= MOST:
-        raise Any2VecError(f"walks is {walks!r}; each vertex must have from 1 to {MOST:,}")
+        raise Any2VecError(f"`walks` is {walks!r}; each vertex must have from 1 to {MOST:,}")
     if not isinstance(length, Integral) or not 1 <= length <= MOST:
-        raise Any2VecError(f"the length of walks must be from 1 to {MOST:,}, not {length!r}")
+        raise Any2VecError(f"`length` is {length!r}; walks must have from 1 to {MOST:,} vertices")
     for name, value in (("p", p), ("q", q)):
         if not 0 < value < inf:
-            raise Any2VecError(f"{name} must be a number above 0, not {value}")
+            raise Any2VecError(f"`{name}` is {value}; it must be a number above 0")
         if not 1 / BIAS <= value <= BIAS:
-            raise Any2VecError(f"{name} is {value:g}; it must be from {1 / BIAS:g} to {BIAS:g}")
+            raise Any2VecError(f"`{name}` is {value:g}; it must be from {1 / BIAS:g} to {BIAS:g}")
     if not 0 <= restart < 1:
-        raise Any2VecError(f"the probability of a restart must be 0 or more and below 1, not {restart}")
+        raise Any2VecError(f"`restart` is {restart}; it must be from 0 to below 1")
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:

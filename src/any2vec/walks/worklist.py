@@ -42,7 +42,7 @@ class WalkBlock(NamedTuple):
 def walk_blocks(walker: Walker, walks: int, first: int = 0, last: int | None = None) -> Iterator[WalkBlock]:
     """Cut `walks` passes, or walks `first` to ``last - 1`` of all of theirs (a host's part), into blocks, in order."""
     if walks < 1:
-        raise Any2VecError(f"the number of walks from each vertex must be 1 or more, not {walks}")
+        raise Any2VecError(f"`walks` is {walks}; each vertex must have 1 or more")
     graph = walker.graph
     if graph.loops == len(graph.indices):
         raise Any2VecError("the graph has no edge between two vertices, so walks lead nowhere")

@@ -65,7 +65,7 @@ def combiner_of(which: str | Combiner | type[Combiner]) -> Combiner:
     if not isinstance(kind, type) or not issubclass(kind, SumCombiner | PartsCombiner):
         known = ", ".join(COMBINERS)
         shown = repr(which) if isinstance(which, str | None) else f"of type {type(which).__name__}"
-        raise Any2VecError(f"combine is {shown}; known are {known}, or a subclass of sync.combiners.RowCombiner")
+        raise Any2VecError(f"`combine` is {shown}; known are {known}, or a subclass of sync.combiners.RowCombiner")
     lacking = sorted(getattr(kind, "__abstractmethods__", ()))
     if lacking:
         raise Any2VecError(f"the combiner {kind.__name__} has no {lacking[0]!r}; see {SumCombiner.__module__}")

@@ -1,0 +1,106 @@
+"""What is shown while training runs."""
+
+import io
+import os
+import subprocess
+import sys
+
+import pytest
+from numba import njit
+from rich.console import Console
+
+from any2vec import Word2Vec
+from any2vec.training import progress
+from any2vec.training.progress import (
+    COMPILING,
+    PlainLines,
+    Quiet,
+    RichLine,
+    announcing_compilation,
+    display_for,
+    too_many_hosts,
+)
+
+
+def test_a_display_for_each_console():
+    assert isinstance(display_for(Console(file=io.StringIO())), PlainLines)
+    assert isinstance(display_for(Console(file=io.StringIO(), force_terminal=True)), RichLine)
+    assert isinstance(display_for(Console(force_terminal=True), quiet=True), Quiet)
+
+
+def test_plain_lines_begin_when_there_is_something_to_say(monkeypatch):
+    text = io.StringIO()
+    display = PlainLines(Console(file=text, width=120))
+    monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", 0.0)
+    display.training(0.0, 5, 0.0, 0.025, 0.0, 0.0)
+    assert text.getvalue() == ""
+    display.training(0.5, 5, 1e6, 0.025, 1.5, 3661.0)
+    assert text.getvalue() == "epoch 0.50/5  1,000,000 words/s  rate 0.02500  loss 1.5000  1:01:01 left\n"
+    display.reading(5_000_000, 10_000_000)
+    assert text.getvalue().endswith("\nread 5 of 10 MB\n")
+    display.close()
+
+
+def test_the_moving_line_begins_without_figures():
+    text = io.StringIO()
+    display = RichLine(Console(file=text, width=120, force_terminal=True))
+    display.compiling()
+    display.training(0.0, 5, 0.0, 0.025, 0.0, 0.0)
+    display.say("a line")
+    display._bar.refresh()
+    assert "epoch 1/5" in text.getvalue()
+    assert "words/s" not in text.getvalue()
+    display.training(0.5, 5, 1e6, 0.025, 1.5, 60.0)
+    display._bar.refresh()
+    assert "1,000,000 words/s" in text.getvalue()
+    display.close()
+    assert "a line\n" in text.getvalue().replace("\r", "")
+
+
+def test_compilation_is_announced_once():
+    said = []
+    with announcing_compilation(said.append):
+        assert not said
+        for _ in range(2):
+            assert njit(lambda x: x + 1)(1) == 2
+    njit(lambda x: x + 2)(1)
+    assert said == [COMPILING]
+
+
+def test_compilation_is_announced_at_the_first_run_only(tmp_path):
+    (tmp_path / "text").write_text("a b c a b c\n" * 50)
+    command = [sys.executable, "-m", "any2vec", "words", "text", "-o", "v.bin", "--dim", "16", "--window", "2"]
+    for first in (True, False):
+        ran = subprocess.run(
+            [*command, "--negative", "2", "--epochs", "1", "--sample", "0", "--no-cache"],
+            cwd=tmp_path,
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kernels")},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert ran.stderr.splitlines().count(COMPILING) == first, ran.stderr
+        assert "0 words/s," not in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "hosts", "rounds", "each"), [(51_000, 64, 96, 8), (900, 1, 1, None), (2_000_000, 16, 24, None)]
+)
+def test_too_many_hosts_are_named(words, hosts, rounds, each):
+    line = too_many_hosts(words, hosts, rounds)
+    assert (line is None) == (each is None)
+    if each:
+        assert line.startswith(
+            "64 hosts are many for 51,000 words: in 96 rounds per epoch, a host has 8 per round, and"
+        )
+
+
+def test_training_names_too_many_hosts():
+    class Lines(Quiet):
+        def say(self, line):
+            lines.append(line)
+
+    lines = []
+    how = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "sample": 0, "epochs": 1, "threads": 1}
+    Word2Vec(**how, hosts=2, display=Lines()).fit([list("abcabc")] * 50)
+    assert sum(line.startswith("2 hosts are many for 300 words: in 3 rounds per epoch, ") for line in lines) == 1
