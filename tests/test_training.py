@@ -7,7 +7,7 @@ from shutil import rmtree
 import naive
 import numpy as np
 import pytest
-from simulated import skipgram
+from simulated import rounds_more, skipgram
 
 from any2vec import Any2VecError, Word2Vec
 from any2vec.cluster.local import alone
@@ -513,3 +513,62 @@ def test_max_size_and_min_count():
     assert (np.diff(counts) <= 0).all()
     assert model.report_.vocabulary == 5
     assert model.report_.kept_words == counts.sum() < 600
+
+
+@pytest.mark.parametrize("sentences", [[["a", "b"], ["b", "c"]], [["the", "cat", "sat", "the"]]])
+@pytest.mark.parametrize("hosts", [1, 2])
+def test_toy_corpora_work_out_of_the_box(sentences, hosts):
+    lines = []
+    display = Quiet()
+    display.say = lines.append
+    model = Word2Vec(min_count=1, cache=None, hosts=hosts, display=display, **SIZES).fit(sentences * 2)
+    assert len(model.vectors_) == 3
+    assert len(model.loss_) == 5
+    assert len(model.report_.rounds) == (0 if hosts == 1 else 3 * 5 + rounds_more(2, 3))
+    assert "subsampling (sample 0.001) leaves nothing of so small a corpus: training without it" in lines
+
+
+def test_many_shared_negatives_are_named_where_they_diverge():
+    with pytest.raises(Any2VecError, match=r"`alpha` 1\.0 is too large for `negative` 60 shared by a window"):
+        fit(CORPUS, alpha=1.0, negative=60, epochs=50, sample=0)
+
+
+def test_an_interrupted_fit_raises_and_keeps_what_is_trained():
+    def press(epoch, vectors):
+        if epoch == 2:
+            raise KeyboardInterrupt
+
+    model = Word2Vec(**ONE, epochs=100, sample=0, callbacks=[press])
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(SMALL)
+    assert model.report_.interrupted
+    assert len(model.loss_) == 2
+    assert np.isfinite(model.vectors_.matrix).all()
+
+
+def test_parameters_are_keywords():
+    with pytest.raises(TypeError, match="positional argument"):
+        Word2Vec([["a", "b"]])
+
+
+def test_estimators_compare_and_hash_by_parameters():
+    one, same, other = Word2Vec(dim=8, callbacks=[print]), Word2Vec(dim=8), Word2Vec(dim=9)
+    assert one == same != other
+    assert hash(one) == hash(same)
+    assert len({one, same, other}) == 2
+    curvature = COMBINERS["curvature"]
+    assert Word2Vec(combine=curvature(kappa=0.2)) == Word2Vec(combine=curvature(kappa=0.2)) != Word2Vec()
+
+
+@pytest.mark.parametrize("callbacks", [print, [print, 3], "print", {"a": print}])
+def test_callbacks_that_are_none(callbacks):
+    with pytest.raises(Any2VecError, match="`callbacks` must be a list of functions"):
+        fit(callbacks=callbacks)
+
+
+def test_callbacks_that_return_text():
+    def judge(epoch, vectors):
+        return "good"
+
+    with pytest.raises(Any2VecError, match="the callback judge returned a str; it must return None or a dict"):
+        fit(callbacks=[judge])

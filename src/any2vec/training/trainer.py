@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from any2vec.cluster.local import is_simulated
 from any2vec.corpus import Corpus
 from any2vec.operators.arguments import ThreadStats
 from any2vec.operators.labels import Labels
-from any2vec.samples.windows import keep_thresholds
 from any2vec.sync.combiners import Round
 from any2vec.sync.partition import Partition
 from any2vec.training.host import Host
@@ -23,7 +23,7 @@ from any2vec.training.meter import Meter, RoundTotals, pack_totals
 from any2vec.training.options import Options
 from any2vec.training.progress import Display, too_many_hosts
 from any2vec.training.report import Report, peak_memory
-from any2vec.training.rounds import pack_round_stats
+from any2vec.training.rounds import Rounds, pack_round_stats
 from any2vec.training.schedule import Schedule, default_rounds
 from any2vec.training.state import TrainingState
 
@@ -98,13 +98,18 @@ def train(
             run.compile()
             with host.interruptible():
                 run.begin(state)
-                run.epochs(after_epoch, after_round)
+                learned = run.epochs(after_epoch, after_round)
         except BaseException:
             host.stop()
             raise
         finally:
             display.close()
             run.note()
+    if not learned:
+        display.say(f"subsampling (sample {options.sample:g}) leaves nothing of so small a corpus: training without it")
+        report.rounds = Rounds()
+        given = corpus, replace(options, sample=0.0), communicator, display, report
+        return train(*given, after_epoch=after_epoch, after_round=after_round, width=width, stop=stop)
     return host.scheme.masters
 
 
@@ -167,8 +172,8 @@ class _Run:
         if first is not None:
             self._host.scheme.begin(first)
 
-    def epochs(self, after_epoch: AfterEpoch | None, after_round: AfterRound | None) -> None:
-        """Run all epochs (Algorithm 1, lines 5 to 12)."""
+    def epochs(self, after_epoch: AfterEpoch | None, after_round: AfterRound | None) -> bool:
+        """Run all epochs (Algorithm 1, lines 5 to 12); return False, at once, if subsampling leaves no sample."""
         for epoch in range(self._epoch, self._options.epochs):
             numbers = self._schedule.numbers(epoch)
             self._meter.start_epoch(resumed=self._resumed)
@@ -185,10 +190,15 @@ class _Run:
             if self._interrupted:
                 break
             if not self._meter.samples:
-                raise self._nothing_to_learn()
+                if self._options.sample and epoch == 0:
+                    return False
+                raise SharedError(
+                    "nothing to learn: no sentence has two words of the vocabulary (a line is a sentence)"
+                )
             self._check(epoch, after_epoch)
             if self._interrupted:
                 break
+        return True
 
     def note(self) -> None:
         """Write the figures into the report."""
@@ -272,16 +282,6 @@ class _Run:
         if figures or self._options.epochs <= _FEW_EPOCHS:
             line = [f"epoch {epoch + 1}/{self._options.epochs}", f"loss {self._meter.loss[-1]:.4f}"]
             self._display.say("  ".join(line + [f"{name} {value:.2f}" for name, value in figures.items()]))
-
-    def _nothing_to_learn(self) -> SharedError:
-        counts, sample = self._corpus.vocabulary.counts, self._options.sample
-        kept = float((keep_thresholds(counts, sample) / 2.0**32 * counts).sum())
-        if kept < 0.5 * self._corpus.cuts[-1]:
-            return SharedError(
-                f"nothing to learn: with `sample` {sample:g}, subsampling keeps about {kept:,.0f} of "
-                f"{int(self._corpus.cuts[-1]):,} words and no two in one sentence; use `sample=0` for so small a corpus"
-            )
-        return SharedError("nothing to learn: no sentence has two words of the vocabulary (a line is a sentence)")
 
     def _not_finite(self, epoch: int) -> SharedError:
         options = self._options
