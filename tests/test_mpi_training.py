@@ -221,7 +221,7 @@ def test_ranks_that_see_different_corpora(corpus):
     [
         (["--hosts", "3"], "hosts is 3, but the cluster has 2; leave it out"),
         (["--rounds", "0"], "rounds is 0"),
-        (["--min-count", "100000"], "min_count 100000 leaves no word"),
+        (["--min-count", "100000"], "--min-count 100000 leaves no word"),
         (["-o", "v.xyz"], "v.xyz"),
         (["--alpha", "1", "--combine", "sum", "--epochs", "300", "--sample", "0", "--rounds", "1"], "not finite"),
     ],
