@@ -13,20 +13,7 @@ class Any2VecError(Exception):
 
 
 def missing_extra(module: str, extra: str) -> Any2VecError:
-    """Say which extra brings a library that is not installed.
-
-    Parameters
-    ----------
-    module : str
-        The library that could not be imported.
-    extra : str
-        The extra of any2vec that installs it.
-
-    Returns
-    -------
-    Any2VecError
-        To be raised by the caller.
-    """
+    """Make the error for a library that is not installed; `extra` is the extra of any2vec that installs it."""
     return Any2VecError(f"this needs {module}, which is not installed: pip install 'any2vec[{extra}]'")
 
 

@@ -71,7 +71,7 @@ Delimiter = Annotated[
 def from_fields(
     *classes: type[Any], only: Collection[str] = ()
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options that dataclasses' fields declare, in place of its parameter `options`, a dict."""
+    """Replace a command's parameter `options`, a dict, by the options that dataclasses' fields declare."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         declared = {f.name: f for cls in classes for f in fields(cls) if f.metadata.get("panel")}
@@ -106,7 +106,7 @@ def _parameter(declared: "Field[Any]") -> inspect.Parameter:
 
 
 def estimator_options(model: type[Estimator]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of an estimator and of all combiners, as a dict of the estimator's parameters."""
+    """Replace a command's parameter `options`, an estimator's parameters, by its options and those of combiners."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         def run(options: dict[str, Any], schedule: Any = None, **given: Any) -> None:

@@ -1,4 +1,4 @@
-"""LLVM vector code from Python: the few instructions that the operators are written in."""
+"""LLVM vector instructions, for intrinsics."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def vector(width: int) -> ir.VectorType:
 
 
 def constant(value: int) -> ir.Constant:
-    """Give a 64-bit integer."""
+    """Make a 64-bit integer constant."""
     return ir.Constant(I64, value)
 
 

@@ -69,7 +69,7 @@ class Operator(ABC):
         ``score(e, x, t, y, scores, sources, targets, dim, width)`` and ``update(...)``, `operators.tiles.dots` and
         `update`: from rows to scores, and from steps to changed rows.
     samples_per_pair : dict from str to int
-        By label, how many samples of one (source, first target) pair move its row; `curvature` combines by it.
+        By label, samples of one (source, first target) pair that move its row; the combiner `curvature` reads it.
     hot : int
         Rows of which each of several threads keeps a copy (measured: benchmarks/README.md).
     """

@@ -27,7 +27,7 @@ __all__ = ["ADDRESSINGS", "inspection_kernel", "operator_kernel"]
 
 ADDRESSINGS = ("direct", "counted", "mapped")
 
-_MEASURED = 16  # the curvature is measured on one window of so many
+_MEASURED = 16  # the curvature is measured on one window of 16
 _compiling = threading.Lock()
 
 edges: Any = None  # bound, as `steps`, `score` and `update` are, to the operator's own functions

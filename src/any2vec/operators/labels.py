@@ -14,7 +14,7 @@ from any2vec.samples.draws import INITIAL, draw, epoch_key
 
 __all__ = ["Labels", "is_finite", "new_labels", "padded_width", "zeros"]
 
-_CHECKED = 1 << 22  # floats looked at together
+_CHECKED = 1 << 22  # floats checked at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,12 +24,10 @@ class Labels:
     Attributes
     ----------
     e, t : float32 array, shape (rows, padded), 64-byte aligned
-        The rows of vertices first..first+vertices-1, and room for mirrors behind them. Columns from D on are zeros
-        and stay so.
-    first : int
-        The first vertex.
-    vertices : int
-        How many.
+        The rows of vertices first..first+vertices-1, and perhaps the threads' copies of hot rows behind them. Columns
+        from D on are zeros and stay so.
+    first, vertices : int
+        The first vertex, and their number.
     dim : int
         D.
     """
@@ -51,7 +49,7 @@ class Labels:
         return self.t[: self.vertices, : self.dim]
 
     def range(self, first: int, last: int) -> "Labels":
-        """Give the labels of vertices first..last-1, as views."""
+        """Return the labels of vertices first..last-1, as views."""
         rows = slice(first - self.first, last - self.first)
         return Labels(self.e[rows], self.t[rows], first, last - first, self.dim)
 
@@ -62,7 +60,7 @@ class Labels:
 
 
 def is_finite(matrix: NDArray[np.floating[Any]]) -> bool:
-    """Whether all values are finite; `matrix` has two dimensions."""
+    """Whether all values of a matrix are finite."""
     step = max(1, _CHECKED // matrix.shape[1])
     return all(bool(np.isfinite(matrix[first : first + step]).all()) for first in range(0, len(matrix), step))
 
@@ -73,30 +71,9 @@ def padded_width(dim: int) -> int:
 
 
 def new_labels(first: int, last: int, dim: int, *, copies: int = 0, seed: int = 1) -> Labels:
-    """Make the labels of vertices first..last-1 as word2vec starts: e evenly in (-1/2D, 1/2D), t zero.
+    """Make the labels of vertices first..last-1 as word2vec starts: e uniform in (-1/2D, 1/2D), t zero.
 
-    Each row of `e` is a function of the seed and its id.
-
-    Parameters
-    ----------
-    first, last : int
-        The vertices.
-    dim : int
-        D.
-    mirrors : int
-        Rows to put behind theirs.
-    seed : int
-        The user's seed.
-
-    Returns
-    -------
-    Labels
-        New labels.
-
-    Raises
-    ------
-    Any2VecError
-        If there is not enough memory.
+    A row of `e` is a function of the seed and its id. `copies` rows lie behind those of the vertices.
     """
     rows = last - first + copies
     e, t = (zeros(rows, dim) for _ in range(2))
@@ -105,23 +82,7 @@ def new_labels(first: int, last: int, dim: int, *, copies: int = 0, seed: int = 
 
 
 def zeros(rows: int, dim: int) -> NDArray[np.float32]:
-    """Make `rows` rows of zeros for D floats.
-
-    Parameters
-    ----------
-    rows, dim : int
-        How many, and D.
-
-    Returns
-    -------
-    float32 array, shape (rows, padded)
-        On a page boundary.
-
-    Raises
-    ------
-    Any2VecError
-        If there is not enough memory.
-    """
+    """Allocate rows of zeros for D floats, padded, on a page boundary; raise an error if memory does not suffice."""
     padded = padded_width(dim)
     try:
         return pages((rows, padded), np.float32)

@@ -1,7 +1,7 @@
-"""Vector tiles: dot products and updates of model rows, written as LLVM vector code.
+"""Vector tiles: dot products and updates of rows, as LLVM vector code.
 
-Numba's own loops reach a third of what these do: it cannot keep a tile of several rows in registers. The
-intrinsics below emit LLVM IR (through llvmlite, no compiler needed); LLVM lowers a vector of `width` floats to
+Numba's own loops reach a third of their speed, as they do not keep a tile of several rows in registers. The
+intrinsics below emit LLVM IR (through llvmlite, no compiler is needed); LLVM lowers a vector of `width` floats to
 whatever the processor has. A tile is `n` source rows (1 to `TILE_ROWS`) against `m` destination rows. Rows are
 addressed by their offset, in floats, from the start of a label; every offset is a multiple of 16 and
 the labels are 64-byte aligned, so that all loads are aligned.
@@ -24,28 +24,21 @@ from any2vec.llvm.simd import I64, constant, data, fma, load, splat, store, sums
 __all__ = ["ROW_ALIGNMENT", "TILE_ROWS", "dots", "register_width", "update"]
 
 TILE_ROWS = 5
-"""Most source rows in one tile: with 8-float registers, five rows, their five changes and three more fit in 16."""
+"""Most source rows in a tile: with 8-float registers, five rows, their five changes and three more fit in 16."""
 
 ROW_ALIGNMENT = 16
 """Floats in a cache line; rows are padded to a multiple of it."""
 
-# How many destination rows are held against n source rows: at least 8 sums under way hide the latency of a fused
-# multiply-add, at most 12 stay in registers.
+# Destination rows held against n source rows: 8 sums in flight hide the latency of a fused multiply-add, at most 12
+# stay in registers.
 _DESTINATIONS = {1: 8, 2: 4, 3: 4, 4: 2, 5: 2}
-# How many registers of columns an update takes at once, and over how many sums its destinations take turns, for the
-# same reason.
+# Registers of columns that an update takes at once, and sums over which its destinations take turns; likewise.
 _COLUMNS = {1: 2, 2: 2, 3: 1, 4: 1, 5: 1}
 _TURNS = {1: 1, 2: 1, 3: 2, 4: 1, 5: 1}
 
 
 def register_width() -> int:
-    """Find how many float32 the vector registers of this processor hold.
-
-    Returns
-    -------
-    int
-        16 (AVX-512), 8 (AVX) or 4 (SSE, NEON).
-    """
+    """Return the float32 that a vector register of this processor holds: 16 (AVX-512), 8 (AVX) or 4 (SSE, NEON)."""
     features = llvm.get_host_cpu_features()
     if features.get("avx512f"):
         return 16
@@ -57,7 +50,7 @@ def _row(b: ir.IRBuilder, label: ir.Value, offsets: ir.Value, index: ir.Value) -
 
 
 def _switch(b: ir.IRBuilder, n: ir.Value, emit: Callable[[int], None]) -> None:
-    """Emit the code for each number of source rows, and a jump to the right one."""
+    """Emit the code for each number of source rows, and a switch."""
     after = b.append_basic_block("tile.after")
     switch = b.switch(n, after)
     for rows in range(1, TILE_ROWS + 1):
@@ -80,7 +73,7 @@ def dots(typing: Any, e: Any, x: Any, t: Any, y: Any, out: Any, n: Any, m: Any, 
     x, y : int64 array
         Offsets of the source rows and of the destination rows.
     out : float32 array
-        Room for ``n * m + 16`` floats, 64-byte aligned; what lies behind the first ``n * m`` is overwritten.
+        At least ``n * m + 16`` floats, 64-byte aligned; those behind the first ``n * m`` are overwritten.
     n : int
         Source rows, 1 to `TILE_ROWS`.
     m, dim, width : literal int

@@ -1,6 +1,6 @@
 """Counter-based random draws: every draw is a pure function of what it is for, never of a running state.
 
-So the samples are the same for any number of hosts, threads and rounds (DESIGN, section 3, invariant 1). The mixer
+So the samples are the same for any number of hosts, threads and rounds (ARCHITECTURE, invariant 1). The mixer
 is splitmix64's (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
 """
 
@@ -11,16 +11,16 @@ __all__ = ["INITIAL", "KEEP", "NEGATIVES", "WALKS", "below", "draw", "epoch_key"
 _GOLDEN = 0x9E3779B97F4A7C15
 
 KEEP = 0
-"""Stream that decides which words subsampling keeps."""
+"""Stream of subsampling."""
 
 NEGATIVES = 1
 """Stream of window sizes and negatives."""
 
 INITIAL = 2
-"""Stream of the vectors that training starts from."""
+"""Stream of initial vectors."""
 
 WALKS = 3
-"""Stream of all that random walks draw."""
+"""Stream of random walks."""
 
 
 @njit(inline="always")
@@ -39,27 +39,12 @@ def draw(key: int, counter: int) -> int:
 
 @njit(inline="always")
 def below(bits: int, n: int) -> int:
-    """Give a number in 0..n-1 from the high 32 of 64 random bits; n at most 2^32."""
+    """Scale the high 32 of 64 random bits to 0..n-1; n at most 2^32."""
     return ((bits >> uint64(32)) * uint64(n)) >> uint64(32)
 
 
 def epoch_key(seed: int, epoch: int, stream: int) -> int:
-    """Key of one stream of draws in one epoch.
-
-    Parameters
-    ----------
-    seed : int
-        The user's seed, any integer; its low 64 bits count.
-    epoch : int
-        Epoch, from 0.
-    stream : int
-        `KEEP`, `NEGATIVES`, `INITIAL` or `WALKS`.
-
-    Returns
-    -------
-    int
-        64 bits.
-    """
+    """Key, 64 bits, of one stream of draws in one epoch; the low 64 bits of the seed count."""
     key = int(seed) & 0xFFFFFFFFFFFFFFFF
     for part in (epoch, stream):
         key = _mix((key + (part + 1) * _GOLDEN) & 0xFFFFFFFFFFFFFFFF)
@@ -67,7 +52,7 @@ def epoch_key(seed: int, epoch: int, stream: int) -> int:
 
 
 def shifted(key: int, first: int) -> int:
-    """Key whose draw number i is draw number ``first + i`` of `key`: a host counts positions from its part's begin."""
+    """Key whose draw i is draw ``first + i`` of `key`: a host counts positions from where its part begins."""
     return (key + first * _GOLDEN) & 0xFFFFFFFFFFFFFFFF
 
 

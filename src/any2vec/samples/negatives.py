@@ -11,12 +11,12 @@ POWER = 0.75
 
 
 def probabilities(counts: NDArray[np.int64], power: float = POWER) -> NDArray[np.float64]:
-    """How likely each vertex is to be drawn as a negative.
+    """Compute each vertex's probability of being drawn as a negative.
 
     Parameters
     ----------
     counts : int64 array, shape (V,)
-        How often each vertex occurs.
+        Occurrences of each vertex.
     power : float
         Exponent of the counts.
 
@@ -50,7 +50,7 @@ def alias_table(p: NDArray[np.float64]) -> NDArray[np.uint64]:
 
 @njit(cache=True)
 def _alias(scaled: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Split each id's share, `scaled` (mean 1), into V columns of height 1 (Vose's method)."""
+    """Split the ids' shares, `scaled` (mean 1), into V columns of height 1 (Vose's method)."""
     n = scaled.size
     left = scaled.copy()
     threshold = np.ones(n)
@@ -80,7 +80,7 @@ def _alias(scaled: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np
 
 @njit(inline="always")
 def negative(bits: int, table: NDArray[np.uint64]) -> int:
-    """Id that 64 random bits draw: as a fraction, times V, they are a column and how far into it."""
+    """Draw an id from 64 random bits, whose fraction times V is a column and a height in it."""
     size = uint64(table.size)
     place = (bits >> uint64(32)) * size + (((bits & uint64(0xFFFFFFFF)) * size) >> uint64(32))
     column = int64(place >> uint64(32))
