@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from any2vec import Word2Vec
 from any2vec.errors import Any2VecError
-from any2vec.vectors import finite, formats, word2vec, word2vec_binary, word2vec_text
+from any2vec.io import finite
+from any2vec.io.host_order import write_in_host_order
+from any2vec.vectors import formats, word2vec, word2vec_binary, word2vec_text
 from any2vec.vectors.decimals import decimals
 from any2vec.vectors.formats import FORMATS, Format, format_of, load, save
-from any2vec.vectors.shard import write_in_host_order
 from any2vec.vectors.vectors import Vectors
 
 WORD2VEC = ["v.txt", "v.vec", "v.bin", "v.txt.gz", "v.vec.gz", "v.bin.gz"]

@@ -6,8 +6,9 @@ import pytest
 
 from any2vec.cluster.local import simulate
 from any2vec.errors import Any2VecError
+from any2vec.io import finite, safetensors_file
 from any2vec.io import outputs as files
-from any2vec.vectors import finite, native, safetensors_file, word2vec_binary, word2vec_text
+from any2vec.vectors import native, word2vec_binary, word2vec_text
 from any2vec.vectors.formats import check_output, format_of, load, save
 from any2vec.vectors.vectors import Vectors
 

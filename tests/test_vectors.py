@@ -7,7 +7,8 @@ from hypothesis.extra import numpy as hnp
 
 from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.errors import Any2VecError
-from any2vec.vectors import finite, search
+from any2vec.io import finite
+from any2vec.vectors import search
 from any2vec.vectors.vectors import Vectors
 
 

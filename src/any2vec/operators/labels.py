@@ -1,20 +1,18 @@
 """The labels of all vertices: embedding vectors e and training vectors t."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numba import float32, njit, uint64
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
+from any2vec.io.finite import is_finite
 from any2vec.io.memory import zeros as pages
 from any2vec.operators.tiles import ROW_ALIGNMENT
 from any2vec.samples.draws import INITIAL, draw, epoch_key
 
-__all__ = ["Labels", "is_finite", "new_labels", "padded_width", "zeros"]
-
-_CHECKED = 1 << 22  # floats checked at a time
+__all__ = ["Labels", "new_labels", "padded_width", "zeros"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,12 +55,6 @@ class Labels:
         """Whether all values of the first `rows` vertices here, or of all, are finite."""
         last = self.vertices if rows is None else min(rows, self.vertices)
         return is_finite(self.e[:last]) and is_finite(self.t[:last])
-
-
-def is_finite(matrix: NDArray[np.floating[Any]]) -> bool:
-    """Whether all values of a matrix are finite."""
-    step = max(1, _CHECKED // matrix.shape[1])
-    return all(bool(np.isfinite(matrix[first : first + step]).all()) for first in range(0, len(matrix), step))
 
 
 def padded_width(dim: int) -> int:

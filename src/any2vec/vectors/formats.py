@@ -10,9 +10,9 @@ import numpy as np
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, together
 from any2vec.cluster.local import alone
 from any2vec.errors import Any2VecError
+from any2vec.io.finite import check_finite
 from any2vec.io.outputs import check_writable, refusals
 from any2vec.vectors.arguments import as_path
-from any2vec.vectors.finite import check_finite
 from any2vec.vectors.native import FILES, load_native, save_native
 from any2vec.vectors.shard import Shard, make_shard
 from any2vec.vectors.vectors import Vectors, check_vectors

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from any2vec.errors import Any2VecError
+from any2vec.io.finite import check_finite
 from any2vec.io.outputs import replacing
-from any2vec.vectors.finite import check_finite
-from any2vec.vectors.safetensors_file import map_tensors, write_tensors
+from any2vec.io.safetensors_file import map_tensors, write_tensors
 from any2vec.vectors.shard import Shard
 from any2vec.vectors.vectors import Vectors
 

@@ -1,27 +1,19 @@
-"""Vectors that lie on many hosts: each host's shard, and writing one file in host order."""
+"""Vectors that lie on many hosts: each host's shard."""
 
 import json
-import os
-import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, exchange, together
 from any2vec.errors import Any2VecError
-from any2vec.io.compression import compression_of
-from any2vec.io.outputs import refusals, replacing
+from any2vec.io.outputs import refusals
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["Chunk", "Shard", "append_in_host_order", "make_shard", "write_in_host_order"]
-
-Chunk: TypeAlias = bytes | memoryview
-
-COMPRESSION = 6  # gzip's own default
+__all__ = ["Shard", "make_shard"]
 
 
 @dataclass(frozen=True)
@@ -66,32 +58,6 @@ def make_shard(own: Vectors, training: bool, communicator: Communicator, path: P
         words = [word for part in parts if len(part) for word in json.loads(part.tobytes())]
         _check_unique(words, path)
     return Shard(own, training, communicator, int(sizes[:, 0].sum()), words, counts)
-
-
-def write_in_host_order(path: Path, chunks: Iterable[Chunk], communicator: Communicator) -> None:
-    """Replace a file by the chunks of all hosts, gzip-compressed if its name ends in .gz; the same bytes every time."""
-    with replacing(path, communicator=communicator) as part:
-        append_in_host_order(part, _compress(chunks) if compression_of(path) == "gz" else chunks, communicator, path)
-
-
-def append_in_host_order(part: Path, chunks: Iterable[Chunk], communicator: Communicator, path: Path) -> None:
-    """Append the chunks of each host, made when it is this host's turn, to a file; errors name `path`."""
-    for turn in range(communicator.size):
-        with together(communicator), refusals(path, communicator):
-            if turn == communicator.rank:
-                with part.open("ab" if turn == 0 else "r+b") as file:  # only the first creates the file
-                    if turn:  # a FIFO cannot seek
-                        file.seek(0, os.SEEK_END)
-                    for chunk in chunks:
-                        file.write(chunk)
-
-
-def _compress(chunks: Iterable[Chunk]) -> Iterator[bytes]:
-    """Make one gzip member, without name and time; members in sequence are one file."""
-    compressor = zlib.compressobj(COMPRESSION, wbits=16 + zlib.MAX_WBITS)
-    for chunk in chunks:
-        yield compressor.compress(chunk)
-    yield compressor.flush()
 
 
 def _to_first(communicator: Communicator, values: NDArray[np.generic]) -> list[NDArray[np.generic]]:

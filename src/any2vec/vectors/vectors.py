@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.errors import Any2VecError
+from any2vec.io.finite import blocks, check_finite
 from any2vec.vectors.arguments import shown, whole_number
-from any2vec.vectors.finite import blocks, check_finite
 from any2vec.vectors.search import nearest
 
 __all__ = ["Query", "Similar", "Vectors", "check_vectors"]

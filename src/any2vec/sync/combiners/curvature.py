@@ -1,4 +1,4 @@
-"""The curvature combiner: small steps are summed, large ones averaged, direction by direction (ARCHITECTURE, section 6).
+"""The curvature combiner: small steps are summed, large ones averaged, by direction (ARCHITECTURE, "Combiners").
 
 It is a mean-field form of SymSGD's sound combiners (Maleki et al. 2017, "Parallel stochastic gradient descent with
 sound combiners"). Within a round the loss of a row x is about quadratic, with a curvature C that all rows of a label
@@ -27,7 +27,7 @@ import numpy as np
 from numba import float32, njit
 from numpy.typing import NDArray
 
-from any2vec.operators.labels import is_finite
+from any2vec.io.finite import is_finite
 from any2vec.options import option
 from any2vec.sync.combiners.base import CombinerContext, Round, SumCombiner, Touched
 

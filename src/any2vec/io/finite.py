@@ -1,24 +1,25 @@
 """Matrices in blocks of rows, and numbers in them that are not finite."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
 
-__all__ = ["blocks", "check_finite", "first_not_finite"]
+__all__ = ["blocks", "check_finite", "first_not_finite", "is_finite"]
 
 BLOCK = 1 << 22  # numbers per block: 16 MiB of float32
 
 
-def blocks(matrix: NDArray[np.float32]) -> list[slice]:
+def blocks(matrix: NDArray[np.floating[Any]]) -> list[slice]:
     """Cut a matrix into slices of rows, some 16 MiB each."""
     rows = max(1, BLOCK // max(1, matrix.shape[1]))
     return [slice(start, min(start + rows, len(matrix))) for start in range(0, len(matrix), rows)]
 
 
-def first_not_finite(matrix: NDArray[np.float32]) -> tuple[int, int] | None:
+def first_not_finite(matrix: NDArray[np.floating[Any]]) -> tuple[int, int] | None:
     """Return row and column of the first NaN or infinity; None if all numbers are finite."""
     for block in blocks(matrix):
         finite = np.isfinite(matrix[block])
@@ -26,6 +27,11 @@ def first_not_finite(matrix: NDArray[np.float32]) -> tuple[int, int] | None:
             row, column = np.argwhere(~finite)[0]
             return block.start + int(row), int(column)
     return None
+
+
+def is_finite(matrix: NDArray[np.floating[Any]]) -> bool:
+    """Whether all values of a matrix are finite."""
+    return first_not_finite(matrix) is None
 
 
 def check_finite(words: Sequence[str], matrix: NDArray[np.float32], where: str = "") -> None:

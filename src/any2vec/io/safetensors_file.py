@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator
 from any2vec.errors import Any2VecError
-from any2vec.vectors.finite import blocks
-from any2vec.vectors.shard import append_in_host_order
+from any2vec.io.finite import blocks
+from any2vec.io.host_order import append_in_host_order
 
 __all__ = ["map_tensors", "write_tensors"]
 
