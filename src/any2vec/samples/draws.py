@@ -1,6 +1,6 @@
 """Counter-based random draws: every draw is a pure function of what it is for, never of a running state.
 
-So the samples are the same for any number of hosts, threads and rounds (DESIGN, section 3, invariant 1). The mixer
+So the samples are the same for any number of hosts, threads and rounds (ARCHITECTURE, invariant 1). The mixer
 is splitmix64's (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
 """
 
