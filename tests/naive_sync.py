@@ -1,6 +1,7 @@
 """What synchronizing should do to rows, in a few lines of NumPy in float64, written from the papers.
 
-Gradient combiner, orthogonality: GraphAny2Vec, section 4. Adasum: Maleki et al. 2020. Curvature: DESIGN, section 6.
+Gradient combiner, orthogonality: GraphAny2Vec, section 4. Adasum: Maleki et al. 2020.
+Curvature: sync/combiners/curvature.py (ARCHITECTURE, section 7).
 """
 
 import numpy as np

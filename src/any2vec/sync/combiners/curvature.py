@@ -1,4 +1,4 @@
-"""The curvature combiner: small steps are summed, large ones averaged, by direction (ARCHITECTURE, "Combiners").
+"""The curvature combiner: small steps are summed, large ones averaged, by direction (ARCHITECTURE, section 7).
 
 It is a mean-field form of SymSGD's sound combiners (Maleki et al. 2017, "Parallel stochastic gradient descent with
 sound combiners"). Within a round the loss of a row x is about quadratic, with a curvature C that all rows of a label
