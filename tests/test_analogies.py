@@ -104,9 +104,9 @@ def test_questions_beyond_the_restriction_are_skipped(royal):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"restrict": -1}, "restrict is -1; it must be a whole number from 1 up"),
-        ({"restrict": 0}, "restrict is 0; it must"),
-        ({"restrict": 2.5}, "restrict is 2.5; it must"),
+        ({"restrict": -1}, "`restrict` is -1; it must be a whole number from 1 up"),
+        ({"restrict": 0}, "`restrict` is 0; it must"),
+        ({"restrict": 2.5}, "`restrict` is 2.5; it must"),
         ({"questions": 5}, "a file or a list of QuestionSection is expected, not 5"),
         ({"questions": [("man", "king", "woman", "queen")]}, "QuestionSection is expected, not"),
     ],
@@ -121,7 +121,7 @@ def test_wrong_arguments(royal, options, message):
 def test_only_vectors_are_evaluated():
     with pytest.raises(Any2VecError, match="Vectors are expected, not Word2Vec; an estimator has them as vectors_"):
         evaluate_analogies(Word2Vec(), [WORDS])
-    with pytest.raises(Any2VecError, match="every is 0; it must"):
+    with pytest.raises(Any2VecError, match="`every` is 0; it must"):
         AnalogyChecker([WORDS], every=0)
 
 

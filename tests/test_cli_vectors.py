@@ -83,14 +83,14 @@ def test_the_other_words_are_answered(run, royal):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["similar", "VECTORS", "king", "--topn", 0], "--topn is 0; it must be a whole number from 1 up"),
-        (["analogy", "VECTORS", "man", "king", "woman", "--topn", -1], "--topn is -1; it must"),
-        (["evaluate", "analogies", "VECTORS", "q", "--restrict", -1], "--restrict is -1; it must be .* from 0 up"),
-        (["evaluate", "nodes", "VECTORS", "l", "--shuffles", 0], "--shuffles is 0; it must"),
-        (["evaluate", "nodes", "VECTORS", "l", "--threads", 0], "--threads is 0; it must"),
-        (["evaluate", "nodes", "VECTORS", "l", "--seed", -1], "--seed is -1; it must"),
+        (["similar", "VECTORS", "king", "--topn", 0], "`topn` is 0; it must be a whole number from 1 up"),
+        (["analogy", "VECTORS", "man", "king", "woman", "--topn", -1], "`topn` is -1; it must"),
+        (["evaluate", "analogies", "VECTORS", "q", "--restrict", -1], "`restrict` is -1; it must be .* from 0 up"),
+        (["evaluate", "nodes", "VECTORS", "l", "--shuffles", 0], "`shuffles` is 0; it must"),
+        (["evaluate", "nodes", "VECTORS", "l", "--threads", 0], "`threads` is 0; it must"),
+        (["evaluate", "nodes", "VECTORS", "l", "--seed", -1], "`seed` is -1; it must"),
         (["evaluate", "split", "g", "-o", "out", "--share", 50], "--share: 50 is not between 0 and 1"),
-        (["evaluate", "links", "VECTORS", "p", "n", "--seed", -1], "--seed is -1; it must"),
+        (["evaluate", "links", "VECTORS", "p", "n", "--seed", -1], "`seed` is -1; it must"),
     ],
 )
 def test_numbers_out_of_range(run, royal, arguments, message):

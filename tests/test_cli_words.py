@@ -176,8 +176,8 @@ ERRORS = {
     ),
     "dim": (["text.txt", "-o", "v.txt", "--dim", "0"], "dim is 0"),
     "min_count": (["text.txt", "-o", "v.txt", "--min-count", "10000"], ""),
-    "min_count 0": (["text.txt", "-o", "v.txt", "--min-count", "0"], "min_count is 0"),
-    "max_size": (["text.txt", "-o", "v.txt", "--max-size", "1"], "max_size is 1"),
+    "min_count 0": (["text.txt", "-o", "v.txt", "--min-count", "0"], "--min-count is 0"),
+    "max_size": (["text.txt", "-o", "v.txt", "--max-size", "1"], "--max-size is 1"),
     "no questions": (["text.txt", "-o", "v.txt", "--questions", "q.txt"], "q.txt"),
     "no pairs": (["text.txt", "-o", "v.txt", "--pairs", "p.txt"], "p.txt"),
 }

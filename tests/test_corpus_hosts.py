@@ -323,7 +323,7 @@ def test_hosts_must_be_a_number_and_fit(tmp_path):
     for hosts in (0, 1.5, None, True):
         with pytest.raises(Any2VecError, match="`hosts` is"):
             read_corpus(path, hosts=hosts)
-    assert "hosts is 3, but the communicator has 2 hosts" in different([path, path], [{"hosts": 3}] * 2)
+    assert "`hosts` is 3, but the communicator has 2 hosts" in different([path, path], [{"hosts": 3}] * 2)
     assert simulate(2, lambda host: read_corpus(path, communicator=host, hosts=2))[0].hosts == 2
 
 

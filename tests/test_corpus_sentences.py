@@ -116,7 +116,7 @@ def test_rows_without_a_column_that_is_named(tmp_path):
     assert "the corpus is a dict with the keys 'train'; give the sentences in one of them" in refused(
         {"train": [["a", "b"]]}
     )
-    assert "column is 3; it must be the name" in refused(ROWS, column=3)
+    assert "`column` is 3; it must be the name" in refused(ROWS, column=3)
     (tmp_path / "t").write_text("a b")
     assert f"column is 'text', but {tmp_path}/t is text" in refused(tmp_path / "t", column="text")
 

@@ -247,7 +247,7 @@ def test_wrong_links(tmp_path):
     for wrong in (5, [("v1", "v2", "v3")], [1, 2], [(["v1"], "v2")]):
         with pytest.raises(Any2VecError, match="negatives: a file, a Graph or pairs of names are expected, not"):
             evaluate_links(vectors, positives, wrong)
-    with pytest.raises(Any2VecError, match="seed is -1; it must"):
+    with pytest.raises(Any2VecError, match="`seed` is -1; it must"):
         evaluate_links(vectors, positives, negatives, seed=-1)
     with pytest.raises(Any2VecError, match="Vectors are expected, not str"):
         evaluate_links("v.bin", positives, negatives)

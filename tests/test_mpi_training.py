@@ -164,7 +164,9 @@ def test_ranks_that_are_given_different_options(corpus, name, first, other):
     main = f"{FIRST} import sys; sys.argv += ['--{name}', {other.strip(chr(39))!r}] * (rank == 2); {MAIN}"
     given = ["--combine", "sum"] if name == "combine" else []
     error = one_error(run(corpus, "-o", "v.txt", *given, ranks=3, main=main))
-    assert error == (f"any2vec: the hosts were given different options: {name} is {first} on host 0, {other} on host 2")
+    assert error == (
+        f"any2vec: the hosts were given different options: --{name} is {first} on host 0, {other} on host 2"
+    )
     assert {path.name for path in corpus.iterdir()} == {"text.txt"}
 
 

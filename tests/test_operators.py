@@ -119,7 +119,7 @@ def test_names():
     assert OPERATORS["skipgram"] is operator_of("skipgram") is SkipGram
     assert operator_of(Margin) is Margin
     for wrong in ("", "cbow", None, 3, int, ["skipgram"]):
-        with pytest.raises(Any2VecError, match=r"^operator is .*; known are skipgram, or a subclass"):
+        with pytest.raises(Any2VecError, match=r"^`operator` is .*; known are skipgram, or a subclass"):
             operator_of(wrong)
     with pytest.raises(Any2VecError, match="no Numba function"):
         operator_of(type("Plain", (SkipGram,), {"steps": staticmethod(lambda *_: None)}))

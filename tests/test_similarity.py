@@ -95,7 +95,7 @@ def test_what_is_no_pairs(pairs):
 
 
 def test_wrong_arguments():
-    with pytest.raises(Any2VecError, match="every is 0; it must be a whole number from 1 up"):
+    with pytest.raises(Any2VecError, match="`every` is 0; it must be a whole number from 1 up"):
         SimilarityChecker([("a", "b", 1.0)], every=0)
     with pytest.raises(Any2VecError, match="Vectors are expected, not Word2Vec"):
         evaluate_similarity(Word2Vec(), [("a", "b", 1.0)])

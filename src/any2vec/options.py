@@ -8,7 +8,7 @@ from dataclasses import MISSING, Field, field, fields
 from numbers import Real
 from typing import Any, TypeVar
 
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, shown
 
 __all__ = ["check_option", "documented", "option", "sentence"]
 
@@ -68,16 +68,16 @@ def check_option(declared: "Field[Any]", value: Any) -> None:
         return
     usual = f" ({meta['usual']} is usual)" if meta["usual"] else ""
     if meta["choices"] and value not in meta["choices"]:
-        raise Any2VecError(f"`{name}` is {_shown(value)}; known are {', '.join(meta['choices'])}")
+        raise Any2VecError(f"`{name}` is {shown(value)}; known are {', '.join(meta['choices'])}")
     kind = declared.type
     if kind in (int, int | None) and not _is_integer(value, meta):
         low, high = meta["low"], meta["high"]
         of = f" from {low:,} to {high:,}" if high is not None else f", at least {low:,}" if low is not None else ""
-        raise Any2VecError(f"`{name}` is {_shown(value)}; it must be a whole number{of}{usual}")
+        raise Any2VecError(f"`{name}` is {shown(value)}; it must be a whole number{of}{usual}")
     if kind in (float, float | None) and not _is_number(value, meta):
-        raise Any2VecError(f"`{name}` is {_shown(value)}; it must be a number {_bounds(meta)}{usual}")
+        raise Any2VecError(f"`{name}` is {shown(value)}; it must be a number {_bounds(meta)}{usual}")
     if kind is bool and not isinstance(value, bool):
-        raise Any2VecError(f"`{name}` is {_shown(value)}; it must be True or False")
+        raise Any2VecError(f"`{name}` is {shown(value)}; it must be True or False")
 
 
 def _is_integer(value: Any, meta: Any) -> bool:
@@ -101,11 +101,6 @@ def _within(value: Any, meta: Any) -> bool:
 def _bounds(meta: Any) -> str:
     words = {"above": "above", "low": "from", "high": "to", "below": "to below"}
     return " ".join(f"{word} {meta[name]:g}" for name, word in words.items() if meta[name] is not None)
-
-
-def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"of type {type(value).__name__}"
 
 
 def documented(cls: T) -> T:

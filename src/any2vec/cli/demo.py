@@ -1,5 +1,6 @@
 """`any2vec demo`: train on the text in the package."""
 
+from contextlib import suppress
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Annotated
@@ -40,8 +41,11 @@ def demo(
     with (
         as_file(files("any2vec") / "data" / "presidents.txt.xz") as text,
         announcing_compilation(display.say),
+        suppress(KeyboardInterrupt),
     ):
         model.fit(text)
+    if not hasattr(model, "vectors_"):
+        raise KeyboardInterrupt
     console.print(
         f"{model.report_.words_per_second:,.0f} words/s, loss {model.loss_[0]:.3f} to {model.loss_[-1]:.3f}",
         highlight=False,

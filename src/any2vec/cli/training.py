@@ -38,6 +38,7 @@ def run(
     communicator = engines.connect()
     first = communicator.rank == 0
     display = display_for(Console(stderr=True), quiet=quiet or not first)
+    model: E | None = None
     try:
         check_output(output, training, communicator)
         with together(communicator):
@@ -49,7 +50,8 @@ def run(
         with announcing_compilation(display.say):
             fit(model, communicator if communicator.size > 1 else None)
     except KeyboardInterrupt:
-        _stop("stopped before training began: nothing was written", display, communicator)
+        if model is None or not hasattr(model, "vectors_"):
+            _stop("stopped before training began: nothing was written", display, communicator)
     with unterminated() if model.report_.interrupted else nullcontext():
         try:
             save(model.vectors_, output, training=training, communicator=communicator)

@@ -133,11 +133,11 @@ def _check(part: WordCounts, kept: NDArray[np.int64], min_count: int, totals: To
     had = f"the corpus has {totals.words:,} words, {totals.distinct:,} of them distinct"
     if len(kept) == 0:
         raise Any2VecError(
-            f"min_count {min_count} leaves no word: {had}, the largest count is {totals.largest:,}; lower min_count"
+            f"`min_count={min_count}` leaves no word: {had}, the largest count is {totals.largest:,}; lower `min_count`"
         )
     word = part.word(int(kept[0])).decode()
-    advice = "lower min_count" if totals.distinct > 1 else "give more text"
+    advice = "lower `min_count`" if totals.distinct > 1 else "give more text"
     raise Any2VecError(
         f"a vocabulary of 1 word ({word[:40]!r}) cannot be trained: {had}, "
-        f"and min_count {min_count} leaves one; {advice}"
+        f"and `min_count={min_count}` leaves one; {advice}"
     )

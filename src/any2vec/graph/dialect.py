@@ -77,7 +77,9 @@ def delimiter_byte(delimiter: str) -> int:
         return SPACES
     if len(delimiter) == 1 and "\t" <= delimiter < "\x7f" and not delimiter.isalnum() and delimiter not in "\n\r":
         return ord(delimiter)
-    raise Any2VecError(f"delimiter {delimiter!r}: give one character such as ',', ';' or '\\t', or ' ' for whitespace")
+    raise Any2VecError(
+        f"`delimiter` is {delimiter!r}; give one character such as ',', ';' or '\\t', or ' ' for whitespace"
+    )
 
 
 def _number_like(field: bytes) -> bool:

@@ -109,7 +109,7 @@ def read_graph(
         If the source cannot be read or has no edges.
     """
     if format not in FORMATS:
-        raise Any2VecError(f"format {format!r}: is not known; give one of {', '.join(FORMATS)}")
+        raise Any2VecError(f"`format` is {format!r}; known are {', '.join(FORMATS)}")
     if threads is not None and threads < 1:
         raise Any2VecError(f"`threads` is {threads}: must be at least 1")
     threads = threads or usable_cores()

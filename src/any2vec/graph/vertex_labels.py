@@ -119,7 +119,7 @@ def read_labels(
         If the file cannot be read.
     """
     if format not in LABEL_FORMATS:
-        raise Any2VecError(f"format {format!r}: is not known; give one of {', '.join(LABEL_FORMATS)}")
+        raise Any2VecError(f"`format` is {format!r}; known are {', '.join(LABEL_FORMATS)}")
     file = graph_file(path)
     if format == "mat" or (format == "auto" and detect_format(file) == "mat"):
         return _labels_of_mat(file, key)

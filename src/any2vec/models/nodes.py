@@ -106,10 +106,13 @@ class DeepWalk(Estimator):
 class Node2Vec(DeepWalk):
     """Vectors of vertices: skip-gram on biased walks (Grover and Leskovec 2016)."""
 
-    p: float = option(1.0, "return parameter: going back to the last vertex counts 1/p", flag="--p", panel="Walks")
+    p: float = option(
+        1.0, "return parameter: going back to the last vertex counts 1/p", above=0, flag="--p", panel="Walks"
+    )
     q: float = option(
         1.0,
         "in-out parameter: going to a vertex that is no neighbour of the last one counts 1/q",
+        above=0,
         flag="--q",
         panel="Walks",
     )

@@ -1,6 +1,6 @@
 """Operators by name; a new one is a file of this package and a line below."""
 
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, shown
 from any2vec.operators.base import Operator, OperatorOptions
 from any2vec.operators.skipgram import SkipGram
 
@@ -41,5 +41,5 @@ def operator_of(which: str | type[Operator]) -> type[Operator]:
         return which
     if not isinstance(which, str) or which not in OPERATORS:
         known = ", ".join(OPERATORS)
-        raise Any2VecError(f"`operator` is {which!r}; known are {known}, or a subclass of operators.Operator")
+        raise Any2VecError(f"`operator` is {shown(which)}; known are {known}, or a subclass of operators.Operator")
     return OPERATORS[which]

@@ -2,7 +2,7 @@
 
 from dataclasses import fields
 
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, shown
 from any2vec.options import check_option
 from any2vec.sync.combiners.adasum import Adasum
 from any2vec.sync.combiners.average import Average
@@ -64,8 +64,9 @@ def combiner_of(which: str | Combiner | type[Combiner]) -> Combiner:
     kind = type(which) if isinstance(which, Combiner) else which
     if not isinstance(kind, type) or not issubclass(kind, SumCombiner | PartsCombiner):
         known = ", ".join(COMBINERS)
-        shown = repr(which) if isinstance(which, str | None) else f"of type {type(which).__name__}"
-        raise Any2VecError(f"`combine` is {shown}; known are {known}, or a subclass of sync.combiners.RowCombiner")
+        raise Any2VecError(
+            f"`combine` is {shown(which)}; known are {known}, or a subclass of sync.combiners.RowCombiner"
+        )
     lacking = sorted(getattr(kind, "__abstractmethods__", ()))
     if lacking:
         raise Any2VecError(f"the combiner {kind.__name__} has no {lacking[0]!r}; see {SumCombiner.__module__}")
