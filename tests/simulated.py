@@ -1,6 +1,7 @@
 """Training on simulated hosts, for tests; sizes that few kernels are compiled for."""
 
 import numpy as np
+import pytest
 from numba import njit
 
 from any2vec.cluster.local import simulate
@@ -50,6 +51,14 @@ def text(sentences, seed=0, words=12):
 
 def read(sentences, hosts):
     return read_corpus(sentences, min_count=1, cache=None, hosts=hosts)
+
+
+def interrupted(model, source):
+    """Fit a model that is interrupted: it keeps what is trained."""
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(source)
+    assert model.report_.interrupted
+    return model
 
 
 def skipgram(schedule="window", window=5, negative=5):

@@ -151,7 +151,9 @@ def test_vertices_without_labels_or_vectors():
     blank = labels_of(np.vstack([labels.matrix, np.zeros((2, 5))]), [*labels.names, "x", "alone"])
     assert evaluate_nodes(more, blank, [0.5], 2).vertices == 100
     strange = labels_of(np.vstack([labels.matrix, np.ones((4, 5))]), [*labels.names, "x", "y", "z", "u"])
-    with pytest.raises(Any2VecError, match=r"4 of 104 labelled vertices have no vector: 'x', 'y', 'z', \.\.\.; skip_"):
+    with pytest.raises(
+        Any2VecError, match=r"4 of 104 labelled vertices have no vector: 'x', 'y', 'z', \.\.\.; `skip_unknown=True`"
+    ):
         evaluate_nodes(vectors, strange, [0.5], 2)
     result = evaluate_nodes(vectors, strange, [0.5], 2, skip_unknown=True)
     assert (result.vertices, result.skipped) == (100, 4)

@@ -118,7 +118,7 @@ def test_rows_without_a_column_that_is_named(tmp_path):
     )
     assert "`column` is 3; it must be the name" in refused(ROWS, column=3)
     (tmp_path / "t").write_text("a b")
-    assert f"column is 'text', but {tmp_path}/t is text" in refused(tmp_path / "t", column="text")
+    assert f"`column` is 'text', but {tmp_path}/t is text" in refused(tmp_path / "t", column="text")
 
 
 def test_what_is_no_sentence():

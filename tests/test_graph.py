@@ -373,8 +373,8 @@ def test_arrays():
         ("a b\n", {"format": "adjacency", "weighted": True}, "an adjacency list has no weights"),
         ("a b\n", {"comments": "§"}, "comments '§': give ASCII characters"),
         ("a b\n", {"threads": -1}, "`threads` is -1: must be at least 1"),
-        ("a b\n", {"format": "metis"}, "format 'metis': is not known; give one of auto, edges"),
-        ("a b\n", {"delimiter": "::"}, "delimiter '::': give one character"),
+        ("a b\n", {"format": "metis"}, "`format` is 'metis'; known are auto, edges"),
+        ("a b\n", {"delimiter": "::"}, "`delimiter` is '::'; give one character"),
         ("%%MatrixMarket matrix coordinate\n3 3 1\n1 2 1\n", {}, "this is a Matrix Market file"),
         ("a b\n", {"vertices": "c"}, "vertices 'c': is a string; give a list"),
     ],
@@ -514,7 +514,7 @@ def test_labels(tmp_path):
         (b"", {}, "has no labels"),
         (b"\n\n", {"format": "labels"}, "has no labels"),
         (b"a x\n\xff y\n", {}, "line 2: '\ufffd y': is not UTF-8"),
-        (b"a x\n", {"format": "csv"}, "format 'csv': is not known"),
+        (b"a x\n", {"format": "csv"}, "`format` is 'csv'; known are"),
     ],
 )
 def test_labels_that_are_refused(tmp_path, text, options, message):

@@ -5,7 +5,7 @@ import threading
 
 import numpy as np
 import pytest
-from simulated import COMBINES, NAMES, SIZES, Largest, options, read, rounds_more, text, train
+from simulated import COMBINES, NAMES, SIZES, Largest, interrupted, options, read, rounds_more, text, train
 from typer.testing import CliRunner
 
 from any2vec import Any2VecError, Word2Vec, load
@@ -152,8 +152,8 @@ def test_interrupt_in_a_callback_keeps_the_vectors(hosts, scheme):
         if epoch == 2:
             raise KeyboardInterrupt
 
-    model = in_time(lambda: fit(hosts=hosts, scheme=scheme, epochs=1000, callbacks=[press]))
-    assert model.report_.interrupted
+    stopped = Word2Vec(**ONE, hosts=hosts, scheme=scheme, epochs=1000, callbacks=[press])
+    model = in_time(lambda: interrupted(stopped, CORPUS))
     assert len(model.loss_) == 2
     assert model.vectors_.matrix.shape == model.vectors_.t.shape == (12, 16)
     assert np.isfinite(model.vectors_.matrix).all()
@@ -174,8 +174,8 @@ class Interrupting(Quiet):
 @pytest.mark.parametrize("at", [1, 5])
 @pytest.mark.parametrize("scheme", ["rep-opt", "pull-opt"])
 def test_interrupt_while_hosts_compute_keeps_the_vectors(scheme, at):
-    model = in_time(lambda: fit(hosts=3, scheme=scheme, epochs=10_000, display=Interrupting(at)))
-    assert model.report_.interrupted
+    stopped = Word2Vec(**(ONE | {"epochs": 10_000}), hosts=3, scheme=scheme, display=Interrupting(at))
+    model = in_time(lambda: interrupted(stopped, CORPUS))
     assert 1 <= len(model.loss_) < 10_000
     assert model.vectors_.matrix.shape == (12, 16)
     assert np.isfinite(model.vectors_.matrix).all()

@@ -7,7 +7,7 @@ from shutil import rmtree
 import naive
 import numpy as np
 import pytest
-from simulated import rounds_more, skipgram
+from simulated import interrupted, rounds_more, skipgram
 
 from any2vec import Any2VecError, Word2Vec
 from any2vec.cluster.local import alone
@@ -373,8 +373,7 @@ class Interrupting(Quiet):
 
 def test_interrupt_keeps_the_vectors():
     display = Interrupting(at=3)
-    model = fit(CORPUS, epochs=100_000, display=display, threads=2)
-    assert model.report_.interrupted
+    model = interrupted(Word2Vec(**(ONE | {"epochs": 100_000, "display": display, "threads": 2})), CORPUS)
     assert 1 <= len(model.loss_) < 100_000
     assert model.vectors_.matrix.shape == (23, 16)
     assert np.isfinite(model.vectors_.matrix).all()
@@ -386,8 +385,7 @@ def test_interrupt_in_a_callback_keeps_the_vectors():
         if epoch == 2:
             raise KeyboardInterrupt
 
-    model = fit(callbacks=[press])
-    assert model.report_.interrupted
+    model = interrupted(Word2Vec(**ONE, callbacks=[press]), SMALL)
     assert len(model.loss_) == 2
     assert model.vectors_.matrix.shape == (23, 16)
 
@@ -531,19 +529,6 @@ def test_toy_corpora_work_out_of_the_box(sentences, hosts):
 def test_many_shared_negatives_are_named_where_they_diverge():
     with pytest.raises(Any2VecError, match=r"`alpha` 1\.0 is too large for `negative` 60 shared by a window"):
         fit(CORPUS, alpha=1.0, negative=60, epochs=50, sample=0)
-
-
-def test_an_interrupted_fit_raises_and_keeps_what_is_trained():
-    def press(epoch, vectors):
-        if epoch == 2:
-            raise KeyboardInterrupt
-
-    model = Word2Vec(**ONE, epochs=100, sample=0, callbacks=[press])
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(SMALL)
-    assert model.report_.interrupted
-    assert len(model.loss_) == 2
-    assert np.isfinite(model.vectors_.matrix).all()
 
 
 def test_parameters_are_keywords():

@@ -16,6 +16,7 @@ from any2vec.corpus import Corpus, Vocabulary
 from any2vec.errors import Any2VecError
 from any2vec.operators.labels import Labels
 from any2vec.options import documented, option
+from any2vec.sync.combiners import Combiner
 from any2vec.training.agreement import check_agreement
 from any2vec.training.options import MOST_THREADS, Options
 from any2vec.training.progress import Display, Quiet
@@ -151,6 +152,7 @@ class Estimator(Options, ABC):
     def _reported_options(self) -> dict[str, Any]:
         named = {f.name: getattr(self, f.name) for f in fields(self) if f.compare and f.name != "schedule"}
         named["negatives_per"] = self.training_options().negatives_per
+        named["combine"] = repr(self.combine) if isinstance(self.combine, Combiner) else self.combine
         return {name: value.__name__ if isinstance(value, type) else value for name, value in named.items()}
 
 
