@@ -325,7 +325,7 @@ def test_values_that_are_not_finite(monkeypatch):
 
     monkeypatch.setattr(replicated, "new_labels", poisoned)
     model = Word2Vec(**ONE)
-    with pytest.raises(Any2VecError, match=r"epoch 1: values are not finite .*alpha 0.025 is too large") as caught:
+    with pytest.raises(Any2VecError, match=r"epoch 1: values are not finite any more; `alpha` 0.025 is too") as caught:
         model.fit(SMALL)
     assert "combiner" not in str(caught.value)  # one host has none
     assert not hasattr(model, "vectors_")
@@ -351,7 +351,7 @@ def test_largest_alpha(sizes):
     try:
         model = fit(SMALL, alpha=1, **sizes, sample=0)
     except Any2VecError as error:
-        assert "alpha 1 is too large" in str(error)  # noqa: PT017
+        assert "`alpha` 1 is too large" in str(error)  # noqa: PT017
     else:
         assert np.isfinite(model.vectors_.matrix).all()
 
@@ -468,11 +468,12 @@ def test_report(tmp_path):
         "epochs": 5,
         "threads": 1,
         "seed": 1,
-        "schedule": "window",
+        "negatives_per": "window",
+        "operator": "skipgram",
+        "column": None,
         "scheme": "pull-opt",
         "combine": "curvature",
         "rounds": None,
-        "kappa": None,
         "hosts": 1,
         "cache": None,
         "min_count": 2,
@@ -494,7 +495,7 @@ def test_parameters():
     assert (model.dim, model.window) == (8, 2)
     with pytest.raises(ValueError, match="no parameter 'size'"):
         model.set_params(size=3)
-    assert repr(Word2Vec()).startswith("Word2Vec(dim=100, window=5, negative=5, sample=0.001, alpha=0.025, epochs=5")
+    assert repr(Word2Vec()).startswith("Word2Vec(dim=100, window=5, negative=5, negatives_per='window', sample=0.001, ")
     assert repr(model).startswith("Word2Vec(dim=8, window=2,")
 
 

@@ -294,7 +294,7 @@ class _Run:
                 f"`alpha` {options.alpha} is too large for `negative` {options.negative} shared by a window; "
                 "lower one of them (5 to 20 negatives are usual), or use `negatives_per='pair'`"
             )
-        return SharedError(f"training stopped in epoch {epoch + 1}: values are not finite; {why}{combiner}")
+        return SharedError(f"training stopped in epoch {epoch + 1}: values are not finite any more; {why}{combiner}")
 
 
 def _on_first(masters: Labels, vertices: int, communicator: Communicator) -> Labels | None:
