@@ -258,7 +258,9 @@ def test_values_that_are_not_finite_on_one_host(monkeypatch, scheme):
         return compute(self, schedule, number, rank, stats)
 
     monkeypatch.setattr(Host, "compute", poison)
-    with pytest.raises(SharedError, match=r"epoch 2: not finite any more.* or the combiner 'curvature' adds up"):
+    with pytest.raises(
+        SharedError, match=r"epoch 2: values are not finite any more.* or the combiner 'curvature' adds up"
+    ):
         in_time(lambda: fit(hosts=3, rounds=3, scheme=scheme))
 
 

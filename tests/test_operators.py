@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import ModuleType
 
 import naive
 import numpy as np
@@ -16,6 +17,7 @@ from any2vec.llvm.fingerprint import fingerprint
 from any2vec.operators import OPERATORS, Operator, SkipGram, kernel, operator_of
 from any2vec.operators.labels import new_labels
 from any2vec.samples.negatives import alias_table, probabilities
+from any2vec.sync.combiners import Curvature
 from any2vec.training.report import Report
 
 
@@ -27,13 +29,70 @@ def hinge(scores, labels, sources, targets, alpha, measured, width):
         margin = max(1.0 - sign * scores[i], 0.0)
         loss += margin
         scores[i] = alpha * sign * (margin > 0)
-    return loss, 0.0
+    return loss, 0.25 * sources * targets  # there is no second derivative; the logistic loss has this at 0
 
 
 class Margin(SkipGram):
     """Skip-gram with a margin loss."""
 
     steps = staticmethod(hinge)
+
+
+@njit(inline="always")
+def mean_of_context(e, t, batch, scratch, stats, targets, dim, width):
+    x, y, _, sources, skipped, alpha, measured = batch
+    if not sources:
+        return
+    mean, change = scratch[:dim], scratch[dim:]
+    mean[:], change[:] = 0, 0
+    for i in range(sources):
+        mean += e[x[i] : x[i] + dim]
+    mean /= np.float32(sources)
+    for k in range(targets):
+        if k and y[k] == y[0]:
+            continue
+        row = t[y[k] : y[k] + dim]
+        p = 1 / (1 + np.exp(-(mean * row).sum()))
+        step = np.float32(alpha * ((0.0 if k else 1.0) - p))
+        stats.loss[0] -= np.log(1 - p if k else p)
+        if measured:
+            stats.curvature[0] += p * (1 - p)
+            stats.curvature[1] += 1
+        change += step * row
+        row += step * mean
+    for i in range(sources):
+        row = e[x[i] : x[i] + dim]
+        row += change
+    stats.samples[0] += targets - skipped
+
+
+@njit(inline="always")
+def flat(scores, labels, sources, targets, alpha, measured, width):
+    loss, _ = hinge(scores, labels, sources, targets, alpha, measured, width)
+    return loss, 0.0
+
+
+class MeanOfContext(SkipGram):
+    """The mean of all context words predicts the centre (CBOW)."""
+
+    apply = staticmethod(mean_of_context)
+
+    def scratch(self, dim):
+        return 2 * dim
+
+
+def naive_mean_of_context(e, t, step):
+    """What CBOW does to float64 labels; return the losses."""
+    mean, change, losses = e[step.sources].mean(0), np.zeros(e.shape[1]), []
+    for k, target in enumerate(step.targets):
+        if k and target == step.targets[0]:
+            continue
+        p = 1 / (1 + np.exp(-mean @ t[target]))
+        losses.append(-np.log(1 - p if k else p))
+        change += step.alpha * ((k == 0) - p) * t[target]
+        t[target] += step.alpha * ((k == 0) - p) * mean
+    np.add.at(e, step.sources, change)
+    return losses
 
 
 def naive_margin(e, t, step):
@@ -65,30 +124,41 @@ def test_a_new_operator_learns_on_one_host():
     assert (model.vectors_.matrix != Word2Vec(**how, alpha=0.05, epochs=10).fit(sentences).vectors_.matrix).any()
 
 
-def test_a_new_operator_equals_the_naive():
-    corpus, how, report = read(text(60), 1), options(operator=Margin, alpha=0.05), Report({})
+@pytest.mark.parametrize(("operator", "apply"), [(Margin, naive_margin), (MeanOfContext, naive_mean_of_context)])
+def test_a_new_operator_equals_the_naive(operator, apply):
+    corpus, how, report = read(text(60), 1), options(operator=operator, alpha=0.05), Report({})
     e, t = train(corpus, how, report=report)
     counts, ids, bounds = corpus.vocabulary.counts, corpus.worklist.ids.tolist(), corpus.worklist.bounds.tolist()
     table = alias_table(probabilities(counts))
     setting = naive.Setting(ids, bounds, [1.0] * len(counts), table, "window", 3, 3, 0.05, 1, 1)
     start = new_labels(0, len(counts), 16)
     naive_e, naive_t = start.embedding.astype(float), start.training.astype(float)
-    losses = [loss for step in naive.steps(setting, 0, 0, len(ids)) for loss in naive_margin(naive_e, naive_t, step)]
+    losses = [loss for step in naive.steps(setting, 0, 0, len(ids)) for loss in apply(naive_e, naive_t, step)]
     np.testing.assert_allclose(e, naive_e, atol=1e-5)
     np.testing.assert_allclose(t, naive_t, atol=1e-5)
     assert report.loss[0] == pytest.approx(np.mean(losses), rel=1e-5)
 
 
-@pytest.fixture(scope="module")
-def reference():
-    return bits(train(read(text(60), 4), options(operator=Margin, rounds=3)))
+@pytest.mark.parametrize("operator", [Margin, MeanOfContext])
+def test_a_new_operator_has_the_same_bits_by_all_schemes(operator):
+    found = [bits(train(read(text(60), 4), options(operator=operator, rounds=3, scheme=scheme))) for scheme in NAMES]
+    assert all(other == found[0] for other in found)
+    assert found[0] != bits(train(read(text(60), 4), options(rounds=3)))
 
 
-@pytest.mark.parametrize("scheme", NAMES)
-def test_a_new_operator_has_the_same_bits_by_all_schemes(reference, scheme):
-    found = bits(train(read(text(60), 4), options(operator=Margin, rounds=3, scheme=scheme)))
-    assert found == reference
-    assert found != bits(train(read(text(60), 4), options(rounds=3, scheme=scheme)))
+def test_a_new_operator_without_curvature():
+    class Flat(Margin):
+        steps = staticmethod(flat)
+
+    def losses(**how):
+        report = Report({})
+        train(read(text(60), 4), options(operator=Flat, rounds=3, **how), report=report)
+        return report.loss
+
+    with pytest.raises(Any2VecError, match=r"^the combiner curvature needs the second derivative "):
+        losses()
+    assert losses(combine="gradient")
+    assert losses(combine=Curvature(kappa=0.25))
 
 
 def fit_with_margin(communicator):
@@ -138,6 +208,19 @@ def test_the_fingerprint_sees_edits_of_what_a_function_calls():
 
     assert fingerprint(made(2)) == fingerprint(made(2))
     assert len({fingerprint(made(2)), fingerprint(made(3)), fingerprint(made(2, constant=5))}) == 3
+    tables = [1.5, (1,), [1], {1: 2}, {1: 3}, {1}, np.float32(1), np.float32(2), np.ones(2), np.zeros(2)]
+    assert len({fingerprint(made(2, constant=table)) for table in tables}) == len(tables)
+
+
+def test_the_fingerprint_sees_through_a_module():
+    def made(factor):
+        space = {"module": ModuleType("module")}
+        exec(f"def inner(x):\n    return {factor} * x\n", space)
+        space["module"].inner = njit(space["inner"])
+        exec("def outer(x):\n    return module.inner(x)\n", space)
+        return njit(space["outer"])
+
+    assert fingerprint(made(2)) == fingerprint(made(2)) != fingerprint(made(3))
 
 
 def test_operators_of_one_name_do_not_share_a_cached_kernel():

@@ -19,7 +19,7 @@ from any2vec.operators.tiles import register_width
 from any2vec.samples.windows import SampleTables
 from any2vec.sync.buffers import Buffers
 from any2vec.sync.channel import KEYS, Channel
-from any2vec.sync.ids import send_ids, tell_ids
+from any2vec.sync.ids import broadcast_ids, send_ids
 from any2vec.sync.partition import Partition
 from any2vec.training.schedule import FLOOR, SHORTEST, Schedule, default_rounds, growth
 
@@ -133,18 +133,18 @@ def test_ids_arrive_and_no_more_bytes_travel_than_must(hosts, vertices, density,
         mine = touched[rank].astype(np.int32)
         low, high = ranges[rank]
         sent = send_ids(mine, partition, wire, "inspect", "both")
-        told = tell_ids(mine[(mine >= low) & (mine < high)] - np.int32(low), partition, wire, "broadcast", "e")
-        return sent, told, wire.take()
+        named = broadcast_ids(mine[(mine >= low) & (mine < high)] - np.int32(low), partition, wire, "broadcast", "e")
+        return sent, named, wire.take()
 
-    for host, (sent, told, counted) in enumerate(simulate(hosts, 2, program)):
+    for host, (sent, named, counted) in enumerate(simulate(hosts, 2, program)):
         low, high = ranges[host]
         expected = [[one - low for one in theirs if low <= one < high] for theirs in touched]
-        assert sent[0].dtype == told[0].dtype == np.int32
+        assert sent[0].dtype == named[0].dtype == np.int32
         assert sent[0].tolist() == flat(expected)
         assert sent[1].tolist() == [len(part) for part in expected]
         expected = [[one for one in theirs if a <= one < b] for (a, b), theirs in zip(ranges, touched, strict=True)]
-        assert told[0].tolist() == flat(expected)
-        assert told[1].tolist() == [len(part) for part in expected]
+        assert named[0].tolist() == flat(expected)
+        assert named[1].tolist() == [len(part) for part in expected]
         sizes = [
             size_of([one for one in touched[host] if a <= one < b], b - a)
             for other, (a, b) in enumerate(ranges)
@@ -177,13 +177,13 @@ def test_what_stays_at_home_is_not_counted():
         return wire.take(), wire.take()
 
     for host, (taken, again) in enumerate(simulate(3, 1, program)):
-        told = {key: sent for key, sent in zip(KEYS, taken.tolist(), strict=True) if sent}
+        named = {key: sent for key, sent in zip(KEYS, taken.tolist(), strict=True) if sent}
         expected = {("reduce", "e", "values"): 8 * (6 - (host + 1))}
         if host != 1:
             expected["reduce", "t", "moments"] = 32
         if host == 2:
             expected["broadcast", "t", "moments"] = 2 * 40
-        assert told == expected
+        assert named == expected
         assert not again.any()
 
 

@@ -2,8 +2,10 @@
 
 import hashlib
 from collections.abc import Iterator
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
+
+import numpy as np
 
 __all__ = ["fingerprint"]
 
@@ -32,13 +34,24 @@ def _parts(value: Any, seen: set[int]) -> Iterator[str]:
     function = (
         getattr(value, "py_func", None) or getattr(value, "_defn", None) or value
     )  # a Numba function; an intrinsic
-    if isinstance(value, int | float | str | bytes | bool | tuple | None):
+    if isinstance(value, np.ndarray):
+        yield f"{value.dtype} {value.shape} {value.tobytes().hex()}"
+    elif isinstance(value, int | float | str | bytes | np.generic | None):
         yield repr(value)
+    elif isinstance(value, dict | set | frozenset | list | tuple):
+        items = [*value.items()] if isinstance(value, dict) else value
+        parts = ["".join(_parts(item, seen)) for item in items]
+        yield type(value).__name__ + repr(sorted(parts) if isinstance(value, set | frozenset) else parts)
     elif isinstance(function, FunctionType) and id(function) not in seen:
         seen.add(id(function))
         yield from _code(function.__code__)
         names = _names(function.__code__)
-        yield from (part for name in names for part in _parts(function.__globals__.get(name, name), seen))
+        for name in names:
+            value = function.__globals__.get(name, name)
+            yield from _parts(value, seen)
+            if isinstance(value, ModuleType):  # what compiled code may reach through it
+                attributes = (getattr(value, attribute, None) for attribute in names)
+                yield from (part for a in attributes if hasattr(a, "py_func") for part in _parts(a, seen))
         for cell in function.__closure__ or ():
             yield from _parts(cell.cell_contents, seen)
 

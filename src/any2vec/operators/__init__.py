@@ -1,7 +1,9 @@
 """Operators by name; a new one is a file of this package and a line below."""
 
+from inspect import isfunction
+
 from any2vec.errors import Any2VecError, shown
-from any2vec.operators.base import Operator, OperatorOptions
+from any2vec.operators.base import FUNCTIONS, Operator, OperatorOptions
 from any2vec.operators.skipgram import SkipGram
 
 __all__ = ["OPERATORS", "Operator", "OperatorOptions", "SkipGram", "operator_of"]
@@ -33,9 +35,9 @@ def operator_of(which: str | type[Operator]) -> type[Operator]:
         lacking = sorted(getattr(which, "__abstractmethods__", ()))
         if lacking:
             raise Any2VecError(f"the operator {which.__name__} has no {lacking[0]!r}; see {Operator.__module__}")
-        for name in ("edges", "steps"):
+        for name in FUNCTIONS:
             function = getattr(which, name, None)
-            if function is not None and not hasattr(function, "py_func"):
+            if isfunction(function):
                 how = f"make it one: {name} = staticmethod(njit(inline='always')(function))"
                 raise Any2VecError(f"{name!r} of the operator {which.__name__} is no Numba function; {how}")
         return which

@@ -17,7 +17,7 @@ An operator of your own is a class with Numba functions::
         steps = staticmethod(hinge)
 
 
-    Word2Vec(operator=Margin)
+    Word2Vec(operator=Margin, combine="gradient")  # `curvature` asks for second derivatives
 """
 
 from abc import ABC, abstractmethod
@@ -27,10 +27,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.operators.logistic import logistic
-from any2vec.operators.tiles import dots, update
+from any2vec.operators.logistic import PADDING, logistic
+from any2vec.operators.tiles import TILE_ROWS, dots, update
 
-__all__ = ["Operator", "OperatorOptions"]
+__all__ = ["FUNCTIONS", "Operator", "OperatorOptions"]
+
+FUNCTIONS = ("edges", "steps", "score", "update", "apply")
+"""Attributes of an operator that are Numba functions."""
 
 
 class OperatorOptions(Protocol):
@@ -45,8 +48,9 @@ class Operator(ABC):
     """Applies samples to the labels: edges in, rows of e and t updated (GraphAny2Vec, section 3.1).
 
     Samples come in batches: every source of a batch is paired with every target. A target that repeats the first one
-    is skipped (word2vec's rule for negatives). `edges`, `steps`, `score` and `update` are Numba functions that are
-    compiled into the kernel. `edges` drives inspection too, so that a host holds exactly the rows its kernel touches.
+    is skipped (word2vec's rule for negatives). `edges`, `steps`, `score`, `update` and `apply` are Numba functions
+    that are compiled into the kernel. `edges` drives inspection too, so that a host holds exactly the rows its kernel
+    touches.
 
     Parameters
     ----------
@@ -63,11 +67,16 @@ class Operator(ABC):
         ``steps(scores, labels, sources, targets, alpha, measured, width) -> loss, curvature`` replaces the score
         ``scores[k * sources + i]`` of source i and target k by its step: alpha times minus the gradient of the loss.
         `loss` is the sum of the losses, `curvature`, if `measured`, that of their second derivatives. The score of a
-        skipped target is -1e30, which label 0 must give no loss; its step is ignored. By default the loss is
-        logistic, the first target has label 1 and the others label 0.
+        skipped target is -1e30, which must give no loss; its step is ignored. By default the loss is logistic, the
+        first target has label 1 and the others label 0.
     score, update : function
         ``score(e, x, t, y, scores, sources, targets, dim, width)`` and ``update(...)``, `operators.tiles.dots` and
-        `update`: from rows to scores, and from steps to changed rows.
+        `update`: from rows to scores, and from steps to changed rows, for at most five sources at a time.
+    apply : function, optional
+        ``apply(e, t, batch, scratch, stats, targets, dim, width)`` applies a whole batch, in place of `score`, `steps`
+        and `update`. `batch` is ``x, y, labels, sources, skipped, alpha, measured``: x and y are the offsets of the
+        rows in the flat labels `e` and `t`, and `sources` may be 0. `scratch` has `scratch(dim)` floats. It adds to
+        ``stats.loss[0]``, ``stats.samples[0]`` and, if `measured`, to ``stats.curvature``: the sum, and of how many.
     samples_per_pair : dict from str to int
         By label, samples of one (source, first target) pair that move its row; the combiner `curvature` reads it.
     hot : int
@@ -78,6 +87,7 @@ class Operator(ABC):
     steps: Callable[..., Any] = staticmethod(logistic)
     score: Callable[..., Any] = staticmethod(dots)
     update: Callable[..., Any] = staticmethod(update)
+    apply: Callable[..., Any] | None = None
     hot: int = 256
 
     def __init__(self, options: OperatorOptions) -> None:
@@ -97,6 +107,10 @@ class Operator(ABC):
     def batch_per_context(self) -> bool:
         """Whether each context word of a window is a batch of its own; else the window is one batch."""
         return False
+
+    def scratch(self, dim: int) -> int:
+        """Floats that a thread keeps for a batch, with `dim` floats in a row."""
+        return TILE_ROWS * self.targets + PADDING
 
     @property
     def sizes(self) -> tuple[int, ...]:

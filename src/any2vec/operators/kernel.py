@@ -1,7 +1,7 @@
 """The loop that all operators share: windows, batches of samples, and the rows they update.
 
-`operator_kernel` compiles it with an operator's functions in place of `edges`, `steps`, `score` and `update`. Numba's
-cache finds a kernel again by its name and its constants; among them is a fingerprint of all code that it calls.
+`operator_kernel` compiles it with an operator's functions in place of `edges`, `steps`, `score`, `update` and `apply`.
+Numba's cache finds a kernel again by its name and its constants; among them is a fingerprint of all code that it calls.
 """
 
 import threading
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from any2vec.llvm.fingerprint import fingerprint
 from any2vec.llvm.prefetch import prefetch_row
 from any2vec.operators.arguments import learning_rate
-from any2vec.operators.base import Operator
+from any2vec.operators.base import FUNCTIONS, Operator
 from any2vec.operators.hot_rows import HotRows, merge, open_copies
-from any2vec.operators.logistic import NOTHING, PADDING, logistic
+from any2vec.operators.logistic import NOTHING, logistic
 from any2vec.operators.tiles import ROW_ALIGNMENT, TILE_ROWS, dots, update
 from any2vec.samples.windows import Window, list_windows, new_windows
 
@@ -27,7 +27,7 @@ __all__ = ["ADDRESSINGS", "inspection_kernel", "operator_kernel"]
 
 ADDRESSINGS = ("direct", "counted", "mapped")
 
-_MEASURED = 16  # the curvature is measured on one window of 16
+_ONE_WINDOW_OF = 16  # the curvature is measured on one window of so many
 _compiling = threading.Lock()
 
 edges: Any = None  # bound, as `steps`, `score` and `update` are, to the operator's own functions
@@ -59,7 +59,8 @@ def operator_kernel(operator: Operator, dim: int, width: int, addressing: str = 
         `HotRows` and `ThreadStats`.
     """
     with _compiling:  # simulated hosts must share it
-        return _operator_kernel(*_functions(operator), operator.options.window, dim, width, addressing)
+        scratch = operator.scratch(dim)
+        return _operator_kernel(*_functions(operator), operator.options.window, scratch, dim, width, addressing)
 
 
 def inspection_kernel(operator: Operator) -> Callable[..., None]:
@@ -76,8 +77,7 @@ def inspection_kernel(operator: Operator) -> Callable[..., None]:
 
 
 def _functions(operator: Operator) -> tuple[Any, ...]:
-    names = ("edges", "steps", "score", "update")
-    functions = tuple((name, getattr(operator, name)) for name in names)
+    functions = tuple((name, function) for name in FUNCTIONS if (function := getattr(operator, name)) is not None)
     return type(operator).__name__, functions, operator.targets, operator.sizes, operator.batch_per_context
 
 
@@ -113,6 +113,7 @@ def _operator_kernel(
     sizes: tuple[int, ...],
     batch_per_context: bool,
     window: int,
+    scratch: int,
     dim: int,
     width: int,
     addressing: str,
@@ -140,7 +141,7 @@ def _operator_kernel(
         x = np.empty((2, 2 * window), np.int64)
         y = np.empty((2, targets), np.int64)
         labels = np.empty((2, targets), np.int8)
-        tile = _aligned(TILE_ROWS * targets + PADDING)
+        tile = _aligned(scratch)
         n = skipped = slot = since = 0
         alpha = float32(0.0)
         measured = next_measured = False
@@ -158,7 +159,7 @@ def _operator_kernel(
                 near = Window(windows.words, centre, windows.begin[i], windows.end[i], windows.key[i])
                 next_alpha = learning_rate(rate, windows.position[i] - low)
                 if measuring:
-                    next_measured = near.key % uint64(_MEASURED) == uint64(0)
+                    next_measured = near.key % uint64(_ONE_WINDOW_OF) == uint64(0)
                 for batch in range(near.end - near.begin - 1 if batch_per_context else 1):
                     sources, skips = edges(near, batch, draws.tables, sizes, x[slot], y[slot], labels[slot])
                     for k in range(sources):
@@ -196,7 +197,7 @@ def _operator_kernel(
         if hot.rows:
             merge(e, t, e_before, t_before, hot, dim, True)
 
-    functions += (("apply", njit(inline="always")(_bind(apply, name, functions))),)
+    functions = (("apply", njit(inline="always")(_bind(apply, name, functions))), *functions)
     bound = _bind(kernel, name, functions)
     version = fingerprint(bound)
     return njit(nogil=True, fastmath=True, error_model="numpy", cache=True)(bound)

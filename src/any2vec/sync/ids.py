@@ -10,7 +10,7 @@ from any2vec.cluster.communicator import exchange
 from any2vec.sync.channel import Channel
 from any2vec.sync.partition import Partition
 
-__all__ = ["RowsByHost", "send_ids", "tell_ids"]
+__all__ = ["RowsByHost", "broadcast_ids", "send_ids"]
 
 _LISTED = 4  # bytes of an id in a list
 
@@ -33,7 +33,9 @@ def send_ids(ids: NDArray[np.int32], partition: Partition, channel: Channel, pha
     return RowsByHost(*_decode(received, counts, sizes, starts))
 
 
-def tell_ids(rows: NDArray[np.int32], partition: Partition, channel: Channel, phase: str, label: str) -> RowsByHost:
+def broadcast_ids(
+    rows: NDArray[np.int32], partition: Partition, channel: Channel, phase: str, label: str
+) -> RowsByHost:
     """Name some masters here, in rising order, to every host; return the vertices that all hosts named."""
     communicator = channel.communicator
     low, high = partition.range(communicator.rank)

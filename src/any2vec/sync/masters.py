@@ -20,7 +20,7 @@ __all__ = ["ORTHOGONAL", "Changes", "Combined", "merge"]
 ORTHOGONAL = 0.99
 """Orthogonality (Eq. 9) from which a row's changes count as orthogonal: two of equal length at 82 degrees or more."""
 
-_MEASURED = 256  # orthogonality is measured on one row of 256: it costs as much as combining
+_ONE_ROW_OF = 256  # orthogonality is measured on one row of so many: it costs as much as combining
 _MAGNITUDE, _INFINITE = np.int32(0x7FFFFFFF), np.int32(0x7F800000)  # a float32 without its sign; and infinity
 _PARTS, _ROWS = 16384, 512  # parts, at most, and rows combined at a time
 _STRIP = 64  # rows that stay in L1 while the hosts' parts are added to them, host by host
@@ -105,7 +105,7 @@ class _Merge:
         self._base = (masters.e if label == "e" else masters.t)[: masters.vertices]
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(changes.counts)])
         self._parts = _Parts(changes.rows, ends, changes.values, changes.updates)
-        self._measured = -masters.first % _MEASURED  # the first row here that is: the same ones for any number of hosts
+        self._measured = -masters.first % _ONE_ROW_OF  # the same rows for any number of hosts
         self._rows = max(1, min(_ROWS, _PARTS // len(changes.counts)))
 
     def run(self, thread: int) -> Combined:
@@ -232,7 +232,7 @@ def _orthogonality(changes: Any, first: int, base: Any, start: int) -> tuple[int
     total = 0.0
     n, dim = base.shape
     parts, scratch = np.empty((changes.ends.size - 1, dim), np.float32), np.empty(dim, np.float32)
-    for row in range(first + (start - first) % _MEASURED, first + n, _MEASURED):
+    for row in range(first + (start - first) % _ONE_ROW_OF, first + n, _ONE_ROW_OF):
         k = 0
         for host in range(changes.ends.size - 1):
             at = _find(changes.rows, changes.ends[host], changes.ends[host + 1], row)

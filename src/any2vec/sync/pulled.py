@@ -79,7 +79,7 @@ class Pulled(Scheme):
         self._inspecting = self.context.inspector.begin(slice_, self.context.workers) if slice_ else []
 
     def synchronize(self, round_: Round, combiner: Combiner) -> Combined:
-        """Reduce, meanwhile inspect the next round and tell the masters; combine; pull what the next round needs."""
+        """Reduce, and inspect the next round meanwhile; combine; pull what the next round needs."""
         requests, changes, here = [], {}, {}
         for label, mine in (("e", self.labels.e), ("t", self.labels.t)):
             now = self._now[label]
@@ -100,10 +100,10 @@ class Pulled(Scheme):
 
     @abstractmethod
     def _proxies(self, sources: NDArray[np.int32], destinations: NDArray[np.int32]) -> dict[str, Proxies]:
-        """Choose the rows to hold, from the updates that inspection counted, and tell their masters."""
+        """Choose the rows to hold, from the updates that inspection counted, and name them to their masters."""
 
     def _learn(self, requests: list[Request]) -> dict[str, Proxies]:
-        """Finish the inspection and tell the masters what it found, while `requests` are pending."""
+        """Finish the inspection and send the masters what it found, while `requests` are pending."""
 
         def look() -> None:
             with self.channel.timed():

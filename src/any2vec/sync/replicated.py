@@ -9,7 +9,7 @@ from any2vec.cluster.communicator import Request
 from any2vec.operators.arguments import RowTable, no_rows
 from any2vec.operators.labels import Labels, new_labels, zeros
 from any2vec.sync.combiners import Combiner, Round, Touched
-from any2vec.sync.ids import RowsByHost, send_ids, tell_ids
+from any2vec.sync.ids import RowsByHost, broadcast_ids, send_ids
 from any2vec.sync.masters import Changes, Combined
 from any2vec.sync.scheme import HostContext, Scheme
 
@@ -118,7 +118,7 @@ class RepModelOpt(Replicated):
         present = np.zeros(self.masters.vertices, np.bool_)
         present[changes.rows] = True
         rows = np.flatnonzero(present).astype(np.int32)
-        ids, counts = tell_ids(rows, self.partition, self.channel, "broadcast", label)
+        ids, counts = broadcast_ids(rows, self.partition, self.channel, "broadcast", label)
         send = self.gather("broadcast", masters, rows)
         values = self.buffers.rows("received", len(ids))
         sent = np.full(self.partition.hosts, len(rows), np.int64)

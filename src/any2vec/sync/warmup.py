@@ -9,7 +9,7 @@ from any2vec.cluster.workers import Workers
 from any2vec.operators.labels import new_labels
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import COMBINERS, Combiner, Round, Touched
-from any2vec.sync.ids import send_ids, tell_ids
+from any2vec.sync.ids import broadcast_ids, send_ids
 from any2vec.sync.masters import Changes, merge
 from any2vec.sync.partition import Partition
 
@@ -21,7 +21,7 @@ def warm_up(combiner: Combiner) -> None:
     channel, partition = Channel(alone()), Partition(2, 1)
     rows, twice = np.arange(2, dtype=np.int32), np.array([0, 1, 0, 1], np.int32)
     send_ids(rows, partition, channel, "inspect", "e")
-    tell_ids(rows, partition, channel, "broadcast", "e")
+    broadcast_ids(rows, partition, channel, "broadcast", "e")
     if type(combiner) not in COMBINERS.values():
         return
     masters = new_labels(0, 2, combiner.context.masters.dim)

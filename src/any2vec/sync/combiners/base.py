@@ -58,7 +58,7 @@ class Round:
     Attributes
     ----------
     number : int
-        From 0, counted through all epochs.
+        From 0, counted through all epochs since training began, or went on with another number of hosts.
     alpha : float
         Learning rate in the middle of the round.
     kappa : float

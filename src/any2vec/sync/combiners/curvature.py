@@ -27,6 +27,7 @@ import numpy as np
 from numba import float32, njit
 from numpy.typing import NDArray
 
+from any2vec.cluster.communicator import SharedError
 from any2vec.io.finite import is_finite
 from any2vec.options import option
 from any2vec.sync.combiners.base import CombinerContext, Round, SumCombiner, Touched
@@ -76,6 +77,11 @@ class Curvature(SumCombiner):
         channel, masters = self.context.channel, self.context.masters
         dim, padded = masters.dim, masters.e.shape[1]
         kappa = round_.kappa if self.kappa is None else self.kappa
+        if kappa == 0:
+            raise SharedError(
+                "the combiner curvature needs the second derivative of the loss, but the operator's `steps` returns 0; "
+                "return it, give Curvature(kappa=...), or take another combiner, such as combine='gradient'"
+            )
         e_sums, t_sums = (self._gather(label, here[label]) for label in "et")
         solved = {}
         if e_sums is not None and t_sums is not None:
@@ -121,7 +127,7 @@ def moments(touched: Touched, dim: int, first: int = 0, stride: int = 1) -> NDAr
 
     Parameters
     ----------
-    met : Touched
+    touched : Touched
         The rows.
     dim : int
         D, the columns that count.
