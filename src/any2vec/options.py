@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from any2vec.errors import Any2VecError, shown
 
-__all__ = ["check_option", "documented", "option", "sentence"]
+__all__ = ["changed", "check_option", "documented", "option", "sentence"]
 
 
 T = TypeVar("T", bound="type[Any]")
@@ -59,6 +59,12 @@ def option(
     if factory:
         return field(default_factory=factory, repr=False, compare=False, metadata={**bounds, **texts})
     return field(default=default, metadata={**bounds, **texts})
+
+
+def changed(base: type, name: str, default: Any, **texts: str) -> Any:
+    """Declare a field of a base class again, with another default, or other texts of `option`."""
+    metadata = next(declared.metadata for declared in fields(base) if declared.name == name)
+    return field(default=default, metadata={**metadata, **texts})
 
 
 def check_option(declared: "Field[Any]", value: Any) -> None:

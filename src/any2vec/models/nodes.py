@@ -11,7 +11,8 @@ from any2vec.errors import Any2VecError
 from any2vec.graph.graph import Graph
 from any2vec.graph.readers import read_graph
 from any2vec.models.estimator import Estimator
-from any2vec.options import documented, option
+from any2vec.options import changed, documented, option
+from any2vec.training.options import Options
 from any2vec.walks.corpus import walk_corpus
 from any2vec.walks.walker import Walker, check_walks
 
@@ -34,8 +35,10 @@ class DeepWalk(Estimator):
 
     kind: ClassVar[str] = "vertices"
 
-    dim: int = option(128, "length of a vector", low=1, high=65_536)
-    sample: float = option(0.0, "subsampling threshold for frequent vertices; 0 for none", low=0, below=1)
+    dim: int = changed(Options, "dim", 128)
+    sample: float = changed(
+        Options, "sample", 0.0, help="subsampling threshold for frequent vertices; 0 for none", usual=""
+    )
     walks: int = option(10, "walks from each vertex", panel="Walks")
     length: int = option(40, "vertices in a walk", panel="Walks")
     restart: float = option(0.0, "probability that a step returns to the walk's start", panel="Walks")
