@@ -190,8 +190,12 @@ def test_names():
     assert OPERATORS["skipgram"] is operator_of("skipgram") is SkipGram
     assert operator_of(Margin) is Margin
     for wrong in ("", "cbow", None, 3, int, ["skipgram"]):
-        with pytest.raises(Any2VecError, match=r"^`operator` is .*; known are skipgram, or a subclass"):
+        with pytest.raises(
+            Any2VecError, match=r"^`operator` is .*; known are skipgram(, or a subclass of operators.Operator)?$"
+        ):
             operator_of(wrong)
+    with pytest.raises(Any2VecError, match=r"known are skipgram, or a subclass of operators\.Operator$"):
+        operator_of(int)
     with pytest.raises(Any2VecError, match="no Numba function"):
         operator_of(type("Plain", (SkipGram,), {"steps": staticmethod(lambda *_: None)}))
     with pytest.raises(Any2VecError, match="the operator Bare has no"):

@@ -524,7 +524,7 @@ def test_toy_corpora_work_out_of_the_box(sentences, hosts):
     assert len(model.vectors_) == 3
     assert len(model.loss_) == 5
     assert len(model.report_.rounds) == (0 if hosts == 1 else 3 * 5 + rounds_more(2, 3))
-    assert "subsampling (sample 0.001) leaves nothing of so small a corpus: training without it" in lines
+    assert "`sample` 0.001 leaves nothing of so small a corpus: training without subsampling" in lines
 
 
 def test_many_shared_negatives_are_named_where_they_diverge():
@@ -552,9 +552,22 @@ def test_callbacks_that_are_none(callbacks):
         fit(callbacks=callbacks)
 
 
-def test_callbacks_that_return_text():
+@pytest.mark.parametrize("returned", ["good", {"good": "very"}, 3])
+def test_callbacks_that_return_no_numbers(returned):
     def judge(epoch, vectors):
-        return "good"
+        return returned
 
-    with pytest.raises(Any2VecError, match="the callback judge returned a str; it must return None or a dict"):
+    with pytest.raises(Any2VecError, match=r"the callback judge returned .*; it must return None or a dict of numbers"):
         fit(callbacks=[judge])
+
+
+def test_schedule_and_negatives_per_disagree():
+    fit(schedule="exact", negatives_per="pair")
+    with pytest.raises(Any2VecError, match=r"^`schedule` is 'window', `negatives_per` 'pair'; give .* alone$"):
+        fit(schedule="window", negatives_per="pair")
+
+
+@pytest.mark.parametrize("scheme", [["rep-opt"], None, 3, "rep"])
+def test_scheme_that_is_none(scheme):
+    with pytest.raises(Any2VecError, match=r"^`scheme` is .*; known are rep-naive, rep-opt, pull-base, pull-opt$"):
+        Word2Vec(scheme=scheme).check()

@@ -141,8 +141,23 @@ def test_unknown_words_are_named_with_what_is_spelt_nearly_so(word, near):
             ask(word)
         assert repr(word) in str(caught.value)
         assert near in str(caught.value)
-    with pytest.raises(Any2VecError, match="a word is expected, not 3"):
-        vectors[[3]]
+    with pytest.raises(Any2VecError, match="a word is expected, not None"):
+        vectors[[None]]
+
+
+def test_integers_stand_for_their_digits():
+    vectors = Vectors(["7", "12", "cat"], np.eye(3, dtype=np.float32))
+    assert vectors.id(12) == vectors.id(np.int64(12)) == 1
+    assert 7 in vectors
+    assert 8 not in vectors
+    assert (vectors[[7, "cat"]] == vectors[["7", "cat"]]).all()
+    assert vectors.most_similar(7) == vectors.most_similar([7]) == vectors.most_similar("7")
+    assert vectors.most_similar_batch([7, 12]) == vectors.most_similar_batch(["7", "12"])
+    assert vectors.similarity(7, 7) == 1
+    with pytest.raises(Any2VecError, match="no vector for '8'"):
+        vectors[8]
+    with pytest.raises(Any2VecError, match="a word is expected, not True"):
+        vectors[True]
 
 
 def test_what_does_not_fit():
@@ -190,9 +205,9 @@ def test_cosines_are_cosines(matrix, topn):
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda v: v.most_similar(5), "a word, a vector or a sequence of these is expected, not 5"),
+        (lambda v: v.most_similar(5.5), "a word, a vector or a sequence of these is expected, not 5.5"),
         (lambda v: v.most_similar(None), "is expected, not None"),
-        (lambda v: v.most_similar([5]), "a word or a vector is expected, not 5"),
+        (lambda v: v.most_similar([5.5]), "a word or a vector is expected, not 5.5"),
         (lambda v: v.most_similar([["w1", "w2"]]), r"a word or a vector is expected, not \['w1', 'w2'\]"),
         (lambda v: v.most_similar("w1", 5), "a sequence of these is expected, not 5"),
         (lambda v: v.most_similar_batch(5), "a sequence of these is expected, not 5"),
@@ -207,9 +222,9 @@ def test_cosines_are_cosines(matrix, topn):
         (lambda v: v.most_similar("w1", restrict=2.5), "`restrict` is 2.5; it must"),
         (lambda v: v.most_similar_batch(["w1"], restrict=-1), "`restrict` is -1; it must"),
         (lambda v: v.analogy("w1", "w2", "w3", restrict=-1), "`restrict` is -1; it must"),
-        (lambda v: v.analogy("w1", "w2", 3), "a word or a vector is expected, not 3"),
+        (lambda v: v.analogy("w1", "w2", 3.5), "a word or a vector is expected, not 3.5"),
         (lambda v: v.similarity("w1", None), "a word or a vector is expected, not None"),
-        (lambda v: v[5], "a word is expected, not 5"),
+        (lambda v: v[5.5], "a word is expected, not 5.5"),
         (lambda v: v[None], "a word is expected, not None"),
         (lambda v: Vectors(["a", "b"], [[1, 2], [3]]), "the matrix is not an array of numbers"),
         (lambda v: Vectors(5, np.ones((2, 2))), "a sequence of words is expected, not 5"),

@@ -82,7 +82,7 @@ def check_option(declared: "Field[Any]", value: Any) -> None:
         raise Any2VecError(f"`{name}` is {shown(value)}; it must be a whole number{of}{usual}")
     if kind in (float, float | None) and not _is_number(value, meta):
         raise Any2VecError(f"`{name}` is {shown(value)}; it must be a number {_bounds(meta)}{usual}")
-    if kind is bool and not isinstance(value, bool):
+    if kind in (bool, bool | None) and not isinstance(value, bool):
         raise Any2VecError(f"`{name}` is {shown(value)}; it must be True or False")
 
 

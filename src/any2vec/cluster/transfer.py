@@ -68,7 +68,7 @@ def _checked(
     counts = np.array(counts, np.int64)
     starts = np.cumsum(counts) - counts if starts is None else np.array(starts, np.int64)
     if counts.shape != (hosts,) or starts.shape != (hosts,):
-        raise ValueError(f"counts and starts must have {hosts} elements, one a host")
+        raise ValueError(f"counts and starts must have {hosts} elements, one per host")
     if min(counts.min(), starts.min()) < 0 or (starts + counts).max() > len(rows):
         raise ValueError(f"{counts} rows from {starts} are not in {len(rows)} rows")
     return counts, starts

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.cores import usable_cores
-from any2vec.errors import Any2VecError, missing_extra
+from any2vec.errors import Any2VecError, missing_extra, shown
 from any2vec.evaluate.logistic import LogisticLabels, fit_labels
 from any2vec.graph.vertex_labels import VertexLabels, read_labels
 from any2vec.io.finite import check_finite
-from any2vec.vectors.arguments import fraction, shown, whole_number
+from any2vec.vectors.arguments import fraction, whole_number
 from any2vec.vectors.vectors import Vectors, check_vectors
 
 __all__ = ["MEASURES", "RATIOS", "SOLVERS", "ClassificationResult", "evaluate_nodes"]

@@ -8,12 +8,12 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import Any2VecError, missing_extra
+from any2vec.errors import Any2VecError, missing_extra, shown
 from any2vec.evaluate.linksplit import Link
 from any2vec.graph.graph import Graph
 from any2vec.graph.readers import read_graph
 from any2vec.io.finite import check_finite
-from any2vec.vectors.arguments import shown, whole_number
+from any2vec.vectors.arguments import whole_number
 from any2vec.vectors.vectors import Vectors, check_vectors
 
 __all__ = ["OPERATORS", "LinkResult", "evaluate_links", "read_links"]

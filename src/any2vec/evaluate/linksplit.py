@@ -12,10 +12,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import Any2VecError, missing_extra
+from any2vec.errors import Any2VecError, missing_extra, shown
 from any2vec.graph.graph import Graph
 from any2vec.io.outputs import check_writable, replacing
-from any2vec.vectors.arguments import as_path, fraction, shown, whole_number
+from any2vec.vectors.arguments import as_path, fraction, whole_number
 
 __all__ = ["Link", "LinkSplit", "check_split_folder", "split_links"]
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, shown
 from any2vec.evaluate.word_sets import read_lines
-from any2vec.vectors.arguments import as_path, shown
+from any2vec.vectors.arguments import as_path
 
 __all__ = ["Question", "QuestionSection", "Questions", "as_questions", "read_questions"]
 

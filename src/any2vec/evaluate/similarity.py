@@ -12,9 +12,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import Any2VecError, missing_extra
+from any2vec.errors import Any2VecError, missing_extra, shown
 from any2vec.evaluate.word_sets import fold, folded_ids, read_lines
-from any2vec.vectors.arguments import as_path, shown
+from any2vec.vectors.arguments import as_path
 from any2vec.vectors.vectors import Vectors, check_vectors
 
 __all__ = ["Pair", "Pairs", "SimilarityResult", "as_pairs", "evaluate_similarity", "read_pairs", "require_scipy"]

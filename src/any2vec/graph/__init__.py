@@ -1,4 +1,16 @@
-"""Graphs: sources (edge lists, matrices, objects) -> EdgeTable -> build_graph -> Graph, in compressed sparse rows."""
+"""From files and objects to a `Graph`: every source makes an `EdgeTable`, and `build_graph` sorts it into rows.
+
+The modules, in the order in which edges pass through them:
+
+- `readers`: `read_graph`, which does all of the following, and `FILE_FORMATS`
+- files of text: `edgelist` (edge lists and adjacency lists), with `dialect` (how lines are written), `lines` (blocks of
+  lines), `parse` (bytes to edges) and `numbering` (vertices by first occurrence)
+- `matrices` (SciPy, .npz, Matlab), `pairs` (pairs, dicts, arrays, data frames), `objects` (networkx, igraph)
+- `build`: `EdgeTable` to `Graph`, with `csr` (sorted rows) and `weights`
+- `graph`: what the user gets; `karate`: an example
+
+`vertex_labels` reads the classes of vertices, for evaluation alone.
+"""
 
 from any2vec.graph.graph import Graph
 from any2vec.graph.karate import karate_club

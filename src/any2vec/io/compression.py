@@ -1,4 +1,4 @@
-"""Reading compressed files: gzip, bzip2, xz and zstd, recognised by the suffix of the file's name."""
+"""Reading compressed files: gzip, bzip2, xz and zstd, recognized by the suffix of the file's name."""
 
 import bz2
 import gzip

@@ -1,4 +1,4 @@
-"""Estimators: they put the rooms together."""
+"""Estimators: they read, train and keep the vectors."""
 
 from any2vec.models.estimator import Callback, Estimator
 from any2vec.models.nodes import DeepWalk, Node2Vec

@@ -4,6 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
+from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.cores import host_cores, usable_cores
 from any2vec.cluster.local import is_simulated, simulate
 from any2vec.corpus import Corpus, Vocabulary
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, shown
 from any2vec.operators.labels import Labels
 from any2vec.options import documented, option
 from any2vec.sync.combiners import Combiner
@@ -61,7 +62,7 @@ class Estimator(Options, ABC):
 
     @abstractmethod
     def _read(self, source: Any, threads: int, communicator: Communicator | None) -> Corpus:
-        """Make V and W of what the user gave, for `hosts` hosts or for this one of a cluster; display them."""
+        """Make V and W of what the user gave, for all simulated hosts or this one of a cluster; show their sizes."""
 
     def check(self) -> None:
         """Raise now what `fit` would raise of the parameters.
@@ -127,7 +128,7 @@ class Estimator(Options, ABC):
     def _train(
         self, corpus: Corpus, options: Options, communicator: Communicator, stop: NDArray[np.int64] | None = None
     ) -> Labels:
-        """Be one host."""
+        """Train as one host; return the labels of its masters."""
         reports = communicator.rank == 0 or not is_simulated(communicator)
         report = self.report_ if reports else Report(options={})
         display = self.display if reports else Quiet()
@@ -139,13 +140,13 @@ class Estimator(Options, ABC):
             figures: dict[str, Any] = {}
             for callback in self.callbacks:
                 found = callback(epoch, _vectors(corpus.vocabulary, [labels]))
-                if found is not None and not isinstance(found, dict):
-                    name, kind = getattr(callback, "__name__", type(callback).__name__), type(found).__name__
+                if found is not None and not (isinstance(found, dict) and all(map(_is_number, found.values()))):
+                    name = getattr(callback, "__name__", type(callback).__name__)
                     raise Any2VecError(
-                        f"the callback {name} returned a {kind}; it must return None or a dict of numbers"
+                        f"the callback {name} returned {shown(found)}; it must return None or a dict of numbers"
                     )
                 figures |= found or {}
-            return {str(name): number for name, value in figures.items() if math.isfinite(number := float(value))}
+            return {str(name): float(value) for name, value in figures.items() if math.isfinite(value)}
 
         return judge
 
@@ -154,6 +155,10 @@ class Estimator(Options, ABC):
         named["negatives_per"] = self.training_options().negatives_per
         named["combine"] = repr(self.combine) if isinstance(self.combine, Combiner) else self.combine
         return {name: value.__name__ if isinstance(value, type) else value for name, value in named.items()}
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) or (isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "iuf")
 
 
 def _vectors(vocabulary: Vocabulary, parts: list[Labels]) -> Vectors:

@@ -93,7 +93,8 @@ class DeepWalk(Estimator):
                 graph = read_graph(source, directed=self.directed, weighted=self.weighted, threads=threads)
         say = self.display.say
         how = f"{'directed' if graph.directed else 'undirected'}, {'un' * (graph.weights is None)}weighted"
-        say(f"{len(graph):,} vertices, {graph.edges:,} edges, {how}")
+        vertices = "vertex" if len(graph) == 1 else "vertices"
+        say(f"{len(graph):,} {vertices}, {graph.edges:,} edge{'s' * (graph.edges != 1)}, {how}")
         read = time.perf_counter()
         hosts = self.hosts if communicator is None else communicator.size
         p, q = self._biases

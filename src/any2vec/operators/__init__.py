@@ -42,6 +42,6 @@ def operator_of(which: str | type[Operator]) -> type[Operator]:
                 raise Any2VecError(f"{name!r} of the operator {which.__name__} is no Numba function; {how}")
         return which
     if not isinstance(which, str) or which not in OPERATORS:
-        known = ", ".join(OPERATORS)
-        raise Any2VecError(f"`operator` is {shown(which)}; known are {known}, or a subclass of operators.Operator")
+        own = "" if isinstance(which, str) else ", or a subclass of operators.Operator"
+        raise Any2VecError(f"`operator` is {shown(which)}; known are {', '.join(OPERATORS)}{own}")
     return OPERATORS[which]

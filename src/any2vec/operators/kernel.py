@@ -23,9 +23,7 @@ from any2vec.operators.logistic import NOTHING, logistic
 from any2vec.operators.tiles import ROW_ALIGNMENT, TILE_ROWS, dots, update
 from any2vec.samples.windows import Window, list_windows, new_windows
 
-__all__ = ["ADDRESSINGS", "inspection_kernel", "operator_kernel"]
-
-ADDRESSINGS = ("direct", "counted", "mapped")
+__all__ = ["inspection_kernel", "operator_kernel"]
 
 _ONE_WINDOW_OF = 16  # the curvature is measured on one window of so many
 _compiling = threading.Lock()

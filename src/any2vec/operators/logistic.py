@@ -16,7 +16,7 @@ LIMIT = 16.0
 """Dot products are cut to this; there a prediction differs from 0 or 1 by 1e-7."""
 
 PADDING = 16
-"""Room behind a tile, in floats, that is filled up with `NOTHING`."""
+"""Floats of padding behind a tile, filled with `NOTHING`."""
 
 NOTHING = -1e30
 """Stands for a dot product that is not there: label 0 has neither a step nor a loss there worth the name."""

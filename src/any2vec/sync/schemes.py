@@ -1,6 +1,6 @@
 """Communication schemes by name; a new one is a file of this package and a line below."""
 
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, shown
 from any2vec.sync.pulled import PullModelBase, PullModelOpt
 from any2vec.sync.replicated import RepModelNaive, RepModelOpt
 from any2vec.sync.scheme import Scheme
@@ -17,6 +17,6 @@ SCHEMES: dict[str, type[Scheme]] = {
 
 def scheme_of(name: str, hosts: int = 2) -> type[Scheme]:
     """Look up a scheme; one host holds every master, which any scheme but a replica would only hide."""
-    if name not in SCHEMES:
-        raise Any2VecError(f"`scheme` is {name!r}; known are {', '.join(SCHEMES)}")
+    if not isinstance(name, str) or name not in SCHEMES:
+        raise Any2VecError(f"`scheme` is {shown(name)}; known are {', '.join(SCHEMES)}")
     return SCHEMES[name] if hosts > 1 else RepModelOpt

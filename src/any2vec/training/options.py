@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, fields
 
+from any2vec.errors import Any2VecError
 from any2vec.operators import OPERATORS, Operator, operator_of
 from any2vec.operators.skipgram import NEGATIVES_PER
 from any2vec.options import check_option, option
@@ -81,6 +82,10 @@ class Options:
         """
         for declared in fields(self):
             check_option(declared, getattr(self, declared.name))
+        if self.schedule is not None and self.negatives_per not in ("window", _SCHEDULES[self.schedule]):
+            raise Any2VecError(
+                f"`schedule` is {self.schedule!r}, `negatives_per` {self.negatives_per!r}; give `negatives_per` alone"
+            )
         operator_of(self.operator)
         scheme_of(self.scheme)
         combiner_of(self.combine)

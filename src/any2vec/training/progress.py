@@ -20,7 +20,7 @@ __all__ = [
     "too_many_hosts",
 ]
 
-COMPILING = "compiling kernels: some seconds, at the first run only"
+COMPILING = "compiling kernels: some seconds, once for these options"
 
 _SECONDS_BETWEEN_LINES = 10.0
 _FEW_WORDS = 1000  # of a host in a round: they take about a millisecond, and synchronizing more

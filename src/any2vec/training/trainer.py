@@ -106,7 +106,7 @@ def train(
             display.close()
             run.note()
     if not learned:
-        display.say(f"subsampling (sample {options.sample:g}) leaves nothing of so small a corpus: training without it")
+        display.say(f"`sample` {options.sample:g} leaves nothing of so small a corpus: training without subsampling")
         report.rounds = Rounds()
         given = corpus, replace(options, sample=0.0), communicator, display, report
         return train(*given, after_epoch=after_epoch, after_round=after_round, width=width, stop=stop)

@@ -1,19 +1,14 @@
-"""Arguments that a user passes: check their types, and show them in errors."""
+"""Arguments that a user passes, checked."""
 
 import operator
 import os
-import reprlib
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
+from typing import Any
 
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, shown
 
-__all__ = ["as_path", "fraction", "shown", "whole_number"]
-
-
-def shown(value: object) -> str:
-    """Return a value for an error, on one short line."""
-    return " ".join(reprlib.repr(value).split())
+__all__ = ["as_path", "as_word", "fraction", "whole_number"]
 
 
 def as_path(path: object) -> Path:
@@ -24,6 +19,11 @@ def as_path(path: object) -> Path:
     if not name or "\0" in name:
         raise Any2VecError(f"path: {shown(path)} is not the name of a file or folder")
     return Path(name)
+
+
+def as_word(value: Any) -> Any:
+    """Return an integer id as the word that it was in training; return anything else as it is."""
+    return str(int(value)) if isinstance(value, Integral) and not isinstance(value, bool) else value
 
 
 def whole_number(name: str, value: object, least: int) -> int:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.corpus.vocabulary import Vocabulary
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, shown
 from any2vec.io.finite import blocks, check_finite
-from any2vec.vectors.arguments import shown, whole_number
+from any2vec.vectors.arguments import as_word, whole_number
 from any2vec.vectors.search import nearest
 
 __all__ = ["Query", "Similar", "Vectors", "check_vectors"]
@@ -124,26 +124,28 @@ class Vectors:
         return iter(self.words)
 
     def __contains__(self, word: object) -> bool:
-        return word in self.vocabulary.ids
+        return as_word(word) in self.vocabulary.ids
 
-    def __getitem__(self, key: str | Sequence[str]) -> NDArray[np.float32]:
+    def __getitem__(self, key: str | int | Sequence[str | int]) -> NDArray[np.float32]:
         """Look up a word, giving shape (D,), or a list of n words, giving shape (n, D)."""
-        listed = not isinstance(key, str) and isinstance(key, Iterable)
-        row_or_rows = [self.id(word) for word in key] if listed else self.id(key)  # type: ignore[arg-type]
-        found: NDArray[np.float32] = self.matrix[row_or_rows]
+        if isinstance(key, Iterable) and not isinstance(key, str):
+            found: NDArray[np.float32] = self.matrix[[self.id(word) for word in key]]
+        else:
+            found = self.matrix[self.id(key)]
         return found
 
     def __repr__(self) -> str:
         return f"<Vectors: {len(self):,} words of {self.dim} dimensions>"
 
-    def id(self, word: str) -> int:
-        """Return the id of a word, its row in the matrix.
+    def id(self, word: str | int) -> int:
+        """Return the id of a word, its row in the matrix; an integer stands for its digits, as in training.
 
         Raises
         ------
         Any2VecError
             If the word is unknown; the error names words spelt similarly.
         """
+        word = as_word(word)
         found = self.vocabulary.ids.get(word) if isinstance(word, str) else None
         if found is None:
             raise _unknown_word(word, self.vocabulary)
@@ -180,7 +182,7 @@ class Vectors:
         Any2VecError
             If a word is unknown, an argument is invalid, or there is no input.
         """
-        wanted, unwanted = _listed(positive), _listed(negative)
+        wanted, unwanted = _listed(as_word(positive)), _listed(negative)
         if not wanted and not unwanted:
             raise Any2VecError("most_similar needs at least one word or vector")
         mean = np.zeros(self.dim, np.float32)
@@ -259,6 +261,7 @@ class Vectors:
         return self.most_similar([b, c], [a], topn, restrict=restrict)
 
     def _unit(self, query: Query) -> NDArray[np.float32]:
+        query = as_word(query)
         try:
             vector = self[query] if isinstance(query, str) else np.asarray(query, np.float32)
         except (TypeError, ValueError):
@@ -308,7 +311,7 @@ def _listed(queries: Query | Sequence[Query]) -> list[Query]:
         return [queries]
     if not isinstance(queries, Iterable) or (isinstance(queries, np.ndarray) and queries.ndim == 0):
         raise Any2VecError(f"a word, a vector or a sequence of these is expected, not {shown(queries)}")
-    return list(queries)
+    return [as_word(query) for query in queries]
 
 
 def _unknown_word(word: object, vocabulary: Vocabulary) -> Any2VecError:

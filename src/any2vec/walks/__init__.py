@@ -1,1 +1,10 @@
-"""Random walks: a `Walker` steps by first- or second-order kernels; walks become a worklist, a corpus, or text."""
+"""From a graph to random walks.
+
+The modules, from a step to what training reads:
+
+- `tables`: alias tables of weights, hash tables of neighbours
+- `first_order` (DeepWalk) and `second_order` (node2vec): the kernels that step
+- `order`: where walks start
+- `walker`: `Walker`, the walks of a graph
+- `worklist`: walks as the worklist W; `corpus`: with V, as a corpus; `text`: as lines of text
+"""

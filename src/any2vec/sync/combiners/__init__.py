@@ -63,10 +63,8 @@ def combiner_of(which: str | Combiner | type[Combiner]) -> Combiner:
         which = COMBINERS[which]
     kind = type(which) if isinstance(which, Combiner) else which
     if not isinstance(kind, type) or not issubclass(kind, SumCombiner | PartsCombiner):
-        known = ", ".join(COMBINERS)
-        raise Any2VecError(
-            f"`combine` is {shown(which)}; known are {known}, or a subclass of sync.combiners.RowCombiner"
-        )
+        own = "" if isinstance(which, str) else ", or a subclass of sync.combiners.RowCombiner"
+        raise Any2VecError(f"`combine` is {shown(which)}; known are {', '.join(COMBINERS)}{own}")
     lacking = sorted(getattr(kind, "__abstractmethods__", ()))
     if lacking:
         raise Any2VecError(f"the combiner {kind.__name__} has no {lacking[0]!r}; see {SumCombiner.__module__}")

@@ -34,7 +34,7 @@ __all__ = ["Combiner", "CombinerContext", "PartsCombiner", "Round", "RowCombiner
 
 @dataclass(frozen=True, eq=False)
 class CombinerContext:
-    """What a combiner works for.
+    """What a combiner is bound to.
 
     Attributes
     ----------

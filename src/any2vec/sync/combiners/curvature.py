@@ -10,11 +10,10 @@ A host with n_h updates moves a row by (I - exp(-alpha n_h C)) (x* - x), one mac
 (I - exp(-alpha N C)) (x* - x). So, in the eigenvectors of C, the sum of what the hosts added is scaled by
 (1 - exp(-alpha c N)) / sum_h (1 - exp(-alpha c n_h)), where n_h is taken as N / k for the k hosts that touched the row.
 
-One direction is not so: that of the mean m of e. Where the rows of e move along it together, all scores change alike,
-and within the round the rows of t take up what the move was for. So they do on each host, and the sum of the moves
-would be as many times too long as there are hosts. What counts along m is how far the rows of t come: alpha kappa
-|m|^2 M takes the place of alpha c N, M being the updates of a t row, in the mean over the samples of a round. (Without
-it the common part of e grows, across that of t, and takes epochs to go.)
+Exception: a shift of all rows of e along their mean m changes all scores alike, and t compensates for it within the
+round, on every host; summing the hosts' shifts would overshoot H-fold. What counts along m is how far the rows of t
+come: alpha kappa |m|^2 M replaces alpha c N, where M is the mean number of updates of a t row over the samples of a
+round. (Otherwise the common part of e grows, against that of t, and takes epochs to vanish.)
 """
 
 import time
