@@ -1,0 +1,98 @@
+"""Measure what any2vec writes itself against the library that does the same: rows of a graph, logistic regressions.
+
+Both run in this process and take turns (A B A B ...); ratios are medians over the rounds.
+"""
+
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from options import RepeatOption
+from tables import table
+
+app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command()
+def rows(
+    vertices: Annotated[int, typer.Option(help="Vertices of a random graph.")] = 1_000_000,
+    edges: Annotated[int, typer.Option(help="Its edges.")] = 10_000_000,
+    threads: Annotated[int, typer.Option(help="Threads of any2vec; SciPy has one.")] = 2,
+    repeat: RepeatOption = 5,
+) -> None:
+    """Sort the edges of an undirected graph into compressed sparse rows, against SciPy."""
+    import scipy.sparse
+
+    from any2vec.graph.csr import Edges, build_csr
+
+    random = np.random.default_rng(1)
+    skewed = (random.random((2, edges)) ** 3 * vertices).astype(np.int32)  # low numbers have high degrees
+    sources, targets = skewed
+    ones = np.ones(edges, np.float32)
+
+    def ours() -> Any:
+        return build_csr([Edges(sources, targets, ones)], vertices, directed=False, threads=threads)
+
+    def scipy_rows() -> Any:
+        matrix = scipy.sparse.coo_array((ones, (sources, targets)), (vertices, vertices)).tocsr()
+        matrix = matrix + matrix.T
+        matrix.sort_indices()
+        return matrix
+
+    kept, theirs = ours(), scipy_rows()
+    if len(kept.indices) != theirs.nnz or (kept.indices != theirs.indices).any():
+        raise SystemExit("the rows differ")
+    _compare({"any2vec": ours, "SciPy": scipy_rows}, repeat)
+
+
+@app.command()
+def logistic(
+    graph: Annotated[Path, typer.Argument(help="A .mat graph with labels.", exists=True)],
+    dim: Annotated[int, typer.Option(help="Columns of the vectors: the graph's first singular vectors.")] = 128,
+    share: Annotated[float, typer.Option(help="Share of the vertices to fit.")] = 0.5,
+    repeat: RepeatOption = 3,
+) -> None:
+    """Fit a logistic regression to each label of a graph, against scikit-learn's solvers."""
+    from scipy.io import loadmat
+    from scipy.sparse.linalg import svds
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.multiclass import OneVsRestClassifier
+
+    from any2vec.evaluate.logistic import fit_labels
+
+    given = loadmat(graph)
+    left, values, _ = svds(given["network"].astype(float), k=dim, random_state=1)
+    vectors = left * np.sqrt(values)
+    chosen = np.random.default_rng(1).permutation(len(vectors))[: int(share * len(vectors))]
+    vectors, wanted = vectors[chosen], given["group"].toarray()[chosen] > 0
+
+    def solver(name: str) -> Callable[[], Any]:
+        return lambda: OneVsRestClassifier(LogisticRegression(solver=name, max_iter=1000)).fit(vectors, wanted)
+
+    names = ("liblinear", "lbfgs", "newton-cg", "newton-cholesky")
+    _compare({"any2vec": lambda: fit_labels(vectors, wanted)} | {name: solver(name) for name in names}, repeat)
+
+
+def _compare(contenders: dict[str, Callable[[], Any]], repeat: int) -> None:
+    """Print CPU and wall seconds, and the ratio of CPU seconds to any2vec's."""
+    wall: dict[str, list[float]] = {name: [] for name in contenders}
+    cpu: dict[str, list[float]] = {name: [] for name in contenders}
+    for _ in range(repeat):
+        for name, run in contenders.items():
+            began, used = time.perf_counter(), time.process_time()
+            run()
+            wall[name].append(time.perf_counter() - began)
+            cpu[name].append(time.process_time() - used)
+    rows: list[list[Any]] = []
+    for name in contenders:
+        ratio = statistics.median(a / b for a, b in zip(cpu[name], cpu["any2vec"], strict=True))
+        rows.append([name, statistics.median(wall[name]), statistics.median(cpu[name]), ratio])
+    table(f"{repeat} rounds, medians", ("", "seconds", "CPU seconds", "x any2vec's CPU"), rows)
+
+
+if __name__ == "__main__":
+    app()
