@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import shutil
+import signal
 import tempfile
 import time
 from pathlib import Path
@@ -15,6 +16,9 @@ from hypothesis import settings
 
 settings.register_profile("any2vec", deadline=None)  # the first example waits for a compiler
 settings.load_profile("any2vec")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a shell's background, where tests of Ctrl-C would fail
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SOURCE = Path(__file__).parent.parent / "src" / "any2vec"
 WEEK = 7 * 24 * 3600  # seconds

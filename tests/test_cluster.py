@@ -421,7 +421,7 @@ def test_a_mistake_in_the_program_is_told_and_hangs_nobody():
         ({"receive": np.zeros((6, 2), np.float64)}, "cannot be received"),
         ({"receive": np.zeros((6, 3), np.float32)}, "cannot be received"),
         ({"send": np.zeros((2, 6), np.float32).T}, "contiguous"),
-        ({"send_counts": np.ones(3, np.int64)}, "one a host"),
+        ({"send_counts": np.ones(3, np.int64)}, "one per host"),
     ],
 )
 def test_sizes_that_do_not_fit_are_refused(hosts, change, message):
