@@ -1,6 +1,7 @@
 """Ranks of MPI, for tests."""
 
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
@@ -42,3 +43,20 @@ def run_python(*arguments, ranks=None, cwd=None, timeout=60, environment=()):
         timeout=timeout,
         check=False,
     )
+
+
+def results(folder, program, ranks):
+    """Run a test module's function of the communicator on ranks; return what each returns, by JSON."""
+    script = folder / "script.py"
+    script.write_text(
+        f"import json, sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        "import any2vec\n"
+        f"from {program.__module__} import {program.__name__}\n"
+        "world = any2vec.cluster.connect()\n"
+        f"with open({str(folder)!r} + f'/{{world.rank}}.json', 'w') as file:\n"
+        f"    json.dump({program.__name__}(world), file)\n",
+        "utf-8",
+    )
+    ran = run_python(script, ranks=ranks)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    return [json.loads((folder / f"{rank}.json").read_text()) for rank in range(ranks)]

@@ -2,11 +2,10 @@
 
 import json
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
-from ranks import needs_mpi, run_python
+from ranks import needs_mpi, results, run_python
 from simulated import SIZES, rounds_more, text
 from typer.testing import CliRunner
 
@@ -243,17 +242,4 @@ def fit_own_sentences(communicator):
 
 
 def test_ranks_that_each_give_their_own_sentences(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(
-        f"import json, sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-        "from test_mpi_training import fit_own_sentences\n"
-        "import any2vec\n"
-        "found = fit_own_sentences(any2vec.cluster.connect())\n"
-        f"with open({str(tmp_path)!r} + f'/{{found[0]}}.json', 'w') as file:\n"
-        "    json.dump(found, file)\n",
-        "utf-8",
-    )
-    ran = run_python(script, ranks=2)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    found = [json.loads((tmp_path / f"{rank}.json").read_text()) for rank in (0, 1)]
-    assert found == local.simulate(2, 2, fit_own_sentences)
+    assert results(tmp_path, fit_own_sentences, ranks=2) == local.simulate(2, 2, fit_own_sentences)

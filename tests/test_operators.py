@@ -1,14 +1,12 @@
 """Operators as plug-ins: the registry, a toy operator on every engine and scheme, and its place in Numba's cache."""
 
-import json
-from pathlib import Path
 from types import ModuleType
 
 import naive
 import numpy as np
 import pytest
 from numba import njit
-from ranks import needs_mpi, run_python
+from ranks import needs_mpi, results
 from simulated import NAMES, bits, options, read, skipgram, text, train
 
 from any2vec import Any2VecError, Word2Vec
@@ -171,19 +169,7 @@ def fit_with_margin(communicator):
 @pytest.mark.mpi
 @needs_mpi
 def test_a_new_operator_under_mpi(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(
-        f"import json, sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
-        "import any2vec\n"
-        "from test_operators import fit_with_margin\n"
-        "world = any2vec.cluster.connect()\n"
-        f"with open({str(tmp_path)!r} + f'/{{world.rank}}.json', 'w') as file:\n"
-        "    json.dump(fit_with_margin(world), file)\n",
-        "utf-8",
-    )
-    ran = run_python(script, ranks=2)
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert [json.loads((tmp_path / f"{rank}.json").read_text()) for rank in (0, 1)] == simulate(2, 2, fit_with_margin)
+    assert results(tmp_path, fit_with_margin, ranks=2) == simulate(2, 2, fit_with_margin)
 
 
 def test_names():

@@ -99,7 +99,8 @@ def _parameter(declared: "Field[Any]") -> inspect.Parameter:
     names = [meta["flag"] or "--" + declared.name.replace("_", "-")]
     kind: Any = declared.type if not isinstance(declared.type, str) else str  # names of operators and combiners
     shown = {"show_default": meta["unset"]} if default is None else {}
-    info = typer.Option(*names, help=sentence(meta["help"]), rich_help_panel=meta["panel"], **shown)
+    texts = {"help": sentence(meta["help"]), "rich_help_panel": meta["panel"], **shown}
+    info = typer.Option(*names, hidden=meta["hidden"], **texts)
     return inspect.Parameter(
         declared.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]
     )
@@ -109,23 +110,11 @@ def estimator_options(model: type[Estimator]) -> Callable[[Callable[..., None]],
     """Replace a command's parameter `options`, an estimator's parameters, by its options and those of combiners."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        def run(options: dict[str, Any], schedule: Any = None, **given: Any) -> None:
-            if schedule is not None:
-                options["schedule"] = schedule
+        @wraps(command)
+        def run(options: dict[str, Any], **given: Any) -> None:
             options["combine"] = _combiner(options)
             command(**given, options=options)
 
-        signature = inspect.signature(command)
-        alias = inspect.Parameter(
-            "schedule",
-            inspect.Parameter.KEYWORD_ONLY,
-            default=None,
-            annotation=Annotated[str | None, typer.Option("--schedule", hidden=True)],
-        )
-        run.__signature__ = signature.replace(  # type: ignore[attr-defined]
-            parameters=[*(p.replace(kind=p.KEYWORD_ONLY) for p in signature.parameters.values()), alias]
-        )
-        run.__doc__, run.__name__ = command.__doc__, command.__name__
         return from_fields(model, *COMBINERS.values())(run)
 
     return decorate

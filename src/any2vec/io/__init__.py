@@ -1,1 +1,1 @@
-"""Files, streams, memory and threads: what every other package reads and writes with."""
+"""Files, streams, memory and threads: what all packages but `cluster` read and write with."""

@@ -4,7 +4,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -137,16 +136,17 @@ class Estimator(Options, ABC):
 
     def _after_epoch(self, corpus: Corpus) -> AfterEpoch:
         def judge(epoch: int, labels: Labels) -> dict[str, float]:
-            figures: dict[str, Any] = {}
+            figures: dict[str, float] = {}
             for callback in self.callbacks:
                 found = callback(epoch, _vectors(corpus.vocabulary, [labels]))
-                if found is not None and not (isinstance(found, dict) and all(map(_is_number, found.values()))):
+                try:
+                    figures |= {str(name): float(value) for name, value in ({} if found is None else found).items()}
+                except (AttributeError, TypeError, ValueError):
                     name = getattr(callback, "__name__", type(callback).__name__)
                     raise Any2VecError(
                         f"the callback {name} returned {shown(found)}; it must return None or a dict of numbers"
-                    )
-                figures |= found or {}
-            return {str(name): float(value) for name, value in figures.items() if math.isfinite(value)}
+                    ) from None
+            return {name: value for name, value in figures.items() if math.isfinite(value)}
 
         return judge
 
@@ -155,10 +155,6 @@ class Estimator(Options, ABC):
         named["negatives_per"] = self.training_options().negatives_per
         named["combine"] = repr(self.combine) if isinstance(self.combine, Combiner) else self.combine
         return {name: value.__name__ if isinstance(value, type) else value for name, value in named.items()}
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) or (isinstance(value, np.ndarray) and value.ndim == 0 and value.dtype.kind in "iuf")
 
 
 def _vectors(vocabulary: Vocabulary, parts: list[Labels]) -> Vectors:

@@ -69,7 +69,7 @@ class Options:
         panel="Many hosts",
     )
     schedule: str | None = option(
-        None, "old name of negatives_per: window, or exact for pair", choices=tuple(_SCHEDULES), unset="-", panel=""
+        None, "old name of negatives_per: window, or exact for pair", choices=tuple(_SCHEDULES), unset="-", hidden=True
     )
 
     def check(self) -> None:

@@ -161,9 +161,9 @@ class _Run:
         if state:
             options, same = self._options, state.matches(self._communicator.size, self._rounds)
             left = state.begun if same else state.left if state.rounds_done else None
-            self._schedule = Schedule(options.alpha, options.epochs, self._rounds, self._corpus.cuts, state.epoch, left)
-            if same and left is None:  # the first epoch's rounds are not even
-                self._schedule = Schedule(options.alpha, options.epochs, self._rounds, self._corpus.cuts)
+            if not same or left is not None:  # else it is the schedule of an uninterrupted run
+                cuts = self._corpus.cuts
+                self._schedule = Schedule(options.alpha, options.epochs, self._rounds, cuts, state.epoch, left)
             self._epoch, self._resumed, self._kappa = state.epoch, state.rounds_done > 0, state.kappa
             self._number = self._schedule.numbers(state.epoch).start + (state.rounds_done if same else 0)
             self._meter.restore(state.meter)
