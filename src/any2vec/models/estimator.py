@@ -152,7 +152,9 @@ class Estimator(Options, ABC):
 
     def _reported_options(self) -> dict[str, Any]:
         named = {f.name: getattr(self, f.name) for f in fields(self) if f.compare and f.name != "schedule"}
-        named["negatives_per"] = self.training_options().negatives_per
+        options = self.training_options()
+        named["negatives_per"], named["operator"] = options.negatives_per, options.operator_class
+        named["alpha"], named["negative"] = options.initial_alpha, options.negatives
         named["combine"] = repr(self.combine) if isinstance(self.combine, Combiner) else self.combine
         return {name: value.__name__ if isinstance(value, type) else value for name, value in named.items()}
 

@@ -4,12 +4,20 @@ from inspect import isfunction
 
 from any2vec.errors import Any2VecError, shown
 from any2vec.operators.base import FUNCTIONS, Operator, OperatorOptions
+from any2vec.operators.cbow import CBOW
+from any2vec.operators.hierarchical import HierarchicalCBOW, HierarchicalSkipGram
 from any2vec.operators.skipgram import SkipGram
 
-__all__ = ["OPERATORS", "Operator", "OperatorOptions", "SkipGram", "operator_of"]
+__all__ = ["CBOW", "LOSSES", "MODELS", "OPERATORS", "Operator", "OperatorOptions", "SkipGram", "operator_of"]
+
+MODELS = ("skipgram", "cbow")
+LOSSES = ("negative", "hierarchical")
 
 OPERATORS: dict[str, type[Operator]] = {
     "skipgram": SkipGram,
+    "cbow": CBOW,
+    "skipgram-hierarchical": HierarchicalSkipGram,
+    "cbow-hierarchical": HierarchicalCBOW,
 }
 
 

@@ -40,8 +40,13 @@ class OperatorOptions(Protocol):
     """The options of training that operators read (`training.options.Options`)."""
 
     window: int
-    negative: int
     negatives_per: str
+    context: str
+    sample: float
+
+    @property
+    def negatives(self) -> int:
+        """K."""
 
 
 class Operator(ABC):
@@ -62,7 +67,8 @@ class Operator(ABC):
     edges : function
         ``edges(window, batch, tables, sizes, sources, targets, labels) -> n, skipped`` lists one batch of a
         `samples.windows.Window`: n vertices in `sources`, int64, shape (2 * window,), and all of `targets`, int64,
-        shape (`targets`,), of which `skipped` repeat the first. It may fill `labels`, int8, likewise, for `steps`.
+        shape (`targets`,), of which `skipped` repeat the first (if `varying`: all but the last `skipped`, which are not
+        there). It may fill `labels`, int8, likewise, for `steps`.
     steps : function
         ``steps(scores, labels, sources, targets, alpha, measured, width) -> loss, curvature`` replaces the score
         ``scores[k * sources + i]`` of source i and target k by its step: alpha times minus the gradient of the loss.
@@ -77,8 +83,10 @@ class Operator(ABC):
         and `update`. `batch` is ``x, y, labels, sources, skipped, alpha, measured``: x and y are the offsets of the
         rows in the flat labels `e` and `t`, and `sources` may be 0. `scratch` has `scratch(dim)` floats. It adds to
         ``stats.loss[0]``, ``stats.samples[0]`` and, if `measured`, to ``stats.curvature``: the sum, and of how many.
-    samples_per_pair : dict from str to int
-        By label, samples of one (source, first target) pair that move its row; the combiner `curvature` reads it.
+    varying : bool
+        Whether batches have up to `targets` targets, any number each; then a target may repeat the first.
+    joined : bool
+        Whether the sources of a batch are one, as in CBOW: the batch updates each of its targets once.
     hot : int
         Rows of which each of several threads keeps a copy (measured: benchmarks/README.md).
     """
@@ -88,6 +96,8 @@ class Operator(ABC):
     score: Callable[..., Any] = staticmethod(dots)
     update: Callable[..., Any] = staticmethod(update)
     apply: Callable[..., Any] | None = None
+    varying: bool = False
+    joined: bool = False
     hot: int = 256
 
     def __init__(self, options: OperatorOptions) -> None:
@@ -96,12 +106,11 @@ class Operator(ABC):
     @property
     @abstractmethod
     def targets(self) -> int:
-        """Targets in a batch; fixed, as kernels are compiled for it."""
+        """Targets in a batch, or at most, if `varying`; kernels are compiled for it."""
 
-    @property
     @abstractmethod
-    def samples_per_pair(self) -> dict[str, int]:
-        """By label, samples of one pair that move its row."""
+    def samples_per_pair(self, counts: NDArray[np.int64]) -> dict[str, float]:
+        """Count, by label, the samples that move a row in one update of it; the combiner `curvature` reads it."""
 
     @property
     def batch_per_context(self) -> bool:

@@ -28,9 +28,10 @@ __all__ = ["inspection_kernel", "operator_kernel"]
 _ONE_WINDOW_OF = 16  # the curvature is measured on one window of so many
 _compiling = threading.Lock()
 
-edges: Any = None  # bound, as `steps`, `score` and `update` are, to the operator's own functions
+edges: Any = None  # bound, as `steps`, `score`, `update` and `varying` are, to what the operator has
 steps: Any = logistic
 score: Any = dots
+varying = False
 
 
 def operator_kernel(operator: Operator, dim: int, width: int, addressing: str = "direct") -> Callable[..., None]:
@@ -76,7 +77,15 @@ def inspection_kernel(operator: Operator) -> Callable[..., None]:
 
 def _functions(operator: Operator) -> tuple[Any, ...]:
     functions = tuple((name, function) for name in FUNCTIONS if (function := getattr(operator, name)) is not None)
-    return type(operator).__name__, functions, operator.targets, operator.sizes, operator.batch_per_context
+    functions += (("varying", operator.varying),)
+    return (
+        type(operator).__name__,
+        functions,
+        operator.targets,
+        operator.sizes,
+        operator.batch_per_context,
+        operator.joined,
+    )
 
 
 def _bind(template: Any, name: str, functions: tuple[tuple[str, Any], ...]) -> Any:
@@ -110,6 +119,7 @@ def _operator_kernel(
     targets: int,
     sizes: tuple[int, ...],
     batch_per_context: bool,
+    joined: bool,
     window: int,
     scratch: int,
     dim: int,
@@ -165,15 +175,16 @@ def _operator_kernel(
                         if counted:
                             rows.e[vertex] += 1
                         x[slot, k] = _offset(vertex, rows.e, mapped, hot, dim)
+                    updates = 1 if joined else sources
                     first = y[slot, 0]
-                    for k in range(1, targets):
+                    for k in range(1, targets - skips if varying else targets):
                         vertex = y[slot, k]
                         if counted:
-                            rows.t[vertex] += sources * int64(vertex != first)
+                            rows.t[vertex] += updates * int64(varying or vertex != first)
                         y[slot, k] = _offset(vertex, rows.t, mapped, hot, dim)
                         prefetch_row(t, y[slot, k], dim)
                     if counted:
-                        rows.t[first] += sources
+                        rows.t[first] += updates
                     y[slot, 0] = _offset(first, rows.t, mapped, hot, dim)
                     if not batch_per_context:
                         prefetch_row(t, y[slot, 0], dim)
@@ -195,19 +206,30 @@ def _operator_kernel(
         if hot.rows:
             merge(e, t, e_before, t_before, hot, dim, True)
 
-    functions = (("apply", njit(inline="always")(_bind(apply, name, functions))), *functions)
+    inlined = njit(inline="always")
+    functions = (("blocks", inlined(_bind(blocks, name, functions))), *functions)
+    functions = (("apply", inlined(_bind(apply, name, functions))), *functions)
     bound = _bind(kernel, name, functions)
     version = fingerprint(bound)
     return njit(nogil=True, fastmath=True, error_model="numpy", cache=True)(bound)
 
 
 def apply(e: Any, t: Any, batch: Any, tile: Any, stats: Any, targets: int, dim: int, width: int) -> None:
+    """Apply a batch; `targets` is a constant of the kernel unless batches have some each."""
+    x, y, labels, n, skipped, alpha, measured = batch
+    if varying:
+        blocks(e, t, (x, y, labels, n, 0, alpha, measured), tile, stats, targets - skipped, dim, width)
+    else:
+        blocks(e, t, batch, tile, stats, targets, dim, width)
+
+
+def blocks(e: Any, t: Any, batch: Any, tile: Any, stats: Any, targets: int, dim: int, width: int) -> None:
     """Apply a batch, at most TILE_ROWS sources at a time, evenly: score, step, update."""
     x, y, labels, n, skipped, alpha, measured = batch
-    blocks = (n + TILE_ROWS - 1) // TILE_ROWS
+    count = (n + TILE_ROWS - 1) // TILE_ROWS
     begin = 0
-    for block in range(blocks):
-        end = (n * (block + 1)) // blocks
+    for block in range(count):
+        end = (n * (block + 1)) // count
         size = end - begin
         score(e, x[begin:], t, y, tile, size, targets, dim, width)
         if skipped:  # no loss here, and below no step
@@ -235,6 +257,7 @@ def _inspection_kernel(
     targets: int,
     sizes: tuple[int, ...],
     batch_per_context: bool,
+    joined: bool,
 ) -> Callable[..., None]:
     version = 0
 
@@ -254,12 +277,13 @@ def _inspection_kernel(
             for i in range(count):
                 near = Window(windows.words, windows.centre[i], windows.begin[i], windows.end[i], windows.key[i])
                 for batch in range(near.end - near.begin - 1 if batch_per_context else 1):
-                    n, _ = edges(near, batch, draws.tables, sizes, x, y, labels)
+                    n, skips = edges(near, batch, draws.tables, sizes, x, y, labels)
                     for k in range(n):
                         sources[x[k]] += 1
-                    destinations[y[0]] += n
-                    for k in range(1, targets):
-                        destinations[y[k]] += n * int64(y[k] != y[0])
+                    updates = 1 if joined else n
+                    destinations[y[0]] += updates
+                    for k in range(1, targets - skips if varying else targets):
+                        destinations[y[k]] += updates * int64(varying or y[k] != y[0])
             position = stop
             sentence += int64(stop == end)
 

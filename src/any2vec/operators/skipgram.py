@@ -17,9 +17,20 @@ from any2vec.operators.base import Operator, OperatorOptions
 from any2vec.samples.draws import draw
 from any2vec.samples.negatives import alias_table, negative, probabilities
 
-__all__ = ["NEGATIVES_PER", "SkipGram"]
+__all__ = ["NEGATIVES_PER", "SkipGram", "list_context"]
 
 NEGATIVES_PER = ("window", "pair")
+
+
+@njit(inline="always")
+def list_context(window: Any, sources: Any) -> int:
+    """List all context words of a window; return their number."""
+    n = 0
+    for context in range(window.begin, window.end):
+        if context != window.centre:
+            sources[n] = window.words[context]
+            n += 1
+    return n
 
 
 @njit(inline="always")
@@ -36,12 +47,7 @@ def _draw_targets(window: Any, first: int, table: Any, sizes: Any, targets: Any)
 @njit(inline="always")
 def edges_per_window(window: Any, batch: int, table: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
     """List all context words, and one set of targets."""
-    n = 0
-    for context in range(window.begin, window.end):
-        if context != window.centre:
-            sources[n] = window.words[context]
-            n += 1
-    return n, _draw_targets(window, 0, table, sizes, targets)
+    return list_context(window, sources), _draw_targets(window, 0, table, sizes, targets)
 
 
 @njit(inline="always")
@@ -57,22 +63,21 @@ def edges_per_pair(window: Any, batch: int, table: Any, sizes: Any, sources: Any
 class SkipGram(Operator):
     """Skip-gram with negative sampling, negatives drawn per window or per pair."""
 
+    edges: Callable[..., Any] = staticmethod(edges_per_window)
+
     def __init__(self, options: OperatorOptions) -> None:
         super().__init__(options)
         if self.batch_per_context:
-            self.edges: Callable[..., Any] = edges_per_pair
+            self.edges = edges_per_pair
             self.hot = 1024
-        else:
-            self.edges = edges_per_window
 
     @property
     def targets(self) -> int:
         """The centre and K negatives."""
-        return self.options.negative + 1
+        return self.options.negatives + 1
 
-    @property
-    def samples_per_pair(self) -> dict[str, int]:
-        """A pair moves the row of its source for the centre and each negative, that of its centre once."""
+    def samples_per_pair(self, counts: NDArray[np.int64]) -> dict[str, float]:
+        """Count samples: a pair moves its source's row for the centre and each negative, its centre's once."""
         return {"e": self.targets, "t": 1}
 
     @property
@@ -80,6 +85,6 @@ class SkipGram(Operator):
         """Whether negatives are drawn per pair."""
         return self.options.negatives_per == "pair"
 
-    def tables(self, counts: NDArray[np.int64]) -> NDArray[np.uint64]:
+    def tables(self, counts: NDArray[np.int64]) -> Any:
         """Build the alias table of the negatives' distribution."""
         return alias_table(probabilities(counts))

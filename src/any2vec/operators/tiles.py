@@ -6,11 +6,11 @@ whatever the processor has. A tile is `n` source rows (1 to `TILE_ROWS`) against
 addressed by their offset, in floats, from the start of a label; every offset is a multiple of 16 and
 the labels are 64-byte aligned, so that all loads are aligned.
 
-The integers `m`, `dim` and `width` must be compile-time constants (closure variables of the calling kernel): then
-Numba's cache finds the kernel again in the next process.
+The integers `dim` and `width` must be compile-time constants (closure variables of the calling kernel): then Numba's
+cache finds the kernel again in the next process. `m` may be one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -62,6 +62,25 @@ def _switch(b: ir.IRBuilder, n: ir.Value, emit: Callable[[int], None]) -> None:
     b.position_at_end(after)
 
 
+def _groups(b: ir.IRBuilder, kind: types.Type, m: ir.Value, most: int) -> Iterator[tuple[ir.Value, int]]:
+    """Emit loops over m rows in groups of `most`; then, over the rest, in groups of half as many, and so on."""
+    if isinstance(kind, types.IntegerLiteral):
+        size = min(most, kind.literal_value)
+        first, rest = constant(0), kind.literal_value % size
+        whole = constant(kind.literal_value - rest)
+        with cgutils.for_range_slice(b, first, whole, constant(size), intp=I64) as (row, _):
+            yield row, size
+        if rest:
+            yield whole, rest
+        return
+    first, size = constant(0), most
+    while size:
+        whole = b.sub(m, b.urem(b.sub(m, first), constant(size)))
+        with cgutils.for_range_slice(b, first, whole, constant(size), intp=I64) as (row, _):
+            yield row, size
+        first, size = whole, size // 2
+
+
 @intrinsic(prefer_literal=True)
 def dots(typing: Any, e: Any, x: Any, t: Any, y: Any, out: Any, n: Any, m: Any, dim: Any, width: Any) -> Any:
     """``out[j * n + i] = e[x[i] : x[i] + dim] . t[y[j] : y[j] + dim]`` for i < n, j < m.
@@ -71,21 +90,23 @@ def dots(typing: Any, e: Any, x: Any, t: Any, y: Any, out: Any, n: Any, m: Any, 
     e, t : float32 array, 1-d, 64-byte aligned
         The two labels of all vertices.
     x, y : int64 array
-        Offsets of the source rows and of the destination rows.
+        Offsets of the source rows and of the destination rows. An integer `x` is the offset of a single source.
     out : float32 array
         At least ``n * m + 16`` floats, 64-byte aligned; those behind the first ``n * m`` are overwritten.
     n : int
         Source rows, 1 to `TILE_ROWS`.
-    m, dim, width : literal int
-        Destination rows; floats in a row; floats in a register.
+    m : int
+        Destination rows; a literal spares code and time.
+    dim, width : literal int
+        Floats in a row; floats in a register.
     """
     signature = types.void(e, x, t, y, out, n, m, dim, width)
-    if not all(isinstance(k, types.IntegerLiteral) for k in (m, dim, width)):
+    if not all(isinstance(k, types.IntegerLiteral) for k in (dim, width)):
         return None
-    m_, d_, w_ = m.literal_value, dim.literal_value, width.literal_value
+    d_, w_, alone = dim.literal_value, width.literal_value, isinstance(x, types.Integer)
 
     def tile(b: ir.IRBuilder, p: list[ir.Value], first: ir.Value, n_: int, rows: int) -> None:
-        sources = [_row(b, p[0], p[1], constant(i)) for i in range(n_)]
+        sources = [b.gep(p[0], [p[1]])] if alone else [_row(b, p[0], p[1], constant(i)) for i in range(n_)]
         targets = [_row(b, p[2], p[3], b.add(first, constant(j))) for j in range(rows)]
         zero = ir.Constant(vector(w_), [0.0] * w_)
         partial = [cgutils.alloca_once_value(b, zero) for _ in range(n_ * rows)]
@@ -105,17 +126,17 @@ def dots(typing: Any, e: Any, x: Any, t: Any, y: Any, out: Any, n: Any, m: Any, 
             store(b, total, b.gep(p[4], [place]), 4)
 
     def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
-        p = [data(context, b, kind, array) for kind, array in zip(sig.args[:5], args[:5], strict=True)]
+        arrays = zip(sig.args[:5], args[:5], strict=True)
+        p = [data(context, b, kind, a) if isinstance(kind, types.Array) else a for kind, a in arrays]
 
         def emit(n_: int) -> None:
-            rows = min(_DESTINATIONS[n_], m_)
-            whole = m_ - m_ % rows
-            with cgutils.for_range_slice(b, constant(0), constant(whole), constant(rows), intp=I64) as (first, _):
+            for first, rows in _groups(b, m, args[6], _DESTINATIONS[n_]):
                 tile(b, p, first, n_, rows)
-            if m_ % rows:
-                tile(b, p, constant(whole), n_, m_ % rows)
 
-        _switch(b, args[5], emit)
+        if alone:
+            emit(1)
+        else:
+            _switch(b, args[5], emit)
         return context.get_dummy_value()
 
     return signature, codegen
@@ -136,14 +157,14 @@ def update(typing: Any, e: Any, x: Any, t: Any, y: Any, g: Any, n: Any, m: Any, 
         The step of each pair: learning rate times (label - prediction).
     """
     signature = types.void(e, x, t, y, g, n, m, dim, width)
-    if not all(isinstance(k, types.IntegerLiteral) for k in (m, dim, width)):
+    if not all(isinstance(k, types.IntegerLiteral) for k in (dim, width)):
         return None
-    m_, d_, w_ = m.literal_value, dim.literal_value, width.literal_value
+    d_, w_ = dim.literal_value, width.literal_value
 
     def columns(b: ir.IRBuilder, p: list[ir.Value], sources: list[ir.Value], at: ir.Value, parts: int) -> None:
         """All rows, over `parts` registers of columns from `at`."""
         n_ = len(sources)
-        turns = min(_TURNS[n_], m_)
+        turns = min(_TURNS[n_], m.literal_value) if isinstance(m, types.IntegerLiteral) else _TURNS[n_]
         spans = [b.add(at, constant(part * w_)) for part in range(parts)]
         places = [[b.gep(source, [span]) for span in spans] for source in sources]
         xs = [[load(b, place, w_) for place in row] for row in places]
@@ -165,12 +186,9 @@ def update(typing: Any, e: Any, x: Any, t: Any, y: Any, g: Any, n: Any, m: Any, 
             for value, span in zip(new, spans, strict=True):
                 store(b, value, b.gep(target, [span]), w_ * 4)
 
-        whole = m_ - m_ % turns
-        with cgutils.for_range_slice(b, constant(0), constant(whole), constant(turns), intp=I64) as (j, _):
-            for turn in range(turns):
+        for j, rows in _groups(b, m, p[5], turns):
+            for turn in range(rows):
                 destination(b.add(j, constant(turn)), turn)
-        for rest in range(whole, m_):
-            destination(constant(rest), 0)
         for i, row in enumerate(places):
             for part, place in enumerate(row):
                 total = load(b, place, w_)
@@ -179,7 +197,7 @@ def update(typing: Any, e: Any, x: Any, t: Any, y: Any, g: Any, n: Any, m: Any, 
                 store(b, total, place, w_ * 4)
 
     def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
-        p = [data(context, b, kind, array) for kind, array in zip(sig.args[:5], args[:5], strict=True)]
+        p = [data(context, b, kind, array) for kind, array in zip(sig.args[:5], args[:5], strict=True)] + [args[6]]
 
         def emit(n_: int) -> None:
             sources = [_row(b, p[0], p[1], constant(i)) for i in range(n_)]

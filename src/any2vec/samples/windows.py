@@ -12,7 +12,17 @@ from numpy.typing import NDArray
 
 from any2vec.samples.draws import KEEP, NEGATIVES, below, draw, epoch_key, shifted
 
-__all__ = ["CHUNK", "EpochDraws", "SampleTables", "Window", "Windows", "keep_thresholds", "list_windows", "new_windows"]
+__all__ = [
+    "CHUNK",
+    "EpochDraws",
+    "SampleTables",
+    "Window",
+    "Windows",
+    "keep_thresholds",
+    "kept_counts",
+    "list_windows",
+    "new_windows",
+]
 
 CHUNK = 512
 """Positions listed at once: bounds the memory that a sentence of any length needs."""
@@ -164,6 +174,11 @@ def keep_thresholds(counts: NDArray[np.int64], sample: float) -> NDArray[np.uint
         return np.full(counts.size, 0xFFFFFFFF, np.uint32)
     share = sample * counts.sum() / counts
     return np.clip(2.0**32 * (np.sqrt(share) + share) - 1, 0, 2.0**32 - 1).astype(np.uint32)
+
+
+def kept_counts(counts: NDArray[np.int64], sample: float) -> NDArray[np.float64]:
+    """Compute how many occurrences of each vertex subsampling keeps, in the mean; shape (V,)."""
+    return counts * ((keep_thresholds(counts, sample) + 1.0) / 2.0**32)
 
 
 @njit(inline="always")

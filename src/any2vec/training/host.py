@@ -15,7 +15,6 @@ from any2vec.cluster.cores import usable_cores
 from any2vec.cluster.local import is_simulated
 from any2vec.cluster.workers import Workers
 from any2vec.corpus import Corpus
-from any2vec.operators import operator_of
 from any2vec.operators.arguments import ThreadStats
 from any2vec.operators.hot_rows import HotRows
 from any2vec.operators.inspection import Inspector, Slice
@@ -77,7 +76,7 @@ class Host:
         counts, vertices = corpus.vocabulary.counts, len(corpus.vocabulary)
         part = self._part = corpus.part(communicator.rank)
         self._release = corpus.worklist.release
-        operator = operator_of(options.operator)(options)
+        operator = options.operator_class(options)
         threads = max(1, min(options.threads or usable_cores(), len(part.ids) // _LEAST))
         if is_simulated(communicator):
             threads = 1
@@ -90,7 +89,7 @@ class Host:
         )
         self.scheme = scheme_of(options.scheme, communicator.size)(context)
         self.combiner = combiner_of(options.combine).bind(
-            CombinerContext(self.scheme.masters, operator.samples_per_pair, self.scheme.channel)
+            CombinerContext(self.scheme.masters, operator.samples_per_pair(counts), self.scheme.channel)
         )
         self.interrupted = False
         self._alone = communicator.size == 1

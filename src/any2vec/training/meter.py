@@ -128,7 +128,7 @@ class Meter:
             done / self._words,
             self._options.epochs,
             done * self._raw / seconds,
-            self._options.alpha * max(1 - done / total, FLOOR),
+            self._options.initial_alpha * max(1 - done / total, FLOOR),
             (self._loss + loss) / samples if samples else 0.0,
             seconds * (total / done - 1) if done else 0.0,
         )

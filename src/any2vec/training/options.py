@@ -3,7 +3,8 @@
 from dataclasses import dataclass, fields
 
 from any2vec.errors import Any2VecError
-from any2vec.operators import OPERATORS, Operator, operator_of
+from any2vec.operators import LOSSES, MODELS, OPERATORS, Operator, operator_of
+from any2vec.operators.cbow import CONTEXTS
 from any2vec.operators.skipgram import NEGATIVES_PER
 from any2vec.options import check_option, option
 from any2vec.sync.combiners import COMBINERS, Combiner, combiner_of
@@ -21,18 +22,41 @@ _SCHEDULES = {"window": "window", "exact": "pair"}
 class Options:
     """Options of training; word2vec's, under gensim's names. See `option` for what each field says of itself."""
 
+    model: str = option(
+        "skipgram", "skipgram: each context word predicts the centre; cbow: all of them do, as one", choices=MODELS
+    )
+    loss: str = option(
+        "negative", "negative: negative sampling; hierarchical: hierarchical softmax on a Huffman tree", choices=LOSSES
+    )
     dim: int = option(100, "length of a vector", low=1, high=65_536)
     window: int = option(5, "maximum distance between centre and context word", low=1, high=1000)
-    negative: int = option(5, "negative samples per positive one", low=1, high=1000)
+    negative: int | None = option(
+        None, "negative samples per positive one", low=1, high=1000, unset="5; none if hierarchical"
+    )
     negatives_per: str = option(
         "window",
         "draw negatives per window (fast), or per pair as word2vec does; as accurate",
         choices=NEGATIVES_PER,
     )
+    context: str = option(
+        "mean",
+        "for cbow, how context words are one: mean, their mean as in word2vec.c; corrected, the mean with its gradient "
+        "divided by their number; sum",
+        choices=CONTEXTS,
+    )
     sample: float = option(1e-3, "subsampling threshold for frequent words; 0 for none", low=0, below=1, usual="1e-3")
-    alpha: float = option(0.025, "initial learning rate; falls linearly to 1e-4 of it", above=0, high=1, usual="0.025")
+    alpha: float | None = option(
+        None,
+        "initial learning rate; falls linearly to 1e-4 of it",
+        above=0,
+        high=1,
+        usual="0.025",
+        unset="0.025; 0.05 for cbow",
+    )
     epochs: int = option(5, "passes over the data", low=1, high=1_000_000)
-    operator: "str | type[Operator]" = option("skipgram", f"how samples update the vectors: {', '.join(OPERATORS)}")
+    operator: "str | type[Operator] | None" = option(
+        None, f"how samples update the vectors: {', '.join(OPERATORS)}", unset="of model and loss"
+    )
     seed: int = option(1, "seed of all random draws")
     threads: int | None = option(
         None,
@@ -86,9 +110,37 @@ class Options:
             raise Any2VecError(
                 f"`schedule` is {self.schedule!r}, `negatives_per` {self.negatives_per!r}; give `negatives_per` alone"
             )
-        operator_of(self.operator)
+        usual = (self.model, self.loss) == (MODELS[0], LOSSES[0])
+        if self.operator is not None:
+            operator_of(self.operator)
+            if not usual:
+                raise Any2VecError("`operator` is given, and `model` or `loss` too; give one")
+        elif self.negatives_per == "pair" and not usual:
+            raise Any2VecError("`negatives_per` is 'pair'; that is for `model` skipgram with `loss` negative alone")
+        if self.loss == "hierarchical" and self.negative is not None:
+            raise Any2VecError(
+                f"`loss` is 'hierarchical', and `negative` {self.negative}; hierarchical softmax has no negatives: "
+                "leave out one"
+            )
         scheme_of(self.scheme)
         combiner_of(self.combine)
+
+    @property
+    def operator_class(self) -> type[Operator]:
+        """The operator, or that of `model` and `loss`."""
+        return operator_of(self.operator or "-".join([self.model, self.loss][: 1 + (self.loss != LOSSES[0])]))
+
+    @property
+    def initial_alpha(self) -> float:
+        """The initial learning rate; by default word2vec.c's."""
+        return self.alpha if self.alpha is not None else 0.05 if self.model == "cbow" else 0.025
+
+    @property
+    def negatives(self) -> int:
+        """K, the number of negative samples per positive one; 0 with hierarchical softmax."""
+        if self.loss == "hierarchical":
+            return 0
+        return 5 if self.negative is None else self.negative
 
     def training_options(self) -> "Options":
         """Copy the options that training reads, checked, with old names translated."""

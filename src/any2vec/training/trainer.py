@@ -134,7 +134,7 @@ class _Run:
         self._host, self._corpus, self._options, self._communicator = host, corpus, options, communicator
         self._display, self._report = display, report
         self._rounds = options.rounds or default_rounds(communicator.size)
-        self._schedule = Schedule(options.alpha, options.epochs, self._rounds, corpus.cuts)
+        self._schedule = Schedule(options.initial_alpha, options.epochs, self._rounds, corpus.cuts)
         rank, words = communicator.rank, self._schedule.words
         share = float(corpus.cuts[rank + 1] - corpus.cuts[rank]) / words
         self._meter = Meter(options, words, share, corpus.raw_words, display)
@@ -163,7 +163,7 @@ class _Run:
             left = state.begun if same else state.left if state.rounds_done else None
             if not same or left is not None:  # else it is the schedule of an uninterrupted run
                 cuts = self._corpus.cuts
-                self._schedule = Schedule(options.alpha, options.epochs, self._rounds, cuts, state.epoch, left)
+                self._schedule = Schedule(options.initial_alpha, options.epochs, self._rounds, cuts, state.epoch, left)
             self._epoch, self._resumed, self._kappa = state.epoch, state.rounds_done > 0, state.kappa
             self._number = self._schedule.numbers(state.epoch).start + (state.rounds_done if same else 0)
             self._meter.restore(state.meter)
@@ -288,11 +288,11 @@ class _Run:
         which = options.combine
         name = which if isinstance(which, str) else getattr(which, "__name__", type(which).__name__)
         combiner = f", or the combiner {name!r} adds up too much" if self._communicator.size > 1 else ""
-        why = f"`alpha` {options.alpha} is too large for this corpus (0.025 is usual)"
-        if options.negative >= _MANY_NEGATIVES and options.negatives_per == "window":
+        why = f"`alpha` {options.initial_alpha:g} is too large for this corpus (0.025 is usual)"
+        if options.negatives >= _MANY_NEGATIVES and options.negatives_per == "window":
             why = (
-                f"`alpha` {options.alpha} is too large for `negative` {options.negative} shared by a window; "
-                "lower one of them (5 to 20 negatives are usual), or use `negatives_per='pair'`"
+                f"`alpha` {options.initial_alpha:g} is too large for `negative` {options.negatives} shared by a "
+                "window; lower one of them (5 to 20 negatives are usual), or use `negatives_per='pair'`"
             )
         return SharedError(f"training stopped in epoch {epoch + 1}: values are not finite any more; {why}{combiner}")
 

@@ -40,14 +40,14 @@ class CombinerContext:
     ----------
     masters : Labels
         This host's masters: during a round, the values that all hosts began it with.
-    samples_per_pair : dict from str to int
+    samples_per_pair : dict from str to float
         By label, samples of one pair that move its row (`operators.base.Operator`).
     channel : Channel
         The hosts.
     """
 
     masters: Labels
-    samples_per_pair: dict[str, int]
+    samples_per_pair: dict[str, float]
     channel: Channel
 
 

@@ -1,0 +1,85 @@
+"""CBOW (Mikolov et al. 2013, "Efficient estimation of word representations in vector space"): a context is one source.
+
+The mean, or the sum, of the context's rows of e predicts the centre. word2vec.c adds the whole gradient of the mean to
+each row of the context; the gradient of the loss is that divided by their number (Irsoy, Benton and Stratos 2021,
+"Corrected CBOW performs as well as skip-gram", arXiv 2012.15332).
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import float32, int64, njit
+from numpy.typing import NDArray
+
+from any2vec.operators.base import OperatorOptions
+from any2vec.operators.context import join, learn, spread
+from any2vec.operators.logistic import NOTHING, PADDING
+from any2vec.operators.skipgram import SkipGram
+from any2vec.operators.tiles import dots
+
+__all__ = ["CBOW", "CONTEXTS"]
+
+CONTEXTS = ("mean", "corrected", "sum")
+
+
+class CBOW(SkipGram):
+    """CBOW with negative sampling."""
+
+    joined = True
+
+    def __init__(self, options: OperatorOptions) -> None:
+        super().__init__(options)
+        self.apply = _apply(self.steps, options.context, self.varying)
+
+    def samples_per_pair(self, counts: NDArray[np.int64]) -> dict[str, float]:
+        """Count samples, each for the share of the context that a row is."""
+        samples = super().samples_per_pair(counts)
+        window, context = self.options.window, self.options.context
+        if context == "sum":
+            return samples
+        power = 1 if context == "mean" else 2
+        share = float(np.mean([1 / (2 * reach) ** power for reach in range(1, window + 1)]))
+        return {"e": samples["e"] * share, "t": samples["t"]}
+
+    def scratch(self, dim: int) -> int:
+        """Floats of the joined row, its change, and the scores."""
+        return 2 * dim + self.targets + PADDING
+
+
+@cache
+def _apply(steps: Callable[..., Any], context: str, varying: bool) -> Callable[..., None]:
+    """Make `Operator.apply`: join the context, score, step, learn, spread the change."""
+    mean, corrected = context != "sum", context == "corrected"
+
+    @njit(inline="always")
+    def apply(e: Any, t: Any, batch: Any, scratch: Any, stats: Any, targets: int, dim: int, width: int) -> None:
+        x, y, labels, n, skipped, alpha, measured = batch
+        if n:
+            change, scores = scratch[dim:], scratch[2 * dim :]
+            share = float32(1.0) / float32(n)
+            join(e, x, n, share if mean else float32(1.0), scratch, dim, width)
+            count = int64(targets - skipped)
+            if varying:
+                dots(scratch, 0, t, y, scores, 1, count, dim, width)
+                loss, curvature = steps(scores, labels, 1, count, alpha, measured, width)
+                learn(scratch, t, y, scores, count, change, dim, width)
+            else:
+                dots(scratch, 0, t, y, scores, 1, targets, dim, width)
+                for k in range(1, targets if skipped else 0):
+                    if y[k] == y[0]:
+                        scores[k] = float32(NOTHING)
+                loss, curvature = steps(scores, labels, 1, targets, alpha, measured, width)
+                for k in range(1, targets if skipped else 0):
+                    if y[k] == y[0]:
+                        scores[k] = float32(0.0)
+                learn(scratch, t, y, scores, targets, change, dim, width)
+            spread(e, x, n, share if corrected else float32(1.0), change, dim, width)
+            stats.loss[0] += loss
+            stats.samples[0] += count
+            if measured:
+                stats.curvature[0] += curvature
+                stats.curvature[1] += count
+
+    return apply

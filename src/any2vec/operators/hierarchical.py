@@ -1,0 +1,89 @@
+"""Hierarchical softmax (Morin and Bengio 2005; Mikolov et al. 2013), for skip-gram and CBOW.
+
+A word's probability is that of the turns on its path in a Huffman tree: the targets of a window are the inner vertices
+on the path of its centre, with label 1 where the path goes on to the first child. Row i of `t` is inner vertex i, not
+vertex i; the last row is not used. Scores count however large they are: word2vec.c makes no step beyond 6 here.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import float32, njit
+from numpy.typing import NDArray
+
+from any2vec.operators.cbow import CBOW
+from any2vec.operators.logistic import LIMIT, logistic_steps
+from any2vec.operators.skipgram import SkipGram, list_context
+from any2vec.samples.huffman import LONGEST, huffman_paths
+from any2vec.samples.windows import kept_counts
+
+__all__ = ["HierarchicalCBOW", "HierarchicalSkipGram"]
+
+
+@njit(inline="always")
+def edges(window: Any, batch: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
+    """List all context words, and the path of the centre."""
+    centre = window.words[window.centre]
+    first = tables.starts[centre]
+    length = tables.starts[centre + 1] - first
+    for k in range(length):
+        step = tables.steps[first + k]
+        targets[k] = step >> 1
+        labels[k] = 1 - (step & 1)
+    return list_context(window, sources), sizes[1] - length
+
+
+@njit(inline="always")
+def steps(scores: Any, labels: Any, sources: int, targets: int, alpha: float, measured: bool, width: int) -> Any:
+    """Turn scores into steps of the logistic loss, each target with its label (`Operator.steps`)."""
+    loss = 0.0
+    for k in range(targets):
+        if labels[k]:
+            for i in range(k * sources, (k + 1) * sources):
+                loss -= min(max(scores[i], float32(-LIMIT)), float32(LIMIT))
+    loss += logistic_steps(scores, sources * targets, alpha, width)
+    curvature = 0.0
+    if measured:
+        for i in range(sources * targets):
+            p = -scores[i] / alpha
+            curvature += p * (float32(1.0) - p)
+    for k in range(targets):
+        step = alpha * float32(labels[k])
+        for i in range(k * sources, (k + 1) * sources):
+            scores[i] += step
+    return loss, curvature
+
+
+class _Hierarchical(SkipGram):
+    """What both have in place of negative sampling."""
+
+    varying = True
+    edges = staticmethod(edges)
+    steps = staticmethod(steps)
+
+    @property
+    def targets(self) -> int:
+        """The longest path."""
+        return LONGEST
+
+    @property
+    def batch_per_context(self) -> bool:
+        """A window is one batch."""
+        return False
+
+    def samples_per_pair(self, counts: NDArray[np.int64]) -> dict[str, float]:
+        """Count samples: a pair moves the row of its source for each inner vertex on the path of its centre."""
+        lengths = huffman_paths(counts).lengths
+        return {"e": float(np.average(lengths, weights=kept_counts(counts, self.options.sample))), "t": 1.0}
+
+    def tables(self, counts: NDArray[np.int64]) -> Any:
+        """Build the paths."""
+        return huffman_paths(counts)
+
+
+class HierarchicalSkipGram(_Hierarchical):
+    """Skip-gram with hierarchical softmax."""
+
+
+class HierarchicalCBOW(CBOW, _Hierarchical):
+    """CBOW with hierarchical softmax."""

@@ -1,0 +1,98 @@
+"""The Huffman tree of hierarchical softmax: frequent vertices have short paths (Mikolov et al. 2013).
+
+Of V vertices it has V - 1 inner ones, numbered by falling count, the root first: like vertices, so that the hottest
+rows come first.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["LONGEST", "Paths", "huffman_paths"]
+
+LONGEST = 64
+"""Inner vertices on a path, at most: a longer one takes counts that sum to more than 10^13."""
+
+
+class Paths(NamedTuple):
+    """The path from the root to each vertex.
+
+    Attributes
+    ----------
+    starts : int64 array, shape (V + 1,)
+        Vertex v's path is ``steps[starts[v] : starts[v + 1]]``.
+    steps : int32 array
+        Twice an inner vertex, plus 1 if the path goes on to its second child: its code there.
+    """
+
+    starts: NDArray[np.int64]
+    steps: NDArray[np.int32]
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """Inner vertices on each path, shape (V,)."""
+        return np.diff(self.starts)
+
+
+def huffman_paths(counts: NDArray[np.int64]) -> Paths:
+    """Build the Huffman tree of some counts, and list its paths.
+
+    Parameters
+    ----------
+    counts : int64 array, shape (V,)
+        Occurrences of each vertex, V at least 2, in falling order.
+
+    Returns
+    -------
+    Paths
+        Ties are broken as in word2vec.c: an inner vertex comes before a vertex of the same count.
+    """
+    parents, codes = _tree(counts)
+    starts = np.zeros(len(counts) + 1, np.int64)
+    steps = _paths(parents, codes, starts)
+    return Paths(starts, steps)
+
+
+@njit(cache=True)
+def _tree(counts: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
+    """Join the two least nodes until one is left; nodes 0..V-1 are vertices, V + i is the inner one made i-th."""
+    vertices = counts.size
+    total = np.empty(2 * vertices - 1, np.int64)
+    total[:vertices] = counts
+    parents = np.empty(2 * vertices - 1, np.int32)
+    codes = np.zeros(2 * vertices - 1, np.int8)
+    vertex, inner = vertices - 1, vertices  # the least of each kind that is left: both kinds are in order
+    for made in range(vertices, 2 * vertices - 1):
+        total[made] = 0
+        for code in range(2):
+            if vertex >= 0 and (inner == made or total[vertex] < total[inner]):
+                least = vertex
+                vertex -= 1
+            else:
+                least = inner
+                inner += 1
+            total[made] += total[least]
+            parents[least], codes[least] = made, code
+    return parents, codes
+
+
+@njit(cache=True)
+def _paths(parents: NDArray[np.int32], codes: NDArray[np.int8], starts: NDArray[np.int64]) -> NDArray[np.int32]:
+    root = parents.size - 1
+    vertices = starts.size - 1
+    for vertex in range(vertices):
+        node, length = vertex, 0
+        while node != root:
+            node = parents[node]
+            length += 1
+        starts[vertex + 1] = starts[vertex] + length
+    steps = np.empty(starts[vertices], np.int32)
+    for vertex in range(vertices):
+        node, at = vertex, starts[vertex + 1]
+        while node != root:
+            at -= 1
+            steps[at] = 2 * (root - parents[node]) + codes[node]
+            node = parents[node]
+    return steps
