@@ -95,9 +95,8 @@ def _with_other_spellings(keys: Sequence[str], asked: NDArray[np.int64]) -> NDAr
     spellings: dict[str, list[int]] = {}
     for i, key in enumerate(keys):
         spellings.setdefault(key, []).append(i)
-    most = max((len(spellings[keys[i]]) for i in np.unique(asked)), default=1)
-    same = np.full((*asked.shape, most), -1, np.int64)
-    for i in np.unique(asked):
-        ids = spellings[keys[i]]
-        same[asked == i, : len(ids)] = ids
-    return same.reshape(len(asked), -1)
+    used, rows = np.unique(asked, return_inverse=True)
+    same = np.full((len(used), max((len(spellings[keys[i]]) for i in used), default=1)), -1, np.int64)
+    for row, i in zip(same, used, strict=True):
+        row[: len(spellings[keys[i]])] = spellings[keys[i]]
+    return same[rows].reshape(len(asked), asked.shape[1] * same.shape[1])

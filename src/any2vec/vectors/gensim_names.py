@@ -58,7 +58,7 @@ class GensimNames(Neighbours):
 
     def get_vector(self, key: str | int, norm: bool = False) -> NDArray[np.float32]:
         """Return the vector of a word, shape (D,), of unit length if `norm`; raise UnknownWordError."""
-        return self._unit(self[self.id(key)]) if norm else self.matrix[self.id(key)]
+        return self._unit(self.matrix[self.id(key)]) if norm else self.matrix[self.id(key)]
 
     def get_vecattr(self, key: str | int, attr: str) -> int:
         """Return how often a word occurs; "count" is the only attribute. Raise Any2VecError if counts are unknown."""
@@ -68,6 +68,10 @@ class GensimNames(Neighbours):
         if not count and not self.counts.any():
             raise Any2VecError("these vectors have no counts; any2vec's own format, a folder, keeps them")
         return count
+
+    def fill_norms(self, force: bool = False) -> None:
+        """Compute `norms` now; they are computed once, on first use, since vectors do not change."""
+        _ = self.norms
 
     def get_normed_vectors(self) -> NDArray[np.float32]:
         """Return all vectors of unit length, shape (V, D); rows of zeros stay zeros."""
