@@ -237,6 +237,27 @@ def test_integers_are_words_not_rows():
         vectors.get_vector(2)
 
 
+def test_words_come_in_any_collection(vectors):
+    three = ["w3", "w4", "w5"]
+    for kind in tuple, np.array, iter, dict.fromkeys, lambda words: np.array(words, object):
+        assert vectors.most_similar(kind(three)) == vectors.most_similar(three)
+        assert vectors.distances("w1", kind(three)).tolist() == vectors.distances("w1", three).tolist()
+        assert vectors.doesnt_match(kind(three)) == vectors.doesnt_match(three)
+        assert vectors.n_similarity(kind(three), kind(three)) == pytest.approx(1)
+        assert vectors.most_similar_to_given("w1", kind(three)) == vectors.most_similar_to_given("w1", three)
+    assert ["w3"] not in vectors
+    assert None not in vectors
+
+
+def test_large_numbers_are_no_trouble(vectors):
+    huge = np.full(DIM, 3e38, np.float32)
+    assert words_of(vectors.most_similar([huge, huge])) == words_of(vectors.most_similar(np.ones(DIM)))
+    many = vectors.most_similar([("w1", 1e308), ("w2", 1e308), ("w1", 1e308)], topn=3)
+    assert words_of(many) == words_of(vectors.most_similar([("w1", 2), "w2"], topn=3))
+    assert_alike(vectors.get_mean_vector(["w1", "w2"], [1e308, 1e308]), vectors.get_mean_vector(["w1", "w2"]))
+    assert vectors.cosine_similarities(huge, huge[None]).tolist() == pytest.approx([1])
+
+
 UNKNOWN = {
     "getitem": lambda v: v["x"],
     "get_index": lambda v: v.get_index("x"),
@@ -310,6 +331,10 @@ def test_words_left_out_are_a_warning(vectors):
         (lambda v: v.closer_than(OTHER, "w1"), "a word is expected, not array"),
         (lambda v: v.doesnt_match([]), "`words` is empty"),
         (lambda v: v.doesnt_match(None), "is expected, not None"),
+        (lambda v: v.doesnt_match(["w1", None]), "a word is expected, not None"),
+        (lambda v: v.doesnt_match(["w1", OTHER]), "a word is expected, not array"),
+        (lambda v: v.cosine_similarities(OTHER * np.nan, MATRIX), "numbers that are not finite"),
+        (lambda v: v.most_similar(OTHER * np.float64(1e300)), "the query vector is not finite"),
         (lambda v: v.cosine_similarities(OTHER[:3], MATRIX), "a vector and a matrix with as many columns"),
         (lambda v: v.cosine_similarities(OTHER, OTHER), "a vector and a matrix"),
         (lambda v: v.cosine_similarities("w1", MATRIX), "a vector and a matrix"),

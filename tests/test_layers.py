@@ -39,8 +39,8 @@ FLOOR = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
 EXTRA = {  # of the rooms before it, these only
     "vectors": {"errors", "signals", "version", "options", "cluster", "io", "corpus"},
 }
-LATE = {  # imports of later rooms, inside functions: what Vectors evaluates under gensim's names
-    "vectors/gensim_names.py": {"any2vec.evaluate.gensim_scores"},
+LATE = {  # imports of later rooms, inside functions: methods of Vectors that gensim's users expect there
+    "vectors/evaluations.py": {"any2vec.evaluate.gensim_scores"},
 }
 
 

@@ -1,6 +1,5 @@
 """The names of gensim's KeyedVectors (4.4), on what any2vec has."""
 
-import os
 import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
@@ -112,8 +111,7 @@ class GensimNames(Neighbours):
             known = [not isinstance(query, str) or query in self for query in queries]
             queries = [query for query, has in zip(queries, known, strict=True) if has]
             shares = shares[known]
-        mean = self._sum(queries, shares, pre_normalize)
-        mean /= np.abs(shares).sum() or 1
+        mean = self._mean(queries, shares, pre_normalize)
         return self._unit(mean) if post_normalize else mean.astype(np.float32)
 
     def similar_by_word(self, word: str | int, topn: int | None = 10, restrict_vocab: int | None = None) -> Any:
@@ -180,15 +178,17 @@ class GensimNames(Neighbours):
         Any2VecError
             If a set is empty.
         """
-        for name, words in (("ws1", ws1), ("ws2", ws2)):
-            if not any(isinstance(word, np.ndarray) or word in self for word in _listed(name, words)):
+        means = []
+        for name, words in (("ws1", _listed("ws1", ws1)), ("ws2", _listed("ws2", ws2))):
+            if all(isinstance(word, str) and word not in self for word in words):
                 raise UnknownWordError(f"no word of `{name}` has a vector: {shown(words)}")
-        return self.similarity(*(self.get_mean_vector(words, pre_normalize=False) for words in (ws1, ws2)))
+            means.append(self.get_mean_vector(words, pre_normalize=False))
+        return self.similarity(*means)
 
     def most_similar_to_given(self, key1: Query, keys_list: Sequence[Word]) -> Word:
         """Return the word of a list that is nearest to a word, the first of equals."""
-        ids = [self.id(key) for key in _listed("keys_list", keys_list)]
-        return keys_list[int(self._cosines(key1, ids).argmax())]
+        keys = list(keys_list)
+        return keys[int(self._cosines(key1, [self.id(key) for key in _listed("keys_list", keys)]).argmax())]
 
     def closer_than(self, key1: str | int, key2: str | int) -> list[str]:
         """Return the words that are nearer to `key1` than `key2` is, in the order of ids, without `key1`."""
@@ -212,10 +212,11 @@ class GensimNames(Neighbours):
             If there are no words.
         """
         listed = _listed("words", words)
-        known = [word for word in listed if word in self]
+        unknown = [word for word in listed if isinstance(word, str) and word not in self]
+        known = [word for word in listed if not isinstance(word, str) or word in self]
         if not known:
-            raise UnknownWordError(f"no word of `words` has a vector: {shown(words)}")
-        if unknown := [word for word in listed if word not in self]:
+            raise UnknownWordError(f"no word of `words` has a vector: {shown(listed)}")
+        if unknown:
             warnings.warn(f"words without a vector are left out: {shown(unknown)}", UserWarning, stacklevel=2)
         rows = np.stack([self.get_vector(word, use_norm) for word in known])
         products = rows @ self.get_mean_vector(list(rows), post_normalize=True)
@@ -230,93 +231,17 @@ class GensimNames(Neighbours):
         """Return the cosines of a vector, shape (D,), with the rows of a matrix, shape (n, D): shape (n,)."""
         try:
             vector, rows = np.asarray(vector_1) * 1.0, np.asarray(vectors_all) * 1.0
-            products = rows @ vector
         except (TypeError, ValueError):
-            products = np.empty(())
-        if products.ndim != 1 or vector.ndim != 1:
+            vector, rows = np.empty(()), np.empty(())
+        if vector.ndim != 1 or rows.ndim != 2 or rows.shape[1] != len(vector):
             given = f"{shown(vector_1)} and {shown(vectors_all)}"
             raise Any2VecError(f"a vector and a matrix with as many columns are expected, not {given}")
-        lengths = np.linalg.norm(rows, axis=1) * np.linalg.norm(vector)
-        return products / np.where(lengths > 0, lengths, 1)
-
-    def evaluate_word_analogies(
-        self,
-        analogies: str | os.PathLike[str] | Sequence[Any],
-        restrict_vocab: int | None = 300_000,
-        case_insensitive: bool = True,
-        dummy4unknown: bool = False,
-    ) -> tuple[float, list[dict[str, Any]]]:
-        """Ask "a is to b as c is to ?" of a file of questions.
-
-        Parameters
-        ----------
-        analogies : path or sequence of QuestionSection
-            A file such as questions-words.txt. Unlike in gensim, a line that is no question is an error.
-        restrict_vocab : int, optional
-            Use only this many words, the most frequent ones; None for all.
-        case_insensitive : bool
-            Take words in upper case; of those that differ only in case, the most frequent is meant.
-        dummy4unknown : bool
-            Count questions with an unknown word as answered wrongly; by default they are left out.
-
-        Returns
-        -------
-        float
-            Share of the questions asked that were answered correctly; 0 if none was asked.
-        list of dict
-            For each section and for all, "Total accuracy", its name under "section", and its questions as tuples of
-            four words under "correct" and "incorrect".
-
-        Raises
-        ------
-        Any2VecError
-            If the file cannot be read, a vector is not finite, or an argument is invalid.
-        """
-        from any2vec.evaluate.gensim_scores import word_analogies
-
-        return word_analogies(self, analogies, restrict_vocab, case_insensitive, dummy4unknown)
-
-    def evaluate_word_pairs(
-        self,
-        pairs: str | os.PathLike[str] | Sequence[tuple[str, str, float]],
-        delimiter: str | None = None,
-        encoding: str = "utf8",
-        restrict_vocab: int | None = 300_000,
-        case_insensitive: bool = True,
-        dummy4unknown: bool = False,
-    ) -> tuple[Any, Any, float]:
-        r"""Correlate the cosines of pairs of words with human scores; needs SciPy.
-
-        Parameters
-        ----------
-        pairs : path or sequence of (str, str, float)
-            A file such as WordSim-353. Unlike in gensim, a line that is no pair is an error.
-        delimiter : str, optional
-            What separates columns; by default tabs, commas or whitespace are found (gensim: "\t").
-        encoding : str
-            Of the file.
-        restrict_vocab, case_insensitive
-            As for `evaluate_word_analogies`.
-        dummy4unknown : bool
-            Take 0 for the cosine of pairs with an unknown word; by default they are left out.
-
-        Returns
-        -------
-        pearson, spearman
-            SciPy's results, pairs of a correlation and its p-value.
-        float
-            Pairs with an unknown word, in percent.
-
-        Raises
-        ------
-        Any2VecError
-            If the file cannot be read, an argument is invalid, SciPy is not installed, or there is no correlation:
-            fewer than two pairs, or equal scores or cosines.
-        """
-        from any2vec.evaluate.gensim_scores import word_pairs
-
-        read = {"delimiter": delimiter, "encoding": encoding}
-        return word_pairs(self, pairs, read, restrict_vocab, case_insensitive, dummy4unknown)
+        length, lengths = (np.sqrt(np.einsum("...i,...i", x, x, dtype=np.float64)) for x in (vector, rows))
+        with np.errstate(all="ignore"):
+            cosines = rows @ (vector / (length or 1)) / np.where(lengths > 0, lengths, 1)
+        if not np.isfinite(cosines).all():
+            raise Any2VecError("the vectors hold numbers that are not finite")
+        return cosines.astype(np.result_type(vector, rows))
 
     def _cosines(self, query: Query, rows: slice | list[int]) -> NDArray[np.float32]:
         """Return the cosines of a word or vector with rows of the matrix."""

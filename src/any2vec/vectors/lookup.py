@@ -48,7 +48,7 @@ class Lookup:
 
     def _check_shapes(self) -> None:
         number = len(self.vocabulary)
-        if self.matrix.ndim != 2 or len(self.matrix) != number:
+        if self.matrix.ndim != 2 or len(self.matrix) != number or not self.matrix.shape[1]:
             raise Any2VecError(f"{number} words do not fit a matrix of shape {self.matrix.shape}")
         if len(self.counts) != number:
             raise Any2VecError(f"{number} words do not fit {len(self.counts)} counts")
@@ -97,7 +97,8 @@ class Lookup:
         return iter(self.words)
 
     def __contains__(self, word: object) -> bool:
-        return as_word(word) in self.vocabulary.ids
+        name = as_word(word)
+        return isinstance(name, str) and name in self.vocabulary.ids
 
     def __getitem__(self, key: str | int | Sequence[str | int]) -> NDArray[np.float32]:
         """Look up a word, giving shape (D,), or a list of n words, giving shape (n, D)."""
@@ -142,7 +143,8 @@ class Lookup:
         """Return the vector of a word or the vector given, shape (D,), all finite."""
         query = as_word(query)
         try:
-            vector = self[query] if isinstance(query, str) else np.asarray(query, np.float32)
+            with np.errstate(over="ignore"):
+                vector = self[query] if isinstance(query, str) else np.asarray(query, np.float32)
         except (TypeError, ValueError):
             vector = np.empty((), np.float32)
         if vector.ndim == 0:
@@ -157,13 +159,14 @@ class Lookup:
     def _unit(self, query: Any) -> NDArray[np.float32]:
         return _unit(self._vector(query))
 
-    def _sum(self, queries: Sequence[Any], weights: Iterable[float], unit: bool = True) -> NDArray[np.float64]:
-        """Add up queries times weights: words of unit length if so wanted, vectors as they are."""
+    def _mean(self, queries: Sequence[Any], weights: NDArray[np.float64], unit: bool = True) -> NDArray[np.float64]:
+        """Add up queries times weights, over the sum of these: words of unit length if wanted, vectors as they are."""
+        weights = weights / (np.abs(weights).max(initial=0) or 1)  # their sum is finite
         total = np.zeros(self.dim)
         for query, weight in zip(queries, weights, strict=True):
             word = unit and isinstance(as_word(query), str)
             total += weight * (self._unit(query) if word else self._vector(query)).astype(np.float64)
-        return total
+        return total / (np.abs(weights).sum() or 1)
 
 
 def _unit(vector: NDArray[Any]) -> NDArray[np.float32]:

@@ -96,12 +96,11 @@ class Neighbours(Lookup):
             weights.append(weight)
         if not queries:
             raise Any2VecError("most_similar needs at least one word or vector")
-        mean = self._sum(queries, weights)
-        mean /= np.abs(mean).max(initial=0) or 1  # float32 can hold it
+        mean = self._unit(self._mean(queries, np.array(weights)))
         if topn is None:
-            return cosines_of(self.matrix[rows], self.norms[rows], mean.astype(np.float32))
+            return cosines_of(self.matrix[rows], self.norms[rows], mean)
         own = np.array([[self.id(query) for query in queries if isinstance(query, str)]], np.int64)
-        return self._nearest(mean.astype(np.float32)[None], own, topn, rows)[0]
+        return self._nearest(mean[None], own, topn, rows)[0]
 
     def most_similar_batch(
         self, queries: Sequence[Query], topn: int = 10, *, restrict: int | None = None
@@ -220,7 +219,8 @@ def _weighted(queries: Queries | None, weight: float) -> tuple[list[Any], list[f
 
 def as_queries(queries: Any) -> list[Any]:
     """List words (as strings) and vectors."""
-    if isinstance(queries, str) or (isinstance(queries, np.ndarray) and queries.ndim == 1):
+    of_words = isinstance(queries, np.ndarray) and queries.dtype.kind in "OTU"
+    if isinstance(queries, str) or (isinstance(queries, np.ndarray) and queries.ndim == 1 and not of_words):
         return [queries]
     if not isinstance(queries, Iterable) or (isinstance(queries, np.ndarray) and queries.ndim == 0):
         raise Any2VecError(f"a word, a vector or a sequence of these is expected, not {shown(queries)}")

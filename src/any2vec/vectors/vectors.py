@@ -2,16 +2,17 @@
 
 from any2vec.errors import Any2VecError
 from any2vec.vectors.convert import Conversions
+from any2vec.vectors.evaluations import Evaluations
 from any2vec.vectors.gensim_names import GensimNames
 
 __all__ = ["Vectors", "check_vectors"]
 
 
-class Vectors(GensimNames, Conversions):
+class Vectors(GensimNames, Evaluations, Conversions):
     """The embedding of each word of a vocabulary.
 
-    What a word's row is, `Lookup` (lookup.py) has; what is near it, `Neighbours` (neighbours.py); the names of gensim's
-    KeyedVectors, `GensimNames` (gensim_names.py); conversions, `Conversions` (convert.py).
+    Its methods are in files of their own: `Lookup` (words and rows), `Neighbours` (most similar words, analogies),
+    `GensimNames` (the other methods of gensim's KeyedVectors), `Evaluations`, `Conversions` (gensim, pandas, Arrow).
 
     Parameters
     ----------
