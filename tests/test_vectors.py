@@ -113,6 +113,7 @@ def test_ties_are_in_the_order_of_ids(monkeypatch):
     vectors = Vectors(list("abcdefghi"), np.ones((9, 2), np.float32))
     for rows in (2, 100):
         monkeypatch.setattr(search, "BLOCK_ROWS", rows)
+        monkeypatch.setattr(search, "BLOCK_QUERIES", 1)
         assert [word for word, _ in vectors.most_similar("c", topn=4)] == list("abde")
         assert [word for word, _ in vectors.most_similar("a", topn=1)] == ["b"]
 

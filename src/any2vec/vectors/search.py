@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 __all__ = ["best", "cosines_of", "nearest"]
 
 BLOCK_ROWS = 32_768
-BLOCK_QUERIES = 512  # a tile of scores is at most 32,768 x 512 float32: 64 MiB
+BLOCK_QUERIES = 512  # a tile has at most 32,768 x 512 scores, float32: 64 MiB; with fewer queries it has more rows
 
 
 def nearest(
@@ -64,8 +64,9 @@ def _tiles(
     excluded: NDArray[np.int64] | None,
 ) -> Iterator[tuple[int, NDArray[np.float32]]]:
     """Yield the first row of each block and the cosines of its rows to the queries, shape (Q, rows)."""
-    for low in range(0, len(matrix), BLOCK_ROWS):
-        block = slice(low, low + BLOCK_ROWS)
+    size = max(1, BLOCK_ROWS * BLOCK_QUERIES // len(queries))
+    for low in range(0, len(matrix), size):
+        block = slice(low, low + size)
         scores = queries @ matrix[block].T
         scores /= _no_zeros(norms[block])
         if excluded is not None:
