@@ -233,6 +233,8 @@ def test_integers_are_words_not_rows():
     assert vectors.distances(7, [12, "7"]).tolist() == [1, 0]
     assert vectors.most_similar_to_given(7, [12, 7]) == 7
     assert vectors.doesnt_match([7, 7, 12]) == "12"
+    with pytest.raises(KeyError, match=r"no vector for '3'; an integer stands for the word of its digits$"):
+        vectors.get_vector(3)
     with pytest.raises(KeyError, match=r"no vector for '2'; an integer .* its digits, row 2 is `vectors.matrix\[2\]`"):
         vectors.get_vector(2)
 

@@ -79,6 +79,14 @@ def test_a_room_imports_from_rooms_before_it(path):
         assert other == room or other in EXTRA.get(room, FLOOR), f"{room} imports {name}"
 
 
+@pytest.mark.parametrize(("file", "late"), LATE.items())
+def test_late_imports_are_in_functions_only(file, late):
+    tree = ast.parse((SOURCE / file).read_text("utf-8"))
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    inside = {n.module for f in functions for n in ast.walk(f) if isinstance(n, ast.ImportFrom)}
+    assert inside == late
+
+
 def test_every_room_is_known():
     found = {room_of(path) for path in MODULES}
     assert found == set(FLOOR)

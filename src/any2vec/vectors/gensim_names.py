@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from any2vec.errors import Any2VecError, UnknownWordError, shown
 from any2vec.vectors.arguments import as_word, whole_number
 from any2vec.vectors.lookup import Query
-from any2vec.vectors.neighbours import Neighbours, Queries, as_queries
+from any2vec.vectors.neighbours import Neighbours, as_queries
 from any2vec.vectors.search import best, cosines_of
 
 __all__ = ["GensimNames"]
@@ -57,7 +57,8 @@ class GensimNames(Neighbours):
 
     def get_vector(self, key: str | int, norm: bool = False) -> NDArray[np.float32]:
         """Return the vector of a word, shape (D,), of unit length if `norm`; raise UnknownWordError."""
-        return self._unit(self.matrix[self.id(key)]) if norm else self.matrix[self.id(key)]
+        row = self.matrix[self.id(key)]
+        return self._unit(key) if norm else row
 
     def get_vecattr(self, key: str | int, attr: str) -> int:
         """Return how often a word occurs; "count" is the only attribute. Raise Any2VecError if counts are unknown."""
@@ -79,7 +80,7 @@ class GensimNames(Neighbours):
 
     def get_mean_vector(
         self,
-        keys: Queries,
+        keys: Query | Sequence[Query],
         weights: Sequence[float] | NDArray[np.floating[Any]] | None = None,
         pre_normalize: bool = True,
         post_normalize: bool = False,
@@ -229,16 +230,13 @@ class GensimNames(Neighbours):
     @staticmethod
     def cosine_similarities(vector_1: NDArray[Any], vectors_all: NDArray[Any]) -> NDArray[np.floating[Any]]:
         """Return the cosines of a vector, shape (D,), with the rows of a matrix, shape (n, D): shape (n,)."""
-        try:
-            vector, rows = np.asarray(vector_1) * 1.0, np.asarray(vectors_all) * 1.0
-        except (TypeError, ValueError):
-            vector, rows = np.empty(()), np.empty(())
+        vector, rows = _floats(vector_1), _floats(vectors_all)
         if vector.ndim != 1 or rows.ndim != 2 or rows.shape[1] != len(vector):
             given = f"{shown(vector_1)} and {shown(vectors_all)}"
             raise Any2VecError(f"a vector and a matrix with as many columns are expected, not {given}")
         length, lengths = (np.sqrt(np.einsum("...i,...i", x, x, dtype=np.float64)) for x in (vector, rows))
         with np.errstate(all="ignore"):
-            cosines = rows @ (vector / (length or 1)) / np.where(lengths > 0, lengths, 1)
+            cosines = rows @ (vector / (length or 1)).astype(vector.dtype) / np.where(lengths > 0, lengths, 1)
         if not np.isfinite(cosines).all():
             raise Any2VecError("the vectors hold numbers that are not finite")
         return cosines.astype(np.result_type(vector, rows))
@@ -254,6 +252,15 @@ def _listed(name: str, queries: Any) -> list[Any]:
     if not listed:
         raise Any2VecError(f"`{name}` is empty; at least one word or vector is expected")
     return listed
+
+
+def _floats(numbers: Any) -> NDArray[np.floating[Any]]:
+    """Return an array of floats, not copied if it is one; of what holds no numbers, one without dimensions."""
+    try:
+        array = np.asarray(numbers)
+        return array if array.dtype.kind == "f" else array.astype(np.float64)
+    except (TypeError, ValueError):
+        return np.empty(())
 
 
 def _weights(weights: Any, number: int) -> NDArray[np.float64]:

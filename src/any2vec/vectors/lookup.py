@@ -132,7 +132,8 @@ class Lookup:
     def _hint(self, word: str | int) -> str:
         """Return what completes the error for an unknown word."""
         if not isinstance(word, str):
-            return f"; an integer stands for the word of its digits, row {word} is `vectors.matrix[{word}]`"
+            row = f", row {word} is `vectors.matrix[{word}]`" if 0 <= word < len(self) else ""
+            return f"; an integer stands for the word of its digits{row}"
         ids = self.vocabulary.ids
         alike = [w for w in (word.lower(), word.upper(), word.title(), word.strip()) if w in ids]
         near = [w for w in islice(self.words, COMPARED) if abs(len(w) - len(word)) <= 2]
