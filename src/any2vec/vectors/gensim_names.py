@@ -238,7 +238,7 @@ class GensimNames(Neighbours):
         with np.errstate(all="ignore"):
             cosines = rows @ (vector / (length or 1)).astype(vector.dtype) / np.where(lengths > 0, lengths, 1)
         if not np.isfinite(cosines).all():
-            raise Any2VecError("the vectors hold numbers that are not finite")
+            raise Any2VecError("the vectors hold numbers that are not finite, or too large")
         return cosines.astype(np.result_type(vector, rows))
 
     def _cosines(self, query: Query, rows: slice | list[int]) -> NDArray[np.float32]:
