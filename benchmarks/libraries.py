@@ -1,11 +1,13 @@
-"""Measure what any2vec writes itself against the library that does the same: rows of a graph, logistic regressions.
+"""Measure what any2vec writes itself against a library: rows of a graph, logistic regressions, neighbours of words.
 
 Both run in this process and take turns (A B A B ...); ratios are medians over the rounds.
 """
 
 import statistics
+import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -77,8 +79,48 @@ def logistic(
     _compare({"any2vec": lambda: fit_labels(vectors, wanted)} | {name: solver(name) for name in names}, repeat)
 
 
+@app.command()
+def neighbours(
+    questions: Annotated[Path, typer.Argument(help="Analogies, such as questions-words.txt.", exists=True)],
+    words: Annotated[int, typer.Option(help="Words of random vectors.")] = 100_000,
+    dim: Annotated[int, typer.Option(help="Columns of the vectors.")] = 100,
+    asked: Annotated[int, typer.Option(help="Questions, the first ones of the file.")] = 2_000,
+    repeat: RepeatOption = 3,
+) -> None:
+    """Answer analogies, and ask for neighbours and ranks, against gensim on the same matrix in memory."""
+    from any2vec import Vectors
+    from any2vec.evaluate.questions import QuestionSection, read_questions
+
+    found = [question for section in read_questions(questions) for question in section.questions][:asked]
+    known = list(dict.fromkeys(word for question in found for word in question))
+    names = [*known, *(f"word{i}" for i in range(words - len(known)))]
+    ours = Vectors(names, np.random.default_rng(1).standard_normal((len(names), dim)).astype(np.float32))
+    theirs = ours.to_gensim()
+    section = QuestionSection("all", tuple(found))
+    some = known[:200]
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "questions.txt")
+        path.write_text(": all\n" + "".join(" ".join(question) + "\n" for question in found), "utf-8")
+        if ours.evaluate_word_analogies([section]) != theirs.evaluate_word_analogies(str(path)):
+            raise SystemExit("the answers differ")
+        evaluate = [partial(v.evaluate_word_analogies, str(path)) for v in (ours, theirs)]
+        _compare(dict(zip(("any2vec, analogies", "gensim"), evaluate, strict=True)), repeat)
+    single = partial(_each, theirs.most_similar, some)
+    _compare({"any2vec, one by one": partial(_each, ours.most_similar, some), "gensim": single}, repeat)
+    _compare({"any2vec, a batch": partial(ours.most_similar_batch, some), "gensim": single}, repeat)
+    ranked = [partial(_each, partial(v.rank, known[0]), some) for v in (ours, theirs)]
+    _compare(dict(zip(("any2vec, ranks", "gensim"), ranked, strict=True)), repeat)
+
+
+def _each(ask: Callable[[str], Any], words: list[str]) -> None:
+    for word in words:
+        ask(word)
+
+
 def _compare(contenders: dict[str, Callable[[], Any]], repeat: int) -> None:
-    """Print CPU and wall seconds, and the ratio of CPU seconds to any2vec's."""
+    """Print CPU and wall seconds, and the ratio of CPU seconds to those of the first, any2vec."""
+    first = next(iter(contenders))
     wall: dict[str, list[float]] = {name: [] for name in contenders}
     cpu: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(repeat):
@@ -89,7 +131,7 @@ def _compare(contenders: dict[str, Callable[[], Any]], repeat: int) -> None:
             cpu[name].append(time.process_time() - used)
     rows: list[list[Any]] = []
     for name in contenders:
-        ratio = statistics.median(a / b for a, b in zip(cpu[name], cpu["any2vec"], strict=True))
+        ratio = statistics.median(a / b for a, b in zip(cpu[name], cpu[first], strict=True))
         rows.append([name, statistics.median(wall[name]), statistics.median(cpu[name]), ratio])
     table(f"{repeat} rounds, medians", ("", "seconds", "CPU seconds", "x any2vec's CPU"), rows)
 

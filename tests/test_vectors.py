@@ -113,6 +113,7 @@ def test_ties_are_in_the_order_of_ids(monkeypatch):
     vectors = Vectors(list("abcdefghi"), np.ones((9, 2), np.float32))
     for rows in (2, 100):
         monkeypatch.setattr(search, "BLOCK_ROWS", rows)
+        monkeypatch.setattr(search, "BLOCK_QUERIES", 1)
         assert [word for word, _ in vectors.most_similar("c", topn=4)] == list("abde")
         assert [word for word, _ in vectors.most_similar("a", topn=1)] == ["b"]
 
@@ -206,7 +207,7 @@ def test_cosines_are_cosines(matrix, topn):
     ("ask", "message"),
     [
         (lambda v: v.most_similar(5.5), "a word, a vector or a sequence of these is expected, not 5.5"),
-        (lambda v: v.most_similar(None), "is expected, not None"),
+        (lambda v: v.most_similar(None), "at least one word or vector"),
         (lambda v: v.most_similar([5.5]), "a word or a vector is expected, not 5.5"),
         (lambda v: v.most_similar([["w1", "w2"]]), r"a word or a vector is expected, not \['w1', 'w2'\]"),
         (lambda v: v.most_similar("w1", 5), "a sequence of these is expected, not 5"),
@@ -214,7 +215,12 @@ def test_cosines_are_cosines(matrix, topn):
         (lambda v: v.most_similar_batch([None]), "a word or a vector is expected, not None"),
         (lambda v: v.most_similar("w1", topn=2.5), "`topn` is 2.5; it must be a whole number from 0 up"),
         (lambda v: v.most_similar("w1", topn="10"), "`topn` is '10'; it must"),
-        (lambda v: v.most_similar("w1", topn=None), "`topn` is None; it must"),
+        (lambda v: v.most_similar_batch(["w1"], topn=None), "`topn` is None; it must"),
+        (lambda v: v.most_similar("w1", restrict=5, restrict_vocab=5), "are the same; give one"),
+        (lambda v: v.most_similar("w1", clip_start=-1), "`clip_start` is -1; it must"),
+        (lambda v: v.most_similar("w1", clip_end=0), "`clip_end` is 0; it must"),
+        (lambda v: v.most_similar([("w1", "w2")]), r"weight of an input is 'w2'; it must be a finite number"),
+        (lambda v: v.most_similar([("w1", np.nan)]), "weight of an input is nan"),
         (lambda v: v.most_similar("w1", topn=-1), "`topn` is -1; it must"),
         (lambda v: v.most_similar_batch(["w1"], topn=2.5), "`topn` is 2.5; it must"),
         (lambda v: v.most_similar("w1", restrict=-1), "`restrict` is -1; it must be a whole number from 1 up"),
@@ -228,6 +234,8 @@ def test_cosines_are_cosines(matrix, topn):
         (lambda v: v[None], "a word is expected, not None"),
         (lambda v: Vectors(["a", "b"], [[1, 2], [3]]), "the matrix is not an array of numbers"),
         (lambda v: Vectors(5, np.ones((2, 2))), "a sequence of words is expected, not 5"),
+        (lambda v: Vectors(["a", None], np.ones((2, 2))), "a word is expected, not None, which is word 1"),
+        (lambda v: Vectors(["a", "b"], np.ones((2, 2)), counts=["x", 1]), "the counts are not whole numbers"),
     ],
 )
 def test_arguments_that_make_no_sense(vectors, ask, message):

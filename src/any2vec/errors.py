@@ -1,8 +1,10 @@
 """The one kind of error that a user sees."""
 
 import reprlib
+from collections.abc import Callable
+from typing import Any
 
-__all__ = ["Any2VecError", "missing_extra", "shown"]
+__all__ = ["Any2VecError", "UnknownWordError", "missing_extra", "shown"]
 
 
 class Any2VecError(Exception):
@@ -10,6 +12,23 @@ class Any2VecError(Exception):
 
     The command line prints the message alone, on one line, and ends with status 1.
     """
+
+
+class UnknownWordError(Any2VecError, KeyError):
+    """A word has no vector; also a KeyError, as for a missing key of a dict and in gensim.
+
+    `hint` completes the message when it is shown: loops that catch the error for many words do not wait for it.
+    """
+
+    def __init__(self, message: str, hint: Callable[[], str] = str) -> None:
+        super().__init__(message)
+        self._hint = hint
+
+    def __str__(self) -> str:  # KeyError's is a repr
+        return self.args[0] + self._hint()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self),)
 
 
 def missing_extra(module: str, extra: str) -> Any2VecError:

@@ -12,7 +12,7 @@ from rich.text import Text
 from any2vec.errors import Any2VecError
 from any2vec.vectors.arguments import whole_number
 from any2vec.vectors.formats import load
-from any2vec.vectors.vectors import Similar
+from any2vec.vectors.neighbours import Similar
 
 __all__ = ["TopN", "VectorsFile", "neighbours", "similar"]
 

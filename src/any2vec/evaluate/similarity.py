@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,16 @@ from any2vec.evaluate.word_sets import fold, folded_ids, read_lines
 from any2vec.vectors.arguments import as_path
 from any2vec.vectors.vectors import Vectors, check_vectors
 
-__all__ = ["Pair", "Pairs", "SimilarityResult", "as_pairs", "evaluate_similarity", "read_pairs", "require_scipy"]
+__all__ = [
+    "Pair",
+    "Pairs",
+    "SimilarityResult",
+    "as_pairs",
+    "correlations",
+    "evaluate_similarity",
+    "read_pairs",
+    "require_scipy",
+]
 
 Pair: TypeAlias = tuple[str, str, float]
 """Two words and how similar people find them."""
@@ -50,7 +59,7 @@ class SimilarityResult:
         return {**known, "used": self.used, "skipped": self.skipped}
 
 
-def read_pairs(path: str | os.PathLike[str]) -> tuple[Pair, ...]:
+def read_pairs(path: str | os.PathLike[str], delimiter: str | None = None, encoding: str = "utf-8") -> tuple[Pair, ...]:
     """Read pairs of words with a score.
 
     Parameters
@@ -59,6 +68,10 @@ def read_pairs(path: str | os.PathLike[str]) -> tuple[Pair, ...]:
         A file with a pair per line, columns separated by tabs, commas or whitespace: two words, possibly a letter
         for the part of speech, and the score. Empty lines, lines that begin with "#" and a first line of column
         titles (without a number) are skipped. WordSim-353 and SimLex-999 are such files, as published and in gensim.
+    delimiter : str, optional
+        What separates columns, in place of the above.
+    encoding : str
+        Of the file.
 
     Returns
     -------
@@ -71,13 +84,15 @@ def read_pairs(path: str | os.PathLike[str]) -> tuple[Pair, ...]:
         If a line is no pair, or there are none; the error names the line.
     """
     path = as_path(path)
+    if delimiter is not None and not (isinstance(delimiter, str) and delimiter):
+        raise Any2VecError(f"`delimiter` is {shown(delimiter)}; a string such as ',' is expected")
     pairs: list[Pair] = []
     column = None
     titles = False
-    for number, line in enumerate(read_lines(path), 1):
+    for number, line in enumerate(read_lines(path, encoding), 1):
         if not line or line.startswith("#"):
             continue
-        cells = _cells(line)
+        cells = _cells(line, delimiter)
         if column is None:
             column = _score_column(cells)
             if column is None and not titles:
@@ -93,10 +108,10 @@ def read_pairs(path: str | os.PathLike[str]) -> tuple[Pair, ...]:
     return tuple(pairs)
 
 
-def as_pairs(pairs: Pairs) -> Sequence[Pair]:
+def as_pairs(pairs: Pairs, delimiter: str | None = None, encoding: str = "utf-8") -> Sequence[Pair]:
     """Read the pairs if they are in a file; refuse what is neither a file nor pairs."""
     if isinstance(pairs, str | os.PathLike):
-        return read_pairs(pairs)
+        return read_pairs(pairs, delimiter, encoding)
     with suppress(TypeError, ValueError):
         listed = [(a, b, float(score)) for a, b, score in pairs]
         if all(isinstance(a, str) and isinstance(b, str) for a, b, _ in listed):
@@ -132,7 +147,8 @@ def evaluate_similarity(vectors: Vectors, pairs: Pairs) -> SimilarityResult:
     ids = folded_ids(vectors.words)
     known = [(ids[fold(a)], ids[fold(b)], score) for a, b, score in pairs if fold(a) in ids and fold(b) in ids]
     cosines = np.array([vectors.similarity(vectors.words[a], vectors.words[b]) for a, b, _ in known])
-    spearman, pearson = _correlations(cosines, np.array([score for *_, score in known]))
+    found = correlations(np.array([score for *_, score in known]), cosines)
+    pearson, spearman = (math.nan, math.nan) if found is None else (float(result.statistic) for result in found)
     return SimilarityResult(spearman, pearson, len(known), len(pairs) - len(known))
 
 
@@ -142,18 +158,21 @@ def require_scipy() -> None:
         raise missing_extra("scipy", "evaluate")
 
 
-def _correlations(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[float, float]:
+def correlations(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[Any, Any] | None:
+    """Return SciPy's results for Pearson's and Spearman's correlation; None for fewer than two values or equal ones."""
     require_scipy()
     from scipy import stats
 
     if len(x) < 2 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return math.nan, math.nan
-    return float(stats.spearmanr(x, y).statistic), float(np.corrcoef(x, y)[0, 1])
+        return None
+    return stats.pearsonr(x, y), stats.spearmanr(x, y)
 
 
-def _cells(line: str) -> list[str]:
-    if "\t" in line:
-        return [cell.strip() for cell in line.split("\t")]
+def _cells(line: str, delimiter: str | None) -> list[str]:
+    if delimiter is None and "\t" in line:
+        delimiter = "\t"
+    if delimiter is not None:
+        return [cell.strip() for cell in line.split(delimiter)]
     if "," in line:
         return [cell.strip().strip('"') for cell in line.split(",")]
     return re.split(r"\s+", line)

@@ -1,24 +1,29 @@
 """Evaluation sets of words: read their lines, match words regardless of case."""
 
+import codecs
 from collections.abc import Iterable
 from pathlib import Path
 
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, shown
 
 __all__ = ["fold", "folded_ids", "read_lines"]
 
 
-def read_lines(path: Path) -> list[str]:
-    """Read the lines of a UTF-8 file, stripped, without a byte-order mark; errors name the line."""
+def read_lines(path: Path, encoding: str = "utf-8") -> list[str]:
+    """Read the lines of a file, stripped, without UTF-8's byte-order mark; errors name the line."""
     try:
         content = path.read_bytes()
     except OSError as error:
         raise Any2VecError(f"{path}: cannot be read: {error.strerror or error}") from error
     try:
-        return [line.strip() for line in content.decode("utf-8-sig").split("\n")]
+        name = codecs.lookup(encoding).name
+        text = content.decode("utf-8-sig" if name == "utf-8" else name)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise Any2VecError(f"{path}, line {line:,}: not UTF-8 text") from error
+        raise Any2VecError(f"{path}, line {line:,}: not {name.upper()} text") from error
+    except (LookupError, TypeError, ValueError):
+        raise Any2VecError(f"`encoding` is {shown(encoding)}; a name such as 'utf-8' is expected") from None
+    return [line.strip() for line in text.split("\n")]
 
 
 def fold(word: str) -> str:

@@ -112,6 +112,13 @@ class Estimator(Options, ABC):
         report.cached, report.seconds = corpus.cached, dict(corpus.seconds)
         return corpus
 
+    @property
+    def wv(self) -> Vectors:
+        """The vectors, `vectors_`, under gensim's name."""
+        if "vectors_" not in vars(self):
+            raise AttributeError(f"this {type(self).__name__} has no vectors wv: call fit first")
+        return self.vectors_
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, as scikit-learn's estimators do."""
         return {f.name: getattr(self, f.name) for f in fields(self)}

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["nearest"]
+__all__ = ["best", "cosines_of", "nearest"]
 
 BLOCK_ROWS = 32_768
-BLOCK_QUERIES = 512  # a tile of scores is at most 32,768 x 512 float32: 64 MiB
+BLOCK_QUERIES = 512  # a tile has at most 32,768 x 512 scores, float32: 64 MiB; with fewer queries it has more rows
 
 
 def nearest(
@@ -39,6 +39,24 @@ def nearest(
     return ids, cosines
 
 
+def cosines_of(
+    matrix: NDArray[np.float32], norms: NDArray[np.float32], query: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return the cosine of each row to a query: shape (V,); 0 where either is zero."""
+    scores: NDArray[np.float32] = matrix @ _unit(query[None])[0]
+    scores /= _no_zeros(norms)
+    return scores
+
+
+def best(scores: NDArray[np.float32], topn: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return the places of the largest scores, best first, ties by rising place, and these; -inf is no score."""
+    ids = np.full(min(topn, len(scores)), -1, np.int64)
+    values = np.full(len(ids), -np.inf, np.float32)
+    if len(ids):
+        _keep_top(scores, 0, ids, values)
+    return ids, values
+
+
 def _tiles(
     matrix: NDArray[np.float32],
     norms: NDArray[np.float32],
@@ -46,8 +64,9 @@ def _tiles(
     excluded: NDArray[np.int64] | None,
 ) -> Iterator[tuple[int, NDArray[np.float32]]]:
     """Yield the first row of each block and the cosines of its rows to the queries, shape (Q, rows)."""
-    for low in range(0, len(matrix), BLOCK_ROWS):
-        block = slice(low, low + BLOCK_ROWS)
+    size = max(1, BLOCK_ROWS * BLOCK_QUERIES // len(queries))
+    for low in range(0, len(matrix), size):
+        block = slice(low, low + size)
         scores = queries @ matrix[block].T
         scores /= _no_zeros(norms[block])
         if excluded is not None:

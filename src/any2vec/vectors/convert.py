@@ -1,0 +1,108 @@
+"""Vectors as the objects of other libraries, and from gensim's."""
+
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from any2vec.errors import Any2VecError, missing_extra, shown
+from any2vec.vectors.lookup import Lookup
+
+if TYPE_CHECKING:
+    import gensim
+    import pandas as pd
+    import pyarrow as pa
+
+__all__ = ["Conversions"]
+
+
+class Conversions(Lookup):
+    """Conversions of vectors."""
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return the matrix, shape (V, D): ``np.asarray(vectors)`` a read-only view, ``np.array(vectors)`` a copy."""
+        return np.array(self.matrix, dtype=dtype, copy=copy)
+
+    @classmethod
+    def from_gensim(cls, keyed_vectors: "gensim.models.KeyedVectors") -> Self:
+        """Make vectors of gensim's KeyedVectors, with its counts if it has some.
+
+        Parameters
+        ----------
+        keyed_vectors : gensim.models.KeyedVectors
+            Such as ``model.wv``. Its matrix is not copied if it is float32: copy what will change.
+
+        Raises
+        ------
+        Any2VecError
+            If this is something else.
+        """
+        words, matrix = (getattr(keyed_vectors, name, None) for name in ("index_to_key", "vectors"))
+        if words is None or matrix is None:
+            hint = "; a model has them as wv" if hasattr(keyed_vectors, "wv") else ""
+            raise Any2VecError(f"gensim's KeyedVectors are expected, not {type(keyed_vectors).__name__}{hint}")
+        return cls(words, matrix, counts=getattr(keyed_vectors, "expandos", {}).get("count"))
+
+    def to_gensim(self, copy: bool = False) -> "gensim.models.KeyedVectors":
+        """Make gensim's KeyedVectors, with counts if they are known.
+
+        Parameters
+        ----------
+        copy : bool
+            Copy the matrix; by default it is shared, and read-only in gensim, too.
+
+        Raises
+        ------
+        Any2VecError
+            If gensim is not installed.
+        """
+        try:
+            from gensim.models import KeyedVectors
+        except ImportError:
+            raise missing_extra("gensim", "gensim") from None
+        keyed = KeyedVectors(self.dim)
+        keyed.index_to_key, keyed.key_to_index = list(self.words), dict(self.vocabulary.ids)
+        keyed.vectors, keyed.next_index = np.array(self.matrix) if copy else self.matrix, len(self)
+        if self.counts.any():
+            keyed.expandos["count"] = np.array(self.counts)
+        return keyed
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Make a data frame with a copy of the matrix, float32, shape (V, D); its index, "word", has the words.
+
+        Raises
+        ------
+        Any2VecError
+            If pandas is not installed.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise missing_extra("pandas", "pandas") from None
+        return pd.DataFrame(np.array(self.matrix), index=pd.Index(self.words, name="word", dtype=object))
+
+    def to_arrow(self) -> "pa.Table":
+        """Make an Arrow table with a row for each word, in the order of ids.
+
+        Returns
+        -------
+        pyarrow.Table
+            Columns "word" (string), "count" (int64, null if counts are unknown) and "vector" (a fixed-size list of D
+            float32). The matrix is not copied if its rows are not padded.
+
+        Raises
+        ------
+        Any2VecError
+            If pyarrow is not installed, or a word is not Unicode text.
+        """
+        try:
+            import pyarrow as pa
+        except ImportError:
+            raise missing_extra("pyarrow", "arrow") from None
+        try:
+            words = pa.array(self.words, pa.string())
+        except UnicodeEncodeError as error:
+            raise Any2VecError(f"Arrow cannot hold the word {shown(error.object)}: a lone surrogate") from None
+        counts = pa.array(self.counts) if self.counts.any() else pa.nulls(len(self), pa.int64())
+        rows = pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(self.matrix).reshape(-1)), self.dim)
+        return pa.table({"word": words, "count": counts, "vector": rows})

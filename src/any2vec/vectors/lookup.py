@@ -1,0 +1,204 @@
+"""Words and the rows of a matrix that are their vectors."""
+
+import difflib
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import cached_property, partial
+from itertools import islice
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.corpus.vocabulary import Vocabulary
+from any2vec.errors import Any2VecError, UnknownWordError, shown
+from any2vec.io.finite import blocks, check_finite
+from any2vec.vectors.arguments import as_word
+
+__all__ = ["Lookup", "Query"]
+
+COMPARED = 50_000  # most frequent words that an unknown one is compared with: a fraction of a second
+
+Query: TypeAlias = str | int | NDArray[np.float32]
+"""A word, an integer for the word of its digits, or a vector of shape (D,)."""
+
+
+class Lookup:
+    """Words, their counts, ids and vectors; `Vectors` documents the parameters."""
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary | Collection[str],
+        matrix: NDArray[np.float32],
+        *,
+        counts: NDArray[np.int64] | None = None,
+        t: NDArray[np.float32] | None = None,
+    ) -> None:
+        if not isinstance(vocabulary, Vocabulary):
+            words = _checked_words(vocabulary)
+            vocabulary = Vocabulary(
+                words, np.zeros(len(words), np.int64) if counts is None else _checked_counts(counts)
+            )
+        self.vocabulary = vocabulary
+        """The words, their counts (zeros: unknown) and ids."""
+        self.matrix = _read_only(matrix)
+        """The embedding vectors e, float32, shape (V, D), read-only."""
+        self.t = None if t is None else _read_only(t)
+        """The training vectors, float32, shape (V, D), read-only; or None."""
+        self._check_shapes()
+
+    def _check_shapes(self) -> None:
+        number = len(self.vocabulary)
+        if self.matrix.ndim != 2 or len(self.matrix) != number or not self.matrix.shape[1]:
+            raise Any2VecError(f"{number} words do not fit a matrix of shape {self.matrix.shape}")
+        if len(self.counts) != number:
+            raise Any2VecError(f"{number} words do not fit {len(self.counts)} counts")
+        if self.t is not None and self.t.shape != self.matrix.shape:
+            raise Any2VecError(f"t of shape {self.t.shape} does not fit e of shape {self.matrix.shape}")
+        if len(self.vocabulary.ids) != number:
+            twice = next(w for i, w in enumerate(self.words) if self.vocabulary.ids[w] != i)
+            raise Any2VecError(f"the word {twice!r} occurs twice; a word has one vector")
+
+    @property
+    def words(self) -> Sequence[str]:
+        """Word of each id, length V."""
+        return self.vocabulary.words
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """How often each word occurs in the corpus, shape (V,); zeros if unknown."""
+        return self.vocabulary.counts
+
+    @property
+    def dim(self) -> int:
+        """D, the number of dimensions."""
+        return int(self.matrix.shape[1])
+
+    @cached_property
+    def norms(self) -> NDArray[np.float32]:
+        """Euclidean norm of each row, shape (V,), computed on first use.
+
+        Raises
+        ------
+        Any2VecError
+            If a row is not finite; the word is named.
+        """
+        norms = np.empty(len(self), np.float32)
+        for block in blocks(self.matrix):
+            rows = self.matrix[block]
+            norms[block] = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+        if not np.isfinite(norms).all():
+            check_finite(self.words, self.matrix)
+        return norms
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.words)
+
+    def __contains__(self, word: object) -> bool:
+        name = as_word(word)
+        return isinstance(name, str) and name in self.vocabulary.ids
+
+    def __getitem__(self, key: str | int | Sequence[str | int]) -> NDArray[np.float32]:
+        """Look up a word, giving shape (D,), or a list of n words, giving shape (n, D)."""
+        if isinstance(key, Iterable) and not isinstance(key, str):
+            found: NDArray[np.float32] = self.matrix[[self.id(word) for word in key]]
+        else:
+            found = self.matrix[self.id(key)]
+        return found
+
+    def __repr__(self) -> str:
+        return f"<Vectors: {len(self):,} words of {self.dim} dimensions>"
+
+    def id(self, word: str | int) -> int:
+        """Return the id of a word, its row in the matrix; an integer stands for its digits, as in training.
+
+        Raises
+        ------
+        UnknownWordError
+            If the word is unknown; the error, also a KeyError, names words spelt similarly.
+        Any2VecError
+            If it is no word.
+        """
+        name = as_word(word)
+        if not isinstance(name, str):
+            raise Any2VecError(f"a word is expected, not {shown(word)}")
+        found = self.vocabulary.ids.get(name)
+        if found is None:
+            raise UnknownWordError(f"no vector for {name!r}", partial(self._hint, word))
+        return found
+
+    def _hint(self, word: str | int) -> str:
+        """Return what completes the error for an unknown word."""
+        if not isinstance(word, str):
+            row = f", row {word} is `vectors.matrix[{word}]`" if 0 <= word < len(self) else ""
+            return f"; an integer stands for the word of its digits{row}"
+        ids = self.vocabulary.ids
+        alike = [w for w in (word.lower(), word.upper(), word.title(), word.strip()) if w in ids]
+        near = [w for w in islice(self.words, COMPARED) if abs(len(w) - len(word)) <= 2]
+        alike += difflib.get_close_matches(word, near, n=3, cutoff=0.7)
+        return f"; did you mean {', '.join(map(repr, dict.fromkeys(alike)))}?" if alike else ""
+
+    def _vector(self, query: Any) -> NDArray[np.float32]:
+        """Return the vector of a word or the vector given, shape (D,), all finite."""
+        query = as_word(query)
+        try:
+            with np.errstate(over="ignore"):
+                vector = self[query] if isinstance(query, str) else np.asarray(query, np.float32)
+        except (TypeError, ValueError):
+            vector = np.empty((), np.float32)
+        if vector.ndim == 0:
+            raise Any2VecError(f"a word or a vector is expected, not {shown(query)}")
+        if vector.shape != (self.dim,):
+            raise Any2VecError(f"a vector of shape {vector.shape} does not have {self.dim} dimensions")
+        if not np.isfinite(vector).all():
+            what = f"the vector of {query!r}" if isinstance(query, str) else "the query vector"
+            raise Any2VecError(f"{what} is not finite")
+        return vector
+
+    def _unit(self, query: Any) -> NDArray[np.float32]:
+        return _unit(self._vector(query))
+
+    def _mean(self, queries: Sequence[Any], weights: NDArray[np.float64], unit: bool = True) -> NDArray[np.float64]:
+        """Add up queries times weights, over the sum of these: words of unit length if wanted, vectors as they are."""
+        weights = weights / (np.abs(weights).max(initial=0) or 1)  # their sum is finite
+        total = np.zeros(self.dim)
+        for query, weight in zip(queries, weights, strict=True):
+            word = unit and isinstance(as_word(query), str)
+            total += weight * (self._unit(query) if word else self._vector(query)).astype(np.float64)
+        return total / (np.abs(weights).sum() or 1)
+
+
+def _unit(vector: NDArray[Any]) -> NDArray[np.float32]:
+    norm = np.sqrt(np.einsum("i,i->", vector, vector, dtype=np.float64))
+    return (vector / norm if norm else vector).astype(np.float32)
+
+
+def _checked_words(words: object) -> list[str]:
+    """Return words as a list, integers as their digits."""
+    if isinstance(words, str) or not isinstance(words, Collection):
+        raise Any2VecError(f"vocabulary: a sequence of words is expected, not {shown(words)}")
+    if set(map(type, words)) <= {str}:
+        return list(words)
+    listed = [as_word(word) for word in words]
+    for i, word in enumerate(listed):
+        if not isinstance(word, str):
+            raise Any2VecError(f"vocabulary: a word is expected, not {shown(word)}, which is word {i:,}")
+    return listed
+
+
+def _checked_counts(counts: object) -> NDArray[np.int64]:
+    try:
+        return np.asarray(counts, np.int64).reshape(-1)
+    except (OverflowError, TypeError, ValueError):
+        raise Any2VecError(f"the counts are not whole numbers: {shown(counts)}") from None
+
+
+def _read_only(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+    try:
+        view = np.asarray(matrix, np.float32).view()
+    except (TypeError, ValueError):
+        raise Any2VecError(f"the matrix is not an array of numbers: {shown(matrix)}") from None
+    view.flags.writeable = False
+    return view
