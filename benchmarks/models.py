@@ -102,8 +102,9 @@ def _gensim(model: str, loss: str, options: Figures, seed: int, s: Settings) -> 
 def _any2vec(model: str, loss: str, options: Figures, seed: int, s: Settings) -> tuple[Any, int, float, Figures]:
     from any2vec import Word2Vec
 
-    how = {"dim": s.dim, "negative": s.negative, "sample": s.sample, "epochs": s.epochs, "window": s.window}
+    how = {"dim": s.dim, "sample": s.sample, "epochs": s.epochs, "window": s.window}
     how |= {"min_count": s.min_count, "cache": s.cache, "threads": s.threads, "seed": seed}
+    how["negative"] = None if loss == "hierarchical" else s.negative
     trained = Word2Vec(model=model, loss=loss, **how | options).fit(s.corpus)
     report = trained.report_
     return trained.vectors_, report.words, report.seconds["train"], {"loss": report.loss}

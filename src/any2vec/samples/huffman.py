@@ -10,6 +10,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from any2vec.errors import Any2VecError
+
 __all__ = ["LONGEST", "Paths", "huffman_paths"]
 
 LONGEST = 64
@@ -48,11 +50,21 @@ def huffman_paths(counts: NDArray[np.int64]) -> Paths:
     -------
     Paths
         Ties are broken as in word2vec.c: an inner vertex comes before a vertex of the same count.
+
+    Raises
+    ------
+    Any2VecError
+        If a path is longer than `LONGEST`.
     """
     parents, codes = _tree(counts)
     starts = np.zeros(len(counts) + 1, np.int64)
-    steps = _paths(parents, codes, starts)
-    return Paths(starts, steps)
+    paths = Paths(starts, _paths(parents, codes, starts))
+    if (longest := int(paths.lengths.max())) > LONGEST:
+        raise Any2VecError(
+            f"a path of the Huffman tree has {longest} inner vertices, more than {LONGEST}: the counts are too far "
+            "apart for hierarchical softmax; use `loss='negative'`"
+        )
+    return paths
 
 
 @njit(cache=True)

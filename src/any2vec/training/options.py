@@ -110,20 +110,27 @@ class Options:
             raise Any2VecError(
                 f"`schedule` is {self.schedule!r}, `negatives_per` {self.negatives_per!r}; give `negatives_per` alone"
             )
+        self._check_model()
+        scheme_of(self.scheme)
+        combiner_of(self.combine)
+
+    def _check_model(self) -> None:
         usual = (self.model, self.loss) == (MODELS[0], LOSSES[0])
         if self.operator is not None:
             operator_of(self.operator)
             if not usual:
                 raise Any2VecError("`operator` is given, and `model` or `loss` too; give one")
-        elif self.negatives_per == "pair" and not usual:
+            return
+        per_pair = self.negatives_per == "pair" or _SCHEDULES.get(self.schedule or "") == "pair"
+        if per_pair and not usual:
             raise Any2VecError("`negatives_per` is 'pair'; that is for `model` skipgram with `loss` negative alone")
         if self.loss == "hierarchical" and self.negative is not None:
             raise Any2VecError(
                 f"`loss` is 'hierarchical', and `negative` {self.negative}; hierarchical softmax has no negatives: "
                 "leave out one"
             )
-        scheme_of(self.scheme)
-        combiner_of(self.combine)
+        if self.model != "cbow" and self.context != CONTEXTS[0]:
+            raise Any2VecError(f"`context` is {self.context!r}; that is for `model` cbow alone")
 
     @property
     def operator_class(self) -> type[Operator]:

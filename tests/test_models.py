@@ -1,0 +1,244 @@
+"""CBOW and hierarchical softmax, with skip-gram: against plain versions, by all schemes, and their options."""
+
+import naive
+import naive_models
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ranks import needs_mpi, results
+from simulated import NAMES, bits, read, text, train
+
+from any2vec import Any2VecError, DeepWalk, Word2Vec
+from any2vec.cluster import simulate
+from any2vec.cluster.local import alone
+from any2vec.cluster.workers import Workers
+from any2vec.graph import karate_club
+from any2vec.operators.inspection import Inspector, Slice
+from any2vec.operators.labels import new_labels
+from any2vec.samples.huffman import huffman_paths
+from any2vec.samples.negatives import alias_table, probabilities
+from any2vec.samples.windows import SampleTables, kept_counts
+from any2vec.training.options import Options
+from any2vec.training.report import Report
+
+CASES = [
+    ("skipgram", "negative", "mean"),
+    ("skipgram", "hierarchical", "mean"),
+    *((("cbow", loss, context)) for loss in ("negative", "hierarchical") for context in ("mean", "corrected", "sum")),
+]
+FOUR = [case for case in CASES if case[2] == "mean"]
+
+
+def options(model, loss, context="mean", **more):
+    negative = {} if loss == "hierarchical" else {"negative": 3}
+    how = {"dim": 20, "window": 3, "threads": 1, "epochs": 1, "sample": 0, "alpha": 0.05}
+    return Options(model=model, loss=loss, context=context, **negative | how | more)
+
+
+def setting_of(corpus, how):
+    counts = corpus.vocabulary.counts
+    table, keep = alias_table(probabilities(counts)), naive.keep_probability(counts.tolist(), how.sample)
+    ids, bounds = corpus.worklist.ids.tolist(), corpus.worklist.bounds.tolist()
+    return naive.Setting(ids, bounds, keep, table, "window", 3, 3, how.initial_alpha, how.epochs, how.seed)
+
+
+@pytest.mark.parametrize(
+    "counts", [[5, 3], [1, 1, 1, 1], [9, 5, 5, 2, 1, 1], [10**12, 10**6, 7, 0, 0], [3, 2, 2, 1, 1]]
+)
+def test_paths_equal_the_naive(counts):
+    same_paths(counts)
+
+
+@given(st.lists(st.integers(0, 30), min_size=2, max_size=40))
+def test_any_paths_equal_the_naive(counts):
+    same_paths(sorted(counts, reverse=True))
+
+
+def same_paths(counts):
+    paths = huffman_paths(np.array(counts, np.int64))
+    steps = [part.tolist() for part in np.split(paths.steps, paths.starts[1:-1])]
+    found = [[(step >> 1, step & 1) for step in part] for part in steps]
+    assert found == [path for _, path in sorted(naive_models.huffman(counts).items())]
+    assert paths.lengths.tolist() == [len(part) for part in steps]
+    # a prefix code that uses all there is (Kraft), and inner vertices by falling count, the root first
+    assert sum(2.0**-length for length in paths.lengths) == 1
+    passing = np.bincount(paths.steps >> 1, np.repeat(counts, paths.lengths), len(counts) - 1)
+    assert passing.tolist() == sorted(passing, reverse=True)
+    assert passing[0] == sum(counts)
+
+
+def test_the_longest_path_fits():
+    fibonacci = [1, 1]
+    while len(fibonacci) < 60:  # counts whose tree is as deep as can be; they sum to 10^12.6
+        fibonacci.append(fibonacci[-1] + fibonacci[-2])
+    assert huffman_paths(np.array(fibonacci[::-1], np.int64)).lengths.max() == 59
+
+
+def test_a_path_that_is_too_long_is_refused():
+    fibonacci = [1, 1]
+    while len(fibonacci) < 80:
+        fibonacci.append(fibonacci[-1] + fibonacci[-2])
+    with pytest.raises(Any2VecError, match="79 inner vertices"):
+        huffman_paths(np.array(fibonacci[::-1], np.int64))
+
+
+@pytest.mark.parametrize(("model", "loss", "context"), CASES)
+def test_models_equal_the_naive(model, loss, context):
+    corpus, how, report = read(text(80), 1), options(model, loss, context, sample=0.05, epochs=2), Report({})
+    e, t = train(corpus, how, report=report)
+    start, setting = new_labels(0, len(e), 20), setting_of(corpus, how)
+    naive_e, naive_t = start.embedding.astype(float), start.training.astype(float)
+    tree = naive_models.huffman(corpus.vocabulary.counts.tolist())
+    for epoch in range(2):
+        losses = naive_models.train(setting, model, loss, naive_e, naive_t, tree, epoch, context)
+        assert report.loss[epoch] == pytest.approx(np.mean(losses), rel=1e-5)
+    np.testing.assert_allclose(e, naive_e, atol=1e-5)
+    np.testing.assert_allclose(t, naive_t, atol=1e-5)
+    assert np.abs(e - start.embedding).max() > 1e-3
+    if loss == "hierarchical":  # there are V - 1 inner vertices
+        assert not t[-1].any()
+        assert t[:-1].any(axis=1).all()
+
+
+@pytest.mark.parametrize(("model", "loss", "context"), CASES)
+def test_gradients_are_those_of_the_loss(model, loss, context):
+    """Far from the start a small step changes the loss by the step times the gradient, but for CBOW's mean."""
+    corpus, how = read([["a", "b", "c", "d"], ["a", "a", "b", "c"]], 1), options(model, loss, context)
+    setting, tree = setting_of(corpus, how), naive_models.huffman(corpus.vocabulary.counts.tolist())
+    sources, targets, _ = next(iter(naive_models.steps(setting, loss, 0, 0, 8, tree)))
+    rng = np.random.default_rng(1)
+    e, t = rng.normal(size=(2, 4, 6))
+    apply = naive_models.apply_cbow if model == "cbow" else naive_models.apply_skipgram
+    more = {"context": context} if model == "cbow" else {}
+
+    def total(e, t):
+        return sum(apply(e.copy(), t.copy(), sources, targets, 0.0, **more))
+
+    moved_e, moved_t = e.copy(), t.copy()
+    apply(moved_e, moved_t, sources, targets, 1e-6, **more)
+    for label, moved in ((0, moved_e), (1, moved_t)):
+        change = (moved - (e, t)[label]) / 1e-6
+        numeric = np.zeros_like(e)
+        for place in np.ndindex(e.shape):
+            shift = [np.zeros_like(e), np.zeros_like(e)]
+            shift[label][place] = 1e-5
+            numeric[place] = (total(e - shift[0], t - shift[1]) - total(e + shift[0], t + shift[1])) / 2e-5
+        factor = len(sources) if (model, context, label) == ("cbow", "mean", 0) else 1  # word2vec.c's
+        np.testing.assert_allclose(change, factor * numeric, atol=1e-4)
+
+
+@pytest.mark.parametrize(("model", "loss", "context"), CASES)
+def test_all_schemes_give_the_same_bits(model, loss, context):
+    how = {"rounds": 3, "sample": 0.1, "epochs": 2}
+    found = [bits(train(read(text(60), 4), options(model, loss, context, scheme=scheme, **how))) for scheme in NAMES]
+    assert all(other == found[0] for other in found)
+    assert found[0] != bits(train(read(text(60), 1), options(model, loss, context, **how)))
+
+
+@pytest.mark.parametrize("combine", ["gradient", "average", "adasum"])
+@pytest.mark.parametrize(("model", "loss", "context"), FOUR[1:])
+def test_combiners_of_parts_give_the_same_bits(model, loss, context, combine):
+    how = {"rounds": 2, "combine": combine}
+    found = [bits(train(read(text(60), 3), options(model, loss, scheme=scheme, **how))) for scheme in NAMES]
+    assert all(other == found[0] for other in found)
+
+
+def fit(model, loss):
+    def one(communicator):
+        how = {"dim": 20, "window": 3, "min_count": 1, "threads": 1, "epochs": 2, "cache": None, "rounds": 3}
+        sentences = text(60)[communicator.rank :: communicator.size]
+        vectors = Word2Vec(model=model, loss=loss, **how).fit(sentences, communicator).vectors_
+        return [vectors.matrix.tolist(), vectors.t.tolist()]
+
+    return one
+
+
+def fit_cbow(communicator):
+    return fit("cbow", "negative")(communicator)
+
+
+def fit_hierarchical_skipgram(communicator):
+    return fit("skipgram", "hierarchical")(communicator)
+
+
+def fit_hierarchical_cbow(communicator):
+    return fit("cbow", "hierarchical")(communicator)
+
+
+@pytest.mark.mpi
+@needs_mpi
+@pytest.mark.parametrize("function", [fit_cbow, fit_hierarchical_skipgram, fit_hierarchical_cbow])
+def test_mpi_gives_the_bits_of_simulated_hosts(tmp_path, function):
+    assert results(tmp_path, function, ranks=3) == simulate(3, 2, function)
+
+
+@pytest.mark.parametrize(("model", "loss", "context"), FOUR)
+def test_inspection_counts_updates(model, loss, context):
+    corpus, how = read(text(60), 1), options(model, loss, sample=0.05)
+    counts, worklist = corpus.vocabulary.counts, corpus.worklist
+    operator = how.operator_class(how)
+    tables = SampleTables(counts, how.sample, operator.tables(counts), how.seed)
+    inspector = Inspector(worklist.ids, worklist.bounds, tables, operator, len(counts))
+    with Workers(1, alone()) as workers:
+        workers.join(inspector.begin(Slice(0, ((0, len(worklist.ids)),)), workers))
+    tree = naive_models.huffman(counts.tolist())
+    expected = naive_models.updates(setting_of(corpus, how), model, loss, len(counts), tree)
+    assert [found.tolist() for found in inspector.counts()] == expected
+
+
+def test_samples_per_pair():
+    counts = np.array([60, 20, 10, 10], np.int64)
+    of = {case: options(*case).operator_class(options(*case)).samples_per_pair(counts) for case in CASES}
+    assert of["skipgram", "negative", "mean"] == {"e": 4, "t": 1}
+    # paths of 1, 2, 3 and 3 inner vertices
+    assert of["skipgram", "hierarchical", "mean"] == {"e": pytest.approx(0.6 + 0.4 + 0.3 + 0.3), "t": 1}
+    np.testing.assert_allclose(kept_counts(counts, 0), counts)
+
+
+@pytest.mark.parametrize(("model", "loss", "context"), FOUR)
+def test_threads_learn_as_one_does(model, loss, context):
+    sentences = [["cat", "dog", "cow"], ["red", "green", "blue"]] * 8000
+    how = {"model": model, "loss": loss, "dim": 16, "min_count": 1, "sample": 0, "epochs": 1, "cache": None}
+    one, two = (Word2Vec(**how, threads=threads).fit(sentences) for threads in (1, 2))
+    assert two.report_.threads == 2
+    assert two.loss_[-1] == pytest.approx(one.loss_[-1], rel=0.1)
+    for fitted in (one, two):
+        assert {word for word, _ in fitted.vectors_.most_similar("cat", topn=2)} == {"dog", "cow"}
+
+
+def test_models_of_graphs():
+    for model, loss, _ in FOUR:
+        how = {"dim": 8, "walks": 5, "epochs": 2, "threads": 1, "model": model, "loss": loss}
+        fitted = DeepWalk(**how).fit(karate_club().edges)
+        assert len(fitted.vectors_) == 34
+        assert fitted.loss_[1] < fitted.loss_[0]
+
+
+def test_defaults_follow_the_model():
+    assert (Options().initial_alpha, Options().negatives) == (0.025, 5)
+    assert Options(model="cbow").initial_alpha == 0.05
+    assert Options(model="cbow", alpha=0.03).initial_alpha == 0.03
+    assert Options(loss="hierarchical").negatives == 0
+    report = Word2Vec(model="cbow", min_count=1, epochs=1, dim=8, cache=None, threads=1).fit([["a", "b"]] * 9).report_
+    shown = {name: report.options[name] for name in ("model", "loss", "operator", "alpha", "negative")}
+    assert shown == {"model": "cbow", "loss": "negative", "operator": "CBOW", "alpha": 0.05, "negative": 5}
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"model": "glove"}, "^`model` is 'glove'; known are skipgram, cbow$"),
+        ({"loss": "softmax"}, "^`loss` is 'softmax'; known are negative, hierarchical$"),
+        ({"model": "cbow", "context": "max"}, "^`context` is 'max'; known are mean, corrected, sum$"),
+        ({"negative": 0}, "^`negative` is 0; it must be a whole number from 1 to 1,000$"),
+        ({"loss": "hierarchical", "negative": 5}, "^`loss` is 'hierarchical', and `negative` 5; "),
+        ({"model": "cbow", "negatives_per": "pair"}, "^`negatives_per` is 'pair'; that is for "),
+        ({"loss": "hierarchical", "schedule": "exact"}, "^`negatives_per` is 'pair'; that is for "),
+        ({"model": "cbow", "operator": "skipgram"}, "^`operator` is given, and `model` or `loss` too; "),
+        ({"context": "sum"}, "^`context` is 'sum'; that is for `model` cbow"),
+    ],
+)
+def test_options_that_do_not_fit(how, message):
+    with pytest.raises(Any2VecError, match=message):
+        Word2Vec(**how).check()
