@@ -42,7 +42,9 @@ def word2vec(
         typer.echo(usage())
         return
     with _named_as_flags():
-        _run(parse(arguments), "-negative" in arguments)
+        with together(engines.connect()):
+            values = parse(arguments)
+        _run(values, "-negative" in arguments)
 
 
 @contextmanager
@@ -120,10 +122,12 @@ class _Files(Files):
 
 def _model(options: dict[str, Any], display: Display) -> Word2Vec:
     known = {declared.name for declared in fields(Word2Vec)}
-    for name, default in _UNMERGED.items():  # until Word2Vec has them
-        if name not in known and options.pop(name, default) != default:
-            raise Any2VecError("CBOW and hierarchical softmax are not there yet; give -cbow 0 and -hs 0")
-    return Word2Vec(**options, cache=None, display=display)
+    absent = {name: options.pop(name) for name in _UNMERGED if name in options and name not in known}
+    model = Word2Vec(**options, cache=None, display=display)
+    model.check()
+    if any(value != _UNMERGED[name] for name, value in absent.items()):  # until Word2Vec has them
+        raise Any2VecError("CBOW and hierarchical softmax are not there yet; give -cbow 0 and -hs 0")
+    return model
 
 
 def _read(model: Word2Vec, source: list[str], communicator: Communicator | None) -> Corpus:

@@ -52,7 +52,7 @@ def load_text(path: Path) -> Vectors:
     return builder.build(path)
 
 
-def text_rows(vectors: Vectors, formatted: Callable[[NDArray[np.float32]], list[str]] = decimals) -> Iterator[bytes]:
+def text_rows(vectors: Vectors, formatted: Callable[[NDArray[np.float32]], list[str]]) -> Iterator[bytes]:
     """Yield lines of a word and its vector, in blocks."""
     step = max(1, WRITTEN_TOGETHER // vectors.dim)
     for start in range(0, len(vectors), step):
@@ -68,7 +68,7 @@ def six_decimals(matrix: NDArray[np.float32]) -> list[str]:
 
 def _chunks(shard: Shard) -> Iterator[bytes]:
     yield shard.header
-    yield from text_rows(shard.own)
+    yield from text_rows(shard.own, decimals)
 
 
 def _batches(stream: IO[bytes], path: Path) -> Iterator[list[bytes]]:
