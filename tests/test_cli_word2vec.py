@@ -20,7 +20,8 @@ from any2vec.corpus import load_vocabulary, read_corpus
 from any2vec.training.progress import COMPILING
 from any2vec.vectors.formats import FORMATS
 
-SMALL = ["-size", "16", "-window", "3", "-negative", "3", "-threads", "1", "-cbow", "0"]
+SIZES = ["-size", "16", "-window", "3", "-negative", "3", "-cbow", "0"]
+SMALL = [*SIZES, "-threads", "1"]
 LINES = ["the cat sat on the mat", "the dog sat on the log", "", "a cat and a dog"] * 50
 HOW = {"dim": 16, "window": 3, "negative": 3, "threads": 1, "cache": None}  # the same in Python
 HAS = {declared.name for declared in fields(Word2Vec)}
@@ -189,6 +190,16 @@ def test_classes(run, text, tmp_path):
     first = (tmp_path / "c.txt").read_text()
     run("-train", text, "-output", "c.txt", "-classes", 3)
     assert (tmp_path / "c.txt").read_text() == first
+
+
+def test_no_more_threads_than_cores(run, text, tmp_path, monkeypatch):
+    """Scripts for word2vec have -threads 12 and 20: with fewer cores, many threads would overshoot on a small text."""
+    made = []
+    monkeypatch.setattr(sys.modules["any2vec.cli.word2vec"], "usable_cores", lambda: 1)
+    monkeypatch.setattr(Word2Vec, "check", lambda self: made.append(self.threads))
+    shown = run("-train", text, "-output", "v", "-threads", 20, small=SIZES).stderr
+    assert shown.startswith("-threads 20: as many as there are cores, 1\n")
+    assert set(made) == {1}
 
 
 @pytest.mark.parametrize(

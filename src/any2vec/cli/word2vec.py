@@ -14,6 +14,7 @@ from any2vec.cli.training import Files, check_apart, read_and_fit, run
 from any2vec.cli.word2vec_flags import NAMES, options_of, parse, usage
 from any2vec.cluster import engines
 from any2vec.cluster.communicator import Communicator, together
+from any2vec.cluster.cores import usable_cores
 from any2vec.corpus import Corpus, Vocabulary, save_vocabulary
 from any2vec.corpus.given_vocabulary import LINE_END
 from any2vec.errors import Any2VecError
@@ -70,9 +71,13 @@ def _run(flags: dict[str, Any], negative_given: bool) -> None:
     quiet, progress = flags["debug"] == 0, flags["debug"] > 1
 
     def make(display: Display) -> Word2Vec:
+        options, cores = options_of(flags), usable_cores()
         if flags["hs"] and not negative_given:
             display.say("-hs 1: hierarchical softmax alone (word2vec would draw 5 negative examples too)")
-        return _model(options_of(flags), display)
+        if flags["threads"] and flags["threads"] > cores:  # more would be no faster, and on a small text do harm
+            display.say(f"-threads {flags['threads']}: as many as there are cores, {cores}")
+            options["threads"] = cores
+        return _model(options, display)
 
     def read(model: Word2Vec, communicator: Communicator | None) -> Corpus:
         corpus = _read(model, source, communicator)
@@ -89,7 +94,7 @@ def _run(flags: dict[str, Any], negative_given: bool) -> None:
             vocabulary=vocabulary,
             quiet=quiet,
             progress=progress,
-            files=_Files(bool(flags["binary"]), flags["classes"]),
+            files=_Files(bool(flags["binary"]), flags["classes"], flags["threads"]),
         )
     elif vocabulary:
         _save_vocabulary(make, read_from, vocabulary, quiet, progress)
@@ -98,9 +103,9 @@ def _run(flags: dict[str, Any], negative_given: bool) -> None:
 class _Files(Files):
     """Vectors or classes, as word2vec writes them."""
 
-    def __init__(self, binary: bool, classes: int) -> None:
+    def __init__(self, binary: bool, classes: int, threads: int | None) -> None:
         self.format = word2vec_c.BINARY if binary else word2vec_c.TEXT
-        self.classes = classes
+        self.classes, self.threads = classes, threads
         self.what = "classes" if classes else "vectors"
 
     def check(self, output: Path, training: bool, communicator: Communicator) -> None:
@@ -115,7 +120,7 @@ class _Files(Files):
 
     def save(self, vectors: Vectors, output: Path, training: bool, communicator: Communicator) -> None:
         if self.classes:
-            word2vec_c.save_classes(vectors, output, self.classes, communicator)
+            word2vec_c.save_classes(vectors, output, self.classes, self.threads, communicator)
         else:
             save(vectors, output, training=training, communicator=communicator, format=self.format)
 

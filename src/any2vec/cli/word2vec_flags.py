@@ -31,7 +31,7 @@ FLAGS = {
     "sample": Flag(float, "Threshold for subsampling frequent words, usually 1e-3 to 1e-5; 0 for none", 1e-3),
     "hs": Flag(int, "1 for hierarchical softmax", 0, 0, 1),
     "negative": Flag(int, "Negative examples, usually 3 to 10; 0 with -hs 1", 5, 0),
-    "threads": Flag(int, "Threads; all cores if not given (word2vec: 12)"),
+    "threads": Flag(int, "Threads, at most one per core; all cores if not given (word2vec: 12)"),
     "iter": Flag(int, "Passes over the text", 5),
     "min-count": Flag(int, "Discard words that occur less often", 5, 0),
     "alpha": Flag(float, "Initial learning rate; 0.05 for CBOW and 0.025 for skip-gram if not given"),

@@ -21,11 +21,11 @@ from any2vec.vectors.word2vec_text import load_text, six_decimals, text_rows
 __all__ = ["BINARY", "TEXT", "save_classes", "with_line_end"]
 
 
-def save_classes(vectors: Vectors, path: Path, number: int, communicator: Communicator) -> None:
+def save_classes(vectors: Vectors, path: Path, number: int, threads: int | None, communicator: Communicator) -> None:
     """Write a line with each word and its class, 0 to `number` - 1, in the order of ids."""
     with_end = with_line_end(vectors)
     check_words(with_end.words, path)
-    found = zip(with_end.words, classes(with_end, number).tolist(), strict=True)
+    found = zip(with_end.words, classes(with_end, number, threads=threads).tolist(), strict=True)
     write_in_host_order(path, (f"{word} {of}\n".encode() for word, of in found), communicator)
 
 
