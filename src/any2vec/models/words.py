@@ -35,8 +35,8 @@ class Word2Vec(Estimator):
     )
     vocabulary: "Vocabulary | str | Path | None" = option(
         None,
-        "file of the words that may get vectors, a word and its count on each line; min_count and max_size apply to "
-        "these counts",
+        "file of the words that may get vectors, a word and its count on each line; limits on counts and on the "
+        "number of words apply to it, not to the text",
         unset="counted",
         panel="Data",
     )
