@@ -121,6 +121,7 @@ def test_options_reach_training(run, text, tmp_path, combine, kappa):
         "min_count": 60,
         "max_size": 4,
         "column": None,
+        "vocabulary": None,
     }
     assert report["vocabulary"] == len(load(tmp_path / "v")) == 4
     assert (report["words"], len(report["loss"]), report["interrupted"]) == (850, 3, False)
@@ -136,6 +137,34 @@ def test_checks_after_each_epoch(run, text, tmp_path):
     checks = json.loads((tmp_path / "r.json").read_text())["checks"]
     assert [check["epoch"] for check in checks] == [1, 2]
     assert all(len(check) >= 3 for check in checks)
+
+
+def test_vocabularies(run, text, tmp_path):
+    assert run(text, "-o", "one.bin", "--save-vocabulary", "v.txt", "--max-size", "5").exit_code == 0
+    assert (tmp_path / "v.txt").read_text().splitlines() == [
+        "</s> 150",
+        "the 200",
+        "a 100",
+        "cat 100",
+        "dog 100",
+        "on 100",
+    ]
+    again = run(text, "-o", "two.bin", "--vocabulary", "v.txt", "--report", "r.json")
+    assert again.exit_code == 0, again.output
+    assert (tmp_path / "one.bin").read_bytes() == (tmp_path / "two.bin").read_bytes()
+    assert json.loads((tmp_path / "r.json").read_text())["options"]["vocabulary"] == "v.txt"
+    assert "of the words are not in the vocabulary given" in again.stderr
+    for arguments, message in (
+        (("--vocabulary", "v.txt", "--min-count", "150"), "--min-count 150 leaves 1 of two words or more: the vocab"),
+        (("--vocabulary", "v.txt", "--save-vocabulary", "v.txt"), "v.txt: is, or lies in, what is read, v.txt"),
+        (("--report", "w.txt", "--save-vocabulary", "w.txt"), "w.txt: cannot be both the report and the vocabulary"),
+        (("--save-vocabulary", "x.bin"), "x.bin: cannot be both the vectors and the vocabulary; give two names"),
+        (("--save-vocabulary", "no/w.txt"), "no/w.txt: the folder "),
+        (("--vocabulary", "text.txt"), "text.txt, line 1: 'the cat sat on the mat' is not a word and its count"),
+    ):
+        result = run(text, "-o", "x.bin", *arguments)
+        assert str(result.exception).startswith(message)
+    assert not {"x.bin", "w.txt"} & {path.name for path in tmp_path.iterdir()}
 
 
 def test_several_inputs(run, text, tmp_path):

@@ -99,7 +99,18 @@ def test_the_command_line_is_made_from_the_fields():
     assert shown.items() <= command.items()
     assert {"dim", "negatives_per", "hosts", "kappa", "min_count"} <= set(shown)
     assert set(command) - set(shown) == {
-        *("corpus", "output", "schedule", "cache", "questions", "pairs", "training", "report", "quiet")
+        *(
+            "corpus",
+            "output",
+            "schedule",
+            "cache",
+            "questions",
+            "pairs",
+            "save_vocabulary",
+            "training",
+            "report",
+            "quiet",
+        )
     }
 
 

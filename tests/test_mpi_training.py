@@ -82,6 +82,30 @@ def test_ranks_write_what_simulated_hosts_write(corpus, ranks, options):
     assert {path.suffix for path in corpus.iterdir()} == {".txt", ".bin", ".json"}
 
 
+def test_word2vecs_flags_on_ranks(corpus):
+    sizes = ["-size", "16", "-window", "3", "-negative", "3", "-min-count", "1", "-threads", "1", "-cbow", "0"]
+    given = ["-m", "any2vec", "word2vec", "-train", "text.txt", *sizes]
+    good(run_python(*given, "-output", "ranks", "-binary", "1", "-save-vocab", "vocab.txt", ranks=2, cwd=corpus))
+    simulate(2, "-o", "hosts.bin", "--epochs", "5", "--save-vocabulary", "same.txt")
+    header, _, rest = (corpus / "ranks").read_bytes().partition(b"\n")
+    assert header == b"31 16"
+    assert rest[: len("</s> ")] == b"</s> "
+    assert rest[len("</s> ") + 64 + 1 :] == (corpus / "hosts.bin").read_bytes().partition(b"\n")[2]
+    assert (corpus / "vocab.txt").read_text() == (corpus / "same.txt").read_text()
+    files = {path.name for path in corpus.iterdir()}
+    for mistake, message in (
+        (["-size", "0"], "-size is given twice"),
+        (["-output", "v", "-classes", "2"], "-classes is for one host, not 2; train vectors on them"),
+        (["-output", "v", "-read-vocab", "text.txt"], "host 0: text.txt, line 1: "),
+    ):
+        ran = run_python(*given, *mistake, ranks=2, cwd=corpus)
+        assert ran.returncode == 1
+        (line,) = [line for line in ran.stderr.splitlines() if line.startswith("any2vec: ")]
+        assert line.startswith(f"any2vec: {message}")
+        assert "Abort" not in ran.stderr
+    assert {path.name for path in corpus.iterdir()} == files
+
+
 def test_more_ranks_than_cores(corpus):
     began = time.monotonic()
     assert good(run(corpus, "-o", "ranks.bin", "--rounds", "2", "--quiet", ranks=8)) == ""

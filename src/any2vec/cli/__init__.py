@@ -11,6 +11,7 @@ from any2vec.cli.demo import demo
 from any2vec.cli.errors import Commands, fail
 from any2vec.cli.nodes import nodes, walks
 from any2vec.cli.similar import similar
+from any2vec.cli.word2vec import word2vec
 from any2vec.cli.words import words
 from any2vec.errors import Any2VecError
 from any2vec.signals import INTERRUPTED, quit_at_once, raise_interrupts
@@ -39,6 +40,7 @@ def _any2vec(
 
 for command in (words, nodes, similar, analogy, walks, demo):
     app.command()(command)
+app.command(add_help_option=False, context_settings={"ignore_unknown_options": True})(word2vec)
 app.add_typer(evaluate.app, name="evaluate", cls=Commands)
 
 

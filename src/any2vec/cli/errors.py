@@ -3,6 +3,7 @@
 import re
 import sys
 import time
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import typer
@@ -14,7 +15,7 @@ from any2vec.cluster.communicator import SharedError
 from any2vec.errors import Any2VecError
 from any2vec.signals import INTERRUPTED, quit_at_once
 
-__all__ = ["Commands", "fail", "in_options"]
+__all__ = ["Commands", "fail", "in_options", "respelled"]
 
 _PATIENCE = 2.0  # seconds for another host to print the same error
 _MARKED = re.compile(r"`([a-z]\w*)(?:=([^`]*))?`")
@@ -38,19 +39,26 @@ class Commands(TyperGroup):
 def in_options(message: str, params: list[Any]) -> str:
     """Replace Python parameters in a message, such as `sample` or `sample=0`, by options of a command."""
 
-    def spelled(found: re.Match[str]) -> str:
-        name, value = found.groups()
+    def spelled(name: str, value: str | None) -> str | None:
         flag = "--" + name.replace("_", "-")
         param = next((param for param in params if flag in param.opts), None)
-        if param is None:
-            return found[0]
-        if value is None:
-            return flag
+        if param is None or value is None:
+            return param and flag
         if getattr(param, "is_flag", False):
-            return param.secondary_opts[0] if value in ("False", "None") and param.secondary_opts else flag
-        return f"{flag} {value.strip(chr(39))}"
+            return str(param.secondary_opts[0]) if value in ("False", "None") and param.secondary_opts else flag
+        return f"{flag} {value}"
 
-    return _MARKED.sub(spelled, message)
+    return respelled(message, spelled)
+
+
+def respelled(message: str, spelled: Callable[[str, str | None], str | None]) -> str:
+    """Replace Python parameters in a message by what `spelled` makes of name and value, or leave them if None."""
+
+    def replaced(found: re.Match[str]) -> str:
+        name, value = found.groups()
+        return spelled(name, value and value.strip("'")) or found[0]
+
+    return _MARKED.sub(replaced, message)
 
 
 def fail(error: Any2VecError) -> NoReturn:

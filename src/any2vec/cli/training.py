@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from itertools import combinations
 from pathlib import Path
 from typing import NoReturn, TypeVar
 
@@ -11,17 +12,34 @@ from rich.console import Console
 from any2vec.cli.rounds import rounds_table
 from any2vec.cluster import engines
 from any2vec.cluster.communicator import Communicator, together
+from any2vec.cluster.local import alone
+from any2vec.corpus import Corpus, save_vocabulary
 from any2vec.errors import Any2VecError
 from any2vec.io.outputs import check_writable
-from any2vec.models import Estimator
+from any2vec.models import Estimator, Word2Vec
 from any2vec.signals import INTERRUPTED, unterminated
 from any2vec.training.progress import Display, announcing_compilation, display_for
 from any2vec.training.report import Report
 from any2vec.vectors.formats import check_output, save
+from any2vec.vectors.vectors import Vectors
 
-__all__ = ["check_apart", "run"]
+__all__ = ["Files", "check_apart", "read_and_fit", "run"]
 
 E = TypeVar("E", bound=Estimator)
+
+
+class Files:
+    """How the output is checked before training, and saved after it; all hosts call this."""
+
+    what = "vectors"
+
+    def check(self, output: Path, training: bool, communicator: Communicator) -> None:
+        """Raise now what `save` would raise after hours of training, as far as that is known."""
+        check_output(output, training, communicator)
+
+    def save(self, vectors: Vectors, output: Path, training: bool, communicator: Communicator) -> None:
+        """Save this host's vectors."""
+        save(vectors, output, training=training, communicator=communicator)
 
 
 def run(
@@ -30,21 +48,29 @@ def run(
     sources: Sequence[str],
     output: Path,
     *,
-    training: bool,
-    report: Path | None,
-    quiet: bool,
+    training: bool = False,
+    report: Path | None = None,
+    vocabulary: Path | None = None,
+    quiet: bool = False,
+    progress: bool = True,
+    files: Files | None = None,
 ) -> None:
-    """Make an estimator, fit it (on a cluster with its communicator) and save; outputs must not lie in `sources`."""
+    """Make an estimator, fit it (on a cluster with its communicator) and save; outputs must not lie in `sources`.
+
+    `vocabulary` is written by `fit`; `files` says how the output is saved if its ending does not.
+    """
     communicator = engines.connect()
     first = communicator.rank == 0
-    display = display_for(Console(stderr=True), quiet=quiet or not first)
+    display = display_for(Console(stderr=True), quiet=quiet or not first, progress=progress)
+    files = files or Files()
     model: E | None = None
     try:
-        check_output(output, training, communicator)
+        files.check(output, training, communicator)
         with together(communicator):
-            check_apart(sources, output, report)
-            if report and first:
-                check_writable(report)
+            check_apart(sources, output, report, vocabulary)
+            for path in filter(None, (report, vocabulary)):
+                if first:
+                    check_writable(path)
             model = make(display)
             model.check()
         with announcing_compilation(display.say):
@@ -54,16 +80,32 @@ def run(
             _stop("stopped before training began: nothing was written", display, communicator)
     with unterminated() if model.report_.interrupted else nullcontext():
         try:
-            save(model.vectors_, output, training=training, communicator=communicator)
+            files.save(model.vectors_, output, training, communicator)
         except KeyboardInterrupt:
             _stop("stopped while saving: nothing was written", display, communicator)
         if report and first:
             model.report_.write(report)
     if len(model.report_.rounds):
         display.say(rounds_table(model.report_))
-    display.say(_summary(model.report_, output, model.kind))
+    display.say(_summary(model.report_, output, f"{files.what} of {model.report_.vocabulary:,} {model.kind}"))
     if model.report_.interrupted:
         raise typer.Exit(INTERRUPTED)
+
+
+def read_and_fit(
+    read: Callable[[Word2Vec, Communicator | None], Corpus], vocabulary: Path | None
+) -> Callable[[Word2Vec, Communicator | None], Word2Vec]:
+    """Return a `fit` for `run` that writes the vocabulary as soon as the corpus is read."""
+
+    def fit(model: Word2Vec, communicator: Communicator | None) -> Word2Vec:
+        everyone = communicator or alone()
+        with together(everyone):
+            corpus = read(model, communicator)
+        if vocabulary:
+            save_vocabulary(corpus.vocabulary, vocabulary, line_ends=corpus.sentences, communicator=everyone)
+        return model.fit(corpus, communicator)
+
+    return fit
 
 
 def _stop(why: str, display: Display, communicator: Communicator) -> NoReturn:
@@ -74,11 +116,16 @@ def _stop(why: str, display: Display, communicator: Communicator) -> NoReturn:
     raise typer.Exit(INTERRUPTED) from None
 
 
-def check_apart(sources: Sequence[str], output: Path, report: Path | None) -> None:
+def check_apart(
+    sources: Sequence[str], output: Path | None, report: Path | None, vocabulary: Path | None = None
+) -> None:
     """Refuse outputs that would replace an input, lie in it, or replace each other."""
-    if report and report.resolve() == output.resolve():
-        raise Any2VecError(f"{report}: cannot be both the vectors and the report; give two names")
-    for target in filter(None, (output, report)):
+    named = {"the vectors": output, "the report": report, "the vocabulary": vocabulary}
+    targets = {name: path for name, path in named.items() if path}
+    for (one, path), (two, other) in combinations(targets.items(), 2):
+        if path.resolve() == other.resolve():
+            raise Any2VecError(f"{other}: cannot be both {one} and {two}; give two names")
+    for target in targets.values():
         place = target.resolve()
         for source in sources:
             read = Path(source).resolve()
@@ -86,14 +133,14 @@ def check_apart(sources: Sequence[str], output: Path, report: Path | None) -> No
                 raise Any2VecError(f"{target}: is, or lies in, what is read, {source}; write somewhere else")
 
 
-def _summary(report: Report, output: Path, kind: str) -> str:
+def _summary(report: Report, output: Path, what: str) -> str:
     """Describe speed, time by phase, memory and the output."""
     seconds = "".join(f"{name} {value:.1f} s, " for name, value in report.seconds.items() if value >= 0.05)
     state = "stopped early: as far as they are trained, the" if report.interrupted else ""
     return (
         f"{report.words_per_second:,.0f} words/s on {_machinery(report)}; {seconds}"
         f"peak memory {report.peak_memory / 2**20:,.0f} MiB\n"
-        f"{state or 'the'} vectors of {report.vocabulary:,} {kind} are in {output}"
+        f"{state or 'the'} {what} are in {output}"
     )
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from any2vec.cli import options as shared
-from any2vec.cli.training import run
+from any2vec.cli.training import read_and_fit, run
 from any2vec.evaluate.checker import AnalogyChecker, SimilarityChecker
 from any2vec.models import Callback, Word2Vec
 from any2vec.training.progress import Display
@@ -42,6 +42,10 @@ def words(
             metavar="FILE", help="Judge the similarity of these pairs after each epoch.", rich_help_panel="Run"
         ),
     ] = None,
+    save_vocabulary: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write words and counts, for --vocabulary.", rich_help_panel=shared.DATA),
+    ] = None,
     training: shared.Training = False,
     report: shared.ReportFile = None,
     quiet: shared.Quiet = False,
@@ -58,10 +62,11 @@ def words(
 
     run(
         make,
-        lambda model, communicator: model.fit(corpus, communicator),
-        corpus,
+        read_and_fit(lambda model, communicator: model.read(corpus, communicator), save_vocabulary),
+        [*corpus, *filter(None, [options["vocabulary"]])],
         output,
         training=training,
         report=report,
+        vocabulary=save_vocabulary,
         quiet=quiet,
     )

@@ -7,8 +7,8 @@ The modules, in the order in which text passes through them:
 - `blocks`: pieces of a part, which threads take
 - `tokenizer`: bytes to words, with `word_hash` and `word_table`; `scan` runs it on all blocks and writes provisional
   ids; `sentences` does the same for sentences in memory
-- `vocabulary`: V, chosen from the counts; `distributed_vocabulary`: from those of all hosts; `fingerprint`: do they
-  all read the same?
+- `vocabulary`: V, chosen from the counts; `distributed_vocabulary`: from those of all hosts; `given_vocabulary`: given
+  by the user; `fingerprint`: do all hosts read the same?
 - `encode`: provisional ids to the ids of W, a `worklist`
 - `cache`: keeps them for the next run; `corpus`: what the user gets
 
@@ -21,9 +21,10 @@ hold whitespace.
 """
 
 from any2vec.corpus.corpus import Corpus
+from any2vec.corpus.given_vocabulary import load_vocabulary, save_vocabulary
 from any2vec.corpus.read import read_corpus
 from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.corpus.worklist import Worklist
 from any2vec.io.inputs import Source
 
-__all__ = ["Corpus", "Source", "Vocabulary", "Worklist", "read_corpus"]
+__all__ = ["Corpus", "Source", "Vocabulary", "Worklist", "load_vocabulary", "read_corpus", "save_vocabulary"]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, shared_errors
 from any2vec.cluster.local import alone, computing
@@ -16,10 +17,12 @@ from any2vec.corpus.corpus import Corpus
 from any2vec.corpus.distributed_vocabulary import build_vocabulary_distributed
 from any2vec.corpus.encode import encode_pieces
 from any2vec.corpus.fingerprint import check_same_fingerprint, corpus_fingerprint
+from any2vec.corpus.given_vocabulary import given_vocabulary, look_up
 from any2vec.corpus.scan import Scan, scan_blocks
 from any2vec.corpus.sentences import scan_sentences
 from any2vec.corpus.splits import InputSplits, split_evenly, split_inputs
-from any2vec.corpus.vocabulary import merge_valid
+from any2vec.corpus.vocabulary import Vocabulary, merge_valid
+from any2vec.corpus.word_table import WordCounts
 from any2vec.corpus.worklist import open_worklist
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.disk import disk_errors
@@ -41,6 +44,7 @@ def read_corpus(
     column: str | None = None,
     hosts: int = 1,
     communicator: Communicator | None = None,
+    vocabulary: Vocabulary | str | Path | None = None,
     _block: int = BLOCK,
 ) -> Corpus:
     """Turn text into a vocabulary and a worklist, in one pass over the text.
@@ -78,6 +82,9 @@ def read_corpus(
         Of a cluster, all of whose hosts call this with the same options. Each reads its own part only, and V is merged.
         All give the same files (a compressed one is read up to the end of the part), or each its own sentences, at
         least one: W is these in host order.
+    vocabulary : Vocabulary, str or Path, optional
+        The words that may get ids, and their counts, or a file of them (`corpus.load_vocabulary`). `min_count` and
+        `max_size` apply to these counts, not to the text's, and other words are dropped.
     _block : int
         For tests: the bytes of text that a thread takes at a time.
 
@@ -89,29 +96,37 @@ def read_corpus(
     Raises
     ------
     Any2VecError
-        If the text cannot be read, is not text, leaves fewer than two words, has fewer sentences than there are hosts,
-        or if the disk is full. On a cluster it is raised on all hosts.
+        If the text cannot be read, is not text, leaves fewer than two words, has fewer sentences than there are hosts
+        or no word of `vocabulary`, or if the disk is full. On a cluster it is raised on all hosts.
     """
     communicator = communicator or alone()
     several = communicator.size > 1
     fingerprint: dict[str, Any] = {}
     with shared_errors(communicator):
         _check_options(min_count, max_size, threads, hosts, column)
+        given = None if vocabulary is None else given_vocabulary(vocabulary, min_count, max_size)
         files = files_of(cast("str | Path | Sequence[str | Path]", source)) if names_files(source) else None
         if files is not None and column is not None:
             raise Any2VecError(f"`column` is {shown(column)}, but {files[0].name} is text; it is for rows in memory")
         if several:
             if hosts not in (1, communicator.size):
                 raise Any2VecError(f"`hosts` is {hosts}, but the communicator has {communicator.size} hosts")
-            options = {"min_count": min_count, "max_size": max_size, "cache": cache is not None, "block": _block}
+            options: dict[str, Any] = {
+                "min_count": min_count,
+                "max_size": max_size,
+                "cache": cache is not None,
+                "block": _block,
+            }
+            options |= {} if given is None else {"the vocabulary": given.digest[:16]}
             fingerprint = corpus_fingerprint(files, options)
     held = range(hosts)
     if several:
         check_same_fingerprint(communicator, fingerprint)
         hosts, held = communicator.size, range(communicator.rank, communicator.rank + 1)
-    reader = _Reader(files, source, column, min_count, max_size, threads, progress, _block, hosts, held, communicator)
+    how = (min_count, max_size, threads, progress, _block, hosts, held, communicator, given)
+    reader = _Reader(files, source, column, *how)
     folder = caching.default_cache() if cache == "auto" else cache if cache is None else Path(cache)
-    key = None if files is None else caching.key_of(files, min_count, max_size, hosts, held)
+    key = None if files is None else caching.key_of(files, min_count, max_size, hosts, held, given)
     if folder is None or key is None:
         return caching.build_temporary(reader.build, folder, communicator)
     return caching.build_cached(reader.build, folder, key, communicator)
@@ -132,6 +147,7 @@ class _Reader:
     hosts: int
     held: range
     communicator: Communicator
+    vocabulary: Vocabulary | None
 
     def build(self, where: Path) -> Corpus:
         """Read the corpus; its files are made in the folder `where`."""
@@ -144,7 +160,7 @@ class _Reader:
         raw_words, invalid = communicator.allgather(np.array([scan.words, invalid])).sum(0).tolist()
         if raw_words == 0:
             raise _no_words(self.files)
-        vocabulary, ids = build_vocabulary_distributed(part, self.min_count, self.max_size, communicator)
+        vocabulary, ids = self._choose(part)
         final = [ids[place] for place in places]
         del part, places, ids
         scanned = time.perf_counter()
@@ -154,6 +170,8 @@ class _Reader:
                 path.unlink()
         counts = communicator.allgather(np.append(own, ended))
         *words, sentences = counts.sum(0).tolist()
+        if self.vocabulary is not None and sum(words) == 0:
+            raise _no_words_known(self.files, raw_words, vocabulary)
         self._check_sentences(sentences, counts[:, -1].tolist())
         cuts = np.cumsum([0, *words], dtype=np.int64)
         with shared_errors(communicator), disk_errors(where):
@@ -183,6 +201,13 @@ class _Reader:
             progress = None if self.progress is None else report
             return scan_blocks(blocks, where, threads=self.threads, size=self.block, progress=progress)
 
+    def _choose(self, part: WordCounts) -> tuple[Vocabulary, NDArray[np.int32]]:
+        """Return V and the id of each word of `part`, -1 if it is dropped."""
+        if self.vocabulary is None:
+            return build_vocabulary_distributed(part, self.min_count, self.max_size, self.communicator)
+        with shared_errors(self.communicator), computing(self.communicator):
+            return self.vocabulary, look_up(self.vocabulary, part)
+
     def _check_sentences(self, sentences: int, by_process: list[int]) -> None:
         if sentences < self.hosts:
             had = f"{sentences:,} sentence{'s' if sentences != 1 else ''} with words of the vocabulary"
@@ -206,10 +231,23 @@ def _check_options(min_count: int, max_size: int | None, threads: int, hosts: in
         raise Any2VecError(f"`column` is {shown(column)}; it must be the name of a column, a str")
 
 
+def _no_words_known(files: list[InputFile] | None, words: int, vocabulary: Vocabulary) -> Any2VecError:
+    text = "the corpus" if files is None else _name(files)
+    some = ", ".join(map(shown, vocabulary.words[:3]))
+    return Any2VecError(
+        f"{text}: none of its {words:,} words is in the vocabulary, which begins with {some}; "
+        "give the vocabulary of a text like this"
+    )
+
+
 def _no_words(files: list[InputFile] | None) -> Any2VecError:
     if files is None:
         return Any2VecError("the corpus is empty: the sentences hold no token")
-    name = files[0].name if len(files) == 1 else f"{files[0].name} and {len(files) - 1} more files"
+    name = _name(files)
     if all(file.size == 0 for file in files):
         return Any2VecError(f"{name}: empty (0 bytes)")
     return Any2VecError(f"{name}: no words, nothing but whitespace")
+
+
+def _name(files: list[InputFile]) -> str:
+    return files[0].name if len(files) == 1 else f"{files[0].name} and {len(files) - 1} more files"

@@ -1,5 +1,7 @@
 """V: the vertices that get vectors, and how they are chosen from what was counted."""
 
+import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,7 +18,7 @@ __all__ = ["Totals", "Vocabulary", "choose", "merge_valid", "most_frequent", "to
 GROUP = 1 << 16  # words decoded at a time
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Vocabulary:
     """Words in the order of their ids: by falling count, ties by their UTF-8 bytes.
 
@@ -36,8 +38,24 @@ class Vocabulary:
         """Id of each word."""
         return {word: i for i, word in enumerate(self.words)}
 
+    @cached_property
+    def digest(self) -> str:
+        """Hash of words and counts."""
+        found = hashlib.sha256(json.dumps(list(self.words)).encode())
+        found.update(np.ascontiguousarray(self.counts, np.int64).data)
+        return found.hexdigest()
+
     def __len__(self) -> int:
         return len(self.words)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vocabulary) and (self is other or self.digest == other.digest)
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        return f"<Vocabulary: {len(self):,} words>"
 
 
 class Totals(NamedTuple):

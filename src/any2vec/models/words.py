@@ -2,14 +2,19 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from any2vec.cluster.communicator import Communicator
-from any2vec.corpus import Corpus, Source, read_corpus
+from any2vec.cluster.cores import host_cores, usable_cores
+from any2vec.corpus import Corpus, Source, Vocabulary, read_corpus
+from any2vec.errors import Any2VecError
 from any2vec.models.estimator import Estimator
 from any2vec.options import documented, option
+from any2vec.training.options import MOST_THREADS
 
 __all__ = ["Word2Vec"]
+
+_MANY_UNKNOWN = 0.2  # share of a text's words that are not in a given vocabulary; of a text like its own, some percent
 
 
 @documented
@@ -28,6 +33,13 @@ class Word2Vec(Estimator):
     max_size: int | None = option(
         None, "keep only the most frequent words, at most this many", low=2, unset="all", panel="Data"
     )
+    vocabulary: "Vocabulary | str | Path | None" = option(
+        None,
+        "file of the words that may get vectors, a word and its count on each line; limits on counts and on the "
+        "number of words apply to it, not to the text",
+        unset="counted",
+        panel="Data",
+    )
     cache: str | Path | None = option(
         "auto", "folder where encoded corpora are kept for the next run; auto for the user's, None for none", panel=""
     )
@@ -35,7 +47,7 @@ class Word2Vec(Estimator):
         None, "field that holds the text or the tokens, where sentences are rows (dicts)", unset="-", panel=""
     )
 
-    def fit(self, source: Source, communicator: Communicator | None = None) -> Self:
+    def fit(self, source: Source | Corpus, communicator: Communicator | None = None) -> Self:
         """Train on a corpus.
 
         Parameters
@@ -43,7 +55,7 @@ class Word2Vec(Estimator):
         source : str, Path, sequence of them, or iterable of sequences of tokens
             Files (plain, .gz, .bz2, .xz, .zst), directories, ``-`` for standard input; or sentences as lists
             of tokens; or rows, with `column`. On a cluster, each host gives the same files, or its own part of the
-            sentences.
+            sentences. Or what `read` returned.
         communicator : Communicator, optional
             On a cluster, where each host calls this, ``any2vec.cluster.connect()``.
 
@@ -62,23 +74,60 @@ class Word2Vec(Estimator):
         """
         return self._fit(source, communicator)
 
-    def _read(self, source: Source, threads: int, communicator: Communicator | None) -> Corpus:
-        corpus = read_corpus(
-            source,
-            min_count=self.min_count,
-            max_size=self.max_size,
-            threads=threads,
-            cache=self.cache,
-            column=self.column,
-            progress=self.display.reading,
-            hosts=self.hosts if communicator is None else communicator.size,
-            communicator=communicator,
-        )
-        say = self.display.say
-        kept = f"({int(corpus.cuts[-1]):,} of the words)"
-        say(f"{corpus.raw_words:,} words, {len(corpus.vocabulary):,} in the vocabulary {kept}")
+    def read(self, source: Source, communicator: Communicator | None = None) -> Corpus:
+        """Read a corpus as `fit` does, without training: ``fit(read(source))`` does what ``fit(source)`` does.
+
+        Parameters
+        ----------
+        source, communicator
+            As of `fit`.
+
+        Returns
+        -------
+        Corpus
+            V and W, cut for this number of hosts.
+
+        Raises
+        ------
+        Any2VecError
+            If a parameter is out of range, or the corpus cannot be used.
+        """
+        self.check()
+        cores = usable_cores() if communicator is None else min(host_cores(communicator), MOST_THREADS)
+        try:
+            corpus = read_corpus(
+                source,
+                min_count=self.min_count,
+                max_size=self.max_size,
+                threads=self.threads or cores,
+                cache=self.cache,
+                column=self.column,
+                progress=self.display.reading,
+                hosts=self.hosts if communicator is None else communicator.size,
+                communicator=communicator,
+                vocabulary=self.vocabulary,
+            )
+        finally:
+            self.display.close()
+        say, kept = self.display.say, int(corpus.cuts[-1])
+        say(f"{corpus.raw_words:,} words, {len(corpus.vocabulary):,} in the vocabulary ({kept:,} of the words)")
         if corpus.cached:
             say(f"corpus taken from the cache, {corpus.folder} (--no-cache reads it again)")
         if corpus.invalid:
             say(f"{corpus.invalid:,} words held bytes that are not UTF-8, replaced by U+FFFD")
+        if self.vocabulary is not None and (unknown := 1 - kept / corpus.raw_words) > _MANY_UNKNOWN:
+            say(f"{unknown:.0%} of the words are not in the vocabulary given: is it that of a text like this?")
         return corpus
+
+    def _read(self, source: Any, threads: int, communicator: Communicator | None) -> Corpus:
+        if not isinstance(source, Corpus):
+            return self.read(source, communicator)
+        hosts = self.hosts if communicator is None else communicator.size
+        held = range(hosts) if communicator is None else range(communicator.rank, communicator.rank + 1)
+        if (source.hosts, source.held) != (hosts, held):
+            raise Any2VecError(f"the corpus was read for {source.hosts} hosts, not for these {hosts}; read it for them")
+        return source
+
+    def _reported_options(self) -> dict[str, Any]:
+        given = self.vocabulary
+        return super()._reported_options() | {"vocabulary": repr(given) if isinstance(given, Vocabulary) else given}

@@ -15,6 +15,7 @@ __all__ = [
     "PlainLines",
     "Quiet",
     "RichLine",
+    "SomeLines",
     "announcing_compilation",
     "display_for",
     "too_many_hosts",
@@ -100,6 +101,16 @@ class PlainLines:
         return True
 
 
+class SomeLines(PlainLines):
+    """What is said, without progress."""
+
+    def reading(self, done: int, total: int | None) -> None:
+        """Print nothing."""
+
+    def training(self, epoch: float, epochs: int, speed: float, alpha: float, loss: float, left: float) -> None:
+        """Print nothing."""
+
+
 class RichLine:
     """A moving line on a terminal."""
 
@@ -147,10 +158,12 @@ class RichLine:
         self._bar.update(self._task, description=name, completed=done, total=total, figures=figures)
 
 
-def display_for(console: Console, *, quiet: bool = False) -> Display:
+def display_for(console: Console, *, quiet: bool = False, progress: bool = True) -> Display:
     """Return a moving line if `console` is a terminal, else plain lines; nothing if `quiet`."""
     if quiet:
         return Quiet()
+    if not progress:
+        return SomeLines(console)
     return RichLine(console) if console.is_terminal else PlainLines(console)
 
 

@@ -53,6 +53,7 @@ def save(
     *,
     training: bool = False,
     communicator: Communicator | None = None,
+    format: Format | None = None,  # noqa: A002
 ) -> None:
     """Save vectors in the format that the ending of the name says.
 
@@ -71,6 +72,8 @@ def save(
         Save the training vectors t as well.
     communicator : Communicator, optional
         Of the hosts that save together; all call this, and each writes its own rows. One host by default.
+    format : Format, optional
+        In place of the one that the ending says.
 
     Raises
     ------
@@ -82,7 +85,7 @@ def save(
     with together(communicator):
         check_vectors(vectors)
         path = as_path(path)
-    kind = check_output(path, training, communicator)
+    kind = check_output(path, training, communicator, format)
     with together(communicator):
         if training and vectors.t is None:
             raise Any2VecError(f"{path}: these vectors have no training vectors t to save")
@@ -124,13 +127,18 @@ def load(path: str | os.PathLike[str]) -> Vectors:
         raise Any2VecError(f"{path}: does not fit into memory; save it as a folder, which is mapped") from error
 
 
-def check_output(path: Path, training: bool = False, communicator: Communicator | None = None) -> Format:
+def check_output(
+    path: Path,
+    training: bool = False,
+    communicator: Communicator | None = None,
+    format: Format | None = None,  # noqa: A002
+) -> Format:
     """Raise now, before hours of training, if vectors could not be saved to `path`; all hosts call this.
 
     Returns
     -------
     Format
-        On all hosts, the one that the first host finds.
+        On all hosts, `format` or the one that the first host finds.
 
     Raises
     ------
@@ -139,16 +147,17 @@ def check_output(path: Path, training: bool = False, communicator: Communicator 
         there, or what exists must not be replaced.
     """
     communicator = communicator or alone()
-    kind = FORMATS[0]
+    kind = format or FORMATS[0]
     wanted = f"{path}, {'with' if training else 'without'} training vectors".encode(errors="surrogateescape")
     for host, theirs in enumerate(allgather_bytes(communicator, wanted)):
         if theirs != wanted:
             here, there = (text.decode(errors="surrogateescape") for text in (wanted, theirs))
             raise SharedError(f"the hosts are to save different things: {here}; on host {host} {there}")
     with together(communicator), refusals(path, communicator):
-        if communicator.rank == 0:
+        if communicator.rank == 0 and format is None:
             kind = format_of(path, training)
-    kind = FORMATS[int(communicator.allgather(np.array([FORMATS.index(kind)]))[0, 0])]
+    if format is None:
+        kind = FORMATS[int(communicator.allgather(np.array([FORMATS.index(kind)]))[0, 0])]
     check_writable(path, folder=bool(kind.files), communicator=communicator)
     with together(communicator), refusals(path, communicator):
         if kind.files and communicator.rank == 0:

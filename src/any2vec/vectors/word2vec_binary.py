@@ -14,7 +14,7 @@ from any2vec.vectors.shard import Shard
 from any2vec.vectors.vectors import Vectors
 from any2vec.vectors.word2vec import VectorBuilder, check_size, parse_header, quoted
 
-__all__ = ["load_binary", "save_binary"]
+__all__ = ["binary_rows", "load_binary", "save_binary"]
 
 BLOCK_BYTES = 1 << 22
 LONGEST_WORD = 1 << 16
@@ -35,12 +35,17 @@ def load_binary(path: Path) -> Vectors:
         return _Reader(stream, path, len(header), number, dim).read()
 
 
-def _chunks(shard: Shard) -> Iterator[bytes]:
-    yield shard.header
-    words, matrix = shard.own.words, shard.own.matrix
+def binary_rows(vectors: Vectors) -> Iterator[bytes]:
+    """Yield words and their vectors, in blocks."""
+    words, matrix = vectors.words, vectors.matrix
     for block in blocks(matrix):
         rows = matrix[block].astype("<f4", copy=False)
         yield b"".join(b"%b %b\n" % (words[i].encode(), row.tobytes()) for i, row in enumerate(rows, block.start))
+
+
+def _chunks(shard: Shard) -> Iterator[bytes]:
+    yield shard.header
+    yield from binary_rows(shard.own)
 
 
 class _Reader:

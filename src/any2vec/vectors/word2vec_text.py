@@ -1,10 +1,11 @@
 """word2vec's text format, a line "V D" and then a line per word; and GloVe's, which has no header."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
 from any2vec.io.compression import open_compressed
@@ -14,7 +15,7 @@ from any2vec.vectors.shard import Shard
 from any2vec.vectors.vectors import Vectors
 from any2vec.vectors.word2vec import VectorBuilder, check_size, parse_header, quoted
 
-__all__ = ["load_text", "save_text"]
+__all__ = ["load_text", "save_text", "six_decimals", "text_rows"]
 
 BLOCK_BYTES = 1 << 22
 LONGEST_LINE = 1 << 26
@@ -51,13 +52,23 @@ def load_text(path: Path) -> Vectors:
     return builder.build(path)
 
 
+def text_rows(vectors: Vectors, formatted: Callable[[NDArray[np.float32]], list[str]]) -> Iterator[bytes]:
+    """Yield lines of a word and its vector, in blocks."""
+    step = max(1, WRITTEN_TOGETHER // vectors.dim)
+    for start in range(0, len(vectors), step):
+        rows = enumerate(formatted(vectors.matrix[start : start + step]), start)
+        yield "".join(f"{vectors.words[i]} {row}\n" for i, row in rows).encode()
+
+
+def six_decimals(matrix: NDArray[np.float32]) -> list[str]:
+    """Format each row as word2vec does: six decimals, and a space after each number."""
+    pattern = "%f " * matrix.shape[1]
+    return [pattern % tuple(row) for row in matrix.tolist()]
+
+
 def _chunks(shard: Shard) -> Iterator[bytes]:
     yield shard.header
-    words, matrix = shard.own.words, shard.own.matrix
-    step = max(1, WRITTEN_TOGETHER // shard.own.dim)
-    for start in range(0, len(words), step):
-        rows = enumerate(decimals(matrix[start : start + step]), start)
-        yield "".join(f"{words[i]} {row}\n" for i, row in rows).encode()
+    yield from text_rows(shard.own, decimals)
 
 
 def _batches(stream: IO[bytes], path: Path) -> Iterator[list[bytes]]:

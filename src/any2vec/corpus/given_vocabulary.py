@@ -1,0 +1,159 @@
+"""A vocabulary that is given, not counted: its file, in word2vec's format, and its words in a text."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.cluster.communicator import Communicator, together
+from any2vec.cluster.local import alone
+from any2vec.corpus.vocabulary import Vocabulary, choose, merge_valid
+from any2vec.corpus.word_table import WordCounts, merge
+from any2vec.errors import Any2VecError, shown
+from any2vec.io.compression import open_compressed
+from any2vec.io.host_order import write_in_host_order
+
+__all__ = ["LINE_END", "given_vocabulary", "load_vocabulary", "look_up", "save_vocabulary"]
+
+LINE_END = "</s>"
+"""What word2vec counts at the end of each line: the first word of its vocabularies."""
+
+_WHITESPACE = frozenset(" \t\n\r\v\f")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_LONGEST_LINE = 1 << 16
+_LONGEST_COUNT = 18  # digits of a number that certainly fits into 64 bits
+
+
+def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
+    """Load a vocabulary: a file with a word and its count on each line, as word2vec's ``-save-vocab`` writes it.
+
+    The order of lines does not matter. ``</s>``, which word2vec counts at line ends, is left out: here a line is a
+    sentence.
+
+    Parameters
+    ----------
+    path : str or path
+        The file; decompressed if the name ends in .gz, .bz2, .xz or .zst.
+
+    Returns
+    -------
+    Vocabulary
+        All words, by falling count.
+
+    Raises
+    ------
+    Any2VecError
+        If the file cannot be read, a line is not a word and a count, a word occurs twice, or there are fewer than two.
+    """
+    name = Path(path)
+    with open_compressed(name) as stream:
+        lines = _read(stream, name)
+    if len(lines) < 2:
+        had = f"only the word {shown(next(iter(lines)).decode(errors='replace'))}" if lines else "no words"
+        raise Any2VecError(
+            f"{name}: {had}; a vocabulary has two or more, each on a line with its count, such as: cat 42"
+        )
+    counts = np.array([count for _, count in lines.values()], np.int64)
+    part, _, _ = merge_valid([WordCounts.of(list(lines), counts)])
+    return choose(part, 0, None)[0]
+
+
+def save_vocabulary(
+    vocabulary: Vocabulary,
+    path: str | os.PathLike[str],
+    *,
+    line_ends: int = 0,
+    communicator: Communicator | None = None,
+) -> None:
+    """Save a vocabulary as word2vec does: a word and its count on each line, in the order of ids.
+
+    The first line is that of ``</s>``, the end of a line: word2vec takes what is first for it.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+        Words and counts.
+    path : str or path
+        The file; compressed if the name ends in .gz. An existing one is replaced once the new one is complete.
+    line_ends : int
+        The count of ``</s>``, such as the sentences of a corpus; that of a word ``</s>`` is added.
+    communicator : Communicator, optional
+        Of the hosts that all call this; the first one writes.
+
+    Raises
+    ------
+    Any2VecError
+        If the format cannot hold a word (empty, or with whitespace), or the file cannot be written.
+    """
+    communicator = communicator or alone()
+    name = Path(path)
+    with together(communicator):
+        _laid_out(vocabulary)  # raises if a word is no text
+        for word in vocabulary.words:
+            if not word or not _WHITESPACE.isdisjoint(word):
+                raise Any2VecError(f"{name}: a line holds a word and its count, not the word {shown(word)}")
+    write_in_host_order(name, _lines(vocabulary, line_ends) if communicator.rank == 0 else (), communicator)
+
+
+def given_vocabulary(given: object, min_count: int, max_size: int | None) -> Vocabulary:
+    """Return the words of a given vocabulary, or of its file, that are frequent enough."""
+    if isinstance(given, str | os.PathLike):
+        given = load_vocabulary(given)
+    if not isinstance(given, Vocabulary):
+        raise Any2VecError(f"`vocabulary` is {shown(given)}; it must be a Vocabulary, or the name of its file")
+    if len(given.ids) != len(given):
+        twice = next(word for i, word in enumerate(given.words) if given.ids[word] != i)
+        raise Any2VecError(f"the vocabulary has the word {shown(twice)} twice")
+    kept = int(np.count_nonzero(given.counts >= min_count))
+    if kept < 2:
+        had = f"the vocabulary has {len(given):,} words, the largest count is {int(given.counts.max(initial=0)):,}"
+        raise Any2VecError(f"`min_count={min_count}` leaves {kept} of two words or more: {had}; lower `min_count`")
+    return choose(_laid_out(given), min_count, max_size)[0]
+
+
+def look_up(vocabulary: Vocabulary, part: WordCounts) -> NDArray[np.int32]:
+    """Return the id of each word of `part`, -1 if it has none."""
+    _, (_, places) = merge([_laid_out(vocabulary), part])
+    return np.where(places < len(vocabulary), places, np.int32(-1))
+
+
+def _laid_out(vocabulary: Vocabulary) -> WordCounts:
+    try:
+        return WordCounts.of([word.encode() for word in vocabulary.words], vocabulary.counts)
+    except UnicodeEncodeError as error:
+        raise Any2VecError(f"the vocabulary has a word that is no text: {shown(error.object)}") from None
+
+
+def _read(stream: IO[bytes], path: Path) -> dict[bytes, tuple[int, int]]:
+    """Return the line and the count of each word."""
+    found: dict[bytes, tuple[int, int]] = {}
+    number = 0
+    while line := stream.readline(_LONGEST_LINE):
+        number += 1
+        parts = (line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line).split()
+        if not parts:
+            continue
+        word, *rest = parts
+        if len(rest) != 1 or not rest[0].isdigit() or len(rest[0]) > _LONGEST_COUNT:
+            raise Any2VecError(f"{path}, line {number:,}: {_quoted(line)} is not a word and its count, such as: cat 42")
+        if word in found:
+            first = f"it is on line {found[word][0]:,} too"
+            raise Any2VecError(f"{path}, line {number:,}: the word {_quoted(word)} occurs again; {first}")
+        found[word] = number, int(rest[0])
+    found.pop(LINE_END.encode(), None)
+    return found
+
+
+def _quoted(text: bytes) -> str:
+    return shown(text.decode("utf-8", "backslashreplace").strip()[:40])
+
+
+def _lines(vocabulary: Vocabulary, line_ends: int) -> Iterator[bytes]:
+    own = vocabulary.ids.get(LINE_END)
+    yield f"{LINE_END} {line_ends + (0 if own is None else int(vocabulary.counts[own]))}\n".encode()
+    for i, (word, count) in enumerate(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True)):
+        if i != own:
+            yield f"{word} {count}\n".encode()

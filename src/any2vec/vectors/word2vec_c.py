@@ -1,0 +1,75 @@
+"""Files as the program word2vec writes them: </s>, the end of a line, comes first."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.cluster.communicator import Communicator
+from any2vec.corpus.given_vocabulary import LINE_END
+from any2vec.io.host_order import write_in_host_order
+from any2vec.vectors.classes import classes
+from any2vec.vectors.formats import Format
+from any2vec.vectors.shard import Shard
+from any2vec.vectors.vectors import Vectors
+from any2vec.vectors.word2vec import check_words
+from any2vec.vectors.word2vec_binary import binary_rows, load_binary
+from any2vec.vectors.word2vec_text import load_text, six_decimals, text_rows
+
+__all__ = ["BINARY", "TEXT", "save_classes", "with_line_end"]
+
+
+def save_classes(vectors: Vectors, path: Path, number: int, threads: int | None, communicator: Communicator) -> None:
+    """Write a line with each word and its class, 0 to `number` - 1, in the order of ids."""
+    with_end = with_line_end(vectors)
+    check_words(with_end.words, path)
+    found = zip(with_end.words, classes(with_end, number, threads=threads).tolist(), strict=True)
+    write_in_host_order(path, (f"{word} {of}\n".encode() for word, of in found), communicator)
+
+
+def with_line_end(vectors: Vectors) -> Vectors:
+    """Put </s> before all other words."""
+    matrix = np.concatenate((_line_end(vectors.dim).matrix, vectors.matrix))
+    return Vectors([LINE_END, *vectors.words], matrix)
+
+
+def _line_end(dim: int) -> Vectors:
+    """Return </s> alone: as in word2vec, no sample has it, and its vector is what a word's is before training."""
+    drawn: NDArray[np.float64] = np.random.default_rng(0).uniform(-0.5, 0.5, (1, dim)) / dim
+    return Vectors([LINE_END], drawn.astype(np.float32))
+
+
+def _save_text(shard: Shard, path: Path) -> None:
+    """Write a shard's rows, with six decimals; compressed if the name ends in .gz."""
+
+    def chunks() -> Iterator[bytes]:
+        if shard.first:
+            yield _with_header(shard)
+            yield from text_rows(_line_end(shard.own.dim), six_decimals)
+        yield from text_rows(shard.own, six_decimals)
+
+    write_in_host_order(path, chunks(), shard.communicator)
+
+
+def _save_binary(shard: Shard, path: Path) -> None:
+    """Write a shard's rows; compressed if the name ends in .gz."""
+
+    def chunks() -> Iterator[bytes]:
+        if shard.first:
+            yield _with_header(shard)
+            yield from binary_rows(_line_end(shard.own.dim))
+        yield from binary_rows(shard.own)
+
+    write_in_host_order(path, chunks(), shard.communicator)
+
+
+def _with_header(shard: Shard) -> bytes:
+    return replace(shard, total=shard.total + 1).header
+
+
+TEXT = Format(load_text, _save_text, check_words=check_words)
+"""What word2vec writes by default."""
+BINARY = Format(load_binary, _save_binary, check_words=check_words)
+"""What it writes by ``-binary 1``."""
