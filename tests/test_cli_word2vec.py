@@ -6,14 +6,13 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import fields
 
 import gensim
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from any2vec import Any2VecError, Word2Vec, load
+from any2vec import Word2Vec, load
 from any2vec.cli import app, main
 from any2vec.cli.word2vec_flags import FLAGS, NAMES, options_of, parse, usage
 from any2vec.corpus import load_vocabulary, read_corpus
@@ -24,8 +23,6 @@ SIZES = ["-size", "16", "-window", "3", "-negative", "3", "-cbow", "0"]
 SMALL = [*SIZES, "-threads", "1"]
 LINES = ["the cat sat on the mat", "the dog sat on the log", "", "a cat and a dog"] * 50
 HOW = {"dim": 16, "window": 3, "negative": 3, "threads": 1, "cache": None}  # the same in Python
-HAS = {declared.name for declared in fields(Word2Vec)}
-MODELS = pytest.mark.skipif("model" not in HAS or "loss" not in HAS, reason="Word2Vec has no CBOW here")
 
 
 @pytest.fixture
@@ -319,7 +316,6 @@ def test_the_formats_have_no_ending_of_their_own():
     assert len({ending for kind in FORMATS for ending in kind.endings}) == sum(len(kind.endings) for kind in FORMATS)
 
 
-@MODELS
 @pytest.mark.parametrize("flags", ["-cbow 1", "-cbow 0 -hs 1", "-cbow 1 -hs 1"])
 def test_models_and_losses(run, text, tmp_path, flags):
     shown = run("-train", text, "-output", "v.txt", *f"{flags} -size 16 -window 3 -threads 1".split(), small=[]).stderr
@@ -329,13 +325,6 @@ def test_models_and_losses(run, text, tmp_path, flags):
     assert np.abs(load(tmp_path / "v.txt").matrix[1:] - expected.matrix).max() <= 6e-7
 
 
-@MODELS
 def test_options_are_fields():
     for flags in ("", "-cbow 0", "-hs 1", "-cbow 0 -hs 1"):
         assert set(options(flags)) <= set(inspect.signature(Word2Vec).parameters)
-
-
-@pytest.mark.skipif("model" in HAS, reason="Word2Vec has CBOW here")
-def test_models_that_are_not_there_yet(text, tmp_path):
-    result = CliRunner().invoke(app, ["word2vec", "-train", str(text), "-output", str(tmp_path / "v")])
-    assert isinstance(result.exception, Any2VecError)

@@ -9,9 +9,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import numpy as np
 from numba import float32, int64, njit
-from numpy.typing import NDArray
 
 from any2vec.operators.base import OperatorOptions
 from any2vec.operators.context import join, learn, spread
@@ -32,16 +30,6 @@ class CBOW(SkipGram):
     def __init__(self, options: OperatorOptions) -> None:
         super().__init__(options)
         self.apply = _apply(self.steps, options.context, self.varying)
-
-    def samples_per_pair(self, counts: NDArray[np.int64]) -> dict[str, float]:
-        """Count samples, each for the share of the context that a row is."""
-        samples = super().samples_per_pair(counts)
-        window, context = self.options.window, self.options.context
-        if context == "sum":
-            return samples
-        power = 1 if context == "mean" else 2
-        share = float(np.mean([1 / (2 * reach) ** power for reach in range(1, window + 1)]))
-        return {"e": samples["e"] * share, "t": samples["t"]}
 
     def scratch(self, dim: int) -> int:
         """Floats of the joined row, its change, and the scores."""
