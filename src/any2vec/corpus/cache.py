@@ -52,10 +52,19 @@ def default_cache() -> Path:
 
 
 def key_of(
-    files: list[InputFile], min_count: int, max_size: int | None, hosts: int = 1, held: range = range(1)
+    files: list[InputFile],
+    min_count: int,
+    max_size: int | None,
+    hosts: int = 1,
+    held: range = range(1),
+    phrases: str = "",
 ) -> str | None:
-    """Return the name of a corpus's entry; None if some text is not in a file that stays."""
+    """Return the name of a corpus's entry; None if some text is not in a file that stays.
+
+    `phrases` is a checksum of those that are joined.
+    """
     about: list[Any] = [FORMAT, sys.byteorder, min_count, max_size, hosts, held.start, held.stop]
+    about += [["phrases", phrases]] if phrases else []
     for file in files:
         if file.path is None or file.size is None:
             return None
