@@ -1,5 +1,6 @@
 """What word2phrase finds and joins, in plain Python with strings; scores in float32, as there."""
 
+import re
 from collections import Counter
 from itertools import pairwise
 
@@ -42,3 +43,24 @@ def naive_phrases(lines, thresholds, joiner="_", **rule):
         passes.append(naive_scores(lines, threshold, **rule))
         lines = [naive_join(line, passes[-1], joiner) for line in lines]
     return passes, lines
+
+
+def naive_text(data, joined, joiner="_"):
+    """Return a text's bytes with the words of phrases joined; `joined` has the words of each line afterwards."""
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    out = b""
+    for line, wanted in zip(data.split(b"\n"), joined, strict=True):
+        parts = re.split(rb"([ \t\v\f\r]+)", line)  # words, and whitespace between them
+        for word in wanted:
+            if parts[0] == b"":  # before whitespace that begins the line
+                out += parts[1]
+                del parts[:2]
+            count = 1
+            while joiner.join(part.decode(errors="replace") for part in parts[: 2 * count : 2]) != word:
+                count += 1
+            out += joiner.encode().join(parts[: 2 * count - 1 : 2])
+            del parts[: 2 * count - 1]
+            if parts:
+                out += parts.pop(0)
+        out += b"".join(parts) + b"\n"
+    return out[:-1] if data.endswith(b"\n") or not data else out

@@ -74,10 +74,12 @@ def _stop(why: str, display: Display, communicator: Communicator) -> NoReturn:
     raise typer.Exit(INTERRUPTED) from None
 
 
-def check_apart(sources: Sequence[str], output: Path, report: Path | None) -> None:
-    """Refuse outputs that would replace an input, lie in it, or replace each other."""
-    if report and report.resolve() == output.resolve():
-        raise Any2VecError(f"{report}: cannot be both the vectors and the report; give two names")
+def check_apart(
+    sources: Sequence[str], output: Path | None, report: Path | None, what: str = "the vectors and the report"
+) -> None:
+    """Refuse outputs that would replace an input, lie in it, or replace each other; `what` says what they are."""
+    if report and output and report.resolve() == output.resolve():
+        raise Any2VecError(f"{report}: cannot be both {what}; give two names")
     for target in filter(None, (output, report)):
         place = target.resolve()
         for source in sources:

@@ -77,15 +77,20 @@ class PhraseList:
 def find_phrases(
     text: IdText, rules: Sequence[Rule], joiner: str, folder: Path, threads: int, *, join_last: bool = True
 ) -> PhraseList:
-    """Find phrases, a pass by each rule, on the text that those before it have joined; the last one may be left out."""
+    """Find phrases, a pass by each rule, on the text that those before it have joined; the last join may be left out.
+
+    Passes that find nothing are not listed.
+    """
     passes: list[Pass] = []
     for number, rule in enumerate(rules, 1):
         firsts, seconds, counts, scores = find_bigrams(text, rule, folder, threads)
+        if not len(firsts):
+            continue
         one, two = _words(text, firsts), _words(text, seconds)
         ranked = sorted(zip((-scores).tolist(), one, two, range(len(one)), strict=True))
         one, two, order = [row[1] for row in ranked], [row[2] for row in ranked], [row[3] for row in ranked]
         passes.append(Pass([w.decode() for w in one], [w.decode() for w in two], counts[order], scores[order]))
-        if not order or (number == len(rules) and not join_last):
+        if number == len(rules) and not join_last:
             break
         sign = joiner.encode()
         phrases = text.add([a + sign + b for a, b in zip(one, two, strict=True)])

@@ -23,6 +23,7 @@ __all__ = ["Phrases"]
 
 _USUAL = 100.0  # word2phrase's threshold
 _MOST_PASSES = 100
+_PANEL = "Phrases"
 
 
 @documented
@@ -50,6 +51,8 @@ class Phrases:
         Score of each phrase, the highest first; if several passes or pairs of words make the same one, its highest.
     counts_ : dict from str to int
         How often the words of each phrase were adjacent when it was found.
+    words_ : int
+        Words of the text, before any were joined; after `load` unknown.
 
     Examples
     --------
@@ -61,17 +64,22 @@ class Phrases:
     threshold: "float | Sequence[float]" = option(
         _USUAL, "score above which two words are a phrase; several, for each pass its own", panel=""
     )
-    min_count: int = option(5, "ignore words and pairs that occur less often", low=1)
-    delta: float | None = option(None, "discount: taken off the count of a pair", low=0, unset="min_count")
+    min_count: int = option(5, "ignore words and pairs that occur less often", low=1, panel=_PANEL)
+    delta: float | None = option(
+        None, "discount, taken off the count of a pair", low=0, unset="min_count", panel=_PANEL
+    )
     passes: int | None = option(
         None,
         "passes over the text; two find up to four words",
         low=1,
         high=_MOST_PASSES,
         unset="one per threshold",
+        panel=_PANEL,
     )
-    joiner: str = option("_", "what joins the words of a phrase")
-    across_lines: bool = option(False, "count pairs across the ends of lines too, as word2phrase does (by mistake)")
+    joiner: str = option("_", "what joins the words of a phrase", panel=_PANEL)
+    across_lines: bool = option(
+        False, "count pairs across the ends of lines too, as word2phrase does (by mistake)", panel=_PANEL
+    )
     threads: int | None = option(None, "threads that read text", low=1, high=1024, unset="all cores", panel="Run")
     column: str | None = option(
         None, "field that holds the text or the tokens, where sentences are rows (dicts)", unset="-", panel=""
@@ -237,6 +245,7 @@ class Phrases:
     def _learn(self, source: Source, *, join_last: bool) -> KeptText:
         self.check()
         kept = keep_text(source, self.column, self._threads, self.progress, self._block)
+        self.words_ = kept.text.words
         with disk_errors(kept.folder):
             found = find_phrases(kept.text, self._rules(), self.joiner, kept.folder, self._threads, join_last=join_last)
         self._keep(found)
