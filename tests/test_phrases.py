@@ -352,6 +352,8 @@ def test_files_that_are_none(tmp_path, text, message):
         ({"joiner": ""}, "`joiner` is ''"),
         ({"joiner": " "}, "`joiner` is ' '"),
         ({"joiner": 5}, "`joiner` is 5"),
+        ({"joiner": "\0"}, "`joiner` is .*printable"),
+        ({"joiner": "\ud800"}, "`joiner` is .*printable"),
         ({"threads": 0}, "`threads` is 0"),
         ({"across_lines": 1}, "`across_lines` is 1"),
         ({"column": 3}, "`column` is 3"),
@@ -377,6 +379,9 @@ def test_mistakes(tmp_path):
         text.write(tmp_path / "out")
     with pytest.raises(Any2VecError, match=r"leave out the ending \.xz"):
         text.write(tmp_path / "out.xz")
+    for use in (text.write, Phrases.load, Phrases(threshold=5).fit([["a"]]).save):
+        with pytest.raises(Any2VecError, match="a path must be a str or a Path, not None"):
+            use(None)
     tabs = Phrases(threshold=0.1, min_count=1).fit([["a\tb", "c"]] * 2)
     with pytest.raises(Any2VecError, match="holds a tab"):
         tabs.save(tmp_path / "p")
@@ -470,3 +475,15 @@ def test_command_refuses(run, tmp_path, arguments, message):
     with pytest.raises(Any2VecError, match=message):
         raise result.exception
     assert [path.name for path in tmp_path.iterdir()] == ["in.txt"]
+
+
+def test_command_under_mpiexec(run, monkeypatch):
+    monkeypatch.setattr("any2vec.cluster.engines.connect", Two)
+    result = run("in.txt", "-o", "x")
+    assert "without mpiexec" in str(result.exception)
+
+
+class Two:
+    """A communicator of two hosts, as far as the command looks."""
+
+    rank, size = 0, 2

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain
+from mmap import mmap
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, NamedTuple
@@ -11,8 +13,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from any2vec.corpus.id_text import END, IdText, mapped
+from any2vec.corpus.id_text import END, IdText
 from any2vec.corpus.scan import Piece
+from any2vec.corpus.worklist import map_file, release
 from any2vec.io.disk import write_all
 from any2vec.io.memory import zeros
 from any2vec.io.ordered import ordered
@@ -21,6 +24,7 @@ __all__ = ["Bigrams", "Rule", "find_bigrams", "hash_pair"]
 
 WORDS_PER_PART = 1 << 15  # so that the table of a part fits into a core's cache
 FEWEST_PARTS, MOST_PARTS = 4, 4096
+RELEASES = 16  # how often the memory that maps the pairs is given back
 PRIME, HALF, ONE = np.uint64(0x9E3779B97F4A7C15), np.uint64(32), np.uint64(1)
 SLACK = 1 - 1e-5  # of a bound in float64 on scores in float32
 
@@ -52,6 +56,7 @@ class _Segments(NamedTuple):
 
     pairs: NDArray[np.uint64]
     offsets: NDArray[np.int64]
+    maps: list[mmap]
 
 
 def find_bigrams(text: IdText, rule: Rule, folder: Path, threads: int) -> Bigrams:
@@ -89,8 +94,8 @@ def find_bigrams(text: IdText, rule: Rule, folder: Path, threads: int) -> Bigram
             slots = spare.get()
             size = int(sum((found.offsets[:, part + 1] - found.offsets[:, part]).sum() for found in segments))
             needed = 2 << max(size + size // 2, 1).bit_length()  # two numbers a slot
-            slots = slots if len(slots) >= needed else zeros(needed, np.uint64)
             try:
+                slots = slots if len(slots) >= needed else zeros(needed, np.uint64)
                 for found in segments:
                     _count(found.pairs, found.offsets[:, part : part + 2], slots[:needed], bits)
                 out = _empty(size // rule.min_count)
@@ -100,7 +105,11 @@ def find_bigrams(text: IdText, rule: Rule, folder: Path, threads: int) -> Bigram
             return Bigrams(*(column[:kept].copy() for column in out))
 
         with closing(ordered(count, range(1 << bits), threads)) as counted:
-            found = list(counted)
+            found: list[Bigrams] = []
+            for part, kept in enumerate(counted):
+                found.append(kept)
+                if part % max((1 << bits) // RELEASES, 1) == 0:
+                    release(chain.from_iterable(segment.maps for segment in segments))
     finally:
         for writer in writers:
             writer.remove()
@@ -140,7 +149,8 @@ class _Writer:
     def close(self) -> _Segments:
         self._file.close()
         offsets = np.array(self._offsets, np.int64).reshape(-1, (1 << self._bits) + 1)
-        return _Segments(mapped(self._path, np.uint64), offsets)
+        maps: list[mmap] = []
+        return _Segments(map_file(self._path, np.uint64, maps), offsets, maps)
 
     def remove(self) -> None:
         self._file.close()

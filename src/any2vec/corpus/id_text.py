@@ -6,7 +6,6 @@ where it begins. So every entry keeps its place, whatever is joined.
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +13,10 @@ from numpy.typing import NDArray
 from any2vec.corpus.scan import Piece, Scan
 from any2vec.corpus.vocabulary import merge_valid
 from any2vec.corpus.word_table import WordCounts, WordTable
+from any2vec.corpus.worklist import map_file
 from any2vec.io.disk import write_all
 
-__all__ = ["END", "INSIDE", "IdText", "mapped"]
+__all__ = ["END", "INSIDE", "IdText"]
 
 END, INSIDE = -1, -2
 
@@ -88,13 +88,8 @@ class IdText:
 
     def views(self) -> list[NDArray[np.int32]]:
         """Map the ids of each piece, read-only."""
-        files = [mapped(path, np.int32) for path in self.files]
+        files = [map_file(path, np.int32, []) for path in self.files]
         firsts = [piece.offset // 4 for piece in self.pieces]
         return [
             files[piece.part][first : first + piece.entries] for piece, first in zip(self.pieces, firsts, strict=True)
         ]
-
-
-def mapped(path: Path, kind: type[np.generic]) -> NDArray[Any]:
-    """Map a file of numbers, read-only; one without a number cannot be mapped."""
-    return np.memmap(path, kind, "r").view(np.ndarray) if path.stat().st_size else np.frombuffer(b"", kind)

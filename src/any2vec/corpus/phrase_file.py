@@ -26,8 +26,9 @@ def lines_of(found: PhraseList, settings: dict[str, Any]) -> Iterator[bytes]:
         for phrase, score, count, first, second in zip(
             found.joined(one), one.scores, one.counts, one.firsts, one.seconds, strict=True
         ):
-            if any(sign in phrase for sign in _BREAKS):
-                raise Any2VecError(f"the phrase {shown(phrase)} holds a tab or line feed: it cannot be saved as text")
+            if not first or not second or any(sign in phrase for sign in _BREAKS):
+                wrong = "holds a tab or line feed, or an empty token"
+                raise Any2VecError(f"the phrase {shown(phrase)} {wrong}: it cannot be saved as text")
             yield f"{phrase}\t{score!s}\t{count}\t{number}\t{first}\t{second}\n".encode()
 
 

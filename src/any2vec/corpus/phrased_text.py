@@ -1,5 +1,6 @@
 """A text with its phrases joined: what `Phrases.transform` gives, and `Word2Vec.fit` takes, without writing text."""
 
+import os
 import shutil
 import tempfile
 import weakref
@@ -22,7 +23,7 @@ from any2vec.io.disk import disk_errors
 from any2vec.io.host_order import Chunk, write_in_host_order
 from any2vec.io.inputs import InputFile, Source, files_of, names_files
 
-__all__ = ["KeptText", "PhrasedText", "Progress", "input_files", "keep_text"]
+__all__ = ["KeptText", "PhrasedText", "Progress", "input_files", "keep_text", "path_of"]
 
 Progress = Callable[[int, int | None], None]
 
@@ -74,7 +75,7 @@ class PhrasedText:
         Any2VecError
             If the text cannot be read or written.
         """
-        path = Path(path)
+        path = path_of(path)
         if path.suffix.lower() in (".bz2", ".xz", ".zst"):
             raise Any2VecError(f"{path}: text is written plain or as .gz; leave out the ending {path.suffix}")
         write_in_host_order(path, self.chunks(), alone())
@@ -138,6 +139,13 @@ def input_files(source: Any, column: str | None) -> list[InputFile] | None:
     if column is not None:
         raise Any2VecError(f"`column` is {shown(column)}, but {files[0].name} is text; it is for rows in memory")
     return files
+
+
+def path_of(path: str | os.PathLike[str]) -> Path:
+    """Return what a user gave as a path; raise an error if it is none."""
+    if not isinstance(path, str | os.PathLike):
+        raise Any2VecError(f"a path must be a str or a Path, not {shown(path)}")
+    return Path(path)
 
 
 def _sentences(text: IdText) -> Iterator[list[str]]:

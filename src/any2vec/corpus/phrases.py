@@ -12,7 +12,7 @@ from any2vec.corpus.bigrams import Rule
 from any2vec.corpus.blocks import BLOCK
 from any2vec.corpus.phrase_file import lines_of, read_phrases
 from any2vec.corpus.phrase_list import PhraseList, find_phrases
-from any2vec.corpus.phrased_text import KeptText, PhrasedText, keep_text
+from any2vec.corpus.phrased_text import KeptText, PhrasedText, keep_text, path_of
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.disk import disk_errors
 from any2vec.io.host_order import write_in_host_order
@@ -110,8 +110,9 @@ class Phrases:
         if given == 0 or (self.passes is not None and given > self.passes):
             passes = "" if self.passes is None else f", `passes` {self.passes}"
             raise Any2VecError(f"`threshold` has {given} numbers{passes}; give one, or one for each pass")
-        if not isinstance(self.joiner, str) or not self.joiner or self.joiner.split() != [self.joiner]:
-            raise Any2VecError(f"`joiner` is {shown(self.joiner)}; it must be a text without whitespace, such as _")
+        joiner = self.joiner
+        if not isinstance(joiner, str) or joiner.split() != [joiner] or not joiner.isprintable():
+            raise Any2VecError(f"`joiner` is {shown(joiner)}; it must be printable text without whitespace, such as _")
         if self.column is not None and not isinstance(self.column, str):
             raise Any2VecError(f"`column` is {shown(self.column)}; it must be the name of a column, a str")
 
@@ -202,7 +203,7 @@ class Phrases:
         """
         if not hasattr(self, "_found"):
             raise Any2VecError("there are no phrases yet: call fit, or load them")
-        write_in_host_order(Path(path), lines_of(self._found, self._settings()), alone())
+        write_in_host_order(path_of(path), lines_of(self._found, self._settings()), alone())
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -223,7 +224,7 @@ class Phrases:
         Any2VecError
             If the file cannot be read, or is none of `save`.
         """
-        found, settings = read_phrases(Path(path))
+        found, settings = read_phrases(path_of(path))
         known = {f.name for f in fields(cls)}
         phrases = cls(**{name: value for name, value in settings.items() if name in known})
         phrases.check()
