@@ -198,13 +198,13 @@ def test_samples_per_pair():
 
 @pytest.mark.parametrize(("model", "loss", "context"), FOUR)
 def test_threads_learn_as_one_does(model, loss, context):
-    sentences = [["cat", "dog", "cow"], ["red", "green", "blue"]] * 8000
-    how = {"model": model, "loss": loss, "dim": 16, "min_count": 1, "sample": 0, "epochs": 1, "cache": None}
+    groups = [[f"{kind}{i}" for kind in ("cat", "dog", "cow", "hen")] for i in range(100)]
+    sentences = [groups[i] for i in np.random.default_rng(1).integers(0, len(groups), 15_000)]
+    how = {"model": model, "loss": loss, "dim": 16, "min_count": 1, "sample": 0, "epochs": 10, "cache": None}
     one, two = (Word2Vec(**how, threads=threads).fit(sentences) for threads in (1, 2))
     assert two.report_.threads == 2
     assert two.loss_[-1] == pytest.approx(one.loss_[-1], rel=0.1)
-    for fitted in (one, two):
-        assert {word for word, _ in fitted.vectors_.most_similar("cat", topn=2)} == {"dog", "cow"}
+    assert two.loss_[-1] < 0.7 * two.loss_[0]
 
 
 def test_models_of_graphs():

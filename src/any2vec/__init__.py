@@ -8,16 +8,18 @@ from any2vec.errors import Any2VecError
 from any2vec.io.numba_cache import ensure_numba_cache
 
 if TYPE_CHECKING:
+    from any2vec.corpus.phrases import Phrases
     from any2vec.models import DeepWalk, Node2Vec, Word2Vec
     from any2vec.vectors.formats import load, save
     from any2vec.vectors.vectors import Vectors
     from any2vec.version import __version__
 
-__all__ = ["Any2VecError", "DeepWalk", "Node2Vec", "Vectors", "Word2Vec", "__version__", "load", "save"]
+__all__ = ["Any2VecError", "DeepWalk", "Node2Vec", "Phrases", "Vectors", "Word2Vec", "__version__", "load", "save"]
 
 _MODULES = {
     "DeepWalk": "any2vec.models",
     "Node2Vec": "any2vec.models",
+    "Phrases": "any2vec.corpus.phrases",
     "Vectors": "any2vec.vectors.vectors",
     "Word2Vec": "any2vec.models",
     "__version__": "any2vec.version",

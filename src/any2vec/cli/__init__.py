@@ -10,6 +10,7 @@ from any2vec.cli.analogy import analogy
 from any2vec.cli.demo import demo
 from any2vec.cli.errors import Commands, fail
 from any2vec.cli.nodes import nodes, walks
+from any2vec.cli.phrases import phrases
 from any2vec.cli.similar import similar
 from any2vec.cli.word2vec import word2vec
 from any2vec.cli.words import words
@@ -38,7 +39,7 @@ def _any2vec(
     raise_interrupts()
 
 
-for command in (words, nodes, similar, analogy, walks, demo):
+for command in (words, phrases, nodes, similar, analogy, walks, demo):
     app.command()(command)
 app.command(add_help_option=False, context_settings={"ignore_unknown_options": True})(word2vec)
 app.add_typer(evaluate.app, name="evaluate", cls=Commands)

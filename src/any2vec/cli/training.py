@@ -117,11 +117,14 @@ def _stop(why: str, display: Display, communicator: Communicator) -> NoReturn:
 
 
 def check_apart(
-    sources: Sequence[str], output: Path | None, report: Path | None, vocabulary: Path | None = None
+    sources: Sequence[str],
+    output: Path | None,
+    report: Path | None,
+    vocabulary: Path | None = None,
+    names: tuple[str, str, str] = ("the vectors", "the report", "the vocabulary"),
 ) -> None:
-    """Refuse outputs that would replace an input, lie in it, or replace each other."""
-    named = {"the vectors": output, "the report": report, "the vocabulary": vocabulary}
-    targets = {name: path for name, path in named.items() if path}
+    """Refuse outputs that would replace an input, lie in it, or replace each other; `names` says what they are."""
+    targets = {name: path for name, path in zip(names, (output, report, vocabulary), strict=True) if path}
     for (one, path), (two, other) in combinations(targets.items(), 2):
         if path.resolve() == other.resolve():
             raise Any2VecError(f"{other}: cannot be both {one} and {two}; give two names")

@@ -12,6 +12,12 @@ The modules, in the order in which text passes through them:
 - `encode`: provisional ids to the ids of W, a `worklist`
 - `cache`: keeps them for the next run; `corpus`: what the user gets
 
+Before V is chosen, phrases may be joined (`phrases`: the estimator; `phrase_list`, what it finds, and `phrase_file`):
+
+- `id_text`: the provisional ids of a text, as one numbering of its words
+- `bigrams`: counts pairs of words, and scores them; `joins`: replaces them by the id of the phrase
+- `phrased_text`: such a text, which `read` takes; `joined`: writes it
+
 **Where words and sentences end.** In files, words are separated by ASCII whitespace (space, tab, vertical tab, form
 feed, carriage return, line feed), and a sentence ends at a line feed and at the end of a file. `tokenizer.scan` and
 `scan` mark these ends by the provisional id -1, and `encode.remap` turns them into the bounds of W, dropping sentences

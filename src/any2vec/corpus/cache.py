@@ -58,10 +58,15 @@ def key_of(
     hosts: int = 1,
     held: range = range(1),
     vocabulary: Vocabulary | None = None,
+    phrases: str = "",
 ) -> str | None:
-    """Return the name of a corpus's entry; None if some text is not in a file that stays."""
+    """Return the name of a corpus's entry; None if some text is not in a file that stays.
+
+    `phrases` is a checksum of those that are joined.
+    """
     about: list[Any] = [FORMAT, sys.byteorder, min_count, max_size, hosts, held.start, held.stop]
     about += [] if vocabulary is None else [vocabulary.digest]
+    about += [["phrases", phrases]] if phrases else []
     for file in files:
         if file.path is None or file.size is None:
             return None

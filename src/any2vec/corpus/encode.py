@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from any2vec.corpus.id_text import END
 from any2vec.corpus.scan import Piece
 from any2vec.corpus.worklist import BOUNDS, IDS
 from any2vec.io.disk import write_all
@@ -69,7 +70,7 @@ def encode_pieces(
 
 @njit(nogil=True, cache=True)
 def remap(ids: NDArray[np.int32], final: NDArray[np.int32], ends: NDArray[np.int64]) -> tuple[int, int]:
-    """Turn provisional ids into final ones in place, dropping words whose final id is -1; return the ids left.
+    """Turn provisional ids into final ones in place, without INSIDE and words whose final id is -1; return those left.
 
     `ends` gets where sentences end, and their number is returned too. The first end is always written, as a sentence
     that began in an earlier block may end there; other sentences left without a word are dropped.
@@ -82,7 +83,7 @@ def remap(ids: NDArray[np.int32], final: NDArray[np.int32], ends: NDArray[np.int
             word = final[word]
             ids[kept] = word  # kept <= i, so nothing unread is overwritten
             kept += word >= 0
-        elif kept != last:
+        elif word == END and kept != last:
             ends[ended] = kept
             ended += 1
             last = kept

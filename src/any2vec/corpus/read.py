@@ -1,10 +1,9 @@
 """Read a corpus: scan the text, choose V, encode W; on one host, or as one host of a cluster."""
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,10 @@ from any2vec.corpus.distributed_vocabulary import build_vocabulary_distributed
 from any2vec.corpus.encode import encode_pieces
 from any2vec.corpus.fingerprint import check_same_fingerprint, corpus_fingerprint
 from any2vec.corpus.given_vocabulary import given_vocabulary, look_up
-from any2vec.corpus.scan import Scan, scan_blocks
+from any2vec.corpus.id_text import IdText
+from any2vec.corpus.phrase_list import join_phrases
+from any2vec.corpus.phrased_text import PhrasedText, Progress, input_files
+from any2vec.corpus.scan import Scan, name_of, no_words, scan_blocks
 from any2vec.corpus.sentences import scan_sentences
 from any2vec.corpus.splits import InputSplits, split_evenly, split_inputs
 from any2vec.corpus.vocabulary import Vocabulary, merge_valid
@@ -26,11 +28,9 @@ from any2vec.corpus.word_table import WordCounts
 from any2vec.corpus.worklist import open_worklist
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.disk import disk_errors
-from any2vec.io.inputs import InputFile, Source, files_of, names_files
+from any2vec.io.inputs import InputFile, Source
 
 __all__ = ["read_corpus"]
-
-Progress = Callable[[int, int | None], None]
 
 
 def read_corpus(
@@ -58,7 +58,7 @@ def read_corpus(
 
     Parameters
     ----------
-    source : str, Path, sequence of them, or iterable of sentences
+    source : str, Path, sequence of them, iterable of sentences, or PhrasedText
         Files (plain, .gz, .bz2, .xz, .zst), directories, ``-`` for standard input; or sentences, drawn once: lists,
         tuples, NumPy arrays or pandas Series of tokens, which are strings or integers (5 is the word ``"5"``).
     min_count : int
@@ -105,9 +105,12 @@ def read_corpus(
     with shared_errors(communicator):
         _check_options(min_count, max_size, threads, hosts, column)
         given = None if vocabulary is None else given_vocabulary(vocabulary, min_count, max_size)
-        files = files_of(cast("str | Path | Sequence[str | Path]", source)) if names_files(source) else None
-        if files is not None and column is not None:
-            raise Any2VecError(f"`column` is {shown(column)}, but {files[0].name} is text; it is for rows in memory")
+        phrased = source if isinstance(source, PhrasedText) else None
+        if phrased is not None:
+            if column is not None:
+                raise Any2VecError(f"`column` is {shown(column)}, but the source has phrases; give it to Phrases")
+            source, column = phrased.source, phrased.column
+        files = input_files(source, column)
         if several:
             if hosts not in (1, communicator.size):
                 raise Any2VecError(f"`hosts` is {hosts}, but the communicator has {communicator.size} hosts")
@@ -118,15 +121,18 @@ def read_corpus(
                 "block": _block,
             }
             options |= {} if given is None else {"the vocabulary": given.digest[:16]}
+            if phrased is not None:
+                options["the checksum of the phrases"] = phrased.phrases.digest
             fingerprint = corpus_fingerprint(files, options)
     held = range(hosts)
     if several:
         check_same_fingerprint(communicator, fingerprint)
         hosts, held = communicator.size, range(communicator.rank, communicator.rank + 1)
     how = (min_count, max_size, threads, progress, _block, hosts, held, communicator, given)
-    reader = _Reader(files, source, column, *how)
+    reader = _Reader(files, source, column, phrased, *how)
     folder = caching.default_cache() if cache == "auto" else cache if cache is None else Path(cache)
-    key = None if files is None else caching.key_of(files, min_count, max_size, hosts, held, given)
+    digest = phrased.phrases.digest if phrased is not None else ""
+    key = None if files is None else caching.key_of(files, min_count, max_size, hosts, held, given, digest)
     if folder is None or key is None:
         return caching.build_temporary(reader.build, folder, communicator)
     return caching.build_cached(reader.build, folder, key, communicator)
@@ -139,6 +145,7 @@ class _Reader:
     files: list[InputFile] | None
     sentences: Any
     column: str | None
+    phrased: PhrasedText | None
     min_count: int
     max_size: int | None
     threads: int
@@ -154,20 +161,19 @@ class _Reader:
         began, communicator = time.perf_counter(), self.communicator
         splits = split_inputs(self.files, self.hosts, self.held)
         with shared_errors(communicator), computing(communicator):
-            scan = self._scan(where, splits)
-            part, places, invalid = merge_valid(scan.parts)
-            scan.parts.clear()
-        raw_words, invalid = communicator.allgather(np.array([scan.words, invalid])).sum(0).tolist()
+            part, places, invalid, found = self._counted(where, splits)
+        raw_words, invalid = communicator.allgather(np.array([found.words, invalid])).sum(0).tolist()
         if raw_words == 0:
-            raise _no_words(self.files)
+            raise no_words(self.files)
         vocabulary, ids = self._choose(part)
         final = [ids[place] for place in places]
         del part, places, ids
         scanned = time.perf_counter()
         with shared_errors(communicator), computing(communicator), disk_errors(where):
-            own, ended = encode_pieces(scan.pieces, scan.files, final, where, threads=self.threads, hosts=self.hosts)
-            for path in scan.files:
-                path.unlink()
+            own, ended = encode_pieces(found.pieces, found.files, final, where, threads=self.threads, hosts=self.hosts)
+            for path in found.files:
+                if path.parent == where:  # else it is kept
+                    path.unlink()
         counts = communicator.allgather(np.append(own, ended))
         *words, sentences = counts.sum(0).tolist()
         if self.vocabulary is not None and sum(words) == 0:
@@ -182,6 +188,25 @@ class _Reader:
         return Corpus(
             vocabulary, worklist, raw_words, sentences, invalid, cuts, self.held, False, seconds, folder=where
         )
+
+    def _counted(
+        self, where: Path, splits: InputSplits | None
+    ) -> tuple[WordCounts, list[NDArray[np.int32]], int, "Scan | IdText"]:
+        """Return what `merge_valid` does, and where the ids are: of the text, or of that with its phrases joined."""
+        phrased = self.phrased
+        if phrased is None:
+            scan = self._scan(where, splits)
+            part, places, invalid = merge_valid(scan.parts)
+            scan.parts.clear()
+            return part, places, invalid, scan
+        text = phrased.kept_for(self.files, self.hosts)
+        if text is None:
+            text = IdText.of(self._scan(where, splits))
+            with disk_errors(where):
+                join_phrases(text, phrased.phrases, self.threads)
+        elif self.communicator.size > 1:
+            text = replace(text, pieces=[piece._replace(host=self.communicator.rank) for piece in text.pieces])
+        return text.part(), text.final, text.invalid, text
 
     def _scan(self, where: Path, splits: InputSplits | None) -> Scan:
         if self.files is None:
@@ -232,22 +257,9 @@ def _check_options(min_count: int, max_size: int | None, threads: int, hosts: in
 
 
 def _no_words_known(files: list[InputFile] | None, words: int, vocabulary: Vocabulary) -> Any2VecError:
-    text = "the corpus" if files is None else _name(files)
+    text = "the corpus" if files is None else name_of(files)
     some = ", ".join(map(shown, vocabulary.words[:3]))
     return Any2VecError(
         f"{text}: none of its {words:,} words is in the vocabulary, which begins with {some}; "
         "give the vocabulary of a text like this"
     )
-
-
-def _no_words(files: list[InputFile] | None) -> Any2VecError:
-    if files is None:
-        return Any2VecError("the corpus is empty: the sentences hold no token")
-    name = _name(files)
-    if all(file.size == 0 for file in files):
-        return Any2VecError(f"{name}: empty (0 bytes)")
-    return Any2VecError(f"{name}: no words, nothing but whitespace")
-
-
-def _name(files: list[InputFile]) -> str:
-    return files[0].name if len(files) == 1 else f"{files[0].name} and {len(files) - 1} more files"

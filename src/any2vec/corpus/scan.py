@@ -15,10 +15,11 @@ from any2vec.corpus.tokenizer import MAX_WORD, NUL, Scanned, tokenize
 from any2vec.corpus.word_table import DONE, WordCounts, WordTable
 from any2vec.errors import Any2VecError
 from any2vec.io.disk import write_all
+from any2vec.io.inputs import InputFile
 from any2vec.io.memory import zeros
 from any2vec.io.ordered import ordered
 
-__all__ = ["Piece", "Scan", "scan_blocks"]
+__all__ = ["Piece", "Scan", "name_of", "no_words", "scan_blocks"]
 
 
 class Piece(NamedTuple):
@@ -132,3 +133,18 @@ def _not_text(where: str, status: int) -> Any2VecError:
     if status == NUL:
         return Any2VecError(f"{where}: a NUL byte; is this UTF-16 or a binary file? It must be UTF-8 text")
     return Any2VecError(f"{where}: a word longer than {MAX_WORD:,} bytes; is this text, with whitespace between words?")
+
+
+def no_words(files: list[InputFile] | None) -> Any2VecError:
+    """Make the error for a corpus without a word; without files it is of sentences in memory."""
+    if files is None:
+        return Any2VecError("the corpus is empty: the sentences hold no token")
+    name = name_of(files)
+    if all(file.size == 0 for file in files):
+        return Any2VecError(f"{name}: empty (0 bytes)")
+    return Any2VecError(f"{name}: no words, nothing but whitespace")
+
+
+def name_of(files: list[InputFile]) -> str:
+    """Name the files of a corpus, for messages."""
+    return files[0].name if len(files) == 1 else f"{files[0].name} and {len(files) - 1} more files"

@@ -15,7 +15,7 @@ from any2vec.corpus.word_table import WordCounts
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.disk import disk_errors, write_all
 
-__all__ = ["scan_sentences"]
+__all__ = ["scan_sentences", "sentences_of", "tokens_in"]
 
 PIECE = 1 << 20  # ids written at a time
 FEW = 10  # columns named in a message
@@ -51,7 +51,7 @@ def scan_sentences(
 
     A generator is drawn once, and never held in memory.
     """
-    sentences = _sentences(sentences, column)
+    sentences = sentences_of(sentences, column)
     ids = _Ids()
     counts = np.zeros(0, np.int64)
     pieces: list[Piece] = []
@@ -90,7 +90,7 @@ def scan_sentences(
     return Scan([WordCounts.of(tokens, counts)], [path], pieces, words)
 
 
-def _sentences(source: Any, column: str | None) -> Iterable[Any]:
+def sentences_of(source: Any, column: str | None) -> Iterable[Any]:
     """Return the sentences of what the user gave: an iterable of them, or of rows, or a data frame."""
     kind = type(source).__name__
     if isinstance(source, Mapping):
@@ -102,6 +102,19 @@ def _sentences(source: Any, column: str | None) -> Iterable[Any]:
     if not isinstance(source, Iterable):
         raise Any2VecError(f"the corpus is of type {kind}; give a path, paths, or lists of tokens")
     return source if column is None else _split(_values(source, column))
+
+
+def tokens_in(i: int, sentence: Any) -> list[Any]:
+    """Return the tokens of sentence `i`, strings and integers; raise an error if it has others."""
+    try:
+        tokens = sentence if type(sentence) is list else list(_tokens(i, sentence))
+    except TypeError as error:
+        raise _not_tokens(i, sentence, error) from error
+    if not all(isinstance(token, str) for token in tokens):
+        wrong = _not_tokens(i, tokens, TypeError())
+        if isinstance(wrong, Any2VecError):
+            raise wrong
+    return tokens
 
 
 def _values(rows: Iterable[Any], column: str) -> Iterator[Any]:

@@ -125,7 +125,7 @@ def most_frequent(part: WordCounts, min_count: int, max_size: int | None) -> NDA
 
 def totals_of(part: WordCounts) -> Totals:
     """Add up the counts of distinct words."""
-    return Totals(int(part.counts.sum()), len(part), int(part.counts.max(initial=0)))
+    return Totals(int(part.counts.sum()), int(np.count_nonzero(part.counts)), int(part.counts.max(initial=0)))
 
 
 def _sorted(part: WordCounts, kept: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -1,6 +1,7 @@
 """W: the corpus as the ids of its words, memory-mapped."""
 
 import mmap
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BOUNDS", "IDS", "Worklist", "open_worklist"]
+__all__ = ["BOUNDS", "IDS", "Worklist", "map_file", "open_worklist", "release"]
 
 IDS, BOUNDS = "ids.int32", "bounds.int64"  # the files of a worklist
 
@@ -44,19 +45,25 @@ class Worklist:
 
     def release(self) -> None:
         """Let the system take back the pages read so far; they stay in the file, and mostly in the page cache."""
-        if hasattr(mmap, "MADV_DONTNEED"):
-            for mapped in self._maps:
-                mapped.madvise(mmap.MADV_DONTNEED)
+        release(self._maps)
 
 
 def open_worklist(folder: Path, first: int = 0) -> Worklist:
     """Map the worklist in a folder, whose first word is at position `first` of W; its arrays are read when used."""
     maps: list[mmap.mmap] = []
-    ids, bounds = _map(folder / IDS, np.int32, maps), _map(folder / BOUNDS, np.int64, maps)
+    ids, bounds = map_file(folder / IDS, np.int32, maps), map_file(folder / BOUNDS, np.int64, maps)
     return Worklist(ids, bounds, first, tuple(maps))
 
 
-def _map(path: Path, kind: type[np.generic], maps: list[mmap.mmap]) -> NDArray[Any]:
+def release(maps: Iterable[mmap.mmap]) -> None:
+    """Let the system take back the pages of files that were read."""
+    if hasattr(mmap, "MADV_DONTNEED"):
+        for mapped in maps:
+            mapped.madvise(mmap.MADV_DONTNEED)
+
+
+def map_file(path: Path, kind: type[np.generic], maps: list[mmap.mmap]) -> NDArray[Any]:
+    """Map a file of numbers, read-only, and append the map to `maps`."""
     with path.open("rb") as file:
         if path.stat().st_size == 0:  # a host without words; an empty file cannot be mapped
             return np.frombuffer(b"", kind)

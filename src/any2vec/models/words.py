@@ -54,8 +54,8 @@ class Word2Vec(Estimator):
         ----------
         source : str, Path, sequence of them, or iterable of sequences of tokens
             Files (plain, .gz, .bz2, .xz, .zst), directories, ``-`` for standard input; or sentences as lists
-            of tokens; or rows, with `column`. On a cluster, each host gives the same files, or its own part of the
-            sentences. Or what `read` returned.
+            of tokens; or rows, with `column`; or what `Phrases` has joined, or `read` returned. On a cluster, each host
+            gives the same files, or its own part of the sentences.
         communicator : Communicator, optional
             On a cluster, where each host calls this, ``any2vec.cluster.connect()``.
 

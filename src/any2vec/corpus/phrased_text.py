@@ -1,0 +1,169 @@
+"""A text with its phrases joined: what `Phrases.transform` gives, and `Word2Vec.fit` takes, without writing text."""
+
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from any2vec.cluster.local import alone
+from any2vec.corpus.blocks import BLOCK, blocks_of
+from any2vec.corpus.id_text import END, IdText
+from any2vec.corpus.joined import joined_blocks, spelled_pieces
+from any2vec.corpus.phrase_list import PhraseList, join_phrases
+from any2vec.corpus.scan import no_words, scan_blocks
+from any2vec.corpus.sentences import scan_sentences, sentences_of, tokens_in
+from any2vec.errors import Any2VecError, shown
+from any2vec.io.disk import disk_errors
+from any2vec.io.host_order import Chunk, write_in_host_order
+from any2vec.io.inputs import InputFile, Source, files_of, names_files
+
+__all__ = ["KeptText", "PhrasedText", "Progress", "input_files", "keep_text", "path_of"]
+
+Progress = Callable[[int, int | None], None]
+
+
+@dataclass(frozen=True, eq=False)
+class KeptText:
+    """A text as ids in a temporary folder, which is removed with it; the files it is from, None for sentences."""
+
+    text: IdText
+    files: list[InputFile] | None
+    folder: Path
+
+
+@dataclass(frozen=True, eq=False)
+class PhrasedText:
+    """A text whose phrases are joined when it is read: iterate over its sentences, or give it to `Word2Vec.fit`.
+
+    Iteration gives each sentence as a list of tokens, again and again if the source can be read again.
+    """
+
+    source: Source
+    phrases: PhraseList
+    column: str | None = None
+    threads: int = 1
+    kept: KeptText | None = field(default=None, repr=False)
+    _block: int = field(default=BLOCK, repr=False)
+
+    def __iter__(self) -> Iterator[list[Any]]:
+        if self.kept is not None or names_files(self.source):
+            kept = self._joined()  # its folder goes with it
+            yield from _sentences(kept.text)
+            return
+        for i, sentence in enumerate(sentences_of(self.source, self.column)):
+            yield self.phrases.join_tokens(tokens_in(i, sentence))
+
+    def write(self, path: str | Path) -> None:
+        """Write the text, a sentence per line, with its phrases joined.
+
+        Text of files stays as it is but for the whitespace inside a phrase, which the joiner replaces; a last line
+        without a line feed gets one. Of a pipe and of sentences in memory, words are separated by one space.
+
+        Parameters
+        ----------
+        path : str or Path
+            Gzip-compressed if its name ends in .gz.
+
+        Raises
+        ------
+        Any2VecError
+            If the text cannot be read or written.
+        """
+        path = path_of(path)
+        if path.suffix.lower() in (".bz2", ".xz", ".zst"):
+            raise Any2VecError(f"{path}: text is written plain or as .gz; leave out the ending {path.suffix}")
+        write_in_host_order(path, self.chunks(), alone())
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield what `write` writes."""
+        kept = self._joined()
+        if kept.files is None or any(file.size is None for file in kept.files):
+            yield from spelled_pieces(kept.text, self.threads)
+        else:
+            blocks = blocks_of(kept.files, self._block)
+            yield from joined_blocks(kept.text, blocks, self.phrases.joiner, self.threads)
+
+    def kept_for(self, files: list[InputFile] | None, hosts: int) -> IdText | None:
+        """Return the text as ids if it was read for as many hosts, and its files have not changed since."""
+        if self.kept is None or self.kept.files != files or (files is not None and hosts > 1):
+            return None
+        return self.kept.text
+
+    def _joined(self) -> KeptText:
+        if self.kept is not None:
+            return self.kept
+        kept = keep_text(self.source, self.column, self.threads, None, self._block)
+        with disk_errors(kept.folder):
+            join_phrases(kept.text, self.phrases, self.threads)
+        return kept
+
+
+def keep_text(
+    source: Source, column: str | None, threads: int, progress: Progress | None = None, block: int = BLOCK
+) -> KeptText:
+    """Read a text in one pass; keep it as ids in a temporary folder."""
+    files = input_files(source, column)
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=".any2vec-", suffix=".part"))
+    except OSError as error:
+        raise Any2VecError(f"{tempfile.gettempdir()}: cannot be written: {error.strerror}") from error
+    try:
+        if files is None:
+            scan = scan_sentences(cast("Iterable[Any]", source), folder, column=column)
+        else:
+            total = None if any(file.size is None for file in files) else sum(file.size or 0 for file in files)
+            report = None if progress is None else lambda done: progress(done, total)
+            with disk_errors(folder):
+                scan = scan_blocks(blocks_of(files, block), folder, threads=threads, size=block, progress=report)
+        if scan.words == 0:
+            raise no_words(files)
+        kept = KeptText(IdText.of(scan), files, folder)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    weakref.finalize(kept, shutil.rmtree, folder, ignore_errors=True)
+    return kept
+
+
+def input_files(source: Any, column: str | None) -> list[InputFile] | None:
+    """List the files that a source names; None for sentences in memory."""
+    if not names_files(source):
+        return None
+    files = files_of(cast("str | Path | Sequence[str | Path]", source))
+    if column is not None:
+        raise Any2VecError(f"`column` is {shown(column)}, but {files[0].name} is text; it is for rows in memory")
+    return files
+
+
+def path_of(path: str | os.PathLike[str]) -> Path:
+    """Return what a user gave as a path; raise an error if it is none."""
+    if not isinstance(path, str | os.PathLike):
+        raise Any2VecError(f"a path must be a str or a Path, not {shown(path)}")
+    return Path(path)
+
+
+def _sentences(text: IdText) -> Iterator[list[str]]:
+    """Yield the sentences of a text; lines without a word are left out."""
+    part = text.part()
+    words = part.arena[: part.starts[-1]].tobytes().decode().split("\n")
+    if len(words) != len(part) + 1:  # tokens of sentences in memory may hold line feeds
+        words = [part.word(i).decode() for i in range(len(part))]
+    sentence: list[str] = []
+    for piece in text.pieces:
+        ids = text.load(piece)
+        found = ids[ids >= END]
+        found[found >= 0] = text.final[piece.part][found[found >= 0]]
+        for ids_of in np.split(found, np.flatnonzero(found == END) + 1):
+            ended = len(ids_of) > 0 and ids_of[-1] == END
+            sentence += [words[i] for i in ids_of[: len(ids_of) - ended].tolist()]
+            if ended and sentence:
+                yield sentence
+                sentence = []
+    if sentence:
+        yield sentence

@@ -1,0 +1,289 @@
+"""Phrases: words that occur together more often than their counts let expect, as word2phrase finds them."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from numbers import Real
+from pathlib import Path
+from typing import Any, Self
+
+from any2vec.cluster.cores import usable_cores
+from any2vec.cluster.local import alone
+from any2vec.corpus.bigrams import Rule
+from any2vec.corpus.blocks import BLOCK
+from any2vec.corpus.phrase_file import lines_of, read_phrases
+from any2vec.corpus.phrase_list import PhraseList, find_phrases
+from any2vec.corpus.phrased_text import KeptText, PhrasedText, keep_text, path_of
+from any2vec.errors import Any2VecError, shown
+from any2vec.io.disk import disk_errors
+from any2vec.io.host_order import write_in_host_order
+from any2vec.io.inputs import Source
+from any2vec.options import check_option, documented, option
+
+__all__ = ["Phrases"]
+
+_USUAL = 100.0  # word2phrase's threshold
+_MOST_PASSES = 100
+_PANEL = "Phrases"
+
+
+@documented
+@dataclass(kw_only=True, unsafe_hash=True)
+class Phrases:
+    """Find phrases such as new_york in a text, and join their words (word2phrase; Mikolov et al. 2013, section 4).
+
+    Two adjacent words a and b are a phrase if their score is above the threshold, and a, b and the pair each occur
+    `min_count` times::
+
+        score(a, b) = (count(a b) - delta) / (count(a) * count(b)) * words of the text
+
+    Words are joined from left to right: of "a b c", where a b and b c are phrases, "a_b c" is made. Each further pass
+    finds and joins phrases in the text that those before it have joined, so they get longer. Scores and joins are
+    word2phrase's; unlike it, a pair is two words of one sentence (but see `across_lines`), words have any length, and a
+    word with the joiner in it, such as one of an earlier pass, is never mixed up with the pair that is spelled alike.
+
+    Text is streamed: neither it nor a sentence nor the pairs have to fit into memory, only the distinct words (about
+    100 bytes each, per thread) and the phrases. Temporary files take up to 12 bytes per word of text, in the folder
+    that Python's `tempfile` chooses ($TMPDIR).
+
+    Attributes
+    ----------
+    phrases_ : dict from str to float
+        Score of each phrase, the highest first; if several passes or pairs of words make the same one, its highest.
+    counts_ : dict from str to int
+        How often the words of each phrase were adjacent when it was found.
+    words_ : int
+        Words of the text, before any were joined; after `load` unknown.
+
+    Examples
+    --------
+    >>> sentences = [["new", "york", "is", "big"], ["is", "new", "york", "old"], ["old", "is", "new"]] * 5
+    >>> Phrases(threshold=1.5, threads=1).fit(sentences).phrases_
+    {'new_york': 1.8333334}
+    """
+
+    threshold: "float | Sequence[float]" = option(
+        _USUAL, "score above which two words are a phrase; several, for each pass its own", panel=""
+    )
+    min_count: int = option(5, "ignore words and pairs that occur less often", low=1, panel=_PANEL)
+    delta: float | None = option(
+        None, "discount, taken off the count of a pair", low=0, unset="min_count", panel=_PANEL
+    )
+    passes: int | None = option(
+        None,
+        "passes over the text; two find up to four words",
+        low=1,
+        high=_MOST_PASSES,
+        unset="one per threshold",
+        panel=_PANEL,
+    )
+    joiner: str = option("_", "what joins the words of a phrase", panel=_PANEL)
+    across_lines: bool = option(
+        False, "count pairs across the ends of lines too, as word2phrase does (by mistake)", panel=_PANEL
+    )
+    threads: int | None = option(None, "threads that read text", low=1, high=1024, unset="all cores", panel="Run")
+    column: str | None = option(
+        None, "field that holds the text or the tokens, where sentences are rows (dicts)", unset="-", panel=""
+    )
+    progress: "Callable[[int, int | None], None] | None" = option(
+        None,
+        "function called now and then with the bytes read and all bytes, None if unknown",
+        factory=lambda: None,
+        panel="",
+    )
+    _block = BLOCK  # for tests: the bytes of text that a thread takes at a time
+
+    def check(self) -> None:
+        """Raise now what `fit` would raise of the parameters.
+
+        Raises
+        ------
+        Any2VecError
+            If one is out of range.
+        """
+        for declared in fields(self):
+            check_option(declared, getattr(self, declared.name))
+        for threshold in self._thresholds():
+            number = isinstance(threshold, Real) and not isinstance(threshold, bool)
+            if not (number and 0 < threshold < float("inf")):
+                raise Any2VecError(f"`threshold` is {shown(threshold)}; it must be a number above 0 (100 is usual)")
+        given = len(self._thresholds())
+        if given == 0 or (self.passes is not None and given > self.passes):
+            passes = "" if self.passes is None else f", `passes` {self.passes}"
+            raise Any2VecError(f"`threshold` has {given} numbers{passes}; give one, or one for each pass")
+        joiner = self.joiner
+        if not isinstance(joiner, str) or joiner.split() != [joiner] or not joiner.isprintable():
+            raise Any2VecError(f"`joiner` is {shown(joiner)}; it must be printable text without whitespace, such as _")
+        if self.column is not None and not isinstance(self.column, str):
+            raise Any2VecError(f"`column` is {shown(self.column)}; it must be the name of a column, a str")
+
+    def fit(self, source: Source, y: object = None) -> Self:
+        """Find the phrases of a text.
+
+        Parameters
+        ----------
+        source : str, Path, sequence of them, or iterable of sequences of tokens
+            Files (plain, .gz, .bz2, .xz, .zst), directories, ``-`` for standard input; or sentences, drawn once: lists
+            of tokens, which are strings or integers; or rows, with `column`.
+        y : ignored
+            For scikit-learn's pipelines.
+
+        Returns
+        -------
+        Phrases
+            This object, with `phrases_` and `counts_`. There may be none.
+
+        Raises
+        ------
+        Any2VecError
+            If a parameter is out of range, or the text cannot be read, is not text, or holds no word.
+        """
+        self._learn(source, join_last=False)
+        return self
+
+    def fit_transform(self, source: Source, y: object = None) -> PhrasedText:
+        """Find the phrases of a text and join them: `fit` and `transform`, but the text is read once only.
+
+        Parameters
+        ----------
+        source, y : any
+            As of `fit`.
+
+        Returns
+        -------
+        PhrasedText
+            As of `transform`. It keeps the text as 4 bytes per word in a temporary folder, removed with it.
+
+        Raises
+        ------
+        Any2VecError
+            As of `fit`.
+        """
+        kept = self._learn(source, join_last=True)
+        return PhrasedText(source, self._found, self.column, self._threads, kept, self._block)
+
+    def transform(self, source: Source) -> PhrasedText:
+        """Join the phrases found by `fit`, or read by `load`, in a text, which is read when the result is used.
+
+        Parameters
+        ----------
+        source : str, Path, sequence of them, or iterable of sequences of tokens
+            As of `fit`.
+
+        Returns
+        -------
+        PhrasedText
+            An iterable of lists of tokens, which `Word2Vec.fit` also takes; files are then read at full speed, and on
+            a cluster each host reads its part. ``write(path)`` makes a text file of it.
+
+        Raises
+        ------
+        Any2VecError
+            If there are no phrases yet.
+        """
+        self.check()
+        if not hasattr(self, "_found"):
+            raise Any2VecError("there are no phrases yet: call fit, or load them")
+        return PhrasedText(source, self._found, self.column, self._threads, None, self._block)
+
+    def save(self, path: str | Path) -> None:
+        r"""Write the phrases as text: a line of parameters, one of names, then one per phrase, tab-separated.
+
+        Its columns are phrase, score, count, pass, first and second word. (pandas reads it with ``sep="\t",
+        skiprows=1, quoting=3``.)
+
+        Parameters
+        ----------
+        path : str or Path
+            Gzip-compressed if its name ends in .gz.
+
+        Raises
+        ------
+        Any2VecError
+            If there are no phrases yet, a word holds a tab or a line feed, or the file cannot be written.
+        """
+        if not hasattr(self, "_found"):
+            raise Any2VecError("there are no phrases yet: call fit, or load them")
+        write_in_host_order(path_of(path), lines_of(self._found, self._settings()), alone())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read phrases that `save` has written, and the parameters they were found with.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file.
+
+        Returns
+        -------
+        Phrases
+            As after `fit`.
+
+        Raises
+        ------
+        Any2VecError
+            If the file cannot be read, or is none of `save`.
+        """
+        found, settings = read_phrases(path_of(path))
+        known = {f.name for f in fields(cls)}
+        phrases = cls(**{name: value for name, value in settings.items() if name in known})
+        phrases.check()
+        phrases._keep(found)
+        return phrases
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters, as scikit-learn's estimators do."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name, as scikit-learn's estimators do."""
+        for name, value in params.items():
+            if name not in self.get_params():
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}")
+            setattr(self, name, value)
+        return self
+
+    def _learn(self, source: Source, *, join_last: bool) -> KeptText:
+        self.check()
+        kept = keep_text(source, self.column, self._threads, self.progress, self._block)
+        self.words_ = kept.text.words
+        with disk_errors(kept.folder):
+            found = find_phrases(kept.text, self._rules(), self.joiner, kept.folder, self._threads, join_last=join_last)
+        self._keep(found)
+        return kept
+
+    def _keep(self, found: PhraseList) -> None:
+        self._found = found
+        rows = [row for one in found.passes for row in zip(found.joined(one), one.scores, one.counts, strict=True)]
+        rows.sort(key=lambda row: -row[1])  # stable
+        self.phrases_: dict[str, float] = {}
+        self.counts_: dict[str, int] = {}
+        for phrase, score, count in rows:
+            if phrase not in self.phrases_:
+                self.phrases_[phrase], self.counts_[phrase] = float(str(score)), int(count)  # the shortest decimal
+
+    def _thresholds(self) -> list[Any]:
+        given = self.threshold
+        return list(given) if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+
+    def _rules(self) -> list[Rule]:
+        thresholds = self._thresholds()
+        thresholds += [thresholds[-1]] * ((self.passes or 0) - len(thresholds))
+        delta = self.min_count if self.delta is None else self.delta
+        return [Rule(float(one), int(self.min_count), float(delta), self.across_lines) for one in thresholds]
+
+    @property
+    def _threads(self) -> int:
+        return self.threads or usable_cores()
+
+    def _settings(self) -> dict[str, Any]:
+        """Return the parameters that determine the phrases, for JSON."""
+        numbers = [float(one) for one in self._thresholds()]
+        return {
+            "threshold": numbers if len(numbers) > 1 else numbers[0],
+            "min_count": int(self.min_count),
+            "delta": None if self.delta is None else float(self.delta),
+            "passes": self.passes,
+            "joiner": self.joiner,
+            "across_lines": self.across_lines,
+        }
