@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 
-def naive_scores(lines, threshold=100.0, min_count=5, delta=None, across_lines=False):
+def naive_scores(lines, threshold=100.0, min_count=5, delta=None, across_lines=True):
     """Return count and score of each pair of words that is a phrase in lines of words."""
     delta = min_count if delta is None else delta
     words = Counter(word for line in lines for word in line)

@@ -193,6 +193,11 @@ def test_samples_per_pair():
     assert of["skipgram", "negative", "mean"] == {"e": 4, "t": 1}
     # paths of 1, 2, 3 and 3 inner vertices
     assert of["skipgram", "hierarchical", "mean"] == {"e": pytest.approx(0.6 + 0.4 + 0.3 + 0.3), "t": 1}
+    # contexts of 2, 4 and 6 words
+    assert of["cbow", "negative", "mean"] == {"e": 4, "t": 1}
+    assert of["cbow", "negative", "corrected"] == {"e": pytest.approx(4 * (1 / 2 + 1 / 4 + 1 / 6) / 3), "t": 1}
+    assert of["cbow", "negative", "sum"] == {"e": 16, "t": pytest.approx((4 + 16 + 36) / 3)}
+    assert of["cbow", "hierarchical", "sum"]["e"] == pytest.approx(4 * 1.6)
     np.testing.assert_allclose(kept_counts(counts, 0), counts)
 
 
@@ -218,6 +223,7 @@ def test_models_of_graphs():
 def test_defaults_follow_the_model():
     assert (Options().initial_alpha, Options().negatives) == (0.025, 5)
     assert Options(model="cbow").initial_alpha == 0.05
+    assert Options(model="cbow", loss="hierarchical").initial_alpha == 0.025
     assert Options(model="cbow", alpha=0.03).initial_alpha == 0.03
     assert Options(loss="hierarchical").negatives == 0
     report = Word2Vec(model="cbow", min_count=1, epochs=1, dim=8, cache=None, threads=1).fit([["a", "b"]] * 9).report_

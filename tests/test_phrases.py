@@ -82,7 +82,7 @@ def folder(tmp_path_factory):
 def test_any_text_has_the_phrases_of_word2phrase(
     folder, files, thresholds, min_count, delta, across, joiner, threads, block
 ):
-    options = {"min_count": min_count, "delta": delta, "across_lines": across, "joiner": joiner}
+    options = {"min_count": min_count, "delta": delta, "within_lines": not across, "joiner": joiner}
     phrases = Phrases(threshold=thresholds, threads=threads, **options)
     phrases._block = block
     paths = text_of(folder, *files)
@@ -92,7 +92,8 @@ def test_any_text_has_the_phrases_of_word2phrase(
             phrases.fit(paths)
         return
     text = phrases.fit_transform(paths)
-    passes, joined = naive_phrases(lines, thresholds, **options)
+    naive = {"across_lines": not options.pop("within_lines")}
+    passes, joined = naive_phrases(lines, thresholds, **options, **naive)
     assert passes_of(phrases) == list(filter(None, passes))
     assert list(text) == list(phrases.transform(paths)) == [line for line in joined if line]
     kept = iter(joined)
@@ -218,20 +219,20 @@ def test_a_long_run_of_one_word_over_many_blocks(tmp_path):
 
 def test_scores_and_counts():
     lines = [["new", "york", "is", "big"], ["is", "new", "york", "old"], ["old", "is", "new"]] * 5
-    phrases = Phrases(threshold=1.5).fit(lines)
+    phrases = Phrases(threshold=1.5, within_lines=True).fit(lines)
     assert phrases.words_ == 55
     assert phrases.counts_ == {"new_york": 10}
     assert phrases.phrases_ == {"new_york": pytest.approx((10 - 5) / (15 * 10) * 55)}
-    assert Phrases(threshold=1.9).fit(lines).phrases_ == {}
+    assert Phrases(threshold=1.9, within_lines=True).fit(lines).phrases_ == {}
     both = {"new_york": pytest.approx(10 / 150 * 55), "is_big": pytest.approx(5 / 75 * 55)}
-    assert Phrases(threshold=3.6, delta=0).fit(lines).phrases_ == both
-    two = Phrases(threshold=1.5, passes=2, min_count=2, delta=0).fit(lines)
+    assert Phrases(threshold=3.6, delta=0, within_lines=True).fit(lines).phrases_ == both
+    two = Phrases(threshold=1.5, passes=2, min_count=2, delta=0, within_lines=True).fit(lines)
     assert list(two.phrases_.values()) == sorted(two.phrases_.values(), reverse=True)
 
 
 def test_one_spelling_found_in_two_ways_is_listed_once():
     lines = [["a", "b_c"], ["a_b", "c"], ["a_b", "c"]] * 5
-    phrases = Phrases(threshold=0.1, min_count=1)
+    phrases = Phrases(threshold=0.1, min_count=1, within_lines=True)
     text = phrases.fit_transform(lines)
     assert set(phrases.phrases_) == {"a_b_c"}
     assert phrases.counts_["a_b_c"] in (5, 10)
@@ -239,10 +240,10 @@ def test_one_spelling_found_in_two_ways_is_listed_once():
     assert read_corpus([*text, ["x"] * 5], min_count=1).vocabulary.counts.tolist() == [15, 5]
 
 
-def test_pairs_across_lines_are_counted_when_asked():
+def test_pairs_across_lines_are_counted_unless_asked():
     lines = [["a"], ["b"]] * 10
-    assert Phrases(threshold=0.1, min_count=1).fit(lines).phrases_ == {}
-    across = Phrases(threshold=0.1, min_count=1, across_lines=True)
+    assert Phrases(threshold=0.1, min_count=1, within_lines=True).fit(lines).phrases_ == {}
+    across = Phrases(threshold=0.1, min_count=1)
     assert list(across.fit_transform(lines)) == lines
     assert across.counts_ == {"a_b": 10, "b_a": 9}
 
@@ -262,7 +263,7 @@ def test_generators_are_drawn_once_and_iterated_again():
 
 
 def test_integers_make_phrases():
-    phrases = Phrases(threshold=0.1, min_count=1).fit([[1, 2], [3, 1, 2]] * 3)
+    phrases = Phrases(threshold=0.1, min_count=1, within_lines=True).fit([[1, 2], [3, 1, 2]] * 3)
     assert list(phrases.transform([[1, 2], [2, 1]])) == [["1_2"], [2, 1]]
 
 
@@ -355,7 +356,7 @@ def test_files_that_are_none(tmp_path, text, message):
         ({"joiner": "\0"}, "`joiner` is .*printable"),
         ({"joiner": "\ud800"}, "`joiner` is .*printable"),
         ({"threads": 0}, "`threads` is 0"),
-        ({"across_lines": 1}, "`across_lines` is 1"),
+        ({"within_lines": 1}, "`within_lines` is 1"),
         ({"column": 3}, "`column` is 3"),
     ],
 )

@@ -38,8 +38,9 @@ class Phrases:
 
     Words are joined from left to right: of "a b c", where a b and b c are phrases, "a_b c" is made. Each further pass
     finds and joins phrases in the text that those before it have joined, so they get longer. Scores and joins are
-    word2phrase's; unlike it, a pair is two words of one sentence (but see `across_lines`), words have any length, and a
-    word with the joiner in it, such as one of an earlier pass, is never mixed up with the pair that is spelled alike.
+    word2phrase's, which counts pairs across line ends, but does not join them (see `within_lines`). Unlike there, words
+    have any length, and a word with the joiner in it, such as one of an earlier pass, is never mixed up with the pair
+    that is spelled alike.
 
     Text is streamed: neither it nor a sentence nor the pairs have to fit into memory, only the distinct words (about
     100 bytes each, per thread) and the phrases. Temporary files take up to 12 bytes per word of text, in the folder
@@ -77,8 +78,8 @@ class Phrases:
         panel=_PANEL,
     )
     joiner: str = option("_", "what joins the words of a phrase", panel=_PANEL)
-    across_lines: bool = option(
-        False, "count pairs across the ends of lines too, as word2phrase does (by mistake)", panel=_PANEL
+    within_lines: bool = option(
+        False, "count only pairs within a line; word2phrase counts those across line ends, too", panel=_PANEL
     )
     threads: int | None = option(None, "threads that read text", low=1, high=1024, unset="all cores", panel="Run")
     column: str | None = option(
@@ -270,7 +271,7 @@ class Phrases:
         thresholds = self._thresholds()
         thresholds += [thresholds[-1]] * ((self.passes or 0) - len(thresholds))
         delta = self.min_count if self.delta is None else self.delta
-        return [Rule(float(one), int(self.min_count), float(delta), self.across_lines) for one in thresholds]
+        return [Rule(float(one), int(self.min_count), float(delta), not self.within_lines) for one in thresholds]
 
     @property
     def _threads(self) -> int:
@@ -285,5 +286,5 @@ class Phrases:
             "delta": None if self.delta is None else float(self.delta),
             "passes": self.passes,
             "joiner": self.joiner,
-            "across_lines": self.across_lines,
+            "within_lines": self.within_lines,
         }

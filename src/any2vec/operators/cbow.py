@@ -9,7 +9,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import numpy as np
 from numba import float32, int64, njit
+from numpy.typing import NDArray
 
 from any2vec.operators.base import OperatorOptions
 from any2vec.operators.context import join, learn, spread
@@ -30,6 +32,15 @@ class CBOW(SkipGram):
     def __init__(self, options: OperatorOptions) -> None:
         super().__init__(options)
         self.apply = _apply(self.steps, options.context, self.varying)
+
+    def samples_per_pair(self, counts: NDArray[np.int64]) -> dict[str, float]:
+        """Count samples as if all rows of a context moved alike: what they share is what hosts learn over again.
+
+        A mean then moves as each of its n rows does, a corrected one 1/n as far; a sum, n times a row, n times as far.
+        """
+        samples, sizes = super().samples_per_pair(counts), 2 * np.arange(1, self.options.window + 1)
+        e, t = {"mean": (sizes * 0 + 1, 0), "corrected": (1 / sizes, 0), "sum": (sizes, 2)}[self.options.context]
+        return {"e": samples["e"] * float(e.mean()), "t": samples["t"] * float((sizes.astype(float) ** t).mean())}
 
     def scratch(self, dim: int) -> int:
         """Floats of the joined row, its change, and the scores."""

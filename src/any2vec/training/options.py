@@ -51,7 +51,7 @@ class Options:
         above=0,
         high=1,
         usual="0.025",
-        unset="0.025; 0.05 for cbow",
+        unset="0.025; 0.05 for cbow with negative sampling",
     )
     epochs: int = option(5, "passes over the data", low=1, high=1_000_000)
     operator: "str | type[Operator] | None" = option(
@@ -139,8 +139,10 @@ class Options:
 
     @property
     def initial_alpha(self) -> float:
-        """The initial learning rate; by default word2vec.c's."""
-        return self.alpha if self.alpha is not None else 0.05 if self.model == "cbow" else 0.025
+        """The initial learning rate; by default word2vec.c's, but for CBOW with hierarchical softmax."""
+        if self.alpha is not None:
+            return self.alpha
+        return 0.05 if (self.model, self.loss) == ("cbow", "negative") else 0.025
 
     @property
     def negatives(self) -> int:
