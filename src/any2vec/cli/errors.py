@@ -41,9 +41,10 @@ def in_options(message: str, params: list[Any]) -> str:
     def spelled(found: re.Match[str]) -> str:
         name, value = found.groups()
         flag = "--" + name.replace("_", "-")
-        param = next((param for param in params if flag in param.opts), None)
+        param = next((param for param in params if flag in param.opts or param.name == name), None)
         if param is None:
             return found[0]
+        flag = flag if flag in param.opts else param.opts[0]
         if value is None:
             return flag
         if getattr(param, "is_flag", False):

@@ -17,7 +17,7 @@ from any2vec.models import Estimator
 from any2vec.signals import INTERRUPTED, unterminated
 from any2vec.training.progress import Display, announcing_compilation, display_for
 from any2vec.training.report import Report
-from any2vec.vectors.formats import check_output, save
+from any2vec.vectors.formats import check_output, load, save
 
 __all__ = ["check_apart", "run"]
 
@@ -40,13 +40,15 @@ def run(
     display = display_for(Console(stderr=True), quiet=quiet or not first)
     model: E | None = None
     try:
-        check_output(output, training, communicator)
+        kind = check_output(output, training, communicator)
         with together(communicator):
             check_apart(sources, output, report)
             if report and first:
                 check_writable(report)
             model = make(display)
             model.check()
+            if kind.check_words and isinstance(model.start, str | Path):
+                kind.check_words(load(model.start).words, output)
         with announcing_compilation(display.say):
             fit(model, communicator if communicator.size > 1 else None)
     except KeyboardInterrupt:

@@ -52,10 +52,16 @@ def default_cache() -> Path:
 
 
 def key_of(
-    files: list[InputFile], min_count: int, max_size: int | None, hosts: int = 1, held: range = range(1)
+    files: list[InputFile],
+    min_count: int,
+    max_size: int | None,
+    hosts: int = 1,
+    held: range = range(1),
+    known: Vocabulary | None = None,
 ) -> str | None:
     """Return the name of a corpus's entry; None if some text is not in a file that stays."""
     about: list[Any] = [FORMAT, sys.byteorder, min_count, max_size, hosts, held.start, held.stop]
+    about += [] if known is None else [known.digest]
     for file in files:
         if file.path is None or file.size is None:
             return None

@@ -19,7 +19,7 @@ from any2vec.corpus.fingerprint import check_same_fingerprint, corpus_fingerprin
 from any2vec.corpus.scan import Scan, scan_blocks
 from any2vec.corpus.sentences import scan_sentences
 from any2vec.corpus.splits import InputSplits, split_evenly, split_inputs
-from any2vec.corpus.vocabulary import merge_valid
+from any2vec.corpus.vocabulary import Vocabulary, merge_valid
 from any2vec.corpus.worklist import open_worklist
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.disk import disk_errors
@@ -41,6 +41,7 @@ def read_corpus(
     column: str | None = None,
     hosts: int = 1,
     communicator: Communicator | None = None,
+    known: Vocabulary | None = None,
     _block: int = BLOCK,
 ) -> Corpus:
     """Turn text into a vocabulary and a worklist, in one pass over the text.
@@ -78,6 +79,9 @@ def read_corpus(
         Of a cluster, all of whose hosts call this with the same options. Each reads its own part only, and V is merged.
         All give the same files (a compressed one is read up to the end of the part), or each its own sentences, at
         least one: W is these in host order.
+    known : Vocabulary, optional
+        Words of earlier texts, which all get ids, whether this text has them or not; the counts are added. `min_count`
+        is for other words, and `max_size` for all: it leaves less for others.
     _block : int
         For tests: the bytes of text that a thread takes at a time.
 
@@ -104,14 +108,17 @@ def read_corpus(
             if hosts not in (1, communicator.size):
                 raise Any2VecError(f"`hosts` is {hosts}, but the communicator has {communicator.size} hosts")
             options = {"min_count": min_count, "max_size": max_size, "cache": cache is not None, "block": _block}
-            fingerprint = corpus_fingerprint(files, options)
+            known_words = None if known is None else known.digest
+            fingerprint = corpus_fingerprint(files, {**options, "known words": known_words})
     held = range(hosts)
     if several:
         check_same_fingerprint(communicator, fingerprint)
         hosts, held = communicator.size, range(communicator.rank, communicator.rank + 1)
-    reader = _Reader(files, source, column, min_count, max_size, threads, progress, _block, hosts, held, communicator)
+    reader = _Reader(
+        files, source, column, min_count, max_size, threads, progress, _block, hosts, held, communicator, known
+    )
     folder = caching.default_cache() if cache == "auto" else cache if cache is None else Path(cache)
-    key = None if files is None else caching.key_of(files, min_count, max_size, hosts, held)
+    key = None if files is None else caching.key_of(files, min_count, max_size, hosts, held, known)
     if folder is None or key is None:
         return caching.build_temporary(reader.build, folder, communicator)
     return caching.build_cached(reader.build, folder, key, communicator)
@@ -132,6 +139,7 @@ class _Reader:
     hosts: int
     held: range
     communicator: Communicator
+    known: Vocabulary | None
 
     def build(self, where: Path) -> Corpus:
         """Read the corpus; its files are made in the folder `where`."""
@@ -144,7 +152,7 @@ class _Reader:
         raw_words, invalid = communicator.allgather(np.array([scan.words, invalid])).sum(0).tolist()
         if raw_words == 0:
             raise _no_words(self.files)
-        vocabulary, ids = build_vocabulary_distributed(part, self.min_count, self.max_size, communicator)
+        vocabulary, ids = build_vocabulary_distributed(part, self.min_count, self.max_size, communicator, self.known)
         final = [ids[place] for place in places]
         del part, places, ids
         scanned = time.perf_counter()

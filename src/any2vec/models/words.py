@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Self
 
 from any2vec.cluster.communicator import Communicator
-from any2vec.corpus import Corpus, Source, read_corpus
+from any2vec.corpus import Corpus, Source, Vocabulary, read_corpus
 from any2vec.models.estimator import Estimator
 from any2vec.options import documented, option
 
@@ -35,7 +35,7 @@ class Word2Vec(Estimator):
         None, "field that holds the text or the tokens, where sentences are rows (dicts)", unset="-", panel=""
     )
 
-    def fit(self, source: Source, communicator: Communicator | None = None) -> Self:
+    def fit(self, source: Source, communicator: Communicator | None = None, *, warm_start: bool = False) -> Self:
         """Train on a corpus.
 
         Parameters
@@ -46,6 +46,10 @@ class Word2Vec(Estimator):
             sentences.
         communicator : Communicator, optional
             On a cluster, where each host calls this, ``any2vec.cluster.connect()``.
+
+        warm_start : bool
+            Go on from `vectors_` of the last `fit`, with this estimator's `alpha` and `epochs`: words that
+            are new are added, counts are summed, and words that do not occur any more keep their vectors.
 
         Returns
         -------
@@ -60,9 +64,11 @@ class Word2Vec(Estimator):
         KeyboardInterrupt
             After Ctrl-C; `vectors_` are as far trained as they were.
         """
-        return self._fit(source, communicator)
+        return self._fit(source, communicator, warm_start)
 
-    def _read(self, source: Source, threads: int, communicator: Communicator | None) -> Corpus:
+    def _read(
+        self, source: Source, threads: int, communicator: Communicator | None, known: Vocabulary | None
+    ) -> Corpus:
         corpus = read_corpus(
             source,
             min_count=self.min_count,
@@ -73,6 +79,7 @@ class Word2Vec(Estimator):
             progress=self.display.reading,
             hosts=self.hosts if communicator is None else communicator.size,
             communicator=communicator,
+            known=known,
         )
         say = self.display.say
         kept = f"({int(corpus.cuts[-1]):,} of the words)"

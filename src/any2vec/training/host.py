@@ -29,6 +29,7 @@ from any2vec.sync.schemes import scheme_of
 from any2vec.sync.warmup import warm_up
 from any2vec.training.options import Options
 from any2vec.training.schedule import Schedule
+from any2vec.training.start import Start
 
 __all__ = ["Host"]
 
@@ -53,6 +54,8 @@ class Host:
         Floats in a register, if not this processor's.
     stop : int64 array, shape (1,), optional
         A flag that other hosts share.
+    start : Start, optional
+        What rows begin with, and which are frozen.
 
     Attributes
     ----------
@@ -73,21 +76,27 @@ class Host:
         communicator: Communicator,
         width: int | None = None,
         stop: NDArray[np.int64] | None = None,
+        start: Start | None = None,
     ) -> None:
         counts, vertices = corpus.vocabulary.counts, len(corpus.vocabulary)
         part = self._part = corpus.part(communicator.rank)
         self._release = corpus.worklist.release
-        operator = operator_of(options.operator)(options)
+        operator = self._operator = operator_of(options.operator)(options)
+        self._counts, self._communicator = counts, communicator
         threads = max(1, min(options.threads or usable_cores(), len(part.ids) // _LEAST))
         if is_simulated(communicator):
             threads = 1
         self.workers = Workers(threads, communicator)
         self._hot = min(operator.hot, vertices) if threads > 1 else 0
-        self._tables = SampleTables(counts, options.sample, operator.tables(counts), options.seed, part.first)
+        self._frozen = np.zeros(0, np.uint8) if start is None else start.frozen
+        self._spare = 4 * options.window if len(self._frozen) else 0
+        first, seed = part.first, options.seed
+        if start:
+            first, seed = first + start.seen, start.seed(seed)
+        self._tables = SampleTables(counts, options.sample, operator.tables(counts), options.seed, first)
         inspector = self.inspector = Inspector(part.ids, part.bounds, self._tables, operator, vertices)
-        context = HostContext(
-            communicator, self.workers, inspector, vertices, options.dim, self._hot * threads, options.seed
-        )
+        copies = (self._hot + self._spare) * threads
+        context = HostContext(communicator, self.workers, inspector, vertices, options.dim, copies, seed)
         self.scheme = scheme_of(options.scheme, communicator.size)(context)
         self.combiner = combiner_of(options.combine).bind(
             CombinerContext(self.scheme.masters, operator.samples_per_pair, self.scheme.channel)
@@ -96,9 +105,14 @@ class Host:
         self._alone = communicator.size == 1
         self._lock = np.zeros(1, np.int32)
         self._stop = np.zeros(1, np.int64) if stop is None else stop
-        self._kernel = operator_kernel(
-            operator, padded_width(options.dim), width or register_width(), self.scheme.addressing
-        )
+        sizes = padded_width(options.dim), width or register_width()
+        self._kernel = operator_kernel(operator, *sizes, self.scheme.addressing, bool(self._spare))
+
+    def begin_with(self, start: Start) -> None:
+        """Let this host's rows begin as `start` says; all hosts call this."""
+        masters = self.scheme.masters
+        start.fill(masters, self._operator, self._counts, self._communicator)
+        self.scheme.restore(masters)
 
     def thread_stats(self) -> list[ThreadStats]:
         """Make the threads' counters, on cache lines of their own."""
@@ -113,6 +127,7 @@ class Host:
         labels, rows = self.scheme.labels, self.scheme.rows
         e, t = labels.e.reshape(-1), labels.t.reshape(-1)
         threads = len(stats)
+        spare = labels.vertices + self._hot * self.workers.threads
         count = min(self._hot, self.scheme.live)
 
         def run(k: int) -> float:
@@ -120,10 +135,11 @@ class Host:
             begin, end = (slice_.size * cut // threads for cut in (k, k + 1))
             rate = schedule.rate(number, end - begin)
             hot = HotRows(count, labels.vertices + k * self._hot, EVERY, self._lock)
+            table = rows._replace(frozen=self._frozen, spare=spare + k * self._spare)
             before = 0
             for low, high in slice_.part(begin, end).ranges:
                 ahead = rate._replace(done=rate.done + rate.pace * before)
-                self._kernel(self._part.ids, self._part.bounds, low, high, e, t, rows, draws, ahead, hot, stats[k])
+                self._kernel(self._part.ids, self._part.bounds, low, high, e, t, table, draws, ahead, hot, stats[k])
                 before += high - low
             return time.thread_time() - began
 

@@ -25,6 +25,7 @@ from any2vec.training.progress import Display, too_many_hosts
 from any2vec.training.report import Report, peak_memory
 from any2vec.training.rounds import Rounds, pack_round_stats
 from any2vec.training.schedule import Schedule, default_rounds
+from any2vec.training.start import Start
 from any2vec.training.state import TrainingState
 
 __all__ = ["AfterEpoch", "AfterRound", "train"]
@@ -48,6 +49,7 @@ def train(
     after_epoch: AfterEpoch | None = None,
     after_round: AfterRound | None = None,
     state: TrainingState | None = None,
+    start: Start | None = None,
     width: int | None = None,
     stop: NDArray[np.int64] | None = None,
 ) -> Labels:
@@ -73,6 +75,8 @@ def train(
     state : TrainingState, optional
         To go on from. From the same number of hosts and rounds, the outcome has the bits of an uninterrupted run; with
         others, what is left of the epoch is cut anew. `state.masters` must be this host's range of vertices.
+    start : Start, optional
+        What rows begin with, and which are frozen. With a `state`, what its run began with.
     width : int, optional
         Floats in a register, if not this processor's.
     stop : int64 array, shape (1,), optional
@@ -91,13 +95,13 @@ def train(
     """
     options = options.training_options()
     with together(communicator):
-        host = Host(corpus, options, communicator, width, stop)
+        host = Host(corpus, options, communicator, width, stop, start)
     run = _Run(host, corpus, options, communicator, display, report)
     with host.workers, _one_blas_thread(communicator):
         try:
             run.compile()
             with host.interruptible():
-                run.begin(state)
+                run.begin(state, start)
                 learned = run.epochs(after_epoch, after_round)
         except BaseException:
             host.stop()
@@ -109,7 +113,7 @@ def train(
         display.say(f"`sample` {options.sample:g} leaves nothing of so small a corpus: training without subsampling")
         report.rounds = Rounds()
         given = corpus, replace(options, sample=0.0), communicator, display, report
-        return train(*given, after_epoch=after_epoch, after_round=after_round, width=width, stop=stop)
+        return train(*given, after_epoch=after_epoch, after_round=after_round, start=start, width=width, stop=stop)
     return host.scheme.masters
 
 
@@ -156,8 +160,10 @@ class _Run:
         self._host.compile()
         self._report.seconds["compile"] = time.perf_counter() - started
 
-    def begin(self, state: TrainingState | None) -> None:
+    def begin(self, state: TrainingState | None, start: Start | None) -> None:
         """Get ready for the first round: that of a new run, or that after a state."""
+        if start and not state:
+            self._host.begin_with(start)
         if state:
             options, same = self._options, state.matches(self._communicator.size, self._rounds)
             left = state.begun if same else state.left if state.rounds_done else None

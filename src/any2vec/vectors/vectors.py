@@ -15,7 +15,10 @@ from any2vec.io.finite import blocks, check_finite
 from any2vec.vectors.arguments import as_word, whole_number
 from any2vec.vectors.search import nearest
 
-__all__ = ["Query", "Similar", "Vectors", "check_vectors"]
+__all__ = ["NEGATIVE", "Query", "Similar", "Vectors", "check_vectors"]
+
+NEGATIVE = "negative"
+"""The usual loss: negative sampling."""
 
 COMPARED = 50_000  # most frequent words that an unknown one is compared with: a fraction of a second
 
@@ -39,6 +42,8 @@ class Vectors:
         How often each word occurs, if `vocabulary` is a sequence of words. Zeros (unknown) by default.
     t : float32 array, shape (V, D), optional
         The training vectors, for further training or to predict contexts.
+    loss : str
+        The loss that `t` was trained with.
 
     Raises
     ------
@@ -59,6 +64,7 @@ class Vectors:
         *,
         counts: NDArray[np.int64] | None = None,
         t: NDArray[np.float32] | None = None,
+        loss: str = NEGATIVE,
     ) -> None:
         if not isinstance(vocabulary, Vocabulary):
             if isinstance(vocabulary, str) or not isinstance(vocabulary, Collection):
@@ -71,6 +77,8 @@ class Vectors:
         """The embedding vectors e, float32, shape (V, D), read-only."""
         self.t = None if t is None else _read_only(t)
         """The training vectors, float32, shape (V, D), read-only; or None."""
+        self.loss = loss
+        """The loss that `t` was trained with."""
         self._check_shapes()
 
     def _check_shapes(self) -> None:
