@@ -3,6 +3,7 @@
 import json
 
 import naive
+import naive_sync
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,7 @@ from naive_corpus import found
 from naive_corpus import naive as naive_corpus
 from ranks import needs_mpi, results
 from simulated import COMBINES, NAMES, SIZES, text
-from test_operators import MeanOfContext
+from test_operators import Margin, MeanOfContext, flat
 from test_skipgram import Case, V, bits_of, same
 from texts import TEXTS, some_text
 from typer.testing import CliRunner
@@ -25,6 +26,7 @@ from any2vec.operators.arguments import RowTable
 from any2vec.operators.labels import new_labels
 from any2vec.samples.draws import INITIAL, epoch_key
 from any2vec.samples.negatives import alias_table, probabilities
+from any2vec.training.blend import Blend
 from any2vec.training.progress import Quiet
 
 HOW = {**SIZES["window"], "min_count": 1, "threads": 1, "epochs": 2, "alpha": 0.05, "cache": None}
@@ -155,7 +157,7 @@ def test_going_on_equals_the_naive(frozen):
         if word in OLD:
             more_e[i], more_t[i] = e[first.vocabulary.ids[word]], t[first.vocabulary.ids[word]]
     naive_run(second, more_e, more_t, seen, tuple(second.vocabulary.ids[word] for word in frozen))
-    model.set_params(**how).fit(AFTER, warm_start=True)
+    model.set_params(**how, blend=False).fit(AFTER, warm_start=True)
     assert list(model.vectors_.words) == list(words)
     np.testing.assert_allclose(model.vectors_.matrix, more_e, atol=2e-5)
     np.testing.assert_allclose(model.vectors_.t, more_t, atol=2e-5)
@@ -198,6 +200,73 @@ def test_words_of_unknown_counts(earlier):
         assert (model.vectors_[absent] == earlier[absent]).all()
         assert np.isfinite(model.vectors_.matrix).all()
         assert list(model.vectors_.words)[-len(absent) :] == sorted(absent)
+
+
+# Blending: what was learned of the earlier texts is kept
+
+
+@pytest.mark.parametrize("hosts", [1, 3])
+def test_blending_equals_the_naive(hosts, monkeypatch):
+    seen, apply = [], Blend.apply
+
+    def noting(self, masters, done, kappa):
+        seen.append((done, kappa))
+        apply(self, masters, done, kappa)
+
+    monkeypatch.setattr(Blend, "apply", noting)
+    how = {"epochs": 30, "alpha": 0.3, "sample": 0, "hosts": hosts, "rounds": 2}
+    first = fit(**how).vectors_
+    plain = fit(AFTER, start=first, blend=False, **how).vectors_
+    blended = fit(AFTER, start=first, **how).vectors_
+    ((done, kappa),) = {*seen}
+    assert done == 1
+    assert 0 < kappa < 0.25
+
+    corpus = read_corpus(AFTER, min_count=1, cache=None, known=first.vocabulary)
+    words, counts, ids = list(plain.words), plain.counts, corpus.worklist.ids.tolist()
+    table, bounds = alias_table(probabilities(counts)), corpus.worklist.bounds.tolist()
+    earlier = np.array([first.counts[first.id(word)] if word in first else 0 for word in words])
+    setting = naive.Setting(ids, bounds, [1.0] * 14, table, "window", 3, 3, seen=int(earlier.sum()))
+    met = naive.updates(setting, 0, 0, len(ids), 14)
+    c = naive_sync.curvatures(plain.matrix.astype(float), plain.t.astype(float), *met, 3)
+    alpha, total = 0.3 / 2 * 30 * kappa, counts.sum()
+    for label, curvature, shares, updates in (
+        ("matrix", (c[0][0], c[0][1], c[0][2] * hosts), 1 - earlier / counts, met[0]),
+        ("t", c[1], np.full(14, 1 - earlier.sum() / total), met[1]),
+    ):
+        old, new, result = (getattr(vectors, label) for vectors in (first, plain, blended))
+        for i, word in enumerate(words):
+            before = old[first.id(word)] if word in first else new[i]
+            moved, k = (new[i] - before).astype(float), 1 / shares[i] if shares[i] else 1
+            expected = before + naive_sync.curvature(moved, k, updates[i] * k, curvature, alpha, 0.1)
+            np.testing.assert_allclose(result[i], expected, atol=2e-3 * np.abs(moved).max() + 1e-6)
+    moved = [np.abs(vectors[OLD] - first[OLD]).sum() for vectors in (plain, blended)]
+    assert moved[1] < 0.9 * moved[0]
+    assert all((blended[word] == plain[word]).all() for word in NEW)
+
+
+def test_callbacks_see_what_the_run_would_end_with(earlier):
+    shown = []
+    how = {"start": earlier, "alpha": 0.5, "epochs": 3}
+    for hosts in (1, 3):
+        model = fit(AFTER, **how, hosts=hosts, callbacks=[lambda _, vectors: shown.append(vectors.matrix.copy())])
+        assert (shown[-1] == model.vectors_.matrix).all()
+        assert bits(model) == bits(fit(AFTER, **how, hosts=hosts))
+
+
+def test_a_loss_without_curvature_is_blended_by_shares(earlier):
+    how = {"start": earlier, "operator": Flat, "alpha": 0.1}
+    plain, blended = (fit(AFTER, **how, blend=blend).vectors_ for blend in (False, True))
+    share = 1 - earlier.counts.sum() / plain.counts.sum()
+    before = np.array([earlier.t[earlier.id(word)] for word in OLD])
+    rows = [plain.id(word) for word in OLD]
+    np.testing.assert_allclose(blended.t[rows], before + share * (plain.t[rows] - before), atol=1e-6)
+
+
+class Flat(Margin):
+    """A margin loss, which has no second derivative."""
+
+    steps = staticmethod(flat)
 
 
 # In memory, saved and loaded, on any hosts, by any scheme

@@ -40,7 +40,7 @@ def aligned(values):
 
 
 def kernel_of(schedule, dim, window, negative, width, addressing="direct", freezing=False):
-    return operator_kernel(skipgram(schedule, window, negative), dim, width, addressing, freezing)
+    return operator_kernel(skipgram(schedule, window, negative), dim, width, addressing, freezing=freezing)
 
 
 class Case:

@@ -34,7 +34,12 @@ score: Any = dots
 
 
 def operator_kernel(
-    operator: Operator, dim: int, width: int, addressing: str = "direct", freezing: bool = False
+    operator: Operator,
+    dim: int,
+    width: int,
+    addressing: str = "direct",
+    freezing: bool = False,
+    measuring: bool = False,
 ) -> Callable[..., None]:
     """Compile an operator, or find it in the cache.
 
@@ -52,6 +57,8 @@ def operator_kernel(
         labels by the same bits.
     freezing : bool
         Whether some rows of e must not change (`RowTable.frozen`).
+    measuring : bool
+        Whether the curvature is measured where addressing is ``direct``, as it is elsewhere.
 
     Returns
     -------
@@ -63,7 +70,8 @@ def operator_kernel(
     with _compiling:  # simulated hosts must share it
         scratch = operator.scratch(dim)
         sizes = operator.options.window, scratch, dim, width
-        return _operator_kernel(*_functions(operator), *sizes, addressing, freezing)
+        measuring |= addressing != "direct"
+        return _operator_kernel(*_functions(operator), *sizes, addressing, freezing, measuring)
 
 
 def inspection_kernel(operator: Operator) -> Callable[..., None]:
@@ -129,9 +137,9 @@ def _operator_kernel(
     width: int,
     addressing: str,
     freezing: bool,
+    measuring: bool,
 ) -> Callable[..., None]:
     counted, mapped = addressing == "counted", addressing == "mapped"
-    measuring = addressing != "direct"
     version = 0
 
     def kernel(

@@ -65,6 +65,8 @@ class Host:
         Combines what hosts change.
     workers : Workers
         The threads, no more than there is work for.
+    operator : Operator
+        Applies samples.
     interrupted : bool
         Whether Ctrl-C stopped the computation.
     """
@@ -81,7 +83,7 @@ class Host:
         counts, vertices = corpus.vocabulary.counts, len(corpus.vocabulary)
         part = self._part = corpus.part(communicator.rank)
         self._release = corpus.worklist.release
-        operator = self._operator = operator_of(options.operator)(options)
+        operator = self.operator = operator_of(options.operator)(options)
         self._counts, self._communicator = counts, communicator
         threads = max(1, min(options.threads or usable_cores(), len(part.ids) // _LEAST))
         if is_simulated(communicator):
@@ -89,6 +91,7 @@ class Host:
         self.workers = Workers(threads, communicator)
         self._hot = min(operator.hot, vertices) if threads > 1 else 0
         self._frozen = np.zeros(0, np.uint8) if start is None else start.frozen
+        self._blends = options.blend and start is not None and start.e is not None
         self._spare = 4 * options.window if len(self._frozen) else 0
         first, seed = part.first, options.seed
         if start:
@@ -106,18 +109,31 @@ class Host:
         self._lock = np.zeros(1, np.int32)
         self._stop = np.zeros(1, np.int64) if stop is None else stop
         sizes = padded_width(options.dim), width or register_width()
-        self._kernel = operator_kernel(operator, *sizes, self.scheme.addressing, bool(self._spare))
+        kinds = {"freezing": bool(self._spare), "measuring": self._blends}
+        self._kernel = operator_kernel(operator, *sizes, self.scheme.addressing, **kinds)
 
     def begin_with(self, start: Start) -> None:
         """Let this host's rows begin as `start` says; all hosts call this."""
         masters = self.scheme.masters
-        start.fill(masters, self._operator, self._counts, self._communicator)
+        start.fill(masters, self.operator, self._counts, self._communicator)
         self.scheme.restore(masters)
 
     def thread_stats(self) -> list[ThreadStats]:
         """Make the threads' counters, on cache lines of their own."""
         rows = np.zeros((self.workers.threads, 16))
         return [ThreadStats(row[0:1], row[1:2], row[2:3], row[3:5], self._stop) for row in rows]
+
+    def updates(self) -> dict[str, NDArray[np.int64]]:
+        """Count, by label, the updates that an epoch makes to each of this host's masters; all hosts call this."""
+        whole = Slice(0, ((0, len(self._part.ids)),))
+        self.workers.join(self.inspector.begin(whole, self.workers))
+        sent, own = np.diff(self.scheme.partition.bounds), self.scheme.masters.vertices
+        found = {}
+        for label, counts in zip("et", self.inspector.counts(), strict=True):
+            received = np.empty(own * len(sent), np.int32)
+            self._communicator.alltoallv(counts, sent, received, np.full(len(sent), own))
+            found[label] = received.reshape(len(sent), own).sum(axis=0, dtype=np.int64)
+        return found
 
     def compute(self, schedule: Schedule, number: int, host: int, stats: list[ThreadStats]) -> "list[Future[float]]":
         """Begin to apply the operator to `host`'s slice of a round (Algorithm 1, line 9); futures give CPU seconds."""
@@ -149,7 +165,7 @@ class Host:
         """Compile what rounds do, or load it from the cache, by doing it to nothing."""
         empty = Schedule(0.0, 1, 1, np.zeros(2, np.int64))
         self.workers.join(self.compute(empty, 0, 0, self.thread_stats()[:1]))
-        if self.scheme.inspects:
+        if self.scheme.inspects or self._blends:
             self.workers.join(self.inspector.begin(Slice(0, ((0, 0),)), self.workers))
         if not self._alone:
             warm_up(self.combiner)

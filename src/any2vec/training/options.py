@@ -68,6 +68,13 @@ class Options:
         f"how changes of several hosts are combined: {', '.join(COMBINERS)}",
         panel="Many hosts",
     )
+    blend: bool = option(
+        True,
+        "where a run goes on from earlier vectors, end between these and the new ones, as the shares of the texts and "
+        "the curvature say; else the new text counts for more",
+        flag="--blend/--no-blend",
+        panel="Going on",
+    )
     schedule: str | None = option(
         None, "old name of negatives_per: window, or exact for pair", choices=tuple(_SCHEDULES), unset="-", hidden=True
     )

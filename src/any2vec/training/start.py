@@ -83,6 +83,21 @@ class Start:
         """Return the seed of new rows: another than the earlier run's, which gave these rows to other vertices."""
         return epoch_key(seed, self.seen + len(self.before), INITIAL) if len(self.before) else seed
 
+    def share(self, counts: NDArray[np.int64]) -> float:
+        """Return the share of this run's text in all texts, whose counts are given."""
+        return 1 - self.seen / max(int(counts.sum()), 1)
+
+    def shares(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return, for each vertex, the share of this run's text in its counts; shape (V,)."""
+        earlier = np.zeros(len(counts), np.int64)
+        old = self.places >= 0
+        earlier[old] = self.before[self.places[old]]
+        return 1 - earlier / np.maximum(counts, 1)
+
+    def carried(self, operator: Operator, counts: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the earlier run's row that each row of t goes on from, or -1; shape (V,)."""
+        return operator.carried(self.before, counts, self.places)
+
     def fill(self, masters: Labels, operator: Operator, counts: NDArray[np.int64], communicator: Communicator) -> None:
         """Write the rows that are not new into a host's masters; all hosts call this."""
         mine = slice(masters.first, masters.first + masters.vertices)
@@ -90,5 +105,4 @@ class Start:
             self.given.put(self.given_places[mine], masters.e, communicator)
         if self.e is not None and self.t is not None:
             self.e.put(self.places[mine], masters.e, communicator)
-            carried = operator.carried(self.before, counts, self.places)
-            self.t.put(carried[mine], masters.t, communicator)
+            self.t.put(self.carried(operator, counts)[mine], masters.t, communicator)

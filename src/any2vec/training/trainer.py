@@ -18,6 +18,7 @@ from any2vec.operators.arguments import ThreadStats
 from any2vec.operators.labels import Labels
 from any2vec.sync.combiners import Round
 from any2vec.sync.partition import Partition
+from any2vec.training.blend import Blend
 from any2vec.training.host import Host
 from any2vec.training.meter import Meter, RoundTotals, pack_totals
 from any2vec.training.options import Options
@@ -103,6 +104,8 @@ def train(
             with host.interruptible():
                 run.begin(state, start)
                 learned = run.epochs(after_epoch, after_round)
+                if learned:
+                    run.blend(host.scheme.masters)
         except BaseException:
             host.stop()
             raise
@@ -147,6 +150,7 @@ class _Run:
         self._interrupted = self._broken = False
         self._clock = 0.0
         self._kappa = 0.25  # of labels that are zero
+        self._blend: Blend | None = None
         if line := too_many_hosts(words, communicator.size, self._rounds):
             display.say(line)
 
@@ -164,6 +168,9 @@ class _Run:
         """Get ready for the first round: that of a new run, or that after a state."""
         if start and not state:
             self._host.begin_with(start)
+        if start and start.e and self._options.blend:
+            counts, options = self._corpus.vocabulary.counts, self._options
+            self._blend = Blend(start, self._host, counts, options.alpha, options.epochs)
         if state:
             options, same = self._options, state.matches(self._communicator.size, self._rounds)
             left = state.begun if same else state.left if state.rounds_done else None
@@ -205,6 +212,16 @@ class _Run:
             if self._interrupted:
                 break
         return True
+
+    def blend(self, masters: Labels) -> Labels:
+        """Blend what is trained so far, in place, with the labels that the run went on from, if it did."""
+        if self._blend:
+            began = time.perf_counter()
+            done = self._meter.words_done / (self._schedule.words * self._options.epochs)
+            self._blend.apply(masters, done, self._kappa)
+            seconds = self._report.seconds
+            seconds["blend"] = seconds.get("blend", 0.0) + time.perf_counter() - began
+        return masters
 
     def note(self) -> None:
         """Write the figures into the report."""
@@ -279,7 +296,9 @@ class _Run:
         """Let the user's callbacks judge the labels, and show the epoch."""
         figures: dict[str, float] = {}
         if after_epoch:
-            labels = _on_first(self._host.scheme.masters, len(self._corpus.vocabulary), self._communicator)
+            masters = self._host.scheme.masters
+            masters = self.blend(masters.copy()) if self._blend else masters
+            labels = _on_first(masters, len(self._corpus.vocabulary), self._communicator)
             with together(self._communicator), self._host.catching():
                 figures = after_epoch(epoch + 1, labels) if labels else {}
             pressed = np.array([self._host.interrupted], np.int64)
