@@ -6,6 +6,7 @@ Peers are trained on both halves at once, on the first only, and on the second o
 import os
 import statistics
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -77,14 +78,14 @@ def main(
     sample: SampleOption = 1e-4,
     epochs: EpochsOption = 5,
     seeds: Annotated[str, typer.Option(help="Seeds, separated by commas.")] = "1,2,3",
-    alphas: Annotated[str, typer.Option(help="Learning rates to go on with, separated by commas.")] = "0.025,0.0125",
+    alphas: Annotated[str, typer.Option(help="Learning rates to go on with, separated by commas.")] = "0.025",
     hosts: Annotated[int, typer.Option(help="Hosts to simulate.")] = 1,
     threads: ThreadsOption = 2,
     json_file: JsonOption = None,
 ) -> None:
     """Measure accuracy on analogies (30,000 words), in percent, over seeds."""
     settings = Settings(str(corpus), str(questions), dim, negative, sample, epochs, threads, hosts)
-    rates = [float(alpha) for alpha in alphas.split(",")]
+    ways = list(product(map(float, alphas.split(",")), (True, False)))
     with plain_text(corpus, size) as (text, folder):
         cache = os.environ.get("ANY2VEC_CACHE") or str(folder / "cache")
         first, second = halves(text, folder)
@@ -92,23 +93,23 @@ def main(
             settings.train(BOTH, text, seed, cache)
             begun = settings.train(FIRST, first, seed, cache)
             settings.train(SECOND, second, seed, cache)
-            for alpha in rates:
-                settings.train(going_on(alpha), second, seed, cache, start=begun, alpha=alpha)
+            for alpha, blend in ways:
+                settings.train(going_on(alpha, blend), second, seed, cache, start=begun, alpha=alpha, blend=blend)
     means = {
         name: {f: statistics.mean(run[f] for run in runs) for f in runs[0]} for name, runs in settings.results.items()
     }
     heads = (*FIGURES, "asked", "vocabulary", "seconds")
     title = f"analogies, %: D={dim}, {negative} negatives, epochs: {epochs} each, hosts: {hosts}, seeds {seeds}"
     table(title, ("", *heads), [(name, *(found[head] for head in heads)) for name, found in means.items()])
-    for alpha in rates:
-        lost = means[BOTH]["total"] - means[going_on(alpha)]["total"]
-        verdict(f"points lost by {going_on(alpha)}, to {BOTH}", lost, LOST, least=False)
+    for alpha, blend in ways:
+        lost = means[BOTH]["total"] - means[going_on(alpha, blend)]["total"]
+        verdict(f"points lost by {going_on(alpha, blend)}, to {BOTH}", lost, LOST, least=False)
     write(json_file, "going on", settings, settings.results)
 
 
-def going_on(alpha: float) -> str:
+def going_on(alpha: float, blend: bool) -> str:
     """Name the runs that go on with a learning rate."""
-    return f"going on with alpha {alpha:g}"
+    return f"going on, alpha {alpha:g}" + ", --no-blend" * (not blend)
 
 
 if __name__ == "__main__":

@@ -121,6 +121,7 @@ def test_options_reach_training(run, text, tmp_path, combine, kappa):
         "min_count": 60,
         "max_size": 4,
         "column": None,
+        **{"start": None, "pretrained": None, "frozen": None, "blend": True, "warm_start": False},
     }
     assert report["vocabulary"] == len(load(tmp_path / "v")) == 4
     assert (report["words"], len(report["loss"]), report["interrupted"]) == (850, 3, False)
