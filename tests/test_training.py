@@ -120,7 +120,7 @@ def test_sentences_of_one_word_teach_nothing():
 @pytest.mark.parametrize("threads", [1, 3])
 def test_rate_falls_linearly_to_its_floor(monkeypatch, rounds, threads):
     slices = Slices()
-    monkeypatch.setattr(hosts, "operator_kernel", lambda *_: slices)
+    monkeypatch.setattr(hosts, "operator_kernel", lambda *_, **__: slices)
     monkeypatch.setattr(hosts, "_LEAST", 10)
     corpus = read_corpus(SMALL, min_count=1, cache=None)
     words, epochs = 600, 4
@@ -148,7 +148,7 @@ def test_learning_rate_of_the_kernel(monkeypatch):
     kernel = operator_kernel(skipgram("exact", 3, 3), 16, 16)
     schedule, seen = Schedule(0.2, 4, 1, np.array([0, 1000])), {}
     for epoch, low in ((0, 0), (0, 500), (2, 0), (3, 998), (9, 0)):
-        monkeypatch.setattr(hosts, "operator_kernel", lambda *_: kernel)
+        monkeypatch.setattr(hosts, "operator_kernel", lambda *_, **__: kernel)
         options = Options(**SIZES, threads=1, epochs=4, alpha=0.2, sample=0)
         host = Host(corpus, options, alone())
         monkeypatch.setattr(schedule, "slice", lambda *_, e=epoch, p=low: Slice(e, ((p, p + 1),)))
@@ -525,6 +525,12 @@ def test_toy_corpora_work_out_of_the_box(sentences, hosts):
     assert len(model.loss_) == 5
     assert len(model.report_.rounds) == (0 if hosts == 1 else 3 * 5 + rounds_more(2, 3))
     assert "`sample` 0.001 leaves nothing of so small a corpus: training without subsampling" in lines
+
+
+def test_epochs_of_which_subsampling_leaves_nothing():
+    sentences = [["a", "b", "x", "y", "a"], ["x", "y", "c"]] * 10
+    model = fit(sentences, sample=1e-3, epochs=30, seed=2, min_count=1)
+    assert model.loss_[0] > 0.0 in model.loss_
 
 
 def test_many_shared_negatives_are_named_where_they_diverge():

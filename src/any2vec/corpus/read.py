@@ -94,7 +94,8 @@ def read_corpus(
     ------
     Any2VecError
         If the text cannot be read, is not text, leaves fewer than two words, has fewer sentences than there are hosts,
-        or if the disk is full. On a cluster it is raised on all hosts.
+        or no word of V; if there are more known words than `max_size`; or if the disk is full. On a cluster it is
+        raised on all hosts.
     """
     communicator = communicator or alone()
     several = communicator.size > 1

@@ -61,6 +61,7 @@ class DeepWalk(Estimator):
         warm_start : bool
             Go on from `vectors_` of the last `fit`, with this estimator's `alpha` and `epochs`: vertices that
             are new are added, counts are summed, and vertices that the graph lacks keep their vectors.
+            `start` is not read then.
 
         Returns
         -------

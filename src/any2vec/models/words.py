@@ -50,6 +50,7 @@ class Word2Vec(Estimator):
         warm_start : bool
             Go on from `vectors_` of the last `fit`, with this estimator's `alpha` and `epochs`: words that
             are new are added, counts are summed, and words that do not occur any more keep their vectors.
+            `start` is not read then.
 
         Returns
         -------

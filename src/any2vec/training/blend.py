@@ -49,7 +49,9 @@ class Blend:
 
         `kappa` is the mean curvature of the loss; if that is 0, changes are scaled by their shares alone.
         """
-        scheme = self._host.scheme
+        scheme, chosen = self._host.scheme, self._host.combiner
+        if isinstance(chosen, Curvature) and chosen.kappa is not None:
+            kappa = chosen.kappa
         self._updates = self._updates or self._host.updates()
         combiner = Curvature().bind(CombinerContext(masters, self._host.operator.samples_per_pair, scheme.channel))
         if kappa:

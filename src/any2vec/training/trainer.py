@@ -202,8 +202,8 @@ class _Run:
             self._agree_finite(masters.is_finite() and math.isfinite(self._meter.loss[-1]), epoch)
             if self._interrupted:
                 break
-            if not self._meter.samples:
-                if self._options.sample and epoch == 0:
+            if not self._meter.samples and not (self._options.sample and epoch):  # subsampling may leave none later
+                if self._options.sample:
                     return False
                 raise SharedError(
                     "nothing to learn: no sentence has two words of the vocabulary (a line is a sentence)"
