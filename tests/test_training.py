@@ -478,6 +478,7 @@ def test_report(tmp_path):
         "cache": None,
         "min_count": 2,
         "max_size": None,
+        **{"start": None, "pretrained": None, "frozen": None, "blend": True, "warm_start": False},
     }
     assert written["checks"] == [{"epoch": epoch, "x": epoch / 2} for epoch in range(1, 6)]
     assert written["versions"]["numpy"] == np.__version__
