@@ -82,7 +82,9 @@ def test_v_is_merged_as_the_naive_merges_it(content, known, min_count, max_size)
     lines = [line.split() for line in content.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
     sentences = [[word.decode(errors="replace") for word in line] for line in lines]
     vocabulary = Vocabulary(list(known), np.array(list(known.values()), np.int64))
-    expected = naive_corpus([b"\n".join(b" ".join(line) for line in lines)], min_count, max_size, known)
+    expected = naive_corpus(
+        [b"\xef\xbb\xbf" + b"\n".join(b" ".join(line) for line in lines)], min_count, max_size, known
+    )
     how = {"min_count": min_count, "max_size": max_size, "cache": None, "known": vocabulary}
     if (max_size or 99) < len(known) or not expected[2]:
         message = "the corpus is empty|which all stay$|^nothing to learn: no word of the corpus is known"

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.operators.labels import Labels
+from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import CombinerContext, Round, Touched
 from any2vec.sync.combiners.curvature import Curvature
 from any2vec.training.host import Host
@@ -53,7 +54,8 @@ class Blend:
         if isinstance(chosen, Curvature) and chosen.kappa is not None:
             kappa = chosen.kappa
         self._updates = self._updates or self._host.updates()
-        combiner = Curvature().bind(CombinerContext(masters, self._host.operator.samples_per_pair, scheme.channel))
+        channel = Channel(scheme.context.communicator)  # not that of the rounds, which counts their bytes
+        combiner = Curvature().bind(CombinerContext(masters, self._host.operator.samples_per_pair, channel))
         if kappa:
             here = {}
             for label, matrix in (("e", masters.e), ("t", masters.t)):
