@@ -69,9 +69,12 @@ def negative(bits, table):
     return column if far <= threshold else alias
 
 
-def kept(ids, begin, end, keep, key):
-    """Positions of a sentence that subsampling keeps, `keep` being the probabilities of the words."""
-    return [p for p in range(begin, end) if (draw(key, p) >> 32) + 1 <= keep[ids[p]] * 2**32]
+def kept(ids, begin, end, keep, key, seen=0):
+    """Positions of a sentence that subsampling keeps, `keep` being the probabilities of the words.
+
+    `seen` positions of earlier texts precede this one.
+    """
+    return [p for p in range(begin, end) if (draw(key, seen + p) >> 32) + 1 <= keep[ids[p]] * 2**32]
 
 
 class Setting(NamedTuple):
@@ -87,6 +90,8 @@ class Setting(NamedTuple):
     alpha: float = 0.025
     epochs: int = 1
     seed: int = 1
+    frozen: tuple = ()
+    seen: int = 0
 
 
 class Step(NamedTuple):
@@ -107,9 +112,9 @@ def rate(s, epoch, position):
 def windows(s, epoch, low, high):
     """Position, key and [(distance, word)] of every centre kept in low..high-1 that has a context."""
     for begin, end in pairwise(s.bounds):
-        places = kept(s.ids, begin, end, s.keep, epoch_key(s.seed, epoch, KEEP))
+        places = kept(s.ids, begin, end, s.keep, epoch_key(s.seed, epoch, KEEP), s.seen)
         for i, position in enumerate(places):
-            key = draw(epoch_key(s.seed, epoch, NEGATIVES), position)
+            key = draw(epoch_key(s.seed, epoch, NEGATIVES), s.seen + position)
             reach = 1 + below(draw(key, 0), s.window)
             near = [j for j in range(max(0, i - reach), min(len(places), i + reach + 1)) if j != i]
             if low <= position < high and near:
@@ -159,12 +164,16 @@ def blocks(sources):
 
 
 def train(s, e, t, epoch, low, high):
-    """Apply the samples of a slice to float64 labels, in place; return their number and the sum of their losses."""
-    losses = [
-        apply_tile(e, t, block, step.targets, step.alpha)
-        for step in steps(s, epoch, low, high)
-        for block in blocks(step.sources)
-    ]
+    """Apply the samples of a slice to float64 labels, in place; return their number and the sum of their losses.
+
+    Rows of e that are frozen are as before after every tile.
+    """
+    losses, frozen = [], list(s.frozen)
+    rows = e[frozen]
+    for step in steps(s, epoch, low, high):
+        for block in blocks(step.sources):
+            losses.append(apply_tile(e, t, block, step.targets, step.alpha))
+            e[frozen] = rows
     return sum(map(len, losses)), sum(x.sum() for x in losses)
 
 

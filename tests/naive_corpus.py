@@ -4,16 +4,22 @@ from collections import Counter
 from itertools import pairwise
 
 
-def naive(files, min_count=1, max_size=None):
-    """Return words, counts, sentences of ids, raw words and invalid words of some files' bytes."""
+def naive(files, min_count=1, max_size=None, known=None):
+    """Return words, counts, sentences of ids, raw words and invalid words of some files' bytes.
+
+    `known` words, of which counts are given, are all kept; what `max_size` leaves is for others.
+    """
+    known = known or {}
     lines = [line.split() for text in files for line in text.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
     decoded = [[word.decode(errors="replace") for word in line] for line in lines]
     counts = Counter(word for line in decoded for word in line)
-    kept = sorted((w for w in counts if counts[w] >= min_count), key=lambda w: (-counts[w], w.encode()))
-    ids = {word: i for i, word in enumerate(kept[:max_size])}
+    new = sorted((w for w in counts.keys() - known if counts[w] >= min_count), key=lambda w: (-counts[w], w.encode()))
+    new = new if max_size is None else new[: max_size - len(known)]
+    totals = {word: counts[word] + known.get(word, 0) for word in [*known, *new]}
+    ids = {word: i for i, word in enumerate(sorted(totals, key=lambda w: (-totals[w], w.encode())))}
     sentences = [found for line in decoded if (found := [ids[word] for word in line if word in ids])]
     invalid = sum(word.decode(errors="replace").encode() != word for line in lines for word in line)
-    return list(ids), [counts[word] for word in ids], sentences, counts.total(), invalid
+    return list(ids), [totals[word] for word in ids], sentences, counts.total(), invalid
 
 
 def found(corpus):

@@ -55,7 +55,7 @@ def scaled(x, steps, k, least=0.0):
 
 def curvature(total, k, updates, c, alpha, least=0.0):
     """Scale the sum of what k hosts added in `updates` updates, in the eigenvectors of c (with kappa), n_h = N / k."""
-    if k < 2:
+    if k <= 1:
         return total
     matrix, mean, shared = c
     along = np.zeros_like(total)

@@ -122,6 +122,7 @@ def test_options_reach_training(run, text, tmp_path, combine, kappa):
         "max_size": 4,
         "column": None,
         "vocabulary": None,
+        **{"start": None, "pretrained": None, "frozen": None, "blend": True, "warm_start": False},
     }
     assert report["vocabulary"] == len(load(tmp_path / "v")) == 4
     assert (report["words"], len(report["loss"]), report["interrupted"]) == (850, 3, False)

@@ -16,7 +16,7 @@ from any2vec.cluster.workers import Workers
 from any2vec.graph import karate_club
 from any2vec.operators.inspection import Inspector, Slice
 from any2vec.operators.labels import new_labels
-from any2vec.samples.huffman import huffman_paths
+from any2vec.samples.huffman import huffman_paths, same_splits
 from any2vec.samples.negatives import alias_table, probabilities
 from any2vec.samples.windows import SampleTables, kept_counts
 from any2vec.training.options import Options
@@ -228,7 +228,7 @@ def test_defaults_follow_the_model():
     assert Options(loss="hierarchical").negatives == 0
     report = Word2Vec(model="cbow", min_count=1, epochs=1, dim=8, cache=None, threads=1).fit([["a", "b"]] * 9).report_
     shown = {name: report.options[name] for name in ("model", "loss", "operator", "alpha", "negative")}
-    assert shown == {"model": "cbow", "loss": "negative", "operator": "CBOW", "alpha": 0.05, "negative": 5}
+    assert shown == {"model": "cbow", "loss": "negative", "operator": "cbow", "alpha": 0.05, "negative": 5}
 
 
 @pytest.mark.parametrize(
@@ -248,3 +248,38 @@ def test_defaults_follow_the_model():
 def test_options_that_do_not_fit(how, message):
     with pytest.raises(Any2VecError, match=message):
         Word2Vec(**how).check()
+
+
+def test_inner_vertices_go_on_where_the_split_is_the_same():
+    before = np.array([60, 20, 10, 10], np.int64)
+    same = same_splits(before, 2 * before, np.arange(4, dtype=np.int32))
+    assert same.tolist() == [0, 1, 2, -1]
+    # a new vertex, most frequent: the others hang together below it, as they did
+    assert same_splits(before, np.array([200, 60, 20, 10, 10]), np.array([-1, 0, 1, 2, 3], np.int32)).tolist() == [
+        -1,
+        0,
+        1,
+        2,
+        -1,
+    ]
+    # the last two change places: what splits them is another row, what they hang from is not
+    assert same_splits(before, before, np.array([0, 1, 3, 2], np.int32)).tolist() == [0, 1, -1, -1]
+
+
+@given(st.lists(st.integers(0, 30), min_size=2, max_size=20), st.data())
+def test_any_inner_vertices_go_on_as_in_the_naive(counts, data):
+    before = sorted(counts, reverse=True)
+    after = sorted((count + data.draw(st.integers(0, 5)) for count in [*before, 0]), reverse=True)
+    places = data.draw(st.permutations([*range(len(before)), -1]))
+
+    def splits(counts, names):
+        found = {}
+        for vertex, path in naive_models.huffman(counts).items():
+            for inner, code in path:
+                found.setdefault(inner, (set(), set()))[code].add(names[vertex])
+        return found
+
+    old, new = splits(before, range(len(before))), splits(after, ["new" if p < 0 else p for p in places])
+    expected = [next((i for i in old if old[i] == new[inner]), -1) for inner in range(len(after) - 1)]
+    found = same_splits(np.array(before), np.array(after), np.array(places, np.int32))
+    assert found.tolist() == [*expected, -1]

@@ -39,8 +39,8 @@ def aligned(values):
     return found
 
 
-def kernel_of(schedule, dim, window, negative, width, addressing="direct"):
-    return operator_kernel(skipgram(schedule, window, negative), dim, width, addressing)
+def kernel_of(schedule, dim, window, negative, width, addressing="direct", freezing=False):
+    return operator_kernel(skipgram(schedule, window, negative), dim, width, addressing, freezing=freezing)
 
 
 class Case:
@@ -70,9 +70,9 @@ class Case:
         rng = np.random.default_rng(abs(seed))
         self.e, self.t = (rng.normal(0, 0.7 / self.dim**0.25, (V, self.dim)).astype(np.float32) for _ in "et")
 
-    def kernel(self, parts, epoch=0, hot=0, every=7, stop=0, addressing="direct", rows=None):
+    def kernel(self, parts, epoch=0, hot=0, every=7, stop=0, addressing="direct", rows=None, spare=0):
         """Run the kernel on slices; return labels, words, samples and loss."""
-        e, t = (aligned(np.vstack([label, np.zeros((hot, self.dim))])) for label in (self.e, self.t))
+        e, t = (aligned(np.vstack([label, np.zeros((hot + spare, self.dim))])) for label in (self.e, self.t))
         stats = ThreadStats(*np.zeros((3, 1)), np.zeros(2), np.array([stop]))
         draws = EpochDraws(
             keep_thresholds(self.counts, self.sample),
@@ -82,7 +82,7 @@ class Case:
         )
         hot_rows = HotRows(hot, V, every, np.zeros(1, np.int32))
         n = len(self.ids)
-        run, rows = kernel_of(*self.sizes, addressing), rows or no_rows()
+        run, rows = kernel_of(*self.sizes, addressing, spare > 0), rows or no_rows()
         for low, high in parts:
             rate = Rate(self.alpha, FLOOR, float(epoch * n + low), 1.0, float(n * self.epochs))
             run(self.ids, self.bounds, low, high, e.reshape(-1), t.reshape(-1), rows, draws, rate, hot_rows, stats)
@@ -315,7 +315,7 @@ def test_kinds_of_labels_give_the_same_bits(hosts_sizes, corpus, seed, sample, s
     counted = RowTable(*np.zeros((2, V), np.int32))
     assert bits_of(case.kernel([(low, high)], addressing="counted", rows=counted)) == bits_of(whole)
     updates = naive.updates(case.setting, 0, low, high, V)
-    assert [row.tolist() for row in counted] == [row.tolist() for row in updates]
+    assert [row.tolist() for row in counted[:2]] == [row.tolist() for row in updates]
     curvature = case.curvature
     assert curvature[0] <= 0.25001 * curvature[1] <= 0.25001 * whole[3]
 

@@ -241,7 +241,7 @@ class Case:
         kernel = operator_kernel(self.operator, self.dim, register_width(), "counted")
         rate, hot = Rate(0.01, FLOOR, 0.0, 1.0, 1e6), HotRows(0, V, 1, np.zeros(1, np.int32))
         kernel(self.ids, self.bounds, low, high, *labels, rows, self.tables.epoch(epoch), rate, hot, stats)
-        return [updates.tolist() for updates in rows], stats.samples[0]
+        return [updates.tolist() for updates in rows[:2]], stats.samples[0]
 
     def naive(self, low, high, epoch):
         keep = naive.keep_probability(self.counts.tolist(), self.sample)

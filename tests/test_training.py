@@ -120,7 +120,7 @@ def test_sentences_of_one_word_teach_nothing():
 @pytest.mark.parametrize("threads", [1, 3])
 def test_rate_falls_linearly_to_its_floor(monkeypatch, rounds, threads):
     slices = Slices()
-    monkeypatch.setattr(hosts, "operator_kernel", lambda *_: slices)
+    monkeypatch.setattr(hosts, "operator_kernel", lambda *_, **__: slices)
     monkeypatch.setattr(hosts, "_LEAST", 10)
     corpus = read_corpus(SMALL, min_count=1, cache=None)
     words, epochs = 600, 4
@@ -148,7 +148,7 @@ def test_learning_rate_of_the_kernel(monkeypatch):
     kernel = operator_kernel(skipgram("exact", 3, 3), 16, 16)
     schedule, seen = Schedule(0.2, 4, 1, np.array([0, 1000])), {}
     for epoch, low in ((0, 0), (0, 500), (2, 0), (3, 998), (9, 0)):
-        monkeypatch.setattr(hosts, "operator_kernel", lambda *_: kernel)
+        monkeypatch.setattr(hosts, "operator_kernel", lambda *_, **__: kernel)
         options = Options(**SIZES, threads=1, epochs=4, alpha=0.2, sample=0)
         host = Host(corpus, options, alone())
         monkeypatch.setattr(schedule, "slice", lambda *_, e=epoch, p=low: Slice(e, ((p, p + 1),)))
@@ -171,11 +171,11 @@ BAD = {
     "epochs": [0, -1, 1.0],
     "threads": [0, -1, 1025, 0.5],
     "seed": [0.5, "x", None],
-    "alpha": [0, -0.1, 1.01, math.nan, math.inf, "0.1", None],
+    "alpha": [0, -0.1, 1.01, math.nan, math.inf, "0.1"],
     "sample": [-1e-9, 1, 1.5, math.nan, None],
     "schedule": ["hogwild", ""],
     "negatives_per": ["hogwild", "", None, "exact"],
-    "operator": ["cbow", "", None, 3],
+    "operator": ["glove", "", 3],
     "scheme": ["pull", "", None, 3],
     "combine": ["max", "", None, int],
     "rounds": [0, -1, 1.5, "2", True, 100_001],
@@ -470,6 +470,7 @@ def test_report(tmp_path):
         "seed": 1,
         "negatives_per": "window",
         "operator": "skipgram",
+        **{"model": "skipgram", "loss": "negative", "context": "mean", "vocabulary": None},
         "column": None,
         "scheme": "pull-opt",
         "combine": "curvature",
@@ -478,6 +479,7 @@ def test_report(tmp_path):
         "cache": None,
         "min_count": 2,
         "max_size": None,
+        **{"start": None, "pretrained": None, "frozen": None, "blend": True, "warm_start": False},
     }
     assert written["checks"] == [{"epoch": epoch, "x": epoch / 2} for epoch in range(1, 6)]
     assert written["versions"]["numpy"] == np.__version__
@@ -495,8 +497,8 @@ def test_parameters():
     assert (model.dim, model.window) == (8, 2)
     with pytest.raises(ValueError, match="no parameter 'size'"):
         model.set_params(size=3)
-    assert repr(Word2Vec()).startswith("Word2Vec(dim=100, window=5, negative=5, negatives_per='window', sample=0.001, ")
-    assert repr(model).startswith("Word2Vec(dim=8, window=2,")
+    assert repr(Word2Vec()).startswith("Word2Vec(model='skipgram', loss='negative', dim=100, window=5, ")
+    assert ", dim=8, window=2," in repr(model)
 
 
 def test_nothing_is_left_behind(tmp_path, monkeypatch):
@@ -525,6 +527,12 @@ def test_toy_corpora_work_out_of_the_box(sentences, hosts):
     assert len(model.loss_) == 5
     assert len(model.report_.rounds) == (0 if hosts == 1 else 3 * 5 + rounds_more(2, 3))
     assert "`sample` 0.001 leaves nothing of so small a corpus: training without subsampling" in lines
+
+
+def test_epochs_of_which_subsampling_leaves_nothing():
+    sentences = [["a", "b", "x", "y", "a"], ["x", "y", "c"]] * 10
+    model = fit(sentences, sample=1e-3, epochs=30, seed=2, min_count=1)
+    assert model.loss_[0] > 0.0 in model.loss_
 
 
 def test_many_shared_negatives_are_named_where_they_diverge():

@@ -31,6 +31,7 @@ def option(
     flag: str = "",
     hidden: bool = False,
     factory: Callable[[], Any] | None = None,
+    hashed: bool = True,
 ) -> Any:
     """Declare an option as a dataclass field.
 
@@ -56,13 +57,15 @@ def option(
         Whether the command line takes it without listing it.
     factory : function, optional
         Makes the default, in place of `default`; such fields do not count when estimators are compared.
+    hashed : bool
+        Whether its values can be hashed.
     """
     bounds = {"low": low, "high": high, "above": above, "below": below}
     texts = {"help": help, "choices": tuple(choices), "usual": usual, "unset": unset, "panel": panel, "flag": flag}
     metadata = {**bounds, **texts, "hidden": hidden}
     if factory:
         return field(default_factory=factory, repr=False, compare=False, metadata=metadata)
-    return field(default=default, metadata=metadata)
+    return field(default=default, hash=None if hashed else False, metadata=metadata)
 
 
 def changed(base: type, name: str, default: Any, **texts: str) -> Any:

@@ -41,9 +41,12 @@ def in_options(message: str, params: list[Any]) -> str:
 
     def spelled(name: str, value: str | None) -> str | None:
         flag = "--" + name.replace("_", "-")
-        param = next((param for param in params if flag in param.opts), None)
-        if param is None or value is None:
-            return param and flag
+        param = next((param for param in params if flag in param.opts or param.name == name), None)
+        if param is None:
+            return None
+        flag = flag if flag in param.opts else param.opts[0]
+        if value is None:
+            return flag
         if getattr(param, "is_flag", False):
             return str(param.secondary_opts[0]) if value in ("False", "None") and param.secondary_opts else flag
         return f"{flag} {value}"

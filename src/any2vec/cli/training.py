@@ -20,7 +20,7 @@ from any2vec.models import Estimator, Word2Vec
 from any2vec.signals import INTERRUPTED, unterminated
 from any2vec.training.progress import Display, announcing_compilation, display_for
 from any2vec.training.report import Report
-from any2vec.vectors.formats import check_output, save
+from any2vec.vectors.formats import Format, check_output, load, save
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["Files", "check_apart", "read_and_fit", "run"]
@@ -33,9 +33,9 @@ class Files:
 
     what = "vectors"
 
-    def check(self, output: Path, training: bool, communicator: Communicator) -> None:
-        """Raise now what `save` would raise after hours of training, as far as that is known."""
-        check_output(output, training, communicator)
+    def check(self, output: Path, training: bool, communicator: Communicator) -> Format:
+        """Raise now what `save` would raise after hours of training, as far as that is known; return the format."""
+        return check_output(output, training, communicator)
 
     def save(self, vectors: Vectors, output: Path, training: bool, communicator: Communicator) -> None:
         """Save this host's vectors."""
@@ -65,7 +65,7 @@ def run(
     files = files or Files()
     model: E | None = None
     try:
-        files.check(output, training, communicator)
+        kind = files.check(output, training, communicator)
         with together(communicator):
             check_apart(sources, output, report, vocabulary)
             for path in filter(None, (report, vocabulary)):
@@ -73,6 +73,8 @@ def run(
                     check_writable(path)
             model = make(display)
             model.check()
+            if kind.check_words and isinstance(model.start, str | Path):
+                kind.check_words(load(model.start).words, output)
         with announcing_compilation(display.say):
             fit(model, communicator if communicator.size > 1 else None)
     except KeyboardInterrupt:

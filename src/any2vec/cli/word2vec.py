@@ -23,7 +23,7 @@ from any2vec.models import Word2Vec
 from any2vec.training.progress import Display, display_for
 from any2vec.vectors import word2vec_c
 from any2vec.vectors.classes import check_classes
-from any2vec.vectors.formats import check_output, save
+from any2vec.vectors.formats import Format, check_output, save
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["word2vec"]
@@ -107,7 +107,7 @@ class _Files(Files):
         self.classes, self.threads = classes, threads
         self.what = "classes" if classes else "vectors"
 
-    def check(self, output: Path, training: bool, communicator: Communicator) -> None:
+    def check(self, output: Path, training: bool, communicator: Communicator) -> Format:
         with together(communicator):
             if str(output) == "-":
                 raise Any2VecError("-output -: name a file; /dev/stdout is one")
@@ -115,7 +115,7 @@ class _Files(Files):
                 check_classes(self.classes)
                 if communicator.size > 1:
                     raise Any2VecError(f"-classes is for one host, not {communicator.size}; train vectors on them")
-        check_output(output, training, communicator, self.format)
+        return check_output(output, training, communicator, self.format)
 
     def save(self, vectors: Vectors, output: Path, training: bool, communicator: Communicator) -> None:
         if self.classes:

@@ -59,6 +59,7 @@ def key_of(
     held: range = range(1),
     vocabulary: Vocabulary | None = None,
     phrases: str = "",
+    known: Vocabulary | None = None,
 ) -> str | None:
     """Return the name of a corpus's entry; None if some text is not in a file that stays.
 
@@ -67,6 +68,7 @@ def key_of(
     about: list[Any] = [FORMAT, sys.byteorder, min_count, max_size, hosts, held.start, held.stop]
     about += [] if vocabulary is None else [vocabulary.digest]
     about += [["phrases", phrases]] if phrases else []
+    about += [] if known is None else [["known", known.digest]]
     for file in files:
         if file.path is None or file.size is None:
             return None

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, exchange, shared_errors
 from any2vec.cluster.local import computing
-from any2vec.corpus.vocabulary import Totals, Vocabulary, choose, most_frequent, totals_of
+from any2vec.corpus.vocabulary import Totals, Vocabulary, candidates, choose, totals_of
 from any2vec.corpus.word_hash import PADDING, SEED, key_of, mix
 from any2vec.corpus.word_table import WordCounts, merge
 
@@ -16,14 +16,18 @@ __all__ = ["build_vocabulary_distributed"]
 
 
 def build_vocabulary_distributed(
-    part: WordCounts, min_count: int, max_size: int | None, communicator: Communicator
+    part: WordCounts,
+    min_count: int,
+    max_size: int | None,
+    communicator: Communicator,
+    known: Vocabulary | None = None,
 ) -> tuple[Vocabulary, NDArray[np.int32]]:
     """Do what `choose` does, from what each host counted in its own text: all get the same V, and their words' ids.
 
     The host that a word hashes to adds it up, so none has to hold all distinct words; those kept go to all.
     """
     if communicator.size == 1:
-        return choose(part, min_count, max_size)
+        return choose(part, min_count, max_size, known=known)
     with shared_errors(communicator), computing(communicator):
         owners = np.empty(len(part), np.int64)
         _owners(part.arena, part.starts, np.uint64(communicator.size), owners)
@@ -33,12 +37,12 @@ def build_vocabulary_distributed(
     with shared_errors(communicator), computing(communicator):
         mine, _ = merge([received])
         totals = totals_of(mine)
-        kept = _take(mine, most_frequent(mine, min_count, max_size))
+        kept = _take(mine, candidates(mine, min_count, max_size, known))
     del sent, received, mine
     each = communicator.allgather(np.array(totals, np.int64))
     totals = Totals(int(each[:, 0].sum()), int(each[:, 1].sum()), int(each[:, 2].max()))
     every = _gather(communicator, kept)
-    vocabulary, chosen = choose(every, min_count, max_size, totals)
+    vocabulary, chosen = choose(every, min_count, max_size, totals, known)
     with shared_errors(communicator), computing(communicator):
         _, (_, places) = merge([every, part])
         chosen = np.append(chosen, np.int32(-1))

@@ -45,6 +45,7 @@ def read_corpus(
     hosts: int = 1,
     communicator: Communicator | None = None,
     vocabulary: Vocabulary | str | Path | None = None,
+    known: Vocabulary | None = None,
     _block: int = BLOCK,
 ) -> Corpus:
     """Turn text into a vocabulary and a worklist, in one pass over the text.
@@ -85,6 +86,9 @@ def read_corpus(
     vocabulary : Vocabulary, str or Path, optional
         The words that may get ids, and their counts, or a file of them (`corpus.load_vocabulary`). `min_count` and
         `max_size` apply to these counts, not to the text's, and other words are dropped.
+    known : Vocabulary, optional
+        Words of earlier texts, which all get ids, whether this text has them or not; the counts are added. `min_count`
+        is for other words, and `max_size` for all: it leaves less for others.
     _block : int
         For tests: the bytes of text that a thread takes at a time.
 
@@ -96,14 +100,17 @@ def read_corpus(
     Raises
     ------
     Any2VecError
-        If the text cannot be read, is not text, leaves fewer than two words, has fewer sentences than there are hosts
-        or no word of `vocabulary`, or if the disk is full. On a cluster it is raised on all hosts.
+        If the text cannot be read, is not text, leaves fewer than two words, has fewer sentences than there are hosts,
+        or no word of V; if there are more known words than `max_size`; or if the disk is full. On a cluster it is
+        raised on all hosts.
     """
     communicator = communicator or alone()
     several = communicator.size > 1
     fingerprint: dict[str, Any] = {}
     with shared_errors(communicator):
         _check_options(min_count, max_size, threads, hosts, column)
+        if vocabulary is not None and known is not None:
+            raise Any2VecError("`vocabulary` is given, and `known` words too; give one")
         given = None if vocabulary is None else given_vocabulary(vocabulary, min_count, max_size)
         phrased = source if isinstance(source, PhrasedText) else None
         if phrased is not None:
@@ -121,6 +128,7 @@ def read_corpus(
                 "block": _block,
             }
             options |= {} if given is None else {"the vocabulary": given.digest[:16]}
+            options |= {"known words": None if known is None else known.digest}
             if phrased is not None:
                 options["the checksum of the phrases"] = phrased.phrases.digest
             fingerprint = corpus_fingerprint(files, options)
@@ -128,11 +136,11 @@ def read_corpus(
     if several:
         check_same_fingerprint(communicator, fingerprint)
         hosts, held = communicator.size, range(communicator.rank, communicator.rank + 1)
-    how = (min_count, max_size, threads, progress, _block, hosts, held, communicator, given)
+    how = (min_count, max_size, threads, progress, _block, hosts, held, communicator, given, known)
     reader = _Reader(files, source, column, phrased, *how)
     folder = caching.default_cache() if cache == "auto" else cache if cache is None else Path(cache)
     digest = phrased.phrases.digest if phrased is not None else ""
-    key = None if files is None else caching.key_of(files, min_count, max_size, hosts, held, given, digest)
+    key = None if files is None else caching.key_of(files, min_count, max_size, hosts, held, given, digest, known)
     if folder is None or key is None:
         return caching.build_temporary(reader.build, folder, communicator)
     return caching.build_cached(reader.build, folder, key, communicator)
@@ -155,6 +163,7 @@ class _Reader:
     held: range
     communicator: Communicator
     vocabulary: Vocabulary | None
+    known: Vocabulary | None
 
     def build(self, where: Path) -> Corpus:
         """Read the corpus; its files are made in the folder `where`."""
@@ -229,7 +238,7 @@ class _Reader:
     def _choose(self, part: WordCounts) -> tuple[Vocabulary, NDArray[np.int32]]:
         """Return V and the id of each word of `part`, -1 if it is dropped."""
         if self.vocabulary is None:
-            return build_vocabulary_distributed(part, self.min_count, self.max_size, self.communicator)
+            return build_vocabulary_distributed(part, self.min_count, self.max_size, self.communicator, self.known)
         with shared_errors(self.communicator), computing(self.communicator):
             return self.vocabulary, look_up(self.vocabulary, part)
 

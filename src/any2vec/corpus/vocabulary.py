@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from any2vec.corpus.word_table import WordCounts, merge
 from any2vec.errors import Any2VecError
 
-__all__ = ["Totals", "Vocabulary", "choose", "merge_valid", "most_frequent", "totals_of"]
+__all__ = ["Totals", "Vocabulary", "candidates", "choose", "merge_valid", "totals_of"]
 
 GROUP = 1 << 16  # words decoded at a time
 
@@ -101,15 +101,58 @@ def _invalid(part: WordCounts) -> dict[int, bytes]:
 
 
 def choose(
-    part: WordCounts, min_count: int, max_size: int | None, totals: Totals | None = None
+    part: WordCounts,
+    min_count: int,
+    max_size: int | None,
+    totals: Totals | None = None,
+    known: Vocabulary | None = None,
 ) -> tuple[Vocabulary, NDArray[np.int32]]:
     """Choose the words that get vectors; return also the id of each word of `part`, -1 if it is dropped.
 
     `part` has distinct words, all UTF-8, with their counts in the whole corpus; `totals` are those of the corpus, for
-    error messages, if `part` does not hold all its words.
+    error messages, if `part` does not hold all its words. All `known` words are chosen, and their counts added.
     """
-    kept = most_frequent(part, min_count, max_size)
-    _check(part, kept, min_count, totals or totals_of(part))
+    totals = totals or totals_of(part)
+    if known is not None:
+        return _choose_more(part, min_count, max_size, totals, known)
+    kept = _most_frequent(part, min_count, max_size)
+    _check(part, kept, min_count, totals)
+    return _numbered(part, kept)
+
+
+def _choose_more(
+    part: WordCounts, min_count: int, max_size: int | None, totals: Totals, known: Vocabulary
+) -> tuple[Vocabulary, NDArray[np.int32]]:
+    """Choose the known words and the most frequent of the others, `max_size` in all."""
+    if max_size is not None and max_size < len(known):
+        raise Any2VecError(f"`max_size` is {max_size:,}, but there are {len(known):,} known words, which all stay")
+    merged, (old, places) = merge([_laid_out(known), part])
+    is_new = np.ones(len(merged), bool)
+    is_new[old] = False
+    in_text = np.zeros(len(merged), np.int64)
+    in_text[places] = part.counts
+    new = _sorted(merged, np.flatnonzero(is_new & (in_text >= min_count)))
+    kept = _sorted(merged, np.append(old, new if max_size is None else new[: max_size - len(known)]))
+    if not in_text[kept].any():
+        raise Any2VecError(
+            f"nothing to learn: no word of the corpus is known, and `min_count={min_count}` leaves none of its "
+            f"{totals.words:,} words, the largest count is {totals.largest:,}; lower `min_count`"
+        )
+    _check(merged, kept, min_count, totals)
+    vocabulary, ids = _numbered(merged, kept)
+    return vocabulary, ids[places]
+
+
+def _laid_out(known: Vocabulary) -> WordCounts:
+    try:
+        words = [word.encode() for word in known.words]
+    except UnicodeEncodeError as error:
+        raise Any2VecError(f"the known word {error.object!r} is not Unicode text") from error
+    return WordCounts.of(words, known.counts)
+
+
+def _numbered(part: WordCounts, kept: NDArray[np.int64]) -> tuple[Vocabulary, NDArray[np.int32]]:
+    """Make V of the words at some places, in the order of their ids; return also the id of each word of `part`."""
     ids = np.full(len(part), -1, np.int32)
     ids[kept] = np.arange(len(kept), dtype=np.int32)
     starts, stops = part.starts[kept].tolist(), (part.starts[kept + 1] - 1).tolist()
@@ -118,8 +161,19 @@ def choose(
     return Vocabulary(words, part.counts[kept]), ids
 
 
-def most_frequent(part: WordCounts, min_count: int, max_size: int | None) -> NDArray[np.int64]:
-    """Return the places of the words that `choose` chooses, in the order of their ids."""
+def candidates(
+    part: WordCounts, min_count: int, max_size: int | None, known: Vocabulary | None = None
+) -> NDArray[np.int64]:
+    """Return the places of words that `choose` may choose, if `part` has only some words of the corpus."""
+    if known is None:
+        return _most_frequent(part, min_count, max_size)
+    _, (old, places) = merge([_laid_out(known), part])
+    is_old = places < len(old)
+    new = _sorted(part, np.flatnonzero(~is_old & (part.counts >= min_count)))
+    return np.append(np.flatnonzero(is_old), new[:max_size])
+
+
+def _most_frequent(part: WordCounts, min_count: int, max_size: int | None) -> NDArray[np.int64]:
     return _sorted(part, np.flatnonzero(part.counts >= min_count))[:max_size]
 
 

@@ -2,8 +2,9 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,9 +12,10 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.cores import host_cores, usable_cores
-from any2vec.cluster.local import is_simulated, simulate
+from any2vec.cluster.local import alone, is_simulated, simulate
 from any2vec.corpus import Corpus, Vocabulary
 from any2vec.errors import Any2VecError, shown
+from any2vec.models.given import Given, check_given, shown_given
 from any2vec.operators.labels import Labels
 from any2vec.options import documented, option
 from any2vec.sync.combiners import Combiner
@@ -21,6 +23,7 @@ from any2vec.training.agreement import check_agreement
 from any2vec.training.options import MOST_THREADS, Options
 from any2vec.training.progress import Display, Quiet
 from any2vec.training.report import Report
+from any2vec.training.start import Start
 from any2vec.training.trainer import AfterEpoch, train
 from any2vec.vectors.vectors import Vectors
 
@@ -57,11 +60,35 @@ class Estimator(Options, ABC):
         factory=tuple,
         panel="",
     )
+    start: "Vectors | str | Path | None" = option(
+        None,
+        "go on from these vectors, which need t (`--training`); what they lack is added",
+        unset="new vectors",
+        flag="--from",
+        panel="Going on",
+    )
+    pretrained: "Vectors | str | Path | None" = option(
+        None,
+        "vectors that begin as given, where these have them, not at random",
+        unset="none",
+        panel="Going on",
+    )
+    frozen: "Collection[str] | bool | str | Path | None" = option(
+        None,
+        "what keeps its given vector: a file with a word per line, or the word given for all that --pretrained, or "
+        "without it --from, has",
+        unset="none",
+        panel="Going on",
+        hashed=False,
+    )
     display: Display = option(None, "shows progress; nothing by default", factory=Quiet, panel="")
 
     @abstractmethod
-    def _read(self, source: Any, threads: int, communicator: Communicator | None) -> Corpus:
-        """Make V and W of what the user gave, for all simulated hosts or this one of a cluster; show their sizes."""
+    def _read(self, source: Any, threads: int, communicator: Communicator | None, known: Vocabulary | None) -> Corpus:
+        """Make V and W of what the user gave, for all simulated hosts or this one of a cluster; show their sizes.
+
+        V has all words that are `known` from the vectors to go on from.
+        """
 
     def check(self) -> None:
         """Raise now what `fit` would raise of the parameters.
@@ -74,17 +101,19 @@ class Estimator(Options, ABC):
         super().check()
         if not isinstance(self.callbacks, Sequence) or not all(map(callable, self.callbacks)):
             raise Any2VecError("`callbacks` must be a list of functions, each called with the epoch and the vectors")
+        check_given(self.start, self.pretrained, self.frozen)
 
-    def _fit(self, source: Any, communicator: Communicator | None) -> Self:
+    def _fit(self, source: Any, communicator: Communicator | None, warm_start: bool) -> Self:
         """Read and train."""
         self.check()
         options = self.training_options()
-        self.report_ = Report(options=self._reported_options())
+        given = self._given(options, communicator or alone(), warm_start)
+        self.report_ = Report(options=self._reported_options(warm_start))
         if communicator is None:
             threads = options.threads or usable_cores()
-            corpus = self._begin(source, threads, None)
+            corpus, start = self._begin(source, threads, None, given)
             stop = np.zeros(1, np.int64)
-            parts = simulate(self.hosts, threads, lambda one: self._train(corpus, options, one, stop))
+            parts = simulate(self.hosts, threads, lambda one: self._train(corpus, options, one, start, stop))
         else:
             if self.hosts not in (1, communicator.size):
                 raise Any2VecError(f"`hosts` is {self.hosts}, but the cluster has {communicator.size}; leave it out")
@@ -93,24 +122,35 @@ class Estimator(Options, ABC):
             threads = options.threads or share
             options = replace(options, threads=threads)
             with together(communicator):
-                corpus = self._begin(source, threads, communicator)
-            parts = [self._train(corpus, options, communicator)]
-        self.vectors_ = _vectors(corpus.vocabulary, parts)
+                corpus, start = self._begin(source, threads, communicator, given)
+            parts = [self._train(corpus, options, communicator, start)]
+        self.vectors_ = _vectors(corpus.vocabulary, parts, options.loss)
         self.loss_ = self.report_.loss
         if self.report_.interrupted:
             raise KeyboardInterrupt
         return self
 
-    def _begin(self, source: Any, threads: int, communicator: Communicator | None) -> Corpus:
+    def _given(self, options: Options, communicator: Communicator, warm_start: bool) -> Given | None:
+        """Load what to begin with."""
+        with together(communicator):
+            if warm_start and not hasattr(self, "vectors_"):
+                raise Any2VecError("`warm_start=True`, but there are no vectors to go on from yet: fit first")
+        earlier = self.vectors_ if warm_start else None
+        given = self.start, self.pretrained, self.frozen
+        return Given.take(earlier, *given, dim=options.dim, loss=options.loss, communicator=communicator)
+
+    def _begin(
+        self, source: Any, threads: int, communicator: Communicator | None, given: Given | None
+    ) -> tuple[Corpus, Start | None]:
         try:
-            corpus = self._read(source, threads, communicator)
+            corpus = self._read(source, threads, communicator, given.known if given else None)
         finally:
             self.display.close()
         report = self.report_
         report.words, report.kept_words = corpus.raw_words, int(corpus.cuts[-1])
         report.vocabulary, report.invalid_words = len(corpus.vocabulary), corpus.invalid
         report.cached, report.seconds = corpus.cached, dict(corpus.seconds)
-        return corpus
+        return corpus, given.begin(corpus.vocabulary, self.display.say, self.kind) if given else None
 
     @property
     def wv(self) -> Vectors:
@@ -132,20 +172,25 @@ class Estimator(Options, ABC):
         return self
 
     def _train(
-        self, corpus: Corpus, options: Options, communicator: Communicator, stop: NDArray[np.int64] | None = None
+        self,
+        corpus: Corpus,
+        options: Options,
+        communicator: Communicator,
+        start: Start | None,
+        stop: NDArray[np.int64] | None = None,
     ) -> Labels:
         """Train as one host; return the labels of its masters."""
         reports = communicator.rank == 0 or not is_simulated(communicator)
         report = self.report_ if reports else Report(options={})
         display = self.display if reports else Quiet()
-        after_epoch = self._after_epoch(corpus) if self.callbacks else None
-        return train(corpus, options, communicator, display, report, after_epoch=after_epoch, stop=stop)
+        after_epoch = self._after_epoch(corpus, options) if self.callbacks else None
+        return train(corpus, options, communicator, display, report, after_epoch=after_epoch, start=start, stop=stop)
 
-    def _after_epoch(self, corpus: Corpus) -> AfterEpoch:
+    def _after_epoch(self, corpus: Corpus, options: Options) -> AfterEpoch:
         def judge(epoch: int, labels: Labels) -> dict[str, float]:
             figures: dict[str, float] = {}
             for callback in self.callbacks:
-                found = callback(epoch, _vectors(corpus.vocabulary, [labels]))
+                found = callback(epoch, _vectors(corpus.vocabulary, [labels], options.loss))
                 try:
                     figures |= {str(name): float(value) for name, value in ({} if found is None else found).items()}
                 except (AttributeError, TypeError, ValueError):
@@ -157,21 +202,23 @@ class Estimator(Options, ABC):
 
         return judge
 
-    def _reported_options(self) -> dict[str, Any]:
+    def _reported_options(self, warm_start: bool) -> dict[str, Any]:
         named = {f.name: getattr(self, f.name) for f in fields(self) if f.compare and f.name != "schedule"}
         options = self.training_options()
-        named["negatives_per"], named["operator"] = options.negatives_per, options.operator_class
+        named["negatives_per"], named["operator"] = options.negatives_per, options.operator_name
         named["alpha"], named["negative"] = options.initial_alpha, options.negatives
+        named |= {name: shown_given(named[name]) for name in ("start", "pretrained", "frozen")}
+        named["warm_start"] = warm_start
         named["combine"] = repr(self.combine) if isinstance(self.combine, Combiner) else self.combine
         return {name: value.__name__ if isinstance(value, type) else value for name, value in named.items()}
 
 
-def _vectors(vocabulary: Vocabulary, parts: list[Labels]) -> Vectors:
+def _vectors(vocabulary: Vocabulary, parts: list[Labels], loss: str) -> Vectors:
     """Make Vectors of the labels of one range of vertices, held in parts; a single part is not copied."""
     first, last = parts[0].first, parts[-1].first + parts[-1].vertices
     if last - first < len(vocabulary):
         vocabulary = Vocabulary(vocabulary.words[first:last], vocabulary.counts[first:last])
     e, t = ([part.embedding for part in parts], [part.training for part in parts])
     if len(parts) == 1:
-        return Vectors(vocabulary, e[0], t=t[0] if len(t[0]) == len(e[0]) else None)
-    return Vectors(vocabulary, np.concatenate(e), t=np.concatenate(t))
+        return Vectors(vocabulary, e[0], t=t[0] if len(t[0]) == len(e[0]) else None, loss=loss)
+    return Vectors(vocabulary, np.concatenate(e), t=np.concatenate(t), loss=loss)

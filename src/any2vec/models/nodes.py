@@ -6,12 +6,13 @@ from typing import Any, ClassVar, Self
 
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.local import alone
-from any2vec.corpus import Corpus
+from any2vec.corpus import Corpus, Vocabulary
 from any2vec.errors import Any2VecError
 from any2vec.graph.graph import Graph
 from any2vec.graph.readers import read_graph
 from any2vec.models.estimator import Estimator
 from any2vec.options import changed, documented, option
+from any2vec.samples.draws import WALKS, epoch_key
 from any2vec.training.options import Options
 from any2vec.walks.corpus import walk_corpus
 from any2vec.walks.walker import Walker, check_walks
@@ -45,7 +46,7 @@ class DeepWalk(Estimator):
     directed: bool | None = option(None, "whether a graph read from a file is directed", unset="as it says", panel="")
     weighted: bool | None = option(None, "whether a graph read from a file has weights", unset="as it says", panel="")
 
-    def fit(self, source: Any, communicator: Communicator | None = None) -> Self:
+    def fit(self, source: Any, communicator: Communicator | None = None, *, warm_start: bool = False) -> Self:
         """Walk on a graph and train on the walks.
 
         Parameters
@@ -56,6 +57,11 @@ class DeepWalk(Estimator):
             frame of edges.
         communicator : Communicator, optional
             On a cluster, where each host calls this, ``any2vec.cluster.connect()``. Every host has the whole graph.
+
+        warm_start : bool
+            Go on from `vectors_` of the last `fit`, with this estimator's `alpha` and `epochs`: vertices that
+            are new are added, counts are summed, and vertices that the graph lacks keep their vectors.
+            `start` is not read then.
 
         Returns
         -------
@@ -70,7 +76,7 @@ class DeepWalk(Estimator):
         KeyboardInterrupt
             After Ctrl-C; `vectors_` are as far trained as they were.
         """
-        return self._fit(source, communicator)
+        return self._fit(source, communicator, warm_start)
 
     def check(self) -> None:
         """Raise now what `fit` would raise of the parameters."""
@@ -83,7 +89,7 @@ class DeepWalk(Estimator):
     def _biases(self) -> tuple[float, float]:
         return 1.0, 1.0
 
-    def _read(self, source: Any, threads: int, communicator: Communicator | None) -> Corpus:
+    def _read(self, source: Any, threads: int, communicator: Communicator | None, known: Vocabulary | None) -> Corpus:
         began = time.perf_counter()
         graph = source
         with together(communicator or alone()):
@@ -98,8 +104,9 @@ class DeepWalk(Estimator):
         read = time.perf_counter()
         hosts = self.hosts if communicator is None else communicator.size
         p, q = self._biases
-        walker = Walker(graph, length=self.length, p=p, q=q, restart=self.restart, seed=self.seed)
-        corpus = walk_corpus(walker, self.walks, hosts=hosts, communicator=communicator, threads=threads)
+        seed = self.seed if known is None else epoch_key(self.seed, int(known.counts.sum()), WALKS)  # other walks
+        walker = Walker(graph, length=self.length, p=p, q=q, restart=self.restart, seed=seed)
+        corpus = walk_corpus(walker, self.walks, hosts=hosts, communicator=communicator, threads=threads, known=known)
         corpus.seconds.update(read=read - began, walk=time.perf_counter() - read)
         say(f"{corpus.sentences:,} walks, {corpus.raw_words:,} steps")
         return corpus

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from any2vec.cluster.communicator import Communicator
 from any2vec.cluster.cores import host_cores, usable_cores
+from any2vec.cluster.local import alone
 from any2vec.corpus import Corpus, Source, Vocabulary, read_corpus
 from any2vec.errors import Any2VecError
 from any2vec.models.estimator import Estimator
@@ -47,7 +48,9 @@ class Word2Vec(Estimator):
         None, "field that holds the text or the tokens, where sentences are rows (dicts)", unset="-", panel=""
     )
 
-    def fit(self, source: Source | Corpus, communicator: Communicator | None = None) -> Self:
+    def fit(
+        self, source: Source | Corpus, communicator: Communicator | None = None, *, warm_start: bool = False
+    ) -> Self:
         """Train on a corpus.
 
         Parameters
@@ -58,6 +61,11 @@ class Word2Vec(Estimator):
             gives the same files, or its own part of the sentences.
         communicator : Communicator, optional
             On a cluster, where each host calls this, ``any2vec.cluster.connect()``.
+
+        warm_start : bool
+            Go on from `vectors_` of the last `fit`, with this estimator's `alpha` and `epochs`: words that
+            are new are added, counts are summed, and words that do not occur any more keep their vectors.
+            `start` is not read then.
 
         Returns
         -------
@@ -72,7 +80,7 @@ class Word2Vec(Estimator):
         KeyboardInterrupt
             After Ctrl-C; `vectors_` are as far trained as they were.
         """
-        return self._fit(source, communicator)
+        return self._fit(source, communicator, warm_start)
 
     def read(self, source: Source, communicator: Communicator | None = None) -> Corpus:
         """Read a corpus as `fit` does, without training: ``fit(read(source))`` does what ``fit(source)`` does.
@@ -93,6 +101,12 @@ class Word2Vec(Estimator):
             If a parameter is out of range, or the corpus cannot be used.
         """
         self.check()
+        given = self._given(self.training_options(), communicator or alone(), warm_start=False)
+        return self._read_text(source, communicator, given.known if given else None)
+
+    def _read_text(self, source: Source, communicator: Communicator | None, known: Vocabulary | None) -> Corpus:
+        if self.vocabulary is not None and known is not None:
+            raise Any2VecError("`vocabulary` is given, and vectors to go on from, which bring theirs; give one")
         cores = usable_cores() if communicator is None else min(host_cores(communicator), MOST_THREADS)
         try:
             corpus = read_corpus(
@@ -106,6 +120,7 @@ class Word2Vec(Estimator):
                 hosts=self.hosts if communicator is None else communicator.size,
                 communicator=communicator,
                 vocabulary=self.vocabulary,
+                known=known,
             )
         finally:
             self.display.close()
@@ -119,15 +134,23 @@ class Word2Vec(Estimator):
             say(f"{unknown:.0%} of the words are not in the vocabulary given: is it that of a text like this?")
         return corpus
 
-    def _read(self, source: Any, threads: int, communicator: Communicator | None) -> Corpus:
+    def _read(self, source: Any, threads: int, communicator: Communicator | None, known: Vocabulary | None) -> Corpus:
         if not isinstance(source, Corpus):
-            return self.read(source, communicator)
+            return self._read_text(source, communicator, known)
+        if known is not None and not _holds(source.vocabulary, known):
+            raise Any2VecError("the corpus was read without the words of the vectors to go on from; give its source")
         hosts = self.hosts if communicator is None else communicator.size
         held = range(hosts) if communicator is None else range(communicator.rank, communicator.rank + 1)
         if (source.hosts, source.held) != (hosts, held):
             raise Any2VecError(f"the corpus was read for {source.hosts} hosts, not for these {hosts}; read it for them")
         return source
 
-    def _reported_options(self) -> dict[str, Any]:
-        given = self.vocabulary
-        return super()._reported_options() | {"vocabulary": repr(given) if isinstance(given, Vocabulary) else given}
+    def _reported_options(self, warm_start: bool) -> dict[str, Any]:
+        given = repr(self.vocabulary) if isinstance(self.vocabulary, Vocabulary) else self.vocabulary
+        return super()._reported_options(warm_start) | {"vocabulary": given}
+
+
+def _holds(vocabulary: Vocabulary, known: Vocabulary) -> bool:
+    """Whether a vocabulary has all known words, with their counts added to its own."""
+    ids = [vocabulary.ids.get(word, -1) for word in known.words]
+    return min(ids, default=0) >= 0 and bool((vocabulary.counts[ids] >= known.counts).all())

@@ -62,6 +62,9 @@ class ThreadStats(NamedTuple):
     stop: NDArray[np.int64]
 
 
+_NONE = np.zeros(0, np.uint8)
+
+
 class RowTable(NamedTuple):
     """Per vertex: its local row, or its update count.
 
@@ -71,10 +74,16 @@ class RowTable(NamedTuple):
         Depending on the kernel's addressing: unused (``direct``); incremented by each update of the row, i.e. per pair
         that a vertex is the source of and per sample that it is the destination of (``counted``); or the row of each
         vertex (``mapped``).
+    frozen : uint8 array, shape (V,)
+        1 where the row of e must not change; empty for kernels that do not freeze.
+    spare : int
+        First of the thread's 4 * window spare rows of e, where frozen sources are copied.
     """
 
     e: NDArray[np.int32]
     t: NDArray[np.int32]
+    frozen: NDArray[np.uint8] = _NONE
+    spare: int = 0
 
 
 def no_rows() -> RowTable:

@@ -126,6 +126,20 @@ class Operator(ABC):
         """Integers that `edges` is given, compiled in as constants."""
         return self.options.window, self.targets
 
+    def carried(
+        self, before: NDArray[np.int64], after: NDArray[np.int64], places: NDArray[np.int32]
+    ) -> NDArray[np.int32]:
+        """Return, for each row of t, the row of an earlier run that it goes on from; -1 for one that begins at zero.
+
+        Parameters
+        ----------
+        before, after : int64 array, shape (V0,) and (V,)
+            Counts of all vertices of the earlier run and of this one.
+        places : int32 array, shape (V,)
+            Id in the earlier run of each vertex, or -1: the answer where a row of t is a vertex's, as by default.
+        """
+        return places
+
     @abstractmethod
     def tables(self, counts: NDArray[np.int64]) -> Any:
         """Build what `edges` draws from, an array or a NamedTuple of arrays, from the counts of all vertices."""

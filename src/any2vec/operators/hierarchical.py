@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from any2vec.operators.cbow import CBOW
 from any2vec.operators.logistic import LIMIT, logistic_steps
 from any2vec.operators.skipgram import SkipGram, list_context
-from any2vec.samples.huffman import LONGEST, huffman_paths
+from any2vec.samples.huffman import LONGEST, huffman_paths, same_splits
 from any2vec.samples.windows import kept_counts
 
 __all__ = ["HierarchicalCBOW", "HierarchicalSkipGram"]
@@ -75,6 +75,12 @@ class _Hierarchical(SkipGram):
         """Count samples: a pair moves the row of its source for each inner vertex on the path of its centre."""
         lengths = huffman_paths(counts).lengths
         return {"e": float(np.average(lengths, weights=kept_counts(counts, self.options.sample))), "t": 1.0}
+
+    def carried(
+        self, before: NDArray[np.int64], after: NDArray[np.int64], places: NDArray[np.int32]
+    ) -> NDArray[np.int32]:
+        """Find inner vertices that the earlier tree had, too; other ones begin at zero."""
+        return same_splits(before, after, places)
 
     def tables(self, counts: NDArray[np.int64]) -> Any:
         """Build the paths."""

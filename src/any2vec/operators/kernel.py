@@ -34,7 +34,14 @@ score: Any = dots
 varying = False
 
 
-def operator_kernel(operator: Operator, dim: int, width: int, addressing: str = "direct") -> Callable[..., None]:
+def operator_kernel(
+    operator: Operator,
+    dim: int,
+    width: int,
+    addressing: str = "direct",
+    freezing: bool = False,
+    measuring: bool = False,
+) -> Callable[..., None]:
     """Compile an operator, or find it in the cache.
 
     Parameters
@@ -49,6 +56,10 @@ def operator_kernel(operator: Operator, dim: int, width: int, addressing: str = 
         ``direct``: row i is vertex i's, as on one host; ``counted``: likewise, and updates are counted, so that a host
         knows what it changed (RepModel); ``mapped``: a table has each vertex's row (PullModel). All three change the
         labels by the same bits.
+    freezing : bool
+        Whether some rows of e must not change (`RowTable.frozen`).
+    measuring : bool
+        Whether the curvature is measured where addressing is ``direct``, as it is elsewhere.
 
     Returns
     -------
@@ -59,7 +70,9 @@ def operator_kernel(operator: Operator, dim: int, width: int, addressing: str = 
     """
     with _compiling:  # simulated hosts must share it
         scratch = operator.scratch(dim)
-        return _operator_kernel(*_functions(operator), operator.options.window, scratch, dim, width, addressing)
+        sizes = operator.options.window, scratch, dim, width
+        measuring |= addressing != "direct"
+        return _operator_kernel(*_functions(operator), *sizes, addressing, freezing, measuring)
 
 
 def inspection_kernel(operator: Operator) -> Callable[..., None]:
@@ -105,6 +118,14 @@ def _offset(vertex: int, rows: Any, mapped: bool, hot: HotRows, dim: int) -> int
 
 
 @njit(inline="always")
+def _copied(e: Any, offset: int, row: int, dim: int) -> int:
+    """Copy a frozen row to a spare one, which may change in its place; return that one's offset."""
+    for d in range(dim):
+        e[row * dim + d] = e[offset + d]
+    return row * dim
+
+
+@njit(inline="always")
 def _aligned(size: int) -> NDArray[np.float32]:
     """Floats that begin a cache line: Numba's arrays begin at 32 bytes, and registers may have 64."""
     spare = np.empty(size + ROW_ALIGNMENT, np.float32)
@@ -125,9 +146,10 @@ def _operator_kernel(
     dim: int,
     width: int,
     addressing: str,
+    freezing: bool,
+    measuring: bool,
 ) -> Callable[..., None]:
     counted, mapped = addressing == "counted", addressing == "mapped"
-    measuring = addressing != "direct"
     version = 0
 
     def kernel(
@@ -175,6 +197,8 @@ def _operator_kernel(
                         if counted:
                             rows.e[vertex] += 1
                         x[slot, k] = _offset(vertex, rows.e, mapped, hot, dim)
+                        if freezing and rows.frozen[vertex]:
+                            x[slot, k] = _copied(e, x[slot, k], rows.spare + 2 * window * slot + k, dim)
                     updates = 1 if joined else sources
                     first = y[slot, 0]
                     for k in range(1, targets - skips if varying else targets):

@@ -51,6 +51,11 @@ class Labels:
         rows = slice(first - self.first, last - self.first)
         return Labels(self.e[rows], self.t[rows], first, last - first, self.dim)
 
+    def copy(self) -> "Labels":
+        """Copy the rows of the vertices."""
+        e, t = (label[: self.vertices].copy() for label in (self.e, self.t))
+        return Labels(e, t, self.first, self.vertices, self.dim)
+
     def is_finite(self, rows: int | None = None) -> bool:
         """Whether all values of the first `rows` vertices here, or of all, are finite."""
         last = self.vertices if rows is None else min(rows, self.vertices)

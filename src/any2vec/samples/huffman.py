@@ -7,12 +7,13 @@ rows come first.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import njit, uint64
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
+from any2vec.samples.draws import draw
 
-__all__ = ["LONGEST", "Paths", "huffman_paths"]
+__all__ = ["LONGEST", "Paths", "huffman_paths", "same_splits"]
 
 LONGEST = 64
 """Inner vertices on a path, at most: a longer one takes counts that sum to more than 10^13."""
@@ -65,6 +66,43 @@ def huffman_paths(counts: NDArray[np.int64]) -> Paths:
             "apart for hierarchical softmax; use `loss='negative'`"
         )
     return paths
+
+
+def same_splits(before: NDArray[np.int64], after: NDArray[np.int64], places: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Find the inner vertices of one tree that split the same vertices, the same way, in an earlier one.
+
+    Parameters
+    ----------
+    before, after : int64 array, shape (V0,) and (V,)
+        Counts, in falling order, of which the trees are.
+    places : int32 array, shape (V,)
+        Number in the earlier tree of each vertex, or -1.
+
+    Returns
+    -------
+    int32 array, shape (V,)
+        The earlier tree's inner vertex of each one here, or -1; -1 for the last row, which is none.
+    """
+    old = _splits(*_tree(before), np.arange(len(before), dtype=np.uint64))
+    new = np.arange(len(before), len(before) + len(after), dtype=np.uint64)  # no vertex of the earlier tree
+    here = _splits(*_tree(after), np.where(places >= 0, places.astype(np.uint64), new))
+    known = {pair: inner for inner, pair in enumerate(zip(*old.T.tolist(), strict=True))}
+    found = [known.get(pair, -1) for pair in zip(*here.T.tolist(), strict=True)]
+    return np.array([*found, -1], np.int32)
+
+
+@njit(cache=True)
+def _splits(parents: NDArray[np.int32], codes: NDArray[np.int8], names: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Hash the vertices below the first and the second child of each inner vertex; shape (V - 1, 2)."""
+    root, vertices = parents.size - 1, names.size
+    below = np.zeros(parents.size, np.uint64)
+    splits = np.empty((vertices - 1, 2), np.uint64)
+    for vertex in range(vertices):
+        below[vertex] = draw(uint64(0), names[vertex])
+    for node in range(root):  # children come before their parents
+        below[parents[node]] += below[node]
+        splits[root - parents[node], codes[node]] = below[node]
+    return splits
 
 
 @njit(cache=True)

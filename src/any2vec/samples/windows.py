@@ -172,7 +172,7 @@ def keep_thresholds(counts: NDArray[np.int64], sample: float) -> NDArray[np.uint
     """
     if sample <= 0:
         return np.full(counts.size, 0xFFFFFFFF, np.uint32)
-    share = sample * counts.sum() / counts
+    share = sample * counts.sum() / np.maximum(counts, 1)  # 0: a word of an earlier text whose count is unknown
     return np.clip(2.0**32 * (np.sqrt(share) + share) - 1, 0, 2.0**32 - 1).astype(np.uint32)
 
 

@@ -36,9 +36,9 @@ class HostContext:
     vertices, dim : int
         V and D.
     copies : int
-        Rows needed behind the labels for the threads' copies of hot rows.
+        Rows needed behind the labels, for the threads' copies of hot and frozen rows.
     seed : int
-        The user's seed.
+        Seed of initial rows.
     """
 
     communicator: Communicator

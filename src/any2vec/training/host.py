@@ -28,6 +28,7 @@ from any2vec.sync.schemes import scheme_of
 from any2vec.sync.warmup import warm_up
 from any2vec.training.options import Options
 from any2vec.training.schedule import Schedule
+from any2vec.training.start import Start
 
 __all__ = ["Host"]
 
@@ -52,6 +53,8 @@ class Host:
         Floats in a register, if not this processor's.
     stop : int64 array, shape (1,), optional
         A flag that other hosts share.
+    start : Start, optional
+        What rows begin with, and which are frozen.
 
     Attributes
     ----------
@@ -61,6 +64,8 @@ class Host:
         Combines what hosts change.
     workers : Workers
         The threads, no more than there is work for.
+    operator : Operator
+        Applies samples.
     interrupted : bool
         Whether Ctrl-C stopped the computation.
     """
@@ -72,21 +77,28 @@ class Host:
         communicator: Communicator,
         width: int | None = None,
         stop: NDArray[np.int64] | None = None,
+        start: Start | None = None,
     ) -> None:
         counts, vertices = corpus.vocabulary.counts, len(corpus.vocabulary)
         part = self._part = corpus.part(communicator.rank)
         self._release = corpus.worklist.release
-        operator = options.operator_class(options)
+        operator = self.operator = options.operator_class(options)
+        self._counts, self._communicator = counts, communicator
         threads = max(1, min(options.threads or usable_cores(), len(part.ids) // _LEAST))
         if is_simulated(communicator):
             threads = 1
         self.workers = Workers(threads, communicator)
         self._hot = min(operator.hot, vertices) if threads > 1 else 0
-        self._tables = SampleTables(counts, options.sample, operator.tables(counts), options.seed, part.first)
+        self._frozen = np.zeros(0, np.uint8) if start is None else start.frozen
+        self._blends = options.blend and start is not None and start.e is not None
+        self._spare = 4 * options.window if len(self._frozen) else 0
+        first, seed = part.first, options.seed
+        if start:
+            first, seed = first + start.seen, start.seed(seed)
+        self._tables = SampleTables(counts, options.sample, operator.tables(counts), options.seed, first)
         inspector = self.inspector = Inspector(part.ids, part.bounds, self._tables, operator, vertices)
-        context = HostContext(
-            communicator, self.workers, inspector, vertices, options.dim, self._hot * threads, options.seed
-        )
+        copies = (self._hot + self._spare) * threads
+        context = HostContext(communicator, self.workers, inspector, vertices, options.dim, copies, seed)
         self.scheme = scheme_of(options.scheme, communicator.size)(context)
         self.combiner = combiner_of(options.combine).bind(
             CombinerContext(self.scheme.masters, operator.samples_per_pair(counts), self.scheme.channel)
@@ -95,14 +107,32 @@ class Host:
         self._alone = communicator.size == 1
         self._lock = np.zeros(1, np.int32)
         self._stop = np.zeros(1, np.int64) if stop is None else stop
-        self._kernel = operator_kernel(
-            operator, padded_width(options.dim), width or register_width(), self.scheme.addressing
-        )
+        sizes = padded_width(options.dim), width or register_width()
+        kinds = {"freezing": bool(self._spare), "measuring": self._blends}
+        self._kernel = operator_kernel(operator, *sizes, self.scheme.addressing, **kinds)
+
+    def begin_with(self, start: Start) -> None:
+        """Let this host's rows begin as `start` says; all hosts call this."""
+        masters = self.scheme.masters
+        start.fill(masters, self.operator, self._counts, self._communicator)
+        self.scheme.restore(masters)
 
     def thread_stats(self) -> list[ThreadStats]:
         """Make the threads' counters, on cache lines of their own."""
         rows = np.zeros((self.workers.threads, 16))
         return [ThreadStats(row[0:1], row[1:2], row[2:3], row[3:5], self._stop) for row in rows]
+
+    def updates(self) -> dict[str, NDArray[np.int64]]:
+        """Count, by label, the updates that an epoch makes to each of this host's masters; all hosts call this."""
+        whole = Slice(0, ((0, len(self._part.ids)),))
+        self.workers.join(self.inspector.begin(whole, self.workers))
+        sent, own = np.diff(self.scheme.partition.bounds), self.scheme.masters.vertices
+        found = {}
+        for label, counts in zip("et", self.inspector.counts(), strict=True):
+            received = np.empty(own * len(sent), np.int32)
+            self._communicator.alltoallv(counts, sent, received, np.full(len(sent), own))
+            found[label] = received.reshape(len(sent), own).sum(axis=0, dtype=np.int64)
+        return found
 
     def compute(self, schedule: Schedule, number: int, host: int, stats: list[ThreadStats]) -> "list[Future[float]]":
         """Begin to apply the operator to `host`'s slice of a round (Algorithm 1, line 9); futures give CPU seconds."""
@@ -112,6 +142,7 @@ class Host:
         labels, rows = self.scheme.labels, self.scheme.rows
         e, t = labels.e.reshape(-1), labels.t.reshape(-1)
         threads = len(stats)
+        spare = labels.vertices + self._hot * self.workers.threads
         count = min(self._hot, self.scheme.live)
 
         def run(k: int) -> float:
@@ -119,10 +150,11 @@ class Host:
             begin, end = (slice_.size * cut // threads for cut in (k, k + 1))
             rate = schedule.rate(number, end - begin)
             hot = HotRows(count, labels.vertices + k * self._hot, EVERY, self._lock)
+            table = rows._replace(frozen=self._frozen, spare=spare + k * self._spare)
             before = 0
             for low, high in slice_.part(begin, end).ranges:
                 ahead = rate._replace(done=rate.done + rate.pace * before)
-                self._kernel(self._part.ids, self._part.bounds, low, high, e, t, rows, draws, ahead, hot, stats[k])
+                self._kernel(self._part.ids, self._part.bounds, low, high, e, t, table, draws, ahead, hot, stats[k])
                 before += high - low
             return time.thread_time() - began
 
@@ -132,7 +164,7 @@ class Host:
         """Compile what rounds do, or load it from the cache, by doing it to nothing."""
         empty = Schedule(0.0, 1, 1, np.zeros(2, np.int64))
         self.workers.join(self.compute(empty, 0, 0, self.thread_stats()[:1]))
-        if self.scheme.inspects:
+        if self.scheme.inspects or self._blends:
             self.workers.join(self.inspector.begin(Slice(0, ((0, 0),)), self.workers))
         if not self._alone:
             warm_up(self.combiner)

@@ -92,6 +92,13 @@ class Options:
         f"how changes of several hosts are combined: {', '.join(COMBINERS)}",
         panel="Many hosts",
     )
+    blend: bool = option(
+        True,
+        "where a run goes on from earlier vectors, end between these and the new ones, as the shares of the texts and "
+        "the curvature say; else the new text counts for more",
+        flag="--blend/--no-blend",
+        panel="Going on",
+    )
     schedule: str | None = option(
         None, "old name of negatives_per: window, or exact for pair", choices=tuple(_SCHEDULES), unset="-", hidden=True
     )
@@ -133,9 +140,16 @@ class Options:
             raise Any2VecError(f"`context` is {self.context!r}; that is for `model` cbow alone")
 
     @property
+    def operator_name(self) -> "str | type[Operator]":
+        """The operator, or the name of that of `model` and `loss`."""
+        if self.operator is not None:
+            return self.operator
+        return self.model if self.loss == LOSSES[0] else f"{self.model}-{self.loss}"
+
+    @property
     def operator_class(self) -> type[Operator]:
-        """The operator, or that of `model` and `loss`."""
-        return operator_of(self.operator or "-".join([self.model, self.loss][: 1 + (self.loss != LOSSES[0])]))
+        """The operator."""
+        return operator_of(self.operator_name)
 
     @property
     def initial_alpha(self) -> float:

@@ -18,6 +18,7 @@ from any2vec.operators.arguments import ThreadStats
 from any2vec.operators.labels import Labels
 from any2vec.sync.combiners import Round
 from any2vec.sync.partition import Partition
+from any2vec.training.blend import Blend
 from any2vec.training.host import Host
 from any2vec.training.meter import Meter, RoundTotals, pack_totals
 from any2vec.training.options import Options
@@ -25,6 +26,7 @@ from any2vec.training.progress import Display, too_many_hosts
 from any2vec.training.report import Report, peak_memory
 from any2vec.training.rounds import Rounds, pack_round_stats
 from any2vec.training.schedule import Schedule, default_rounds
+from any2vec.training.start import Start
 from any2vec.training.state import TrainingState
 
 __all__ = ["AfterEpoch", "AfterRound", "train"]
@@ -48,6 +50,7 @@ def train(
     after_epoch: AfterEpoch | None = None,
     after_round: AfterRound | None = None,
     state: TrainingState | None = None,
+    start: Start | None = None,
     width: int | None = None,
     stop: NDArray[np.int64] | None = None,
 ) -> Labels:
@@ -73,6 +76,8 @@ def train(
     state : TrainingState, optional
         To go on from. From the same number of hosts and rounds, the outcome has the bits of an uninterrupted run; with
         others, what is left of the epoch is cut anew. `state.masters` must be this host's range of vertices.
+    start : Start, optional
+        What rows begin with, and which are frozen. With a `state`, what its run began with.
     width : int, optional
         Floats in a register, if not this processor's.
     stop : int64 array, shape (1,), optional
@@ -91,14 +96,16 @@ def train(
     """
     options = options.training_options()
     with together(communicator):
-        host = Host(corpus, options, communicator, width, stop)
+        host = Host(corpus, options, communicator, width, stop, start)
     run = _Run(host, corpus, options, communicator, display, report)
     with host.workers, _one_blas_thread(communicator):
         try:
             run.compile()
             with host.interruptible():
-                run.begin(state)
+                run.begin(state, start)
                 learned = run.epochs(after_epoch, after_round)
+                if learned:
+                    run.blend(host.scheme.masters)
         except BaseException:
             host.stop()
             raise
@@ -109,7 +116,7 @@ def train(
         display.say(f"`sample` {options.sample:g} leaves nothing of so small a corpus: training without subsampling")
         report.rounds = Rounds()
         given = corpus, replace(options, sample=0.0), communicator, display, report
-        return train(*given, after_epoch=after_epoch, after_round=after_round, width=width, stop=stop)
+        return train(*given, after_epoch=after_epoch, after_round=after_round, start=start, width=width, stop=stop)
     return host.scheme.masters
 
 
@@ -143,6 +150,7 @@ class _Run:
         self._interrupted = self._broken = False
         self._clock = 0.0
         self._kappa = 0.25  # of labels that are zero
+        self._blend: Blend | None = None
         if line := too_many_hosts(words, communicator.size, self._rounds):
             display.say(line)
 
@@ -156,8 +164,13 @@ class _Run:
         self._host.compile()
         self._report.seconds["compile"] = time.perf_counter() - started
 
-    def begin(self, state: TrainingState | None) -> None:
+    def begin(self, state: TrainingState | None, start: Start | None) -> None:
         """Get ready for the first round: that of a new run, or that after a state."""
+        if start and not state:
+            self._host.begin_with(start)
+        if start and start.e and self._options.blend:
+            counts, options = self._corpus.vocabulary.counts, self._options
+            self._blend = Blend(start, self._host, counts, options.initial_alpha, options.epochs)
         if state:
             options, same = self._options, state.matches(self._communicator.size, self._rounds)
             left = state.begun if same else state.left if state.rounds_done else None
@@ -189,8 +202,8 @@ class _Run:
             self._agree_finite(masters.is_finite() and math.isfinite(self._meter.loss[-1]), epoch)
             if self._interrupted:
                 break
-            if not self._meter.samples:
-                if self._options.sample and epoch == 0:
+            if not self._meter.samples and not (self._options.sample and epoch):  # subsampling may leave none later
+                if self._options.sample:
                     return False
                 raise SharedError(
                     "nothing to learn: no sentence has two words of the vocabulary (a line is a sentence)"
@@ -199,6 +212,16 @@ class _Run:
             if self._interrupted:
                 break
         return True
+
+    def blend(self, masters: Labels) -> Labels:
+        """Blend what is trained so far, in place, with the labels that the run went on from, if it did."""
+        if self._blend:
+            began = time.perf_counter()
+            done = self._meter.words_done / (self._schedule.words * self._options.epochs)
+            self._blend.apply(masters, done, self._kappa)
+            seconds = self._report.seconds
+            seconds["blend"] = seconds.get("blend", 0.0) + time.perf_counter() - began
+        return masters
 
     def note(self) -> None:
         """Write the figures into the report."""
@@ -273,7 +296,9 @@ class _Run:
         """Let the user's callbacks judge the labels, and show the epoch."""
         figures: dict[str, float] = {}
         if after_epoch:
-            labels = _on_first(self._host.scheme.masters, len(self._corpus.vocabulary), self._communicator)
+            masters = self._host.scheme.masters
+            masters = self.blend(masters.copy()) if self._blend else masters
+            labels = _on_first(masters, len(self._corpus.vocabulary), self._communicator)
             with together(self._communicator), self._host.catching():
                 figures = after_epoch(epoch + 1, labels) if labels else {}
             pressed = np.array([self._host.interrupted], np.int64)
@@ -288,10 +313,10 @@ class _Run:
         which = options.combine
         name = which if isinstance(which, str) else getattr(which, "__name__", type(which).__name__)
         combiner = f", or the combiner {name!r} adds up too much" if self._communicator.size > 1 else ""
-        why = f"`alpha` {options.initial_alpha:g} is too large for this corpus (0.025 is usual)"
+        why = f"`alpha` {options.initial_alpha} is too large for this corpus (0.025 is usual)"
         if options.negatives >= _MANY_NEGATIVES and options.negatives_per == "window":
             why = (
-                f"`alpha` {options.initial_alpha:g} is too large for `negative` {options.negatives} shared by a "
+                f"`alpha` {options.initial_alpha} is too large for `negative` {options.negatives} shared by a "
                 "window; lower one of them (5 to 20 negatives are usual), or use `negatives_per='pair'`"
             )
         return SharedError(f"training stopped in epoch {epoch + 1}: values are not finite any more; {why}{combiner}")

@@ -14,7 +14,10 @@ from any2vec.errors import Any2VecError, UnknownWordError, shown
 from any2vec.io.finite import blocks, check_finite
 from any2vec.vectors.arguments import as_word
 
-__all__ = ["Lookup", "Query"]
+__all__ = ["NEGATIVE", "Lookup", "Query"]
+
+NEGATIVE = "negative"
+"""The usual loss: negative sampling."""
 
 COMPARED = 50_000  # most frequent words that an unknown one is compared with: a fraction of a second
 
@@ -32,6 +35,7 @@ class Lookup:
         *,
         counts: NDArray[np.int64] | None = None,
         t: NDArray[np.float32] | None = None,
+        loss: str = NEGATIVE,
     ) -> None:
         if not isinstance(vocabulary, Vocabulary):
             words = _checked_words(vocabulary)
@@ -44,6 +48,8 @@ class Lookup:
         """The embedding vectors e, float32, shape (V, D), read-only."""
         self.t = None if t is None else _read_only(t)
         """The training vectors, float32, shape (V, D), read-only; or None."""
+        self.loss = loss
+        """The loss that `t` was trained with; if "hierarchical", its rows are those of the tree's inner vertices."""
         self._check_shapes()
 
     def _check_shapes(self) -> None:

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, shown
 from any2vec.io.finite import check_finite
 from any2vec.io.outputs import replacing
 from any2vec.io.safetensors_file import map_tensors, write_tensors
 from any2vec.vectors.shard import Shard
-from any2vec.vectors.vectors import Vectors
+from any2vec.vectors.vectors import NEGATIVE, Vectors
 
 __all__ = ["FILES", "load_native", "save_native"]
 
@@ -34,7 +34,9 @@ def save_native(shard: Shard, path: Path) -> None:
         if shard.first:
             vocabulary = {"words": list(shard.words), "counts": shard.counts.tolist()}
             (folder / WORDS).write_text(json.dumps(vocabulary), "ascii")
-            meta = {"format": VERSION, "words": shard.total, "dimensions": shard.own.dim}
+            meta: dict[str, Any] = {"format": VERSION, "words": shard.total, "dimensions": shard.own.dim}
+            if shard.own.loss != NEGATIVE:
+                meta["loss"] = shard.own.loss
             (folder / META).write_text(json.dumps(meta) + "\n", "ascii")
 
 
@@ -42,7 +44,7 @@ def load_native(path: Path) -> Vectors:
     """Load the folder, its matrices memory-mapped and read-only; raise if a file is missing or damaged."""
     if missing := [name for name in FILES if not (path / name).is_file()]:
         raise Any2VecError(f"{path}: not a folder of vectors: {' and '.join(missing)} is missing")
-    number, dim = _read_meta(path / META)
+    number, dim, loss = _read_meta(path / META)
     words, counts = _read_vocabulary(path / WORDS, number)
     tensors = map_tensors(path / TENSORS)
     if "e" not in tensors:
@@ -53,7 +55,7 @@ def load_native(path: Path) -> Vectors:
             raise Any2VecError(f"{path / TENSORS}: {shapes}")
         check_finite(words, tensors[name], f"{path / TENSORS}: tensor {name!r}: ")
     try:
-        return Vectors(words, tensors["e"], counts=counts, t=tensors.get("t"))
+        return Vectors(words, tensors["e"], counts=counts, t=tensors.get("t"), loss=loss)
     except Any2VecError as error:  # a word occurs twice
         raise Any2VecError(f"{path / WORDS}: {error}") from error
 
@@ -70,14 +72,17 @@ def _read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-def _read_meta(path: Path) -> tuple[int, int]:
+def _read_meta(path: Path) -> tuple[int, int, str]:
     meta = _read_json(path)
     if meta.get("format") != VERSION:
         raise Any2VecError(f"{path}: has format {meta.get('format')!r}; this any2vec reads format {VERSION}")
     sizes = meta.get("words"), meta.get("dimensions")
     if not all(type(size) is int and size > 0 for size in sizes):
         raise Any2VecError(f"{path}: words and dimensions are {sizes[0]!r} and {sizes[1]!r}, not positive numbers")
-    return sizes  # type: ignore[return-value]
+    loss = meta.get("loss", NEGATIVE)
+    if type(loss) is not str:
+        raise Any2VecError(f"{path}: the loss is {shown(loss)}, not a name")
+    return (*sizes, loss)  # type: ignore[return-value]
 
 
 def _read_vocabulary(path: Path, number: int) -> tuple[list[str], np.ndarray[Any, np.dtype[np.int64]]]:

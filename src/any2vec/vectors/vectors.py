@@ -4,8 +4,9 @@ from any2vec.errors import Any2VecError
 from any2vec.vectors.convert import Conversions
 from any2vec.vectors.evaluations import Evaluations
 from any2vec.vectors.gensim_names import GensimNames
+from any2vec.vectors.lookup import NEGATIVE
 
-__all__ = ["Vectors", "check_vectors"]
+__all__ = ["NEGATIVE", "Vectors", "check_vectors"]
 
 
 class Vectors(GensimNames, Evaluations, Conversions):
@@ -24,6 +25,8 @@ class Vectors(GensimNames, Evaluations, Conversions):
         How often each word occurs, if `vocabulary` is a collection of words. Zeros (unknown) by default.
     t : float32 array, shape (V, D), optional
         The training vectors, for further training or to predict contexts.
+    loss : str
+        The loss that `t` was trained with.
 
     Raises
     ------

@@ -4,6 +4,7 @@ import hashlib
 import shutil
 import tempfile
 import weakref
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -32,12 +33,14 @@ def walk_corpus(
     hosts: int = 1,
     communicator: Communicator | None = None,
     threads: int = 1,
+    known: Vocabulary | None = None,
     large: int = _LARGE,
 ) -> Corpus:
     """Generate the walks of all hosts, or on a cluster of this one, as a corpus.
 
     Every host has the whole graph; walks are cut evenly for `hosts`, in their order. From `large` bytes on they are
-    kept in a temporary file. The vocabulary has all vertices, by decreasing visits, ties in the graph's order.
+    kept in a temporary file. The vocabulary has all vertices, by decreasing visits, ties in the graph's order; `known`
+    vertices of earlier graphs too, and their visits are added.
     """
     vertices = len(walker.graph)
     total = walks * vertices
@@ -56,9 +59,10 @@ def walk_corpus(
         with together(communicator), disk_errors(place):
             ids, bounds, visits = generate(walker, walks, threads=threads, first=first, last=last, folder=folder)
         visits = allreduce(communicator, visits)
+        names, visits = _with_known(walker.graph.names, visits, known)
         order = np.argsort(-visits, kind="stable")
-        new = np.empty(vertices, np.int32)
-        new[order] = np.arange(vertices, dtype=np.int32)
+        new = np.empty(len(order), np.int32)
+        new[order] = np.arange(len(order), dtype=np.int32)
         with together(communicator), disk_errors(place):
             worklist = _renumber(ids, bounds, new, folder)
     except BaseException:
@@ -71,13 +75,27 @@ def walk_corpus(
         worklist = Worklist(worklist.ids, worklist.bounds, int(cuts[communicator.rank]), worklist._maps)
     else:
         cuts = bounds[ends]
-    names = walker.graph.names
     vocabulary = Vocabulary([names[i] for i in order.tolist()], visits[order])
     positions = int(cuts[-1])
     corpus = Corpus(vocabulary, worklist, positions, total, 0, cuts, held, False, {}, folder or Path())
     if folder:
         weakref.finalize(corpus, shutil.rmtree, folder, ignore_errors=True)
     return corpus
+
+
+def _with_known(
+    names: Sequence[str], visits: NDArray[np.int64], known: Vocabulary | None
+) -> tuple[Sequence[str], NDArray[np.int64]]:
+    """Append the known vertices that a graph lacks to its own; add up visits."""
+    if known is None:
+        return names, visits
+    ids = known.ids
+    places = np.array([ids.get(name, -1) for name in names], np.int64)
+    absent = np.ones(len(known), bool)
+    absent[places[places >= 0]] = False
+    visits = visits + np.where(places >= 0, known.counts[places], 0)
+    gone = np.flatnonzero(absent)
+    return [*names, *(known.words[i] for i in gone.tolist())], np.append(visits, known.counts[gone])
 
 
 def _check_same(walker: Walker, walks: int, communicator: Communicator) -> None:

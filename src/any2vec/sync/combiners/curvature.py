@@ -17,7 +17,7 @@ round. (Otherwise the common part of e grows, against that of t, and takes epoch
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
@@ -101,6 +101,13 @@ class Curvature(SumCombiner):
     ) -> None:
         """Scale the sums along the eigenvectors."""
         _scale(sums, hosts, updates, self._vectors[label], self._rates[label], self._shared[label])
+
+    def scaling(
+        self, label: str, changes: NDArray[np.float32], shares: NDArray[np.float64], updates: NDArray[np.int64]
+    ) -> Callable[[int, int], None]:
+        """Return what scales changes low..high-1, of rows that had all `updates` and these a share of them."""
+        given = shares.astype(np.float32), updates, self._vectors[label], self._rates[label], self._shared[label]
+        return lambda low, high: _scale_shares(changes, low, high, *given)
 
     @contextmanager
     def _timed(self) -> Iterator[None]:
@@ -224,6 +231,25 @@ def _scale(sums: Any, hosts: Any, updates: Any, vectors: Any, rates: Any, shared
             if rates[c] * total < float32(_LEAST):  # and so are all that follow
                 break
             _scale_along(sums[i], vectors[c], rates[c] * total, share)
+
+
+@njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
+def _scale_shares(
+    changes: Any, low: int, high: int, shares: Any, updates: Any, vectors: Any, rates: Any, shared: Any
+) -> None:
+    for i in range(low, high):
+        share, total = shares[i], float32(updates[i])
+        if share <= 0:
+            changes[i] = 0
+            continue
+        last = rates.size - 1
+        if shared > 0:
+            _scale_along(changes[i], vectors[last], shared, share)
+            last -= 1
+        for c in range(last, -1, -1):
+            if rates[c] * total < float32(_LEAST):
+                break
+            _scale_along(changes[i], vectors[c], rates[c] * total, share)
 
 
 @njit(inline="always")

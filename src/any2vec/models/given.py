@@ -1,0 +1,236 @@
+"""What `fit` is given to begin with: vectors to go on from, pretrained vectors, frozen words."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, first_other, together
+from any2vec.corpus import Vocabulary
+from any2vec.errors import Any2VecError, shown
+from any2vec.io.compression import open_compressed
+from any2vec.io.finite import check_finite
+from any2vec.training.start import Rows, Start
+from any2vec.vectors.arguments import as_path, as_word
+from any2vec.vectors.formats import load
+from any2vec.vectors.vectors import Vectors
+
+__all__ = ["GIVEN", "Frozen", "Given", "VectorsOrPath", "check_given", "shown_given"]
+
+GIVEN: Literal["given"] = "given"
+"""What `frozen` may be: all words that have given vectors."""
+
+VectorsOrPath = Vectors | str | Path
+Frozen = Collection[str] | bool | str | Path
+
+
+def check_given(start: object, pretrained: object, frozen: object) -> None:
+    """Raise if an option is of a wrong type."""
+    for name, value in (("start", start), ("pretrained", pretrained)):
+        if value is not None and not isinstance(value, Vectors | str | os.PathLike):
+            hint = "; an estimator has them as vectors_" if hasattr(value, "fit") else ""
+            raise Any2VecError(f"`{name}` is {shown(value)}; it must be Vectors or the path of saved ones{hint}")
+    if frozen is not None and not isinstance(frozen, Collection | os.PathLike | bool):
+        raise Any2VecError(f"`frozen` is {shown(frozen)}; it must be words, a file with a word per line, or {GIVEN!r}")
+
+
+def shown_given(value: object) -> object:
+    """Shorten vectors and words for a report."""
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    return f"{len(value):,} words" if isinstance(value, Collection) and not isinstance(value, Vectors) else repr(value)
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """What a run begins with, loaded, checked, and the same on all hosts.
+
+    Attributes
+    ----------
+    known : Vocabulary or None
+        All words of the vectors to go on from.
+    start, pretrained : tuple of str and Vectors, or None
+        Their name, for messages, and the vectors; of `start` on a cluster perhaps only this host's rows.
+    bounds : int64 array, shape (H + 1,), or None
+        Where the hosts' rows of `start` begin; None if every host has all.
+    frozen : tuple of str, or `GIVEN`, or None
+        Words; `GIVEN` for all of `pretrained`, or without it of `start`.
+    """
+
+    known: Vocabulary | None
+    start: tuple[str, Vectors] | None
+    pretrained: tuple[str, Vectors] | None
+    bounds: NDArray[np.int64] | None
+    frozen: "tuple[str, ...] | Literal['given'] | None"
+
+    @classmethod
+    def take(
+        cls,
+        earlier: Vectors | None,
+        start: VectorsOrPath | None,
+        pretrained: VectorsOrPath | None,
+        frozen: Frozen | None,
+        *,
+        dim: int,
+        loss: str,
+        communicator: Communicator,
+    ) -> Self | None:
+        """Load and check; None if nothing is given. `earlier` are those of a warm start, which goes before `start`."""
+        with together(communicator):
+            first = ("the vectors of the last `fit`", earlier) if earlier is not None else _loaded("start", start)
+            second = _loaded("pretrained", pretrained)
+            words = _words(frozen)
+            if first:
+                _check_start(*first, loss)
+            for vectors in filter(None, (first, second)):
+                _check_dim(*vectors, dim)
+            if words and not first and not second:
+                raise Any2VecError("`frozen` needs vectors that are given, by `start` or `pretrained`")
+        _check_same("going on or not", [first is None, second is None], communicator)
+        known, bounds = _gathered(first[1], communicator) if first else (None, None)
+        if second:
+            _check_same("`pretrained` vectors", second[1].vocabulary.digest, communicator)
+        _check_same("`frozen` words", words, communicator)
+        return cls(known, first, second, bounds, words) if first or second else None
+
+    def begin(self, vocabulary: Vocabulary, say: Callable[[str], None], kind: str) -> Start:
+        """Find the given rows of all vertices, and say how many there are."""
+        before, places, e, t = np.zeros(0, np.int64), np.full(len(vocabulary), -1, np.int32), None, None
+        if self.start and self.known:
+            name, vectors = self.start
+            before, places = self.known.counts, _places(vocabulary, self.known)
+            e, t = Rows(vectors.matrix, self.bounds), Rows(_t(vectors), self.bounds)
+            say(f"going on from {name}: {len(before):,} {kind}, {len(vocabulary) - len(before):,} new")
+        given, given_places = None, np.full(len(vocabulary), -1, np.int32)
+        if self.pretrained:
+            name, vectors = self.pretrained
+            found, new = _places(vocabulary, vectors.vocabulary), places < 0
+            given, given_places = Rows(vectors.matrix), np.where(new, found, np.int32(-1))
+            used, wanted = np.count_nonzero(given_places >= 0), np.count_nonzero(new)
+            if not used and not self.start:
+                raise Any2VecError(f"{name}: has none of the {wanted:,} {kind}, such as {vocabulary.words[0]!r}")
+            say(f"{used:,} of {wanted:,} {'new ' * bool(self.start)}{kind} begin with their vectors in {name}")
+        frozen = self._frozen(vocabulary, places, given_places, kind)
+        if len(frozen):
+            say(f"{np.count_nonzero(frozen):,} of {len(vocabulary):,} {kind} are frozen")
+        return Start(before, places, e, t, given, given_places, frozen)
+
+    def _frozen(
+        self, vocabulary: Vocabulary, places: NDArray[np.int32], given: NDArray[np.int32], kind: str
+    ) -> NDArray[np.uint8]:
+        if self.frozen is None:
+            return np.zeros(0, np.uint8)
+        if isinstance(self.frozen, str):
+            found = _places(vocabulary, self.pretrained[1].vocabulary) if self.pretrained else places
+            return (found >= 0).astype(np.uint8)
+        has_row = (places >= 0) | (given >= 0)
+        for what, lacking in (
+            (f"not among the {len(vocabulary):,} {kind}", [w for w in self.frozen if w not in vocabulary.ids]),
+            ("new, with no vector given", [w for w in self.frozen if not has_row[vocabulary.ids.get(w, 0)]]),
+        ):
+            if lacking:
+                more = f" and {len(lacking) - 1:,} more" if len(lacking) > 1 else ""
+                verb = "are" if len(lacking) > 1 else "is"
+                raise Any2VecError(f"`frozen`: {lacking[0]!r}{more} {verb} {what}")
+        frozen = np.zeros(len(vocabulary), np.uint8)
+        frozen[[vocabulary.ids[word] for word in self.frozen]] = 1
+        return frozen
+
+
+def _loaded(option: str, value: VectorsOrPath | None) -> tuple[str, Vectors] | None:
+    if value is None:
+        return None
+    if not isinstance(value, Vectors):
+        return str(value), load(value)
+    for matrix in (value.matrix, value.t):
+        if matrix is not None:
+            check_finite(value.words, matrix, f"`{option}`: ")
+    return f"`{option}`", value
+
+
+def _check_start(name: str, vectors: Vectors, loss: str) -> None:
+    if vectors.t is None:
+        raise Any2VecError(
+            f"{name}: has no training vectors t, which going on needs: save with `training=True`, to a folder, "
+            "or give these vectors as `pretrained`"
+        )
+    if vectors.loss != loss:
+        raise Any2VecError(f"{name}: its t was trained with the loss {vectors.loss!r}, but `loss` is {loss!r}")
+    if (vectors.counts < 0).any():
+        raise Any2VecError(f"{name}: has counts below 0")
+    if loss == "hierarchical" and (np.diff(vectors.counts) > 0).any():
+        raise Any2VecError(f"{name}: its counts do not fall, so they are not those that its Huffman tree was made of")
+
+
+def _check_dim(name: str, vectors: Vectors, dim: int) -> None:
+    if vectors.dim != dim:
+        raise Any2VecError(f"{name}: vectors of {vectors.dim} dimensions, but `dim` is {dim}; give `dim={vectors.dim}`")
+
+
+def _words(frozen: Frozen | None) -> "tuple[str, ...] | Literal['given'] | None":
+    """Return the words to freeze, each once; `GIVEN` for all that are given, None for none."""
+    if frozen is None or frozen is False:
+        return None
+    if frozen is True or (isinstance(frozen, str) and frozen == GIVEN):
+        return GIVEN
+    assert not isinstance(frozen, bool)
+    if isinstance(frozen, str | os.PathLike):
+        path = as_path(frozen)
+        if not path.is_file():
+            raise Any2VecError(f"`frozen`: {path}: no such file; give a file with a word per line, or {GIVEN!r}")
+        try:
+            with open_compressed(path) as stream:
+                lines = stream.read().decode("utf-8-sig").split("\n")
+        except UnicodeDecodeError as error:
+            raise Any2VecError(f"{path}: not UTF-8 at byte {error.start:,}") from error
+        words = [word for line in lines if (word := line.strip("\r"))]
+        if not words:
+            raise Any2VecError(f"{path}: holds no word")
+    else:
+        words = [as_word(word) for word in frozen]
+        for word in words:
+            if not isinstance(word, str):
+                raise Any2VecError(f"`frozen`: a word is expected, not {shown(word)}")
+    return tuple(dict.fromkeys(words)) or None
+
+
+def _places(vocabulary: Vocabulary, other: Vocabulary) -> NDArray[np.int32]:
+    """Return the id in another vocabulary of each word, or -1."""
+    ids = other.ids
+    return np.fromiter((ids.get(word, -1) for word in vocabulary.words), np.int32, len(vocabulary))
+
+
+def _t(vectors: Vectors) -> NDArray[np.float32]:
+    assert vectors.t is not None
+    return vectors.t
+
+
+def _gathered(mine: Vectors, communicator: Communicator) -> tuple[Vocabulary, NDArray[np.int64] | None]:
+    """Return all words to go on from; where hosts have rows of their own, also where these begin."""
+    if first_other(communicator, bytes.fromhex(mine.vocabulary.digest)) is None:
+        return mine.vocabulary, None
+    words: list[str] = []
+    for part in allgather_bytes(communicator, json.dumps(list(mine.words)).encode()):
+        words += json.loads(part)
+    counts = np.concatenate(
+        [np.frombuffer(part, np.int64) for part in allgather_bytes(communicator, mine.counts.tobytes())]
+    )
+    known = Vocabulary(words, counts)
+    if len(known.ids) < len(words):
+        raise SharedError("the hosts have different vectors to go on from; give all hosts the same, or each its part")
+    sizes = communicator.allgather(np.array([len(mine)], np.int64))[:, 0]
+    return known, np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+
+
+def _check_same(what: str, value: Any, communicator: Communicator) -> None:
+    other = first_other(communicator, hashlib.sha256(json.dumps(value).encode()).digest())
+    if other is not None:
+        raise SharedError(f"hosts 0 and {other} were given different options: {what}; give all hosts the same")

@@ -1,0 +1,108 @@
+"""What a run begins with, where not all rows are new: those of an earlier run, given ones, frozen ones."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.cluster.communicator import Communicator, exchange
+from any2vec.operators.base import Operator
+from any2vec.operators.labels import Labels
+from any2vec.samples.draws import INITIAL, epoch_key
+
+__all__ = ["Rows", "Start"]
+
+_BLOCK = 1 << 16  # rows copied at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of a matrix, all on every host, or each host's own.
+
+    Attributes
+    ----------
+    matrix : float32 array, shape (n, D)
+        The rows that are here.
+    bounds : int64 array, shape (H + 1,), or None
+        Host h has rows ``bounds[h]`` to ``bounds[h + 1] - 1``; None if every host has all.
+    """
+
+    matrix: NDArray[np.float32]
+    bounds: NDArray[np.int64] | None = None
+
+    def put(self, places: NDArray[np.int32], out: NDArray[np.float32], communicator: Communicator) -> None:
+        """Copy row ``places[i]`` to ``out[i, :D]`` where that is not -1; if hosts have their own, all call this."""
+        wanted = np.flatnonzero(places >= 0)
+        dim = self.matrix.shape[1]
+        if self.bounds is None:
+            for begin in range(0, len(wanted), _BLOCK):
+                block = wanted[begin : begin + _BLOCK]
+                out[block, :dim] = self.matrix[places[block]]
+            return
+        wanted = wanted[np.argsort(places[wanted], kind="stable")]  # in the order of the hosts that have them
+        asked = places[wanted].astype(np.int64)
+        of_mine, counts = exchange(communicator, asked, np.diff(np.searchsorted(asked, self.bounds)))
+        sent = self.matrix[of_mine - self.bounds[communicator.rank]]
+        out[wanted, :dim], _ = exchange(communicator, sent, counts)
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Where the rows of a run begin; rows that nothing is said of begin as in any run.
+
+    Attributes
+    ----------
+    before : int64 array, shape (V0,)
+        Counts of the vertices of an earlier run that this one goes on from; empty if there is none.
+    places : int32 array, shape (V,)
+        Id in that run of each vertex, or -1.
+    e, t : Rows, or None
+        The labels it ended with.
+    given : Rows, or None
+        Rows of e given for some vertices.
+    given_places : int32 array, shape (V,)
+        Row of `given` of each vertex, or -1; -1 where `places` is not.
+    frozen : uint8 array, shape (V,)
+        1 where the row of e must not change; empty if all may.
+    """
+
+    before: NDArray[np.int64]
+    places: NDArray[np.int32]
+    e: Rows | None
+    t: Rows | None
+    given: Rows | None
+    given_places: NDArray[np.int32]
+    frozen: NDArray[np.uint8]
+
+    @property
+    def seen(self) -> int:
+        """Positions of the earlier run's worklists, which W is thought to follow: draws go on where theirs ended."""
+        return int(self.before.sum())
+
+    def seed(self, seed: int) -> int:
+        """Return the seed of new rows: another than the earlier run's, which gave these rows to other vertices."""
+        return epoch_key(seed, self.seen + len(self.before), INITIAL) if len(self.before) else seed
+
+    def share(self, counts: NDArray[np.int64]) -> float:
+        """Return the share of this run's text in all texts, whose counts are given."""
+        return 1 - self.seen / max(int(counts.sum()), 1)
+
+    def shares(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return, for each vertex, the share of this run's text in its counts; shape (V,)."""
+        earlier = np.zeros(len(counts), np.int64)
+        old = self.places >= 0
+        earlier[old] = self.before[self.places[old]]
+        return 1 - earlier / np.maximum(counts, 1)
+
+    def carried(self, operator: Operator, counts: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the earlier run's row that each row of t goes on from, or -1; shape (V,)."""
+        return operator.carried(self.before, counts, self.places)
+
+    def fill(self, masters: Labels, operator: Operator, counts: NDArray[np.int64], communicator: Communicator) -> None:
+        """Write the rows that are not new into a host's masters; all hosts call this."""
+        mine = slice(masters.first, masters.first + masters.vertices)
+        if self.given is not None:
+            self.given.put(self.given_places[mine], masters.e, communicator)
+        if self.e is not None and self.t is not None:
+            self.e.put(self.places[mine], masters.e, communicator)
+            self.t.put(self.carried(operator, counts)[mine], masters.t, communicator)
