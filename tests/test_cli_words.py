@@ -122,11 +122,38 @@ def test_options_reach_training(run, text, tmp_path, combine, kappa):
         "max_size": 4,
         "column": None,
         "vocabulary": None,
+        **{"model": "skipgram", "loss": "negative", "context": "mean"},
         **{"start": None, "pretrained": None, "frozen": None, "blend": True, "warm_start": False},
     }
     assert report["vocabulary"] == len(load(tmp_path / "v")) == 4
     assert (report["words"], len(report["loss"]), report["interrupted"]) == (850, 3, False)
     assert report["peak_memory"] > 0
+
+
+def test_models_reach_training(run, text, tmp_path):
+    chosen = ["--model", "cbow", "--loss", "hierarchical", "--context", "corrected", "--dim", "20"]
+    result = run(text, "-o", "v", *chosen, "--training", "--report", "r.json", sizes=[])
+    assert result.exit_code == 0, result.output
+    options = json.loads((tmp_path / "r.json").read_text())["options"]
+    expected = {"model": "cbow", "loss": "hierarchical", "context": "corrected", "operator": "cbow-hierarchical"}
+    assert options == options | expected | {"alpha": 0.025, "negative": 0}
+    vectors = load(tmp_path / "v")
+    assert (vectors.loss, vectors.t.shape) == ("hierarchical", (9, 20))
+
+
+@pytest.mark.parametrize(
+    ("chosen", "message"),
+    [
+        (["--loss", "hierarchical", "--negative", "3"], "--loss is 'hierarchical', and --negative 3"),
+        (["--model", "cbow", "--negatives-per", "pair"], "--negatives-per is 'pair'"),
+        (["--context", "sum"], "--context is 'sum'"),
+        (["--model", "cbow", "--operator", "skipgram"], "--operator is given, and --model"),
+    ],
+)
+def test_models_that_do_not_fit(run, text, chosen, message):
+    result = run(text, "-o", "v", *chosen, sizes=[])
+    assert isinstance(result.exception, Any2VecError)
+    assert message in str(result.exception)
 
 
 def test_checks_after_each_epoch(run, text, tmp_path):

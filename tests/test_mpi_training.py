@@ -67,6 +67,7 @@ def counts(path):
         (3, ["--combine", "adasum", "--scheme", "pull-base", "--rounds", "2"]),
         (4, ["--combine", "sum", "--rounds", "3"]),
         (4, ["--combine", "curvature", "--scheme", "rep-opt", "--kappa", "0.2"]),
+        (2, ["--model", "cbow", "--context", "corrected"]),
     ],
     ids=lambda value: "-".join(value[1:4:2]) if isinstance(value, list) else str(value),
 )

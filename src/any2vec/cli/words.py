@@ -50,7 +50,7 @@ def words(
     report: shared.ReportFile = None,
     quiet: shared.Quiet = False,
 ) -> None:
-    """Train word vectors on CORPUS by skip-gram with negative sampling."""
+    """Train word vectors on CORPUS, by skip-gram or CBOW."""
 
     def make(display: Display) -> Word2Vec:
         callbacks: list[Callback] = []

@@ -39,7 +39,7 @@ The vectors are views of the model: copy what is to outlast the call.
 @documented
 @dataclass(kw_only=True, unsafe_hash=True)
 class Estimator(Options, ABC):
-    """Vectors of whatever comes in sequences, by skip-gram with negative sampling (Mikolov et al. 2013).
+    """Vectors of whatever comes in sequences, by skip-gram or CBOW (Mikolov et al. 2013).
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ _MANY_UNKNOWN = 0.2  # share of a text's words that are not in a given vocabular
 @documented
 @dataclass(kw_only=True, unsafe_hash=True)
 class Word2Vec(Estimator):
-    """Word vectors by skip-gram with negative sampling (Mikolov et al. 2013).
+    """Word vectors by skip-gram or CBOW, with negative sampling or hierarchical softmax (Mikolov et al. 2013).
 
     Examples
     --------
