@@ -8,8 +8,8 @@ share, because the rows they meet are drawn from the same distribution::
 
 s is the number of samples that move a row of e at a time (`Operator.samples_per_pair`): K + 1 with negative sampling,
 the mean length of a path with hierarchical softmax. In CBOW a row is one of n in a mean, and would by itself move that
-by 1/n of its step. But what all hosts learn is what the rows of a context have in common, and that moves the mean by the
-whole step: C_e is the same. (With C_e / n, the sum of what 32 hosts learned overshoots.)
+by 1/n of its step. But what all hosts learn is what the rows of a context have in common, and that moves the mean by
+the whole step: C_e is the same. (With C_e / n, the sum of what 32 hosts learned overshoots.)
 
 A host with n_h updates moves a row by (I - exp(-alpha n_h C)) (x* - x), one machine with all N = sum n_h would by
 (I - exp(-alpha N C)) (x* - x). So, in the eigenvectors of C, the sum of what the hosts added is scaled by
