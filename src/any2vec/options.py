@@ -4,13 +4,13 @@ import math
 import re
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, Field, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from numbers import Real
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from any2vec.errors import Any2VecError, shown
 
-__all__ = ["changed", "check_option", "documented", "option", "sentence"]
+__all__ = ["Parameters", "changed", "check_option", "documented", "option", "sentence"]
 
 
 T = TypeVar("T", bound="type[Any]")
@@ -66,6 +66,23 @@ def option(
     if factory:
         return field(default_factory=factory, repr=False, compare=False, metadata=metadata)
     return field(default=default, hash=None if hashed else False, metadata=metadata)
+
+
+@dataclass
+class Parameters:
+    """A dataclass whose fields are parameters, as scikit-learn's estimators have them."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters, as scikit-learn's estimators do."""
+        return {declared.name: getattr(self, declared.name) for declared in fields(self)}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name, as scikit-learn's estimators do."""
+        for name, value in params.items():
+            if name not in self.get_params():
+                raise ValueError(f"{type(self).__name__} has no parameter {name!r}")
+            setattr(self, name, value)
+        return self
 
 
 def changed(base: type, name: str, default: Any, **texts: str) -> Any:

@@ -28,7 +28,7 @@ _PANEL = "Phrases"
 
 @documented
 @dataclass(kw_only=True, unsafe_hash=True)
-class Phrases:
+class Phrases(Parameters):
     """Find phrases such as new_york in a text, and join their words (word2phrase; Mikolov et al. 2013, section 4).
 
     Two adjacent words a and b are a phrase if their score is above the threshold, and a, b and the pair each occur
@@ -231,18 +231,6 @@ class Phrases:
         phrases.check()
         phrases._keep(found)
         return phrases
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters, as scikit-learn's estimators do."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters by name, as scikit-learn's estimators do."""
-        for name, value in params.items():
-            if name not in self.get_params():
-                raise ValueError(f"{type(self).__name__} has no parameter {name!r}")
-            setattr(self, name, value)
-        return self
 
     def _learn(self, source: Source, *, join_last: bool) -> KeptText:
         self.check()

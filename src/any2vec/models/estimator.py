@@ -17,7 +17,7 @@ from any2vec.corpus import Corpus, Vocabulary
 from any2vec.errors import Any2VecError, shown
 from any2vec.models.given import Given, check_given, shown_given
 from any2vec.operators.labels import Labels
-from any2vec.options import documented, option
+from any2vec.options import Parameters, documented, option
 from any2vec.sync.combiners import Combiner
 from any2vec.training.agreement import check_agreement
 from any2vec.training.options import MOST_THREADS, Options
@@ -38,7 +38,7 @@ The vectors are views of the model: copy what is to outlast the call.
 
 @documented
 @dataclass(kw_only=True, unsafe_hash=True)
-class Estimator(Options, ABC):
+class Estimator(Options, Parameters, ABC):
     """Vectors of whatever comes in sequences, by skip-gram or CBOW (Mikolov et al. 2013).
 
     Attributes
@@ -158,18 +158,6 @@ class Estimator(Options, ABC):
         if "vectors_" not in vars(self):
             raise AttributeError(f"this {type(self).__name__} has no vectors wv: call fit first")
         return self.vectors_
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters, as scikit-learn's estimators do."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters by name, as scikit-learn's estimators do."""
-        for name, value in params.items():
-            if name not in self.get_params():
-                raise ValueError(f"{type(self).__name__} has no parameter {name!r}")
-            setattr(self, name, value)
-        return self
 
     def _train(
         self,

@@ -12,7 +12,7 @@ from numba import float32, njit
 from numpy.typing import NDArray
 
 from any2vec.operators.cbow import CBOW
-from any2vec.operators.logistic import LIMIT, logistic_steps
+from any2vec.operators.logistic import label_one_loss, label_zero_steps
 from any2vec.operators.skipgram import SkipGram, list_context
 from any2vec.samples.huffman import LONGEST, huffman_paths, same_splits
 from any2vec.samples.windows import kept_counts
@@ -39,19 +39,13 @@ def steps(scores: Any, labels: Any, sources: int, targets: int, alpha: float, me
     loss = 0.0
     for k in range(targets):
         if labels[k]:
-            for i in range(k * sources, (k + 1) * sources):
-                loss -= min(max(scores[i], float32(-LIMIT)), float32(LIMIT))
-    loss += logistic_steps(scores, sources * targets, alpha, width)
-    curvature = 0.0
-    if measured:
-        for i in range(sources * targets):
-            p = -scores[i] / alpha
-            curvature += p * (float32(1.0) - p)
+            loss += label_one_loss(scores, k * sources, (k + 1) * sources)
+    rest, curvature = label_zero_steps(scores, sources * targets, alpha, measured, width)
     for k in range(targets):
         step = alpha * float32(labels[k])
         for i in range(k * sources, (k + 1) * sources):
             scores[i] += step
-    return loss, curvature
+    return loss + rest, curvature
 
 
 class _Hierarchical(SkipGram):

@@ -10,7 +10,7 @@ from numba.extending import intrinsic
 
 from any2vec.llvm.simd import FLOAT, I32, I64, call, constant, data, fma, load, splat, store, sums
 
-__all__ = ["LIMIT", "NOTHING", "PADDING", "logistic", "logistic_steps"]
+__all__ = ["LIMIT", "NOTHING", "PADDING", "label_one_loss", "label_zero_steps", "logistic", "logistic_steps"]
 
 LIMIT = 16.0
 """Dot products are cut to this; there a prediction differs from 0 or 1 by 1e-7."""
@@ -105,15 +105,29 @@ def logistic(
     scores: Any, labels: Any, sources: int, targets: int, alpha: float, measured: bool, width: int
 ) -> tuple[float, float]:
     """Turn scores into steps of the logistic loss; the first target has label 1, the others 0 (`Operator.steps`)."""
-    loss = 0.0
-    for i in range(sources):
-        loss -= min(max(scores[i], float32(-LIMIT)), float32(LIMIT))
-    loss += logistic_steps(scores, sources * targets, alpha, width)
-    curvature = 0.0
-    if measured:
-        for i in range(sources * targets):
-            p = -scores[i] / alpha
-            curvature += p * (float32(1.0) - p)
+    loss = label_one_loss(scores, 0, sources)
+    rest, curvature = label_zero_steps(scores, sources * targets, alpha, measured, width)
     for i in range(sources):
         scores[i] += alpha
+    return loss + rest, curvature
+
+
+@njit(inline="always")
+def label_one_loss(scores: Any, begin: int, end: int) -> float:
+    """Sum up what the loss of label 1 is more than that of label 0."""
+    loss = 0.0
+    for i in range(begin, end):
+        loss -= min(max(scores[i], float32(-LIMIT)), float32(LIMIT))
+    return loss
+
+
+@njit(inline="always")
+def label_zero_steps(scores: Any, size: int, alpha: float, measured: bool, width: int) -> tuple[float, float]:
+    """Turn scores into steps as if all labels were 0; return the loss and, if `measured`, the curvature."""
+    loss = logistic_steps(scores, size, alpha, width)
+    curvature = 0.0
+    if measured:
+        for i in range(size):
+            p = -scores[i] / alpha
+            curvature += p * (float32(1.0) - p)
     return loss, curvature
