@@ -17,7 +17,7 @@ from any2vec.errors import Any2VecError, shown
 from any2vec.io.disk import disk_errors
 from any2vec.io.host_order import write_in_host_order
 from any2vec.io.inputs import Source
-from any2vec.options import check_option, documented, option
+from any2vec.options import Parameters, check_option, documented, option
 
 __all__ = ["Phrases"]
 
