@@ -33,35 +33,36 @@ def steps(setting, loss, epoch, low, high, tree):
         yield [word for _, word in contexts], targets, alpha
 
 
-def step_of(x, label, alpha):
-    """Learning rate times minus the gradient of the loss, and the loss."""
+def step_of(x, label, alpha, loss):
+    """Learning rate times minus the gradient of the loss, and the loss; if hierarchical, no step beyond 6."""
     x = np.clip(x, -naive.LIMIT, naive.LIMIT)
-    return alpha * (label - 1 / (1 + np.exp(-x))), naive.loss(x, label)
+    counts = np.abs(x) < 6 if loss == "hierarchical" else 1
+    return alpha * (label - 1 / (1 + np.exp(-x))) * counts, naive.loss(x, label)
 
 
-def apply_skipgram(e, t, sources, targets, alpha):
+def apply_skipgram(e, t, sources, targets, alpha, loss):
     """Pair every source with every target, up to five sources at a time; return the losses."""
     losses = []
     for block in naive.blocks(sources):
         before, change = e[block], np.zeros((len(block), e.shape[1]))
         scores = [before @ t[target] for target, _ in targets]
         for (target, label), x in zip(targets, scores, strict=True):
-            g, loss = step_of(x, label, alpha)
-            losses += loss.tolist()
+            g, more = step_of(x, label, alpha, loss)
+            losses += more.tolist()
             change += np.outer(g, t[target])
             t[target] += g @ before
         np.add.at(e, block, change)
     return losses
 
 
-def apply_cbow(e, t, sources, targets, alpha, context="mean"):
+def apply_cbow(e, t, sources, targets, alpha, loss, context="mean"):
     """Let the mean or the sum of the sources learn, and add its change to each; return the losses."""
     joined = e[sources].sum(0) if context == "sum" else e[sources].mean(0)
     change, losses = np.zeros(e.shape[1]), []
     scores = [joined @ t[target] for target, _ in targets]
     for (target, label), x in zip(targets, scores, strict=True):
-        g, loss = step_of(x, label, alpha)
-        losses.append(loss)
+        g, more = step_of(x, label, alpha, loss)
+        losses.append(more)
         change += g * t[target]
         t[target] += g * joined
     np.add.at(e, sources, change / len(sources) if context == "corrected" else change)
@@ -75,7 +76,7 @@ def train(setting, model, loss, e, t, tree, epoch=0, context="mean"):
     return [
         x
         for sources, targets, alpha in steps(setting, loss, epoch, 0, len(setting.ids), tree)
-        for x in apply(e, t, sources, targets, alpha, **how)
+        for x in apply(e, t, sources, targets, alpha, loss, **how)
     ]
 
 

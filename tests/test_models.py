@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ranks import needs_mpi, results
 from simulated import NAMES, bits, read, text, train
 
-from any2vec import Any2VecError, DeepWalk, Word2Vec
+from any2vec import Any2VecError, DeepWalk, Vectors, Word2Vec
 from any2vec.cluster import simulate
 from any2vec.cluster.local import alone
 from any2vec.cluster.workers import Workers
@@ -101,6 +101,16 @@ def test_models_equal_the_naive(model, loss, context):
         assert t[:-1].any(axis=1).all()
 
 
+@pytest.mark.parametrize("model", ["skipgram", "cbow"])
+def test_large_scores_make_no_step_on_a_path(model):
+    row = np.full((3, 20), 0.6, np.float32)  # all scores are 7.2
+    how = {"dim": 20, "min_count": 1, "sample": 0, "cache": None, "threads": 1, "model": model, "blend": False}
+    start = Vectors(["a", "b", "c"], row, counts=np.array([3, 2, 1]), t=row, loss="hierarchical")
+    fitted = Word2Vec(**how, loss="hierarchical", start=start).fit([["a", "b", "c"], ["a", "b", "a"]] * 20)
+    assert (fitted.vectors_.matrix == np.float32(0.6)).all()
+    assert fitted.loss_[0] > 1
+
+
 @pytest.mark.parametrize(("model", "loss", "context"), CASES)
 def test_gradients_are_those_of_the_loss(model, loss, context):
     """Far from the start a small step changes the loss by the step times the gradient, but for CBOW's mean."""
@@ -108,15 +118,15 @@ def test_gradients_are_those_of_the_loss(model, loss, context):
     setting, tree = setting_of(corpus, how), naive_models.huffman(corpus.vocabulary.counts.tolist())
     sources, targets, _ = next(iter(naive_models.steps(setting, loss, 0, 0, 8, tree)))
     rng = np.random.default_rng(1)
-    e, t = rng.normal(size=(2, 4, 6))
+    e, t = rng.normal(0, 0.5, size=(2, 4, 6))
     apply = naive_models.apply_cbow if model == "cbow" else naive_models.apply_skipgram
     more = {"context": context} if model == "cbow" else {}
 
     def total(e, t):
-        return sum(apply(e.copy(), t.copy(), sources, targets, 0.0, **more))
+        return sum(apply(e.copy(), t.copy(), sources, targets, 0.0, loss, **more))
 
     moved_e, moved_t = e.copy(), t.copy()
-    apply(moved_e, moved_t, sources, targets, 1e-6, **more)
+    apply(moved_e, moved_t, sources, targets, 1e-6, loss, **more)
     for label, moved in ((0, moved_e), (1, moved_t)):
         change = (moved - (e, t)[label]) / 1e-6
         numeric = np.zeros_like(e)
@@ -231,18 +241,38 @@ def test_defaults_follow_the_model():
     assert shown == {"model": "cbow", "loss": "negative", "operator": "cbow", "alpha": 0.05, "negative": 5}
 
 
+@pytest.mark.parametrize(("model", "loss", "context"), FOUR)
+def test_an_operator_by_name_is_that_of_model_and_loss(model, loss, context):
+    how = {"dim": 8, "min_count": 1, "epochs": 1, "cache": None, "threads": 1}
+    one = Word2Vec(**how, model=model, loss=loss).fit(text(60))
+    two = Word2Vec(**how, operator=one.report_.options["operator"]).fit(text(60))
+    assert (one.vectors_.matrix == two.vectors_.matrix).all()
+    assert one.vectors_.loss == two.vectors_.loss == two.report_.options["loss"] == loss
+    other = "hierarchical" if loss == "negative" else "negative"
+    with pytest.raises(Any2VecError, match=f"trained with the loss '{loss}', but `loss` is '{other}'"):
+        Word2Vec(**how, model=model, loss=other, start=two.vectors_).fit(text(60))
+
+
+def test_no_negatives_may_be_said():
+    assert Options(loss="hierarchical", negative=0).negatives == 0
+    Options(loss="hierarchical", negative=0).check()
+
+
 @pytest.mark.parametrize(
     ("how", "message"),
     [
         ({"model": "glove"}, "^`model` is 'glove'; known are skipgram, cbow$"),
         ({"loss": "softmax"}, "^`loss` is 'softmax'; known are negative, hierarchical$"),
         ({"model": "cbow", "context": "max"}, "^`context` is 'max'; known are mean, corrected, sum$"),
-        ({"negative": 0}, "^`negative` is 0; it must be a whole number from 1 to 1,000$"),
+        ({"negative": 0}, "^`negative` is 0; it must be a whole number from 1 to 1,000, or `loss` hierarchical$"),
         ({"loss": "hierarchical", "negative": 5}, "^`loss` is 'hierarchical', and `negative` 5; "),
         ({"model": "cbow", "negatives_per": "pair"}, "^`negatives_per` is 'pair'; that is for "),
         ({"loss": "hierarchical", "schedule": "exact"}, "^`negatives_per` is 'pair'; that is for "),
         ({"model": "cbow", "operator": "skipgram"}, "^`operator` is given, and `model` or `loss` too; "),
         ({"context": "sum"}, "^`context` is 'sum'; that is for `model` cbow"),
+        ({"operator": "skipgram", "context": "sum"}, "^`context` is 'sum'; that is for `model` cbow"),
+        ({"operator": "skipgram-hierarchical", "negative": 5}, "^`loss` is 'hierarchical', and `negative` 5; "),
+        ({"operator": "cbow", "negatives_per": "pair"}, "^`negatives_per` is 'pair'; that is for "),
     ],
 )
 def test_options_that_do_not_fit(how, message):

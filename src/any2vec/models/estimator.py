@@ -69,14 +69,14 @@ class Estimator(Options, Parameters, ABC):
     )
     pretrained: "Vectors | str | Path | None" = option(
         None,
-        "vectors that begin as given, where these have them, not at random",
+        "initial vectors of the words that these have",
         unset="none",
         panel="Going on",
     )
     frozen: "Collection[str] | bool | str | Path | None" = option(
         None,
-        "what keeps its given vector: a file with a word per line, or the word given for all that --pretrained, or "
-        "without it --from, has",
+        "words whose given vectors must not change: a file with a word per line, or `given` for all words of "
+        "--pretrained (without it, of --from)",
         unset="none",
         panel="Going on",
         hashed=False,
@@ -124,7 +124,7 @@ class Estimator(Options, Parameters, ABC):
             with together(communicator):
                 corpus, start = self._begin(source, threads, communicator, given)
             parts = [self._train(corpus, options, communicator, start)]
-        self.vectors_ = _vectors(corpus.vocabulary, parts, options.loss)
+        self.vectors_ = _vectors(corpus.vocabulary, parts, options.operator_class.loss)
         self.loss_ = self.report_.loss
         if self.report_.interrupted:
             raise KeyboardInterrupt
@@ -137,7 +137,7 @@ class Estimator(Options, Parameters, ABC):
                 raise Any2VecError("`warm_start=True`, but there are no vectors to go on from yet: fit first")
         earlier = self.vectors_ if warm_start else None
         given = self.start, self.pretrained, self.frozen
-        return Given.take(earlier, *given, dim=options.dim, loss=options.loss, communicator=communicator)
+        return Given.take(earlier, *given, dim=options.dim, loss=options.operator_class.loss, communicator=communicator)
 
     def _begin(
         self, source: Any, threads: int, communicator: Communicator | None, given: Given | None
@@ -178,7 +178,7 @@ class Estimator(Options, Parameters, ABC):
         def judge(epoch: int, labels: Labels) -> dict[str, float]:
             figures: dict[str, float] = {}
             for callback in self.callbacks:
-                found = callback(epoch, _vectors(corpus.vocabulary, [labels], options.loss))
+                found = callback(epoch, _vectors(corpus.vocabulary, [labels], options.operator_class.loss))
                 try:
                     figures |= {str(name): float(value) for name, value in ({} if found is None else found).items()}
                 except (AttributeError, TypeError, ValueError):
@@ -195,6 +195,8 @@ class Estimator(Options, Parameters, ABC):
         options = self.training_options()
         named["negatives_per"], named["operator"] = options.negatives_per, options.operator_name
         named["alpha"], named["negative"] = options.initial_alpha, options.negatives
+        named["loss"] = options.operator_class.loss
+        named["model"] = self.model if self.operator is None else None
         named |= {name: shown_given(named[name]) for name in ("start", "pretrained", "frozen")}
         named["warm_start"] = warm_start
         named["combine"] = repr(self.combine) if isinstance(self.combine, Combiner) else self.combine

@@ -166,8 +166,8 @@ def _check_start(name: str, vectors: Vectors, loss: str) -> None:
         raise Any2VecError(f"{name}: its t was trained with the loss {vectors.loss!r}, but `loss` is {loss!r}")
     if (vectors.counts < 0).any():
         raise Any2VecError(f"{name}: has counts below 0")
-    if loss == "hierarchical" and (np.diff(vectors.counts) > 0).any():
-        raise Any2VecError(f"{name}: its counts do not fall, so they are not those that its Huffman tree was made of")
+    if loss == "hierarchical" and not (vectors.counts.any() and (np.diff(vectors.counts) <= 0).all()):
+        raise Any2VecError(f"{name}: has no counts, or not in falling order, of which its Huffman tree is made")
 
 
 def _check_dim(name: str, vectors: Vectors, dim: int) -> None:

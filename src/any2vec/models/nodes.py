@@ -23,7 +23,7 @@ __all__ = ["DeepWalk", "Node2Vec"]
 @documented
 @dataclass(kw_only=True, unsafe_hash=True)
 class DeepWalk(Estimator):
-    """Vectors of vertices: skip-gram on uniform walks (Perozzi et al. 2014; Vertex2Vec of GraphAny2Vec, 5.1).
+    """Vectors of vertices: skip-gram, or CBOW, on uniform walks (Perozzi et al. 2014; Vertex2Vec of GraphAny2Vec, 5.1).
 
     There is no subsampling by default (GraphAny2Vec, A.1).
 
@@ -115,7 +115,7 @@ class DeepWalk(Estimator):
 @documented
 @dataclass(kw_only=True, unsafe_hash=True)
 class Node2Vec(DeepWalk):
-    """Vectors of vertices: skip-gram on biased walks (Grover and Leskovec 2016)."""
+    """Vectors of vertices: skip-gram, or CBOW, on biased walks (Grover and Leskovec 2016)."""
 
     p: float = option(
         1.0, "return parameter: going back to the last vertex counts 1/p", above=0, flag="--p", panel="Walks"

@@ -85,6 +85,10 @@ class Operator(ABC):
         ``stats.loss[0]``, ``stats.samples[0]`` and, if `measured`, to ``stats.curvature``: the sum, and of how many.
     varying : bool
         Whether batches have up to `targets` targets, any number each; then a target may repeat the first.
+    loss : str
+        What `t` is trained with, kept with the vectors: a run goes on only from those of the same loss.
+    alpha : float
+        Initial learning rate, if the user gives none.
     joined : bool
         Whether the sources of a batch are one, as in CBOW: the batch updates each of its targets once.
     hot : int
@@ -96,6 +100,8 @@ class Operator(ABC):
     score: Callable[..., Any] = staticmethod(dots)
     update: Callable[..., Any] = staticmethod(update)
     apply: Callable[..., Any] | None = None
+    loss: str = "negative"
+    alpha: float = 0.025
     varying: bool = False
     joined: bool = False
     hot: int = 256

@@ -28,6 +28,7 @@ class CBOW(SkipGram):
     """CBOW with negative sampling."""
 
     joined = True
+    alpha = 0.05
 
     def __init__(self, options: OperatorOptions) -> None:
         super().__init__(options)

@@ -2,9 +2,12 @@
 
 A word's probability is that of the turns on its path in a Huffman tree: the targets of a window are the inner vertices
 on the path of its centre, with label 1 where the path goes on to the first child. Row i of `t` is inner vertex i, not
-vertex i; the last row is not used. Scores count however large they are: word2vec.c makes no step beyond 6 here.
+vertex i; the last row is not used. As in word2vec.c, a score of 6 or more, or -6 or less, makes no step (with negative
+sampling it does, there and here): one word that lies where the turn is usually another does not undo what the rest have
+learned.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,6 +21,8 @@ from any2vec.samples.huffman import LONGEST, huffman_paths, same_splits
 from any2vec.samples.windows import kept_counts
 
 __all__ = ["HierarchicalCBOW", "HierarchicalSkipGram"]
+
+_SATURATED = 1 / (1 + math.exp(6))  # the prediction for a score of -6
 
 
 @njit(inline="always")
@@ -41,16 +46,19 @@ def steps(scores: Any, labels: Any, sources: int, targets: int, alpha: float, me
         if labels[k]:
             loss += label_one_loss(scores, k * sources, (k + 1) * sources)
     rest, curvature = label_zero_steps(scores, sources * targets, alpha, measured, width)
+    least, most = alpha * float32(_SATURATED), alpha * float32(1 - _SATURATED)
     for k in range(targets):
         step = alpha * float32(labels[k])
         for i in range(k * sources, (k + 1) * sources):
-            scores[i] += step
+            inside = least < -scores[i] < most
+            scores[i] = scores[i] + step if inside else float32(0.0)
     return loss + rest, curvature
 
 
 class _Hierarchical(SkipGram):
     """What both have in place of negative sampling."""
 
+    loss = "hierarchical"
     varying = True
     edges = staticmethod(edges)
     steps = staticmethod(steps)
@@ -87,3 +95,5 @@ class HierarchicalSkipGram(_Hierarchical):
 
 class HierarchicalCBOW(CBOW, _Hierarchical):
     """CBOW with hierarchical softmax."""
+
+    alpha = 0.025  # at word2vec.c's 0.05 analogies are worse (benchmarks/README.md)

@@ -31,7 +31,7 @@ class Options:
     dim: int = option(100, "length of a vector", low=1, high=65_536)
     window: int = option(5, "maximum distance between centre and context word", low=1, high=1000)
     negative: int | None = option(
-        None, "negative samples per positive one", low=1, high=1000, unset="5; none if hierarchical"
+        None, "negative samples per positive one", low=0, high=1000, unset="5; none if hierarchical"
     )
     negatives_per: str = option(
         "window",
@@ -40,7 +40,7 @@ class Options:
     )
     context: str = option(
         "mean",
-        "for cbow, how context words are one: mean, their mean as in word2vec.c; corrected, the mean with its gradient "
+        "for cbow, how context words are combined: mean, as in word2vec.c; corrected, the mean with its gradient "
         "divided by their number; sum",
         choices=CONTEXTS,
     )
@@ -122,21 +122,21 @@ class Options:
         combiner_of(self.combine)
 
     def _check_model(self) -> None:
-        usual = (self.model, self.loss) == (MODELS[0], LOSSES[0])
-        if self.operator is not None:
-            operator_of(self.operator)
-            if not usual:
-                raise Any2VecError("`operator` is given, and `model` or `loss` too; give one")
-            return
+        operator = self.operator_class
+        if self.operator is not None and (self.model, self.loss) != (MODELS[0], LOSSES[0]):
+            raise Any2VecError("`operator` is given, and `model` or `loss` too; give one")
+        hierarchical = operator.loss == "hierarchical"
         per_pair = self.negatives_per == "pair" or _SCHEDULES.get(self.schedule or "") == "pair"
-        if per_pair and not usual:
+        if per_pair and (operator.joined or hierarchical):
             raise Any2VecError("`negatives_per` is 'pair'; that is for `model` skipgram with `loss` negative alone")
-        if self.loss == "hierarchical" and self.negative is not None:
+        if hierarchical and self.negative:
             raise Any2VecError(
                 f"`loss` is 'hierarchical', and `negative` {self.negative}; hierarchical softmax has no negatives: "
                 "leave out one"
             )
-        if self.model != "cbow" and self.context != CONTEXTS[0]:
+        if self.negative == 0 and not hierarchical:
+            raise Any2VecError("`negative` is 0; it must be a whole number from 1 to 1,000, or `loss` hierarchical")
+        if not operator.joined and self.context != CONTEXTS[0]:
             raise Any2VecError(f"`context` is {self.context!r}; that is for `model` cbow alone")
 
     @property
@@ -153,15 +153,13 @@ class Options:
 
     @property
     def initial_alpha(self) -> float:
-        """The initial learning rate; by default word2vec.c's, but for CBOW with hierarchical softmax."""
-        if self.alpha is not None:
-            return self.alpha
-        return 0.05 if (self.model, self.loss) == ("cbow", "negative") else 0.025
+        """The initial learning rate; by default the operator's."""
+        return self.operator_class.alpha if self.alpha is None else self.alpha
 
     @property
     def negatives(self) -> int:
         """K, the number of negative samples per positive one; 0 with hierarchical softmax."""
-        if self.loss == "hierarchical":
+        if self.operator_class.loss == "hierarchical":
             return 0
         return 5 if self.negative is None else self.negative
 

@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import islice
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,6 +95,10 @@ class Lookup:
         if not np.isfinite(norms).all():
             check_finite(self.words, self.matrix)
         return norms
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """Return these themselves, which cannot change: copies of estimators share them."""
+        return self
 
     def __len__(self) -> int:
         return len(self.vocabulary)
