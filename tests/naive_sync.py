@@ -68,6 +68,31 @@ def curvature(total, k, updates, c, alpha, least=0.0):
     return rest + scaled(along, alpha * shared, k)
 
 
+def blended(before, change, share, updates, c, alpha, least=0.0):
+    """Change that one run on all texts would have, from the optima of the earlier texts and the new one, each from 0.
+
+    This run's `change` is by `updates`, a share of all; where all steps are below `least`, it is kept.
+    """
+    matrix, mean, shared = c
+    along = np.zeros_like(change)
+    if mean is not None:
+        unit = mean / np.linalg.norm(mean)
+        across = np.eye(len(unit)) - np.outer(unit, unit)
+        matrix, along = across @ matrix @ across, unit * (unit @ change)
+        before, change = across @ before, change - along
+    result = scaled(along, alpha * shared, 1 / share)
+    values, vectors = np.linalg.eigh(matrix)
+    for value, vector in zip(values, vectors.T, strict=True):
+        x, d = vector @ before, vector @ change
+        here = alpha * max(value, 1e-12) * updates
+        there = here * (1 - share) / share
+        if here + there >= least:
+            earlier, new = x / -np.expm1(-there), x + d / -np.expm1(-here)
+            d = -np.expm1(-here - there) * ((1 - share) * earlier + share * new) - x
+        result = result + vector * d
+    return result
+
+
 def masters(base, changes, combine):
     """Add to each row what `combine` makes of [(added, updates)] of the hosts that updated it, in host order.
 

@@ -1,11 +1,17 @@
 """Blend the labels that a run went on from with those it ended with, as one run on all texts would have them.
 
 Training on a new text alone forgets the earlier ones: rows that are updated often come to lie where the new text wants
-them, as if there had been no other. Had the earlier texts been part of this run, they would have held their rows where
-these were, at their optimum. That is what hosts with other parts of a corpus do to each other, so the same formula
-holds (`sync.combiners.curvature`): in the eigenvectors of the curvature C, a change that this run made by n updates is
-scaled by ``share (1 - exp(-alpha c N)) / (1 - exp(-alpha c n))``, where N = n / share is the number of updates by all
-texts. Small changes are kept, large ones scaled to the share that the new text has in what is known of the row.
+them, as if there had been no other. The loss of a row x is about quadratic (`sync.combiners.curvature`): along an
+eigenvector of the curvature C, n updates take it the part g(n) = 1 - exp(-alpha c n) of the way to the optimum of their
+text. The earlier run came from near 0, by its n' updates, to x' = g(n') a; this one went by d = g(n) (b - x') from
+there. One run on all texts, of N = n + n' updates, would come from 0 to::
+
+    g(N) (n' a + n b) / N  =  ((1 - s) g(N) / g(n') + s g(N)) x'  +  s g(N) / g(n) d        s = n / N
+
+So small changes are kept, and large ones scaled to the share s that the new text has in what is known of the row; and
+what either text alone had too few updates to reach, together they come nearer to. A further run can go on likewise. The
+earlier run's epochs and learning rate are taken to be this one's. The common part of all rows of e has no optimum:
+there, only d is scaled.
 """
 
 import numpy as np
@@ -69,7 +75,10 @@ class Blend:
         assert start.e
         assert start.t
         counts, scaled = self._counts, combiner if kappa else None
-        self._blend("e", masters.e, start.e, start.places[mine], start.shares(counts)[mine], scaled)
+        shares = start.shares(counts)
+        if len(start.frozen):
+            shares[start.frozen == 1] = 0
+        self._blend("e", masters.e, start.e, start.places[mine], shares[mine], scaled)
         carried, shares = start.carried(self._host.operator, counts), np.full(masters.vertices, start.share(counts))
         self._blend("t", masters.t, start.t, carried[mine], shares, scaled)
 
@@ -91,9 +100,9 @@ class Blend:
             old = np.flatnonzero((places[block] >= 0) & (shares[block] < 1))
             share = shares[block][old]
             moved = matrix[begin + old] - before[old]
-            updates = (self._updates[label][block][old] / np.maximum(share, 1e-9)).astype(np.int64)
+            updates = self._updates[label][block][old]
             if combiner is None:
                 moved *= share[:, None].astype(np.float32)
             else:
-                workers.join(workers.spread(combiner.scaling(label, moved, share, updates), len(old), 64))
+                workers.join(workers.spread(combiner.blending(label, before[old], moved, share, updates), len(old), 64))
             matrix[begin + old] = before[old] + moved

@@ -107,12 +107,17 @@ class Curvature(SumCombiner):
         """Scale the sums along the eigenvectors."""
         _scale(sums, hosts, updates, self._vectors[label], self._rates[label], self._shared[label])
 
-    def scaling(
-        self, label: str, changes: NDArray[np.float32], shares: NDArray[np.float64], updates: NDArray[np.int64]
+    def blending(
+        self,
+        label: str,
+        before: NDArray[np.float32],
+        changes: NDArray[np.float32],
+        shares: NDArray[np.float64],
+        updates: NDArray[np.int64],
     ) -> Callable[[int, int], None]:
-        """Return what scales changes low..high-1, of rows that had all `updates` and these a share of them."""
+        """Return what blends changes low..high-1 of rows `before`, made by `updates`, a share of all there were."""
         given = shares.astype(np.float32), updates, self._vectors[label], self._rates[label], self._shared[label]
-        return lambda low, high: _scale_shares(changes, low, high, *given)
+        return lambda low, high: _blend(before, changes, low, high, *given)
 
     @contextmanager
     def _timed(self) -> Iterator[None]:
@@ -239,22 +244,32 @@ def _scale(sums: Any, hosts: Any, updates: Any, vectors: Any, rates: Any, shared
 
 
 @njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
-def _scale_shares(
-    changes: Any, low: int, high: int, shares: Any, updates: Any, vectors: Any, rates: Any, shared: Any
+def _blend(
+    before: Any, changes: Any, low: int, high: int, shares: Any, updates: Any, vectors: Any, rates: Any, shared: Any
 ) -> None:
+    one = float32(1.0)
     for i in range(low, high):
-        share, total = shares[i], float32(updates[i])
+        share = shares[i]
         if share <= 0:
             changes[i] = 0
             continue
+        total = float32(updates[i]) / share
         last = rates.size - 1
         if shared > 0:
             _scale_along(changes[i], vectors[last], shared, share)
             last -= 1
         for c in range(last, -1, -1):
-            if rates[c] * total < float32(_LEAST):
+            steps = rates[c] * total
+            if steps < float32(_LEAST):
                 break
-            _scale_along(changes[i], vectors[c], rates[c] * total, share)
+            gone = _gone(steps)
+            moved = share * gone / _gone(share * steps) - one
+            kept = (one - share) * gone / _gone((one - share) * steps) + share * gone - one
+            along = float32(0.0)
+            for d in range(vectors.shape[1]):
+                along += (moved * changes[i, d] + kept * before[i, d]) * vectors[c, d]
+            for d in range(vectors.shape[1]):
+                changes[i, d] += along * vectors[c, d]
 
 
 @njit(inline="always")
