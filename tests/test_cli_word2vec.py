@@ -244,7 +244,7 @@ MISTAKES = {
     "iter": ("-train t -output v -iter 0", "-iter is 0; it must be"),
     "alpha": ("-train t -output v -alpha 0", "-alpha is 0.0; it must be a number above 0"),
     "negative": ("-train t -output v -negative -5", "-negative is -5; it must be at least 0"),
-    "many negatives": ("-train t -output v -negative 9999", "-negative is 9999; it must be a whole number from 1 to"),
+    "many negatives": ("-train t -output v -negative 9999", "-negative is 9999; it must be a whole number from 0 to"),
     "hs": ("-train t -output v -hs 2", "-hs is 2; it must be 0 or 1"),
     "cbow": ("-train t -output v -cbow -1", "-cbow is -1; it must be 0 or 1"),
     "binary": ("-train t -output v -binary 2", "-binary is 2; it must be 0 or 1"),

@@ -164,9 +164,10 @@ class Options:
         return 5 if self.negative is None else self.negative
 
     def training_options(self) -> "Options":
-        """Copy the options that training reads, checked, with old names translated."""
+        """Copy the options that training reads, checked, with old names translated and defaults filled in."""
         self.check()
         values = {f.name: getattr(self, f.name) for f in fields(Options)}
+        values |= {"alpha": self.initial_alpha, "negative": self.negatives}
         schedule = values.pop("schedule")
         if schedule is not None:
             values["negatives_per"] = _SCHEDULES[schedule]
