@@ -25,7 +25,7 @@ from any2vec.samples.windows import Window, list_windows, new_windows
 
 __all__ = ["inspection_kernel", "operator_kernel"]
 
-_ONE_WINDOW_OF = 16  # the curvature is measured on one window of so many
+_ONE_WINDOW_OF = 16  # the curvature is measured on one window in 16
 _compiling = threading.Lock()
 
 edges: Any = None  # bound, as `steps`, `score`, `update` and `varying` are, to what the operator has

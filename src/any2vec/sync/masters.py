@@ -20,7 +20,7 @@ __all__ = ["ORTHOGONAL", "Changes", "Combined", "merge"]
 ORTHOGONAL = 0.99
 """Orthogonality (Eq. 9) from which a row's changes count as orthogonal: two of equal length at 82 degrees or more."""
 
-_ONE_ROW_OF = 256  # orthogonality is measured on one row of so many: it costs as much as combining
+_ONE_ROW_OF = 256  # orthogonality is measured on one row in 256: it costs as much as combining
 _MAGNITUDE, _INFINITE = np.int32(0x7FFFFFFF), np.int32(0x7F800000)  # a float32 without its sign; and infinity
 _PARTS, _ROWS = 16384, 512  # parts, at most, and rows combined at a time
 _STRIP = 64  # rows that stay in L1 while the hosts' parts are added to them, host by host

@@ -76,7 +76,7 @@ class Start:
 
     @property
     def seen(self) -> int:
-        """Positions of the earlier run's worklists, which W is thought to follow: draws go on where theirs ended."""
+        """Positions of the earlier run's worklists, from which those of W are counted on."""
         return int(self.before.sum())
 
     def seed(self, seed: int) -> int:

@@ -64,7 +64,7 @@ def classes(vectors: Vectors, number: int, *, seed: int = 1, threads: int | None
 
 
 def check_classes(number: object, words: int | None = None) -> int:
-    """Return the number of classes; refuse one that so many words cannot have, or if scikit-learn is missing."""
+    """Return the number of classes; refuse more than there are words, or if scikit-learn is missing."""
     count = whole_number("classes", number, 1)
     if words is not None and count > words:
         raise Any2VecError(f"`classes` is {count:,}, but there are {words:,} words; give at most as many classes")
