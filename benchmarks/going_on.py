@@ -11,7 +11,17 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from options import BytesOption, DimOption, EpochsOption, JsonOption, NegativeOption, SampleOption, ThreadsOption
+from options import (
+    BytesOption,
+    DimOption,
+    EpochsOption,
+    JsonOption,
+    NegativeOption,
+    QuestionsOption,
+    SampleOption,
+    SeedsOption,
+    ThreadsOption,
+)
 from tables import out, table, verdict, write
 from texts import CorpusArgument, plain_text
 
@@ -71,13 +81,13 @@ def halves(text: Path, folder: Path) -> tuple[Path, Path]:
 
 def main(
     corpus: CorpusArgument,
-    questions: Annotated[Path, typer.Option(exists=True, help="Analogies, like word2vec's questions-words.txt.")],
+    questions: QuestionsOption,
     size: BytesOption = None,
     dim: DimOption = 100,
     negative: NegativeOption = 5,
     sample: SampleOption = 1e-4,
     epochs: EpochsOption = 5,
-    seeds: Annotated[str, typer.Option(help="Seeds, separated by commas.")] = "1,2,3",
+    seeds: SeedsOption = "1,2,3",
     alphas: Annotated[str, typer.Option(help="Learning rates to go on with, separated by commas.")] = "0.025",
     hosts: Annotated[int, typer.Option(help="Hosts to simulate.")] = 1,
     threads: ThreadsOption = 2,

@@ -18,7 +18,15 @@ import graphs_runs
 import graphs_speed
 import typer
 from graphs_options import AlphaOption, LengthOption, POption, QOption, Run, SeedOption, WalksOption, apart, err, note
-from options import DimOption, EpochsOption, JsonOption, NegativeOption, ThreadsOption, WindowOption
+from options import (
+    DimOption,
+    EpochsOption,
+    JsonOption,
+    NegativeOption,
+    SeedsOption,
+    ThreadsOption,
+    WindowOption,
+)
 from tables import table, verdict
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -47,7 +55,7 @@ def accuracy(
     epochs: EpochsOption = 5,
     alpha: AlphaOption = 0.025,
     rounds: Annotated[int | None, typer.Option(help="Rounds per epoch; by default 1.5 per host.")] = None,
-    seeds: Annotated[str, typer.Option(help="Seeds, separated by commas.")] = "1,2,3",
+    seeds: SeedsOption = "1,2,3",
     ratios: Annotated[str, typer.Option(help="Percentages of labelled vertices, separated by commas.")] = "30,60,90",
     shuffles: Annotated[int, typer.Option(min=1, help="Random splits per percentage.")] = 10,
     threads: ThreadsOption = 2,
@@ -131,7 +139,7 @@ def links(
     negative: NegativeOption = 5,
     epochs: EpochsOption = 5,
     alpha: AlphaOption = 0.025,
-    seeds: Annotated[str, typer.Option(help="Seeds, separated by commas.")] = "1,2,3",
+    seeds: SeedsOption = "1,2,3",
     threads: ThreadsOption = 2,
     json_file: JsonOption = None,
 ) -> None:

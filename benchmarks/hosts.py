@@ -19,7 +19,17 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
-from options import BytesOption, DimOption, EpochsOption, JsonOption, NegativeOption, SampleOption, ThreadsOption
+from options import (
+    BytesOption,
+    DimOption,
+    EpochsOption,
+    JsonOption,
+    NegativeOption,
+    QuestionsOption,
+    SampleOption,
+    SeedsOption,
+    ThreadsOption,
+)
 from rich.console import Console
 from tables import table, verdict
 from texts import CorpusArgument, plain_text
@@ -77,7 +87,7 @@ def _run(corpus: Path, questions: Path | None, json_file: Path | None, **chosen:
 @app.command()
 def accuracy(
     corpus: CorpusArgument,
-    questions: Annotated[Path, typer.Option(exists=True, help="Analogies, like word2vec's questions-words.txt.")],
+    questions: QuestionsOption,
     runs: Annotated[
         list[str], typer.Argument(help="HOSTSxROUNDS or HOSTSxROUNDS:COMBINER, curvature by default; 1x1 is one host.")
     ],
@@ -86,7 +96,7 @@ def accuracy(
     negative: NegativeOption = 5,
     sample: SampleOption = 1e-4,
     epochs: EpochsOption = 5,
-    seeds: Annotated[str, typer.Option(help="Seeds, separated by commas.")] = "1,2,3",
+    seeds: SeedsOption = "1,2,3",
     kappa: Annotated[float | None, typer.Option(help="Of curvature; measured by default.")] = None,
     threads: ThreadsOption = 2,
     json_file: JsonOption = None,

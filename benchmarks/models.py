@@ -17,7 +17,16 @@ from typing import Annotated, Any
 
 import typer
 from machine import cores
-from options import BytesOption, DimOption, EpochsOption, NegativeOption, RepeatOption, SampleOption
+from options import (
+    BytesOption,
+    DimOption,
+    EpochsOption,
+    NegativeOption,
+    QuestionsOption,
+    RepeatOption,
+    SampleOption,
+    SeedsOption,
+)
 from rich.console import Console
 from tables import speed_table, table
 from texts import CorpusOption, plain_text
@@ -128,14 +137,14 @@ def _settings(corpus: Path, size: int | None, **chosen: Any) -> Iterator[Setting
 @app.command()
 def accuracy(
     corpus: CorpusOption,
-    questions: Annotated[Path, typer.Option(exists=True, help="Analogies, like word2vec's questions-words.txt.")],
+    questions: QuestionsOption,
     runs: RunsArgument = BOTH,
     size: BytesOption = None,
     dim: DimOption = 100,
     negative: NegativeOption = 5,
     sample: SampleOption = 1e-4,
     epochs: EpochsOption = 5,
-    seeds: Annotated[str, typer.Option(help="Seeds, separated by commas.")] = "1,2,3",
+    seeds: SeedsOption = "1,2,3",
     threads: Annotated[int, typer.Option(min=1, help="Threads.")] = 2,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Append figures; runs found there are not repeated.")

@@ -11,12 +11,16 @@ __all__ = [
     "EpochsOption",
     "JsonOption",
     "NegativeOption",
+    "QuestionsOption",
     "RepeatOption",
     "SampleOption",
+    "SeedsOption",
     "ThreadsOption",
     "WindowOption",
 ]
 
+QuestionsOption = Annotated[Path, typer.Option(exists=True, help="Analogies, like word2vec's questions-words.txt.")]
+SeedsOption = Annotated[str, typer.Option(help="Seeds, separated by commas.")]
 BytesOption = Annotated[int | None, typer.Option("--bytes", help="Use the first BYTES bytes, up to a line's end.")]
 DimOption = Annotated[int, typer.Option(help="Length of a vector.")]
 WindowOption = Annotated[int, typer.Option(help="Maximum distance between centre and context.")]

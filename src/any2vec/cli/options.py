@@ -16,6 +16,7 @@ from any2vec.sync.combiners import COMBINERS, Combiner
 
 __all__ = [
     "DATA",
+    "CorpusFiles",
     "Delimiter",
     "Directed",
     "Output",
@@ -31,6 +32,14 @@ __all__ = [
 DATA = "Data"
 _RUN = "Run"
 
+CorpusFiles = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="CORPUS",
+        help="Text files (also .gz, .bz2, .xz, .zst), directories, or - for standard input. A line is a sentence.",
+        show_default=False,
+    ),
+]
 Output = Annotated[
     Path,
     typer.Option(

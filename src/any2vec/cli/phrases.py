@@ -24,14 +24,7 @@ _SHOWN = 5  # of the best phrases
 
 @shared.from_fields(Phrases)
 def phrases(
-    corpus: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="CORPUS",
-            help="Text files (also .gz, .bz2, .xz, .zst), directories, or - for standard input. A line is a sentence.",
-            show_default=False,
-        ),
-    ],
+    corpus: shared.CorpusFiles,
     output: Annotated[
         Path,
         typer.Option(

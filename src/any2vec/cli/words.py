@@ -7,6 +7,7 @@ import typer
 
 from any2vec.cli import options as shared
 from any2vec.cli.training import read_and_fit, run
+from any2vec.cluster.communicator import Communicator
 from any2vec.evaluate.checker import AnalogyChecker, SimilarityChecker
 from any2vec.models import Callback, Word2Vec
 from any2vec.training.progress import Display
@@ -16,14 +17,7 @@ __all__ = ["words"]
 
 @shared.estimator_options(Word2Vec)
 def words(
-    corpus: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="CORPUS",
-            help="Text files (also .gz, .bz2, .xz, .zst), directories, or - for standard input. A line is a sentence.",
-            show_default=False,
-        ),
-    ],
+    corpus: shared.CorpusFiles,
     output: shared.Output,
     options: dict[str, Any],
     cache: Annotated[
@@ -60,9 +54,13 @@ def words(
             callbacks.append(SimilarityChecker(pairs))
         return Word2Vec(**options, cache="auto" if cache else None, callbacks=callbacks, display=display)
 
+    def fit(model: Word2Vec, communicator: Communicator | None) -> Word2Vec:
+        return model.fit(corpus, communicator)
+
+    reading = read_and_fit(lambda model, communicator: model.read(corpus, communicator), save_vocabulary)
     run(
         make,
-        read_and_fit(lambda model, communicator: model.read(corpus, communicator), save_vocabulary),
+        reading if save_vocabulary else fit,
         [*corpus, *filter(None, [options["vocabulary"]])],
         output,
         training=training,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.local import alone
-from any2vec.corpus.vocabulary import Vocabulary, choose, merge_valid
+from any2vec.corpus.vocabulary import Vocabulary, choose, laid_out, merge_valid
 from any2vec.corpus.word_table import WordCounts, merge
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.compression import open_compressed
@@ -121,10 +121,7 @@ def look_up(vocabulary: Vocabulary, part: WordCounts) -> NDArray[np.int32]:
 
 
 def _laid_out(vocabulary: Vocabulary) -> WordCounts:
-    try:
-        return WordCounts.of([word.encode() for word in vocabulary.words], vocabulary.counts)
-    except UnicodeEncodeError as error:
-        raise Any2VecError(f"the vocabulary has a word that is no text: {shown(error.object)}") from None
+    return laid_out(vocabulary, "the vocabulary has a word that is no text")
 
 
 def _read(stream: IO[bytes], path: Path) -> dict[bytes, tuple[int, int]]:

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.corpus.word_table import WordCounts, merge
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, shown
 
-__all__ = ["Totals", "Vocabulary", "candidates", "choose", "merge_valid", "totals_of"]
+__all__ = ["Totals", "Vocabulary", "candidates", "choose", "laid_out", "merge_valid", "totals_of"]
 
 GROUP = 1 << 16  # words decoded at a time
 
@@ -126,7 +126,7 @@ def _choose_more(
     """Choose the known words and the most frequent of the others, `max_size` in all."""
     if max_size is not None and max_size < len(known):
         raise Any2VecError(f"`max_size` is {max_size:,}, but there are {len(known):,} known words, which all stay")
-    merged, (old, places) = merge([_laid_out(known), part])
+    merged, (old, places) = merge([laid_out(known), part])
     is_new = np.ones(len(merged), bool)
     is_new[old] = False
     in_text = np.zeros(len(merged), np.int64)
@@ -143,12 +143,12 @@ def _choose_more(
     return vocabulary, ids[places]
 
 
-def _laid_out(known: Vocabulary) -> WordCounts:
+def laid_out(vocabulary: Vocabulary, refusal: str = "a known word is not Unicode text") -> WordCounts:
+    """Lay out the words of a vocabulary as those of a text are; raise `refusal` if one cannot be encoded."""
     try:
-        words = [word.encode() for word in known.words]
+        return WordCounts.of([word.encode() for word in vocabulary.words], vocabulary.counts)
     except UnicodeEncodeError as error:
-        raise Any2VecError(f"the known word {error.object!r} is not Unicode text") from error
-    return WordCounts.of(words, known.counts)
+        raise Any2VecError(f"{refusal}: {shown(error.object)}") from None
 
 
 def _numbered(part: WordCounts, kept: NDArray[np.int64]) -> tuple[Vocabulary, NDArray[np.int32]]:
@@ -167,7 +167,7 @@ def candidates(
     """Return the places of words that `choose` may choose, if `part` has only some words of the corpus."""
     if known is None:
         return _most_frequent(part, min_count, max_size)
-    _, (old, places) = merge([_laid_out(known), part])
+    _, (old, places) = merge([laid_out(known), part])
     is_old = places < len(old)
     new = _sorted(part, np.flatnonzero(~is_old & (part.counts >= min_count)))
     return np.append(np.flatnonzero(is_old), new[:max_size])

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from any2vec.operators.base import OperatorOptions
 from any2vec.operators.context import join, learn, spread
-from any2vec.operators.logistic import NOTHING, PADDING
+from any2vec.operators.logistic import NOTHING, PADDING, put_repeats
 from any2vec.operators.skipgram import SkipGram
 from any2vec.operators.tiles import dots
 
@@ -39,9 +39,12 @@ class CBOW(SkipGram):
 
         A mean then moves as each of its n rows does, a corrected one 1/n as far; a sum, n times a row, n times as far.
         """
-        samples, sizes = super().samples_per_pair(counts), 2 * np.arange(1, self.options.window + 1)
-        e, t = {"mean": (sizes * 0 + 1, 0), "corrected": (1 / sizes, 0), "sum": (sizes, 2)}[self.options.context]
-        return {"e": samples["e"] * float(e.mean()), "t": samples["t"] * float((sizes.astype(float) ** t).mean())}
+        sizes = 2.0 * np.arange(1, self.options.window + 1)  # words of a context
+        power = {"mean": {"e": 0, "t": 0}, "corrected": {"e": -1, "t": 0}, "sum": {"e": 1, "t": 2}}[
+            self.options.context
+        ]
+        samples = super().samples_per_pair(counts)
+        return {label: samples[label] * float((sizes ** power[label]).mean()) for label in samples}
 
     def scratch(self, dim: int) -> int:
         """Floats of the joined row, its change, and the scores."""
@@ -67,13 +70,11 @@ def _apply(steps: Callable[..., Any], context: str, varying: bool) -> Callable[.
                 learn(scratch, t, y, scores, count, change, dim, width)
             else:
                 dots(scratch, 0, t, y, scores, 1, targets, dim, width)
-                for k in range(1, targets if skipped else 0):
-                    if y[k] == y[0]:
-                        scores[k] = float32(NOTHING)
+                if skipped:
+                    put_repeats(scores, y, 1, targets, NOTHING)
                 loss, curvature = steps(scores, labels, 1, targets, alpha, measured, width)
-                for k in range(1, targets if skipped else 0):
-                    if y[k] == y[0]:
-                        scores[k] = float32(0.0)
+                if skipped:
+                    put_repeats(scores, y, 1, targets, 0.0)
                 learn(scratch, t, y, scores, targets, change, dim, width)
             spread(e, x, n, share if corrected else float32(1.0), change, dim, width)
             stats.loss[0] += loss

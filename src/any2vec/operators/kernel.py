@@ -19,7 +19,7 @@ from any2vec.llvm.prefetch import prefetch_row
 from any2vec.operators.arguments import learning_rate
 from any2vec.operators.base import FUNCTIONS, Operator
 from any2vec.operators.hot_rows import HotRows, merge, open_copies
-from any2vec.operators.logistic import NOTHING, logistic
+from any2vec.operators.logistic import NOTHING, logistic, put_repeats
 from any2vec.operators.tiles import ROW_ALIGNMENT, TILE_ROWS, dots, update
 from any2vec.samples.windows import Window, list_windows, new_windows
 
@@ -257,18 +257,14 @@ def blocks(e: Any, t: Any, batch: Any, tile: Any, stats: Any, targets: int, dim:
         size = end - begin
         score(e, x[begin:], t, y, tile, size, targets, dim, width)
         if skipped:  # no loss here, and below no step
-            for k in range(1, targets):
-                if y[k] == y[0]:
-                    tile[k * size : (k + 1) * size] = float32(NOTHING)
+            put_repeats(tile, y, size, targets, NOTHING)
         loss, curvature = steps(tile, labels, size, targets, alpha, measured, width)
         stats.loss[0] += loss
         if measured:
             stats.curvature[0] += curvature
             stats.curvature[1] += size * (targets - skipped)
         if skipped:
-            for k in range(1, targets):
-                if y[k] == y[0]:
-                    tile[k * size : (k + 1) * size] = float32(0.0)
+            put_repeats(tile, y, size, targets, 0.0)
         update(e, x[begin:], t, y, tile, size, targets, dim, width)
         begin = end
     stats.samples[0] += n * (targets - skipped)

@@ -10,7 +10,16 @@ from numba.extending import intrinsic
 
 from any2vec.llvm.simd import FLOAT, I32, I64, call, constant, data, fma, load, splat, store, sums
 
-__all__ = ["LIMIT", "NOTHING", "PADDING", "label_one_loss", "label_zero_steps", "logistic", "logistic_steps"]
+__all__ = [
+    "LIMIT",
+    "NOTHING",
+    "PADDING",
+    "label_one_loss",
+    "label_zero_steps",
+    "logistic",
+    "logistic_steps",
+    "put_repeats",
+]
 
 LIMIT = 16.0
 """Dot products are cut to this; there a prediction differs from 0 or 1 by 1e-7."""
@@ -131,3 +140,11 @@ def label_zero_steps(scores: Any, size: int, alpha: float, measured: bool, width
             p = -scores[i] / alpha
             curvature += p * (float32(1.0) - p)
     return loss, curvature
+
+
+@njit(inline="always")
+def put_repeats(scores: Any, y: Any, sources: int, targets: int, value: float) -> None:
+    """Set the scores, or the steps, of targets that repeat the first one."""
+    for k in range(1, targets):
+        if y[k] == y[0]:
+            scores[k * sources : (k + 1) * sources] = float32(value)
