@@ -10,7 +10,7 @@ import typer
 from typer.testing import CliRunner
 
 from any2vec import DeepWalk
-from any2vec.cli import evaluate
+from any2vec.cli.evaluate import evaluate
 from any2vec.errors import Any2VecError
 from any2vec.evaluate.classification import MEASURES, evaluate_nodes
 from any2vec.evaluate.logistic import fit_labels
@@ -236,7 +236,7 @@ def test_without_scikit_learn(monkeypatch):
 @pytest.fixture
 def run():
     app = typer.Typer()
-    app.add_typer(evaluate.app, name="evaluate")
+    app.add_typer(evaluate, name="evaluate")
 
     def invoke(*arguments):
         result = CliRunner().invoke(app, ["evaluate", "nodes", *map(str, arguments)])
@@ -267,8 +267,7 @@ def test_command(run, tmp_path):
     again = run(tmp_path / "v", by_label, "--format", "labels", "--shuffles", 2)
     assert len(again[0]) == 1 + 2 * 9
     assert (
-        max(map(len, CliRunner().invoke(evaluate.app, ["nodes", str(tmp_path / "v"), str(text)]).output.split("\n")))
-        <= 80
+        max(map(len, CliRunner().invoke(evaluate, ["nodes", str(tmp_path / "v"), str(text)]).output.split("\n"))) <= 80
     )
     for wrong, message in [("0,50", "0 is not between 0 and 100"), ("x", "not numbers separated by commas")]:
         with pytest.raises(Any2VecError, match=message):

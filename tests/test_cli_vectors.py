@@ -6,8 +6,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from any2vec.cli import evaluate
 from any2vec.cli.analogy import analogy
+from any2vec.cli.evaluate import evaluate
 from any2vec.cli.similar import similar
 from any2vec.errors import Any2VecError
 from any2vec.vectors.formats import save
@@ -19,7 +19,7 @@ def run():
     app = typer.Typer()
     app.command()(similar)
     app.command()(analogy)
-    app.add_typer(evaluate.app, name="evaluate")
+    app.add_typer(evaluate, name="evaluate")
 
     def invoke(*arguments, **more):
         result = CliRunner().invoke(app, [str(argument) for argument in arguments], **more)
@@ -85,12 +85,12 @@ def test_the_other_words_are_answered(run, royal):
     [
         (["similar", "VECTORS", "king", "--topn", 0], "`topn` is 0; it must be a whole number from 1 up"),
         (["analogy", "VECTORS", "man", "king", "woman", "--topn", -1], "`topn` is -1; it must"),
-        (["evaluate", "analogies", "VECTORS", "q", "--restrict", -1], "`restrict` is -1; it must be .* from 0 up"),
-        (["evaluate", "nodes", "VECTORS", "l", "--shuffles", 0], "`shuffles` is 0; it must"),
-        (["evaluate", "nodes", "VECTORS", "l", "--threads", 0], "`threads` is 0; it must"),
-        (["evaluate", "nodes", "VECTORS", "l", "--seed", -1], "`seed` is -1; it must"),
+        (["evaluate", "analogies", "VECTORS", "q", "--restrict", -1], "--restrict is -1; it must be .* from 0 up"),
+        (["evaluate", "nodes", "VECTORS", "l", "--shuffles", 0], "--shuffles is 0; it must"),
+        (["evaluate", "nodes", "VECTORS", "l", "--threads", 0], "--threads is 0; it must"),
+        (["evaluate", "nodes", "VECTORS", "l", "--seed", -1], "--seed is -1; it must"),
         (["evaluate", "split", "g", "-o", "out", "--share", 50], "--share: 50 is not between 0 and 1"),
-        (["evaluate", "links", "VECTORS", "p", "n", "--seed", -1], "`seed` is -1; it must"),
+        (["evaluate", "links", "VECTORS", "p", "n", "--seed", -1], "--seed is -1; it must"),
     ],
 )
 def test_numbers_out_of_range(run, royal, arguments, message):

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from any2vec import Any2VecError, Word2Vec, __version__, load
 from any2vec.cli import app, main
+from any2vec.cli.commands import COMMANDS
 from any2vec.cli.errors import in_options
 from any2vec.training.progress import COMPILING
 
@@ -411,6 +412,20 @@ def test_options_of_nested_commands(tmp_path):
     (tmp_path / "labels").write_text("a 1\nb 2\nc 1\n")
     result = CliRunner().invoke(app, ["evaluate", "nodes", str(tmp_path / "v.txt"), str(tmp_path / "labels")])
     assert str(result.exception).endswith("; --skip-unknown leaves them out")
+
+
+def test_the_list_of_commands_has_the_first_line_of_each():
+    group = typer.main.get_command(app)
+    for name, listed in COMMANDS.items():
+        assert group.get_command(None, name).help.split("\n\n")[0].replace("\n", " ") == listed.help
+
+
+def test_the_list_of_commands_needs_none_of_them():
+    asked = "import sys, any2vec.cli as cli; sys.argv = ['any2vec', '--help']; cli.app(standalone_mode=False); "
+    asked += "print('numpy' in sys.modules, 'numba' in sys.modules)"
+    shown = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout
+    assert "word2vec" in shown
+    assert shown.endswith("False False\n")
 
 
 def test_help_names_no_kind_of_range():

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from any2vec.cli import evaluate
+from any2vec.cli.evaluate import evaluate
 from any2vec.errors import Any2VecError
 from any2vec.evaluate import linksplit
 from any2vec.evaluate.linkprediction import OPERATORS, evaluate_links
@@ -273,7 +273,7 @@ def test_without_the_extra(monkeypatch):
 @pytest.fixture
 def run():
     app = typer.Typer()
-    app.add_typer(evaluate.app, name="evaluate")
+    app.add_typer(evaluate, name="evaluate")
 
     def invoke(*arguments):
         result = CliRunner().invoke(app, ["evaluate", *map(str, arguments)])

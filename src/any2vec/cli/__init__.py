@@ -5,15 +5,8 @@ from typing import Annotated
 
 import typer
 
-from any2vec.cli import evaluate
-from any2vec.cli.analogy import analogy
-from any2vec.cli.demo import demo
-from any2vec.cli.errors import Commands, fail
-from any2vec.cli.nodes import nodes, walks
-from any2vec.cli.phrases import phrases
-from any2vec.cli.similar import similar
-from any2vec.cli.word2vec import word2vec
-from any2vec.cli.words import words
+from any2vec.cli.commands import Commands
+from any2vec.cli.errors import fail
 from any2vec.errors import Any2VecError
 from any2vec.signals import INTERRUPTED, quit_at_once, raise_interrupts
 from any2vec.version import __version__
@@ -37,12 +30,6 @@ def _any2vec(
 ) -> None:
     """Train embeddings of anything that comes in sequences."""
     raise_interrupts()
-
-
-for command in (words, phrases, nodes, similar, analogy, walks, demo):
-    app.command()(command)
-app.command(add_help_option=False, context_settings={"ignore_unknown_options": True})(word2vec)
-app.add_typer(evaluate.app, name="evaluate", cls=Commands)
 
 
 def main() -> None:

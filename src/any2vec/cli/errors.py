@@ -10,18 +10,16 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
-from any2vec.cluster import engines
-from any2vec.cluster.communicator import SharedError
 from any2vec.errors import Any2VecError
 from any2vec.signals import INTERRUPTED, quit_at_once
 
-__all__ = ["Commands", "fail", "in_options", "respelled"]
+__all__ = ["Errors", "fail", "in_options", "respelled"]
 
 _PATIENCE = 2.0  # seconds for another host to print the same error
 _MARKED = re.compile(r"`([a-z]\w*)(?:=([^`]*))?`")
 
 
-class Commands(TyperGroup):
+class Errors(TyperGroup):
     """Commands whose errors name options as the command line does, and that Ctrl-C ends with status 130."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -66,6 +64,9 @@ def respelled(message: str, spelled: Callable[[str, str | None], str | None]) ->
 
 def fail(error: Any2VecError) -> NoReturn:
     """Print a user's mistake on one line, once for all hosts, and end them with status 1."""
+    from any2vec.cluster import engines  # slow to import, and not needed for a list of the commands
+    from any2vec.cluster.communicator import SharedError
+
     quit_at_once()
     try:
         rank = engines.connect().rank if engines.detected() else None

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from any2vec.cli import options
+from any2vec.cli.errors import Errors
 from any2vec.cli.similar import VectorsFile
 from any2vec.cli.training import check_apart
 from any2vec.errors import Any2VecError
@@ -27,17 +28,20 @@ from any2vec.io.outputs import check_writable, replacing
 from any2vec.vectors.arguments import fraction, whole_number
 from any2vec.vectors.formats import load
 
-__all__ = ["app"]
+__all__ = ["evaluate"]
 
-app = typer.Typer(
-    help="Evaluate vectors of words (analogies, similarity) or of vertices (nodes, links).", no_args_is_help=True
+evaluate = typer.Typer(
+    name="evaluate",
+    cls=Errors,
+    help="Evaluate vectors of words (analogies, similarity) or of vertices (nodes, links).",
+    no_args_is_help=True,
 )
 
 Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the random numbers.")]
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures to a JSON file too.")]
 
 
-@app.command()
+@evaluate.command()
 def analogies(
     vectors: VectorsFile,
     questions: Annotated[
@@ -63,7 +67,7 @@ def analogies(
     _report(table, result.as_dict(), json_file)
 
 
-@app.command()
+@evaluate.command()
 def similarity(
     vectors: VectorsFile,
     pairs: Annotated[
@@ -86,7 +90,7 @@ def similarity(
     _report(table, result.as_dict(), json_file)
 
 
-@app.command()
+@evaluate.command()
 def nodes(
     vectors: VectorsFile,
     labels: Annotated[
@@ -136,7 +140,7 @@ def nodes(
     Console().print(f"{result.vertices:,} vertices{skipped}, {result.labels:,} labels, {result.shuffles:,} shuffles")
 
 
-@app.command()
+@evaluate.command()
 def split(
     graph: Annotated[
         Path, typer.Argument(metavar="GRAPH", help="An edge list, adjacency list, .mat or .npz.", show_default=False)
@@ -178,7 +182,7 @@ def split(
     _report(table)
 
 
-@app.command()
+@evaluate.command()
 def links(
     vectors: VectorsFile,
     positives: Annotated[

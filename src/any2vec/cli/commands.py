@@ -1,0 +1,76 @@
+"""The commands of `any2vec`, each imported when it is used: for the list of them, a name and a line are enough."""
+
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand
+
+from any2vec.cli.errors import Errors
+
+__all__ = ["COMMANDS", "Command", "Commands"]
+
+
+class Command(NamedTuple):
+    """Where a command is, and its line in the list."""
+
+    module: str
+    help: str
+    settings: dict[str, Any] | None = None
+
+
+COMMANDS = {
+    "words": Command("words", "Train word vectors on CORPUS, by skip-gram or CBOW."),
+    "phrases": Command(
+        "phrases",
+        "Join the words of phrases such as new_york in CORPUS: pairs that occur together more often than expected.",
+    ),
+    "nodes": Command(
+        "nodes", "Train vectors of the vertices of GRAPH: skip-gram on DeepWalk's walks, or with p and q on node2vec's."
+    ),
+    "similar": Command("similar", "Show the words most similar to each WORD, with their cosines."),
+    "analogy": Command("analogy", "Find what is to C as B is to A: man king woman gives queen."),
+    "walks": Command("nodes", "Write walks on GRAPH as text."),
+    "demo": Command("demo", "Train on the speeches of the US presidents and show the neighbours of a few words."),
+    "word2vec": Command(
+        "word2vec",
+        "Do what the program word2vec does, with its flags, its defaults and its files; without flags, list them.",
+        {"add_help_option": False, "context_settings": {"ignore_unknown_options": True}},
+    ),
+    "evaluate": Command("evaluate", "Evaluate vectors of words (analogies, similarity) or of vertices (nodes, links)."),
+}
+
+
+class Commands(Errors):
+    """All commands."""
+
+    _listing = False
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return their names."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Import a command; return None if there is none of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = COMMANDS[cmd_name]
+        if self._listing:
+            return TyperCommand(cmd_name, help=command.help)
+        if cmd_name not in self.commands:
+            found = getattr(import_module(f"any2vec.cli.{command.module}"), cmd_name)
+            if not isinstance(found, typer.Typer):
+                app = typer.Typer(add_completion=False)
+                app.command(cmd_name, **command.settings or {})(found)
+                found = app
+            self.commands[cmd_name] = typer.main.get_command(found)
+            self.commands[cmd_name].name = cmd_name
+        return self.commands[cmd_name]
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """List the commands, without importing them."""
+        self._listing = True
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self._listing = False
