@@ -29,8 +29,9 @@ def command_of(line):
     words = shlex.split(line, comments=True)
     words, command = words[words.index("any2vec") + 1 :], COMMAND
     while words and hasattr(command, "commands"):
-        assert words[0] in command.commands, line
-        command = command.commands[words.pop(0)]
+        name = words.pop(0)
+        command = command.get_command(None, name)
+        assert command is not None, f"{line}: no command {name}"
     return command, words
 
 
