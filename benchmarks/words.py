@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -129,6 +130,43 @@ def speed(
     for kind in ("window", "exact"):
         verdict(f"{kind}, two threads / one", ratio(results, f"{kind}/2", f"{kind}/1"), 1.9)
     write(json_file, "speed", settings, results)
+
+
+def _at_once(job: Job) -> dict[str, Any]:
+    """Run a job on one thread in a process on each core, all at once; add up their speeds."""
+    pinned = [replace(job, core=core) for core in cores()]
+    with ThreadPoolExecutor(len(pinned)) as pool:
+        return {"words_per_second": sum(speeds(list(pool.map(run, pinned))))}
+
+
+@app.command()
+def threads(
+    corpus: CorpusOption,
+    size: BytesOption = None,
+    dim: DimOption = 200,
+    window: WindowOption = 5,
+    negative: NegativeOption = 15,
+    sample: SampleOption = 1e-4,
+    epochs: EpochsOption = 3,
+    repeat: RepeatOption = 5,
+    json_file: JsonOption = None,
+) -> None:
+    """Compare a thread per core with a process per core, each with a model of its own: what the machine can do."""
+    chosen = {"dim": dim, "window": window, "negative": negative, "sample": sample, "epochs": epochs}
+    together, each = f"{len(cores())} threads", f"{len(cores())} processes"
+    with _prepared(corpus, size, **chosen) as (settings, _):
+        for kind in ("window", "exact"):
+            one, many = (Job(f"{kind}/{n}", settings) for n in (1, len(cores())))
+            results: Results = {"one thread": [], together: [], each: []}
+            for k in range(repeat):
+                results["one thread"].append(run(replace(one, core=cores()[k % len(cores())])))
+                results[together].append(run(many))
+                results[each].append(_at_once(one))
+                err.print(f"{kind}  " + "  ".join(f"{name} {speeds(r)[-1]:,.0f}" for name, r in results.items()))
+            ratios = [("x one thread", dict.fromkeys(results, "one thread")), ("x processes", {together: each})]
+            speed_table(f"{kind}: {settings.words:,} words, D={dim}, {negative} negatives", results, ratios)
+            verdict(f"{kind}, {together} / {each}", ratio(results, together, each), 0.95)
+            write(json_file, f"threads, {kind}", settings, results)
 
 
 @app.command()

@@ -25,7 +25,7 @@ from words_jobs import Settings
 
 from any2vec.corpus import Worklist, read_corpus
 from any2vec.operators.arguments import Rate, ThreadStats, no_rows
-from any2vec.operators.hot_rows import HotRows
+from any2vec.operators.hot_rows import no_hot_rows
 from any2vec.operators.kernel import operator_kernel
 from any2vec.operators.labels import new_labels
 from any2vec.operators.logistic import PADDING, logistic_steps
@@ -109,7 +109,7 @@ class _Case:
         kernel = operator_kernel(_operator(s, schedule), model.e.shape[1], register_width())
         counted = np.zeros((4, 8))
         stats = ThreadStats(counted[0, :1], counted[1, :1], counted[2, :1], counted[3, :2], np.zeros(1, np.int64))
-        hot = HotRows(0, rows, 4000, np.zeros(1, np.int32))
+        hot = no_hot_rows()
         ids, bounds = self.worklist.ids, self.worklist.bounds
         rate = Rate(float(s.alpha), 1e-4, 0.0, 1.0, float(ids.size))
         kernel(ids, bounds, 0, 0, e, t, no_rows(), self.draws, rate, hot, stats)
@@ -120,7 +120,7 @@ class _Case:
 
 def _operator(settings: Settings, schedule: str) -> SkipGram:
     per = NEGATIVES_PER[schedule]
-    return SkipGram(SimpleNamespace(window=settings.window, negative=settings.negative, negatives_per=per))
+    return SkipGram(SimpleNamespace(window=settings.window, negatives=settings.negative, negatives_per=per))
 
 
 def _case(settings: Settings) -> _Case:

@@ -200,7 +200,9 @@ def curvature(s, e, t, epoch, low, high):
     return total, samples
 
 
-def merge(master, mirror, before):
-    """Add to the masters what a thread changed in its mirrors, and read them afresh; in place."""
-    master += mirror - before
-    mirror[:] = before[:] = master
+def merge(master, copy, before, curvature, steps):
+    """Merge a thread's copies, by SymSGD's rule, and read them afresh; in place. `curvature` is a matrix."""
+    values, vectors = np.linalg.eigh(curvature)
+    kept = (vectors * np.exp(-steps * values)) @ vectors.T
+    master[:] = copy + (master - before) @ kept
+    copy[:] = before[:] = master

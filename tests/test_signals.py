@@ -113,7 +113,16 @@ def pressed(tmp_path, module="", delay=0.0, **environment):
     )
 
 
-IMPORTED = ["any2vec.cli", "typer", "rich.console", "numpy", "numba", "llvmlite", "any2vec.models", "any2vec.cli.training"]
+IMPORTED = [
+    "any2vec.cli",
+    "typer",
+    "rich.console",
+    "numpy",
+    "numba",
+    "llvmlite",
+    "any2vec.models",
+    "any2vec.cli.training",
+]
 
 
 @pytest.mark.parametrize("module", IMPORTED)

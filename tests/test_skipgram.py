@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from simulated import skipgram
 
 from any2vec.operators.arguments import Rate, RowTable, ThreadStats, no_rows
-from any2vec.operators.hot_rows import HotRows, merge, open_copies
+from any2vec.operators.hot_rows import hot_rows, merge, merge_due, no_hot_rows, open_copies
 from any2vec.operators.kernel import operator_kernel
 from any2vec.samples.draws import KEEP, NEGATIVES, epoch_key
 from any2vec.samples.negatives import alias_table, probabilities
@@ -41,6 +41,12 @@ def aligned(values):
 
 def kernel_of(schedule, dim, window, negative, width, addressing="direct", freezing=False):
     return operator_kernel(skipgram(schedule, window, negative), dim, width, addressing, freezing=freezing)
+
+
+def copies_of(rows, shift, dim, every=1, samples=(1, 1)):
+    """Make a thread's copies, merged after `every` positions, each of which updates every row."""
+    hot = hot_rows(np.ones((2, rows)), np.array(samples, float), 10**9, 1, dim)
+    return hot._replace(between=every).of_thread(dim).first(rows, shift)
 
 
 class Case:
@@ -80,13 +86,15 @@ class Case:
             np.uint64(epoch_key(self.seed, epoch, KEEP)),
             np.uint64(epoch_key(self.seed, epoch, NEGATIVES)),
         )
-        hot_rows = HotRows(hot, V, every, np.zeros(1, np.int32))
+        copies = copies_of(hot, V, self.dim, every)
+        open_copies(e.reshape(-1), t.reshape(-1), copies, self.dim)
         n = len(self.ids)
         run, rows = kernel_of(*self.sizes, addressing, spare > 0), rows or no_rows()
         for low, high in parts:
             rate = Rate(self.alpha, FLOOR, float(epoch * n + low), 1.0, float(n * self.epochs))
-            run(self.ids, self.bounds, low, high, e.reshape(-1), t.reshape(-1), rows, draws, rate, hot_rows, stats)
-        assert hot_rows.lock[0] == 0
+            run(self.ids, self.bounds, low, high, e.reshape(-1), t.reshape(-1), rows, draws, rate, copies, stats)
+        merge(e.reshape(-1), t.reshape(-1), copies, self.alpha, self.dim)
+        assert not copies.locks.any()
         self.curvature = stats.curvature.tolist()
         return e[:V], t[:V], stats.words[0], stats.samples[0], stats.loss[0]
 
@@ -199,11 +207,10 @@ def test_stop_flag_is_seen_while_the_kernel_runs():
     case = Case(random_sentences([20] * 20_000, 8), KERNELS[1])
     stats = ThreadStats(*np.zeros((3, 1)), np.zeros(2), np.zeros(1, np.int64))
     draws = EpochDraws(keep_thresholds(case.counts, 0), case.table, np.uint64(1), np.uint64(2))
-    hot_rows = HotRows(0, 0, 1, np.zeros(1, np.int32))
     n, run = len(case.ids), kernel_of(*KERNELS[1])
     labels = aligned(case.e).reshape(-1), aligned(case.t).reshape(-1)
     rate = Rate(1e-9, FLOOR, 0.0, 1.0, float(n))
-    given = (*labels, no_rows(), draws, rate, hot_rows, stats)
+    given = (*labels, no_rows(), draws, rate, no_hot_rows(), stats)
     run(case.ids, case.bounds, 0, 0, *given)  # compiled
     thread = threading.Thread(target=run, args=(case.ids, case.bounds, 0, n, *given))
     thread.start()
@@ -223,46 +230,116 @@ def test_mirrors_change_nothing_but_rounding(sizes, hot):
         same(case.kernel([(0, n)], hot=hot, every=every), plain, atol=1e-5)
 
 
-def test_merge_equals_the_naive():
+@pytest.mark.parametrize("values", [0.0, 0.3])
+def test_merge_equals_the_naive(values):
     rng = np.random.default_rng(1)
-    hot, dim, threads = 3, 16, 2
-    rows = V + hot * threads
-    labels = [rng.standard_normal((rows, dim)).astype(np.float32) for _ in "et"]
-    before = [[np.empty(hot * dim, np.float32) for _ in "et"] for _ in range(threads)]
+    hot, dim, threads, alpha, steps = 40, 32, 3, 0.1, 5
+    labels = [rng.standard_normal((hot * (1 + threads), dim)).astype(np.float32) for _ in "et"]
+    flat = [label.reshape(-1) for label in labels]
+    locks = copies_of(hot, 0, dim).locks
+    places = [copies_of(hot, hot * (1 + k), dim)._replace(locks=locks) for k in range(threads)]
+    curvatures = []
+    for of in range(2):
+        vectors = np.linalg.qr(rng.standard_normal((dim, dim)))[0].T
+        found = np.append(np.sort(rng.random(16))[::-1] + 0.2, 0.2) * values
+        for place in places:
+            place.directions[of], place.values[of] = vectors[:16], found
+        curvatures.append((vectors.T * np.append(found[:16], np.full(dim - 16, found[16]))) @ vectors)
     masters = [label[:hot].astype(float) for label in labels]
-    places = [HotRows(hot, V + k * hot, 1, np.zeros(1, np.int32)) for k in range(threads)]
-    naive_before = [[m.copy() for m in masters] for _ in range(threads)]
-    naive_mirror = [[m.copy() for m in masters] for _ in range(threads)]
-    for k, place in enumerate(places):
-        for label, old in zip(labels, before[k], strict=True):
-            open_copies(label.reshape(-1), old, place, dim)
-            assert (label[place.shift : place.shift + hot] == label[:hot]).all()
-    for thread in (0, 1, 1, 0, 1):
+    before = [[m.copy() for m in masters] for _ in places]
+    copies = [[m.copy() for m in masters] for _ in places]
+    for place in places:
+        open_copies(*flat, place, dim)
+    for thread in (0, 1, 1, 2, 0, 2, 1):
         for k, place in enumerate(places):
-            for label, mirror in zip(labels, naive_mirror[k], strict=True):
+            place.position[0] += steps
+            for of, label in enumerate(labels):
                 change = rng.standard_normal((hot, dim)).astype(np.float32)
                 label[place.shift : place.shift + hot] += change
-                np.add(mirror, change, out=mirror)
-        flat = [label.reshape(-1) for label in labels]
-        assert merge(*flat, *before[thread], places[thread], dim, False)
-        for master, mirror, old in zip(masters, naive_mirror[thread], naive_before[thread], strict=True):
-            naive.merge(master, mirror, old)
-        for label, master, *mirrors in zip(labels, masters, *naive_mirror, strict=True):
-            np.testing.assert_allclose(label[:hot], master, atol=1e-5)
-            np.testing.assert_allclose(label[V:], np.vstack(mirrors), atol=1e-5)
+                copies[k][of] += change
+        place = places[thread]
+        done = place.position[0] - place.merged[0, 0]
+        merge(*flat, place, alpha, dim)
+        assert (place.merged == place.position[0]).all()
+        for of in range(2):
+            naive.merge(masters[of], copies[thread][of], before[thread][of], curvatures[of], alpha * done)
+            np.testing.assert_allclose(labels[of][:hot], masters[of], atol=1e-4)
+            for k, other in enumerate(places):
+                found = labels[of][other.shift : other.shift + hot]
+                np.testing.assert_allclose(found, copies[k][of], atol=1e-4)
+    assert not locks.any()
 
 
-def test_merge_does_not_wait_for_another_thread():
-    labels = [np.ones(64, np.float32) for _ in range(4)]
-    busy = HotRows(1, 2, 1, np.ones(1, np.int32))
-    assert not merge(*labels, busy, 16, False)
-    assert busy.lock[0] == 1
-    assert all((label == 1).all() for label in labels)
-    timer = threading.Timer(0.05, busy.lock.fill, [0])
+def test_threads_that_merge_by_the_curvature_end_where_one_would():
+    """Each goes towards the optimum of a quadratic loss; added up, they would overshoot."""
+    rng = np.random.default_rng(2)
+    dim, threads, alpha, curvature = 16, 8, 0.1, 1.0
+    label = np.zeros((1 + threads, dim), np.float32)
+    flat, optimum = (label.reshape(-1), np.zeros(label.size, np.float32)), rng.standard_normal(dim)
+    places = [copies_of(1, 1 + k, dim) for k in range(threads)]
+    for place in places:
+        open_copies(*flat, place, dim)
+        place.values[:] = curvature
+    for _ in range(4):
+        for place in places:
+            place.position[0] += 10
+            label[place.shift] += (1 - np.exp(-alpha * curvature * 10)) * (optimum - label[place.shift])
+        for place in places:
+            merge(*flat, place, alpha, dim)
+    left = np.exp(-alpha * curvature * 10 * threads * 4)
+    np.testing.assert_allclose(label[0], optimum * (1 - left), atol=1e-5)
+
+
+def test_the_curvature_is_that_of_the_other_label():
+    rng = np.random.default_rng(3)
+    hot, dim, kappa = 40, 32, 0.2
+    scales = 3.0 / np.arange(1, dim + 1)
+    labels = [(rng.standard_normal((2 * hot, dim)) * scales).astype(np.float32) for _ in "et"]
+    place = copies_of(hot, hot, dim, every=10**9, samples=(6, 2))
+    flat = [label.reshape(-1) for label in labels]
+    open_copies(*flat, place, dim)
+    for _ in range(60):
+        place.position[2] = 0
+        merge_due(*flat, place, 0.1, kappa, dim)
+    assert place.position[3] == 60
+    for of, samples in enumerate((6, 2)):
+        x = labels[1 - of][:hot].astype(float)
+        values = np.linalg.eigvalsh(x.T @ x / hot)[::-1] * kappa * samples
+        np.testing.assert_allclose(place.values[of, :12], values[:12], rtol=2e-2)
+        assert place.values[of, 16] == pytest.approx(values[16:].mean(), rel=0.2)
+        np.testing.assert_allclose(place.directions[of] @ place.directions[of].T, np.eye(16), atol=1e-4)
+
+
+def test_merging_does_not_wait_for_another_thread_until_the_end():
+    dim = 16
+    labels = [np.ones(3 * dim, np.float32) for _ in "et"]
+    busy = copies_of(1, 1, dim)
+    open_copies(*labels, busy, dim)
+    for label in labels:
+        label[dim : 2 * dim] = 2
+    busy.locks[:] = 1
+    busy.position[0] = 5
+    merge_due(*labels, busy, 0.1, 0.0, dim)
+    assert all((label[:dim] == 1).all() for label in labels)
+    timer = threading.Timer(0.05, busy.locks.fill, [0])
     timer.start()
-    assert merge(*labels, busy, 16, True)
+    merge(*labels, busy, 0.1, dim)
     timer.join()
-    assert busy.lock[0] == 0
+    assert all((label[:dim] == 2).all() for label in labels)
+    assert not busy.locks.any()
+
+
+def test_rows_with_copies():
+    updates = np.array([[4.0, 3, 2, 1, 1, 1], [8.0, 1, 1, 1, 1, 0]]) / 10
+    assert hot_rows(updates, np.ones(2), 20, 2, 16).rows == 6  # two updates each
+    assert hot_rows(updates, np.ones(2), 10, 2, 16).rows == 3
+    assert hot_rows(updates, np.ones(2), 1, 2, 16).rows == 0
+    many = hot_rows(np.ones((2, 10**6)), np.ones(2), 100, 2, 128)
+    assert many.rows * 128 * 4 * 4 == 64 << 20
+    assert list(many.bounds[:4]) == [0, 16, 48, 112]
+    assert many.bounds[-1] == many.rows
+    few = many.first(50, 7)
+    assert (few.rows, few.shift, list(few.bounds), few.updates.shape) == (50, 7, [0, 16, 48, 50], (2, 3))
 
 
 def test_padding_stays_zero(sizes):

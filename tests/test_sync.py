@@ -12,7 +12,7 @@ from simulated import skipgram
 from any2vec.cluster.local import alone, simulate
 from any2vec.cluster.workers import Workers
 from any2vec.operators.arguments import Rate, RowTable, ThreadStats
-from any2vec.operators.hot_rows import HotRows
+from any2vec.operators.hot_rows import no_hot_rows
 from any2vec.operators.inspection import Inspector, Slice
 from any2vec.operators.kernel import inspection_kernel, operator_kernel
 from any2vec.operators.tiles import register_width
@@ -239,7 +239,7 @@ class Case:
         labels = [np.zeros(V * self.dim + 16, np.float32) for _ in "et"]
         labels = [label[-label.ctypes.data % 64 // 4 :][: V * self.dim] for label in labels]
         kernel = operator_kernel(self.operator, self.dim, register_width(), "counted")
-        rate, hot = Rate(0.01, FLOOR, 0.0, 1.0, 1e6), HotRows(0, V, 1, np.zeros(1, np.int32))
+        rate, hot = Rate(0.01, FLOOR, 0.0, 1.0, 1e6), no_hot_rows()
         kernel(self.ids, self.bounds, low, high, *labels, rows, self.tables.epoch(epoch), rate, hot, stats)
         return [updates.tolist() for updates in rows[:2]], stats.samples[0]
 

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from any2vec.operators.logistic import PADDING, logistic
 from any2vec.operators.tiles import TILE_ROWS, dots, update
+from any2vec.samples.windows import kept_counts
 
 __all__ = ["FUNCTIONS", "Operator", "OperatorOptions"]
 
@@ -91,8 +92,6 @@ class Operator(ABC):
         Initial learning rate, if the user gives none.
     joined : bool
         Whether the sources of a batch are one, as in CBOW: the batch updates each of its targets once.
-    hot : int
-        Rows of which each of several threads keeps a copy (measured: benchmarks/README.md).
     """
 
     edges: Callable[..., Any]
@@ -104,7 +103,6 @@ class Operator(ABC):
     alpha: float = 0.025
     varying: bool = False
     joined: bool = False
-    hot: int = 256
 
     def __init__(self, options: OperatorOptions) -> None:
         self.options = options
@@ -117,6 +115,17 @@ class Operator(ABC):
     @abstractmethod
     def samples_per_pair(self, counts: NDArray[np.int64]) -> dict[str, float]:
         """Count, by label, the samples that move a row in one update of it; the combiner `curvature` reads it."""
+
+    def updates(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Estimate the updates of each row of e and of t in an epoch, shape (2, V): the hottest ones have copies."""
+        kept = kept_counts(counts, self.options.sample)
+        return np.stack([kept * (self.options.window + 1), kept])  # a context has window + 1 words in the mean
+
+    def samples_per_update(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Count the samples in an update of a row of e and of t: a batch updates a row once."""
+        samples = self.samples_per_pair(counts)
+        pairs = 1 if self.joined or self.batch_per_context else self.options.window + 1  # in the mean
+        return np.array([samples["e"], samples["t"] * pairs])
 
     @property
     def batch_per_context(self) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 from numba import float32, njit
 from numpy.typing import NDArray
 
+from any2vec.operators.base import Operator
 from any2vec.operators.cbow import CBOW
 from any2vec.operators.logistic import label_one_loss, label_zero_steps
 from any2vec.operators.skipgram import SkipGram, list_context
@@ -77,6 +78,12 @@ class _Hierarchical(SkipGram):
         """Count samples: a pair moves the row of its source for each inner vertex on the path of its centre."""
         lengths = huffman_paths(counts).lengths
         return {"e": float(np.average(lengths, weights=kept_counts(counts, self.options.sample))), "t": 1.0}
+
+    def updates(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Estimate updates: a window updates the inner vertices on the path of its centre."""
+        e, centres = Operator.updates(self, counts)
+        paths = huffman_paths(counts)
+        return np.stack([e, np.bincount(paths.steps >> 1, np.repeat(centres, paths.lengths), len(counts))])
 
     def carried(
         self, before: NDArray[np.int64], after: NDArray[np.int64], places: NDArray[np.int32]

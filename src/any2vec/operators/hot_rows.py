@@ -1,19 +1,46 @@
 """Per-thread copies of the hottest rows: the papers' cure for staleness, inside one machine.
 
-Threads that update the same row fight over its cache lines. Ids fall by count, so these are the first rows: each
-thread works on copies of rows 0..n-1, which lie behind the V masters, and now and then adds what it changed to the
-masters and reads them afresh (a reduce and a broadcast; GraphAny2Vec, section 3.3).
+Threads that update the same row fight over its cache lines: each must fetch what the other wrote. Ids fall by count, so
+the hottest rows are the first: each thread works on copies of rows 0..n-1, which lie behind the V masters, and now and
+then merges them (a reduce and a broadcast; GraphAny2Vec, section 3.3). A row is merged after about as many updates as
+any other: seldom, if it is updated seldom.
+
+Added up, what threads learned apart overshoots. They merge by SymSGD's rule (Maleki et al. 2017, "Parallel stochastic
+gradient descent with sound combiners"): where a thread moved its copy from b to c while others moved the master from b
+to m, one thread would have come to::
+
+    m + (c - b) - (1 - exp(-alpha C n)) (m - b)
+
+after its n updates of alpha each, if C is the curvature of the loss (`sync.combiners.curvature`). C is taken to be a
+multiple of the identity, but for a few directions that have most of it.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
-from numba import njit
+from numba import float32, int64, njit
 from numpy.typing import NDArray
 
 from any2vec.llvm.atomics import exchange
+from any2vec.llvm.prefetch import prefetch
 
-__all__ = ["HotRows", "merge", "open_copies"]
+__all__ = ["HotRows", "hot_rows", "merge", "merge_due", "no_hot_rows", "open_copies"]
+
+UPDATES = 256
+"""Updates of a row that no thread has merged, in the mean, at most (measured: benchmarks/README.md)."""
+
+_LEAST = 8  # updates of a row between two merges of a thread's copy, with ever so many threads
+
+BYTES = 64 << 20
+"""Bytes that a thread's copies may take."""
+
+_AHEAD = 8  # rows that merging prefetches
+_FIRST = 16  # rows of the first block; each further one has twice as many
+_LINE = 16  # int32 in a cache line
+_DIRECTIONS = 16  # of the curvature
+_SEEN = 32  # rows of a block that are looked at to measure it
+_LOOKS = 1 << 16  # positions between two measurements, at most
+_NOTHING = 1e-6  # of all curvature
 
 
 class HotRows(NamedTuple):
@@ -25,52 +52,245 @@ class HotRows(NamedTuple):
         Rows that have a copy: 0..rows-1; 0 for none.
     shift : int
         Row of a copy minus row of its master.
-    every : int
-        Windows between two merges.
-    lock : int32 array, shape (1,)
-        1 while a thread merges; shared by the threads.
+    bounds : int64 array, shape (B + 1,)
+        Block b is rows ``bounds[b]`` to ``bounds[b + 1] - 1``; those of a block are merged together.
+    updates : float64 array, shape (2, B)
+        Updates of a block's row for a position of the worklist, of e and of t, in the mean.
+    between : int
+        Updates of a row between two merges, in the mean.
+    samples : float64 array, shape (2,)
+        Samples in an update of a row of e and of t.
+    before : float32 array, shape (2, rows * dim)
+        The copies as they last were equal to their masters.
+    merged : int64 array, shape (2, B)
+        Position, counted from the first one of this thread, where a block was last merged.
+    position : int64 array, shape (4,)
+        How far the thread is, where a block is to be merged next, where the curvature is to be measured, and how often
+        it was.
+    directions : float32 array, shape (2, n, dim)
+        Of the curvature of e and of t: n directions that have most of it, orthogonal, of length 1.
+    values : float32 array, shape (2, n + 1)
+        The curvature there, without alpha, and elsewhere.
+    locks : int32 array, shape (2, B, 16)
+        The first of a block is 1 while a thread merges it; shared by the threads.
     """
 
     rows: int
     shift: int
-    every: int
-    lock: NDArray[np.int32]
+    bounds: NDArray[np.int64]
+    updates: NDArray[np.float64]
+    between: int
+    samples: NDArray[np.float64]
+    before: NDArray[np.float32]
+    merged: NDArray[np.int64]
+    position: NDArray[np.int64]
+    directions: NDArray[np.float32]
+    values: NDArray[np.float32]
+    locks: NDArray[np.int32]
+
+    def first(self, rows: int, shift: int) -> Self:
+        """Return only the first `rows` of them, with copies `shift` rows behind their masters."""
+        rows = min(rows, self.rows)
+        blocks = int(np.searchsorted(self.bounds, rows))
+        updates = np.ascontiguousarray(self.updates[:, :blocks])
+        return self._replace(rows=rows, shift=shift, bounds=np.append(self.bounds[:blocks], rows), updates=updates)
+
+    def of_thread(self, dim: int) -> Self:
+        """Return those of a thread, with arrays of its own."""
+        return self._replace(
+            before=np.empty((2, self.rows * dim), np.float32),
+            merged=np.zeros(self.updates.shape, np.int64),
+            position=np.zeros(4, np.int64),
+            directions=np.stack([np.eye(_DIRECTIONS, dim, dtype=np.float32)] * 2),
+            values=np.zeros((2, _DIRECTIONS + 1), np.float32),
+        )
 
 
-@njit(nogil=True)
-def open_copies(label: NDArray[np.float32], before: NDArray[np.float32], hot: HotRows, dim: int) -> None:
-    """Copy the masters of `label` (flat) into this thread's copies and into `before`."""
-    for k in range(hot.rows * dim):
-        before[k] = label[k]  # read once: another thread may be merging
-        label[hot.shift * dim + k] = before[k]
+def hot_rows(
+    updates: NDArray[np.float64], samples: NDArray[np.float64], positions: int, threads: int, dim: int
+) -> HotRows:
+    """Choose the rows that threads copy.
 
+    Parameters
+    ----------
+    updates : float64 array, shape (2, V)
+        Updates of each row of e and of t for a position of the worklist, in the mean.
+    samples : float64 array, shape (2,)
+        Samples in an update.
+    positions : int
+        Positions that a thread takes before it merges all its copies.
+    threads : int
+        The threads.
+    dim : int
+        Floats in a row.
 
-@njit(nogil=True)
-def _merge_label(label: NDArray[np.float32], before: NDArray[np.float32], first: int, size: int) -> None:
-    for k in range(size):
-        label[k] += label[first + k] - before[k]
-        label[first + k] = label[k]
-        before[k] = label[k]
-
-
-@njit(nogil=True)
-def merge(
-    e: NDArray[np.float32],
-    t: NDArray[np.float32],
-    e_before: NDArray[np.float32],
-    t_before: NDArray[np.float32],
-    hot: HotRows,
-    dim: int,
-    wait: bool,
-) -> bool:
-    """Add to the masters what this thread changed since its last merge, and read them afresh.
-
-    Returns False, with nothing done, if another thread was merging and `wait` is false.
+    Returns
+    -------
+    HotRows
+        Not yet those of a thread.
     """
-    while exchange(hot.lock, np.int32(1)) != 0:
+    most = min(updates.shape[1], BYTES // (4 * dim * 4))
+    wanted = np.flatnonzero(updates[:, :most].max(axis=0) * positions >= 2)
+    rows = int(wanted[-1]) + 1 if len(wanted) else 0
+    bounds = [0]
+    while bounds[-1] < rows:
+        bounds.append(min(2 * bounds[-1] + _FIRST, rows))
+    sums = np.add.reduceat(updates[:, :rows], bounds[:-1], axis=1) if rows else np.zeros((2, 0))
+    locks = np.zeros((2, len(bounds) - 1, _LINE), np.int32)
+    nothing = np.empty((2, 0), np.int64)
+    return HotRows(
+        rows,
+        0,
+        np.array(bounds),
+        sums / np.diff(bounds),
+        max(UPDATES // threads, _LEAST),
+        samples,
+        nothing.astype(np.float32),
+        nothing,
+        np.zeros(4, np.int64),
+        np.zeros((2, 0, dim), np.float32),
+        np.zeros((2, 1), np.float32),
+        locks,
+    )
+
+
+def no_hot_rows() -> HotRows:
+    """Return those of a single thread: none."""
+    return hot_rows(np.zeros((2, 0)), np.zeros(2), 0, 1, 1).of_thread(1)
+
+
+@njit(nogil=True, cache=True)
+def open_copies(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, dim: int) -> None:
+    """Copy the masters, flat `e` and `t`, into this thread's copies and into `before`."""
+    for label, before in ((e, hot.before[0]), (t, hot.before[1])):
+        for k in range(hot.rows * dim):
+            before[k] = label[k]  # read once: another thread may be merging
+            label[hot.shift * dim + k] = before[k]
+    hot.merged[:] = 0
+    hot.position[:3] = 0
+
+
+@njit(nogil=True)
+def merge_due(
+    e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, alpha: float, kappa: float, dim: int
+) -> None:
+    """Merge the blocks that are due; one that another thread is merging stays due.
+
+    `kappa` is the mean second derivative of the loss.
+    """
+    position = hot.position[0]
+    if position >= hot.position[2]:
+        _measure(e, t, hot, kappa, dim)
+        hot.position[2] = position + min(max(position, _LOOKS >> 4), _LOOKS)
+    following = hot.position[2]
+    for of, label in enumerate((e, t)):
+        for block in range(hot.updates.shape[1]):
+            every = int64(hot.between / max(hot.updates[of, block], 1e-9)) + 1
+            if position - hot.merged[of, block] >= every:
+                _merge_block(label, hot, of, block, alpha, dim, False)
+            following = min(following, hot.merged[of, block] + every)
+    hot.position[1] = max(following, position + 1)
+
+
+@njit(nogil=True, cache=True)
+def merge(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, alpha: float, dim: int) -> None:
+    """Merge all blocks, and wait for other threads where they do."""
+    for of, label in enumerate((e, t)):
+        for block in range(hot.updates.shape[1]):
+            _merge_block(label, hot, of, block, alpha, dim, True)
+
+
+@njit(nogil=True, fastmath=True)
+def _measure(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, kappa: float, dim: int) -> None:
+    """Measure the curvature of each label from some copies of the other, by a step of subspace iteration.
+
+    Where the directions were eigenvectors, they stay so, and the lengths that they are multiplied by are eigenvalues.
+    """
+    moved, dots = np.empty((_DIRECTIONS, dim), np.float32), np.empty(_DIRECTIONS, np.float32)
+    for of, other in ((0, t), (1, e)):
+        directions, values = hot.directions[of], hot.values[of]
+        moved[:] = 0
+        square = weight = 0.0
+        for block in range(hot.updates.shape[1]):
+            first, last = hot.bounds[block] + hot.shift, hot.bounds[block + 1] + hot.shift
+            stride = max((last - first) // _SEEN, 1)
+            each = float32(hot.updates[1 - of, block] * stride)
+            for row in range(first + hot.position[3] % stride, last, stride):
+                x = other[row * dim : (row + 1) * dim]
+                length = _products(directions, x, dots, dim)
+                for i in range(_DIRECTIONS):
+                    part = each * dots[i]
+                    for k in range(dim):
+                        moved[i, k] += part * x[k]
+                weight += each
+                square += each * length
+        scale = kappa * hot.samples[of] / weight
+        rest = square
+        for i in range(_DIRECTIONS):
+            for j in range(i):
+                part = float32(0.0)
+                for k in range(dim):
+                    part += moved[i, k] * directions[j, k]
+                for k in range(dim):
+                    moved[i, k] -= part * directions[j, k]
+            length = float32(0.0)
+            for k in range(dim):
+                length += moved[i, k] * moved[i, k]
+            length = np.sqrt(length)
+            if length > float32(_NOTHING) * square:
+                directions[i] = moved[i] / length
+                rest -= length
+            values[i] = scale * length
+        values[_DIRECTIONS] = scale * max(rest, 0.0) / max(dim - _DIRECTIONS, 1)
+        for i in range(_DIRECTIONS):  # a direction with nothing may no longer be orthogonal to the others
+            values[i] = max(values[i], values[_DIRECTIONS])
+    hot.position[3] += 1
+
+
+@njit(inline="always")
+def _products(directions: NDArray[np.float32], x: NDArray[np.float32], out: NDArray[np.float32], dim: int) -> float:
+    """Multiply `x` by each direction; return its square."""
+    for i in range(_DIRECTIONS):
+        part = float32(0.0)
+        for k in range(dim):
+            part += directions[i, k] * x[k]
+        out[i] = part
+    square = float32(0.0)
+    for k in range(dim):
+        square += x[k] * x[k]
+    return square
+
+
+@njit(nogil=True, fastmath=True)
+def _merge_block(
+    label: NDArray[np.float32], hot: HotRows, of: int, block: int, alpha: float, dim: int, wait: bool
+) -> None:
+    lock = hot.locks[of, block]
+    while exchange(lock, np.int32(1)) != 0:
         if not wait:
-            return False
-    for label, before in ((e, e_before), (t, t_before)):
-        _merge_label(label, before, hot.shift * dim, hot.rows * dim)
-    exchange(hot.lock, np.int32(0))
-    return True
+            return
+    steps = float32(alpha * hot.updates[of, block] * (hot.position[0] - hot.merged[of, block]))
+    directions, before = hot.directions[of], hot.before[of]
+    others, dots, less = np.empty(dim, np.float32), np.empty(_DIRECTIONS, np.float32), np.empty(_DIRECTIONS, np.float32)
+    kept = np.exp(-steps * hot.values[of, _DIRECTIONS])
+    for i in range(_DIRECTIONS):
+        less[i] = kept - np.exp(-steps * hot.values[of, i])
+    for row in range(hot.bounds[block] * dim, hot.bounds[block + 1] * dim, dim):
+        copy = row + hot.shift * dim
+        for k in range(_AHEAD * dim, (_AHEAD + 1) * dim, _LINE):
+            prefetch(label, row + k)
+            prefetch(before, row + k)
+            prefetch(label, copy + k)
+        for k in range(dim):
+            others[k] = label[row + k] - before[row + k]
+        _products(directions, others, dots, dim)
+        for k in range(dim):
+            others[k] *= kept
+        for i in range(_DIRECTIONS):
+            part = less[i] * dots[i]
+            for k in range(dim):
+                others[k] -= part * directions[i, k]
+        for k in range(dim):
+            label[row + k] = label[copy + k] = before[row + k] = label[copy + k] + others[k]
+    hot.merged[of, block] = hot.position[0]
+    exchange(lock, np.int32(0))

@@ -18,7 +18,7 @@ from any2vec.llvm.fingerprint import fingerprint
 from any2vec.llvm.prefetch import prefetch_row
 from any2vec.operators.arguments import learning_rate
 from any2vec.operators.base import FUNCTIONS, Operator
-from any2vec.operators.hot_rows import HotRows, merge, open_copies
+from any2vec.operators.hot_rows import HotRows, merge_due
 from any2vec.operators.logistic import NOTHING, logistic, put_repeats
 from any2vec.operators.tiles import ROW_ALIGNMENT, TILE_ROWS, dots, update
 from any2vec.samples.windows import Window, list_windows, new_windows
@@ -172,13 +172,9 @@ def _operator_kernel(
         y = np.empty((2, targets), np.int64)
         labels = np.empty((2, targets), np.int8)
         tile = _aligned(scratch)
-        n = skipped = slot = since = 0
+        n = skipped = slot = 0
         alpha = float32(0.0)
         measured = next_measured = False
-        e_before = np.empty(hot.rows * dim, np.float32)
-        t_before = np.empty(hot.rows * dim, np.float32)
-        open_copies(e, e_before, hot, dim)
-        open_copies(t, t_before, hot, dim)
         sentence = np.searchsorted(bounds, low, side="right") - 1
         position = low
         while position < high and not stats.stop[0]:
@@ -218,17 +214,17 @@ def _operator_kernel(
                     last = x[slot], y[slot], labels[slot], n, skipped, alpha, measured
                     apply(e, t, last, tile, stats, targets, dim, width)
                     n, skipped, alpha, measured = sources, skips, next_alpha, next_measured
-            since += count
-            if hot.rows and since >= hot.every:
-                since *= 1 - int64(merge(e, t, e_before, t_before, hot, dim, False))
+            if hot.rows:
+                hot.position[0] += stop - position
+                if hot.position[0] >= hot.position[1]:
+                    kappa = stats.curvature[0] / max(stats.curvature[1], 1.0)
+                    merge_due(e, t, hot, next_alpha, kappa, dim)
             stats.words[0] += stop - position
             position = stop
             sentence += int64(stop == end)
         slot = 1 - slot
         last = x[slot], y[slot], labels[slot], n, skipped, alpha, measured
         apply(e, t, last, tile, stats, targets, dim, width)
-        if hot.rows:
-            merge(e, t, e_before, t_before, hot, dim, True)
 
     inlined = njit(inline="always")
     functions = (("blocks", inlined(_bind(blocks, name, functions))), *functions)

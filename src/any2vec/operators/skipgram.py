@@ -69,7 +69,6 @@ class SkipGram(Operator):
         super().__init__(options)
         if self.batch_per_context:
             self.edges = edges_per_pair
-            self.hot = 1024
 
     @property
     def targets(self) -> int:
@@ -79,6 +78,12 @@ class SkipGram(Operator):
     def samples_per_pair(self, counts: NDArray[np.int64]) -> dict[str, float]:
         """Count samples: a pair moves its source's row for the centre and each negative, its centre's once."""
         return {"e": self.targets, "t": 1}
+
+    def updates(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Estimate updates: a window updates the rows of its context once, and its targets, or each pair its own."""
+        e, centres = super().updates(counts)
+        t = centres + self.options.negatives * centres.sum() * probabilities(counts)
+        return np.stack([e, t * (self.options.window + 1) if self.batch_per_context else t])
 
     @property
     def batch_per_context(self) -> bool:

@@ -15,8 +15,8 @@ from any2vec.cluster.cores import usable_cores
 from any2vec.cluster.local import is_simulated
 from any2vec.cluster.workers import Workers
 from any2vec.corpus import Corpus
-from any2vec.operators.arguments import ThreadStats
-from any2vec.operators.hot_rows import HotRows
+from any2vec.operators.arguments import ThreadStats, learning_rate
+from any2vec.operators.hot_rows import HotRows, hot_rows, merge, no_hot_rows, open_copies
 from any2vec.operators.inspection import Inspector, Slice
 from any2vec.operators.kernel import operator_kernel
 from any2vec.operators.labels import padded_width
@@ -27,15 +27,13 @@ from any2vec.sync.scheme import HostContext
 from any2vec.sync.schemes import scheme_of
 from any2vec.sync.warmup import warm_up
 from any2vec.training.options import Options
-from any2vec.training.schedule import Schedule
+from any2vec.training.schedule import Schedule, default_rounds
 from any2vec.training.start import Start
 
 __all__ = ["Host"]
 
-EVERY = 4000
-"""Windows between two merges of a thread's copies of hot rows (measured: benchmarks/README.md)."""
-
 _LEAST = 10_000  # words worth a thread
+_NONE = no_hot_rows()
 
 
 class Host:
@@ -88,7 +86,15 @@ class Host:
         if is_simulated(communicator):
             threads = 1
         self.workers = Workers(threads, communicator)
-        self._hot = min(operator.hot, vertices) if threads > 1 else 0
+        self._dim = padded_width(options.dim)
+        self._copies: list[HotRows] = []
+        if threads > 1:
+            rounds = options.rounds or default_rounds(communicator.size)
+            updates = operator.updates(counts) / max(int(counts.sum()), 1)
+            positions, samples = len(part.ids) // (threads * rounds), operator.samples_per_update(counts)
+            hot = hot_rows(updates, samples, positions, threads, self._dim)
+            self._copies = [hot.of_thread(self._dim) for _ in range(threads)]
+        self._hot = self._copies[0].rows if self._copies else 0
         self._frozen = np.zeros(0, np.uint8) if start is None else start.frozen
         self._blends = options.blend and start is not None and start.e is not None
         self._spare = 4 * options.window if len(self._frozen) else 0
@@ -105,10 +111,9 @@ class Host:
         )
         self.interrupted = False
         self._alone = communicator.size == 1
-        self._lock = np.zeros(1, np.int32)
         self._stop = np.zeros(1, np.int64) if stop is None else stop
-        sizes = padded_width(options.dim), width or register_width()
-        kinds = {"freezing": bool(self._spare), "measuring": self._blends}
+        sizes = self._dim, width or register_width()
+        kinds = {"freezing": bool(self._spare), "measuring": self._blends or self._hot > 0}
         self._kernel = operator_kernel(operator, *sizes, self.scheme.addressing, **kinds)
 
     def begin_with(self, start: Start) -> None:
@@ -143,19 +148,23 @@ class Host:
         e, t = labels.e.reshape(-1), labels.t.reshape(-1)
         threads = len(stats)
         spare = labels.vertices + self._hot * self.workers.threads
-        count = min(self._hot, self.scheme.live)
+        copied = self.scheme.live if slice_.size else 0
 
         def run(k: int) -> float:
             began = time.thread_time()
             begin, end = (slice_.size * cut // threads for cut in (k, k + 1))
             rate = schedule.rate(number, end - begin)
-            hot = HotRows(count, labels.vertices + k * self._hot, EVERY, self._lock)
+            hot = self._copies[k].first(copied, labels.vertices + k * self._hot) if self._hot else _NONE
             table = rows._replace(frozen=self._frozen, spare=spare + k * self._spare)
+            if self._hot:
+                open_copies(e, t, hot, self._dim)
             before = 0
             for low, high in slice_.part(begin, end).ranges:
                 ahead = rate._replace(done=rate.done + rate.pace * before)
                 self._kernel(self._part.ids, self._part.bounds, low, high, e, t, table, draws, ahead, hot, stats[k])
                 before += high - low
+            if self._hot:
+                merge(e, t, hot, learning_rate(rate, before), self._dim)
             return time.thread_time() - began
 
         return self.workers.start(run, threads)
