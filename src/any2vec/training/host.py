@@ -141,33 +141,42 @@ class Host:
 
     def compute(self, schedule: Schedule, number: int, host: int, stats: list[ThreadStats]) -> "list[Future[float]]":
         """Begin to apply the operator to `host`'s slice of a round (Algorithm 1, line 9); futures give CPU seconds."""
-        slice_ = schedule.slice(host, number)
-        assert slice_ is not None
-        draws = self._tables.epoch(slice_.epoch)
-        labels, rows = self.scheme.labels, self.scheme.rows
-        e, t = labels.e.reshape(-1), labels.t.reshape(-1)
-        threads = len(stats)
-        spare = labels.vertices + self._hot * self.workers.threads
-        copied = self.scheme.live if slice_.size else 0
 
         def run(k: int) -> float:
             began = time.thread_time()
-            begin, end = (slice_.size * cut // threads for cut in (k, k + 1))
-            rate = schedule.rate(number, end - begin)
-            hot = self._copies[k].first(copied, labels.vertices + k * self._hot) if self._hot else _NONE
-            table = rows._replace(frozen=self._frozen, spare=spare + k * self._spare)
-            if self._hot:
-                open_copies(e, t, hot, self._dim)
-            before = 0
-            for low, high in slice_.part(begin, end).ranges:
-                ahead = rate._replace(done=rate.done + rate.pace * before)
-                self._kernel(self._part.ids, self._part.bounds, low, high, e, t, table, draws, ahead, hot, stats[k])
-                before += high - low
-            if self._hot:
-                merge(e, t, hot, learning_rate(rate, before), self._dim)
+            for _ in self.turns(schedule, number, host, k, stats):
+                pass
             return time.thread_time() - began
 
-        return self.workers.start(run, threads)
+        return self.workers.start(run, len(stats))
+
+    def turns(
+        self, schedule: Schedule, number: int, host: int, k: int, stats: list[ThreadStats], most: int | None = None
+    ) -> Iterator[None]:
+        """Do what thread `k` has to, in turns of up to `most` positions: in one, but where threads are simulated."""
+        slice_ = schedule.slice(host, number)
+        assert slice_ is not None
+        draws = self._tables.epoch(slice_.epoch)
+        labels, hot = self.scheme.labels, _NONE
+        e, t = labels.e.reshape(-1), labels.t.reshape(-1)
+        begin, end = (slice_.size * cut // len(stats) for cut in (k, k + 1))
+        rate = schedule.rate(number, end - begin)
+        spare = labels.vertices + self._hot * self.workers.threads + k * self._spare
+        rows = self.scheme.rows._replace(frozen=self._frozen, spare=spare)
+        if self._hot:
+            hot = self._copies[k].first(self.scheme.live if slice_.size else 0, labels.vertices + k * self._hot)
+            open_copies(e, t, hot, self._dim)
+        before = 0
+        for low, high in slice_.part(begin, end).ranges:
+            turn = most or max(high - low, 1)
+            for first in range(low, max(high, low + 1), turn):
+                last = min(first + turn, high)
+                ahead = rate._replace(done=rate.done + rate.pace * before)
+                self._kernel(self._part.ids, self._part.bounds, first, last, e, t, rows, draws, ahead, hot, stats[k])
+                before += last - first
+                yield
+        if self._hot:
+            merge(e, t, hot, learning_rate(rate, before), self._dim)
 
     def compile(self) -> None:
         """Compile what rounds do, or load it from the cache, by doing it to nothing."""
