@@ -218,8 +218,27 @@ def test_threads_learn_as_one_does(model, loss, context):
     how = {"model": model, "loss": loss, "dim": 16, "min_count": 1, "sample": 0, "epochs": 10, "cache": None}
     one, two = (Word2Vec(**how, threads=threads).fit(sentences) for threads in (1, 2))
     assert two.report_.threads == 2
-    assert two.loss_[-1] == pytest.approx(one.loss_[-1], rel=0.1)
+    assert abs(two.loss_[-1] - one.loss_[-1]) < 0.02 * (one.loss_[0] - one.loss_[-1])  # all groups differ: it nears 0
     assert two.loss_[-1] < 0.7 * two.loss_[0]
+
+
+@pytest.mark.parametrize(("model", "loss", "context"), FOUR)
+def test_updates_are_about_those_that_inspection_counts(model, loss, context):
+    """Sources are counted per pair, destinations per sample: batches of a whole context update a destination once."""
+    counts = np.arange(400, 300, -1)
+    ids = np.random.default_rng(1).permutation(np.repeat(np.arange(100), counts)).astype(np.int32)
+    options = Options(model=model, loss=loss, context=context, sample=0, window=2, negative=None)
+    operator = options.training_options().operator_class(options.training_options())
+    tables = SampleTables(counts, 0, operator.tables(counts), 1)
+    inspector = Inspector(ids, np.array([0, len(ids)]), tables, operator, 100)
+    with Workers(1, alone()) as workers:
+        workers.join(inspector.begin(Slice(0, ((0, len(ids)),)), workers))
+    e, t = operator.updates(counts, 3.0)
+    per = operator.samples_per_update(counts, 3.0)[1] if context == "mean" else 1.0
+    found_e, found_t = inspector.counts()
+    np.testing.assert_allclose(found_e, e, rtol=0.2)
+    np.testing.assert_allclose(found_t, t * per, rtol=0.2, atol=1)
+    assert found_t.sum() == pytest.approx((t * per).sum(), rel=0.02)  # negatives that are the centre are skipped
 
 
 def test_models_of_graphs():

@@ -9,7 +9,8 @@ import threading
 import pytest
 from typer.testing import CliRunner
 
-from any2vec.cli import app
+from any2vec import signals
+from any2vec.cli import app, demo
 from any2vec.signals import quit_at_once, raise_interrupts, unterminated
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no SIGTERM to a process on Windows")
@@ -163,3 +164,14 @@ except KeyboardInterrupt:
     assert ran.stdout == "raised\n"
     assert "ValueError: told" in ran.stderr
     assert "KeyboardInterrupt" not in ran.stderr
+
+
+def test_an_error_after_an_ignored_interrupt_is_an_interrupt(monkeypatch):
+    def train(self, *_):
+        raise RuntimeError("no compiled object yet")
+
+    monkeypatch.setattr(demo.Word2Vec, "fit", train)
+    assert isinstance(CliRunner().invoke(app, ["demo"]).exception, RuntimeError)
+    monkeypatch.setattr(signals, "_ignored", threading.Event())
+    signals._ignored.set()
+    assert CliRunner().invoke(app, ["demo"]).exit_code == 130

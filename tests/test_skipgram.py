@@ -13,7 +13,7 @@ from any2vec.operators.hot_rows import hot_rows, merge, merge_due, no_hot_rows, 
 from any2vec.operators.kernel import operator_kernel
 from any2vec.samples.draws import KEEP, NEGATIVES, epoch_key
 from any2vec.samples.negatives import alias_table, probabilities
-from any2vec.samples.windows import EpochDraws, keep_thresholds
+from any2vec.samples.windows import EpochDraws, keep_thresholds, mean_context
 from any2vec.training.schedule import FLOOR
 
 # schedule, dim, window, negatives, register width: both schedules with every width
@@ -410,3 +410,15 @@ def test_curvature_equals_the_naive(hosts_sizes):
     total, samples = naive.curvature(case.setting, case.e.astype(float), case.t.astype(float), 0, 0, len(case.ids))
     assert case.curvature[1] == samples > 0
     assert case.curvature[0] == pytest.approx(total, rel=1e-4)  # of predictions that are good to 1e-6
+
+
+@pytest.mark.parametrize("window", [1, 3, 5])
+def test_mean_context_is_that_of_the_windows(window):
+    lengths = [1, 2, 3, 5, 9, 30, 100]
+    sizes = [
+        min(i, reach) + min(length - 1 - i, reach)
+        for length in lengths
+        for i in range(length)
+        for reach in range(1, window + 1)
+    ]
+    assert mean_context(np.array(lengths, float), window) == pytest.approx(np.mean(sizes))

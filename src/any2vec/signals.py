@@ -7,10 +7,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["INTERRUPTED", "quit_at_once", "raise_interrupts", "unterminated"]
+__all__ = ["INTERRUPTED", "interrupt_was_ignored", "quit_at_once", "raise_interrupts", "unterminated"]
 
 INTERRUPTED = 130  # exit status of a program that Ctrl-C ended, as shells report it
 _RETRY = 0.02  # seconds
+_ignored = threading.Event()
 
 
 def raise_interrupts() -> None:
@@ -22,6 +23,11 @@ def raise_interrupts() -> None:
         sys.unraisablehook = _unraisable
     if signal.getsignal(signal.SIGTERM) == signal.SIG_DFL:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def interrupt_was_ignored() -> bool:
+    """Whether an interrupt struck where exceptions are ignored; what that left half done may raise another error."""
+    return _ignored.is_set()
 
 
 def quit_at_once() -> None:
@@ -58,6 +64,7 @@ def _quit(*_: object) -> None:
 def _unraisable(event: "sys.UnraisableHookArgs") -> None:
     """Raise an interrupt again that struck where exceptions are ignored, such as in a callback of the compiler."""
     if event.exc_type is KeyboardInterrupt:
+        _ignored.set()
         timer = threading.Timer(_RETRY, signal.raise_signal, (signal.SIGINT,))
         timer.daemon = True
         timer.start()

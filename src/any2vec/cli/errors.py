@@ -11,7 +11,7 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from any2vec.errors import Any2VecError
-from any2vec.signals import INTERRUPTED, quit_at_once
+from any2vec.signals import INTERRUPTED, interrupt_was_ignored, quit_at_once
 
 __all__ = ["Errors", "fail", "in_options", "respelled"]
 
@@ -28,7 +28,11 @@ class Errors(TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None
-        except Any2VecError as error:
+        except Exception as error:
+            if interrupt_was_ignored():
+                raise typer.Exit(INTERRUPTED) from None
+            if not isinstance(error, Any2VecError):
+                raise
             command = self.get_command(ctx, ctx.invoked_subcommand or "")
             error.args = (in_options(str(error), command.params if command else []),)
             raise

@@ -116,15 +116,18 @@ class Operator(ABC):
     def samples_per_pair(self, counts: NDArray[np.int64]) -> dict[str, float]:
         """Count, by label, the samples that move a row in one update of it; the combiner `curvature` reads it."""
 
-    def updates(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Estimate the updates of each row of e and of t in an epoch, shape (2, V): the hottest ones have copies."""
-        kept = kept_counts(counts, self.options.sample)
-        return np.stack([kept * (self.options.window + 1), kept])  # a context has window + 1 words in the mean
+    def updates(self, counts: NDArray[np.int64], contexts: float) -> NDArray[np.float64]:
+        """Estimate the updates of each row of e and of t in an epoch, shape (2, V): the hottest ones have copies.
 
-    def samples_per_update(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        A context has `contexts` words in the mean.
+        """
+        kept = kept_counts(counts, self.options.sample)
+        return np.stack([kept * contexts, kept])
+
+    def samples_per_update(self, counts: NDArray[np.int64], contexts: float) -> NDArray[np.float64]:
         """Count the samples in an update of a row of e and of t: a batch updates a row once."""
         samples = self.samples_per_pair(counts)
-        pairs = 1 if self.joined or self.batch_per_context else self.options.window + 1  # in the mean
+        pairs = 1 if self.joined or self.batch_per_context else contexts
         return np.array([samples["e"], samples["t"] * pairs])
 
     @property

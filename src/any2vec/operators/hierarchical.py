@@ -79,9 +79,9 @@ class _Hierarchical(SkipGram):
         lengths = huffman_paths(counts).lengths
         return {"e": float(np.average(lengths, weights=kept_counts(counts, self.options.sample))), "t": 1.0}
 
-    def updates(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    def updates(self, counts: NDArray[np.int64], contexts: float) -> NDArray[np.float64]:
         """Estimate updates: a window updates the inner vertices on the path of its centre."""
-        e, centres = Operator.updates(self, counts)
+        e, centres = Operator.updates(self, counts, contexts)
         paths = huffman_paths(counts)
         return np.stack([e, np.bincount(paths.steps >> 1, np.repeat(centres, paths.lengths), len(counts))])
 

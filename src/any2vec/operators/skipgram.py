@@ -79,11 +79,11 @@ class SkipGram(Operator):
         """Count samples: a pair moves its source's row for the centre and each negative, its centre's once."""
         return {"e": self.targets, "t": 1}
 
-    def updates(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    def updates(self, counts: NDArray[np.int64], contexts: float) -> NDArray[np.float64]:
         """Estimate updates: a window updates the rows of its context once, and its targets, or each pair its own."""
-        e, centres = super().updates(counts)
+        e, centres = super().updates(counts, contexts)
         t = centres + self.options.negatives * centres.sum() * probabilities(counts)
-        return np.stack([e, t * (self.options.window + 1) if self.batch_per_context else t])
+        return np.stack([e, t * contexts if self.batch_per_context else t])
 
     @property
     def batch_per_context(self) -> bool:

@@ -21,6 +21,7 @@ __all__ = [
     "keep_thresholds",
     "kept_counts",
     "list_windows",
+    "mean_context",
     "new_windows",
 ]
 
@@ -179,6 +180,15 @@ def keep_thresholds(counts: NDArray[np.int64], sample: float) -> NDArray[np.uint
 def kept_counts(counts: NDArray[np.int64], sample: float) -> NDArray[np.float64]:
     """Compute how many occurrences of each vertex subsampling keeps, in the mean; shape (V,)."""
     return counts * ((keep_thresholds(counts, sample) + 1.0) / 2.0**32)
+
+
+def mean_context(lengths: NDArray[np.float64], window: int) -> float:
+    """Compute the mean number of words in a context, in sentences of these lengths."""
+    found = 0.0
+    for reach in range(1, window + 1):
+        cut = reach * (reach + 1) / np.maximum(lengths, 1)  # words of the windows that the ends of a sentence cut off
+        found += float((lengths * np.maximum(np.where(lengths > reach, 2 * reach - cut, lengths - 1), 0)).sum())
+    return found / window / max(float(lengths.sum()), 1.0)
 
 
 @njit(inline="always")

@@ -21,7 +21,7 @@ from any2vec.operators.inspection import Inspector, Slice
 from any2vec.operators.kernel import operator_kernel
 from any2vec.operators.labels import padded_width
 from any2vec.operators.tiles import register_width
-from any2vec.samples.windows import SampleTables
+from any2vec.samples.windows import SampleTables, kept_counts, mean_context
 from any2vec.sync.combiners import CombinerContext, combiner_of
 from any2vec.sync.scheme import HostContext
 from any2vec.sync.schemes import scheme_of
@@ -33,6 +33,7 @@ from any2vec.training.start import Start
 __all__ = ["Host"]
 
 _LEAST = 10_000  # words worth a thread
+_SENTENCES = 100_000  # looked at for the mean size of a context
 _NONE = no_hot_rows()
 
 
@@ -90,8 +91,10 @@ class Host:
         self._copies: list[HotRows] = []
         if threads > 1:
             rounds = options.rounds or default_rounds(communicator.size)
-            updates = operator.updates(counts) / max(int(counts.sum()), 1)
-            positions, samples = len(part.ids) // (threads * rounds), operator.samples_per_update(counts)
+            all_, kept = max(int(counts.sum()), 1), float(kept_counts(counts, options.sample).sum())
+            contexts = mean_context(np.diff(part.bounds[:_SENTENCES]) * (kept / all_), options.window)
+            updates, samples = operator.updates(counts, contexts) / all_, operator.samples_per_update(counts, contexts)
+            positions = len(part.ids) // (threads * rounds)
             hot = hot_rows(updates, samples, positions, threads, self._dim)
             self._copies = [hot.of_thread(self._dim) for _ in range(threads)]
         self._hot = self._copies[0].rows if self._copies else 0
