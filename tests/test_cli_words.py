@@ -420,6 +420,12 @@ def test_the_list_of_commands_has_the_first_line_of_each():
         assert group.get_command(None, name).help.split("\n\n")[0].replace("\n", " ") == listed.help
 
 
+def test_a_misspelt_command_gets_a_suggestion():
+    result = CliRunner().invoke(app, ["word", "text"])
+    assert result.exit_code == 2
+    assert "words" in result.stderr
+
+
 def test_the_list_of_commands_needs_none_of_them():
     asked = "import sys, any2vec.cli as cli; sys.argv = ['any2vec', '--help']; cli.app(standalone_mode=False); "
     asked += "print('numpy' in sys.modules, 'numba' in sys.modules)"

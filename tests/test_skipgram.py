@@ -222,7 +222,7 @@ def test_stop_flag_is_seen_while_the_kernel_runs():
 
 
 @pytest.mark.parametrize("hot", [1, 5, V])
-def test_mirrors_change_nothing_but_rounding(sizes, hot):
+def test_copies_change_nothing_but_rounding(sizes, hot):
     case = Case(random_sentences(LENGTHS, 9), sizes)
     n = len(case.ids)
     plain = case.kernel([(0, n)])
@@ -329,6 +329,19 @@ def test_merging_does_not_wait_for_another_thread_until_the_end():
     assert not busy.locks.any()
 
 
+def test_nothing_is_measured_before_enough_is_known_of_the_loss():
+    dim = 16
+    place = copies_of(3, 3, dim, every=10**9)
+    labels = [np.ones(6 * dim, np.float32) for _ in "et"]
+    open_copies(*labels, place, dim)
+    place.values[:] = 7
+    merge_due(*labels, place, 0.1, 0.0, dim)
+    assert (place.values == 7).all()
+    place.updates[0] = 0  # no sentence has two words
+    merge_due(*labels, place, 0.1, 0.2, dim)
+    assert np.isfinite(place.values).all()
+
+
 def test_rows_with_copies():
     updates = np.array([[4.0, 3, 2, 1, 1, 1], [8.0, 1, 1, 1, 1, 0]]) / 10
     assert hot_rows(updates, np.ones(2), 20, 2, 16).rows == 6  # two updates each
@@ -336,10 +349,10 @@ def test_rows_with_copies():
     assert hot_rows(updates, np.ones(2), 1, 2, 16).rows == 0
     many = hot_rows(np.ones((2, 10**6)), np.ones(2), 100, 2, 128)
     assert many.rows * 128 * 4 * 4 == 64 << 20
-    assert list(many.bounds[:4]) == [0, 16, 48, 112]
+    assert list(many.bounds[:5]) == [0, 1, 3, 7, 15]
     assert many.bounds[-1] == many.rows
     few = many.first(50, 7)
-    assert (few.rows, few.shift, list(few.bounds), few.updates.shape) == (50, 7, [0, 16, 48, 50], (2, 3))
+    assert (few.rows, few.shift, list(few.bounds), few.updates.shape) == (50, 7, [0, 1, 3, 7, 15, 31, 50], (2, 6))
 
 
 def test_padding_stays_zero(sizes):

@@ -18,6 +18,7 @@ def raise_interrupts() -> None:
     """Raise KeyboardInterrupt on both signals from here on, unless they are ignored or handled by a calling program."""
     if threading.current_thread() is not threading.main_thread():
         return  # a program that calls the command line in a thread
+    _ignored.clear()
     if signal.getsignal(signal.SIGINT) is _quit:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         sys.unraisablehook = _unraisable

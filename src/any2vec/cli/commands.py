@@ -46,6 +46,11 @@ class Commands(Errors):
 
     _listing = False
 
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self._imported: set[str] = set()
+        self.commands.update({name: TyperCommand(name, help=command.help) for name, command in COMMANDS.items()})
+
     def list_commands(self, ctx: Any) -> list[str]:
         """Return their names."""
         return list(COMMANDS)
@@ -54,10 +59,8 @@ class Commands(Errors):
         """Import a command; return None if there is none of that name."""
         if cmd_name not in COMMANDS:
             return None
-        command = COMMANDS[cmd_name]
-        if self._listing:
-            return TyperCommand(cmd_name, help=command.help)
-        if cmd_name not in self.commands:
+        if not self._listing and cmd_name not in self._imported:
+            command = COMMANDS[cmd_name]
             found = getattr(import_module(f"any2vec.cli.{command.module}"), cmd_name)
             if not isinstance(found, typer.Typer):
                 app = typer.Typer(add_completion=False)
@@ -65,6 +68,7 @@ class Commands(Errors):
                 found = app
             self.commands[cmd_name] = typer.main.get_command(found)
             self.commands[cmd_name].name = cmd_name
+            self._imported.add(cmd_name)
         return self.commands[cmd_name]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:

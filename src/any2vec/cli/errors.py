@@ -29,9 +29,9 @@ class Errors(TyperGroup):
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None
         except Exception as error:
-            if interrupt_was_ignored():
-                raise typer.Exit(INTERRUPTED) from None
             if not isinstance(error, Any2VecError):
+                if interrupt_was_ignored():
+                    raise typer.Exit(INTERRUPTED) from None
                 raise
             command = self.get_command(ctx, ctx.invoked_subcommand or "")
             error.args = (in_options(str(error), command.params if command else []),)
@@ -68,10 +68,10 @@ def respelled(message: str, spelled: Callable[[str, str | None], str | None]) ->
 
 def fail(error: Any2VecError) -> NoReturn:
     """Print a user's mistake on one line, once for all hosts, and end them with status 1."""
+    quit_at_once()
     from any2vec.cluster import engines  # slow to import, and not needed for a list of the commands
     from any2vec.cluster.communicator import SharedError
 
-    quit_at_once()
     try:
         rank = engines.connect().rank if engines.detected() else None
     except Any2VecError:  # that is the error

@@ -50,7 +50,7 @@ class ThreadStats(NamedTuple):
     words, samples, loss : float64 array, shape (1,)
         Positions done, samples applied, and the sum of their losses.
     curvature : float64 array, shape (2,)
-        Sum of the loss's second derivative over some samples, and their number; one host does not measure it.
+        Sum of the loss's second derivative over some samples, and their number; one thread alone does not measure it.
     stop : int64 array, shape (1,)
         Nonzero if the kernel is to return early; shared by the threads.
     """

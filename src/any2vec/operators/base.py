@@ -114,7 +114,7 @@ class Operator(ABC):
 
     @abstractmethod
     def samples_per_pair(self, counts: NDArray[np.int64]) -> dict[str, float]:
-        """Count, by label, the samples that move a row in one update of it; the combiner `curvature` reads it."""
+        """Count, by label, the samples that move a row in one update of it; `curvature` and merging threads read it."""
 
     def updates(self, counts: NDArray[np.int64], contexts: float) -> NDArray[np.float64]:
         """Estimate the updates of each row of e and of t in an epoch, shape (2, V): the hottest ones have copies.

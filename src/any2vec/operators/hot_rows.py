@@ -27,7 +27,7 @@ from any2vec.llvm.prefetch import prefetch
 __all__ = ["HotRows", "hot_rows", "merge", "merge_due", "no_hot_rows", "open_copies"]
 
 UPDATES = 256
-"""Updates of a row that no thread has merged, in the mean, at most (measured: benchmarks/README.md)."""
+"""Updates of a row that no thread has merged, about (measured: benchmarks/README.md)."""
 
 _LEAST = 8  # updates of a row between two merges of a thread's copy, with ever so many threads
 
@@ -35,7 +35,6 @@ BYTES = 64 << 20
 """Bytes that a thread's copies may take."""
 
 _AHEAD = 8  # rows that merging prefetches
-_FIRST = 16  # rows of the first block; each further one has twice as many
 _LINE = 16  # int32 in a cache line
 _DIRECTIONS = 16  # of the curvature
 _SEEN = 32  # rows of a block that are looked at to measure it
@@ -89,14 +88,14 @@ class HotRows(NamedTuple):
     locks: NDArray[np.int32]
 
     def first(self, rows: int, shift: int) -> Self:
-        """Return only the first `rows` of them, with copies `shift` rows behind their masters."""
+        """Return the first `rows` of them only; copies are `shift` rows behind their masters."""
         rows = min(rows, self.rows)
         blocks = int(np.searchsorted(self.bounds, rows))
         updates = np.ascontiguousarray(self.updates[:, :blocks])
         return self._replace(rows=rows, shift=shift, bounds=np.append(self.bounds[:blocks], rows), updates=updates)
 
     def of_thread(self, dim: int) -> Self:
-        """Return those of a thread, with arrays of its own."""
+        """Return the same for a thread, with arrays of its own."""
         return self._replace(
             before=np.empty((2, self.rows * dim), np.float32),
             merged=np.zeros(self.updates.shape, np.int64),
@@ -134,7 +133,7 @@ def hot_rows(
     rows = int(wanted[-1]) + 1 if len(wanted) else 0
     bounds = [0]
     while bounds[-1] < rows:
-        bounds.append(min(2 * bounds[-1] + _FIRST, rows))
+        bounds.append(min(2 * bounds[-1] + 1, rows))
     sums = np.add.reduceat(updates[:, :rows], bounds[:-1], axis=1) if rows else np.zeros((2, 0))
     locks = np.zeros((2, len(bounds) - 1, _LINE), np.int32)
     nothing = np.empty((2, 0), np.int64)
@@ -155,7 +154,7 @@ def hot_rows(
 
 
 def no_hot_rows() -> HotRows:
-    """Return those of a single thread: none."""
+    """Return what a single thread has: no copies."""
     return hot_rows(np.zeros((2, 0)), np.zeros(2), 0, 1, 1).of_thread(1)
 
 
@@ -176,10 +175,10 @@ def merge_due(
 ) -> None:
     """Merge the blocks that are due; one that another thread is merging stays due.
 
-    `kappa` is the mean second derivative of the loss.
+    `kappa` is the mean second derivative of the loss; while it is 0, the curvature stays what it was.
     """
     position = hot.position[0]
-    if position >= hot.position[2]:
+    if position >= hot.position[2] and kappa > 0:
         _measure(e, t, hot, kappa, dim)
         hot.position[2] = position + min(max(position, _LOOKS >> 4), _LOOKS)
     following = hot.position[2]
@@ -224,6 +223,8 @@ def _measure(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, kappa
                         moved[i, k] += part * x[k]
                 weight += each
                 square += each * length
+        if weight == 0:
+            continue
         scale = kappa * hot.samples[of] / weight
         rest = square
         for i in range(_DIRECTIONS):

@@ -26,6 +26,7 @@ from any2vec.samples.windows import Window, list_windows, new_windows
 __all__ = ["inspection_kernel", "operator_kernel"]
 
 _ONE_WINDOW_OF = 16  # the curvature is measured on one window in 16
+_ENOUGH = 500  # samples
 _compiling = threading.Lock()
 
 edges: Any = None  # bound, as `steps`, `score`, `update` and `varying` are, to what the operator has
@@ -173,7 +174,7 @@ def _operator_kernel(
         labels = np.empty((2, targets), np.int8)
         tile = _aligned(scratch)
         n = skipped = slot = 0
-        alpha = float32(0.0)
+        alpha, next_alpha = float32(0.0), learning_rate(rate, 0)
         measured = next_measured = False
         sentence = np.searchsorted(bounds, low, side="right") - 1
         position = low
@@ -217,7 +218,8 @@ def _operator_kernel(
             if hot.rows:
                 hot.position[0] += stop - position
                 if hot.position[0] >= hot.position[1]:
-                    kappa = stats.curvature[0] / max(stats.curvature[1], 1.0)
+                    seen = stats.curvature[1]
+                    kappa = stats.curvature[0] / seen if seen >= _ENOUGH else 0.0
                     merge_due(e, t, hot, next_alpha, kappa, dim)
             stats.words[0] += stop - position
             position = stop

@@ -92,7 +92,10 @@ class Host:
         if threads > 1:
             rounds = options.rounds or default_rounds(communicator.size)
             all_, kept = max(int(counts.sum()), 1), float(kept_counts(counts, options.sample).sum())
-            contexts = mean_context(np.diff(part.bounds[:_SENTENCES]) * (kept / all_), options.window)
+            lengths, share = np.diff(part.bounds[:_SENTENCES]).astype(float), kept / all_
+            contexts = max(  # the one is right for sentences shorter than the window, the other for long ones
+                share * mean_context(lengths, options.window), mean_context(lengths * share, options.window)
+            )
             updates, samples = operator.updates(counts, contexts) / all_, operator.samples_per_update(counts, contexts)
             positions = len(part.ids) // (threads * rounds)
             hot = hot_rows(updates, samples, positions, threads, self._dim)
