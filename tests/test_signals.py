@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from any2vec import signals
 from any2vec.cli import app, demo
+from any2vec.errors import Any2VecError
 from any2vec.signals import quit_at_once, raise_interrupts, unterminated
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no SIGTERM to a process on Windows")
@@ -166,12 +167,16 @@ except KeyboardInterrupt:
     assert "KeyboardInterrupt" not in ran.stderr
 
 
-def test_an_error_after_an_ignored_interrupt_is_an_interrupt(monkeypatch):
+@pytest.mark.parametrize(
+    ("error", "ignored", "status"),
+    [(RuntimeError, False, 1), (RuntimeError, True, 130), (Any2VecError, True, 1)],
+)
+def test_an_error_that_an_ignored_interrupt_left_behind_is_an_interrupt(monkeypatch, error, ignored, status):
     def train(self, *_):
-        raise RuntimeError("no compiled object yet")
+        if ignored:
+            signals._ignored.set()
+        raise error("no compiled object yet")
 
-    monkeypatch.setattr(demo.Word2Vec, "fit", train)
-    assert isinstance(CliRunner().invoke(app, ["demo"]).exception, RuntimeError)
     monkeypatch.setattr(signals, "_ignored", threading.Event())
-    signals._ignored.set()
-    assert CliRunner().invoke(app, ["demo"]).exit_code == 130
+    monkeypatch.setattr(demo.Word2Vec, "fit", train)
+    assert CliRunner().invoke(app, ["demo"]).exit_code == status
