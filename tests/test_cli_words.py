@@ -395,7 +395,7 @@ def test_messages_name_options_as_the_command_line_does(run, text, tmp_path):
     with pytest.raises(Any2VecError, match=r"^`min_count=10000` leaves no word: .*; lower `min_count`$"):
         Word2Vec(min_count=10000).fit(text)
 
-    params = typer.main.get_command(app).get_command(None, "nodes").params
+    params = typer.main.get_command(app).load("nodes").params
     for python, command_line in (
         ("`weighted=False` or `weighted=True`", "--unweighted or --weighted"),
         ("give `directed=True`", "give --directed"),
@@ -404,7 +404,7 @@ def test_messages_name_options_as_the_command_line_does(run, text, tmp_path):
         ("one ` alone, `no name`, `Alpha`", "one ` alone, `no name`, `Alpha`"),
     ):
         assert in_options(python, params) == command_line
-    assert in_options("`cache=None`", typer.main.get_command(app).get_command(None, "words").params) == "--no-cache"
+    assert in_options("`cache=None`", typer.main.get_command(app).load("words").params) == "--no-cache"
 
 
 def test_options_of_nested_commands(tmp_path):
@@ -417,7 +417,7 @@ def test_options_of_nested_commands(tmp_path):
 def test_the_list_of_commands_has_the_first_line_of_each():
     group = typer.main.get_command(app)
     for name, listed in COMMANDS.items():
-        assert group.get_command(None, name).help.split("\n\n")[0].replace("\n", " ") == listed.help
+        assert group.load(name).help.split("\n\n")[0].replace("\n", " ") == listed.help
 
 
 def test_a_misspelt_command_gets_a_suggestion():

@@ -234,7 +234,7 @@ def test_updates_are_about_those_that_inspection_counts(model, loss, context):
     with Workers(1, alone()) as workers:
         workers.join(inspector.begin(Slice(0, ((0, len(ids)),)), workers))
     e, t = operator.updates(counts, 3.0)
-    per = operator.samples_per_update(counts, 3.0)[1] if context == "mean" else 1.0
+    per = operator.samples_per_update(operator.samples_per_pair(counts), 3.0)[1] if context == "mean" else 1.0
     found_e, found_t = inspector.counts()
     np.testing.assert_allclose(found_e, e, rtol=0.2)
     np.testing.assert_allclose(found_t, t * per, rtol=0.2, atol=1)

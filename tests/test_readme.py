@@ -30,8 +30,8 @@ def command_of(line):
     words, command = words[words.index("any2vec") + 1 :], COMMAND
     while words and hasattr(command, "commands"):
         name = words.pop(0)
-        command = command.get_command(None, name)
-        assert command is not None, f"{line}: no command {name}"
+        assert name in command.commands, line
+        command = command.load(name) if command is COMMAND else command.commands[name]
     return command, words
 
 

@@ -45,8 +45,8 @@ def kernel_of(schedule, dim, window, negative, width, addressing="direct", freez
 
 def copies_of(rows, shift, dim, every=1, samples=(1, 1)):
     """Make a thread's copies, merged after `every` positions, each of which updates every row."""
-    hot = hot_rows(np.ones((2, rows)), np.array(samples, float), 10**9, 1, dim)
-    return hot._replace(between=every).of_thread(dim).first(rows, shift)
+    (hot,) = hot_rows(np.ones((2, rows)), np.array(samples, float), 10**9, 1, dim)
+    return hot._replace(between=every).first(rows, shift)
 
 
 class Case:
@@ -344,10 +344,10 @@ def test_nothing_is_measured_before_enough_is_known_of_the_loss():
 
 def test_rows_with_copies():
     updates = np.array([[4.0, 3, 2, 1, 1, 1], [8.0, 1, 1, 1, 1, 0]]) / 10
-    assert hot_rows(updates, np.ones(2), 20, 2, 16).rows == 6  # two updates each
-    assert hot_rows(updates, np.ones(2), 10, 2, 16).rows == 3
-    assert hot_rows(updates, np.ones(2), 1, 2, 16).rows == 0
-    many = hot_rows(np.ones((2, 10**6)), np.ones(2), 100, 2, 128)
+    assert hot_rows(updates, np.ones(2), 20, 2, 16)[1].rows == 6  # two updates each
+    assert hot_rows(updates, np.ones(2), 10, 2, 16)[1].rows == 3
+    assert hot_rows(updates, np.ones(2), 1, 2, 16)[1].rows == 0
+    many = hot_rows(np.ones((2, 10**6)), np.ones(2), 100, 2, 128)[1]
     assert many.rows * 128 * 4 * 4 == 64 << 20
     assert list(many.bounds[:5]) == [0, 1, 3, 7, 15]
     assert many.bounds[-1] == many.rows

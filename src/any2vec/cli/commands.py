@@ -42,39 +42,24 @@ COMMANDS = {
 
 
 class Commands(Errors):
-    """All commands."""
-
-    _listing = False
+    """All commands: lines of a list, until one is called."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        self._imported: set[str] = set()
         self.commands.update({name: TyperCommand(name, help=command.help) for name, command in COMMANDS.items()})
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Return their names."""
-        return list(COMMANDS)
+    def load(self, name: str) -> Any:
+        """Import a command, and put it in the place of its line."""
+        command = COMMANDS[name]
+        app = getattr(import_module(f"any2vec.cli.{command.module}"), name)
+        if not isinstance(app, typer.Typer):
+            function, app = app, typer.Typer(add_completion=False)
+            app.command(name, **command.settings or {})(function)
+        loaded = self.commands[name] = typer.main.get_command(app)
+        loaded.name = name
+        return loaded
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Import a command; return None if there is none of that name."""
-        if cmd_name not in COMMANDS:
-            return None
-        if not self._listing and cmd_name not in self._imported:
-            command = COMMANDS[cmd_name]
-            found = getattr(import_module(f"any2vec.cli.{command.module}"), cmd_name)
-            if not isinstance(found, typer.Typer):
-                app = typer.Typer(add_completion=False)
-                app.command(cmd_name, **command.settings or {})(found)
-                found = app
-            self.commands[cmd_name] = typer.main.get_command(found)
-            self.commands[cmd_name].name = cmd_name
-            self._imported.add(cmd_name)
-        return self.commands[cmd_name]
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """List the commands, without importing them."""
-        self._listing = True
-        try:
-            super().format_help(ctx, formatter)
-        finally:
-            self._listing = False
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command that the user named, and import it."""
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, self.load(name) if name else None, rest

@@ -7,7 +7,6 @@ import typer
 
 from any2vec.cli import options as shared
 from any2vec.cli.training import read_and_fit, run
-from any2vec.cluster.communicator import Communicator
 from any2vec.evaluate.checker import AnalogyChecker, SimilarityChecker
 from any2vec.models import Callback, Word2Vec
 from any2vec.training.progress import Display
@@ -54,13 +53,10 @@ def words(
             callbacks.append(SimilarityChecker(pairs))
         return Word2Vec(**options, cache="auto" if cache else None, callbacks=callbacks, display=display)
 
-    def fit(model: Word2Vec, communicator: Communicator | None) -> Word2Vec:
-        return model.fit(corpus, communicator)
-
     reading = read_and_fit(lambda model, communicator: model.read(corpus, communicator), save_vocabulary)
     run(
         make,
-        reading if save_vocabulary else fit,
+        reading if save_vocabulary else lambda model, communicator: model.fit(corpus, communicator),
         [*corpus, *filter(None, [options["vocabulary"]])],
         output,
         training=training,

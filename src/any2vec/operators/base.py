@@ -124,11 +124,10 @@ class Operator(ABC):
         kept = kept_counts(counts, self.options.sample)
         return np.stack([kept * contexts, kept])
 
-    def samples_per_update(self, counts: NDArray[np.int64], contexts: float) -> NDArray[np.float64]:
-        """Count the samples in an update of a row of e and of t: a batch updates a row once."""
-        samples = self.samples_per_pair(counts)
+    def samples_per_update(self, per_pair: dict[str, float], contexts: float) -> NDArray[np.float64]:
+        """Count the samples in an update of a row of e and of t, from `samples_per_pair`; a batch is one."""
         pairs = 1 if self.joined or self.batch_per_context else contexts
-        return np.array([samples["e"], samples["t"] * pairs])
+        return np.array([per_pair["e"], per_pair["t"] * pairs])
 
     @property
     def batch_per_context(self) -> bool:

@@ -94,21 +94,11 @@ class HotRows(NamedTuple):
         updates = np.ascontiguousarray(self.updates[:, :blocks])
         return self._replace(rows=rows, shift=shift, bounds=np.append(self.bounds[:blocks], rows), updates=updates)
 
-    def of_thread(self, dim: int) -> Self:
-        """Return the same for a thread, with arrays of its own."""
-        return self._replace(
-            before=np.empty((2, self.rows * dim), np.float32),
-            merged=np.zeros(self.updates.shape, np.int64),
-            position=np.zeros(4, np.int64),
-            directions=np.stack([np.eye(_DIRECTIONS, dim, dtype=np.float32)] * 2),
-            values=np.zeros((2, _DIRECTIONS + 1), np.float32),
-        )
-
 
 def hot_rows(
     updates: NDArray[np.float64], samples: NDArray[np.float64], positions: int, threads: int, dim: int
-) -> HotRows:
-    """Choose the rows that threads copy.
+) -> list[HotRows]:
+    """Choose the rows that threads copy, and make room for the copies.
 
     Parameters
     ----------
@@ -125,8 +115,8 @@ def hot_rows(
 
     Returns
     -------
-    HotRows
-        Not yet those of a thread.
+    list of HotRows
+        Each thread's, with ``shift`` 0.
     """
     most = min(updates.shape[1], BYTES // (4 * dim * 4))
     wanted = np.flatnonzero(updates[:, :most].max(axis=0) * positions >= 2)
@@ -136,26 +126,28 @@ def hot_rows(
         bounds.append(min(2 * bounds[-1] + 1, rows))
     sums = np.add.reduceat(updates[:, :rows], bounds[:-1], axis=1) if rows else np.zeros((2, 0))
     locks = np.zeros((2, len(bounds) - 1, _LINE), np.int32)
-    nothing = np.empty((2, 0), np.int64)
-    return HotRows(
-        rows,
-        0,
-        np.array(bounds),
-        sums / np.diff(bounds),
-        max(UPDATES // threads, _LEAST),
-        samples,
-        nothing.astype(np.float32),
-        nothing,
-        np.zeros(4, np.int64),
-        np.zeros((2, 0, dim), np.float32),
-        np.zeros((2, 1), np.float32),
-        locks,
-    )
+    return [
+        HotRows(
+            rows,
+            0,
+            np.array(bounds),
+            sums / np.diff(bounds),
+            max(UPDATES // threads, _LEAST),
+            samples,
+            before=np.empty((2, rows * dim), np.float32),
+            merged=np.zeros(sums.shape, np.int64),
+            position=np.zeros(4, np.int64),
+            directions=np.stack([np.eye(_DIRECTIONS, dim, dtype=np.float32)] * 2),
+            values=np.zeros((2, _DIRECTIONS + 1), np.float32),
+            locks=locks,
+        )
+        for _ in range(threads)
+    ]
 
 
 def no_hot_rows() -> HotRows:
     """Return what a single thread has: no copies."""
-    return hot_rows(np.zeros((2, 0)), np.zeros(2), 0, 1, 1).of_thread(1)
+    return hot_rows(np.zeros((2, 0)), np.zeros(2), 0, 1, 1)[0]
 
 
 @njit(nogil=True, cache=True)

@@ -182,8 +182,10 @@ def kept_counts(counts: NDArray[np.int64], sample: float) -> NDArray[np.float64]
     return counts * ((keep_thresholds(counts, sample) + 1.0) / 2.0**32)
 
 
-def mean_context(lengths: NDArray[np.float64], window: int) -> float:
-    """Compute the mean number of words in a context, in sentences of these lengths."""
+def mean_context(lengths: NDArray[np.float64], window: int, kept: float = 1.0) -> float:
+    """Compute the mean number of words in a context, in sentences of these lengths of which a share is kept."""
+    if kept < 1:  # the one is right for sentences shorter than the window, the other for long ones
+        return max(kept * mean_context(lengths, window), mean_context(kept * lengths, window))
     found = 0.0
     for reach in range(1, window + 1):
         cut = reach * (reach + 1) / np.maximum(lengths, 1)  # words of the windows that the ends of a sentence cut off

@@ -88,18 +88,18 @@ class Host:
             threads = 1
         self.workers = Workers(threads, communicator)
         self._dim = padded_width(options.dim)
+        per_pair = operator.samples_per_pair(counts)
         self._copies: list[HotRows] = []
         if threads > 1:
             rounds = options.rounds or default_rounds(communicator.size)
-            all_, kept = max(int(counts.sum()), 1), float(kept_counts(counts, options.sample).sum())
-            lengths, share = np.diff(part.bounds[:_SENTENCES]).astype(float), kept / all_
-            contexts = max(  # the one is right for sentences shorter than the window, the other for long ones
-                share * mean_context(lengths, options.window), mean_context(lengths * share, options.window)
+            words = max(int(counts.sum()), 1)
+            kept = float(kept_counts(counts, options.sample).sum()) / words
+            contexts = mean_context(np.diff(part.bounds[:_SENTENCES]).astype(float), options.window, kept)
+            updates, samples = (
+                operator.updates(counts, contexts) / words,
+                operator.samples_per_update(per_pair, contexts),
             )
-            updates, samples = operator.updates(counts, contexts) / all_, operator.samples_per_update(counts, contexts)
-            positions = len(part.ids) // (threads * rounds)
-            hot = hot_rows(updates, samples, positions, threads, self._dim)
-            self._copies = [hot.of_thread(self._dim) for _ in range(threads)]
+            self._copies = hot_rows(updates, samples, len(part.ids) // (threads * rounds), threads, self._dim)
         self._hot = self._copies[0].rows if self._copies else 0
         self._frozen = np.zeros(0, np.uint8) if start is None else start.frozen
         self._blends = options.blend and start is not None and start.e is not None
@@ -113,7 +113,7 @@ class Host:
         context = HostContext(communicator, self.workers, inspector, vertices, options.dim, copies, seed)
         self.scheme = scheme_of(options.scheme, communicator.size)(context)
         self.combiner = combiner_of(options.combine).bind(
-            CombinerContext(self.scheme.masters, operator.samples_per_pair(counts), self.scheme.channel)
+            CombinerContext(self.scheme.masters, per_pair, self.scheme.channel)
         )
         self.interrupted = False
         self._alone = communicator.size == 1
