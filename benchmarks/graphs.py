@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import graphs_inputs
 import graphs_runs
 import graphs_speed
+import numpy as np
 import typer
 from graphs_options import AlphaOption, LengthOption, POption, QOption, Run, SeedOption, WalksOption, apart, err, note
 from options import (
@@ -122,6 +123,26 @@ def _accuracy_table(
         if theirs and name != "gensim" and measure == "micro":
             for percent, a, b in zip(percents, found, theirs, strict=True):
                 verdict(f"{name}, Micro-F1 at {percent} % - gensim's", a - b, -0.5)
+
+
+@app.command()
+def blocks(
+    folder: Annotated[Path, typer.Argument(help="Where to write sbm-N.edges and sbm-N.labels.", file_okay=False)],
+    vertices: Annotated[str, typer.Option(help="Numbers of vertices, separated by commas.")] = "2000,5000,20000",
+    classes: Annotated[int, typer.Option(min=2, help="Classes.")] = 6,
+    degree: Annotated[float, typer.Option(help="Mean degree.")] = 4.0,
+    inside: Annotated[float, typer.Option(help="Share of the edges drawn within a class.")] = 0.7,
+    exponent: Annotated[float | None, typer.Option(help="Of a power law of degrees; by default there is none.")] = None,
+    seed: SeedOption = 1,
+) -> None:
+    """Write small sparse graphs with known classes (stochastic block models), for `accuracy`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for n in map(int, vertices.split(",")):
+        a, b, of = graphs_inputs.blocks(n, classes, degree, inside, exponent, seed)
+        name = f"sbm-{n}" if exponent is None else f"sbm-{n}-{exponent:g}"
+        graphs_inputs.write_edges(folder / f"{name}.edges", a, b)
+        members = (np.intersect1d(np.flatnonzero(of == one), np.r_[a, b]) for one in range(classes))
+        (folder / f"{name}.labels").write_text("".join(" ".join(map(str, m)) + "\n" for m in members), "ascii")
 
 
 @app.command()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["converted", "generated", "power_law", "write_edges"]
+__all__ = ["blocks", "converted", "generated", "power_law", "write_edges"]
 
 _PIECE = 1 << 20  # lines written at a time
 
@@ -44,6 +44,50 @@ def power_law(vertices: int, edges: int, exponent: float = 2.5, seed: int = 1) -
         kept = np.union1d(kept, rng.permutation(new)[: edges - len(kept)])
         first = None
     return (kept // vertices).astype(np.int32), (kept % vertices).astype(np.int32)
+
+
+def blocks(
+    vertices: int, classes: int, degree: float, inside: float, exponent: float | None, seed: int = 1
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Draw a stochastic block model whose classes have about as many vertices each.
+
+    Parameters
+    ----------
+    vertices, classes : int
+        Vertices, some of which may get no edge, and their classes, drawn uniformly.
+    degree : float
+        Mean degree.
+    inside : float
+        Share of the edges whose ends are drawn from one class; those of the others are drawn from all vertices.
+    exponent : float, optional
+        Of a power law of degrees (degree-corrected block model); without it, all vertices are alike.
+    seed : int
+        Seed.
+
+    Returns
+    -------
+    two int arrays, shape (edges,), and an int array, shape (vertices,)
+        Smaller and larger ends; no loops, no duplicates. The class of each vertex.
+    """
+    rng = np.random.default_rng(seed)
+    of = rng.integers(classes, size=vertices)
+    weights = (
+        np.ones(vertices) if exponent is None else rng.permutation(np.arange(1, vertices + 1)) ** (-1 / (exponent - 1))
+    )
+    weights /= weights.sum()
+    keys = np.zeros(0, np.int64)
+    wanted = round(vertices * degree / 2)
+    while len(keys) < wanted:
+        size = wanted - len(keys) + 16
+        a, b = rng.choice(vertices, size, p=weights), rng.choice(vertices, size, p=weights)
+        alike = rng.random(size) < inside
+        for one in range(classes):
+            here, members = np.flatnonzero(alike & (of[a] == one)), np.flatnonzero(of == one)
+            b[here] = rng.choice(members, len(here), p=weights[members] / weights[members].sum())
+        low, high = np.minimum(a, b), np.maximum(a, b)
+        new = np.setdiff1d((low * vertices + high)[low != high], keys)
+        keys = np.r_[keys, rng.permutation(new)[: wanted - len(keys)]]
+    return keys // vertices, keys % vertices, of
 
 
 def write_edges(path: Path, a: NDArray[Any], b: NDArray[Any]) -> None:

@@ -189,15 +189,16 @@ def updates(s, epoch, low, high, vertices):
 
 
 def curvature(s, e, t, epoch, low, high):
-    """Sum of p (1 - p) over the samples of one centre of 16, and their number; the labels do not move."""
-    total, samples = 0.0, 0
+    """Sums of g^2 p (1 - p) and g^2 over the samples of one centre of 16, g the gradient; the labels do not move."""
+    total = squares = 0.0
     for step in steps(s, epoch, low, high):
         if draw(epoch_key(s.seed, epoch, NEGATIVES), step.position) % 16 == 0:
             for k, target in enumerate(step.targets):
                 if k == 0 or target != step.targets[0]:
                     p = 1 / (1 + np.exp(-np.clip(e[step.sources] @ t[target], -LIMIT, LIMIT)))
-                    total, samples = total + (p * (1 - p)).sum(), samples + len(p)
-    return total, samples
+                    square = ((k == 0) - p) ** 2
+                    total, squares = total + (square * p * (1 - p)).sum(), squares + square.sum()
+    return total, squares
 
 
 def merge(master, copy, before, curvature, steps):

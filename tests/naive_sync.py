@@ -38,8 +38,8 @@ def adasum(parts):
 def curvatures(e, t, sources, destinations, negative):
     """C_e and C_t but for kappa: (K + 1) E[t t^T] and E[e e^T], over what was met so often.
 
-    Beside each, the direction that has a curvature of its own, and that times the updates: for e its mean row m and
-    |m|^2 M, M being the updates of the t row of a sample; none for t.
+    Beside each, the direction that has a curvature of its own in blending, and that times the updates: for e its mean
+    row m and |m|^2 M, M being the updates of the t row of a sample; none for t.
     """
     of_e, of_t = ((x.T * met) @ x / met.sum() for x, met in ((e, sources), (t, destinations)))
     mean = sources @ e / sources.sum()
@@ -57,15 +57,8 @@ def curvature(total, k, updates, c, alpha, least=0.0):
     """Scale the sum of what k hosts added in `updates` updates, in the eigenvectors of c (with kappa), n_h = N / k."""
     if k <= 1:
         return total
-    matrix, mean, shared = c
-    along = np.zeros_like(total)
-    if mean is not None:
-        unit = mean / np.linalg.norm(mean)
-        across = np.eye(len(unit)) - np.outer(unit, unit)
-        matrix, along = across @ matrix @ across, unit * (unit @ total)
-    values, vectors = np.linalg.eigh(matrix)
-    rest = vectors @ scaled(vectors.T @ (total - along), alpha * values * updates, k, least)
-    return rest + scaled(along, alpha * shared, k)
+    values, vectors = np.linalg.eigh(c)
+    return vectors @ scaled(vectors.T @ total, alpha * values * updates, k, least)
 
 
 def blended(before, change, share, updates, c, alpha, least=0.0):

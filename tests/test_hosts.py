@@ -67,6 +67,7 @@ def test_default_rounds_and_the_report(tmp_path):
     sent = {name for name, counts in rounds["bytes"].items() if any(counts)}
     assert sent == {
         *(f"inspect {label} {kind}" for label in "et" for kind in ("ids", "updates")),
+        *(f"{phase} both moments" for phase in ("reduce", "broadcast")),
         *(
             f"{phase} {label} {kind}"
             for phase in ("reduce", "broadcast")

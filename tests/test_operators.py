@@ -54,8 +54,9 @@ def mean_of_context(e, t, batch, scratch, stats, targets, dim, width):
         step = np.float32(alpha * ((0.0 if k else 1.0) - p))
         stats.loss[0] -= np.log(1 - p if k else p)
         if measured:
-            stats.curvature[0] += p * (1 - p)
-            stats.curvature[1] += 1
+            square = ((0.0 if k else 1.0) - p) ** 2
+            stats.curvature[0] += square * p * (1 - p)
+            stats.curvature[1] += square
         change += step * row
         row += step * mean
     for i in range(sources):

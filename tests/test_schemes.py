@@ -115,7 +115,8 @@ class Counting:
         inspected = self.kind is Pulled and what in ("ids", "updates")
         # int64: how many bytes of ids will come, 8 to each host
         if what:
-            self.sent["inspect" if inspected else self.phase, what] += rows * send[:1].nbytes
+            phase = "reduce" if what == "moments" else "inspect" if inspected else self.phase
+            self.sent[phase, what] += rows * send[:1].nbytes
 
 
 @pytest.mark.parametrize("combine", ["curvature", "gradient"])

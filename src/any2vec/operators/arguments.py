@@ -1,12 +1,12 @@
 """Arguments of kernels: the learning rate, where rows are, per-thread counters."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import float32, njit
 from numpy.typing import NDArray
 
-__all__ = ["Rate", "RowTable", "ThreadStats", "learning_rate", "no_rows"]
+__all__ = ["Rate", "RowTable", "ThreadStats", "add_curvature", "learning_rate", "no_rows"]
 
 
 class Rate(NamedTuple):
@@ -50,7 +50,8 @@ class ThreadStats(NamedTuple):
     words, samples, loss : float64 array, shape (1,)
         Positions done, samples applied, and the sum of their losses.
     curvature : float64 array, shape (2,)
-        Sum of the loss's second derivative over some samples, and their number; one thread alone does not measure it.
+        Over some samples, sums of the loss's second derivative, times the squared gradient, and of the latter; one
+        thread alone does not measure it.
     stop : int64 array, shape (1,)
         Nonzero if the kernel is to return early; shared by the threads.
     """
@@ -60,6 +61,16 @@ class ThreadStats(NamedTuple):
     loss: NDArray[np.float64]
     curvature: NDArray[np.float64]
     stop: NDArray[np.int64]
+
+
+@njit(inline="always")
+def add_curvature(stats: ThreadStats, curvature: float, steps: Any, size: int, alpha: float) -> None:
+    """Add to a thread's `curvature`, from what `Operator.steps` returned and the first `size` steps."""
+    squares = 0.0
+    for i in range(size):
+        squares += (steps[i] / alpha) ** 2
+    stats.curvature[0] += curvature
+    stats.curvature[1] += squares
 
 
 _NONE = np.zeros(0, np.uint8)

@@ -73,9 +73,9 @@ class Operator(ABC):
     steps : function
         ``steps(scores, labels, sources, targets, alpha, measured, width) -> loss, curvature`` replaces the score
         ``scores[k * sources + i]`` of source i and target k by its step: alpha times minus the gradient of the loss.
-        `loss` is the sum of the losses, `curvature`, if `measured`, that of their second derivatives. The score of a
-        skipped target is -1e30, which must give no loss; its step is ignored. By default the loss is logistic, the
-        first target has label 1 and the others label 0.
+        `loss` is the sum of the losses, `curvature`, if `measured`, that of their second derivatives, each times the
+        squared first. The score of a skipped target is -1e30, which must give no loss; its step is ignored. By default
+        the loss is logistic, the first target has label 1 and the others label 0.
     score, update : function
         ``score(e, x, t, y, scores, sources, targets, dim, width)`` and ``update(...)``, `operators.tiles.dots` and
         `update`: from rows to scores, and from steps to changed rows, for at most five sources at a time.
@@ -83,7 +83,7 @@ class Operator(ABC):
         ``apply(e, t, batch, scratch, stats, targets, dim, width)`` applies a whole batch, in place of `score`, `steps`
         and `update`. `batch` is ``x, y, labels, sources, skipped, alpha, measured``: x and y are the offsets of the
         rows in the flat labels `e` and `t`, and `sources` may be 0. `scratch` has `scratch(dim)` floats. It adds to
-        ``stats.loss[0]``, ``stats.samples[0]`` and, if `measured`, to ``stats.curvature``: the sum, and of how many.
+        ``stats.loss[0]``, ``stats.samples[0]`` and, if `measured`, ``stats.curvature``: `arguments.add_curvature`.
     varying : bool
         Whether batches have up to `targets` targets, any number each; then a target may repeat the first.
     loss : str

@@ -13,6 +13,7 @@ import numpy as np
 from numba import float32, int64, njit
 from numpy.typing import NDArray
 
+from any2vec.operators.arguments import add_curvature
 from any2vec.operators.base import OperatorOptions
 from any2vec.operators.context import join, learn, spread
 from any2vec.operators.logistic import NOTHING, PADDING, put_repeats
@@ -67,6 +68,8 @@ def _apply(steps: Callable[..., Any], context: str, varying: bool) -> Callable[.
             if varying:
                 dots(scratch, 0, t, y, scores, 1, count, dim, width)
                 loss, curvature = steps(scores, labels, 1, count, alpha, measured, width)
+                if measured:
+                    add_curvature(stats, curvature, scores, count, alpha)
                 learn(scratch, t, y, scores, count, change, dim, width)
             else:
                 dots(scratch, 0, t, y, scores, 1, targets, dim, width)
@@ -75,12 +78,11 @@ def _apply(steps: Callable[..., Any], context: str, varying: bool) -> Callable[.
                 loss, curvature = steps(scores, labels, 1, targets, alpha, measured, width)
                 if skipped:
                     put_repeats(scores, y, 1, targets, 0.0)
+                if measured:
+                    add_curvature(stats, curvature, scores, targets, alpha)
                 learn(scratch, t, y, scores, targets, change, dim, width)
             spread(e, x, n, share if corrected else float32(1.0), change, dim, width)
             stats.loss[0] += loss
             stats.samples[0] += count
-            if measured:
-                stats.curvature[0] += curvature
-                stats.curvature[1] += count
 
     return apply

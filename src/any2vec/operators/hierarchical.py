@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from any2vec.operators.base import Operator
 from any2vec.operators.cbow import CBOW
-from any2vec.operators.logistic import label_one_loss, label_zero_steps
+from any2vec.operators.logistic import label_one_loss, logistic_curvature, logistic_steps
 from any2vec.operators.skipgram import SkipGram, list_context
 from any2vec.samples.huffman import LONGEST, huffman_paths, same_splits
 from any2vec.samples.windows import kept_counts
@@ -46,14 +46,14 @@ def steps(scores: Any, labels: Any, sources: int, targets: int, alpha: float, me
     for k in range(targets):
         if labels[k]:
             loss += label_one_loss(scores, k * sources, (k + 1) * sources)
-    rest, curvature = label_zero_steps(scores, sources * targets, alpha, measured, width)
+    loss += logistic_steps(scores, sources * targets, alpha, width)
     least, most = alpha * float32(_SATURATED), alpha * float32(1 - _SATURATED)
     for k in range(targets):
         step = alpha * float32(labels[k])
         for i in range(k * sources, (k + 1) * sources):
             inside = least < -scores[i] < most
             scores[i] = scores[i] + step if inside else float32(0.0)
-    return loss + rest, curvature
+    return loss, logistic_curvature(scores, sources * targets, alpha) if measured else 0.0
 
 
 class _Hierarchical(SkipGram):

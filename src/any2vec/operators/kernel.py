@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from any2vec.llvm.fingerprint import fingerprint
 from any2vec.llvm.prefetch import prefetch_row
-from any2vec.operators.arguments import learning_rate
+from any2vec.operators.arguments import add_curvature, learning_rate
 from any2vec.operators.base import FUNCTIONS, Operator
 from any2vec.operators.hot_rows import HotRows, merge_due
 from any2vec.operators.logistic import NOTHING, logistic, put_repeats
@@ -26,7 +26,7 @@ from any2vec.samples.windows import Window, list_windows, new_windows
 __all__ = ["inspection_kernel", "operator_kernel"]
 
 _ONE_WINDOW_OF = 16  # the curvature is measured on one window in 16
-_ENOUGH = 500  # samples
+_ENOUGH = 50.0  # sum of squared gradients
 _compiling = threading.Lock()
 
 edges: Any = None  # bound, as `steps`, `score`, `update` and `varying` are, to what the operator has
@@ -258,11 +258,10 @@ def blocks(e: Any, t: Any, batch: Any, tile: Any, stats: Any, targets: int, dim:
             put_repeats(tile, y, size, targets, NOTHING)
         loss, curvature = steps(tile, labels, size, targets, alpha, measured, width)
         stats.loss[0] += loss
-        if measured:
-            stats.curvature[0] += curvature
-            stats.curvature[1] += size * (targets - skipped)
         if skipped:
             put_repeats(tile, y, size, targets, 0.0)
+        if measured:
+            add_curvature(stats, curvature, tile, size * targets, alpha)
         update(e, x[begin:], t, y, tile, size, targets, dim, width)
         begin = end
     stats.samples[0] += n * (targets - skipped)

@@ -15,8 +15,8 @@ __all__ = [
     "NOTHING",
     "PADDING",
     "label_one_loss",
-    "label_zero_steps",
     "logistic",
+    "logistic_curvature",
     "logistic_steps",
     "put_repeats",
 ]
@@ -115,10 +115,10 @@ def logistic(
 ) -> tuple[float, float]:
     """Turn scores into steps of the logistic loss; the first target has label 1, the others 0 (`Operator.steps`)."""
     loss = label_one_loss(scores, 0, sources)
-    rest, curvature = label_zero_steps(scores, sources * targets, alpha, measured, width)
+    loss += logistic_steps(scores, sources * targets, alpha, width)
     for i in range(sources):
         scores[i] += alpha
-    return loss + rest, curvature
+    return loss, logistic_curvature(scores, sources * targets, alpha) if measured else 0.0
 
 
 @njit(inline="always")
@@ -131,15 +131,13 @@ def label_one_loss(scores: Any, begin: int, end: int) -> float:
 
 
 @njit(inline="always")
-def label_zero_steps(scores: Any, size: int, alpha: float, measured: bool, width: int) -> tuple[float, float]:
-    """Turn scores into steps as if all labels were 0; return the loss and, if `measured`, the curvature."""
-    loss = logistic_steps(scores, size, alpha, width)
-    curvature = 0.0
-    if measured:
-        for i in range(size):
-            p = -scores[i] / alpha
-            curvature += p * (float32(1.0) - p)
-    return loss, curvature
+def logistic_curvature(steps: Any, size: int, alpha: float) -> float:
+    """Sum up p (1 - p), times the squared gradient: with label 0 that is -p, with label 1 it is 1 - p."""
+    total = 0.0
+    for i in range(size):
+        gradient = abs(steps[i] / alpha)
+        total += gradient**3 * (float32(1.0) - gradient)
+    return total
 
 
 @njit(inline="always")

@@ -14,6 +14,7 @@ from any2vec.operators.labels import Labels
 from any2vec.operators.tiles import ROW_ALIGNMENT
 from any2vec.sync.combiners import Combiner, PartsCombiner, SumCombiner
 from any2vec.sync.combiners.gradient import gradient_row
+from any2vec.sync.turn import Turn
 
 __all__ = ["ORTHOGONAL", "Changes", "Combined", "merge"]
 
@@ -65,6 +66,8 @@ class Combined:
         Sum of their orthogonalities (GraphAny2Vec, Eq. 9).
     seconds : float
         CPU time of the threads.
+    turn : Turn, optional
+        What all labels are to be turned by.
     """
 
     finite: bool = True
@@ -72,6 +75,7 @@ class Combined:
     orthogonal: int = 0
     orthogonality: float = 0.0
     seconds: float = 0.0
+    turn: Turn | None = None
 
     def __iadd__(self, other: "Combined") -> "Combined":
         """Add the statistics of another part."""

@@ -9,6 +9,7 @@ from any2vec.cluster.communicator import Request
 from any2vec.operators.arguments import RowTable, no_rows
 from any2vec.operators.labels import Labels, new_labels, zeros
 from any2vec.sync.combiners import Combiner, Round, Touched
+from any2vec.sync.gauge import Gauge
 from any2vec.sync.ids import RowsByHost, broadcast_ids, send_ids
 from any2vec.sync.masters import Changes, Combined
 from any2vec.sync.scheme import HostContext, Scheme
@@ -33,6 +34,7 @@ class Replicated(Scheme):
             self.masters = Labels(e, t, low, high - low, dim)
             self.addressing = "counted"
             self.rows = RowTable(np.zeros(vertices, np.int32), np.zeros(vertices, np.int32))
+        self.gauge = Gauge(self.masters, self.channel)
 
     def restore(self, masters: Labels) -> None:
         """Take over masters of an earlier run, and send them to all mirrors."""
@@ -60,6 +62,7 @@ class Replicated(Scheme):
         combined = self.combine(changes, here, round_, combiner)
         for label, mine, masters in self._labels():
             self._broadcast(label, mine, masters, changes[label])
+        self.turn(combined, self.labels, self.masters)
         return combined
 
     def _labels(self) -> list[tuple[str, NDArray[np.float32], NDArray[np.float32]]]:

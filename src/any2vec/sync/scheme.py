@@ -15,6 +15,7 @@ from any2vec.operators.labels import Labels
 from any2vec.sync.buffers import Buffers
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import Combiner, Round, Touched
+from any2vec.sync.gauge import Gauge
 from any2vec.sync.masters import Changes, Combined, merge
 from any2vec.sync.partition import Partition
 
@@ -37,6 +38,8 @@ class HostContext:
         V and D.
     copies : int
         Rows needed behind the labels, for the threads' copies of hot and frozen rows.
+    turns : bool
+        Whether scores stay the same, and nothing is lost, when all labels are turned (`gauge`).
     seed : int
         Seed of initial rows.
     """
@@ -47,6 +50,7 @@ class HostContext:
     vertices: int
     dim: int
     copies: int
+    turns: bool
     seed: int
 
 
@@ -74,6 +78,8 @@ class Scheme(ABC):
         This host's masters.
     channel : Channel
         Sends, counts and times.
+    gauge : Gauge
+        Finds how to turn the labels.
     touched : dict from str to int
         By label, rows that this host touched in the last round.
     inspecting, combining : float
@@ -86,6 +92,7 @@ class Scheme(ABC):
     live: int
     rows: RowTable
     masters: Labels
+    gauge: Gauge
 
     def __init__(self, context: HostContext) -> None:
         self.context = context
@@ -117,9 +124,24 @@ class Scheme(ABC):
         before = combiner.seconds
         combiner.begin(round_, here)
         self.combining += (combiner.seconds - before) * self.context.workers.threads  # they wait for it
+        if not (combiner.keeps_gauge and self.context.turns):
+            combined = merge(self.masters, changes, combiner, self.context.workers)
+            self.combining += combined.seconds
+            return combined
+        before = self.gauge.seconds
+        self.gauge.begin(round_.number, changes)
         combined = merge(self.masters, changes, combiner, self.context.workers)
-        self.combining += combined.seconds
+        combined.turn = self.gauge.end(round_.number)
+        self.combining += combined.seconds + (self.gauge.seconds - before) * self.context.workers.threads
         return combined
+
+    def turn(self, combined: Combined, *labels: Labels) -> None:
+        """Turn all rows of labels as combining found it needed; mirrors must do what masters do."""
+        if combined.turn:
+            for one in labels:
+                self.combining += combined.turn.apply(
+                    one.e[: one.vertices], one.t[: one.vertices], self.context.workers
+                )
 
     def gather(self, name: str, matrix: NDArray[np.float32], rows: NDArray[np.int32]) -> NDArray[np.float32]:
         """Copy some rows of a matrix, one after the other, into the buffer `name`."""

@@ -29,6 +29,10 @@ __all__ = ["Blend"]
 _ROWS = 1 << 15  # rows at a time
 
 
+class _Curvature(Curvature):
+    mean_apart = True
+
+
 class Blend:
     """Blends a host's masters with the rows that a run began with.
 
@@ -61,7 +65,7 @@ class Blend:
             kappa = chosen.kappa
         self._updates = self._updates or self._host.updates()
         channel = Channel(scheme.context.communicator)  # not that of the rounds, which counts their bytes
-        combiner = Curvature().bind(
+        combiner = _Curvature().bind(
             CombinerContext(masters, self._host.operator.samples_per_pair(self._counts), channel)
         )
         if kappa:
@@ -89,7 +93,7 @@ class Blend:
         rows: Rows,
         places: NDArray[np.int32],
         shares: NDArray[np.float64],
-        combiner: Curvature | None,
+        combiner: _Curvature | None,
     ) -> None:
         scheme, workers = self._host.scheme, self._host.workers
         most = int(np.diff(scheme.partition.bounds).max())  # hosts ask each other: as many blocks on all

@@ -20,7 +20,7 @@ from any2vec.operators.hot_rows import HotRows, hot_rows, merge, no_hot_rows, op
 from any2vec.operators.inspection import Inspector, Slice
 from any2vec.operators.kernel import operator_kernel
 from any2vec.operators.labels import padded_width
-from any2vec.operators.tiles import register_width
+from any2vec.operators.tiles import dots, register_width
 from any2vec.samples.windows import SampleTables, kept_counts, mean_context
 from any2vec.sync.combiners import CombinerContext, combiner_of
 from any2vec.sync.scheme import HostContext
@@ -110,7 +110,8 @@ class Host:
         self._tables = SampleTables(counts, options.sample, operator.tables(counts), options.seed, first)
         inspector = self.inspector = Inspector(part.ids, part.bounds, self._tables, operator, vertices)
         copies = (self._hot + self._spare) * threads
-        context = HostContext(communicator, self.workers, inspector, vertices, options.dim, copies, seed)
+        turns = operator.score is dots and not len(self._frozen)
+        context = HostContext(communicator, self.workers, inspector, vertices, options.dim, copies, turns, seed)
         self.scheme = scheme_of(options.scheme, communicator.size)(context)
         self.combiner = combiner_of(options.combine).bind(
             CombinerContext(self.scheme.masters, per_pair, self.scheme.channel)

@@ -55,6 +55,8 @@ class TrainingState:
         What was measured so far.
     masters : Labels
         This host's masters: views, which the next round changes.
+    missing : float32 array, shape (D, D)
+        Of them (`sync.gauge.Gauge`): likewise a view.
     """
 
     hosts: int
@@ -66,6 +68,7 @@ class TrainingState:
     kappa: float
     meter: MeterState
     masters: Labels
+    missing: NDArray[np.float32]
 
     def matches(self, hosts: int, rounds: int) -> bool:
         """Whether a run with H `hosts` and S `rounds` continues the same rounds, and so to the same bits."""

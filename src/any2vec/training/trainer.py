@@ -181,6 +181,8 @@ class _Run:
             self._number = self._schedule.numbers(state.epoch).start + (state.rounds_done if same else 0)
             self._meter.restore(state.meter)
             self._host.scheme.restore(state.masters)
+            if same:
+                self._host.scheme.gauge.missing[:] = state.missing
         first = self._schedule.slice(self._communicator.rank, self._number)
         if first is not None:
             self._host.scheme.begin(first)
@@ -248,6 +250,7 @@ class _Run:
             self._kappa,
             self._meter.state,
             self._host.scheme.masters,
+            self._host.scheme.gauge.missing,
         )
 
     def _round(self, number: int) -> None:

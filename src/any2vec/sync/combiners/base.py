@@ -20,7 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numba import njit
@@ -100,6 +100,8 @@ class Combiner(ABC):  # noqa: B024
     seconds : float
         Time spent so far on preparing for rounds, without that of its messages.
     """
+
+    keeps_gauge: ClassVar[bool] = False
 
     context: CombinerContext = field(init=False, repr=False, compare=False)
     seconds: float = field(default=0.0, init=False, repr=False, compare=False)

@@ -4,28 +4,28 @@ It is a mean-field form of SymSGD's sound combiners (Maleki et al. 2017, "Parall
 sound combiners"). Within a round the loss of a row x is about quadratic, with a curvature C that all rows of a label
 share, because the rows they meet are drawn from the same distribution::
 
-    C_e = kappa s E[t t^T]        C_t = kappa E[e e^T]        kappa = E[p (1 - p)]
+    C_e = kappa s E[t t^T]        C_t = kappa E[e e^T]        kappa = E[g^2 p (1 - p)] / E[g^2]
 
-s is the number of samples that move a row of e at a time (`Operator.samples_per_pair`): K + 1 with negative sampling,
-the mean length of a path with hierarchical softmax. In CBOW a row is one of n in a mean, and would by itself move that
-by 1/n of its step. But what all hosts learn is what the rows of a context have in common, and that moves the mean by
-the whole step: C_e is the same. (With C_e / n, the sum of what 32 hosts learned overshoots.)
+g is the gradient y - p of a sample: what moves rows is samples that have one. (Where most predictions are certain, as
+on sparse graphs, the plain mean of p (1 - p) is several times smaller, and what hosts add overshoots.) s is the number
+of samples that move a row of e at a time (`Operator.samples_per_pair`): K + 1 with negative sampling, the mean length
+of a path with hierarchical softmax. In CBOW a row is one of n in a mean, and would by itself move that by 1/n of its
+step. But what all hosts learn is what the rows of a context have in common, and that moves the mean by the whole step:
+C_e is the same. (With C_e / n, the sum of what 32 hosts learned overshoots.)
 
 A host with n_h updates moves a row by (I - exp(-alpha n_h C)) (x* - x), one machine with all N = sum n_h would by
 (I - exp(-alpha N C)) (x* - x). So, in the eigenvectors of C, the sum of what the hosts added is scaled by
 (1 - exp(-alpha c N)) / sum_h (1 - exp(-alpha c n_h)), where n_h is taken as N / k for the k hosts that touched the row.
 
-Exception: a shift of all rows of e along their mean m changes all scores alike, and t compensates for it within the
-round, on every host; summing the hosts' shifts would overshoot H-fold. What counts along m is how far the rows of t
-come: alpha kappa |m|^2 M replaces alpha c N, where M is the mean number of updates of a t row over the samples of a
-round. (Otherwise the common part of e grows, against that of t, and takes epochs to vanish.)
+Rows of e and of t are thereby scaled unlike, which changes cosines where scores stay the same; `sync.gauge` makes up
+for that.
 """
 
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numba import float32, njit
@@ -50,12 +50,21 @@ class Curvature(SumCombiner):
     Parameters
     ----------
     kappa : float, optional
-        Mean second derivative of the loss; measured in each round if not given.
+        Mean second derivative of the loss, weighted by squared gradients; measured in each round if not given.
+
+    Attributes
+    ----------
+    mean_apart : bool
+        Whether a shift of all rows of e along their mean m has a curvature of its own. It changes all scores alike, so
+        rows of t compensate for it, and what counts is how far they come: alpha kappa |m|^2 M replaces alpha c N, where
+        M is the mean number of updates of a row of t over the samples.
     """
 
+    keeps_gauge: ClassVar[bool] = True
+    mean_apart: ClassVar[bool] = False
     kappa: float | None = option(
         None,
-        "for curvature: mean of p (1 - p) over the predictions p",
+        "for curvature: mean of p (1 - p) over the predictions p, weighted by squared gradients",
         above=0,
         high=100,
         unset="measured each round",
@@ -91,7 +100,7 @@ class Curvature(SumCombiner):
         if e_sums is not None and t_sums is not None:
             with self._timed(), np.errstate(all="ignore"):  # the trainer will say what is not finite
                 e, t = _Means.of(e_sums), _Means.of(t_sums)
-                shared = {"e": float(e.row @ e.row) * t.updates, "t": 0.0}
+                shared = {"e": float(e.row @ e.row) * t.updates * self.mean_apart, "t": 0.0}
                 solved = {label: _solve(x.moments, e.row, shared[label]) for label, x in (("e", t), ("t", e))}
         for label, samples in self.context.samples_per_pair.items():
             nothing = np.empty((dim + 2, dim), np.float32)
@@ -105,7 +114,7 @@ class Curvature(SumCombiner):
         self, label: str, sums: NDArray[np.float32], hosts: NDArray[np.int32], updates: NDArray[np.int64]
     ) -> None:
         """Scale the sums along the eigenvectors."""
-        _scale(sums, hosts, updates, self._vectors[label], self._rates[label], self._shared[label])
+        _scale(sums, hosts, updates, self._vectors[label], self._rates[label])
 
     def blending(
         self,
@@ -228,16 +237,12 @@ def _add_products(x: Any, a: Any, n: int, out: Any) -> None:
 
 
 @njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
-def _scale(sums: Any, hosts: Any, updates: Any, vectors: Any, rates: Any, shared: Any) -> None:
+def _scale(sums: Any, hosts: Any, updates: Any, vectors: Any, rates: Any) -> None:
     for i in range(hosts.size):
         if hosts[i] < 2:
             continue
         share, total = float32(1.0) / float32(hosts[i]), float32(updates[i])
-        last = rates.size - 1
-        if shared > 0:
-            _scale_along(sums[i], vectors[last], shared, share)
-            last -= 1
-        for c in range(last, -1, -1):
+        for c in range(rates.size - 1, -1, -1):
             if rates[c] * total < float32(_LEAST):  # and so are all that follow
                 break
             _scale_along(sums[i], vectors[c], rates[c] * total, share)

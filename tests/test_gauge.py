@@ -1,0 +1,166 @@
+"""Keeping the gauge: scores stay, and E^T E - T^T T becomes what the hosts made of it."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numba import njit
+from simulated import bits, options, read, text, train
+
+from any2vec import Word2Vec
+from any2vec.cluster.local import alone, simulate
+from any2vec.cluster.workers import Workers
+from any2vec.operators.labels import new_labels
+from any2vec.operators.skipgram import SkipGram
+from any2vec.operators.tiles import dots
+from any2vec.sync import gauge as gauge_file
+from any2vec.sync.channel import Channel
+from any2vec.sync.gauge import Gauge, is_due
+from any2vec.sync.masters import Changes
+from any2vec.sync.partition import Partition
+from any2vec.sync.scheme import Scheme
+from any2vec.sync.turn import Turn
+
+V, DIM = 40, 6
+
+
+def random_labels(seed, vertices=V, dim=DIM):
+    rng = np.random.default_rng(seed)
+    labels = new_labels(0, vertices, dim)
+    for label in (labels.embedding, labels.training):
+        label[:] = rng.standard_normal(label.shape)
+    return labels
+
+
+def squares(labels):
+    e, t = labels.embedding.astype(float), labels.training.astype(float)
+    return e.T @ e - t.T @ t
+
+
+def turned(labels, turn):
+    with Workers(1, alone()) as workers:
+        turn.apply(labels.e, labels.t, workers)
+
+
+def random_turn(seed, dim):
+    rng = np.random.default_rng(seed)
+    root = rng.standard_normal((dim, dim)) / 3
+    gauge = np.eye(dim) + root @ root.T
+    both = np.zeros((2, dim, new_labels(0, 1, dim).e.shape[1]), np.float32)
+    both[:, :, :dim] = gauge, np.linalg.inv(gauge)
+    return Turn(*both)
+
+
+@given(st.integers(0, 100), st.integers(1, 20), st.integers(1, 30))
+def test_turning_keeps_scores_and_treats_rows_alike(seed, dim, vertices):
+    labels, turn = random_labels(seed, vertices, dim), random_turn(seed, dim)
+    scores = labels.embedding.astype(float) @ labels.training.T.astype(float)
+    expected = labels.embedding.astype(float) @ turn.e[:, :dim]
+    first = seed % vertices
+    part = labels.range(first, vertices)
+    part = type(labels)(part.e.copy(), part.t.copy(), first, vertices - first, dim)
+    turned(labels, turn)
+    turned(part, turn)
+    np.testing.assert_allclose(labels.embedding, expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(labels.embedding @ labels.training.T, scores, rtol=1e-3, atol=1e-3)
+    assert not labels.e[:, dim:].any()
+    assert (part.e == labels.e[first:]).all()
+    assert (part.t == labels.t[first:]).all()
+
+
+@pytest.mark.parametrize("hosts", [1, 2, 3])
+def test_labels_are_turned_to_what_the_hosts_made_of_them(hosts):
+    """Each host changes all rows; merging halves what they add to e and drops a tenth of what they add to t."""
+    before, rng = random_labels(1), np.random.default_rng(2)
+    added = {label: 0.05 * rng.standard_normal((hosts, V, DIM)).astype(np.float32) for label in "et"}
+
+    def program(communicator):
+        low, high = Partition(V, hosts).range(communicator.rank)
+        own = before.copy().range(low, high)
+        changes, n = {}, high - low
+        for label, matrix in (("e", own.e), ("t", own.t)):
+            values = np.tile(matrix, (hosts, 1, 1))
+            values[:, :, :DIM] += added[label][:, low:high]
+            rows = np.tile(np.arange(n, dtype=np.int32), hosts)
+            ones = np.ones(len(rows), np.int32)
+            changes[label] = Changes(rows, values.reshape(-1, matrix.shape[1]), ones, np.full(hosts, n))
+        gauge = Gauge(own, Channel(communicator))
+        gauge.begin(0, changes)
+        own.embedding[:] += 0.5 * added["e"].sum(axis=0)[low:high]
+        own.training[:] += 0.9 * added["t"].sum(axis=0)[low:high]
+        merged = own.copy()
+        turn = gauge.end(0)
+        assert not gauge.missing.any()
+        turned(own, turn)
+        return merged, own
+
+    found = simulate(hosts, 1, program)
+    merged, after = (
+        type(before)(np.vstack([x.e for x in parts]), np.vstack([x.t for x in parts]), 0, V, DIM)
+        for parts in zip(*found, strict=True)
+    )
+    wanted = squares(before)
+    for host in range(hosts):
+        one = before.copy()
+        one.embedding[:] += added["e"][host]
+        one.training[:] += added["t"][host]
+        wanted += squares(one) - squares(before)
+    lacked = np.abs(squares(merged) - wanted).max()
+    assert lacked > 0.1
+    np.testing.assert_allclose(squares(after), wanted, atol=0.02 * lacked)
+    scores = merged.embedding @ merged.training.T
+    np.testing.assert_allclose(after.embedding @ after.training.T, scores, atol=1e-4)
+
+
+def test_a_sample_stands_for_all_rows(monkeypatch):
+    monkeypatch.setattr(gauge_file, "_HOTTEST", 4)
+    for first in (0, 7):
+        total = np.zeros(100)
+        for number in range(64):
+            rows, weights = gauge_file._sample(first, 100, number, 4)
+            total[rows] += weights
+            assert {*range(max(0, 4 - first))} <= {*rows.tolist()}
+        assert (total == 64).all()
+
+
+def test_turns_become_rare():
+    due = [number for number in range(200) if is_due(number)]
+    assert due[:20] == [*range(17), 18, 20, 22]
+    assert sum(number >= 160 for number in due) == 3
+
+
+@njit(inline="always")
+def own(e, x, t, y, scores, sources, targets, dim, width):
+    dots(e, x, t, y, scores, sources, targets, dim, width)
+
+
+class Own(SkipGram):
+    """Skip-gram with a score of its own, of which nothing is known."""
+
+    score = staticmethod(own)
+
+
+def test_nothing_unknown_or_frozen_is_turned(monkeypatch):
+    seen = []
+    combine = Scheme.combine
+
+    def noting(self, *args):
+        seen.append(self.context.turns)
+        return combine(self, *args)
+
+    monkeypatch.setattr(Scheme, "combine", noting)
+    sentences = text(20)
+    how = {"dim": 8, "min_count": 1, "sample": 0, "epochs": 1, "hosts": 2, "rounds": 1, "cache": None}
+    first = Word2Vec(**how).fit(sentences).vectors_
+    for expected, more in ((True, {}), (False, {"operator": Own}), (False, {"start": first, "frozen": ["w1"]})):
+        seen.clear()
+        Word2Vec(**how, **more).fit(sentences)
+        assert {*seen} == {expected}
+
+
+@pytest.mark.parametrize("combine", ["curvature", "average"])
+def test_only_the_curvature_combiner_turns(monkeypatch, combine):
+    plain = bits(train(read(text(20), 2), options(dim=8, rounds=2, epochs=1, combine=combine)))
+    monkeypatch.setattr(Gauge, "end", lambda self, number: None)
+    same = bits(train(read(text(20), 2), options(dim=8, rounds=2, epochs=1, combine=combine)))
+    assert (plain == same) == (combine == "average")
