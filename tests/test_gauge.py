@@ -140,7 +140,7 @@ class Own(SkipGram):
     score = staticmethod(own)
 
 
-def test_nothing_unknown_or_frozen_is_turned(monkeypatch):
+def test_nothing_unknown_or_known_before_is_turned(monkeypatch):
     seen = []
     combine = Scheme.combine
 
@@ -152,7 +152,7 @@ def test_nothing_unknown_or_frozen_is_turned(monkeypatch):
     sentences = text(20)
     how = {"dim": 8, "min_count": 1, "sample": 0, "epochs": 1, "hosts": 2, "rounds": 1, "cache": None}
     first = Word2Vec(**how).fit(sentences).vectors_
-    for expected, more in ((True, {}), (False, {"operator": Own}), (False, {"start": first, "frozen": ["w1"]})):
+    for expected, more in ((True, {}), (False, {"operator": Own}), (False, {"start": first})):
         seen.clear()
         Word2Vec(**how, **more).fit(sentences)
         assert {*seen} == {expected}

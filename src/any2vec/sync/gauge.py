@@ -109,7 +109,8 @@ class Gauge:
     @contextmanager
     def _timed(self) -> Iterator[None]:
         began = time.thread_time()
-        yield
+        with np.errstate(all="ignore"):  # the trainer will say what is not finite
+            yield
         self.seconds += time.thread_time() - began
 
 
@@ -138,7 +139,7 @@ def _solve(missing: NDArray[np.float64], e: NDArray[np.float64], t: NDArray[np.f
     ``G = exp(X)`` adds ``(e + t) X + X (e + t)`` for small X (a Lyapunov equation); Newton's steps.
     """
     gauge, inverse = np.eye(len(e)), np.eye(len(e))
-    if not is_finite(np.stack([missing, e, t])) or not e.any():
+    if not is_finite(np.vstack([missing, e, t])) or not e.any():
         return np.zeros((2, *e.shape), np.float32)
     wanted = e - t + missing
     for _ in range(_STEPS):

@@ -65,6 +65,8 @@ class Host:
         The threads, no more than there is work for.
     operator : Operator
         Applies samples.
+    rounds : int
+        S, rounds per epoch.
     interrupted : bool
         Whether Ctrl-C stopped the computation.
     """
@@ -90,16 +92,16 @@ class Host:
         self._dim = padded_width(options.dim)
         per_pair = operator.samples_per_pair(counts)
         self._copies: list[HotRows] = []
+        words, kept = max(int(counts.sum()), 1), float(kept_counts(counts, options.sample).sum())
+        self.rounds = options.rounds or default_rounds(communicator.size, kept / max(vertices, 1))
         if threads > 1:
-            rounds = options.rounds or default_rounds(communicator.size)
-            words = max(int(counts.sum()), 1)
-            kept = float(kept_counts(counts, options.sample).sum()) / words
+            kept /= words
             contexts = mean_context(np.diff(part.bounds[:_SENTENCES]).astype(float), options.window, kept)
             updates, samples = (
                 operator.updates(counts, contexts) / words,
                 operator.samples_per_update(per_pair, contexts),
             )
-            self._copies = hot_rows(updates, samples, len(part.ids) // (threads * rounds), threads, self._dim)
+            self._copies = hot_rows(updates, samples, len(part.ids) // (threads * self.rounds), threads, self._dim)
         self._hot = self._copies[0].rows if self._copies else 0
         self._frozen = np.zeros(0, np.uint8) if start is None else start.frozen
         self._blends = options.blend and start is not None and start.e is not None
@@ -110,7 +112,7 @@ class Host:
         self._tables = SampleTables(counts, options.sample, operator.tables(counts), options.seed, first)
         inspector = self.inspector = Inspector(part.ids, part.bounds, self._tables, operator, vertices)
         copies = (self._hot + self._spare) * threads
-        turns = operator.score is dots and not len(self._frozen)
+        turns = operator.score is dots and start is None  # blending compares with what a run began with
         context = HostContext(communicator, self.workers, inspector, vertices, options.dim, copies, turns, seed)
         self.scheme = scheme_of(options.scheme, communicator.size)(context)
         self.combiner = combiner_of(options.combine).bind(

@@ -18,11 +18,20 @@ SHORTEST = 1 / 16
 """Length of the first round of several hosts, in usual rounds."""
 
 _GROWTH = 1 / 12
+_VISITS = 10.0
+_MOST_PER_HOST = 4.5
 
 
-def default_rounds(hosts: int) -> int:
-    """S by the papers' rule (GraphAny2Vec, A.1): 1 for one host, else about 1.5 per host."""
-    return 1 if hosts == 1 else math.floor(1.5 * hosts + 0.5)
+def default_rounds(hosts: int, visits: float = 0.0) -> int:
+    """Choose S: 1 for one host, else the papers' 1.5 per host (GraphAny2Vec, A.1), or up to three times as many.
+
+    `visits` is how often an epoch meets a vertex, in the mean over vertices, after subsampling. In a round, other hosts
+    are to meet a vertex no more than ten times: what the curvature combiner assumes holds for so long.
+    """
+    if hosts == 1:
+        return 1
+    wanted = visits * (hosts - 1) / hosts / _VISITS
+    return math.floor(min(max(1.5, wanted / hosts), _MOST_PER_HOST) * hosts + 0.5)
 
 
 def growth(hosts: int) -> float:

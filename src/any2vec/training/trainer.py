@@ -25,7 +25,7 @@ from any2vec.training.options import Options
 from any2vec.training.progress import Display, too_many_hosts
 from any2vec.training.report import Report, peak_memory
 from any2vec.training.rounds import Rounds, pack_round_stats
-from any2vec.training.schedule import Schedule, default_rounds
+from any2vec.training.schedule import Schedule
 from any2vec.training.start import Start
 from any2vec.training.state import TrainingState
 
@@ -140,7 +140,7 @@ class _Run:
     ) -> None:
         self._host, self._corpus, self._options, self._communicator = host, corpus, options, communicator
         self._display, self._report = display, report
-        self._rounds = options.rounds or default_rounds(communicator.size)
+        self._rounds = host.rounds
         self._schedule = Schedule(options.initial_alpha, options.epochs, self._rounds, corpus.cuts)
         rank, words = communicator.rank, self._schedule.words
         share = float(corpus.cuts[rank + 1] - corpus.cuts[rank]) / words
