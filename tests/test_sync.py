@@ -96,7 +96,7 @@ def test_default_rounds_are_the_papers():
 
 
 def test_default_rounds_where_vertices_are_visited_often():
-    assert [default_rounds(hosts, 400.0) for hosts in (1, 2, 8, 16, 32, 64)] == [1, 9, 35, 38, 48, 96]
+    assert [default_rounds(hosts, 400.0) for hosts in (1, 2, 8, 16, 32, 64)] == [1, 5, 20, 38, 48, 96]
     assert default_rounds(16, 100.0) == 24
     assert default_rounds(2, 100.0) == 5
 

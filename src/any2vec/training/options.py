@@ -79,7 +79,7 @@ class Options:
         "synchronization rounds per epoch; the first epoch has some more, short ones",
         low=1,
         high=100_000,
-        unset="1.5 to 4.5 per host",
+        unset="1.5 to 2.5 per host",
         panel="Many hosts",
     )
     scheme: str = option(

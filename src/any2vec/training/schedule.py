@@ -19,11 +19,11 @@ SHORTEST = 1 / 16
 
 _GROWTH = 1 / 12
 _VISITS = 10.0
-_MOST_PER_HOST = 4.5
+_MOST_PER_HOST = 2.5
 
 
 def default_rounds(hosts: int, visits: float = 0.0) -> int:
-    """Choose S: 1 for one host, else the papers' 1.5 per host (GraphAny2Vec, A.1), or up to three times as many.
+    """Choose S: 1 for one host, else the papers' 1.5 per host (GraphAny2Vec, A.1), or up to 2.5.
 
     `visits` is how often an epoch meets a vertex, in the mean over vertices, after subsampling. In a round, other hosts
     are to meet a vertex no more than ten times: what the curvature combiner assumes holds for so long.
