@@ -112,12 +112,11 @@ def test_labels_are_turned_to_what_the_hosts_made_of_them(hosts):
     np.testing.assert_allclose(after.embedding @ after.training.T, scores, atol=1e-4)
 
 
-def test_a_sample_stands_for_all_rows(monkeypatch):
-    monkeypatch.setattr(gauge_file, "_HOTTEST", 4)
+def test_a_sample_stands_for_all_rows():
     for first in (0, 7):
         total = np.zeros(100)
         for number in range(64):
-            rows, weights = gauge_file._sample(first, 100, number, 4)
+            rows, weights = gauge_file._Sample(first, 100, 4).rows(number)
             total[rows] += weights
             assert {*range(max(0, 4 - first))} <= {*rows.tolist()}
         assert (total == 64).all()

@@ -1,0 +1,157 @@
+"""Compare what a round of several hosts makes of the labels with one host on the same words, in sequence.
+
+Both begin with the labels that a run on several hosts has after the rounds before. By label and by how often the
+round updates a row, it prints the regression of the combined change on that of one host: 1 is right, less falls
+behind, more overshoots; in bands of the eigenvectors of the other label's second moments, largest first.
+"""
+
+from contextlib import suppress
+from itertools import pairwise
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from graphs_options import SeedOption
+from numpy.typing import NDArray
+from options import DimOption, EpochsOption, NegativeOption, SampleOption
+from tables import table
+from texts import CorpusArgument, plain_text
+
+from any2vec import Word2Vec
+from any2vec.cluster.local import alone
+from any2vec.corpus import read_corpus
+from any2vec.operators.arguments import Rate
+from any2vec.operators.inspection import Slice
+from any2vec.sync.combiners import Combiner, Round, Touched
+from any2vec.sync.masters import Changes, Combined
+from any2vec.sync.scheme import Scheme
+from any2vec.training import trainer
+from any2vec.training.host import Host
+from any2vec.training.schedule import Schedule
+
+UPDATES = (1, 3, 10, 30, 100, 1000, 10_000, 1 << 62)
+BANDS = (0, 1, 5, 20, 50)
+
+Parts = dict[str, NDArray[Any]]
+
+
+class Noting:
+    """Notes the masters of some rounds, before and after, on all simulated hosts; nothing follows the last."""
+
+    def __init__(self, numbers: list[int], hosts: int) -> None:
+        self._numbers = numbers
+        self.found: dict[int, list[Parts]] = {number: [{}] * hosts for number in numbers}
+
+    def __enter__(self) -> "Noting":
+        self._combine, self._round = Scheme.combine, trainer._Run._round
+        note, numbers = self, self._numbers
+
+        def combine(
+            scheme: Scheme, changes: dict[str, Changes], here: dict[str, Touched], round_: Round, combiner: Combiner
+        ) -> Combined:
+            masters = scheme.masters
+            before = {"e": masters.embedding.copy(), "t": masters.training.copy()}
+            updates = {
+                label: np.bincount(change.rows, change.updates, masters.vertices).astype(np.int64)
+                for label, change in changes.items()
+            }
+            combined = note._combine(scheme, changes, here, round_, combiner)
+            if round_.number in numbers:
+                after = {"e after": masters.embedding.copy(), "t after": masters.training.copy()}
+                counts = {f"{label} updates": found for label, found in updates.items()}
+                note.found[round_.number][scheme.context.communicator.rank] = before | after | counts
+            return combined
+
+        def one_round(run: Any, number: int) -> None:
+            run._interrupted = number > max(numbers)
+            if not run._interrupted:
+                note._round(run, number)
+
+        Scheme.combine, trainer._Run._round = combine, one_round  # type: ignore[method-assign]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        Scheme.combine, trainer._Run._round = self._combine, self._round  # type: ignore[method-assign]
+
+    def labels(self, number: int) -> Parts:
+        """All masters of a round."""
+        parts = self.found[number]
+        return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+class Whole:
+    """A schedule of one round: what all hosts take in one of theirs."""
+
+    def __init__(self, schedule: Schedule, number: int, cuts: NDArray[np.int64]) -> None:
+        self._schedule, self._number = schedule, number
+        slices = [schedule.slice(host, number) for host in range(len(cuts) - 1)]
+        ranges = [
+            (low + cut, high + cut) for cut, one in zip(cuts, slices, strict=False) if one for low, high in one.ranges
+        ]
+        self._slice = Slice(schedule.epoch(number), tuple((int(low), int(high)) for low, high in ranges))
+
+    def slice(self, host: int, number: int) -> Slice:
+        """All of it."""
+        return self._slice
+
+    def rate(self, number: int, words: int) -> Rate:
+        """As for the hosts together."""
+        return self._schedule.rate(self._number, words)
+
+
+def main(
+    corpus: CorpusArgument,
+    shape: Annotated[str, typer.Argument(help="HOSTSxROUNDS.")] = "8x12",
+    numbers: Annotated[str, typer.Option(help="Rounds to look at, from 0, separated by commas.")] = "5,10,20,40,60",
+    dim: DimOption = 100,
+    negative: NegativeOption = 5,
+    sample: SampleOption = 1e-4,
+    epochs: EpochsOption = 5,
+    seed: SeedOption = 1,
+) -> None:
+    """Look at some rounds of a run."""
+    hosts, rounds = map(int, shape.split("x"))
+    wanted = sorted(map(int, numbers.split(",")))
+    how = {"dim": dim, "negative": negative, "sample": sample, "epochs": epochs, "seed": seed, "threads": 1}
+    with plain_text(corpus) as (path, folder):
+        cache = str(folder / "cache")
+        with Noting(wanted, hosts) as noting, suppress(KeyboardInterrupt):  # so it ends
+            Word2Vec(**how, hosts=hosts, rounds=rounds, cache=cache).fit(path)
+        model = Word2Vec(**how, cache=cache)
+        cuts = read_corpus(path, cache=cache, hosts=hosts).cuts
+        host = Host(read_corpus(path, cache=cache), model.training_options(), alone())
+        schedule = Schedule(model.training_options().initial_alpha, epochs, rounds, cuts)
+        with host.workers:
+            for number in wanted:
+                labels, masters = noting.labels(number), host.scheme.masters
+                masters.embedding[:], masters.training[:] = labels["e"], labels["t"]
+                whole: Any = Whole(schedule, number, cuts)
+                host.workers.join(host.compute(whole, 0, 0, host.thread_stats()))
+                _show(
+                    f"round {number}, epoch {schedule.epoch(number) + 1}", labels, masters.embedding, masters.training
+                )
+
+
+def _show(title: str, labels: Parts, e: NDArray[np.float32], t: NDArray[np.float32]) -> None:
+    rows: list[list[Any]] = []
+    for label, alone_, other in (("e", e, "t"), ("t", t, "e")):
+        weights = labels[f"{other} updates"]
+        moments = (labels[other] * weights[:, None]).T @ labels[other]
+        axes = np.linalg.eigh(moments)[1][:, ::-1]
+        together, one = ((after - labels[label]) @ axes for after in (labels[f"{label} after"], alone_))
+        updates = labels[f"{label} updates"]
+        for least, most in pairwise(UPDATES):
+            here = (updates >= least) & (updates < most)
+            if here.sum() > 1:
+                cells = []
+                for low, high in pairwise((*BANDS, len(axes))):
+                    x, y = together[here, low:high], one[here, low:high]
+                    cells.append(f"{(x * y).sum() / (y * y).sum():.2f}")
+                share = (together[here] * one[here]).sum() / (one[here] ** 2).sum()
+                rows.append([label, f"{least} or more", int(here.sum()), f"{share:.2f}", *cells])
+    bands = [f"{low} to {high - 1}" for low, high in pairwise((*BANDS, e.shape[1]))]
+    table(title, ("label", "updates", "rows", "all", *bands), rows)
+
+
+if __name__ == "__main__":
+    typer.run(main)
