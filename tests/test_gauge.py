@@ -116,7 +116,7 @@ def test_a_sample_stands_for_all_rows():
     for first in (0, 7):
         total = np.zeros(100)
         for number in range(64):
-            rows, weights = gauge_file._Sample(first, 100, 4).rows(number)
+            rows, weights = gauge_file._sample(first, 100, number, 4)
             total[rows] += weights
             assert {*range(max(0, 4 - first))} <= {*rows.tolist()}
         assert (total == 64).all()
@@ -163,3 +163,8 @@ def test_only_the_curvature_combiner_turns(monkeypatch, combine):
     monkeypatch.setattr(Gauge, "end", lambda self, number: None)
     same = bits(train(read(text(20), 2), options(dim=8, rounds=2, epochs=1, combine=combine)))
     assert (plain == same) == (combine == "average")
+
+
+def test_a_host_without_masters_samples_nothing():
+    rows, weights = gauge_file._sample(0, 0, 3, 4)
+    assert (len(rows), len(weights)) == (0, 0)

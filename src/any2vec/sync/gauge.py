@@ -59,7 +59,6 @@ class Gauge:
         self._masters, self._channel = masters, channel
         self.missing = np.zeros((masters.dim, masters.dim), np.float32)
         self.seconds = 0.0
-        self._changing, self._all = (_Sample(masters.first, masters.vertices, n) for n in (_HOTTEST, _SEEN))
         self._rows = np.zeros(0, np.int64)
         self._weights = np.zeros(0, np.float32)
         self._before: dict[str, NDArray[np.float32]] = {}
@@ -68,7 +67,7 @@ class Gauge:
         """Measure what hosts added in round `number`, before `changes` are merged."""
         with self._timed():
             masters = self._masters
-            self._rows, self._weights = self._changing.rows(number)
+            self._rows, self._weights = _sample(masters.first, masters.vertices, number, _HOTTEST)
             weights = np.zeros(masters.vertices, np.float32)
             weights[self._rows] = self._weights
             for label, sign, matrix in self._labels():
@@ -104,7 +103,7 @@ class Gauge:
         return [("e", 1.0, self._masters.embedding), ("t", -1.0, self._masters.training)]
 
     def _squares(self, number: int, matrix: NDArray[np.float32]) -> NDArray[np.float32]:
-        rows, weights = self._all.rows(number)
+        rows, weights = _sample(self._masters.first, self._masters.vertices, number, _SEEN)
         return _added(np.zeros((len(rows), matrix.shape[1]), np.float32), matrix[rows], weights)
 
     @contextmanager
@@ -115,20 +114,21 @@ class Gauge:
         self.seconds += time.thread_time() - began
 
 
-class _Sample:
-    """Some of the vertices first..first+n-1, other ones each round.
+def _sample(first: int, n: int, number: int, hottest: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Choose some of the vertices first..first+n-1, other ones each round; return their rows, and how many each is for.
 
-    All of the `hottest` are there, and as many of each range of vertices that is twice as long as the one before.
+    All of the `hottest` are there, then a half of as many, a quarter of twice as many, an eighth of four times as many.
     """
-
-    def __init__(self, first: int, n: int, hottest: int) -> None:
-        self._ids = np.arange(first, first + n)
-        self._one_of = np.int64(1) << np.ceil(np.log2(self._ids // hottest + 1)).astype(np.int64)
-
-    def rows(self, number: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return their rows, from 0, in a round, and how many vertices each stands for."""
-        rows = np.flatnonzero((self._ids + number & self._one_of - 1) == 0)
-        return rows, self._one_of[rows].astype(np.float32)
+    rows, weights = [], []
+    low, high, one_of = 0, hottest, 1
+    while low < first + n or not rows:
+        begin = max(low, first)
+        begin += -(begin + number) % one_of
+        found = np.arange(begin, min(high, first + n), one_of) - first
+        rows.append(found)
+        weights.append(np.full(len(found), one_of, np.float32))
+        low, high, one_of = high, 2 * high, 2 * one_of
+    return np.concatenate(rows), np.concatenate(weights)
 
 
 def _added(

@@ -99,6 +99,8 @@ class Combiner(ABC):  # noqa: B024
         What it works for, once bound.
     seconds : float
         Time spent so far on preparing for rounds, without that of its messages.
+    keeps_gauge : bool
+        Whether to make up for what combining does to E^T E - T^T T (`sync.gauge`).
     """
 
     keeps_gauge: ClassVar[bool] = False
