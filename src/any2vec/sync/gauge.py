@@ -117,9 +117,10 @@ class Gauge:
 def _sample(first: int, n: int, number: int, hottest: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
     """Choose some of the vertices first..first+n-1, other ones each round; return their rows, and how many each is for.
 
-    All of the `hottest` are there, then a half of as many, a quarter of twice as many, an eighth of four times as many.
+    All of the `hottest` are there; of as many after them, one in two; of twice as many, one in four; and so on.
     """
-    rows, weights = [], []
+    rows: list[NDArray[np.int64]] = []
+    weights: list[NDArray[np.float32]] = []
     low, high, one_of = 0, hottest, 1
     while low < first + n or not rows:
         begin = max(low, first)
