@@ -68,8 +68,6 @@ def _apply(steps: Callable[..., Any], context: str, varying: bool) -> Callable[.
             if varying:
                 dots(scratch, 0, t, y, scores, 1, count, dim, width)
                 loss, curvature = steps(scores, labels, 1, count, alpha, measured, width)
-                if measured:
-                    add_curvature(stats, curvature, scores, count, alpha)
                 learn(scratch, t, y, scores, count, change, dim, width)
             else:
                 dots(scratch, 0, t, y, scores, 1, targets, dim, width)
@@ -78,11 +76,11 @@ def _apply(steps: Callable[..., Any], context: str, varying: bool) -> Callable[.
                 loss, curvature = steps(scores, labels, 1, targets, alpha, measured, width)
                 if skipped:
                     put_repeats(scores, y, 1, targets, 0.0)
-                if measured:
-                    add_curvature(stats, curvature, scores, targets, alpha)
                 learn(scratch, t, y, scores, targets, change, dim, width)
             spread(e, x, n, share if corrected else float32(1.0), change, dim, width)
             stats.loss[0] += loss
             stats.samples[0] += count
+            if measured:
+                add_curvature(stats, curvature, scores, count if varying else targets, alpha)
 
     return apply

@@ -52,7 +52,7 @@ class Gauge:
     missing : float32 array, shape (D, D)
         What this host's masters lack in B since labels were turned.
     seconds : float
-        CPU time so far, without that of messages.
+        CPU time of the round, without that of messages.
     """
 
     def __init__(self, masters: Labels, channel: Channel) -> None:
@@ -65,6 +65,7 @@ class Gauge:
 
     def begin(self, number: int, changes: dict[str, Changes]) -> None:
         """Measure what hosts added in round `number`, before `changes` are merged."""
+        self.seconds = 0.0
         with self._timed():
             masters = self._masters
             self._rows, self._weights = _sample(masters.first, masters.vertices, number, _HOTTEST)

@@ -18,7 +18,6 @@ from any2vec.operators.arguments import RowTable
 from any2vec.operators.inspection import Slice
 from any2vec.operators.labels import Labels, new_labels, zeros
 from any2vec.sync.combiners import Combiner, Round, Touched
-from any2vec.sync.gauge import Gauge
 from any2vec.sync.ids import RowsByHost, send_ids
 from any2vec.sync.masters import Changes, Combined
 from any2vec.sync.scheme import HostContext, Scheme
@@ -64,7 +63,6 @@ class Pulled(Scheme):
         super().__init__(context)
         low, high = self.partition.range(context.communicator.rank)
         self.masters = new_labels(low, high, context.dim, seed=context.seed)
-        self.gauge = Gauge(self.masters, self.channel)
         self.rows = RowTable(np.zeros(context.vertices, np.int32), np.zeros(context.vertices, np.int32))
         self.labels = self._allocate(0)
         self.live = 0

@@ -9,7 +9,6 @@ from any2vec.cluster.communicator import Request
 from any2vec.operators.arguments import RowTable, no_rows
 from any2vec.operators.labels import Labels, new_labels, zeros
 from any2vec.sync.combiners import Combiner, Round, Touched
-from any2vec.sync.gauge import Gauge
 from any2vec.sync.ids import RowsByHost, broadcast_ids, send_ids
 from any2vec.sync.masters import Changes, Combined
 from any2vec.sync.scheme import HostContext, Scheme
@@ -34,7 +33,6 @@ class Replicated(Scheme):
             self.masters = Labels(e, t, low, high - low, dim)
             self.addressing = "counted"
             self.rows = RowTable(np.zeros(vertices, np.int32), np.zeros(vertices, np.int32))
-        self.gauge = Gauge(self.masters, self.channel)
 
     def restore(self, masters: Labels) -> None:
         """Take over masters of an earlier run, and send them to all mirrors."""

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -78,8 +79,6 @@ class Scheme(ABC):
         This host's masters.
     channel : Channel
         Sends, counts and times.
-    gauge : Gauge
-        Finds how to turn the labels.
     touched : dict from str to int
         By label, rows that this host touched in the last round.
     inspecting, combining : float
@@ -92,7 +91,6 @@ class Scheme(ABC):
     live: int
     rows: RowTable
     masters: Labels
-    gauge: Gauge
 
     def __init__(self, context: HostContext) -> None:
         self.context = context
@@ -101,6 +99,11 @@ class Scheme(ABC):
         self.buffers = Buffers(context.dim)
         self.touched = {"e": 0, "t": 0}
         self.inspecting = self.combining = 0.0
+
+    @cached_property
+    def gauge(self) -> Gauge:
+        """What finds how to turn the labels."""
+        return Gauge(self.masters, self.channel)
 
     def restore(self, masters: Labels) -> None:
         """Take over masters of an earlier run; all hosts call this before `begin`."""
@@ -124,15 +127,14 @@ class Scheme(ABC):
         before = combiner.seconds
         combiner.begin(round_, here)
         self.combining += (combiner.seconds - before) * self.context.workers.threads  # they wait for it
-        if not (combiner.keeps_gauge and self.context.turns):
-            combined = merge(self.masters, changes, combiner, self.context.workers)
-            self.combining += combined.seconds
-            return combined
-        before = self.gauge.seconds
-        self.gauge.begin(round_.number, changes)
+        gauge = self.gauge if combiner.keeps_gauge and self.context.turns else None
+        if gauge:
+            gauge.begin(round_.number, changes)
         combined = merge(self.masters, changes, combiner, self.context.workers)
-        combined.turn = self.gauge.end(round_.number)
-        self.combining += combined.seconds + (self.gauge.seconds - before) * self.context.workers.threads
+        self.combining += combined.seconds
+        if gauge:
+            combined.turn = gauge.end(round_.number)
+            self.combining += gauge.seconds * self.context.workers.threads
         return combined
 
     def turn(self, combined: Combined, *labels: Labels) -> None:

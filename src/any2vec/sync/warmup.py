@@ -12,6 +12,7 @@ from any2vec.sync.combiners import COMBINERS, Combiner, Round, Touched
 from any2vec.sync.ids import broadcast_ids, send_ids
 from any2vec.sync.masters import Changes, merge
 from any2vec.sync.partition import Partition
+from any2vec.sync.turn import Turn
 
 __all__ = ["warm_up"]
 
@@ -34,3 +35,5 @@ def warm_up(combiner: Combiner) -> None:
     other.begin(Round(0, 0.025, 0.25), here)
     with Workers(1, channel.communicator) as workers:
         merge(masters, changes, other, workers)
+        if other.keeps_gauge:
+            Turn(*np.zeros((2, masters.dim, masters.e.shape[1]), np.float32)).apply(masters.e, masters.t, workers)
