@@ -1,7 +1,31 @@
 """Estimators: they read, train and keep the vectors."""
 
-from any2vec.models.estimator import Callback, Estimator
-from any2vec.models.nodes import DeepWalk, Node2Vec
-from any2vec.models.words import Word2Vec
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from any2vec.models.estimator import Callback, Estimator
+    from any2vec.models.nodes import DeepWalk, Node2Vec
+    from any2vec.models.words import Word2Vec
 
 __all__ = ["Callback", "DeepWalk", "Estimator", "Node2Vec", "Word2Vec"]
+
+_MODULES = {
+    "Callback": "estimator",
+    "DeepWalk": "nodes",
+    "Estimator": "estimator",
+    "Node2Vec": "nodes",
+    "Word2Vec": "words",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import an estimator when it is first used: one of words needs no graphs."""
+    if name not in _MODULES:
+        raise AttributeError(f"module 'any2vec.models' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"any2vec.models.{_MODULES[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

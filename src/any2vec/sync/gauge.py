@@ -12,8 +12,10 @@ of the hottest (they change most), and summed up until a turn is due.
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.io.finite import is_finite
@@ -27,9 +29,8 @@ __all__ = ["Gauge", "is_due"]
 _HOTTEST = 64  # vertices that are all in the sample whose changes are measured
 _SEEN = 512  # in that for E^T E and T^T T
 _OFTEN = 16  # rounds that are all followed by a turn, then as many of which half are, a third, ...
-_STEPS = 4  # of solving, at most: until one is
-_SMALL = 0.02  # small enough to be the last
-_LARGEST = 0.5  # and no larger than this: the logarithm of how much G stretches a direction
+_LEAST, _LARGEST = 0.01, 0.5  # logarithms of how much a direction is stretched: what is less can wait
+_MOST = 16  # directions that are stretched at once
 
 
 def is_due(number: int) -> bool:
@@ -39,6 +40,8 @@ def is_due(number: int) -> bool:
 
 class Gauge:
     """Measures rounds, and finds the turn that leaves B as the hosts did.
+
+    What is missing along directions in which it is least waits for a later turn.
 
     Parameters
     ----------
@@ -50,7 +53,7 @@ class Gauge:
     Attributes
     ----------
     missing : float32 array, shape (D, D)
-        What this host's masters lack in B since labels were turned.
+        What this host's masters lack in B; only the sum over hosts means anything.
     seconds : float
         CPU time of the round, without that of messages.
     """
@@ -59,53 +62,45 @@ class Gauge:
         self._masters, self._channel = masters, channel
         self.missing = np.zeros((masters.dim, masters.dim), np.float32)
         self.seconds = 0.0
-        self._rows = np.zeros(0, np.int64)
-        self._weights = np.zeros(0, np.float32)
-        self._before: dict[str, NDArray[np.float32]] = {}
+        self._sampled: list[_Sampled] = []
 
     def begin(self, number: int, changes: dict[str, Changes]) -> None:
         """Measure what hosts added in round `number`, before `changes` are merged."""
         self.seconds = 0.0
         with self._timed():
-            masters = self._masters
-            self._rows, self._weights = _sample(masters.first, masters.vertices, number, _HOTTEST)
-            weights = np.zeros(masters.vertices, np.float32)
-            weights[self._rows] = self._weights
-            for label, sign, matrix in self._labels():
-                self._before[label] = matrix[self._rows]
-                change = changes[label]
-                parts = np.flatnonzero((weights[change.rows] > 0) & (change.updates > 0))
-                rows = change.rows[parts]
-                self.missing += sign * _added(matrix[rows], change.values[parts, : masters.dim], weights[rows])
+            rows, weights = _sample(self._masters.first, self._masters.vertices, number, _HOTTEST)
+            roots = np.sqrt(weights)[:, None]
+            self._sampled = [_Sampled(matrix, sign, rows, roots) for matrix, sign in self._labels()]
+            for label, sampled in zip("et", self._sampled, strict=True):
+                self.missing += sampled.added(changes[label])
 
     def end(self, number: int) -> Turn | None:
         """Compare with what merging added; return how to turn the labels, if that is due. All hosts call this."""
         with self._timed():
-            for label, sign, matrix in self._labels():
-                self.missing -= sign * _added(self._before[label], matrix[self._rows], self._weights)
+            for sampled in self._sampled:
+                self.missing -= sampled.merged()
         if not is_due(number):
             return None
         with self._timed():
-            own = np.stack([self.missing, *(self._squares(number, matrix) for _, _, matrix in self._labels())])
+            own = np.stack([self.missing, *(self._squares(number, matrix) for matrix, _ in self._labels())])
         self.missing[:] = 0
         sums = self._channel.gather(("reduce", "both", "moments"), own, 0)
-        found = np.zeros((2, *self.missing.shape), np.float32)
+        found = np.zeros((_MOST, 1 + self._masters.dim), np.float32)
         if sums is not None:
             with self._timed():
-                found = _solve(*sums.sum(axis=0, dtype=np.float64))
+                logs, directions, self.missing[:] = _solve(*sums.sum(axis=0, dtype=np.float64))
+                found[: len(logs), 0], found[: len(logs), 1:] = logs, directions
         found = self._channel.broadcast(("broadcast", "both", "moments"), found, 0)
-        if not found.any():
-            return None
-        padded = np.zeros((*found.shape[:2], self._masters.e.shape[1]), np.float32)
-        padded[:, :, : found.shape[2]] = found
-        return Turn(*padded)
+        n = np.count_nonzero(found[:, 0])
+        return Turn.of(found[:n, 0], found[:n, 1:], self._masters.e.shape[1]) if n else None
 
-    def _labels(self) -> list[tuple[str, float, NDArray[np.float32]]]:
-        return [("e", 1.0, self._masters.embedding), ("t", -1.0, self._masters.training)]
+    def _labels(self) -> list[tuple[NDArray[np.float32], float]]:
+        return [(self._masters.embedding, 1.0), (self._masters.training, -1.0)]
 
     def _squares(self, number: int, matrix: NDArray[np.float32]) -> NDArray[np.float32]:
         rows, weights = _sample(self._masters.first, self._masters.vertices, number, _SEEN)
-        return _added(np.zeros((len(rows), matrix.shape[1]), np.float32), matrix[rows], weights)
+        weighted = matrix[rows] * np.sqrt(weights)[:, None]
+        return np.asarray(weighted.T @ weighted)
 
     @contextmanager
     def _timed(self) -> Iterator[None]:
@@ -115,50 +110,90 @@ class Gauge:
         self.seconds += time.thread_time() - began
 
 
-def _sample(first: int, n: int, number: int, hottest: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+class _Sampled:
+    """Some rows x of a label in a round, times the square roots of their weights."""
+
+    def __init__(self, matrix: NDArray[np.float32], sign: float, rows: NDArray[np.int64], roots: Any) -> None:
+        self._matrix, self._sign, self._rows, self._roots = matrix, sign, rows, roots
+        self._before = self._weighted()
+        self._sums = np.zeros_like(self._before)
+
+    def _weighted(self) -> NDArray[np.float32]:
+        return np.asarray(self._matrix[self._rows] * self._roots)
+
+    def added(self, changes: Changes) -> NDArray[np.float32]:
+        """Sum ``d d^T`` over what each host added, d, and keep the sum of d by row."""
+        d = np.empty((len(changes.counts) * len(self._rows), self._matrix.shape[1]), np.float32)
+        d = d[: _differences(changes.parts, self._rows, self._before, self._roots[:, 0], d, self._sums)]
+        return np.asarray(self._sign * (d.T @ d), np.float32)
+
+    def merged(self) -> NDArray[np.float32]:
+        """Return what merging added, ``(x + c) (x + c)^T - x x^T``, less ``x d^T + d x^T`` of what hosts did."""
+        c = self._weighted() - self._before
+        mixed = self._before.T @ (c - self._sums)
+        return np.asarray(self._sign * (mixed + mixed.T + c.T @ c), np.float32)
+
+
+@njit(nogil=True, cache=True)
+def _differences(parts: Any, rows: Any, before: Any, roots: Any, d: Any, sums: Any) -> int:
+    """List what each host added to rows of the sample, and sum it by row; return how many there are."""
+    found = 0
+    for host in range(parts.ends.size - 1):
+        k = 0
+        for at in range(parts.ends[host], parts.ends[host + 1]):
+            while k < rows.size and rows[k] < parts.rows[at]:
+                k += 1
+            if k == rows.size:
+                break
+            if rows[k] == parts.rows[at] and parts.updates[at]:
+                for j in range(d.shape[1]):
+                    d[found, j] = parts.values[at, j] * roots[k] - before[k, j]
+                    sums[k, j] += d[found, j]
+                found += 1
+    return found
+
+
+@njit(nogil=True, cache=True)
+def _sample(first: int, n: int, number: int, hottest: int) -> Any:
     """Choose some of the vertices first..first+n-1, other ones each round; return their rows, and how many each is for.
 
     All of the `hottest` are there; of as many after them, one in two; of twice as many, one in four; and so on.
     """
-    rows: list[NDArray[np.int64]] = []
-    weights: list[NDArray[np.float32]] = []
-    low, high, one_of = 0, hottest, 1
-    while low < first + n or not rows:
+    most = min(n, 32 * hottest)
+    rows, weights = np.empty(most, np.int64), np.empty(most, np.float32)
+    found, low, high, one_of = 0, 0, hottest, 1
+    while low < first + n:
         begin = max(low, first)
-        begin += -(begin + number) % one_of
-        found = np.arange(begin, min(high, first + n), one_of) - first
-        rows.append(found)
-        weights.append(np.full(len(found), one_of, np.float32))
+        for vertex in range(begin + -(begin + number) % one_of, min(high, first + n), one_of):
+            rows[found], weights[found] = vertex - first, one_of
+            found += 1
         low, high, one_of = high, 2 * high, 2 * one_of
-    return np.concatenate(rows), np.concatenate(weights)
+    return rows[:found].copy(), weights[:found].copy()
 
 
-def _added(
-    before: NDArray[np.float32], after: NDArray[np.float32], weights: NDArray[np.float32]
-) -> NDArray[np.float32]:
-    """Sum up ``after after^T - before before^T`` over rows, with weights."""
-    product = ((after - before) * weights[:, None]).T @ (after + before)
-    return np.asarray((product + product.T) / 2)
+def _solve(missing: NDArray[np.float64], e: NDArray[np.float64], t: NDArray[np.float64]) -> Any:
+    """Find the symmetric G that adds `missing` to B, given E^T E and T^T T.
 
+    ``G = exp(X)`` adds ``(e + t) X + X (e + t)`` for small X (a Lyapunov equation).
 
-def _solve(missing: NDArray[np.float64], e: NDArray[np.float64], t: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Find the symmetric G that adds `missing` to B, given E^T E and T^T T; return it and its inverse, or zeros.
-
-    ``G = exp(X)`` adds ``(e + t) X + X (e + t)`` for small X (a Lyapunov equation); Newton's steps.
+    Returns
+    -------
+    logs : float64 array, shape (n,)
+        The largest eigenvalues of X, if they are worth it.
+    directions : float64 array, shape (n, D)
+        Their eigenvectors.
+    missing : float64 array, shape (D, D)
+        What still is, if only these are stretched.
     """
-    gauge, inverse = np.eye(len(e)), np.eye(len(e))
     if not is_finite(np.vstack([missing, e, t])) or not e.any():
-        return np.zeros((2, *e.shape), np.float32)
-    wanted = e - t + missing
-    for _ in range(_STEPS):
-        values, vectors = np.linalg.eigh(e + t)
-        values = np.maximum(values, 1e-6 * values[-1])
-        x = vectors.T @ (wanted - (e - t)) @ vectors / (values[:, None] + values)
-        logs, axes = np.linalg.eigh(x)
-        axes, logs = vectors @ axes, np.clip(logs, -_LARGEST, _LARGEST)
-        step, back = (axes * np.exp(logs)) @ axes.T, (axes * np.exp(-logs)) @ axes.T
-        gauge, inverse = gauge @ step, back @ inverse
-        e, t = step @ e @ step, back @ t @ back
-        if np.abs(logs).max() < _SMALL:
-            break
-    return np.stack([gauge, inverse.T]).astype(np.float32)
+        return np.zeros(0), np.zeros((0, len(e))), np.zeros_like(e)
+    values, vectors = np.linalg.eigh(e + t)
+    values = np.maximum(values, 1e-6 * values[-1])
+    x = vectors.T @ missing @ vectors / (values[:, None] + values)
+    logs, axes = np.linalg.eigh(x)
+    logs, axes = np.clip(logs, -_LARGEST, _LARGEST), vectors @ axes
+    order = np.argsort(-np.abs(logs))[:_MOST]
+    order = order[np.abs(logs[order]) > _LEAST]
+    logs, directions = logs[order], axes.T[order]
+    stretched, back = (np.eye(len(e)) + (directions.T * np.expm1(sign * logs)) @ directions for sign in (1, -1))
+    return logs, directions, missing - (stretched @ e @ stretched - e) + (back @ t @ back - t)

@@ -16,7 +16,7 @@ from any2vec.sync.combiners import Combiner, PartsCombiner, SumCombiner
 from any2vec.sync.combiners.gradient import gradient_row
 from any2vec.sync.turn import Turn
 
-__all__ = ["ORTHOGONAL", "Changes", "Combined", "merge"]
+__all__ = ["ORTHOGONAL", "Changes", "Combined", "Parts", "merge"]
 
 ORTHOGONAL = 0.99
 """Orthogonality (Eq. 9) from which a row's changes count as orthogonal: two of equal length at 82 degrees or more."""
@@ -48,6 +48,12 @@ class Changes:
     values: NDArray[np.float32]
     updates: NDArray[np.int32]
     counts: NDArray[np.int64]
+
+    @property
+    def parts(self) -> "Parts":
+        """As kernels read them."""
+        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.counts)])
+        return Parts(self.rows, ends, self.values, self.updates)
 
 
 @dataclass
@@ -107,8 +113,7 @@ class _Merge:
     def __init__(self, label: str, masters: Labels, changes: Changes, combiner: Combiner, threads: int) -> None:
         self._label, self._combiner, self._threads = label, combiner, threads
         self._base = (masters.e if label == "e" else masters.t)[: masters.vertices]
-        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(changes.counts)])
-        self._parts = _Parts(changes.rows, ends, changes.values, changes.updates)
+        self._parts = changes.parts
         self._measured = -masters.first % _ONE_ROW_OF  # the same rows for any number of hosts
         self._rows = max(1, min(_ROWS, _PARTS // len(changes.counts)))
 
@@ -138,7 +143,7 @@ class _Merge:
         return Combined(_add(out, base), *orthogonal)
 
 
-class _Parts(NamedTuple):
+class Parts(NamedTuple):
     """Changes of all hosts: those of host h are at ``ends[h] : ends[h + 1]``, rising."""
 
     rows: NDArray[np.int32]

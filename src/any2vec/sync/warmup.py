@@ -9,6 +9,7 @@ from any2vec.cluster.workers import Workers
 from any2vec.operators.labels import new_labels
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import COMBINERS, Combiner, Round, Touched
+from any2vec.sync.gauge import Gauge
 from any2vec.sync.ids import broadcast_ids, send_ids
 from any2vec.sync.masters import Changes, merge
 from any2vec.sync.partition import Partition
@@ -36,4 +37,8 @@ def warm_up(combiner: Combiner) -> None:
     with Workers(1, channel.communicator) as workers:
         merge(masters, changes, other, workers)
         if other.keeps_gauge:
-            Turn(*np.zeros((2, masters.dim, masters.e.shape[1]), np.float32)).apply(masters.e, masters.t, workers)
+            gauge = Gauge(masters, channel)
+            gauge.begin(0, changes)
+            gauge.end(0)
+            none, one = np.zeros(1, np.float32), masters.e[:1]
+            Turn.of(none, one, one.shape[1]).apply(masters.e, masters.t, workers)
