@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from simulated import skipgram
 
 from any2vec.operators.arguments import Rate, RowTable, ThreadStats, no_rows
-from any2vec.operators.hot_rows import hot_rows, merge, merge_due, no_hot_rows, open_copies
+from any2vec.operators.hot_rows import _ONE_ROW_OF, hot_rows, merge, merge_due, no_hot_rows, open_copies
 from any2vec.operators.kernel import operator_kernel
 from any2vec.samples.draws import KEEP, NEGATIVES, epoch_key
 from any2vec.samples.negatives import alias_table, probabilities
@@ -270,6 +270,30 @@ def test_merge_equals_the_naive(values):
     assert not locks.any()
 
 
+def test_what_merging_takes_from_the_gauge_is_counted():
+    """Rows are measured by turns, each for as many as a turn has: here all of these are alike."""
+    rng = np.random.default_rng(4)
+    rows, dim = _ONE_ROW_OF, 32
+    place = copies_of(rows, rows, dim)
+    base, change, others = rng.standard_normal((3, 2, dim)).astype(np.float32)
+    labels = [aligned(np.tile(row, (2 * rows, 1))) for row in base]
+    flat = [label.reshape(-1) for label in labels]
+    open_copies(*flat, place, dim)
+    place.values[:] = 3
+    place.position[0] = 2
+    wanted = np.zeros((dim, dim))
+    for of, label in enumerate(labels):
+        label[:rows] += others[of]
+        label[rows:] += change[of]
+        for square, sign in ((base[of], -1), (base[of] + change[of], 1), (base[of] + others[of], 1)):
+            wanted += (1 - 2 * of) * sign * rows * np.outer(square, square.astype(float))
+    merge(*flat, place, 0.1, dim)
+    for of, label in enumerate(labels):
+        wanted -= (1 - 2 * of) * (label[:rows].T.astype(float) @ label[:rows])
+    lower = np.tril(place.missing)
+    np.testing.assert_allclose(lower, np.tril(wanted), atol=1e-3)
+
+
 def test_threads_that_merge_by_the_curvature_end_where_one_would():
     """Each goes towards the optimum of a quadratic loss; added up, they would overshoot."""
     rng = np.random.default_rng(2)
@@ -294,7 +318,7 @@ def test_the_curvature_is_that_of_the_other_label():
     rng = np.random.default_rng(3)
     hot, dim, kappa = 40, 32, 0.2
     scales = 3.0 / np.arange(1, dim + 1)
-    labels = [(rng.standard_normal((2 * hot, dim)) * scales).astype(np.float32) for _ in "et"]
+    labels = [aligned(rng.standard_normal((2 * hot, dim)) * scales) for _ in "et"]
     place = copies_of(hot, hot, dim, every=10**9, samples=(6, 2))
     flat = [label.reshape(-1) for label in labels]
     open_copies(*flat, place, dim)
@@ -332,7 +356,7 @@ def test_merging_does_not_wait_for_another_thread_until_the_end():
 def test_nothing_is_measured_before_enough_is_known_of_the_loss():
     dim = 16
     place = copies_of(3, 3, dim, every=10**9)
-    labels = [np.ones(6 * dim, np.float32) for _ in "et"]
+    labels = [aligned(np.ones(6 * dim)) for _ in "et"]
     open_copies(*labels, place, dim)
     place.values[:] = 7
     merge_due(*labels, place, 0.1, 0.0, dim)

@@ -74,6 +74,24 @@ def test_dots_and_update(m, dim, width):
                 assert (flat.reshape(ROWS, dim)[others] == old[others]).all()
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_row_against_many_with_a_length_known_late(width):
+    @njit(fastmath=True)
+    def both(row, at, t, y, out, g, dim):
+        tiles.dots(row, at, t, y, out, 1, 16, dim, width)
+        tiles.add_rows(row, at, t, y, g, 16, dim, width)
+
+    for dim in (16, 48, 112):
+        rows, t = labels(dim, dim)
+        y, g = np.arange(16) * 2, np.random.default_rng(dim).standard_normal(16).astype(np.float32)
+        flat, out = aligned(rows), aligned(np.zeros(16 + PADDING))
+        both(flat, 3 * dim, aligned(t), y * dim, out, g, dim)
+        np.testing.assert_allclose(out[:16], t[y].astype(float) @ rows[3], atol=dim * 1e-6)
+        expected = rows.astype(float)
+        expected[3] += g @ t[y].astype(float)
+        np.testing.assert_allclose(flat.reshape(ROWS, dim), expected, atol=2e-5)
+
+
 def test_prefetch_changes_nothing():
     @njit
     def prefetch(label, offset):

@@ -15,7 +15,7 @@ after its n updates of alpha each, if C is the curvature of the loss (`sync.comb
 multiple of the identity, but for a few directions that have most of it.
 """
 
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numba import float32, int64, njit
@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 
 from any2vec.llvm.atomics import exchange
 from any2vec.llvm.prefetch import prefetch
+from any2vec.operators.labels import zeros
+from any2vec.operators.tiles import ROW_ALIGNMENT, add_rows, aligned, dots, register_width
 
 __all__ = ["HotRows", "hot_rows", "merge", "merge_due", "no_hot_rows", "open_copies"]
 
@@ -37,9 +39,11 @@ BYTES = 64 << 20
 _AHEAD = 8  # rows that merging prefetches
 _LINE = 16  # int32 in a cache line
 _DIRECTIONS = 16  # of the curvature
+_WIDTH = register_width()
 _SEEN = 32  # rows of a block that are looked at to measure it
 _LOOKS = 1 << 16  # positions between two measurements, at most
 _NOTHING = 1e-6  # of all curvature
+_ONE_ROW_OF = 16  # merged rows is looked at for what is missing
 
 
 class HotRows(NamedTuple):
@@ -63,13 +67,15 @@ class HotRows(NamedTuple):
         The copies as they last were equal to their masters.
     merged : int64 array, shape (2, B)
         Position, counted from the first one of this thread, where a block was last merged.
-    position : int64 array, shape (4,)
+    position : int64 array, shape (5,)
         How far the thread is, where a block is to be merged next, where the curvature is to be measured, and how often
-        it was.
+        it was; and how many rows were merged.
     directions : float32 array, shape (2, n, dim)
         Of the curvature of e and of t: n directions that have most of it, orthogonal, of length 1.
     values : float32 array, shape (2, n + 1)
         The curvature there, without alpha, and elsewhere.
+    missing : float32 array, shape (dim, dim)
+        What merging took from E^T E - T^T T, in its lower half (`sync.gauge`).
     locks : int32 array, shape (2, B, 16)
         The first of a block is 1 while a thread merges it; shared by the threads.
     """
@@ -85,6 +91,7 @@ class HotRows(NamedTuple):
     position: NDArray[np.int64]
     directions: NDArray[np.float32]
     values: NDArray[np.float32]
+    missing: NDArray[np.float32]
     locks: NDArray[np.int32]
 
     def first(self, rows: int, shift: int) -> Self:
@@ -136,18 +143,26 @@ def hot_rows(
             samples,
             before=np.empty((2, rows * dim), np.float32),
             merged=np.zeros(sums.shape, np.int64),
-            position=np.zeros(4, np.int64),
-            directions=np.stack([np.eye(_DIRECTIONS, dim, dtype=np.float32)] * 2),
+            position=np.zeros(5, np.int64),
+            directions=_directions(dim),
             values=np.zeros((2, _DIRECTIONS + 1), np.float32),
+            missing=np.zeros((dim, dim), np.float32),
             locks=locks,
         )
         for _ in range(threads)
     ]
 
 
+def _directions(dim: int) -> NDArray[np.float32]:
+    """Directions to begin with, aligned as rows are."""
+    directions = zeros(2 * _DIRECTIONS, dim).reshape(2, _DIRECTIONS, dim)
+    directions[:] = np.eye(_DIRECTIONS, dim)
+    return directions
+
+
 def no_hot_rows() -> HotRows:
     """Return what a single thread has: no copies."""
-    return hot_rows(np.zeros((2, 0)), np.zeros(2), 0, 1, 1)[0]
+    return hot_rows(np.zeros((2, 0)), np.zeros(2), 0, 1, ROW_ALIGNMENT)[0]
 
 
 @njit(nogil=True, cache=True)
@@ -197,27 +212,29 @@ def _measure(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, kappa
 
     Where the directions were eigenvectors, they stay so, and the lengths that they are multiplied by are eigenvalues.
     """
-    moved, dots = np.empty((_DIRECTIONS, dim), np.float32), np.empty(_DIRECTIONS, np.float32)
+    sums, parts = np.empty((dim, _DIRECTIONS), np.float32), aligned(2 * _DIRECTIONS)
+    places = np.arange(_DIRECTIONS) * dim
     for of, other in ((0, t), (1, e)):
         directions, values = hot.directions[of], hot.values[of]
-        moved[:] = 0
+        sums[:] = 0
         square = weight = 0.0
         for block in range(hot.updates.shape[1]):
             first, last = hot.bounds[block] + hot.shift, hot.bounds[block + 1] + hot.shift
             stride = max((last - first) // _SEEN, 1)
             each = float32(hot.updates[1 - of, block] * stride)
             for row in range(first + hot.position[3] % stride, last, stride):
-                x = other[row * dim : (row + 1) * dim]
-                length = _products(directions, x, dots, dim)
-                for i in range(_DIRECTIONS):
-                    part = each * dots[i]
-                    for k in range(dim):
-                        moved[i, k] += part * x[k]
+                dots(other, row * dim, directions.reshape(-1), places, parts, 1, _DIRECTIONS, dim, _WIDTH)
+                length = float32(0.0)
+                for k in range(dim):
+                    x = other[row * dim + k]
+                    length += x * x
+                    for i in range(_DIRECTIONS):
+                        sums[k, i] += each * parts[i] * x
                 weight += each
                 square += each * length
         if weight == 0:
             continue
-        scale = kappa * hot.samples[of] / weight
+        moved, scale = np.ascontiguousarray(sums.T), kappa * hot.samples[of] / weight
         rest = square
         for i in range(_DIRECTIONS):
             for j in range(i):
@@ -240,20 +257,6 @@ def _measure(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, kappa
     hot.position[3] += 1
 
 
-@njit(inline="always")
-def _products(directions: NDArray[np.float32], x: NDArray[np.float32], out: NDArray[np.float32], dim: int) -> float:
-    """Multiply `x` by each direction; return its square."""
-    for i in range(_DIRECTIONS):
-        part = float32(0.0)
-        for k in range(dim):
-            part += directions[i, k] * x[k]
-        out[i] = part
-    square = float32(0.0)
-    for k in range(dim):
-        square += x[k] * x[k]
-    return square
-
-
 @njit(nogil=True, fastmath=True)
 def _merge_block(
     label: NDArray[np.float32], hot: HotRows, of: int, block: int, alpha: float, dim: int, wait: bool
@@ -263,27 +266,48 @@ def _merge_block(
         if not wait:
             return
     steps = float32(alpha * hot.updates[of, block] * (hot.position[0] - hot.merged[of, block]))
-    directions, before = hot.directions[of], hot.before[of]
-    others, dots, less = np.empty(dim, np.float32), np.empty(_DIRECTIONS, np.float32), np.empty(_DIRECTIONS, np.float32)
+    directions, before = hot.directions[of].reshape(-1), hot.before[of]
+    others, parts, less = aligned(dim), aligned(2 * _DIRECTIONS), np.empty(_DIRECTIONS, np.float32)
+    places = np.arange(_DIRECTIONS) * dim
     kept = np.exp(-steps * hot.values[of, _DIRECTIONS])
     for i in range(_DIRECTIONS):
-        less[i] = kept - np.exp(-steps * hot.values[of, i])
+        less[i] = np.exp(-steps * hot.values[of, i]) - kept
     for row in range(hot.bounds[block] * dim, hot.bounds[block + 1] * dim, dim):
         copy = row + hot.shift * dim
         for k in range(_AHEAD * dim, (_AHEAD + 1) * dim, _LINE):
             prefetch(label, row + k)
             prefetch(before, row + k)
             prefetch(label, copy + k)
+        mine, master, base = label[copy : copy + dim], label[row : row + dim], before[row : row + dim]
         for k in range(dim):
-            others[k] = label[row + k] - before[row + k]
-        _products(directions, others, dots, dim)
+            others[k] = master[k] - base[k]
+        dots(others, 0, directions, places, parts, 1, _DIRECTIONS, dim, _WIDTH)
+        for i in range(_DIRECTIONS):
+            parts[i] *= less[i]
         for k in range(dim):
             others[k] *= kept
-        for i in range(_DIRECTIONS):
-            part = less[i] * dots[i]
-            for k in range(dim):
-                others[k] -= part * directions[i, k]
+        add_rows(others, 0, directions, places, parts, _DIRECTIONS, dim, _WIDTH)
+        hot.position[4] += 1
+        if hot.position[4] % _ONE_ROW_OF == 0:
+            _miss(base, mine, master, others, float32(_ONE_ROW_OF * (1 - 2 * of)), hot.missing)
         for k in range(dim):
-            label[row + k] = label[copy + k] = before[row + k] = label[copy + k] + others[k]
+            others[k] += mine[k]
+        for k in range(dim):
+            mine[k] = others[k]
+        for k in range(dim):
+            base[k] = others[k]
+        for k in range(dim):
+            master[k] = others[k]
     hot.merged[of, block] = hot.position[0]
     exchange(lock, np.int32(0))
+
+
+@njit(nogil=True, fastmath=True)
+def _miss(base: Any, mine: Any, master: Any, others: Any, weight: float, missing: NDArray[np.float32]) -> None:
+    """Add what this thread did to the square of its copy, less what merging does to that of the master."""
+    for i in range(missing.shape[0]):
+        a, b, c = weight * mine[i], weight * base[i], weight * master[i]
+        d = a + weight * others[i]
+        row = missing[i]
+        for j in range(i // _LINE * _LINE + _LINE):
+            row[j] += (a * mine[j] - b * base[j]) - (d * (mine[j] + others[j]) - c * master[j])

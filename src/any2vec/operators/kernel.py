@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numba import float32, int64, njit, uint64
-from numpy.typing import NDArray
 
 from any2vec.llvm.fingerprint import fingerprint
 from any2vec.llvm.prefetch import prefetch_row
@@ -20,7 +19,7 @@ from any2vec.operators.arguments import add_curvature, learning_rate
 from any2vec.operators.base import FUNCTIONS, Operator
 from any2vec.operators.hot_rows import HotRows, merge_due
 from any2vec.operators.logistic import NOTHING, logistic, put_repeats
-from any2vec.operators.tiles import ROW_ALIGNMENT, TILE_ROWS, dots, update
+from any2vec.operators.tiles import TILE_ROWS, aligned, dots, update
 from any2vec.samples.windows import Window, list_windows, new_windows
 
 __all__ = ["inspection_kernel", "operator_kernel"]
@@ -126,14 +125,6 @@ def _copied(e: Any, offset: int, row: int, dim: int) -> int:
     return row * dim
 
 
-@njit(inline="always")
-def _aligned(size: int) -> NDArray[np.float32]:
-    """Floats that begin a cache line: Numba's arrays begin at 32 bytes, and registers may have 64."""
-    spare = np.empty(size + ROW_ALIGNMENT, np.float32)
-    skip = int64(spare.ctypes.data // 4) % ROW_ALIGNMENT
-    return spare[ROW_ALIGNMENT - skip : ROW_ALIGNMENT - skip + size]
-
-
 @cache
 def _operator_kernel(
     name: str,
@@ -172,7 +163,7 @@ def _operator_kernel(
         x = np.empty((2, 2 * window), np.int64)
         y = np.empty((2, targets), np.int64)
         labels = np.empty((2, targets), np.int8)
-        tile = _aligned(scratch)
+        tile = aligned(scratch)
         n = skipped = slot = 0
         alpha, next_alpha = float32(0.0), learning_rate(rate, 0)
         measured = next_measured = False

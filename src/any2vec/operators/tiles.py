@@ -7,21 +7,23 @@ addressed by their offset, in floats, from the start of a label; every offset is
 the labels are 64-byte aligned, so that all loads are aligned.
 
 The integers `dim` and `width` must be compile-time constants (closure variables of the calling kernel): then Numba's
-cache finds the kernel again in the next process. `m` may be one.
+cache finds the kernel again in the next process. `m` may be one. For `dots` and `add_rows`, `dim` need not be one.
 """
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import llvmlite.binding as llvm
+import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import int64, njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 from any2vec.llvm.simd import I64, constant, data, fma, load, splat, store, sums, vector
 
-__all__ = ["ROW_ALIGNMENT", "TILE_ROWS", "dots", "register_width", "update"]
+__all__ = ["ROW_ALIGNMENT", "TILE_ROWS", "add_rows", "aligned", "dots", "register_width", "update"]
 
 TILE_ROWS = 5
 """Most source rows in a tile: with 8-float registers, five rows, their five changes and three more fit in 16."""
@@ -43,6 +45,10 @@ def register_width() -> int:
     if features.get("avx512f"):
         return 16
     return 8 if features.get("avx") else 4
+
+
+def _number(kind: types.Type, value: ir.Value) -> ir.Value:
+    return constant(kind.literal_value) if isinstance(kind, types.IntegerLiteral) else value
 
 
 def _row(b: ir.IRBuilder, label: ir.Value, offsets: ir.Value, index: ir.Value) -> ir.Value:
@@ -97,13 +103,13 @@ def dots(typing: Any, e: Any, x: Any, t: Any, y: Any, out: Any, n: Any, m: Any, 
         Source rows, 1 to `TILE_ROWS`.
     m : int
         Destination rows; a literal spares code and time.
-    dim, width : literal int
+    dim, width : int, literal int
         Floats in a row; floats in a register.
     """
     signature = types.void(e, x, t, y, out, n, m, dim, width)
-    if not all(isinstance(k, types.IntegerLiteral) for k in (dim, width)):
+    if not isinstance(width, types.IntegerLiteral):
         return None
-    d_, w_, alone = dim.literal_value, width.literal_value, isinstance(x, types.Integer)
+    w_, alone = width.literal_value, isinstance(x, types.Integer)
 
     def tile(b: ir.IRBuilder, p: list[ir.Value], first: ir.Value, n_: int, rows: int) -> None:
         sources = [b.gep(p[0], [p[1]])] if alone else [_row(b, p[0], p[1], constant(i)) for i in range(n_)]
@@ -112,7 +118,7 @@ def dots(typing: Any, e: Any, x: Any, t: Any, y: Any, out: Any, n: Any, m: Any, 
         partial = [cgutils.alloca_once_value(b, zero) for _ in range(n_ * rows)]
         for s in partial:
             b.store(zero, s)
-        columns = cgutils.for_range_slice(b, constant(0), constant(d_), constant(w_), intp=I64)
+        columns = cgutils.for_range_slice(b, constant(0), p[5], constant(w_), intp=I64)
         with columns as (column, _):
             xs = [load(b, b.gep(source, [column]), w_) for source in sources]
             for j, target in enumerate(targets):
@@ -128,6 +134,7 @@ def dots(typing: Any, e: Any, x: Any, t: Any, y: Any, out: Any, n: Any, m: Any, 
     def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
         arrays = zip(sig.args[:5], args[:5], strict=True)
         p = [data(context, b, kind, a) if isinstance(kind, types.Array) else a for kind, a in arrays]
+        p.append(_number(dim, args[7]))
 
         def emit(n_: int) -> None:
             for first, rows in _groups(b, m, args[6], _DESTINATIONS[n_]):
@@ -140,6 +147,50 @@ def dots(typing: Any, e: Any, x: Any, t: Any, y: Any, out: Any, n: Any, m: Any, 
         return context.get_dummy_value()
 
     return signature, codegen
+
+
+@intrinsic(prefer_literal=True)
+def add_rows(typing: Any, out: Any, at: Any, t: Any, y: Any, g: Any, m: Any, dim: Any, width: Any) -> Any:
+    """Add ``g[j] * t[y[j] : y[j] + dim]``, for all j < m, to ``out[at : at + dim]``.
+
+    Parameters
+    ----------
+    out : float32 array, 1-d, 64-byte aligned
+        Its row at offset `at` is changed.
+    t, y, dim, width
+        As in `dots`.
+    g : float32 array
+        Weights.
+    m : literal int
+        Rows.
+    """
+    signature = types.void(out, at, t, y, g, m, dim, width)
+    if not all(isinstance(k, types.IntegerLiteral) for k in (m, width)):
+        return None
+    w_ = width.literal_value
+
+    def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
+        out_, t_, y_, g_ = (data(context, b, sig.args[k], args[k]) for k in (0, 2, 3, 4))
+        rows = [_row(b, t_, y_, constant(j)) for j in range(m.literal_value)]
+        weights = [splat(b, b.load(b.gep(g_, [constant(j)])), w_) for j in range(m.literal_value)]
+        columns = cgutils.for_range_slice(b, constant(0), _number(dim, args[6]), constant(w_), intp=I64)
+        with columns as (column, _):
+            place = b.gep(out_, [b.add(args[1], column)])
+            total = load(b, place, w_)
+            for row, weight in zip(rows, weights, strict=True):
+                total = fma(b, weight, load(b, b.gep(row, [column]), w_), total)
+            store(b, total, place, w_ * 4)
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+@njit(inline="always")
+def aligned(size: int) -> NDArray[np.float32]:
+    """Floats that begin a cache line: Numba's arrays begin at 32 bytes, and registers may have 64."""
+    spare = np.empty(size + ROW_ALIGNMENT, np.float32)
+    skip = int64(spare.ctypes.data // 4) % ROW_ALIGNMENT
+    return spare[ROW_ALIGNMENT - skip : ROW_ALIGNMENT - skip + size]
 
 
 @intrinsic(prefer_literal=True)

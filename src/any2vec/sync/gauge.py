@@ -185,7 +185,7 @@ def _solve(missing: NDArray[np.float64], e: NDArray[np.float64], t: NDArray[np.f
     missing : float64 array, shape (D, D)
         What still is, if only these are stretched.
     """
-    if not is_finite(np.vstack([missing, e, t])) or not e.any():
+    if not missing.any() or not e.any() or not is_finite(np.vstack([missing, e, t])):
         return np.zeros(0), np.zeros((0, len(e))), np.zeros_like(e)
     values, vectors = np.linalg.eigh(e + t)
     values = np.maximum(values, 1e-6 * values[-1])

@@ -44,7 +44,9 @@ class Replicated(Scheme):
     def synchronize(self, round_: Round, combiner: Combiner) -> Combined:
         """Reduce, combine and broadcast."""
         if self.context.communicator.size == 1:
-            return Combined()
+            combined = Combined(turn=self.gauge.end(round_.number) if self.context.turns else None)
+            self.turn(combined, self.labels)
+            return combined
         changes: dict[str, Changes] = {}
         here: dict[str, Touched] = {}
         requests: list[Request] = []

@@ -187,6 +187,14 @@ class Host:
         if self._hot:
             merge(e, t, hot, learning_rate(rate, before), self._dim)
 
+    def count_missing(self) -> None:
+        """Add what merging the threads' copies took from the gauge."""
+        dim = self.scheme.masters.dim
+        for hot in self._copies:
+            lower = np.tril(hot.missing[:dim, :dim])
+            self.scheme.gauge.missing += lower + np.tril(lower, -1).T
+            hot.missing[:] = 0
+
     def compile(self) -> None:
         """Compile what rounds do, or load it from the cache, by doing it to nothing."""
         empty = Schedule(0.0, 1, 1, np.zeros(2, np.int64))

@@ -271,6 +271,7 @@ class _Run:
             host.stop()
         if totals.measured:
             self._kappa = totals.curvature / totals.measured
+        host.count_missing()
         combined = scheme.synchronize(Round(number, self._schedule.middle(number), self._kappa), host.combiner)
         self._broken = not combined.finite
         if communicator.size > 1:
