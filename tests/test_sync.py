@@ -93,6 +93,8 @@ def test_one_host_counts_its_own_words():
 def test_default_rounds_are_the_papers():
     assert [default_rounds(hosts) for hosts in (1, 2, 4, 8, 16, 32, 64)] == [1, 3, 6, 12, 24, 48, 96]
     assert default_rounds(3) == 5
+    assert [default_rounds(1, 140, threads) for threads in (1, 2, 7, 8, 16, 64)] == [1, 1, 1, 2, 4, 4]
+    assert default_rounds(1, 20, 64) == 1
 
 
 def test_default_rounds_where_vertices_are_visited_often():

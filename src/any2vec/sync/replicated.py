@@ -44,7 +44,8 @@ class Replicated(Scheme):
     def synchronize(self, round_: Round, combiner: Combiner) -> Combined:
         """Reduce, combine and broadcast."""
         if self.context.communicator.size == 1:
-            combined = Combined(turn=self.gauge.end(round_.number) if self.context.turns else None)
+            lacks = self.context.turns and self.gauge.missing.any()  # by merging what threads changed
+            combined = Combined(turn=self.gauge.end(round_.number) if lacks else None)
             self.turn(combined, self.labels)
             return combined
         changes: dict[str, Changes] = {}
