@@ -14,6 +14,7 @@ from any2vec.cluster import simulate
 from any2vec.llvm.fingerprint import fingerprint
 from any2vec.operators import OPERATORS, Operator, SkipGram, kernel, operator_of
 from any2vec.operators.labels import new_labels
+from any2vec.operators.tiles import aligned
 from any2vec.samples.negatives import alias_table, probabilities
 from any2vec.sync.combiners import Curvature
 from any2vec.training.report import Report
@@ -224,7 +225,7 @@ def test_operators_of_one_name_do_not_share_a_cached_kernel():
 def test_tiles_begin_at_a_cache_line():
     @njit
     def place(size):
-        return kernel._aligned(size).ctypes.data
+        return aligned(size).ctypes.data
 
     kept = [np.empty(k, np.uint8) for k in range(1, 400, 7)]  # so that memory is handed out at odd places
     assert {place(size) % 64 for size in range(1, 500, 3)} == {0}

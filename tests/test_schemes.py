@@ -63,7 +63,7 @@ def test_every_combiner_and_number_of_hosts(combine, hosts):
 
 def test_combiners_differ():
     corpus = read(text(40), 4)
-    found = [train(corpus, options(combine=combine, rounds=2)) for combine in COMBINES]
+    found = [train(corpus, options(combine=combine, rounds=2, alpha=0.1)) for combine in COMBINES]
     assert len({e.tobytes() for e, _ in found}) == len(COMBINES)
 
 
@@ -109,7 +109,7 @@ class Counting:
     def note(self, send, send_counts):
         what = {"uint8": "ids", "int32": "updates", "float32": "values", "float64": "moments", "int64": None}
         what = what[str(send.dtype)]
-        if what == "values" and send.shape[1] == 10:  # D, where rows of values have 16 floats
+        if what == "values" and send.shape[1] in (10, 11):  # D, or D and a number; rows of values have 16 floats
             what = "moments"
         rows = sum(n for host, n in enumerate(send_counts.tolist()) if host != self.rank)
         inspected = self.kind is Pulled and what in ("ids", "updates")

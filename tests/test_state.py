@@ -24,7 +24,8 @@ EPOCHS = 2
 def copied(state):
     masters = state.masters
     e, t = masters.e[: masters.vertices].copy(), masters.t[: masters.vertices].copy()
-    return replace(state, masters=Labels(e, t, masters.first, masters.vertices, masters.dim))
+    labels = Labels(e, t, masters.first, masters.vertices, masters.dim)
+    return replace(state, masters=labels, missing=state.missing.copy())
 
 
 def run(hosts, how, states=None, keep=None):
