@@ -1,6 +1,6 @@
 """Compare two threads that share a model with two that have one each, in one process, in turns of about a second.
 
-Processes in turns (`words.py threads`) meet other load on a shared machine; medians of many short turns agree to 0.02.
+Whole runs in turns (`words.py threads`) meet other load on a shared machine; short turns meet about the same.
 """
 
 import statistics
