@@ -68,9 +68,7 @@ class Gauge:
         """Measure what hosts added in round `number`, before `changes` are merged."""
         self.seconds = 0.0
         with self._timed():
-            rows, weights = _sample(self._masters.first, self._masters.vertices, number, _HOTTEST)
-            roots = np.sqrt(weights)[:, None]
-            self._sampled = [_Sampled(matrix, sign, rows, roots) for matrix, sign in self._labels()]
+            self._sampled = self._sample(number, _HOTTEST)
             for label, sampled in zip("et", self._sampled, strict=True):
                 self.missing += sampled.added(changes[label])
 
@@ -82,7 +80,7 @@ class Gauge:
         if not is_due(number):
             return None
         with self._timed():
-            own = np.stack([self.missing, *(self._squares(number, matrix) for matrix, _ in self._labels())])
+            own = np.stack([self.missing, *(x.before.T @ x.before for x in self._sample(number, _SEEN))])
         self.missing[:] = 0
         sums = self._channel.gather(("reduce", "both", "moments"), own, 0)
         found = np.zeros((_MOST, 1 + self._masters.dim), np.float32)
@@ -94,13 +92,14 @@ class Gauge:
         n = np.count_nonzero(found[:, 0])
         return Turn.of(found[:n, 0], found[:n, 1:], self._masters.e.shape[1]) if n else None
 
-    def _labels(self) -> list[tuple[NDArray[np.float32], float]]:
-        return [(self._masters.embedding, 1.0), (self._masters.training, -1.0)]
-
-    def _squares(self, number: int, matrix: NDArray[np.float32]) -> NDArray[np.float32]:
-        rows, weights = _sample(self._masters.first, self._masters.vertices, number, _SEEN)
-        weighted = matrix[rows] * np.sqrt(weights)[:, None]
-        return np.asarray(weighted.T @ weighted)
+    def _sample(self, number: int, hottest: int) -> "list[_Sampled]":
+        """Take the same rows of e and of t."""
+        masters = self._masters
+        rows, weights = _sample(masters.first, masters.vertices, number, hottest)
+        roots = np.sqrt(weights)[:, None]
+        return [
+            _Sampled(label, sign, rows, roots) for label, sign in ((masters.embedding, 1.0), (masters.training, -1.0))
+        ]
 
     @contextmanager
     def _timed(self) -> Iterator[None]:
@@ -111,26 +110,26 @@ class Gauge:
 
 
 class _Sampled:
-    """Some rows x of a label in a round, times the square roots of their weights."""
+    """Some rows x of a label as they were, `before`, times the square roots of their weights."""
 
     def __init__(self, matrix: NDArray[np.float32], sign: float, rows: NDArray[np.int64], roots: Any) -> None:
         self._matrix, self._sign, self._rows, self._roots = matrix, sign, rows, roots
-        self._before = self._weighted()
-        self._sums = np.zeros_like(self._before)
+        self.before = self._weighted()
 
     def _weighted(self) -> NDArray[np.float32]:
         return np.asarray(self._matrix[self._rows] * self._roots)
 
     def added(self, changes: Changes) -> NDArray[np.float32]:
         """Sum ``d d^T`` over what each host added, d, and keep the sum of d by row."""
+        self._sums = np.zeros_like(self.before)
         d = np.empty((len(changes.counts) * len(self._rows), self._matrix.shape[1]), np.float32)
-        d = d[: _differences(changes.parts, self._rows, self._before, self._roots[:, 0], d, self._sums)]
+        d = d[: _differences(changes.parts, self._rows, self.before, self._roots[:, 0], d, self._sums)]
         return np.asarray(self._sign * (d.T @ d), np.float32)
 
     def merged(self) -> NDArray[np.float32]:
         """Return what merging added, ``(x + c) (x + c)^T - x x^T``, less ``x d^T + d x^T`` of what hosts did."""
-        c = self._weighted() - self._before
-        mixed = self._before.T @ (c - self._sums)
+        c = self._weighted() - self.before
+        mixed = self.before.T @ (c - self._sums)
         return np.asarray(self._sign * (mixed + mixed.T + c.T @ c), np.float32)
 
 
