@@ -26,7 +26,7 @@ from any2vec.sync.combiners import Combiner, Round, Touched
 from any2vec.sync.masters import Changes, Combined
 from any2vec.sync.scheme import Scheme
 from any2vec.training import trainer
-from any2vec.training.host import Host
+from any2vec.training.row_host import RowHost
 from any2vec.training.schedule import Schedule
 
 UPDATES = (1, 3, 10, 30, 100, 1000, 10_000, 1 << 62)
@@ -119,7 +119,7 @@ def main(
             Word2Vec(**how, hosts=hosts, rounds=rounds, cache=cache).fit(path)
         model = Word2Vec(**how, cache=cache)
         cuts = read_corpus(path, cache=cache, hosts=hosts).cuts
-        host = Host(read_corpus(path, cache=cache), model.training_options(), alone())
+        host = RowHost(read_corpus(path, cache=cache), model.training_options(), alone())
         schedule = Schedule(model.training_options().initial_alpha, epochs, rounds, cuts)
         with host.workers:
             for number in wanted:

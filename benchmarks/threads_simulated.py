@@ -25,13 +25,13 @@ from any2vec import Word2Vec
 from any2vec.evaluate.analogies import evaluate_analogies
 from any2vec.operators.arguments import ThreadStats
 from any2vec.training import trainer
-from any2vec.training.host import Host
+from any2vec.training.row_host import RowHost
 from any2vec.training.schedule import Schedule
 
 TURN = 128
 
 
-class InTurns(Host):
+class InTurns(RowHost):
     """A host whose threads are simulated."""
 
     def compute(self, schedule: Schedule, number: int, host: int, stats: list[ThreadStats]) -> "list[Future[float]]":
@@ -59,7 +59,7 @@ def main(
     json_file: JsonOption = None,
 ) -> None:
     """Measure accuracy on analogies (30,000 words), in percent, by number of threads and seed."""
-    trainer.Host = InTurns  # type: ignore[misc]
+    trainer.RowHost = InTurns  # type: ignore[misc]
     found: dict[str, list[dict[str, Any]]] = {}
     with plain_text(corpus, size) as (text, folder):
         cache = str(folder / "cache")

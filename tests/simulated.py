@@ -38,7 +38,7 @@ def rounds_more(hosts, rounds):
 
 
 COMBINES = [*COMBINERS, Largest]
-NAMES = list(SCHEMES)
+NAMES = [name for name, scheme in SCHEMES.items() if not scheme.of_its_own]
 
 
 def text(sentences, seed=0, words=12):

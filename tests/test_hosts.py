@@ -17,8 +17,8 @@ from any2vec.sync import ids, masters
 from any2vec.sync.channel import KEYS
 from any2vec.sync.combiners import adasum, curvature, gradient
 from any2vec.training import trainer
-from any2vec.training.host import Host
 from any2vec.training.progress import COMPILING, Quiet
+from any2vec.training.row_host import RowHost
 
 ONE = SIZES["window"] | {"min_count": 1, "threads": 2, "cache": None, "epochs": 2, "sample": 0}
 CORPUS = text(200)
@@ -251,14 +251,14 @@ def test_nothing_is_compiled_in_rounds(monkeypatch, scheme, combine):
 
 @pytest.mark.parametrize("scheme", ["rep-opt", "pull-opt"])
 def test_values_that_are_not_finite_on_one_host(monkeypatch, scheme):
-    compute = Host.compute
+    compute = RowHost.compute
 
     def poison(self, schedule, number, rank, stats):
         if rank == 1 and number == 4 + rounds_more(3, 3):
             self.scheme.labels.e[0, 3] = np.inf
         return compute(self, schedule, number, rank, stats)
 
-    monkeypatch.setattr(Host, "compute", poison)
+    monkeypatch.setattr(RowHost, "compute", poison)
     with pytest.raises(
         SharedError, match=r"epoch 2: values are not finite any more.* or the combiner 'curvature' adds up"
     ):

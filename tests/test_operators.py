@@ -219,7 +219,9 @@ def test_the_fingerprint_sees_through_a_module():
 def test_operators_of_one_name_do_not_share_a_cached_kernel():
     other = type("Margin", (SkipGram,), {})
     sizes = {"schedule": "window", "window": 3, "negative": 3}
-    assert kernel._functions(Margin(skipgram(**sizes).options)) != kernel._functions(other(skipgram(**sizes).options))
+    assert kernel.functions_of(Margin(skipgram(**sizes).options)) != kernel.functions_of(
+        other(skipgram(**sizes).options)
+    )
 
 
 def test_tiles_begin_at_a_cache_line():

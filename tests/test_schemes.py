@@ -13,8 +13,8 @@ from any2vec.sync.channel import KEYS
 from any2vec.sync.pulled import Pulled
 from any2vec.sync.replicated import Replicated
 from any2vec.sync.scheme import Scheme
-from any2vec.training.host import Host
 from any2vec.training.report import Report
+from any2vec.training.row_host import RowHost
 
 WORDS = st.integers(0, 14).map("w{}".format)
 CORPORA = st.lists(st.lists(WORDS, min_size=1, max_size=9), min_size=8, max_size=30)
@@ -238,7 +238,7 @@ class Noted:
 
     def __init__(self, monkeypatch):
         self.hosts, self.rows = [], []
-        make, compute = Host.__init__, Host.compute
+        make, compute = RowHost.__init__, RowHost.compute
 
         def making(host, *args, **more):
             make(host, *args, **more)
@@ -251,8 +251,8 @@ class Noted:
                 self.rows.append((len(labels.e), len(labels.t), *touched))
             return compute(host, schedule, number, rank, stats)
 
-        monkeypatch.setattr(Host, "__init__", making)
-        monkeypatch.setattr(Host, "compute", computing)
+        monkeypatch.setattr(RowHost, "__init__", making)
+        monkeypatch.setattr(RowHost, "compute", computing)
 
 
 @pytest.mark.parametrize("scheme", ["pull-base", "pull-opt"])

@@ -17,11 +17,11 @@ from any2vec.operators.kernel import operator_kernel
 from any2vec.operators.labels import new_labels
 from any2vec.sync import replicated
 from any2vec.sync.combiners import COMBINERS
-from any2vec.training import host as hosts
-from any2vec.training.host import Host
+from any2vec.training import host, row_host
 from any2vec.training.options import Options
 from any2vec.training.progress import Quiet
 from any2vec.training.report import Report, peak_memory
+from any2vec.training.row_host import RowHost
 from any2vec.training.schedule import Schedule
 from any2vec.training.trainer import train
 
@@ -120,8 +120,8 @@ def test_sentences_of_one_word_teach_nothing():
 @pytest.mark.parametrize("threads", [1, 3])
 def test_rate_falls_linearly_to_its_floor(monkeypatch, rounds, threads):
     slices = Slices()
-    monkeypatch.setattr(hosts, "operator_kernel", lambda *_, **__: slices)
-    monkeypatch.setattr(hosts, "_LEAST", 10)
+    monkeypatch.setattr(row_host, "operator_kernel", lambda *_, **__: slices)
+    monkeypatch.setattr(host, "_LEAST", 10)
     corpus = read_corpus(SMALL, min_count=1, cache=None)
     words, epochs = 600, 4
     options = Options(**SIZES, threads=threads, epochs=epochs, alpha=0.5, rounds=rounds)
@@ -148,9 +148,9 @@ def test_learning_rate_of_the_kernel(monkeypatch):
     kernel = operator_kernel(skipgram("exact", 3, 3), 16, 16)
     schedule, seen = Schedule(0.2, 4, 1, np.array([0, 1000])), {}
     for epoch, low in ((0, 0), (0, 500), (2, 0), (3, 998), (9, 0)):
-        monkeypatch.setattr(hosts, "operator_kernel", lambda *_, **__: kernel)
+        monkeypatch.setattr(row_host, "operator_kernel", lambda *_, **__: kernel)
         options = Options(**SIZES, threads=1, epochs=4, alpha=0.2, sample=0)
-        host = Host(corpus, options, alone())
+        host = RowHost(corpus, options, alone())
         monkeypatch.setattr(schedule, "slice", lambda *_, e=epoch, p=low: Slice(e, ((p, p + 1),)))
         monkeypatch.setattr(schedule, "done", lambda number, e=epoch, p=low: e * 1000 + p + number)
         with host.workers:
@@ -333,14 +333,14 @@ def test_values_that_are_not_finite(monkeypatch):
 
 def test_explosion_is_seen_while_an_epoch_runs(monkeypatch):
     monkeypatch.setattr("any2vec.training.trainer._SECONDS_BETWEEN_CHECKS", -1.0)
-    host_compute, rounds = Host.compute, []
+    host_compute, rounds = RowHost.compute, []
 
     def poison(self, schedule, number, *more):
         self.scheme.labels.t[0, 0] = np.nan
         rounds.append(number)
         return host_compute(self, schedule, number, *more)
 
-    monkeypatch.setattr(Host, "compute", poison)
+    monkeypatch.setattr(RowHost, "compute", poison)
     with pytest.raises(Any2VecError, match="not finite"):
         fit(SMALL, rounds=50)
     assert len(rounds) < 10
@@ -474,6 +474,7 @@ def test_report(tmp_path):
         "column": None,
         "scheme": "pull-opt",
         "combine": "curvature",
+        "batch": None,
         "rounds": None,
         "hosts": 1,
         "cache": None,
@@ -577,5 +578,5 @@ def test_schedule_and_negatives_per_disagree():
 
 @pytest.mark.parametrize("scheme", [["rep-opt"], None, 3, "rep"])
 def test_scheme_that_is_none(scheme):
-    with pytest.raises(Any2VecError, match=r"^`scheme` is .*; known are rep-naive, rep-opt, pull-base, pull-opt$"):
+    with pytest.raises(Any2VecError, match=r"^`scheme` is .*; known are rep-naive, .*, columns, server$"):
         Word2Vec(scheme=scheme).check()

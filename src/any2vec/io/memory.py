@@ -1,13 +1,14 @@
-"""Large arrays of zeros in huge pages, whose memory goes back to the system at once."""
+"""Large arrays of zeros in huge pages, whose memory goes back to the system at once; how much there is."""
 
 import mmap
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["zeros"]
+__all__ = ["available", "release", "zeros"]
 
 _HUGE_PAGE = 1 << 21
 
@@ -32,3 +33,47 @@ def zeros(shape: int | tuple[int, ...], kind: type[np.generic], *, whole: bool =
             pages.madvise(mmap.MADV_HUGEPAGE)
         skip = -np.frombuffer(pages, np.uint8).ctypes.data % _HUGE_PAGE
     return np.frombuffer(pages, kind, count, skip).reshape(shape)
+
+
+def release(array: NDArray[Any], low: int, high: int) -> None:
+    """Give back the memory of rows low..high-1 of what `zeros` made: whole pages, which are zeros from then on."""
+    owner: Any = array
+    while isinstance(owner, np.ndarray | memoryview):
+        owner = owner.base if isinstance(owner, np.ndarray) else owner.obj
+    if not isinstance(owner, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED"):
+        return
+    begin = array.ctypes.data - np.frombuffer(owner, np.uint8).ctypes.data
+    first, last = (begin + row * array.strides[0] for row in (low, high))
+    first += -first % mmap.PAGESIZE
+    if (length := last - last % mmap.PAGESIZE - first) > 0:
+        owner.madvise(mmap.MADV_DONTNEED, first, length)
+
+
+def available() -> int:
+    """Return the bytes that this process can still get, as far as the system says; a large number if it does not.
+
+    The least of what the machine, its control group and its own limits (``ulimit -v`` and ``-d``) leave.
+    """
+    found = [1 << 62]
+    with suppress(OSError, ValueError, StopIteration):
+        found.append(_proc("meminfo", "MemAvailable:"))
+    with suppress(OSError, ValueError):
+        group = Path("/sys/fs/cgroup")
+        most = (group / "memory.max").read_text("ascii").strip()
+        if most != "max":
+            held = int((group / "memory.current").read_text("ascii"))
+            cached = dict(line.split() for line in (group / "memory.stat").read_text("ascii").splitlines())
+            found.append(int(most) - held + int(cached.get("file", 0)))
+    with suppress(ImportError, OSError, ValueError, StopIteration):
+        import resource
+
+        for limit, used in ((resource.RLIMIT_AS, "VmSize:"), (resource.RLIMIT_DATA, "VmData:")):
+            most_bytes = resource.getrlimit(limit)[0]
+            if most_bytes != resource.RLIM_INFINITY:
+                found.append(most_bytes - _proc("self/status", used))
+    return max(0, min(found))
+
+
+def _proc(name: str, field: str) -> int:
+    lines = Path("/proc", name).read_text("ascii").splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field))

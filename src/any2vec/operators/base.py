@@ -46,6 +46,10 @@ class OperatorOptions(Protocol):
     sample: float
 
     @property
+    def pools(self) -> bool:
+        """Whether a round draws negatives from a pool."""
+
+    @property
     def negatives(self) -> int:
         """K."""
 
@@ -133,6 +137,11 @@ class Operator(ABC):
     def batch_per_context(self) -> bool:
         """Whether each context word of a window is a batch of its own; else the window is one batch."""
         return False
+
+    @property
+    def by_columns(self) -> bool:
+        """Whether scores are dot products, and changes multiples of rows: then hosts may have some columns each."""
+        return self.score is dots and self.update is update and self.apply is None
 
     def scratch(self, dim: int) -> int:
         """Floats that a thread keeps for a batch, with `dim` floats in a row."""

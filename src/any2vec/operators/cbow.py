@@ -47,6 +47,11 @@ class CBOW(SkipGram):
         samples = super().samples_per_pair(counts)
         return {label: samples[label] * float((sizes ** power[label]).mean()) for label in samples}
 
+    @property
+    def by_columns(self) -> bool:
+        """Whether its parts are those of this class: `columns` joins, scores and spreads as `_apply` does."""
+        return self.score is dots and type(self).apply is None
+
     def scratch(self, dim: int) -> int:
         """Floats of the joined row, its change, and the scores."""
         return 2 * dim + self.targets + PADDING

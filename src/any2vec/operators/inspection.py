@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from any2vec.cluster.workers import Workers
 from any2vec.operators.base import Operator
 from any2vec.operators.kernel import inspection_kernel
-from any2vec.samples.windows import SampleTables
+from any2vec.samples.windows import EpochDraws, SampleTables
 
 __all__ = ["Inspector", "Slice"]
 
@@ -53,7 +53,15 @@ class Slice(NamedTuple):
 
 
 class Inspector:
-    """Inspects slices of a host's part (`ids`, `bounds`) of the worklist of `vertices` vertices."""
+    """Inspects slices of a host's part (`ids`, `bounds`) of the worklist of `vertices` vertices.
+
+    Attributes
+    ----------
+    draws : EpochDraws
+        What the samples of the last slice are drawn from.
+    """
+
+    draws: EpochDraws
 
     def __init__(
         self,
@@ -73,7 +81,8 @@ class Inspector:
             self._counts = np.zeros(self._vertices, np.int32), np.zeros(self._vertices, np.int32)
         for counts in self._counts:
             counts[:] = 0
-        draws, window = self._tables.epoch(slice_.epoch), self._operator.options.window
+        draws, window = self._tables.round(slice_.epoch, slice_.ranges), self._operator.options.window
+        self.draws = draws
         sources, destinations = self._counts  # threads may lose a count to each other, but not the last one
         kernel = inspection_kernel(self._operator)
 

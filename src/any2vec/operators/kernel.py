@@ -22,7 +22,7 @@ from any2vec.operators.logistic import NOTHING, logistic, put_repeats
 from any2vec.operators.tiles import TILE_ROWS, aligned, dots, update
 from any2vec.samples.windows import Window, list_windows, new_windows
 
-__all__ = ["inspection_kernel", "operator_kernel"]
+__all__ = ["bind", "functions_of", "inspection_kernel", "operator_kernel"]
 
 _ONE_WINDOW_OF = 16  # the curvature is measured on one window in 16
 _ENOUGH = 50.0  # sum of squared gradients
@@ -72,7 +72,7 @@ def operator_kernel(
         scratch = operator.scratch(dim)
         sizes = operator.options.window, scratch, dim, width
         measuring |= addressing != "direct"
-        return _operator_kernel(*_functions(operator), *sizes, addressing, freezing, measuring)
+        return _operator_kernel(*functions_of(operator), *sizes, addressing, freezing, measuring)
 
 
 def inspection_kernel(operator: Operator) -> Callable[..., None]:
@@ -85,10 +85,11 @@ def inspection_kernel(operator: Operator) -> Callable[..., None]:
         source of and the samples it is the destination of; int32 arrays of shape (V,).
     """
     with _compiling:
-        return _inspection_kernel(*_functions(operator))
+        return _inspection_kernel(*functions_of(operator))
 
 
-def _functions(operator: Operator) -> tuple[Any, ...]:
+def functions_of(operator: Operator) -> tuple[Any, ...]:
+    """Return what kernels are made of, hashable."""
     functions = tuple((name, function) for name in FUNCTIONS if (function := getattr(operator, name)) is not None)
     functions += (("varying", operator.varying),)
     return (
@@ -101,7 +102,7 @@ def _functions(operator: Operator) -> tuple[Any, ...]:
     )
 
 
-def _bind(template: Any, name: str, functions: tuple[tuple[str, Any], ...]) -> Any:
+def bind(template: Any, name: str, functions: tuple[tuple[str, Any], ...]) -> Any:
     """Copy a function with other globals; it keeps its place in the source, where Numba's cache looks."""
     bound = FunctionType(
         template.__code__, template.__globals__ | dict(functions), template.__name__, None, template.__closure__
@@ -220,9 +221,9 @@ def _operator_kernel(
         apply(e, t, last, tile, stats, targets, dim, width)
 
     inlined = njit(inline="always")
-    functions = (("blocks", inlined(_bind(blocks, name, functions))), *functions)
-    functions = (("apply", inlined(_bind(apply, name, functions))), *functions)
-    bound = _bind(kernel, name, functions)
+    functions = (("blocks", inlined(bind(blocks, name, functions))), *functions)
+    functions = (("apply", inlined(bind(apply, name, functions))), *functions)
+    bound = bind(kernel, name, functions)
     version = fingerprint(bound)
     return njit(nogil=True, fastmath=True, error_model="numpy", cache=True)(bound)
 
@@ -295,6 +296,6 @@ def _inspection_kernel(
             position = stop
             sentence += int64(stop == end)
 
-    bound = _bind(inspect, name, functions)
+    bound = bind(inspect, name, functions)
     version = fingerprint(bound)
     return njit(nogil=True, error_model="numpy", cache=True)(bound)

@@ -14,7 +14,7 @@ from numba import int64, njit
 from numpy.typing import NDArray
 
 from any2vec.operators.base import Operator, OperatorOptions
-from any2vec.samples.draws import draw
+from any2vec.samples.draws import below, draw
 from any2vec.samples.negatives import alias_table, negative, probabilities
 
 __all__ = ["NEGATIVES_PER", "SkipGram", "list_context"]
@@ -39,7 +39,8 @@ def _draw_targets(window: Any, first: int, table: Any, sizes: Any, targets: Any)
     clashes = 0
     targets[0] = window.words[window.centre]
     for k in range(1, sizes[1]):
-        targets[k] = negative(draw(window.key, first + k), table)
+        bits = draw(window.key, first + k)
+        targets[k] = int64(table[below(bits, table.size)]) if sizes[2] else negative(bits, table)
         clashes += int64(targets[k] == targets[0])
     return clashes
 
@@ -89,6 +90,11 @@ class SkipGram(Operator):
     def batch_per_context(self) -> bool:
         """Whether negatives are drawn per pair."""
         return self.options.negatives_per == "pair"
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The window, targets, and whether the table is a pool of negatives."""
+        return (*super().sizes, int(self.options.pools))
 
     def tables(self, counts: NDArray[np.int64]) -> Any:
         """Build the alias table of the negatives' distribution."""

@@ -6,7 +6,7 @@ is splitmix64's (Steele, Lea and Flood, "Fast splittable pseudorandom number gen
 
 from numba import njit, uint64
 
-__all__ = ["INITIAL", "KEEP", "NEGATIVES", "WALKS", "below", "draw", "epoch_key", "mix", "shifted"]
+__all__ = ["INITIAL", "KEEP", "NEGATIVES", "POOL", "WALKS", "below", "draw", "epoch_key", "mix", "shifted"]
 
 _GOLDEN = 0x9E3779B97F4A7C15
 
@@ -21,6 +21,9 @@ INITIAL = 2
 
 WALKS = 3
 """Stream of random walks."""
+
+POOL = 4
+"""Stream of pools of negatives."""
 
 
 @njit(inline="always")

@@ -22,6 +22,7 @@ __all__ = [
     "kept_counts",
     "list_windows",
     "mean_context",
+    "needed_around",
     "new_windows",
 ]
 
@@ -69,10 +70,15 @@ class SampleTables:
         self._keep = keep_thresholds(counts, sample)
         self._tables, self._seed, self._first = tables, seed, first
 
-    def epoch(self, epoch: int) -> EpochDraws:
-        """Return what the samples of an epoch, from 0, are drawn from."""
-        keys = [np.uint64(shifted(epoch_key(self._seed, epoch, s), self._first)) for s in (KEEP, NEGATIVES)]
+    def epoch(self, epoch: int, ahead: int = 0) -> EpochDraws:
+        """Return what the samples of an epoch, from 0, are drawn from, where positions count from `ahead` on."""
+        first = self._first + ahead
+        keys = [np.uint64(shifted(epoch_key(self._seed, epoch, s), first)) for s in (KEEP, NEGATIVES)]
         return EpochDraws(self._keep, self._tables, keys[0], keys[1])
+
+    def round(self, epoch: int, ranges: tuple[tuple[int, int], ...]) -> EpochDraws:
+        """Return what the samples of some positions of an epoch are drawn from: those of the epoch."""
+        return self.epoch(epoch)
 
 
 class Window(NamedTuple):
@@ -151,6 +157,28 @@ def list_windows(
         out.position[count], out.key[count] = out.kept_at[centre], key
         count += int64(out.end[count] - out.begin[count] > 1)
     return count, stop
+
+
+@njit(nogil=True, cache=True)
+def needed_around(
+    ids: NDArray[np.int32],
+    low: int,
+    high: int,
+    begin: int,
+    end: int,
+    window: int,
+    keep: NDArray[np.uint32],
+    key: int,
+) -> tuple[int, int]:
+    """Find the positions, from and to, that windows with centres at low..high-1 need, within begin..end-1."""
+    left = right = 0
+    while low > begin and left < window:
+        low -= 1
+        left += int64(is_kept(ids[low], low, keep, key))
+    while high < end and right < window:
+        right += int64(is_kept(ids[high], high, keep, key))
+        high += 1
+    return low, high
 
 
 def keep_thresholds(counts: NDArray[np.int64], sample: float) -> NDArray[np.uint32]:

@@ -70,6 +70,11 @@ class Channel:
         with self.timed():
             return broadcast(self.communicator, values, root)
 
+    def any(self, mine: bool) -> bool:
+        """Return whether any host says so."""
+        with self.timed():
+            return bool(self.communicator.allgather(np.array([mine])).any())
+
     def count(self, what: tuple[str, str, str], send_counts: NDArray[np.int64], size: int) -> None:
         """Count items of `size` bytes sent to each host; what stays on this one is free."""
         sent = int(send_counts.sum()) - int(send_counts[self.communicator.rank])

@@ -74,6 +74,8 @@ class Combined:
         CPU time of the threads.
     turn : Turn, optional
         What all labels are to be turned by.
+    largest : float
+        Largest change of a number of the hottest rows in one of some mini-batches (`sync.columns`).
     """
 
     finite: bool = True
@@ -82,6 +84,7 @@ class Combined:
     orthogonality: float = 0.0
     seconds: float = 0.0
     turn: Turn | None = None
+    largest: float = 0.0
 
     def __iadd__(self, other: "Combined") -> "Combined":
         """Add the statistics of another part."""

@@ -80,13 +80,13 @@ class Pulled(Scheme):
 
     def synchronize(self, round_: Round, combiner: Combiner) -> Combined:
         """Reduce, and inspect the next round meanwhile; combine; pull what the next round needs."""
-        requests, changes, here = [], {}, {}
+        requests: list[Request] = []
+        changes, here = {}, {}
         for label, mine in (("e", self.labels.e), ("t", self.labels.t)):
             now = self._now[label]
             rows, counts = now.touched
             values = self.buffers.rows(f"receive {label}", len(rows))
-            send = mine[: len(now.ids)]
-            requests.append(self.channel.begin(("reduce", label, "values"), send, now.sent, values, counts))
+            requests += self._send("reduce", label, now, mine[: len(now.ids)], values)
             changes[label] = Changes(rows, values, now.touched_updates, counts)
             touched = np.flatnonzero(now.updates).astype(np.int32)
             self.touched[label] = len(touched)
@@ -131,18 +131,23 @@ class Pulled(Scheme):
             del self.labels
             self.labels = self._allocate(wanted + wanted // 4)
         self.live = min(len(proxies.ids) for proxies in ahead.values())
-        requests = []
+        requests: list[Request] = []
         for label, mine, masters, places in (
             ("e", self.labels.e, self.masters.e, self.rows.e),
             ("t", self.labels.t, self.masters.t, self.rows.t),
         ):
             proxies = ahead[label]
-            rows, counts = proxies.touched
-            send = self.gather(f"pull {label}", masters, rows)
-            receive = mine[: len(proxies.ids)]
-            requests.append(self.channel.begin(("broadcast", label, "values"), send, counts, receive, proxies.sent))
+            send = self.gather(f"pull {label}", masters, proxies.touched.rows)
+            requests += self._send("broadcast", label, proxies, send, mine[: len(proxies.ids)])
             places[proxies.ids] = np.arange(len(proxies.ids), dtype=np.int32)
         self.channel.wait(requests)
+
+    def _send(
+        self, phase: str, label: str, now: Proxies, send: NDArray[np.float32], receive: NDArray[np.float32]
+    ) -> list[Request]:
+        """Begin to reduce rows of mirrors, or to broadcast those of masters; the others know which they are."""
+        sent, came = (now.sent, now.touched.counts) if phase == "reduce" else (now.touched.counts, now.sent)
+        return [self.channel.begin((phase, label, "values"), send, sent, receive, came)]
 
     def _allocate(self, rows: int) -> Labels:
         rows = min(rows, self.context.vertices)

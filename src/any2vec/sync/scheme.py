@@ -69,6 +69,12 @@ class Scheme(ABC):
         How kernels find rows (`operators.kernel.operator_kernel`).
     inspects : bool
         Whether it inspects slices.
+    by_columns : bool
+        Whether all hosts take every slice, each on its columns; else each takes its own, on whole rows.
+    pools : bool
+        Whether a round draws negatives from a pool of its own, at a fixed learning rate (`samples.pools`).
+    of_its_own : bool
+        Whether vectors differ from those of other schemes, on one host too.
     labels : Labels
         What the operator works on; may change from round to round.
     live : int
@@ -87,6 +93,9 @@ class Scheme(ABC):
 
     addressing: str
     inspects: ClassVar[bool] = False
+    by_columns: ClassVar[bool] = False
+    pools: ClassVar[bool] = False
+    of_its_own: ClassVar[bool] = False
     labels: Labels
     live: int
     rows: RowTable
@@ -119,6 +128,10 @@ class Scheme(ABC):
     @abstractmethod
     def synchronize(self, round_: Round, combiner: Combiner) -> Combined:
         """Reduce, combine and broadcast: `masters` become new, and `labels` ready for the next round."""
+
+    def rows_of_masters(self, *, last: bool = False) -> Labels:
+        """Return the whole rows of this host's range of vertices; if `last`, training has ended."""
+        return self.masters
 
     def combine(
         self, changes: dict[str, Changes], here: dict[str, Touched], round_: Round, combiner: Combiner

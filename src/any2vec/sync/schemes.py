@@ -1,9 +1,11 @@
 """Communication schemes by name; a new one is a file of this package and a line below."""
 
 from any2vec.errors import Any2VecError, shown
+from any2vec.sync.columns import Columns
 from any2vec.sync.pulled import PullModelBase, PullModelOpt
 from any2vec.sync.replicated import RepModelNaive, RepModelOpt
 from any2vec.sync.scheme import Scheme
+from any2vec.sync.server import Server
 
 __all__ = ["SCHEMES", "scheme_of"]
 
@@ -12,11 +14,14 @@ SCHEMES: dict[str, type[Scheme]] = {
     "rep-opt": RepModelOpt,
     "pull-base": PullModelBase,
     "pull-opt": PullModelOpt,
+    "columns": Columns,
+    "server": Server,
 }
 
 
 def scheme_of(name: str, hosts: int = 2) -> type[Scheme]:
-    """Look up a scheme; one host holds every master, which any scheme but a replica would only hide."""
+    """Look up a scheme; on one host, any of whole rows would only hide the masters, but for a replica."""
     if not isinstance(name, str) or name not in SCHEMES:
         raise Any2VecError(f"`scheme` is {shown(name)}; known are {', '.join(SCHEMES)}")
-    return SCHEMES[name] if hosts > 1 else RepModelOpt
+    scheme = SCHEMES[name]
+    return scheme if hosts > 1 or scheme.of_its_own else RepModelOpt

@@ -21,7 +21,7 @@ from any2vec.operators.labels import Labels
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import CombinerContext, Round, Touched
 from any2vec.sync.combiners.curvature import Curvature
-from any2vec.training.host import Host
+from any2vec.training.row_host import RowHost
 from any2vec.training.start import Rows, Start
 
 __all__ = ["Blend"]
@@ -50,7 +50,7 @@ class Blend:
         Its epochs.
     """
 
-    def __init__(self, start: Start, host: Host, counts: NDArray[np.int64], alpha: float, epochs: int) -> None:
+    def __init__(self, start: Start, host: RowHost, counts: NDArray[np.int64], alpha: float, epochs: int) -> None:
         self._start, self._host, self._counts = start, host, counts
         self._alpha, self._epochs = alpha, epochs
         self._updates: dict[str, NDArray[np.int64]] = {}

@@ -1,10 +1,9 @@
-"""A host of Algorithm 1: its part of the worklist, its labels, and the threads that apply the operator."""
+"""A host of Algorithm 1, as the trainer sees it: it computes rounds, and Ctrl-C stops it."""
 
 import signal
 import threading
-import time
-from collections.abc import Iterator
-from concurrent.futures import Future
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
@@ -15,29 +14,21 @@ from any2vec.cluster.cores import usable_cores
 from any2vec.cluster.local import is_simulated
 from any2vec.cluster.workers import Workers
 from any2vec.corpus import Corpus
-from any2vec.operators.arguments import ThreadStats, learning_rate
-from any2vec.operators.hot_rows import HotRows, hot_rows, merge, no_hot_rows, open_copies
-from any2vec.operators.inspection import Inspector, Slice
-from any2vec.operators.kernel import operator_kernel
-from any2vec.operators.labels import padded_width
-from any2vec.operators.tiles import dots, register_width
-from any2vec.samples.windows import SampleTables, kept_counts, mean_context
-from any2vec.sync.combiners import CombinerContext, combiner_of
-from any2vec.sync.scheme import HostContext
-from any2vec.sync.schemes import scheme_of
-from any2vec.sync.warmup import warm_up
+from any2vec.operators import Operator
+from any2vec.operators.arguments import ThreadStats
+from any2vec.sync.combiners import Round
+from any2vec.sync.masters import Combined
+from any2vec.sync.scheme import Scheme
 from any2vec.training.options import Options
-from any2vec.training.schedule import Schedule, default_rounds
+from any2vec.training.schedule import Schedule
 from any2vec.training.start import Start
 
 __all__ = ["Host"]
 
 _LEAST = 10_000  # words worth a thread
-_SENTENCES = 100_000  # looked at for the mean size of a context
-_NONE = no_hot_rows()
 
 
-class Host:
+class Host(ABC):
     """One host of Algorithm 1 (GraphAny2Vec, section 3.1).
 
     Parameters
@@ -48,165 +39,75 @@ class Host:
         How to train.
     communicator : Communicator
         The hosts.
-    width : int, optional
-        Floats in a register, if not this processor's.
     stop : int64 array, shape (1,), optional
         A flag that other hosts share.
-    start : Start, optional
-        What rows begin with, and which are frozen.
 
     Attributes
     ----------
     scheme : Scheme
         Holds the labels and synchronizes them.
-    combiner : Combiner
-        Combines what hosts change.
     workers : Workers
         The threads, no more than there is work for.
     operator : Operator
         Applies samples.
     rounds : int
         S, rounds per epoch.
+    cuts : int64 array
+        Positions of W where the parts begin that slices are taken of.
+    part : int
+        Which of these this host takes.
+    share : float
+        Share of all words that its counters count.
     interrupted : bool
         Whether Ctrl-C stopped the computation.
     """
 
+    scheme: Scheme
+    operator: Operator
+    rounds: int
+    cuts: NDArray[np.int64]
+    part: int
+    share: float
+
     def __init__(
-        self,
-        corpus: Corpus,
-        options: Options,
-        communicator: Communicator,
-        width: int | None = None,
-        stop: NDArray[np.int64] | None = None,
-        start: Start | None = None,
+        self, corpus: Corpus, options: Options, communicator: Communicator, stop: NDArray[np.int64] | None = None
     ) -> None:
-        counts, vertices = corpus.vocabulary.counts, len(corpus.vocabulary)
-        part = self._part = corpus.part(communicator.rank)
-        self._release = corpus.worklist.release
-        operator = self.operator = options.operator_class(options)
-        self._counts, self._communicator = counts, communicator
-        threads = max(1, min(options.threads or usable_cores(), len(part.ids) // _LEAST))
-        if is_simulated(communicator):
-            threads = 1
-        self.workers = Workers(threads, communicator)
-        self._dim = padded_width(options.dim)
-        per_pair = operator.samples_per_pair(counts)
-        self._copies: list[HotRows] = []
-        words, kept = max(int(counts.sum()), 1), float(kept_counts(counts, options.sample).sum())
-        self.rounds = options.rounds or default_rounds(communicator.size, kept / max(vertices, 1), threads)
-        if threads > 1:
-            kept /= words
-            contexts = mean_context(np.diff(part.bounds[:_SENTENCES]).astype(float), options.window, kept)
-            updates, samples = (
-                operator.updates(counts, contexts) / words,
-                operator.samples_per_update(per_pair, contexts),
-            )
-            self._copies = hot_rows(updates, samples, len(part.ids) // (threads * self.rounds), threads, self._dim)
-        self._hot = self._copies[0].rows if self._copies else 0
-        self._frozen = np.zeros(0, np.uint8) if start is None else start.frozen
-        self._blends = options.blend and start is not None and start.e is not None
-        self._spare = 4 * options.window if len(self._frozen) else 0
-        first, seed = part.first, options.seed
-        if start:
-            first, seed = first + start.seen, start.seed(seed)
-        self._tables = SampleTables(counts, options.sample, operator.tables(counts), options.seed, first)
-        inspector = self.inspector = Inspector(part.ids, part.bounds, self._tables, operator, vertices)
-        copies = (self._hot + self._spare) * threads
-        turns = operator.score is dots and start is None  # blending compares with what a run began with
-        context = HostContext(communicator, self.workers, inspector, vertices, options.dim, copies, turns, seed)
-        self.scheme = scheme_of(options.scheme, communicator.size)(context)
-        self.combiner = combiner_of(options.combine).bind(
-            CombinerContext(self.scheme.masters, per_pair, self.scheme.channel)
-        )
+        self._communicator = communicator
+        self._worklist = corpus.part(communicator.rank)
+        threads = max(1, min(options.threads or usable_cores(), len(self._worklist.ids) // _LEAST))
+        self.workers = Workers(1 if is_simulated(communicator) else threads, communicator)
+        self.release = corpus.worklist.release
+        """Let the system take back the memory of what was read of the worklist."""
         self.interrupted = False
         self._alone = communicator.size == 1
         self._stop = np.zeros(1, np.int64) if stop is None else stop
-        sizes = self._dim, width or register_width()
-        kinds = {"freezing": bool(self._spare), "measuring": self._blends or self._hot > 0}
-        self._kernel = operator_kernel(operator, *sizes, self.scheme.addressing, **kinds)
 
+    @abstractmethod
+    def compile(self) -> None:
+        """Compile what rounds do, or load it from the cache, by doing it to nothing."""
+
+    @abstractmethod
     def begin_with(self, start: Start) -> None:
         """Let this host's rows begin as `start` says; all hosts call this."""
-        masters = self.scheme.masters
-        start.fill(masters, self.operator, self._counts, self._communicator)
-        self.scheme.restore(masters)
+
+    @abstractmethod
+    def work(self, schedule: Schedule, number: int, stats: list[ThreadStats], look: Callable[[], None]) -> float:
+        """Apply the operator to this host's slice of a round (Algorithm 1, line 9), calling `look` now and then.
+
+        Returns
+        -------
+        float
+            CPU seconds of all threads.
+        """
+
+    @abstractmethod
+    def synchronize(self, round_: Round) -> Combined:
+        """Synchronize after a round (Algorithm 1, line 10)."""
 
     def thread_stats(self) -> list[ThreadStats]:
         """Make the threads' counters, on cache lines of their own."""
         rows = np.zeros((self.workers.threads, 16))
         return [ThreadStats(row[0:1], row[1:2], row[2:3], row[3:5], self._stop) for row in rows]
-
-    def updates(self) -> dict[str, NDArray[np.int64]]:
-        """Count, by label, the updates that an epoch makes to each of this host's masters; all hosts call this."""
-        whole = Slice(0, ((0, len(self._part.ids)),))
-        self.workers.join(self.inspector.begin(whole, self.workers))
-        sent, own = np.diff(self.scheme.partition.bounds), self.scheme.masters.vertices
-        found = {}
-        for label, counts in zip("et", self.inspector.counts(), strict=True):
-            received = np.empty(own * len(sent), np.int32)
-            self._communicator.alltoallv(counts, sent, received, np.full(len(sent), own))
-            found[label] = received.reshape(len(sent), own).sum(axis=0, dtype=np.int64)
-        return found
-
-    def compute(self, schedule: Schedule, number: int, host: int, stats: list[ThreadStats]) -> "list[Future[float]]":
-        """Begin to apply the operator to `host`'s slice of a round (Algorithm 1, line 9); futures give CPU seconds."""
-
-        def run(k: int) -> float:
-            began = time.thread_time()
-            for _ in self.turns(schedule, number, host, k, stats):
-                pass
-            return time.thread_time() - began
-
-        return self.workers.start(run, len(stats))
-
-    def turns(
-        self, schedule: Schedule, number: int, host: int, k: int, stats: list[ThreadStats], most: int | None = None
-    ) -> Iterator[None]:
-        """Do what thread `k` has to, in turns of up to `most` positions: in one, but where threads are simulated."""
-        slice_ = schedule.slice(host, number)
-        assert slice_ is not None
-        draws = self._tables.epoch(slice_.epoch)
-        labels, hot = self.scheme.labels, _NONE
-        e, t = labels.e.reshape(-1), labels.t.reshape(-1)
-        begin, end = (slice_.size * cut // len(stats) for cut in (k, k + 1))
-        rate = schedule.rate(number, end - begin)
-        spare = labels.vertices + self._hot * self.workers.threads + k * self._spare
-        rows = self.scheme.rows._replace(frozen=self._frozen, spare=spare)
-        if self._hot:
-            hot = self._copies[k].first(self.scheme.live if slice_.size else 0, labels.vertices + k * self._hot)
-            open_copies(e, t, hot, self._dim)
-        before = 0
-        for low, high in slice_.part(begin, end).ranges:
-            turn = most or max(high - low, 1)
-            for first in range(low, max(high, low + 1), turn):
-                last = min(first + turn, high)
-                ahead = rate._replace(done=rate.done + rate.pace * before)
-                self._kernel(self._part.ids, self._part.bounds, first, last, e, t, rows, draws, ahead, hot, stats[k])
-                before += last - first
-                yield
-        if self._hot:
-            merge(e, t, hot, learning_rate(rate, before), self._dim)
-
-    def count_missing(self) -> None:
-        """Add what merging the threads' copies took from the gauge."""
-        dim = self.scheme.masters.dim
-        for hot in self._copies:
-            lower = np.tril(hot.missing[:dim, :dim])
-            self.scheme.gauge.missing += lower + np.tril(lower, -1).T
-            hot.missing[:] = 0
-
-    def compile(self) -> None:
-        """Compile what rounds do, or load it from the cache, by doing it to nothing."""
-        empty = Schedule(0.0, 1, 1, np.zeros(2, np.int64))
-        self.workers.join(self.compute(empty, 0, 0, self.thread_stats()[:1]))
-        if self.scheme.inspects or self._blends:
-            self.workers.join(self.inspector.begin(Slice(0, ((0, 0),)), self.workers))
-        if not self._alone:
-            warm_up(self.combiner)
-
-    def release(self) -> None:
-        """Let the system take back the memory of what was read of the worklist."""
-        self._release()
 
     def stop(self) -> None:
         """Let the threads return early, now and from here on."""

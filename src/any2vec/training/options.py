@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, fields
 
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, shown
 from any2vec.operators import LOSSES, MODELS, OPERATORS, Operator, operator_of
 from any2vec.operators.cbow import CONTEXTS
-from any2vec.operators.skipgram import NEGATIVES_PER
+from any2vec.operators.skipgram import NEGATIVES_PER, SkipGram
 from any2vec.options import check_option, option
 from any2vec.sync.combiners import COMBINERS, Combiner, combiner_of
 from any2vec.sync.schemes import SCHEMES, scheme_of
@@ -92,6 +92,14 @@ class Options:
         f"how changes of several hosts are combined: {', '.join(COMBINERS)}",
         panel="Many hosts",
     )
+    batch: int | None = option(
+        None,
+        "for scheme columns: centres of a host in a mini-batch, which is computed before any of it is applied",
+        low=1,
+        high=1_000_000,
+        unset="50",
+        panel="Many hosts",
+    )
     blend: bool = option(
         True,
         "where a run goes on from earlier vectors, end between these and the new ones, as the shares of the texts and "
@@ -118,8 +126,8 @@ class Options:
                 f"`schedule` is {self.schedule!r}, `negatives_per` {self.negatives_per!r}; give `negatives_per` alone"
             )
         self._check_model()
-        scheme_of(self.scheme)
         combiner_of(self.combine)
+        self._check_scheme()
 
     def _check_model(self) -> None:
         operator = self.operator_class
@@ -138,6 +146,40 @@ class Options:
             raise Any2VecError("`negative` is 0; it must be a whole number from 1 to 1,000, or `loss` hierarchical")
         if not operator.joined and self.context != CONTEXTS[0]:
             raise Any2VecError(f"`context` is {self.context!r}; that is for `model` cbow alone")
+
+    def _check_scheme(self) -> None:
+        operator = self.operator_class(self._filled())
+        if self.pools and type(operator).tables is not SkipGram.tables:
+            name = self.operator_class.__name__
+            raise Any2VecError(f"`scheme` is 'server', which has pools of negatives, and the operator {name} none")
+        by_columns = scheme_of(self.scheme).by_columns
+        if self.batch is not None and not by_columns:
+            raise Any2VecError(f"`batch` is {self.batch}; that is for `scheme` columns, and this is {self.scheme}")
+        if not by_columns:
+            return
+        if self.hosts > self.dim:
+            raise Any2VecError(
+                f"`scheme` is 'columns', and there are {self.hosts} hosts for {self.dim} columns (`dim`)"
+            )
+        if self.combine != "curvature":
+            raise Any2VecError(
+                f"`scheme` is 'columns', which has nothing to combine: leave out `combine` {shown(self.combine)}"
+            )
+        if not operator.by_columns:
+            raise Any2VecError(
+                f"`scheme` is 'columns', but the operator {self.operator_class.__name__} has a `score`, `update` or "
+                "`apply` of its own, which need whole rows"
+            )
+
+    @property
+    def pools(self) -> bool:
+        """Whether a round draws negatives from a pool."""
+        return scheme_of(self.scheme).pools
+
+    @property
+    def centres(self) -> int:
+        """Centres of a host in a mini-batch."""
+        return 50 if self.batch is None else self.batch
 
     @property
     def operator_name(self) -> "str | type[Operator]":
@@ -166,6 +208,9 @@ class Options:
     def training_options(self) -> "Options":
         """Copy the options that training reads, checked, with old names translated and defaults filled in."""
         self.check()
+        return self._filled()
+
+    def _filled(self) -> "Options":
         values = {f.name: getattr(self, f.name) for f in fields(Options)}
         values |= {"alpha": self.initial_alpha, "negative": self.negatives}
         schedule = values.pop("schedule")

@@ -22,7 +22,7 @@ def pack_round_stats(
 ) -> NDArray[Any]:
     """Pack this host's round statistics; `Rounds.add` takes one row per host."""
     orthogonality = [combined.rows, combined.orthogonal, combined.orthogonality]
-    return np.concatenate([seconds, [touched["e"], touched["t"]], orthogonality, sent])
+    return np.concatenate([seconds, [touched["e"], touched["t"]], orthogonality, [combined.largest], sent])
 
 
 @dataclass
@@ -44,6 +44,9 @@ class Rounds:
         were orthogonal, 1/k if all k were equal; 0 if there were no such rows.
     orthogonal : list of float
         Share of these rows that were orthogonal (GraphAny2Vec, Fig. 8): `sync.masters.ORTHOGONAL` or more.
+    largest : list of float
+        With columns, the largest change of a number in a mini-batch, of one in 16 mini-batches and the 16 hottest rows
+        of both labels: when it grows, values will explode.
     """
 
     seconds: dict[str, list[float]] = field(default_factory=lambda: {phase: [] for phase in PHASES})
@@ -52,6 +55,7 @@ class Rounds:
     touched: dict[str, list[float]] = field(default_factory=lambda: {"e": [], "t": []})
     orthogonality: list[float] = field(default_factory=list)
     orthogonal: list[float] = field(default_factory=list)
+    largest: list[float] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.orthogonal)
@@ -68,5 +72,6 @@ class Rounds:
         measured, orthogonal, orthogonality = (float(next(columns).sum()) for _ in _ORTHOGONALITY)
         self.orthogonality.append(orthogonality / measured if measured else 0.0)
         self.orthogonal.append(orthogonal / measured if measured else 0.0)
+        self.largest.append(float(next(columns).max()))
         for sent in self.bytes.values():
             sent.append(int(next(columns).sum()))

@@ -18,13 +18,16 @@ from any2vec.operators.arguments import ThreadStats
 from any2vec.operators.labels import Labels
 from any2vec.sync.combiners import Round
 from any2vec.sync.partition import Partition
+from any2vec.sync.schemes import scheme_of
 from any2vec.training.blend import Blend
+from any2vec.training.column_host import ColumnHost
 from any2vec.training.host import Host
 from any2vec.training.meter import Meter, RoundTotals, pack_totals
 from any2vec.training.options import Options
 from any2vec.training.progress import Display, too_many_hosts
 from any2vec.training.report import Report, peak_memory
 from any2vec.training.rounds import Rounds, pack_round_stats
+from any2vec.training.row_host import RowHost
 from any2vec.training.schedule import Schedule
 from any2vec.training.start import Start
 from any2vec.training.state import TrainingState
@@ -96,7 +99,8 @@ def train(
     """
     options = options.training_options()
     with together(communicator):
-        host = Host(corpus, options, communicator, width, stop, start)
+        by_columns = scheme_of(options.scheme).by_columns
+        host: Host = (ColumnHost if by_columns else RowHost)(corpus, options, communicator, width, stop, start)
     run = _Run(host, corpus, options, communicator, display, report)
     with host.workers, _one_blas_thread(communicator):
         try:
@@ -117,7 +121,7 @@ def train(
         report.rounds = Rounds()
         given = corpus, replace(options, sample=0.0), communicator, display, report
         return train(*given, after_epoch=after_epoch, after_round=after_round, start=start, width=width, stop=stop)
-    return host.scheme.masters
+    return host.scheme.rows_of_masters(last=True)
 
 
 def _one_blas_thread(communicator: Communicator) -> AbstractContextManager[Any]:
@@ -141,17 +145,16 @@ class _Run:
         self._host, self._corpus, self._options, self._communicator = host, corpus, options, communicator
         self._display, self._report = display, report
         self._rounds = host.rounds
-        self._schedule = Schedule(options.initial_alpha, options.epochs, self._rounds, corpus.cuts)
-        rank, words = communicator.rank, self._schedule.words
-        share = float(corpus.cuts[rank + 1] - corpus.cuts[rank]) / words
-        self._meter = Meter(options, words, share, corpus.raw_words, display)
+        self._schedule = Schedule(options.initial_alpha, options.epochs, self._rounds, host.cuts)
+        words = self._schedule.words
+        self._meter = Meter(options, words, host.share, corpus.raw_words, display)
         self._epoch = self._number = 0  # to begin with
         self._resumed = False  # in the middle of that epoch
         self._interrupted = self._broken = False
         self._clock = 0.0
         self._kappa = 0.25  # of labels that are zero
         self._blend: Blend | None = None
-        if line := too_many_hosts(words, communicator.size, self._rounds):
+        if line := too_many_hosts(words, len(host.cuts) - 1, self._rounds):
             display.say(line)
 
     def compile(self) -> None:
@@ -170,12 +173,13 @@ class _Run:
             self._host.begin_with(start)
         if start and start.e and self._options.blend:
             counts, options = self._corpus.vocabulary.counts, self._options
+            assert isinstance(self._host, RowHost)  # the other refuses
             self._blend = Blend(start, self._host, counts, options.initial_alpha, options.epochs)
         if state:
             options, same = self._options, state.matches(self._communicator.size, self._rounds)
             left = state.begun if same else state.left if state.rounds_done else None
             if not same or left is not None:  # else it is the schedule of an uninterrupted run
-                cuts = self._corpus.cuts
+                cuts = self._host.cuts
                 self._schedule = Schedule(options.initial_alpha, options.epochs, self._rounds, cuts, state.epoch, left)
             self._epoch, self._resumed, self._kappa = state.epoch, state.rounds_done > 0, state.kappa
             self._number = self._schedule.numbers(state.epoch).start + (state.rounds_done if same else 0)
@@ -183,7 +187,7 @@ class _Run:
             self._host.scheme.restore(state.masters)
             if same:
                 self._host.scheme.gauge.missing[:] = state.missing
-        first = self._schedule.slice(self._communicator.rank, self._number)
+        first = self._schedule.slice(self._host.part, self._number)
         if first is not None:
             self._host.scheme.begin(first)
 
@@ -257,9 +261,7 @@ class _Run:
         """Compute and synchronize (Algorithm 1, lines 7 to 10)."""
         host, scheme, communicator = self._host, self._host.scheme, self._communicator
         stats = host.thread_stats()
-        computing = host.compute(self._schedule, number, communicator.rank, stats)
-        scheme.prefetch(self._schedule.slice(communicator.rank, number + 1))
-        computed = sum(host.workers.join(computing, lambda: self._look(stats)))
+        computed = host.work(self._schedule, number, stats, lambda: self._look(stats))
         with scheme.channel.timed():
             hosts = communicator.allgather(pack_totals(stats, host.interrupted, self._broken))
         totals = RoundTotals(*hosts.sum(axis=0).tolist())
@@ -271,8 +273,7 @@ class _Run:
             host.stop()
         if totals.measured:
             self._kappa = totals.curvature / totals.measured
-        host.count_missing()
-        combined = scheme.synchronize(Round(number, self._schedule.middle(number), self._kappa), host.combiner)
+        combined = host.synchronize(Round(number, self._schedule.middle(number), self._kappa))
         self._broken = not combined.finite
         if communicator.size > 1:
             seconds = [scheme.inspecting / host.workers.threads, computed / host.workers.threads]
@@ -300,7 +301,7 @@ class _Run:
         """Let the user's callbacks judge the labels, and show the epoch."""
         figures: dict[str, float] = {}
         if after_epoch:
-            masters = self._host.scheme.masters
+            masters = self._host.scheme.rows_of_masters()
             masters = self.blend(masters.copy()) if self._blend else masters
             labels = _on_first(masters, len(self._corpus.vocabulary), self._communicator)
             with together(self._communicator), self._host.catching():
@@ -317,6 +318,8 @@ class _Run:
         which = options.combine
         name = which if isinstance(which, str) else getattr(which, "__name__", type(which).__name__)
         combiner = f", or the combiner {name!r} adds up too much" if self._communicator.size > 1 else ""
+        if self._host.scheme.by_columns:
+            combiner = f", or `batch` {options.centres} on {self._communicator.size} hosts is"
         why = f"`alpha` {options.initial_alpha} is too large for this corpus (0.025 is usual)"
         if options.negatives >= _MANY_NEGATIVES and options.negatives_per == "window":
             why = (

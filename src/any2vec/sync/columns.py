@@ -1,0 +1,141 @@
+"""Columns: every host has all rows, and its own columns of e and t (Ordentlich et al. 2016; glint-word2vec, section 2).
+
+All hosts train on the same mini-batch. Each computes what its columns add to the scores; the host that owns the centre
+sums these up and makes them steps, and all apply all steps to their columns. No row, seed or negative travels, only
+w (K + 1) scores a centre, to and fro, for each host but one.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.cluster.communicator import Request
+from any2vec.cluster.local import is_simulated
+from any2vec.errors import Any2VecError
+from any2vec.io.memory import available, release
+from any2vec.operators.arguments import no_rows
+from any2vec.operators.columns import MiniBatch, add_parts
+from any2vec.operators.labels import Labels, new_labels, zeros
+from any2vec.sync.column_layout import ColumnLayout
+from any2vec.sync.combiners import Combiner, Round
+from any2vec.sync.masters import Combined
+from any2vec.sync.scheme import HostContext, Scheme
+
+__all__ = ["Columns"]
+
+_BLOCK = 1 << 22  # floats of whole rows in hand at a time
+_HOTTEST = 16  # rows whose changes are watched
+
+
+class Columns(Scheme):
+    """All rows of some columns. `masters` are these; `rows_of_masters` are those of a range of vertices."""
+
+    addressing = "direct"
+    by_columns = True
+    of_its_own = True
+
+    def __init__(self, context: HostContext) -> None:
+        super().__init__(context)
+        hosts, self._rank = context.communicator.size, context.communicator.rank
+        self.layout = ColumnLayout(context.dim, hosts)
+        width = self.layout.width
+        self._check_memory()
+        e, t = (zeros(context.vertices, width) for _ in range(2))
+        self.masters = self.labels = Labels(e, t, 0, context.vertices, width)
+        self.live, self.rows = context.vertices, no_rows()
+        self.largest = 0.0
+        self._hot = np.zeros((2, min(_HOTTEST, context.vertices), width), np.float32)
+        for low, high in self.blocks():
+            self.put(new_labels(low, high, context.dim, seed=context.seed))
+
+    def _check_memory(self) -> None:
+        """Raise an error if e and t do not fit into memory, with what would."""
+        vertices, dim, hosts = self.context.vertices, self.context.dim, self.partition.hosts
+        here = hosts if is_simulated(self.context.communicator) else 1
+        whole, has = 2 * 4 * vertices * self.layout.width * hosts, available()
+        if whole // hosts * here <= has:
+            return
+        fits = max(0, has // (2 * 4 * vertices) * hosts // here)
+        wanted = "" if here > 1 else f", or {-(-whole // max(has, 1)):,} hosts"
+        of = "this machine, which simulates them all," if here > 1 else f"host {self._rank}"
+        raise Any2VecError(
+            f"{vertices:,} words of {dim} dimensions by columns need {whole / hosts / 2**30:.1f} GiB on each of "
+            f"{hosts} hosts, and {of} has {has / 2**30:.1f} GiB: `dim` {fits} would fit{wanted}, or fewer words"
+        )
+
+    def blocks(self) -> Iterator[tuple[int, int]]:
+        """Ranges of vertices whose whole rows may be in hand at once."""
+        size = max(1, _BLOCK // self.context.dim)
+        for low in range(0, self.context.vertices, size):
+            yield low, min(low + size, self.context.vertices)
+
+    def put(self, rows: Labels) -> None:
+        """Take over this host's columns of whole rows."""
+        here = slice(rows.first, rows.first + rows.vertices)
+        for own, whole in ((self.labels.e, rows.embedding), (self.labels.t, rows.training)):
+            self.layout.put(self._rank, whole, own[here])
+
+    def synchronize(self, round_: Round, combiner: Combiner | None) -> Combined:
+        """Do nothing: all steps of a round were made by all hosts together."""
+        largest, self.largest = self.largest, 0.0
+        return Combined(finite=bool(np.isfinite(largest)), largest=largest)
+
+    def begin_sums(self, batch: MiniBatch, scores: NDArray[np.float32]) -> tuple[Request, NDArray[np.float32]]:
+        """Begin to send partial scores to the owners of their centres; the array gets those of all hosts, (H, n)."""
+        hosts, sent = self.partition.hosts, np.diff(batch.owned[:, 1])
+        own = int(sent[self._rank])
+        parts = np.empty(hosts * own, np.float32)
+        request = self.channel.begin(("reduce", "both", "values"), scores, sent, parts, np.full(hosts, own))
+        return request, parts.reshape(hosts, own)
+
+    def sums(self, request: Request, parts: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the whole scores of the centres that this host owns."""
+        self.channel.wait([request])
+        add_parts(parts, parts.shape[1])
+        return parts[0]
+
+    def share_steps(self, batch: MiniBatch, own: NDArray[np.float32], steps: NDArray[np.float32]) -> None:
+        """Send this host's steps to all; `steps` gets those of all hosts."""
+        hosts = self.partition.hosts
+        sent, starts = np.full(hosts, len(own)), np.zeros(hosts, np.int64)
+        counts = np.diff(batch.owned[:, 1])
+        self.channel.wait([self.channel.begin(("broadcast", "both", "values"), own, sent, steps, counts, starts)])
+
+    def watch(self) -> None:
+        """Note the hottest rows, which change most, for `measure`."""
+        n = self._hot.shape[1]
+        self._hot[0], self._hot[1] = self.labels.e[:n], self.labels.t[:n]
+
+    def measure(self) -> None:
+        """Add what has become of them to the round's largest update."""
+        n = self._hot.shape[1]
+        for before, label in zip(self._hot, (self.labels.e, self.labels.t), strict=True):
+            change = float(np.abs(label[:n] - before).max(initial=0.0))
+            self.largest = change if not change <= self.largest else self.largest  # not a number is largest
+
+    def rows_of_masters(self, *, last: bool = False) -> Labels:
+        """Exchange columns for the rows of this host's range of vertices; if `last`, giving back memory meanwhile."""
+        low, high = self.partition.range(self._rank)
+        e, t = (zeros(high - low, self.context.dim) for _ in range(2))
+        for own, whole in ((self.labels.e, e), (self.labels.t, t)):
+            self._exchange(own, whole, last)
+        return Labels(e, t, low, high - low, self.context.dim)
+
+    def _exchange(self, own: NDArray[np.float32], whole: NDArray[np.float32], last: bool) -> None:
+        """Send each host its rows of these columns, part by part of all ranges at once, so that memory stays even."""
+        bounds, hosts = self.partition.bounds, self.partition.hosts
+        size = max(1, _BLOCK // self.context.dim)
+        mine = int(bounds[self._rank])
+        for first in range(0, int(np.diff(bounds).max()), size):
+            low, high = (np.minimum(bounds[:-1] + first + ahead, bounds[1:]) for ahead in (0, size))
+            n = int(high[self._rank] - low[self._rank])
+            received = np.empty((hosts * n, self.layout.width), np.float32)
+            with self.channel.timed():
+                self.context.communicator.alltoallv(own, high - low, received, np.full(hosts, n), low)
+            begin = int(low[self._rank]) - mine
+            for host in range(hosts):
+                self.layout.take(host, received[host * n : (host + 1) * n], whole[begin : begin + n])
+            if last:
+                for rows in zip(low.tolist(), high.tolist(), strict=True):
+                    release(own, *rows)

@@ -1,0 +1,60 @@
+"""A parameter server as DMTK's Word2Vec has it (GraphAny2Vec, section 5.1 and A.1): the baseline of the papers.
+
+Every host is a worker, and the server of its masters. For each block of words, a round, a worker draws a pool of
+negatives and gets the rows of e of its words, and those of t of its words and of the whole pool. It trains on them at a
+fixed learning rate, gets them again, as DMTK's program does to find what changed, and sends that. Ids go along with
+rows. The server averages (`--combine average`), or combines in another way.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.cluster.communicator import Request
+from any2vec.sync.combiners import Combiner, Round
+from any2vec.sync.ids import send_ids
+from any2vec.sync.masters import Combined
+from any2vec.sync.pulled import Proxies, Pulled
+
+__all__ = ["Server"]
+
+
+class Server(Pulled):
+    """Rows of a block's words and of its pool are pulled and pushed, with their ids."""
+
+    pools = True
+    of_its_own = True
+
+    def synchronize(self, round_: Round, combiner: Combiner) -> Combined:
+        """Get the rows again; then send what changed, combine, and pull what the next block needs."""
+        requests = []
+        for label, masters in (("e", self.masters.e), ("t", self.masters.t)):
+            now = self._now[label]
+            again = self.buffers.rows(f"again {label}", len(now.ids))
+            requests += self._send(
+                "broadcast", label, now, self.gather(f"pull {label}", masters, now.touched.rows), again
+            )
+        self.channel.wait(requests)
+        return super().synchronize(round_, combiner)
+
+    def _proxies(self, sources: NDArray[np.int32], destinations: NDArray[np.int32]) -> dict[str, Proxies]:
+        words = sources > 0
+        outputs = words | (destinations > 0)
+        outputs[self.context.inspector.draws.tables.astype(np.int64)] = True
+        proxies = {}
+        for label, updates, held in (("e", sources, words), ("t", destinations, outputs)):
+            ids = np.flatnonzero(held).astype(np.int32)
+            touched = send_ids(ids, self.partition, self.channel, "inspect", label)
+            proxies[label] = Proxies(ids, self.partition.counts(ids), updates[ids], touched)
+        return proxies
+
+    def _send(
+        self, phase: str, label: str, now: Proxies, send: NDArray[np.float32], receive: NDArray[np.float32]
+    ) -> list[Request]:
+        """Send ids with the rows."""
+        rows, counts = now.touched
+        ids = [now.ids, rows + np.int32(self.masters.first)]
+        n = [now.sent, counts]
+        out = 0 if phase == "reduce" else 1
+        known = np.empty_like(ids[1 - out])
+        more = self.channel.begin((phase, label, "ids"), ids[out], n[out], known, n[1 - out])
+        return [more, *super()._send(phase, label, now, send, receive)]

@@ -1,0 +1,188 @@
+"""A host with some columns of all rows: all hosts take every mini-batch together (`sync.columns`)."""
+
+import math
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.cluster.communicator import Communicator
+from any2vec.cluster.local import is_simulated
+from any2vec.corpus import Corpus
+from any2vec.errors import Any2VecError
+from any2vec.operators.arguments import Rate, ThreadStats
+from any2vec.operators.columns import MiniBatch, add_parts, column_kernels, most_scores, new_batch, new_cursor
+from any2vec.operators.inspection import Inspector
+from any2vec.operators.labels import new_labels
+from any2vec.operators.tiles import register_width
+from any2vec.samples.windows import EpochDraws, SampleTables
+from any2vec.sync.columns import Columns
+from any2vec.sync.combiners import Round
+from any2vec.sync.masters import Combined
+from any2vec.sync.scheme import HostContext
+from any2vec.training.host import Host
+from any2vec.training.options import Options
+from any2vec.training.schedule import Schedule
+from any2vec.training.start import Start
+from any2vec.training.stretch import Stretch, share_stretch
+
+__all__ = ["ColumnHost"]
+
+_WORDS = 1 << 20  # of a round, by default: ids that a host holds
+_BETWEEN = 64  # mini-batches, after which hosts agree on going on
+_WATCHED = 16  # one in 16 is looked at for the largest update
+_SECONDS = 0.1
+
+
+class ColumnHost(Host):
+    """A host of the scheme ``columns``.
+
+    A mini-batch is `batch` times H centres in the order of W, so that the outcome is that of one host with a
+    `batch` of as many; a round ends with a shorter one.
+
+    Parameters
+    ----------
+    corpus, options, communicator, stop
+        As of `Host`.
+    width : int, optional
+        Floats in a register, if not this processor's.
+    start : Start, optional
+        What rows begin with.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        options: Options,
+        communicator: Communicator,
+        width: int | None = None,
+        stop: NDArray[np.int64] | None = None,
+        start: Start | None = None,
+    ) -> None:
+        super().__init__(corpus, options, communicator, stop)
+        if start and len(start.frozen):
+            raise Any2VecError("`scheme` is 'columns', which cannot freeze words: leave out `frozen`")
+        if start and start.e and options.blend:
+            raise Any2VecError("`scheme` is 'columns', which cannot blend: go on with `blend=False` (`--no-blend`)")
+        counts, vertices, words = corpus.vocabulary.counts, len(corpus.vocabulary), int(corpus.cuts[-1])
+        self.cuts, self.part = np.array([0, words], np.int64), 0
+        hosts = communicator.size
+        self.share = 1 / hosts
+        self._centres = options.centres * hosts
+        if self._centres > words:
+            raise Any2VecError(
+                f"`batch` is {options.centres:,} on {hosts} hosts, but the corpus has only {words:,} words of the "
+                f"vocabulary; {max(1, words // (20 * hosts))} or less would do"
+            )
+        operator = self.operator = options.operator_class(options)
+        self._counts, self._window = counts, options.window
+        self.rounds = options.rounds or max(1, math.ceil(words / _WORDS))
+        first, seed = (start.seen, start.seed(options.seed)) if start else (0, options.seed)
+        self._tables = SampleTables(counts, options.sample, operator.tables(counts), options.seed, first)
+        part = self._worklist
+        inspector = Inspector(part.ids, part.bounds, self._tables, operator, vertices)  # a scheme's; not used here
+        context = HostContext(communicator, self.workers, inspector, vertices, options.dim, 0, False, seed)
+        self.scheme: Columns = Columns(context)
+        layout = self.scheme.layout
+        self._kernels = column_kernels(operator, layout.block, layout.blocks, width or register_width())
+        self._cursor = new_cursor(options.window)
+        self._batches = [new_batch(operator, self._centres, hosts) for _ in range(2)]
+        self._scores = np.empty(most_scores(operator, self._centres), np.float32)
+
+    def compile(self) -> None:
+        """Compile what mini-batches do, or load it from the cache, by doing it to nothing."""
+        nothing = Stretch(np.zeros(1, np.int32), np.array([0, 1], np.int64), 0)
+        rate = Rate(0.0, 0.0, 0.0, 0.0, 1.0)
+        self._list(_Place(nothing, self._tables.epoch(0), rate, 0, 0), self._batches[0])
+        self._kernels.dotprod(*self._labels, self._batches[0], self._scores)
+        self._kernels.stepping(self._batches[0], 0, self._scores, self.thread_stats()[0])
+        self._kernels.adjust(*self._labels, self._batches[0], self._scores)
+        add_parts(np.zeros((1, 1), np.float32), 1)
+
+    def begin_with(self, start: Start) -> None:
+        """Let this host's columns begin as `start` says; all hosts call this."""
+        dim, seed = self.scheme.context.dim, self.scheme.context.seed
+        for low, high in self.scheme.blocks():
+            rows = new_labels(low, high, dim, seed=seed)
+            start.fill(rows, self.operator, self._counts, self._communicator)
+            self.scheme.put(rows)
+
+    def work(self, schedule: Schedule, number: int, stats: list[ThreadStats], look: Callable[[], None]) -> float:
+        """Take the mini-batches of a round, with all hosts."""
+        slice_ = schedule.slice(self.part, number)
+        assert slice_ is not None
+        channel = self.scheme.channel
+        began, sending, before = time.thread_time(), channel.seconds, 0
+        rate = schedule.rate(number, slice_.size)
+        keep = self._tables.epoch(slice_.epoch, self._worklist.first)
+        for low, high in slice_.ranges:
+            stretch = share_stretch(self._worklist, low, high, self._window, keep, channel)
+            draws = self._tables.epoch(slice_.epoch, stretch.first)
+            ahead = rate._replace(done=rate.done + rate.pace * before)
+            place = _Place(stretch, draws, ahead, low - stretch.first, high - stretch.first)
+            if not self._take(place, stats[0], look):
+                break
+            before += high - low
+        sending = channel.seconds - sending if is_simulated(self._communicator) else 0.0
+        return time.thread_time() - began - sending
+
+    def synchronize(self, round_: Round) -> Combined:
+        """Give out what the round has shown; all else is done."""
+        return self.scheme.synchronize(round_, None)
+
+    @property
+    def _labels(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        return self.scheme.labels.e.reshape(-1), self.scheme.labels.t.reshape(-1)
+
+    def _list(self, place: "_Place", batch: MiniBatch) -> tuple[int, int]:
+        """List the next mini-batch; return its centres, and the position after it."""
+        stretch, draws, rate, low, high = place
+        most = self._centres
+        return self._kernels.listing(
+            stretch.ids, stretch.bounds, low, high, most, draws, rate, *self._labels, self._cursor, batch
+        )
+
+    def _take(self, place: "_Place", stats: ThreadStats, look: Callable[[], None]) -> bool:
+        """Take all mini-batches of a stretch; return False if a host wants to stop."""
+        scheme, kernels, scores = self.scheme, self._kernels, self._scores
+        rank, hosts = self._communicator.rank, self._communicator.size
+        stretch, at = place.stretch, self._cursor.at
+        at[:] = place.low, np.searchsorted(stretch.bounds, place.low, side="right") - 1, 0, 0
+        now, ahead = self._batches
+        centres, done = self._list(place, now)
+        count, words, clock = 0, 0, time.monotonic()
+        while centres:
+            kernels.dotprod(*self._labels, now, scores)
+            request, parts = scheme.begin_sums(now, scores)
+            centres, further = self._list(place, ahead)  # while the scores travel
+            own = scheme.sums(request, parts)
+            kernels.stepping(now, rank, own, stats)
+            scheme.share_steps(now, own, scores)
+            if count % _WATCHED == 0:
+                scheme.watch()
+            kernels.adjust(*self._labels, now, scores)
+            if count % _WATCHED == 0:
+                scheme.measure()
+            reached = done - place.low
+            stats.words[0] += reached * (rank + 1) // hosts - reached * rank // hosts - words
+            words = reached * (rank + 1) // hosts - reached * rank // hosts
+            now, ahead, done = ahead, now, further
+            if time.monotonic() - clock > _SECONDS:
+                look()
+                clock = time.monotonic()
+            count += 1
+            if count % _BETWEEN == 0 and scheme.channel.any(bool(self._stop[0])):
+                return False
+        return True
+
+
+class _Place(NamedTuple):
+    """Where mini-batches are listed: positions low..high-1 of a stretch."""
+
+    stretch: Stretch
+    draws: EpochDraws
+    rate: Rate
+    low: int
+    high: int

@@ -1,0 +1,79 @@
+"""A stretch of W that all hosts need, from those that have it."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.corpus import Worklist
+from any2vec.samples.windows import EpochDraws, needed_around
+from any2vec.sync.channel import Channel
+
+__all__ = ["Stretch", "share_stretch"]
+
+_WHAT = ("inspect", "both", "ids")
+
+
+class Stretch(NamedTuple):
+    """Consecutive words of W.
+
+    Attributes
+    ----------
+    ids : int32 array, shape (n,)
+        Their ids.
+    bounds : int64 array, shape (sentences + 1,)
+        Sentence i is ``ids[bounds[i] : bounds[i + 1]]``; of the first and last one, what windows need.
+    first : int
+        Position in W of ``ids[0]``.
+    """
+
+    ids: NDArray[np.int32]
+    bounds: NDArray[np.int64]
+    first: int
+
+
+def share_stretch(worklist: Worklist, low: int, high: int, window: int, draws: EpochDraws, channel: Channel) -> Stretch:
+    """Gather positions low..high-1 of W, and what the windows there need around them; all hosts call this.
+
+    Parameters
+    ----------
+    worklist : Worklist
+        This host's part.
+    low, high : int
+        Positions in W.
+    window : int
+        Largest distance between centre and context word.
+    draws : EpochDraws
+        The epoch's, for this host's part.
+    channel : Channel
+        The hosts.
+    """
+    ids, lengths, first = _own(worklist, low - worklist.first, high - worklist.first, window, draws)
+    communicator = channel.communicator
+    sizes = communicator.allgather(np.array([len(ids), len(lengths), worklist.first + first], np.int64))
+    whole, spans = _gather(ids, sizes[:, 0], channel), _gather(lengths, sizes[:, 1], channel)
+    has = np.flatnonzero(sizes[:, 0])
+    bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(spans)])
+    return Stretch(whole, bounds, int(sizes[has[0], 2]) if len(has) else low)
+
+
+def _own(
+    worklist: Worklist, low: int, high: int, window: int, draws: EpochDraws
+) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
+    """Return ids, lengths of sentences and the first position, in this host's part, of what it has of a stretch."""
+    ids, bounds = worklist.ids, worklist.bounds
+    low, high = max(low, 0), min(high, len(ids))
+    if low >= high:
+        return np.empty(0, np.int32), np.empty(0, np.int64), 0
+    i, j = int(np.searchsorted(bounds, low, side="right")) - 1, int(np.searchsorted(bounds, high))
+    first, last = needed_around(ids, low, high, int(bounds[i]), int(bounds[j]), window, draws.keep, draws.keep_key)
+    cut = np.clip(bounds[i : j + 1], first, last)
+    return np.ascontiguousarray(ids[first:last]), np.diff(cut), first
+
+
+def _gather(own: NDArray[Any], sizes: NDArray[np.int64], channel: Channel) -> NDArray[Any]:
+    """Gather the arrays of all hosts, of these lengths, on all."""
+    out = np.empty(int(sizes.sum()), own.dtype)
+    sent, starts = np.full(len(sizes), len(own)), np.zeros(len(sizes), np.int64)
+    channel.wait([channel.begin(_WHAT, own, sent, out, sizes, starts)])
+    return out
