@@ -7,7 +7,10 @@ from any2vec.sync.replicated import RepModelNaive, RepModelOpt
 from any2vec.sync.scheme import Scheme
 from any2vec.sync.server import Server
 
-__all__ = ["SCHEMES", "scheme_of"]
+__all__ = ["AUTO", "SCHEMES", "scheme_of"]
+
+AUTO = "auto"
+"""Stands for the scheme that `training.choice` finds best."""
 
 SCHEMES: dict[str, type[Scheme]] = {
     "rep-naive": RepModelNaive,
@@ -21,7 +24,7 @@ SCHEMES: dict[str, type[Scheme]] = {
 
 def scheme_of(name: str, hosts: int = 2) -> type[Scheme]:
     """Look up a scheme; on one host, any of whole rows would only hide the masters, but for a replica."""
-    if not isinstance(name, str) or name not in SCHEMES:
-        raise Any2VecError(f"`scheme` is {shown(name)}; known are {', '.join(SCHEMES)}")
-    scheme = SCHEMES[name]
+    if not isinstance(name, str) or name not in [*SCHEMES, AUTO]:
+        raise Any2VecError(f"`scheme` is {shown(name)}; known are {', '.join([*SCHEMES, AUTO])}")
+    scheme = SCHEMES.get(name, PullModelOpt)
     return scheme if hosts > 1 or scheme.of_its_own else RepModelOpt

@@ -8,7 +8,7 @@ from any2vec.operators.cbow import CONTEXTS
 from any2vec.operators.skipgram import NEGATIVES_PER, SkipGram
 from any2vec.options import check_option, option
 from any2vec.sync.combiners import COMBINERS, Combiner, combiner_of
-from any2vec.sync.schemes import SCHEMES, scheme_of
+from any2vec.sync.schemes import AUTO, SCHEMES, scheme_of
 
 __all__ = ["MOST_THREADS", "Options"]
 
@@ -84,7 +84,9 @@ class Options:
     )
     scheme: str = option(
         "pull-opt",
-        f"what hosts send: {', '.join(SCHEMES)}; pull-opt is least, the vectors are the same",
+        f"what hosts send: {', '.join(SCHEMES)}; or auto, for what sends least of pull-opt and columns. Of the "
+        "first four pull-opt is least, the vectors are the same. With columns each host has some columns of all "
+        "vectors; server is a parameter server, to compare with",
         panel="Many hosts",
     )
     combine: "str | Combiner | type[Combiner]" = option(
@@ -153,7 +155,7 @@ class Options:
             name = self.operator_class.__name__
             raise Any2VecError(f"`scheme` is 'server', which has pools of negatives, and the operator {name} none")
         by_columns = scheme_of(self.scheme).by_columns
-        if self.batch is not None and not by_columns:
+        if self.batch is not None and not by_columns and self.scheme != AUTO:
             raise Any2VecError(f"`batch` is {self.batch}; that is for `scheme` columns, and this is {self.scheme}")
         if not by_columns:
             return

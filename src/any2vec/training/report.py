@@ -62,6 +62,8 @@ class Report:
         H.
     round_count : int
         S, rounds per epoch.
+    scheme : str
+        How hosts communicated: what ``auto`` stood for.
     rounds : Rounds
         Statistics per round, if there are several hosts.
     interrupted : bool
@@ -82,6 +84,7 @@ class Report:
     threads: int = 0
     hosts: int = 1
     round_count: int = 1
+    scheme: str = ""
     rounds: Rounds = field(default_factory=Rounds)
     interrupted: bool = False
 

@@ -18,8 +18,9 @@ from any2vec.operators.arguments import ThreadStats
 from any2vec.operators.labels import Labels
 from any2vec.sync.combiners import Round
 from any2vec.sync.partition import Partition
-from any2vec.sync.schemes import scheme_of
+from any2vec.sync.schemes import AUTO, scheme_of
 from any2vec.training.blend import Blend
+from any2vec.training.choice import choose
 from any2vec.training.column_host import ColumnHost
 from any2vec.training.host import Host
 from any2vec.training.meter import Meter, RoundTotals, pack_totals
@@ -98,6 +99,10 @@ def train(
         If the labels do not fit into memory, there is nothing to learn from, or values stop being finite.
     """
     options = options.training_options()
+    if options.scheme == AUTO:
+        options, line = choose(corpus, options, communicator, start)
+        display.say(line)
+    report.scheme = options.scheme
     with together(communicator):
         by_columns = scheme_of(options.scheme).by_columns
         host: Host = (ColumnHost if by_columns else RowHost)(corpus, options, communicator, width, stop, start)

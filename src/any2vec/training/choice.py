@@ -1,0 +1,152 @@
+"""`--scheme auto`: the scheme that sends least, of those whose memory suffices.
+
+If the rounds of a run, of all hosts, touch U_e and U_t rows, each counted once a round, PullModel-Opt on H hosts sends
+
+    2 (1 - 1/H) (U_e + U_t) 4 D                 rows, to masters and from them, less those that stay at home
+    (1 - 1/H) (U_e + U_t) 4 + ids               updates, and which rows they are
+    (H - 1) (rounds 24 D^2 + turns 12 D^2)      moments of `curvature`, and of the gauge
+
+and columns, whose samples have N scores,
+
+    2 (H - 1) 4 N                               scores, and steps (glint-word2vec, section 2: N is w (K + 1) a centre)
+    (H - 1) (4 words + 8 sentences)             W, every epoch
+
+U_e, U_t and N are measured: slices of some lengths are inspected, and rounds of other lengths interpolated. A host with
+PullModel-Opt needs memory for its masters, for the rows that it touches, and again for those while they travel; with
+columns for its columns of all rows.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.cluster.communicator import Communicator, allreduce
+from any2vec.cluster.local import is_simulated
+from any2vec.corpus import Corpus
+from any2vec.errors import Any2VecError
+from any2vec.io.memory import available
+from any2vec.operators.kernel import inspection_kernel
+from any2vec.operators.labels import padded_width
+from any2vec.samples.windows import SampleTables, kept_counts
+from any2vec.sync.column_layout import ColumnLayout
+from any2vec.sync.gauge import is_due
+from any2vec.training.options import Options
+from any2vec.training.schedule import Schedule, default_rounds
+from any2vec.training.start import Start
+
+__all__ = ["Estimate", "choose", "estimate"]
+
+_SLICES, _LENGTHS = 3, 6  # of a host's part that are inspected
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a scheme would need: bytes that all hosts send in a run, and bytes of memory on a host."""
+
+    sent: float
+    memory: float
+
+
+def estimate(corpus: Corpus, options: Options, communicator: Communicator) -> dict[str, Estimate]:
+    """Estimate what each scheme needs; all hosts call this, and get the same."""
+    counts, hosts, dim, words = corpus.vocabulary.counts, communicator.size, options.dim, int(corpus.cuts[-1])
+    kept = float(kept_counts(counts, options.sample).sum())
+    rounds = options.rounds or default_rounds(hosts, kept / max(len(counts), 1))
+    first, usual = _shares(rounds, hosts)
+    seen = allreduce(communicator, _inspect(corpus, options, communicator.rank, rounds, float(first[0])))
+    owned, row = len(counts) / hosts, 4 * padded_width(dim)
+    sent = memory = 0.0
+    inspected = np.log(np.geomspace(first[0], 1 / rounds, _LENGTHS))
+    for shares, times in ((first, 1), (usual, options.epochs - 1)):
+        for label in (0, 1):
+            rows = np.exp(np.interp(np.log(shares), inspected, np.log(seen[label] + 1)))
+            ids = hosts * np.minimum(4 * rows / hosts, hosts * owned / 8)
+            sent += times * (hosts - 1) / hosts * float((rows * (2 * row + 4) + ids).sum())
+            memory = max(memory, row * float(rows.max()) / hosts)
+    if options.combine == "curvature":
+        number = len(first) + (options.epochs - 1) * rounds
+        sent += (hosts - 1) * (24 * number + 12 * sum(map(is_due, range(number)))) * dim**2
+    pulled = Estimate(sent, 2 * row * owned + 8 * memory)
+    scores = seen[2].sum() / max(seen[3].sum(), 1) * words
+    width = ColumnLayout(dim, min(hosts, dim)).width
+    sent = options.epochs * (hosts - 1) * (8 * scores + 4 * words + 8 * corpus.sentences)
+    return {"pull-opt": pulled, "columns": Estimate(float(sent), 8.0 * width * len(counts))}
+
+
+def choose(corpus: Corpus, options: Options, communicator: Communicator, start: Start | None) -> tuple[Options, str]:
+    """Replace the scheme ``auto``; return the options, and a line that says what was chosen and why."""
+    if communicator.size == 1:
+        return replace(options, scheme="pull-opt", batch=None), "scheme pull-opt: one host sends nothing"
+    found = estimate(corpus, options, communicator)
+    here = available() // (communicator.size if is_simulated(communicator) else 1)
+    has = int(communicator.allgather(np.array([here], np.int64)).min())
+    why_not = _refusal(corpus, options, communicator, start)
+    if why_not:
+        name = "pull-opt"
+    else:
+        fitting = [name for name, needs in found.items() if needs.memory <= has]
+        name = min(fitting, key=lambda name: found[name].sent, default="")
+        name = name or min(found, key=lambda name: found[name].memory)
+    shown = "; ".join(
+        f"{other} would send {_size(needs.sent)} and take {_size(needs.memory)} a host"
+        for other, needs in found.items()
+    )
+    line = f"scheme {name}: {shown}; a host has {_size(has)}{f'; no columns: {why_not}' if why_not else ''}"
+    batch = options.batch if name == "columns" else None
+    return replace(options, scheme=name, batch=batch), line
+
+
+def _shares(rounds: int, hosts: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Lengths of the rounds of the first epoch and of others, as shares of an epoch."""
+    schedule, words = Schedule(0.0, 2, rounds, np.arange(hosts + 1) << 40), hosts << 40
+    first, usual = schedule.numbers(0), schedule.numbers(1)
+    done = np.array([schedule.done(number) for number in range(usual.stop + 1)]) / words
+    return np.diff(done[: first.stop + 1]), np.diff(done[first.stop :])
+
+
+def _inspect(corpus: Corpus, options: Options, rank: int, rounds: int, least: float) -> NDArray[np.float64]:
+    """Inspect slices here, of lengths from a share `least` of an epoch to that of a round.
+
+    Returns
+    -------
+    float64 array, shape (4, n)
+        By length: mean rows of e and of t that a slice touches; of all slices, scores and positions.
+    """
+    part, counts = corpus.part(rank), corpus.vocabulary.counts
+    operator = options.operator_class(options)
+    draws = SampleTables(counts, options.sample, operator.tables(counts), options.seed, part.first).epoch(0)
+    kernel, n = inspection_kernel(operator), len(part.ids)
+    lengths = np.geomspace(least, 1 / rounds, _LENGTHS) * n
+    found = np.zeros((4, _LENGTHS))
+    for at, length in enumerate(lengths):
+        for k in range(_SLICES):
+            low = int((n - length) * (2 * k + 1) / (2 * _SLICES))
+            high = max(low, min(low + round(length), n))
+            sources, destinations = np.zeros((2, len(counts)), np.int32)
+            kernel(part.ids, part.bounds, low, high, options.window, draws, sources, destinations)
+            touched = np.count_nonzero(sources), np.count_nonzero(destinations)
+            found[:, at] += touched[0] / _SLICES, touched[1] / _SLICES, destinations.sum(dtype=np.int64), high - low
+    return found
+
+
+def _refusal(corpus: Corpus, options: Options, communicator: Communicator, start: Start | None) -> str:
+    """Why these options exclude columns; empty if they do not."""
+    try:
+        replace(options, scheme="columns", hosts=communicator.size).check()
+    except Any2VecError as error:
+        return str(error)
+    if start and (len(start.frozen) or (start.e and options.blend)):
+        return "words are frozen, or blended"
+    if options.centres * communicator.size > corpus.cuts[-1]:
+        return "the corpus is smaller than a mini-batch"
+    return ""
+
+
+def _size(n: float) -> str:
+    """Bytes, in the unit that suits."""
+    for unit in ("B", "KiB", "MiB"):
+        if n < 1024:
+            return f"{n:.3g} {unit}"
+        n /= 1024
+    return f"{n:,.1f} GiB"
