@@ -1,4 +1,4 @@
-"""Compare ways to spread a model: rows (PullModel-Opt), columns, a parameter server; hosts are simulated but in `large`.
+"""Compare ways to spread a model: by rows, by columns, on a parameter server; hosts are simulated but in `large`.
 
 Each run is a separate process. Needs the extras `evaluate` and, for `large`, `mpi`.
 """

@@ -33,11 +33,12 @@ def blocks_of(batch, model):
 
 
 def train(setting, how, e, t, tree, size, epoch=0):
-    """Do an epoch in mini-batches of `size` centres on float64 labels, in place; return the losses."""
+    """Do an epoch in mini-batches of `size` centres, 2 * window apart, on float64 labels, in place; return losses."""
     model, context, schedule = how.model, how.context, how.negatives_per
-    all_centres, losses = list(centres(setting, how.loss, schedule, epoch, tree)), []
-    for begin in range(0, len(all_centres), size):
-        blocks = [b for batch in all_centres[begin : begin + size] for b in blocks_of(batch, model)]
+    all_centres, losses, apart = list(centres(setting, how.loss, schedule, epoch, tree)), [], 2 * setting.window
+    chunks = [all_centres[begin : begin + apart * size] for begin in range(0, len(all_centres), apart * size)]
+    for chunk, first in itertools.product(chunks, range(apart)):
+        blocks = [b for batch in chunk[first::apart] for b in blocks_of(batch, model)]
         steps = []
         for sources, targets, alpha in blocks:
             rows = join(e, sources, context)[None] if model == "cbow" else e[sources]

@@ -1,8 +1,12 @@
 """Mini-batches on some columns of e and t: partial dot products, steps, updates (glint-word2vec, section 2).
 
-A mini-batch is listed, its scores are computed on the rows as they are (the paper's `dotprod`), and then all of its
-steps are applied (`adjust`), batch by batch of the operator. Columns are cut into blocks, and a score is the sum over
-blocks in a tree: a host that has the blocks of a subtree computes that subtree's sum, and hosts add up theirs.
+The scores of a mini-batch are computed on the rows as they are (the paper's `dotprod`), and then all of its steps are
+applied (`adjust`), batch by batch of the operator. A word is in the windows of up to 2 * window centres: were these in
+one mini-batch, its row would make all their steps from one place, and overshoot. So a chunk of as many mini-batches is
+listed, and each takes one centre in 2 * window of it (`spacing`).
+
+Columns are cut into blocks, and a score is the sum over blocks in a tree: a host that has the blocks of a subtree
+computes that subtree's sum, and hosts add up theirs.
 """
 
 import threading
@@ -25,6 +29,7 @@ from any2vec.operators.tiles import ROW_ALIGNMENT, TILE_ROWS, aligned, dots, upd
 from any2vec.samples.windows import Window, Windows, list_windows, new_windows
 
 __all__ = [
+    "Chunk",
     "ColumnKernels",
     "Cursor",
     "MiniBatch",
@@ -32,7 +37,9 @@ __all__ = [
     "column_kernels",
     "most_scores",
     "new_batch",
+    "new_chunk",
     "new_cursor",
+    "spacing",
 ]
 
 _compiling = threading.Lock()
@@ -41,8 +48,8 @@ edges: Any = None  # bound, as `steps` is, to what the operator has
 steps: Any = logistic
 
 
-class MiniBatch(NamedTuple):
-    """The samples of some centres, as batches of an operator; one has ``sources[x:]`` and ``targets[y:]``.
+class Chunk(NamedTuple):
+    """The samples of consecutive centres, as batches of an operator; one has ``sources[x:]`` and ``targets[y:]``.
 
     Attributes
     ----------
@@ -50,12 +57,14 @@ class MiniBatch(NamedTuple):
         Offsets of rows.
     labels : int8 array
         Labels of the targets, where the operator says.
-    entries : int64 array, shape (n, 5)
-        Of each batch: its number of sources, skipped targets, x, y, and where its scores begin.
+    entries : int64 array, shape (n, 4)
+        Of each batch: its number of sources, skipped targets, x and y.
     alphas : float32 array, shape (n,)
         Learning rates.
-    owned : int64 array, shape (H + 1, 2)
-        The first batch of each host's centres, and its first score.
+    centres : int64 array, shape (centres + 1,)
+        The first batch of each centre.
+    size : int64 array, shape (4,)
+        Centres listed, and the ends of what is used of `sources`, `targets` and the batches.
     """
 
     sources: NDArray[np.int64]
@@ -63,11 +72,27 @@ class MiniBatch(NamedTuple):
     labels: NDArray[np.int8]
     entries: NDArray[np.int64]
     alphas: NDArray[np.float32]
+    centres: NDArray[np.int64]
+    size: NDArray[np.int64]
+
+
+class MiniBatch(NamedTuple):
+    """Batches of a chunk that are applied together.
+
+    Attributes
+    ----------
+    picked : int64 array, shape (n, 2)
+        Which they are, and where the scores of each begin.
+    owned : int64 array, shape (H + 1, 2)
+        The first batch of each host's centres, and its first score.
+    """
+
+    picked: NDArray[np.int64]
     owned: NDArray[np.int64]
 
 
 class Cursor(NamedTuple):
-    """Where the next mini-batch begins.
+    """Where listing goes on.
 
     Attributes
     ----------
@@ -87,35 +112,51 @@ class ColumnKernels(NamedTuple):
     Attributes
     ----------
     listing : function
-        ``listing(ids, bounds, low, high, most, draws, rate, e, t, cursor, batch)`` lists samples of up to `most`
-        centres at the positions up to `high` of a slice from `low`; return their number, and the position after.
+        ``listing(ids, bounds, low, high, most, draws, rate, e, t, cursor, chunk)`` adds samples of up to `most`
+        centres, at the positions up to `high` of a slice from `low`, to a chunk; returns the position after them.
+    pick : function
+        ``pick(chunk, first, batch)`` makes the mini-batch of centres `first`, ``first + spacing``, ... of a chunk.
     dotprod : function
-        ``dotprod(e, t, batch, scores)`` computes the scores on the columns here.
+        ``dotprod(e, t, chunk, batch, scores)`` computes the scores on the columns here.
     stepping : function
-        ``stepping(batch, host, scores, stats)`` replaces the whole scores of a host's centres by steps.
+        ``stepping(chunk, batch, host, scores, stats)`` replaces the whole scores of a host's centres by steps.
     adjust : function
-        ``adjust(e, t, batch, scores)`` applies the steps of all.
+        ``adjust(e, t, chunk, batch, scores)`` applies the steps of all.
     """
 
-    listing: Callable[..., tuple[int, int]]
+    listing: Callable[..., int]
+    pick: Callable[..., None]
     dotprod: Callable[..., None]
     stepping: Callable[..., None]
     adjust: Callable[..., None]
 
 
-def new_batch(operator: Operator, centres: int, hosts: int) -> MiniBatch:
-    """Allocate a mini-batch of up to `centres` centres; pages that stay unused cost no memory."""
+def spacing(window: int) -> int:
+    """Return the mini-batches of a chunk, so that windows of one hardly share an occurrence of a word."""
+    return 2 * window
+
+
+def new_chunk(operator: Operator, centres: int) -> Chunk:
+    """Allocate a chunk of mini-batches of up to `centres` centres; pages that stay unused cost no memory."""
+    centres *= spacing(operator.options.window)
     words = 2 * operator.options.window
     batches = centres * (words if operator.batch_per_context else 1)
     targets = batches * operator.targets
-    return MiniBatch(
+    return Chunk(
         np.empty(centres * words, np.int64),
         np.empty(targets, np.int64),
         np.empty(targets, np.int8),
-        np.empty((batches, 5), np.int64),
+        np.empty((batches, 4), np.int64),
         np.empty(batches, np.float32),
-        np.zeros((hosts + 1, 2), np.int64),
+        np.zeros(centres + 1, np.int64),
+        np.zeros(4, np.int64),
     )
+
+
+def new_batch(operator: Operator, centres: int, hosts: int) -> MiniBatch:
+    """Allocate a mini-batch of up to `centres` centres."""
+    batches = centres * (2 * operator.options.window if operator.batch_per_context else 1)
+    return MiniBatch(np.empty((batches, 2), np.int64), np.zeros((hosts + 1, 2), np.int64))
 
 
 def most_scores(operator: Operator, centres: int) -> int:
@@ -176,6 +217,7 @@ def _column_kernels(
     version = 0
     dim = block * blocks
     varying = dict(functions)["varying"]
+    apart = spacing(window)
     mean, corrected = context != "sum", context == "corrected"
     tile = -(-(TILE_ROWS * targets + PADDING) // ROW_ALIGNMENT) * ROW_ALIGNMENT
 
@@ -190,15 +232,13 @@ def _column_kernels(
         e: Any,
         t: Any,
         cursor: Any,
-        batch: Any,
-    ) -> tuple[int, int]:
+        chunk: Any,
+    ) -> int:
         _ = version  # part of the key of Numba's cache
         at, windows = cursor.at, cursor.windows
-        hosts = batch.owned.shape[0] - 1
-        centres = entries = x = y = scores = 0
-        before = np.empty((most + 1, 2), np.int64)
-        before[0] = 0
-        while centres < most:
+        centres, x, y, entries = chunk.size
+        last = centres + most
+        while centres < last:
             if at[2] == at[3]:
                 if at[0] >= high:
                     break
@@ -211,26 +251,44 @@ def _column_kernels(
             at[2] += 1
             near = Window(windows.words, windows.centre[i], windows.begin[i], windows.end[i], windows.key[i])
             for k in range(near.end - near.begin - 1 if batch_per_context else 1):
-                n, skipped = edges(near, k, draws.tables, sizes, batch.sources[x:], batch.targets[y:], batch.labels[y:])
+                n, skipped = edges(near, k, draws.tables, sizes, chunk.sources[x:], chunk.targets[y:], chunk.labels[y:])
                 m = targets - skipped if varying else targets
                 for j in range(x, x + n):
-                    batch.sources[j] *= dim
-                    prefetch_row(e, batch.sources[j], dim)
+                    chunk.sources[j] *= dim
+                    prefetch_row(e, chunk.sources[j], dim)
                 for j in range(y, y + m):
-                    batch.targets[j] *= dim
-                    prefetch_row(t, batch.targets[j], dim)
-                entry = batch.entries[entries]
-                entry[0], entry[1], entry[2], entry[3], entry[4] = n, skipped, x, y, scores
-                batch.alphas[entries] = learning_rate(rate, windows.position[i] - low)
+                    chunk.targets[j] *= dim
+                    prefetch_row(t, chunk.targets[j], dim)
+                entry = chunk.entries[entries]
+                entry[0], entry[1], entry[2], entry[3] = n, skipped, x, y
+                chunk.alphas[entries] = learning_rate(rate, windows.position[i] - low)
                 x, y, entries = x + n, y + m, entries + 1
-                scores += m if joined else n * m
             centres += 1
-            before[centres, 0], before[centres, 1] = entries, scores
-        for host in range(hosts + 1):
-            batch.owned[host] = before[centres * host // hosts]
-        return centres, windows.position[at[2] - 1] + 1 if at[2] < at[3] else at[0]
+            chunk.centres[centres] = entries
+        chunk.size[0], chunk.size[1], chunk.size[2], chunk.size[3] = centres, x, y, entries
+        return windows.position[at[2] - 1] + 1 if at[2] < at[3] else at[0]
 
-    def dotprod(e: Any, t: Any, batch: Any, scores: Any) -> None:
+    def pick(chunk: Any, first: int, batch: Any) -> None:
+        _ = version
+        hosts = batch.owned.shape[0] - 1
+        centres = max(0, (chunk.size[0] - first + apart - 1) // apart)
+        entries = scores = host = 0
+        batch.owned[:] = 0
+        for centre in range(centres):
+            while centre >= centres * (host + 1) // hosts:
+                host += 1
+                batch.owned[host, 0], batch.owned[host, 1] = entries, scores
+            place = first + centre * apart
+            for index in range(chunk.centres[place], chunk.centres[place + 1]):
+                batch.picked[entries, 0], batch.picked[entries, 1] = index, scores
+                n, skipped = chunk.entries[index, 0], chunk.entries[index, 1]
+                scores += (targets - skipped if varying else targets) * (1 if joined else n)
+                entries += 1
+        while host < hosts:
+            host += 1
+            batch.owned[host, 0], batch.owned[host, 1] = entries, scores
+
+    def dotprod(e: Any, t: Any, chunk: Any, batch: Any, scores: Any) -> None:
         _ = version
         tiles = np.empty((blocks, tile), np.float32)
         for b in range(blocks):
@@ -238,8 +296,9 @@ def _column_kernels(
         rows = aligned(blocks * tile)
         h = aligned(dim)
         for index in range(batch.owned[-1, 0]):
-            n, skipped, x, y, at = _entry(batch, index)
-            sources, goals = batch.sources[x : x + n], batch.targets[y:]
+            entry, at = batch.picked[index, 0], batch.picked[index, 1]
+            n, skipped, x, y = _entry(chunk, entry)
+            sources, goals = chunk.sources[x : x + n], chunk.targets[y:]
             m = targets - skipped if varying else targets
             if joined:
                 join(e, sources, n, float32(1.0) / float32(n) if mean else float32(1.0), h, dim, width)
@@ -268,14 +327,14 @@ def _column_kernels(
                 at += size * m
                 begin = end
 
-    def stepping(batch: Any, host: int, scores: Any, stats: Any) -> None:
+    def stepping(chunk: Any, batch: Any, host: int, scores: Any, stats: Any) -> None:
         _ = version
         out = aligned(tile)
         first = batch.owned[host, 1]
         for index in range(batch.owned[host, 0], batch.owned[host + 1, 0]):
-            n, skipped, _x, y, at = _entry(batch, index)
-            at -= first
-            goals, labels, alpha = batch.targets[y:], batch.labels[y:], batch.alphas[index]
+            entry, at = batch.picked[index, 0], batch.picked[index, 1] - first
+            n, skipped, _x, y = _entry(chunk, entry)
+            goals, labels, alpha = chunk.targets[y:], chunk.labels[y:], chunk.alphas[entry]
             m = targets - skipped if varying else targets
             rows = 1 if joined else n
             count = (rows + TILE_ROWS - 1) // TILE_ROWS
@@ -296,12 +355,13 @@ def _column_kernels(
                 begin = end
             stats.samples[0] += rows * (targets - skipped)
 
-    def adjust(e: Any, t: Any, batch: Any, scores: Any) -> None:
+    def adjust(e: Any, t: Any, chunk: Any, batch: Any, scores: Any) -> None:
         _ = version
         h, change = aligned(dim), aligned(dim)
         for index in range(batch.owned[-1, 0]):
-            n, skipped, x, y, at = _entry(batch, index)
-            sources, goals = batch.sources[x : x + n], batch.targets[y:]
+            entry, at = batch.picked[index, 0], batch.picked[index, 1]
+            n, skipped, x, y = _entry(chunk, entry)
+            sources, goals = chunk.sources[x : x + n], chunk.targets[y:]
             m = targets - skipped if varying else targets
             if joined:
                 share = float32(1.0) / float32(n)
@@ -321,15 +381,15 @@ def _column_kernels(
                 at += size * m
                 begin = end
 
-    bound = [bind(kernel, name, functions) for kernel in (listing, dotprod, stepping, adjust)]
-    version = sum(fingerprint(kernel) >> 2 for kernel in bound)  # of four: 63 bits
+    bound = [bind(kernel, name, functions) for kernel in (listing, pick, dotprod, stepping, adjust)]
+    version = sum(fingerprint(kernel) >> 3 for kernel in bound)  # of five: 63 bits
     return ColumnKernels(*(njit(nogil=True, error_model="numpy", cache=True)(kernel) for kernel in bound))
 
 
 @njit(inline="always")
-def _entry(batch: Any, index: int) -> tuple[int, int, int, int, int]:
-    entry = batch.entries[index]
-    return entry[0], entry[1], entry[2], entry[3], entry[4]
+def _entry(chunk: Any, index: int) -> tuple[int, int, int, int]:
+    entry = chunk.entries[index]
+    return entry[0], entry[1], entry[2], entry[3]
 
 
 @njit  # not inlined, and no fastmath: it must not add in another order

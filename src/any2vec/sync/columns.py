@@ -6,6 +6,7 @@ w (K + 1) scores a centre, to and fro, for each host but one.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,16 +103,16 @@ class Columns(Scheme):
         counts = np.diff(batch.owned[:, 1])
         self.channel.wait([self.channel.begin(("broadcast", "both", "values"), own, sent, steps, counts, starts)])
 
-    def watch(self) -> None:
-        """Note the hottest rows, which change most, for `measure`."""
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Add the block's largest change of the hottest rows, which change most, to the round's largest update."""
         n = self._hot.shape[1]
-        self._hot[0], self._hot[1] = self.labels.e[:n], self.labels.t[:n]
-
-    def measure(self) -> None:
-        """Add what has become of them to the round's largest update."""
-        n = self._hot.shape[1]
-        for before, label in zip(self._hot, (self.labels.e, self.labels.t), strict=True):
-            change = float(np.abs(label[:n] - before).max(initial=0.0))
+        labels = (self.labels.e[:n], self.labels.t[:n])
+        for before, label in zip(self._hot, labels, strict=True):
+            before[:] = label
+        yield
+        for before, label in zip(self._hot, labels, strict=True):
+            change = float(np.abs(label - before).max(initial=0.0))
             self.largest = change if not change <= self.largest else self.largest  # not a number is largest
 
     def rows_of_masters(self, *, last: bool = False) -> Labels:

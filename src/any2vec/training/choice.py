@@ -138,7 +138,7 @@ def _refusal(corpus: Corpus, options: Options, communicator: Communicator, start
         return str(error)
     if start and (len(start.frozen) or (start.e and options.blend)):
         return "words are frozen, or blended"
-    if options.centres * communicator.size > corpus.cuts[-1]:
+    if options.batch is not None and options.batch * communicator.size > corpus.cuts[-1]:
         return "the corpus is smaller than a mini-batch"
     return ""
 

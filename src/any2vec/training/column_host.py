@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,16 @@ from any2vec.cluster.local import is_simulated
 from any2vec.corpus import Corpus
 from any2vec.errors import Any2VecError
 from any2vec.operators.arguments import Rate, ThreadStats
-from any2vec.operators.columns import MiniBatch, add_parts, column_kernels, most_scores, new_batch, new_cursor
+from any2vec.operators.columns import (
+    Chunk,
+    add_parts,
+    column_kernels,
+    most_scores,
+    new_batch,
+    new_chunk,
+    new_cursor,
+    spacing,
+)
 from any2vec.operators.inspection import Inspector
 from any2vec.operators.labels import new_labels
 from any2vec.operators.tiles import register_width
@@ -70,12 +80,13 @@ class ColumnHost(Host):
         self.cuts, self.part = np.array([0, words], np.int64), 0
         hosts = communicator.size
         self.share = 1 / hosts
-        self._centres = options.centres * hosts
-        if self._centres > words:
+        self._centres = options.centres(hosts) * hosts
+        if self._centres > words and options.batch is not None:
             raise Any2VecError(
-                f"`batch` is {options.centres:,} on {hosts} hosts, but the corpus has only {words:,} words of the "
+                f"`batch` is {options.batch:,} on {hosts} hosts, but the corpus has only {words:,} words of the "
                 f"vocabulary; {max(1, words // (20 * hosts))} or less would do"
             )
+        self._centres = min(self._centres, max(words, 1))
         operator = self.operator = options.operator_class(options)
         self._counts, self._window = counts, options.window
         self.rounds = options.rounds or max(1, math.ceil(words / _WORDS))
@@ -88,17 +99,20 @@ class ColumnHost(Host):
         layout = self.scheme.layout
         self._kernels = column_kernels(operator, layout.block, layout.blocks, width or register_width())
         self._cursor = new_cursor(options.window)
-        self._batches = [new_batch(operator, self._centres, hosts) for _ in range(2)]
+        self._chunks = [new_chunk(operator, self._centres) for _ in range(2)]  # one is listed while one is trained on
+        self._batch = new_batch(operator, self._centres, hosts)
         self._scores = np.empty(most_scores(operator, self._centres), np.float32)
 
     def compile(self) -> None:
         """Compile what mini-batches do, or load it from the cache, by doing it to nothing."""
         nothing = Stretch(np.zeros(1, np.int32), np.array([0, 1], np.int64), 0)
         rate = Rate(0.0, 0.0, 0.0, 0.0, 1.0)
-        self._list(_Place(nothing, self._tables.epoch(0), rate, 0, 0), self._batches[0])
-        self._kernels.dotprod(*self._labels, self._batches[0], self._scores)
-        self._kernels.stepping(self._batches[0], 0, self._scores, self.thread_stats()[0])
-        self._kernels.adjust(*self._labels, self._batches[0], self._scores)
+        chunk, batch = self._chunks[0], self._batch
+        self._list(_Place(nothing, self._tables.epoch(0), rate, 0, 0), chunk)
+        self._kernels.pick(chunk, 0, batch)
+        self._kernels.dotprod(*self._labels, chunk, batch, self._scores)
+        self._kernels.stepping(chunk, batch, 0, self._scores, self.thread_stats()[0])
+        self._kernels.adjust(*self._labels, chunk, batch, self._scores)
         add_parts(np.zeros((1, 1), np.float32), 1)
 
     def begin_with(self, start: Start) -> None:
@@ -136,46 +150,59 @@ class ColumnHost(Host):
     def _labels(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         return self.scheme.labels.e.reshape(-1), self.scheme.labels.t.reshape(-1)
 
-    def _list(self, place: "_Place", batch: MiniBatch) -> tuple[int, int]:
-        """List the next mini-batch; return its centres, and the position after it."""
+    def _list(self, place: "_Place", chunk: Chunk) -> int:
+        """List the next centres, as many as a mini-batch has, into a chunk; return the position after them."""
         stretch, draws, rate, low, high = place
         most = self._centres
         return self._kernels.listing(
-            stretch.ids, stretch.bounds, low, high, most, draws, rate, *self._labels, self._cursor, batch
+            stretch.ids, stretch.bounds, low, high, most, draws, rate, *self._labels, self._cursor, chunk
         )
 
     def _take(self, place: "_Place", stats: ThreadStats, look: Callable[[], None]) -> bool:
         """Take all mini-batches of a stretch; return False if a host wants to stop."""
-        scheme, kernels, scores = self.scheme, self._kernels, self._scores
-        rank, hosts = self._communicator.rank, self._communicator.size
-        stretch, at = place.stretch, self._cursor.at
-        at[:] = place.low, np.searchsorted(stretch.bounds, place.low, side="right") - 1, 0, 0
-        now, ahead = self._batches
-        centres, done = self._list(place, now)
-        count, words, clock = 0, 0, time.monotonic()
-        while centres:
-            kernels.dotprod(*self._labels, now, scores)
-            request, parts = scheme.begin_sums(now, scores)
-            centres, further = self._list(place, ahead)  # while the scores travel
-            own = scheme.sums(request, parts)
-            kernels.stepping(now, rank, own, stats)
-            scheme.share_steps(now, own, scores)
-            if count % _WATCHED == 0:
-                scheme.watch()
-            kernels.adjust(*self._labels, now, scores)
-            if count % _WATCHED == 0:
-                scheme.measure()
-            reached = done - place.low
-            stats.words[0] += reached * (rank + 1) // hosts - reached * rank // hosts - words
-            words = reached * (rank + 1) // hosts - reached * rank // hosts
-            now, ahead, done = ahead, now, further
-            if time.monotonic() - clock > _SECONDS:
-                look()
-                clock = time.monotonic()
-            count += 1
-            if count % _BETWEEN == 0 and scheme.channel.any(bool(self._stop[0])):
-                return False
+        scheme, at, apart = self.scheme, self._cursor.at, spacing(self._window)
+        at[:] = place.low, np.searchsorted(place.stretch.bounds, place.low, side="right") - 1, 0, 0
+        now, ahead = self._chunks
+        now.size[:] = 0
+        for _ in range(apart):
+            end = self._list(place, now)
+        begin, count, clock = place.low, 0, time.monotonic()
+        while now.size[0]:
+            ahead.size[:] = 0
+            for first in range(apart):
+                following = self._train(place, now, first, ahead, stats, watching=count % _WATCHED == 0)
+                done = [begin + (end - begin) * (first + k) // apart - place.low for k in (0, 1)]
+                stats.words[0] += self._own(done[1]) - self._own(done[0])
+                count += 1
+                if time.monotonic() - clock > _SECONDS:
+                    look()
+                    clock = time.monotonic()
+                if count % _BETWEEN == 0 and scheme.channel.any(bool(self._stop[0])):
+                    return False
+            begin, end = end, following
+            now, ahead = ahead, now
         return True
+
+    def _train(
+        self, place: "_Place", chunk: Chunk, first: int, ahead: Chunk, stats: ThreadStats, *, watching: bool
+    ) -> int:
+        """Take a mini-batch of a chunk, and list as many centres of the next one; return the position after those."""
+        scheme, kernels, batch, scores = self.scheme, self._kernels, self._batch, self._scores
+        kernels.pick(chunk, first, batch)
+        kernels.dotprod(*self._labels, chunk, batch, scores)
+        request, parts = scheme.begin_sums(batch, scores)
+        following = self._list(place, ahead)  # while the scores travel
+        own = scheme.sums(request, parts)
+        kernels.stepping(chunk, batch, self._communicator.rank, own, stats)
+        scheme.share_steps(batch, own, scores)
+        with scheme.watching() if watching else nullcontext():
+            kernels.adjust(*self._labels, chunk, batch, scores)
+        return following
+
+    def _own(self, words: int) -> int:
+        """Return how many of so many words this host counts."""
+        rank, hosts = self._communicator.rank, self._communicator.size
+        return words * (rank + 1) // hosts - words * rank // hosts
 
 
 class _Place(NamedTuple):

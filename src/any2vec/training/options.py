@@ -15,6 +15,8 @@ __all__ = ["MOST_THREADS", "Options"]
 MOST_THREADS = 1024
 """Threads per host."""
 
+_CENTRES, _ALL_CENTRES = 50, 400
+
 _SCHEDULES = {"window": "window", "exact": "pair"}
 
 
@@ -99,7 +101,7 @@ class Options:
         "for scheme columns: centres of a host in a mini-batch, which is computed before any of it is applied",
         low=1,
         high=1_000_000,
-        unset="50",
+        unset="50; fewer on more than 8 hosts",
         panel="Many hosts",
     )
     blend: bool = option(
@@ -178,10 +180,9 @@ class Options:
         """Whether a round draws negatives from a pool."""
         return scheme_of(self.scheme).pools
 
-    @property
-    def centres(self) -> int:
-        """Centres of a host in a mini-batch."""
-        return 50 if self.batch is None else self.batch
+    def centres(self, hosts: int) -> int:
+        """Centres of a host in a mini-batch: by default the papers' 50, unless all hosts' would be more than 400."""
+        return max(1, min(_CENTRES, _ALL_CENTRES // hosts)) if self.batch is None else self.batch
 
     @property
     def operator_name(self) -> "str | type[Operator]":

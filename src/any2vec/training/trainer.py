@@ -324,7 +324,10 @@ class _Run:
         name = which if isinstance(which, str) else getattr(which, "__name__", type(which).__name__)
         combiner = f", or the combiner {name!r} adds up too much" if self._communicator.size > 1 else ""
         if self._host.scheme.by_columns:
-            combiner = f", or `batch` {options.centres} on {self._communicator.size} hosts is"
+            hosts = self._communicator.size
+            combiner = (
+                f", or `batch` {options.centres(hosts)} on {hosts} hosts is: {hosts} x `batch` of 400 usually works"
+            )
         why = f"`alpha` {options.initial_alpha} is too large for this corpus (0.025 is usual)"
         if options.negatives >= _MANY_NEGATIVES and options.negatives_per == "window":
             why = (
