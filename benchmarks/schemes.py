@@ -49,7 +49,7 @@ PAPERS = {  # Table 3 of GraphAny2Vec, and what came after it
     "GW2V(AVG)": {"combine": "average"},
     "GW2V(GC)": {"combine": "gradient"},
     "curvature": {},
-    "columns": {"scheme": "columns"},
+    "columns": {"scheme": "columns", "hosts": 1, "batch": 200},  # has the bits of 4 hosts of 50
 }
 """What to train with, by the papers' names."""
 
@@ -61,7 +61,6 @@ def papers(
     contenders: Annotated[list[str] | None, typer.Argument(help="Some of them; all by default.")] = None,
     size: BytesOption = None,
     hosts: Annotated[int, typer.Option(help="Simulated hosts, but where the name says one.")] = 32,
-    columns_hosts: Annotated[int, typer.Option(help="Hosts with columns.")] = 4,
     rounds: Annotated[int | None, typer.Option(help="Rounds per epoch; by default any2vec's.")] = None,
     dim: DimOption = 100,
     negative: NegativeOption = 5,
@@ -77,12 +76,10 @@ def papers(
         cache = os.environ.get("ANY2VEC_CACHE") or str(folder / "cache")
         how = {"dim": dim, "negative": negative, "sample": sample, "epochs": epochs, "cache": cache, "threads": threads}
         for seed, name in product(map(int, seeds.split(",")), contenders or PAPERS):
-            chosen = how | {"seed": seed, "hosts": columns_hosts if name == "columns" else hosts, "rounds": rounds}
+            chosen = how | {"seed": seed, "hosts": hosts, "rounds": rounds}
             chosen |= {"combine": "curvature"} | PAPERS[name]
             if chosen["hosts"] == 1:
                 chosen |= {"rounds": rounds if name.startswith("DMTK") else None, "threads": 1}
-            if name == "columns":
-                chosen["rounds"] = None
             results.setdefault("1x1" if name == "one host" else name, []).append(
                 _run(path, questions, json_file, **chosen)
             )

@@ -11,15 +11,28 @@ if TYPE_CHECKING:
     from any2vec.corpus.phrases import Phrases
     from any2vec.models import DeepWalk, Node2Vec, Word2Vec
     from any2vec.vectors.formats import load, save
+    from any2vec.vectors.sharded import ShardedVectors
     from any2vec.vectors.vectors import Vectors
     from any2vec.version import __version__
 
-__all__ = ["Any2VecError", "DeepWalk", "Node2Vec", "Phrases", "Vectors", "Word2Vec", "__version__", "load", "save"]
+__all__ = [
+    "Any2VecError",
+    "DeepWalk",
+    "Node2Vec",
+    "Phrases",
+    "ShardedVectors",
+    "Vectors",
+    "Word2Vec",
+    "__version__",
+    "load",
+    "save",
+]
 
 _MODULES = {
     "DeepWalk": "any2vec.models",
     "Node2Vec": "any2vec.models",
     "Phrases": "any2vec.corpus.phrases",
+    "ShardedVectors": "any2vec.vectors.sharded",
     "Vectors": "any2vec.vectors.vectors",
     "Word2Vec": "any2vec.models",
     "__version__": "any2vec.version",

@@ -12,7 +12,7 @@ from any2vec.vectors.arguments import as_word, whole_number
 from any2vec.vectors.lookup import Lookup, Query
 from any2vec.vectors.search import cosines_of, nearest
 
-__all__ = ["Neighbours", "Queries", "Similar", "as_queries"]
+__all__ = ["Neighbours", "Queries", "Similar", "as_queries", "weighted"]
 
 Queries: TypeAlias = Query | Sequence[Query | tuple[Query, float]]
 """A word or vector, or a sequence of these, each alone or with its weight."""
@@ -90,8 +90,8 @@ class Neighbours(Lookup):
             If an argument is invalid, or there is no input.
         """
         rows = self._rows(restrict, restrict_vocab, clip_start, clip_end)
-        queries, weights = _weighted(as_word(positive), 1.0)
-        for query, weight in zip(*_weighted(negative, -1.0), strict=True):
+        queries, weights = weighted(as_word(positive), 1.0)
+        for query, weight in zip(*weighted(negative, -1.0), strict=True):
             queries.append(query)
             weights.append(weight)
         if not queries:
@@ -202,7 +202,7 @@ class Neighbours(Lookup):
         return [(self.words[i + first], float(score)) for i, score in zip(ids, scores, strict=True) if i >= 0]
 
 
-def _weighted(queries: Queries | None, weight: float) -> tuple[list[Any], list[float]]:
+def weighted(queries: Queries | None, weight: float) -> tuple[list[Any], list[float]]:
     """List words (as strings) and vectors with their weights."""
     listed: list[Any] = []
     weights: list[float] = []
