@@ -77,7 +77,8 @@ def _run(corpus: Path, questions: Path | None, json_file: Path | None, **chosen:
         found = pool.submit(_train, str(corpus), str(questions) if questions else None, chosen).result()
     asked = f"{found['total']:6.2f} %  " if "total" in found else ""
     shown = found.get("error") or f"{asked}{found['words_per_second']:12,.0f} words/s"
-    err.print(f"{chosen['hosts']} x {found.get('rounds')}  {chosen['combine']}  seed {chosen['seed']}  {shown}")
+    what = f"{chosen['hosts']} x {found.get('rounds')}  {chosen.get('scheme', '')}  {chosen['combine']}"
+    err.print(f"{what}  seed {chosen['seed']}  {shown}")
     if json_file:
         with json_file.open("a", encoding="utf-8") as out:
             out.write(json.dumps(found) + "\n")

@@ -8,7 +8,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -33,7 +34,7 @@ from rich.console import Console
 from tables import out, table, verdict
 from texts import CorpusArgument, plain_text
 
-from any2vec import Word2Vec
+from any2vec import Word2Vec, load
 from any2vec.cluster import simulate
 from any2vec.corpus import read_corpus
 from any2vec.training.choice import estimate
@@ -142,12 +143,32 @@ def crossing(
         out.print(f"the formula is off by {worst:.1%} at most (target: 5 %)")
 
 
+GROUPS = Path("/sys/fs/cgroup/memory")
+
+
+@contextmanager
+def _groups(ranks: int, limit: float) -> Iterator[list[Path]]:
+    """Make a control group (version 1) for each rank, which is killed if it needs more than `limit` GiB."""
+    groups = [GROUPS / f"{os.getpid()}-{rank}" for rank in range(ranks)]
+    try:
+        for group in groups:
+            group.mkdir()
+            (group / "memory.limit_in_bytes").write_text(str(int(limit * 2**30)))
+        yield groups
+    except OSError as error:
+        raise typer.BadParameter(f"control groups of version 1 cannot be made here: {error}") from error
+    finally:
+        for group in groups:
+            if group.exists():
+                group.rmdir()
+
+
 @app.command()
 def large(
     words: Annotated[int, typer.Option(help="V.")] = 1_000_000,
     dim: DimOption = 1000,
     ranks: Annotated[int, typer.Option(help="MPI ranks.")] = 4,
-    limit: Annotated[float, typer.Option(help="Limit of memory of a rank (ulimit -v), GiB.")] = 3.0,
+    limit: Annotated[float, typer.Option(help="Limit of memory of a rank, GiB.")] = 3.0,
     length: Annotated[int, typer.Option(help="Words of the text.")] = 4_000_000,
     negative: NegativeOption = 5,
     batch: Annotated[int, typer.Option(help="Centres of a host in a mini-batch.")] = 50,
@@ -170,13 +191,18 @@ def large(
         command += ["-o", "vectors", "--report", "report.json"]
         command += ["--batch", batch] if scheme == "columns" else []
         command += ["--training"] if training else []
-        limited = f"ulimit -v {int(limit * 2**20)}; exec " + " ".join(map(str, command))
-        ran = subprocess.run([str(mpiexec), "-n", str(ranks), "bash", "-c", limited], cwd=folder, check=False)
+        with _groups(ranks, limit) as groups:
+            start = f"echo $$ > {GROUPS}/{os.getpid()}-${{PMI_RANK:-$OMPI_COMM_WORLD_RANK}}/cgroup.procs; exec "
+            ran = subprocess.run(
+                [str(mpiexec), "-n", str(ranks), "bash", "-c", start + " ".join(map(str, command))],
+                cwd=folder,
+                check=False,
+            )
+            peaks = [int((group / "memory.max_usage_in_bytes").read_text()) / 2**30 for group in groups]
+        out.print("peak of each rank, with cached files: " + ", ".join(f"{peak:.2f} GiB" for peak in peaks))
         if ran.returncode:
             raise typer.Exit(ran.returncode)
         report = json.loads((folder / "report.json").read_text())
-        from any2vec import load
-
         vectors = load(folder / "vectors")
         out.print(f"model: {model:.2f} GiB (e and t), {ranks} ranks of {limit} GiB, saved {vectors.matrix.shape}")
         peak = report["peak_memory"] / 2**30

@@ -12,7 +12,7 @@ __all__ = ["rounds_table"]
 
 
 def rounds_table(report: Report) -> str:
-    """Lay out seconds, bytes, rows and orthogonality: mean per round and sum over all."""
+    """Lay out seconds, bytes, and rows and orthogonality or updates: mean per round and sum over all."""
     rounds = report.rounds
     n = len(rounds)
     table = Table(title=f"{report.hosts} hosts, {n:,} rounds", title_justify="left", title_style="", box=None)
@@ -26,11 +26,15 @@ def rounds_table(report: Report) -> str:
             table.add_row(f"sent: {name}, MB", f"{total / n / 1e6:.3f}", f"{total / 1e6:,.1f}", "")
     total = sum(map(sum, rounds.bytes.values()))
     table.add_row("sent by all hosts, MB", f"{total / n / 1e6:.3f}", f"{total / 1e6:,.1f}", "")
-    for label, rows in rounds.touched.items():
-        table.add_row(f"rows of {label} touched by a host", f"{sum(rows) / n:,.0f}", "", "")
-    table.add_row("orthogonality (Eq. 9), first round", f"{rounds.orthogonality[0]:.3f}", "", "")
-    table.add_row("orthogonality, last round", f"{rounds.orthogonality[-1]:.3f}", "", "")
-    table.add_row("rows combined that were orthogonal", f"{100 * sum(rounds.orthogonal) / n:.1f} %", "", "")
+    if any(rounds.largest):  # columns: no rows travel
+        table.add_row("largest change of a number, first round", f"{rounds.largest[0]:.4f}", "", "")
+        table.add_row("largest change, of all rounds", f"{max(rounds.largest):.4f}", "", "")
+    else:
+        for label, rows in rounds.touched.items():
+            table.add_row(f"rows of {label} touched by a host", f"{sum(rows) / n:,.0f}", "", "")
+        table.add_row("orthogonality (Eq. 9), first round", f"{rounds.orthogonality[0]:.3f}", "", "")
+        table.add_row("orthogonality, last round", f"{rounds.orthogonality[-1]:.3f}", "", "")
+        table.add_row("rows combined that were orthogonal", f"{100 * sum(rounds.orthogonal) / n:.1f} %", "", "")
     text = io.StringIO()
     Console(file=text, width=100, color_system=None).print(table)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())

@@ -52,28 +52,39 @@ def release(array: NDArray[Any], low: int, high: int) -> None:
 def available() -> int:
     """Return the bytes that this process can still get, as far as the system says; a large number if it does not.
 
-    The least of what the machine, its control group and its own limits (``ulimit -v`` and ``-d``) leave.
+    The least of what the machine, the process's control group and its own limits (``ulimit -v`` and ``-d``) leave.
     """
     found = [1 << 62]
     with suppress(OSError, ValueError, StopIteration):
-        found.append(_proc("meminfo", "MemAvailable:"))
-    with suppress(OSError, ValueError):
-        group = Path("/sys/fs/cgroup")
-        most = (group / "memory.max").read_text("ascii").strip()
-        if most != "max":
-            held = int((group / "memory.current").read_text("ascii"))
-            cached = dict(line.split() for line in (group / "memory.stat").read_text("ascii").splitlines())
-            found.append(int(most) - held + int(cached.get("file", 0)))
+        found.append(_field(Path("/proc/meminfo"), "MemAvailable:"))
+    with suppress(OSError, ValueError, StopIteration):
+        found.append(_left_in_group())
     with suppress(ImportError, OSError, ValueError, StopIteration):
         import resource
 
         for limit, used in ((resource.RLIMIT_AS, "VmSize:"), (resource.RLIMIT_DATA, "VmData:")):
-            most_bytes = resource.getrlimit(limit)[0]
-            if most_bytes != resource.RLIM_INFINITY:
-                found.append(most_bytes - _proc("self/status", used))
+            most = resource.getrlimit(limit)[0]
+            if most != resource.RLIM_INFINITY:
+                found.append(most - _field(Path("/proc/self/status"), used))
     return max(0, min(found))
 
 
-def _proc(name: str, field: str) -> int:
-    lines = Path("/proc", name).read_text("ascii").splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field))
+def _left_in_group() -> int:
+    """Return what the control group leaves, of version 1 or 2: its limit less what it holds but for cached files."""
+    root, second = Path("/sys/fs/cgroup"), ("memory.max", "memory.current", "file")
+    first = "memory.limit_in_bytes", "memory.usage_in_bytes", "cache"
+    for line in Path("/proc/self/cgroup").read_text("ascii").splitlines():
+        _, kinds, path = line.split(":", 2)
+        of_first = "memory" in kinds.split(",")
+        folder = root / ("memory" if of_first else "") / path.lstrip("/")
+        most, held, cached = first if of_first else second
+        if (of_first or not kinds) and (folder / most).exists():
+            limit = (folder / most).read_text("ascii").strip()
+            stat = dict(line.split() for line in (folder / "memory.stat").read_text("ascii").splitlines())
+            return int(limit) - int((folder / held).read_text("ascii")) + int(stat[cached])  # int("max"): ValueError
+    raise ValueError("no control group")
+
+
+def _field(path: Path, name: str) -> int:
+    """Return a field of a file of /proc that is in kB, in bytes."""
+    return next(int(line.split()[1]) * 1024 for line in path.read_text("ascii").splitlines() if line.startswith(name))

@@ -4,7 +4,8 @@ If the rounds of a run, of all hosts, touch U_e and U_t rows, each counted once 
 
     2 (1 - 1/H) (U_e + U_t) 4 D                 rows, to masters and from them, less those that stay at home
     (1 - 1/H) (U_e + U_t) 4 + ids               updates, and which rows they are
-    (H - 1) (rounds 24 D^2 + turns 12 D^2)      moments of `curvature`, and of the gauge
+    (H - 1) rounds 8 D (3 D + 8)                moments of `curvature`
+    (H - 1) turns 4 (3 D^2 + 16 (D + 1))        the gauge
 
 and columns, whose samples have N scores,
 
@@ -66,7 +67,8 @@ def estimate(corpus: Corpus, options: Options, communicator: Communicator) -> di
             memory = max(memory, row * float(rows.max()) / hosts)
     if options.combine == "curvature":
         number = len(first) + (options.epochs - 1) * rounds
-        sent += (hosts - 1) * (24 * number + 12 * sum(map(is_due, range(number)))) * dim**2
+        turns = sum(map(is_due, range(number)))
+        sent += (hosts - 1) * (8 * number * dim * (3 * dim + 8) + 4 * turns * (3 * dim**2 + 16 * (dim + 1)))
     pulled = Estimate(sent, 2 * row * owned + 8 * memory)
     scores = seen[2].sum() / max(seen[3].sum(), 1) * words
     width = ColumnLayout(dim, min(hosts, dim)).width

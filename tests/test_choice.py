@@ -1,0 +1,98 @@
+"""`--scheme auto`: bytes are estimated as they are counted, and what sends least of what fits is taken."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from simulated import bits, options, read, text, train
+
+from any2vec import Word2Vec
+from any2vec.cluster import simulate
+from any2vec.training import choice
+from any2vec.training.report import Report
+
+SENTENCES = text(4000, words=400)
+HOW = {"dim": 16, "window": 3, "negative": 3, "sample": 0, "min_count": 1, "cache": None}
+
+
+class Said:
+    """A display that keeps its lines."""
+
+    def __init__(self):
+        self.lines = []
+
+    def __getattr__(self, name):
+        return self.lines.append if name == "say" else lambda *_: None
+
+
+def estimates(corpus, how):
+    found = simulate(corpus.hosts, 2, lambda one: choice.estimate(corpus, how.training_options(), one))
+    assert found[1:] == found[:-1]
+    return found[0]
+
+
+@pytest.mark.parametrize("hosts", [2, 8])
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"combine": "gradient", "rounds": 20, "epochs": 1},
+        {"model": "cbow", "sample": 0.01},
+        {"loss": "hierarchical", "negative": None},
+    ],
+    ids=str,
+)
+def test_estimated_bytes_are_those_counted(hosts, more):
+    corpus = read(SENTENCES, hosts)
+    for scheme in ("pull-opt", "columns"):
+        how = options(**({"epochs": 3, "scheme": scheme} | more))
+        how = replace(how, combine="curvature") if scheme == "columns" else how
+        report = Report({})
+        train(corpus, how, report=report)
+        found = estimates(corpus, options(**({"epochs": 3} | more)))[scheme].sent
+        assert found == pytest.approx(sum(map(sum, report.rounds.bytes.values())), rel=0.05)
+
+
+def test_what_sends_least_is_chosen():
+    said, report = Said(), []
+    for dim in (16, 1000):
+        model = Word2Vec(**HOW | {"dim": dim}, hosts=4, epochs=1, rounds=4, scheme="auto", display=said)
+        report.append(model.fit(SENTENCES).report_)
+    assert [r.scheme for r in report] == ["pull-opt", "columns"]
+    assert report[0].options["scheme"] == "auto"
+    lines = [line for line in said.lines if line.startswith("scheme ")]
+    assert lines[0].startswith("scheme pull-opt: pull-opt would send ")
+    assert "columns would send" in lines[0]
+    assert lines[1].startswith("scheme columns: ")
+    same = Word2Vec(**HOW | {"dim": 1000}, hosts=4, epochs=1, scheme="columns").fit(SENTENCES)
+    auto = Word2Vec(**HOW | {"dim": 1000}, hosts=4, epochs=1, rounds=40, scheme="auto", batch=50).fit(SENTENCES)
+    assert np.abs(same.vectors_.matrix - auto.vectors_.matrix).max() < 0.1
+
+
+def test_memory_counts(monkeypatch):
+    monkeypatch.setattr(choice, "available", lambda: 4 * 900_000)  # columns: 400 x 1,000 x 8 bytes / 4
+    found = Word2Vec(**HOW | {"dim": 1000}, hosts=4, epochs=1, rounds=1, scheme="auto").fit(SENTENCES)
+    assert found.report_.scheme == "columns"
+
+
+@pytest.mark.parametrize(
+    ("how", "why"),
+    [
+        ({"combine": "gradient"}, "nothing to combine"),
+        ({"dim": 3}, "4 hosts for 3 columns"),
+        ({"batch": 30_000}, "smaller than a mini-batch"),
+        ({"hosts": 1}, "one host sends nothing"),
+    ],
+)
+def test_what_columns_cannot_do_is_said(how, why):
+    said = Said()
+    model = Word2Vec(**{"dim": 1000, "hosts": 4, "scheme": "auto", "epochs": 1, "rounds": 40} | HOW | how, display=said)
+    assert model.fit(SENTENCES).report_.scheme == "pull-opt"
+    assert any(line.startswith("scheme pull-opt: ") and why in line for line in said.lines)
+
+
+def test_auto_has_the_bits_of_what_it_chose():
+    corpus = read(SENTENCES, 2)
+    assert bits(train(corpus, options(scheme="auto", combine="gradient"))) == bits(
+        train(corpus, options(scheme="pull-opt", combine="gradient"))
+    )
