@@ -50,7 +50,7 @@ class ColumnHost(Host):
     """A host of the scheme ``columns``.
 
     A mini-batch is `batch` times H centres in the order of W, so that the outcome is that of one host with a
-    `batch` of as many; a round ends with a shorter one.
+    `batch` of as many; a round ends with a shorter one. It has one thread: a cluster starts a rank for each core.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class ColumnHost(Host):
         stop: NDArray[np.int64] | None = None,
         start: Start | None = None,
     ) -> None:
-        super().__init__(corpus, options, communicator, stop)
+        super().__init__(corpus, options, communicator, stop, most_threads=1)
         if start and len(start.frozen):
             raise Any2VecError("`scheme` is 'columns', which cannot freeze words: leave out `frozen`")
         if start and start.e and options.blend:

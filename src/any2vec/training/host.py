@@ -41,6 +41,8 @@ class Host(ABC):
         The hosts.
     stop : int64 array, shape (1,), optional
         A flag that other hosts share.
+    most_threads : int, optional
+        Threads that it can make use of, if not any number.
 
     Attributes
     ----------
@@ -70,12 +72,18 @@ class Host(ABC):
     share: float
 
     def __init__(
-        self, corpus: Corpus, options: Options, communicator: Communicator, stop: NDArray[np.int64] | None = None
+        self,
+        corpus: Corpus,
+        options: Options,
+        communicator: Communicator,
+        stop: NDArray[np.int64] | None = None,
+        most_threads: int | None = None,
     ) -> None:
         self._communicator = communicator
         self._worklist = corpus.part(communicator.rank)
         threads = max(1, min(options.threads or usable_cores(), len(self._worklist.ids) // _LEAST))
-        self.workers = Workers(1 if is_simulated(communicator) else threads, communicator)
+        threads = 1 if is_simulated(communicator) else min(threads, most_threads or threads)
+        self.workers = Workers(threads, communicator)
         self.release = corpus.worklist.release
         """Let the system take back the memory of what was read of the worklist."""
         self.interrupted = False
