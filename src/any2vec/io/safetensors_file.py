@@ -25,15 +25,18 @@ LONGEST_HEADER = 100_000_000  # the library's own limit
 
 
 def write_tensors(
-    part: Path, tensors: dict[str, NDArray[np.float32]], number: int, communicator: Communicator, path: Path
+    part: Path, tensors: dict[str, NDArray[np.float32]], number: int | None, communicator: Communicator, path: Path
 ) -> None:
-    """Write this host's rows of each matrix, in blocks; all hosts, `number` rows in all, call this."""
+    """Write this host's rows of each matrix, in blocks; all hosts, `number` rows in all, call this.
+
+    If `number` is None, there is one host, and matrices may differ in their rows.
+    """
     header: dict[str, Any] = {}
     end = 0
     for name, matrix in tensors.items():
-        dim = matrix.shape[1]
-        start, end = end, end + 4 * number * dim
-        header[name] = {"dtype": "F32", "shape": [number, dim], "data_offsets": [start, end]}
+        rows, dim = len(matrix) if number is None else number, matrix.shape[1]
+        start, end = end, end + 4 * rows * dim
+        header[name] = {"dtype": "F32", "shape": [rows, dim], "data_offsets": [start, end]}
     text = json.dumps(header, separators=(",", ":")).encode()
     text += b" " * ((56 - len(text)) % 64)  # numbers start at a multiple of 64 bytes
     before = [len(text).to_bytes(8, "little") + text] if communicator.rank == 0 else []

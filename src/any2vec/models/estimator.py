@@ -2,7 +2,8 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -20,14 +21,24 @@ from any2vec.operators.labels import Labels
 from any2vec.options import Parameters, documented, option
 from any2vec.sync.combiners import Combiner
 from any2vec.training.agreement import check_agreement
+from any2vec.training.checkpoint import Checkpoints
 from any2vec.training.options import MOST_THREADS, Options
 from any2vec.training.progress import Display, Quiet
 from any2vec.training.report import Report
+from any2vec.training.resume import corpus_facts, read_state
 from any2vec.training.start import Start
+from any2vec.training.state import TrainingState
 from any2vec.training.trainer import AfterEpoch, train
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["Callback", "Estimator"]
+
+_MINUTES = 10.0  # between two checkpoints
+
+_NOT_OF_A_RUN = ("cache", "checkpoint", "checkpoint_every", "checkpoint_minutes", "resume")
+"""Parameters that do not say what a run does."""
+
+CHECKPOINTS = "Checkpoints"
 
 Callback = Callable[[int, Vectors], "dict[str, float] | None"]
 """Called after each epoch with its number, from 1, and the vectors; the figures it returns are shown and kept.
@@ -81,6 +92,25 @@ class Estimator(Options, Parameters, ABC):
         panel="Going on",
         hashed=False,
     )
+    checkpoint: "str | Path | None" = option(
+        None,
+        "folder where the state of training is kept, to go on from if the run ends early; of this run alone",
+        unset="none",
+        panel=CHECKPOINTS,
+    )
+    checkpoint_every: int | None = option(
+        None, "rounds between two checkpoints", low=1, high=1_000_000, unset="by time", panel=CHECKPOINTS
+    )
+    checkpoint_minutes: float | None = option(
+        None, "minutes between two checkpoints", low=0, high=100_000, unset="10", panel=CHECKPOINTS
+    )
+    resume: "str | Path | None" = option(
+        None,
+        "go on from the newest checkpoint in this folder, on any number of hosts; with the same data and options, but "
+        "for --epochs, which may grow, and --rounds. If it is the folder of --checkpoint, it may be empty",
+        unset="none",
+        panel=CHECKPOINTS,
+    )
     display: Display = option(None, "shows progress; nothing by default", factory=Quiet, panel="")
 
     @abstractmethod
@@ -102,6 +132,13 @@ class Estimator(Options, Parameters, ABC):
         if not isinstance(self.callbacks, Sequence) or not all(map(callable, self.callbacks)):
             raise Any2VecError("`callbacks` must be a list of functions, each called with the epoch and the vectors")
         check_given(self.start, self.pretrained, self.frozen)
+        for name, value in (("checkpoint", self.checkpoint), ("resume", self.resume)):
+            if value is not None and (not isinstance(value, str | Path) or not str(value)):
+                raise Any2VecError(f"`{name}` is {shown(value)}; it must be the name of a folder")
+        if self.checkpoint is None and (self.checkpoint_every is not None or self.checkpoint_minutes is not None):
+            raise Any2VecError("`checkpoint_every` or `checkpoint_minutes` is given, and no folder: give `checkpoint`")
+        if self.checkpoint_every is not None and self.checkpoint_minutes is not None:
+            raise Any2VecError("`checkpoint_every` and `checkpoint_minutes` are given; give one")
 
     def _fit(self, source: Any, communicator: Communicator | None, warm_start: bool) -> Self:
         """Read and train."""
@@ -172,7 +209,43 @@ class Estimator(Options, Parameters, ABC):
         report = self.report_ if reports else Report(options={})
         display = self.display if reports else Quiet()
         after_epoch = self._after_epoch(corpus, options) if self.callbacks else None
-        return train(corpus, options, communicator, display, report, after_epoch=after_epoch, start=start, stop=stop)
+        with self._checkpoints(corpus, communicator, display) as (state, checkpoints):
+            more = {
+                "after_epoch": after_epoch,
+                "state": state,
+                "checkpoints": checkpoints,
+                "start": start,
+                "stop": stop,
+            }
+            return train(corpus, options, communicator, display, report, **more)  # type: ignore[arg-type]
+
+    @contextmanager
+    def _checkpoints(
+        self, corpus: Corpus, communicator: Communicator, display: Display
+    ) -> Iterator[tuple[TrainingState | None, Checkpoints | None]]:
+        """Read the state to go on from, if any, and yield it, and where states are written."""
+        if self.checkpoint is None and self.resume is None:
+            yield None, None
+            return
+        options = {name: value for name, value in self.report_.options.items() if name not in _NOT_OF_A_RUN}
+        facts = {"options": options, "corpus": corpus_facts(corpus, communicator)}
+        same = self.resume is not None and self.checkpoint is not None
+        same = same and Path(str(self.resume)).resolve() == Path(str(self.checkpoint)).resolve()
+        state = checkpoints = None
+        if self.resume is not None:
+            folder, vertices = Path(self.resume), len(corpus.vocabulary)
+            state = read_state(folder, facts, vertices, self.dim, communicator, display.say, or_none=same)
+        if self.checkpoint is not None:
+            minutes = _MINUTES if self.checkpoint_minutes is None else self.checkpoint_minutes
+            given = Path(self.checkpoint), self.checkpoint_every, minutes, facts, communicator, display.say
+            checkpoints = Checkpoints(*given, resumed=same)
+        try:
+            yield state, checkpoints
+            if checkpoints:
+                checkpoints.close()
+        finally:
+            if checkpoints:
+                checkpoints.abandon()
 
     def _after_epoch(self, corpus: Corpus, options: Options) -> AfterEpoch:
         def judge(epoch: int, labels: Labels) -> dict[str, float]:

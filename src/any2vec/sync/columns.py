@@ -40,7 +40,7 @@ class Columns(Scheme):
         super().__init__(context)
         hosts, self._rank = context.communicator.size, context.communicator.rank
         self.layout = ColumnLayout(context.dim, hosts)
-        width = self.layout.width
+        width, self._low = self.layout.width, self.partition.range(self._rank)[0]
         self._check_memory()
         e, t = (zeros(context.vertices, width) for _ in range(2))
         self.masters = self.labels = Labels(e, t, 0, context.vertices, width)
@@ -117,24 +117,51 @@ class Columns(Scheme):
 
     def rows_of_masters(self, *, last: bool = False) -> Labels:
         """Exchange columns for the rows of this host's range of vertices; if `last`, giving back memory meanwhile."""
-        low, high = self.partition.range(self._rank)
+        low, high = self._low, self.partition.range(self._rank)[1]
         e, t = (zeros(high - low, self.context.dim) for _ in range(2))
         for own, whole in ((self.labels.e, e), (self.labels.t, t)):
             self._exchange(own, whole, last)
         return Labels(e, t, low, high - low, self.context.dim)
 
-    def _exchange(self, own: NDArray[np.float32], whole: NDArray[np.float32], last: bool) -> None:
-        """Send each host its rows of these columns, part by part of all ranges at once, so that memory stays even."""
-        bounds, hosts = self.partition.bounds, self.partition.hosts
+    def restore(self, masters: Labels) -> None:
+        """Take over whole rows of this host's range of vertices: exchange them for columns."""
+        for own, whole in ((self.labels.e, masters.embedding), (self.labels.t, masters.training)):
+            self._exchange_back(own, whole)
+
+    def _exchange_back(self, own: NDArray[np.float32], whole: NDArray[np.float32]) -> None:
+        """Receive each host's rows of these columns, as `_exchange` sends them."""
+        hosts = self.partition.hosts
+        for low, high in self._parts():
+            mine = slice(int(low[self._rank] - self._low), int(high[self._rank] - self._low))
+            n = mine.stop - mine.start
+            sent = np.zeros((hosts * n, self.layout.width), np.float32)
+            for host in range(hosts):
+                self.layout.put(host, whole[mine], sent[host * n : (host + 1) * n])
+            received = np.empty((int((high - low).sum()), self.layout.width), np.float32)
+            with self.channel.timed():
+                self.context.communicator.alltoallv(sent, np.full(hosts, n), received, high - low)
+            begin = 0
+            for first, last in zip(low.tolist(), high.tolist(), strict=True):
+                own[first:last] = received[begin : begin + last - first]
+                begin += last - first
+
+    def _parts(self) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Ranges of vertices, one of each host's range, whose whole rows may be in hand at once."""
+        bounds = self.partition.bounds
         size = max(1, _BLOCK // self.context.dim)
-        mine = int(bounds[self._rank])
         for first in range(0, int(np.diff(bounds).max()), size):
             low, high = (np.minimum(bounds[:-1] + first + ahead, bounds[1:]) for ahead in (0, size))
+            yield low, high
+
+    def _exchange(self, own: NDArray[np.float32], whole: NDArray[np.float32], last: bool) -> None:
+        """Send each host its rows of these columns, part by part of all ranges at once, so that memory stays even."""
+        hosts = self.partition.hosts
+        for low, high in self._parts():
             n = int(high[self._rank] - low[self._rank])
             received = np.empty((hosts * n, self.layout.width), np.float32)
             with self.channel.timed():
                 self.context.communicator.alltoallv(own, high - low, received, np.full(hosts, n), low)
-            begin = int(low[self._rank]) - mine
+            begin = int(low[self._rank]) - self._low
             for host in range(hosts):
                 self.layout.take(host, received[host * n : (host + 1) * n], whole[begin : begin + n])
             if last:

@@ -115,7 +115,7 @@ class Scheme(ABC):
         return Gauge(self.masters, self.channel)
 
     def restore(self, masters: Labels) -> None:
-        """Take over masters of an earlier run; all hosts call this before `begin`."""
+        """Take over rows of masters of an earlier run; all hosts call this before `begin`."""
         self.masters.e[:] = masters.e[: masters.vertices]
         self.masters.t[:] = masters.t[: masters.vertices]
 

@@ -177,7 +177,7 @@ class ColumnHost(Host):
                 if time.monotonic() - clock > _SECONDS:
                     look()
                     clock = time.monotonic()
-                if count % _BETWEEN == 0 and scheme.channel.any(bool(self._stop[0])):
+                if count % _BETWEEN == 0 and scheme.channel.any(self.stopped):
                     return False
             begin, end = end, following
             now, ahead = ahead, now

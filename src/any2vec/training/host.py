@@ -62,6 +62,8 @@ class Host(ABC):
         Share of all words that its counters count.
     interrupted : bool
         Whether Ctrl-C stopped the computation.
+    finishes_rounds : bool
+        Whether Ctrl-C lets the round end first, so that a checkpoint can be written; pressed twice, it does not.
     """
 
     scheme: Scheme
@@ -86,7 +88,7 @@ class Host(ABC):
         self.workers = Workers(threads, communicator)
         self.release = corpus.worklist.release
         """Let the system take back the memory of what was read of the worklist."""
-        self.interrupted = False
+        self.interrupted = self.finishes_rounds = False
         self._alone = communicator.size == 1
         self._stop = np.zeros(1, np.int64) if stop is None else stop
 
@@ -116,6 +118,11 @@ class Host(ABC):
         """Make the threads' counters, on cache lines of their own."""
         rows = np.zeros((self.workers.threads, 16))
         return [ThreadStats(row[0:1], row[1:2], row[2:3], row[3:5], self._stop) for row in rows]
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the threads return early."""
+        return bool(self._stop[0])
 
     def stop(self) -> None:
         """Let the threads return early, now and from here on."""
@@ -155,5 +162,6 @@ class Host(ABC):
             self._interrupt()
 
     def _interrupt(self) -> None:
-        self.stop()
+        if self.interrupted or not self.finishes_rounds:
+            self.stop()
         self.interrupted = True

@@ -20,6 +20,7 @@ from any2vec.sync.combiners import Round
 from any2vec.sync.partition import Partition
 from any2vec.sync.schemes import AUTO, scheme_of
 from any2vec.training.blend import Blend
+from any2vec.training.checkpoint import Checkpoints
 from any2vec.training.choice import choose
 from any2vec.training.column_host import ColumnHost
 from any2vec.training.host import Host
@@ -54,6 +55,7 @@ def train(
     after_epoch: AfterEpoch | None = None,
     after_round: AfterRound | None = None,
     state: TrainingState | None = None,
+    checkpoints: Checkpoints | None = None,
     start: Start | None = None,
     width: int | None = None,
     stop: NDArray[np.int64] | None = None,
@@ -80,6 +82,8 @@ def train(
     state : TrainingState, optional
         To go on from. From the same number of hosts and rounds, the outcome has the bits of an uninterrupted run; with
         others, what is left of the epoch is cut anew. `state.masters` must be this host's range of vertices.
+    checkpoints : Checkpoints, optional
+        Where the state is written now and then; the caller closes it.
     start : Start, optional
         What rows begin with, and which are frozen. With a `state`, what its run began with.
     width : int, optional
@@ -106,7 +110,8 @@ def train(
     with together(communicator):
         by_columns = scheme_of(options.scheme).by_columns
         host: Host = (ColumnHost if by_columns else RowHost)(corpus, options, communicator, width, stop, start)
-    run = _Run(host, corpus, options, communicator, display, report)
+    host.finishes_rounds = checkpoints is not None
+    run = _Run(host, corpus, options, communicator, display, report, checkpoints)
     with host.workers, _one_blas_thread(communicator):
         try:
             run.compile()
@@ -124,8 +129,9 @@ def train(
     if not learned:
         display.say(f"`sample` {options.sample:g} leaves nothing of so small a corpus: training without subsampling")
         report.rounds = Rounds()
-        given = corpus, replace(options, sample=0.0), communicator, display, report
-        return train(*given, after_epoch=after_epoch, after_round=after_round, start=start, width=width, stop=stop)
+        again = {"after_epoch": after_epoch, "after_round": after_round, "checkpoints": checkpoints, "start": start}
+        options = replace(options, sample=0.0)
+        return train(corpus, options, communicator, display, report, **again, width=width, stop=stop)  # type: ignore[arg-type]
     return host.scheme.rows_of_masters(last=True)
 
 
@@ -146,7 +152,9 @@ class _Run:
         communicator: Communicator,
         display: Display,
         report: Report,
+        checkpoints: Checkpoints | None,
     ) -> None:
+        self._checkpoints = checkpoints
         self._host, self._corpus, self._options, self._communicator = host, corpus, options, communicator
         self._display, self._report = display, report
         self._rounds = host.rounds
@@ -204,6 +212,7 @@ class _Run:
             self._resumed = False
             for number in range(max(self._number, numbers.start), numbers.stop):
                 self._round(number)
+                self._checkpoint(epoch, number + 1)
                 if self._interrupted:
                     break
                 if after_round:
@@ -262,6 +271,16 @@ class _Run:
             self._host.scheme.gauge.missing,
         )
 
+    def _checkpoint(self, epoch: int, number: int) -> None:
+        """Write a checkpoint, if one is due when round `number` is about to begin; the last round's always is."""
+        last = number == self._schedule.numbers(self._options.epochs - 1).stop
+        if self._checkpoints and (self._checkpoints.due() or last or self._interrupted):
+            if allreduce(self._communicator, np.array([self._host.stopped], np.int64))[0]:
+                return  # in the middle of a round
+            self._agree_finite(self._host.scheme.masters.is_finite() and not self._broken, epoch)
+            state = self._state(epoch, number)
+            self._checkpoints.write(state, self._host.scheme.rows_of_masters())
+
     def _round(self, number: int) -> None:
         """Compute and synchronize (Algorithm 1, lines 7 to 10)."""
         host, scheme, communicator = self._host, self._host.scheme, self._communicator
@@ -275,7 +294,8 @@ class _Run:
             raise self._not_finite(self._schedule.epoch(number))
         if totals.interrupted and not self._interrupted:
             self._interrupted = True
-            host.stop()
+            if not host.finishes_rounds:
+                host.stop()
         if totals.measured:
             self._kappa = totals.curvature / totals.measured
         combined = host.synchronize(Round(number, self._schedule.middle(number), self._kappa))
@@ -334,7 +354,10 @@ class _Run:
                 f"`alpha` {options.initial_alpha} is too large for `negative` {options.negatives} shared by a "
                 "window; lower one of them (5 to 20 negatives are usual), or use `negatives_per='pair'`"
             )
-        return SharedError(f"training stopped in epoch {epoch + 1}: values are not finite any more; {why}{combiner}")
+        kept = self._checkpoints.newest_line() if self._checkpoints else ""
+        return SharedError(
+            f"training stopped in epoch {epoch + 1}: values are not finite any more; {why}{combiner}{kept}"
+        )
 
 
 def _on_first(masters: Labels, vertices: int, communicator: Communicator) -> Labels | None:

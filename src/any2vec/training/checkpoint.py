@@ -1,0 +1,260 @@
+"""Checkpoints: the state of training in files, from which any number of hosts goes on.
+
+A version has a shard from each host, named by version and range of vertices (``000007.0-5000.safetensors``: e, t and
+what the gauge lacks there), a note from each host that its shard is on the disk, and a manifest (``000007.json``). The
+first host writes that when it sees the notes of all: from then on the version is there. Rows are written when a round
+ends, into the system's cache of files, which is the copy that lets training go on; hashes, ``fsync``, the manifest and
+the removal of all versions but two follow while the next rounds compute. No file is ever changed.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from any2vec.cluster.communicator import Communicator, allgather_bytes, together
+from any2vec.cluster.local import alone
+from any2vec.errors import Any2VecError
+from any2vec.io.outputs import refusals
+from any2vec.io.safetensors_file import write_tensors
+from any2vec.operators.labels import Labels
+from any2vec.training.state import TrainingState
+
+__all__ = ["FORMAT", "MANIFEST", "Checkpoints", "Facts", "digest", "listed"]
+
+FORMAT = 1
+MANIFEST = re.compile(r"(\d{6,})\.json")
+_ANY = re.compile(r"(\d{6,})\..*")
+_LOCK = "lock"
+_KEPT = 2
+_POLL = 0.01
+
+Facts = dict[str, Any]
+"""What a run is of: its options, and its corpus."""
+
+
+class Checkpoints:
+    """Writes a run's checkpoints; all hosts call its methods.
+
+    Parameters
+    ----------
+    folder : Path
+        Where; made if it does not exist.
+    every : int or None
+        Rounds between two.
+    minutes : float or None
+        Minutes between two, if `every` is None.
+    facts : dict
+        What the run is of, for the manifest.
+    communicator : Communicator
+        The hosts.
+    say : function
+        Prints a line.
+    resumed : bool
+        Whether the run goes on from this folder, and so may add to it.
+
+    Raises
+    ------
+    Any2VecError
+        If the folder cannot be written, has checkpoints of another run, or one writes there now.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        every: int | None,
+        minutes: float | None,
+        facts: Facts,
+        communicator: Communicator,
+        say: Callable[[str], None],
+        *,
+        resumed: bool,
+    ) -> None:
+        self.folder = folder
+        self._every, self._minutes, self._facts = every, minutes, facts
+        self._communicator, self._say = communicator, say
+        self._last, self._rounds = time.monotonic(), 0
+        self._lock: IO[str] | None = None
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
+        self._pending: Future[None] | None = None
+        self._given_up = threading.Event()
+        self.newest: int | None = None
+        first = 0
+        with together(communicator), refusals(folder, communicator):
+            if communicator.rank == 0:
+                folder.mkdir(parents=True, exist_ok=True)
+                self._take_lock()
+                first = 1 + max((number for number, _ in listed(folder, _ANY)), default=0)
+                if first > 1 and not resumed:
+                    raise Any2VecError(
+                        f"{folder}: has checkpoints of an earlier run; go on from them with `resume`, or give another "
+                        "folder"
+                    )
+        self._version = int(communicator.allgather(np.array([first], np.int64))[0, 0])
+
+    def due(self) -> bool:
+        """Whether a checkpoint is due after this round; all hosts get the same answer."""
+        self._rounds += 1
+        if self._every is not None:
+            return self._rounds % self._every == 0
+        late = time.monotonic() - self._last >= 60 * (self._minutes or 0.0)
+        return bool(self._communicator.allgather(np.array([late]))[0, 0])
+
+    def write(self, state: TrainingState, rows: Labels) -> None:
+        """Write a version: `rows`, this host's range of vertices, now, and the rest while training goes on.
+
+        What the file system refuses (a full disk) is said; training goes on, and the versions before stay.
+        """
+        self._settle()
+        version, rank = self._version, self._communicator.rank
+        self._version, self._last = version + 1, time.monotonic()
+        name = f"{version:06d}.{rows.first}-{rows.first + rows.vertices}"
+        path = self.folder / (name if rows.vertices else f"{name}.{rank}")
+        path = path.with_name(f"{path.name}.safetensors")
+        problem = ""
+        try:
+            tensors = {"e": rows.embedding, "t": rows.training} if rows.vertices else {}
+            path.touch()
+            write_tensors(path, tensors | {"missing": state.missing}, None, alone(), path)
+        except (OSError, Any2VecError) as error:
+            problem = _reason(error)
+            with suppress(OSError):
+                path.unlink()
+        if self._refused(problem):
+            return
+        manifest = {
+            "format": FORMAT,
+            "hosts": state.hosts,
+            "rounds": state.rounds,
+            "epoch": state.epoch,
+            "rounds_done": state.rounds_done,
+            "begun": None if state.begun is None else state.begun.tolist(),
+            "left": state.left.tolist(),
+            "kappa": state.kappa,
+            "meter": state.meter._asdict(),
+            **self._facts,
+        }
+        shard = {"file": path.name, "first": rows.first, "rows": rows.vertices}
+        self._pending = self._writer.submit(self._complete, version, shard, manifest)
+
+    def newest_line(self) -> str:
+        """Say where to go on from, to complete an error's message."""
+        return f"; the last checkpoint is in {self.folder}: see `resume`"
+
+    def close(self) -> None:
+        """Wait until what was written is on the disk, and give up the folder; all hosts call this."""
+        try:
+            self._settle()
+        finally:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Give up the folder at once; other hosts may be gone."""
+        self._given_up.set()
+        self._writer.shutdown()
+        if self._lock:
+            self._lock.close()
+            self._lock = None
+
+    def _complete(self, version: int, shard: Facts, manifest: Facts) -> None:
+        """Make sure that this host's shard is on the disk; on the first host, that all are: a thread does this."""
+        path, rank, hosts = self.folder / shard["file"], self._communicator.rank, self._communicator.size
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+        _put(self._note(version, rank), shard | {"bytes": path.stat().st_size, "sha256": digest(path)})
+        if rank:
+            return
+        notes = [self._note(version, host) for host in range(hosts)]
+        while not all(note.exists() for note in notes):
+            if self._given_up.wait(_POLL):
+                return
+        shards = [json.loads(note.read_bytes()) for note in notes]
+        _put(self.folder / f"{version:06d}.json", manifest | {"shards": shards})
+        self.newest = version
+        kept = [number for number, _ in listed(self.folder, MANIFEST)][-_KEPT:]
+        old = [path for number, path in listed(self.folder, _ANY) if number not in kept and number < version]
+        for path in [*sorted(old, key=lambda path: not MANIFEST.fullmatch(path.name)), *notes]:  # manifests first
+            path.unlink(missing_ok=True)
+
+    def _note(self, version: int, host: int) -> Path:
+        return self.folder / f"{version:06d}.{host}.note"
+
+    def _settle(self) -> None:
+        """Wait until the version before is complete, or a host has failed to write it."""
+        if not self._pending:
+            return
+        problem = ""
+        if self._communicator.rank:  # the first host waits for the notes of the others
+            problem = self._outcome()
+        if self._refused(problem):
+            self._given_up.set()
+        if not self._communicator.rank:
+            problem = self._outcome()
+        self._refused(problem if not self._communicator.rank else "")
+        self._given_up.clear()
+        self._pending = None
+
+    def _outcome(self) -> str:
+        assert self._pending
+        try:
+            self._pending.result()
+        except OSError as error:
+            return _reason(error)
+        return ""
+
+    def _refused(self, problem: str) -> bool:
+        """Whether the file system refused something on a host; the first host says what."""
+        texts = [text.decode() for text in allgather_bytes(self._communicator, problem.encode())]
+        host, text = next(((h, text) for h, text in enumerate(texts) if text), (0, ""))
+        if text and self._communicator.rank == 0:
+            on = f" on host {host}" if self._communicator.size > 1 else ""
+            last = "there is none yet" if self.newest is None else f"the last one is number {self.newest}"
+            self._say(f"{self.folder}: a checkpoint could not be written{on}: {text}; training goes on; {last}")
+        return bool(text)
+
+    def _take_lock(self) -> None:
+        self._lock = (self.folder / _LOCK).open("w")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Any2VecError(f"{self.folder}: another run writes its checkpoints here; give another folder") from None
+
+
+def listed(folder: Path, pattern: re.Pattern[str]) -> list[tuple[int, Path]]:
+    """List the files of a folder whose names match, with their versions, the oldest first."""
+    return sorted((int(m[1]), path) for path in folder.iterdir() if (m := pattern.fullmatch(path.name)))
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _put(path: Path, content: Facts) -> None:
+    """Write JSON beside, and rename it once it is on the disk: the name, too, is then."""
+    beside = path.with_name(f"{path.name}.part")
+    with beside.open("w", encoding="utf-8") as file:
+        file.write(json.dumps(content))
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _reason(error: Exception) -> str:
+    return getattr(error, "strerror", None) or str(error)

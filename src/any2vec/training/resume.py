@@ -1,0 +1,193 @@
+"""Going on from a checkpoint: the newest version that is whole, on any number of hosts."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, allreduce, together
+from any2vec.corpus import Corpus
+from any2vec.errors import Any2VecError, shown
+from any2vec.io.outputs import refusals
+from any2vec.io.safetensors_file import map_tensors
+from any2vec.operators.labels import Labels, zeros
+from any2vec.sync.partition import Partition
+from any2vec.training.checkpoint import FORMAT, MANIFEST, Facts, digest, listed
+from any2vec.training.state import MeterState, TrainingState
+
+__all__ = ["corpus_facts", "read_state"]
+
+_SAMPLED = 4096  # positions of W by which a corpus is recognised
+_FREE = ("threads", "hosts", "rounds", "epochs")
+"""Options that may differ from those of the run that is gone on with; epochs may only grow."""
+
+
+def corpus_facts(corpus: Corpus, communicator: Communicator) -> Facts:
+    """Describe a corpus, the same for any number of hosts: its words, and some positions; all hosts call this."""
+    words = int(corpus.cuts[-1])
+    places = np.unique(np.linspace(0, max(words - 1, 0), min(_SAMPLED, max(words, 1)), dtype=np.int64))
+    part = corpus.part(communicator.rank)
+    here = (places >= part.first) & (places < part.first + len(part.ids))
+    ids = np.zeros(len(places), np.int64)
+    ids[here] = part.ids[places[here] - part.first]
+    found, vocabulary = hashlib.sha256(), corpus.vocabulary
+    if communicator.rank == 0:  # the same on all
+        for word, count in zip(vocabulary.words, vocabulary.counts.tolist(), strict=True):
+            found.update(f"{word}\0{count}\0".encode("utf-8", "surrogateescape"))
+    names = allgather_bytes(communicator, found.hexdigest().encode())[0].decode()
+    text = hashlib.sha256(allreduce(communicator, ids).tobytes()).hexdigest()
+    return {"words": words, "sentences": corpus.sentences, "vocabulary": names, "text": text}
+
+
+def read_state(
+    folder: Path,
+    facts: dict[str, Facts],
+    vertices: int,
+    dim: int,
+    communicator: Communicator,
+    say: Callable[[str], None],
+    *,
+    or_none: bool = False,
+) -> TrainingState | None:
+    """Read the state that a run goes on from; all hosts call this.
+
+    With `or_none`, a folder that has no checkpoint yet, or does not exist, has none: a run that is started again and
+    again by the same command may have ended before its first one.
+
+    Raises
+    ------
+    Any2VecError
+        If there is no checkpoint, none is whole, or it is of another run: of which option or corpus, is named.
+    """
+    manifest = _newest(folder, communicator, say, or_none)
+    if manifest is None:
+        return None
+    with together(communicator), refusals(folder, communicator, "cannot be read"):
+        _check_same(folder, manifest, facts)
+        masters, missing = _rows(folder, manifest, vertices, dim, communicator)
+        begun = manifest["begun"]
+        meter = manifest["meter"]
+        state = TrainingState(
+            manifest["hosts"],
+            manifest["rounds"],
+            manifest["epoch"],
+            manifest["rounds_done"],
+            None if begun is None else np.array(begun, np.int64).reshape(-1, 2),
+            np.array(manifest["left"], np.int64).reshape(-1, 2),
+            manifest["kappa"],
+            MeterState(**meter | {"losses": tuple(meter["losses"])}),
+            masters,
+            missing,
+        )
+    done = f"{state.rounds_done} rounds of epoch {state.epoch + 1}"
+    say(f"going on from {folder}, checkpoint {manifest['version']}: {done}, on {state.hosts} hosts, are done")
+    return state
+
+
+def _newest(folder: Path, communicator: Communicator, say: Callable[[str], None], or_none: bool) -> Facts | None:
+    """Return the newest manifest all of whose shards are whole."""
+    names = ""
+    with together(communicator), refusals(folder, communicator, "cannot be read"):
+        if communicator.rank == 0:
+            found = listed(folder, MANIFEST) if folder.exists() or not or_none else []
+            if not found and not or_none:
+                raise Any2VecError(f"{folder}: has no checkpoint; without `resume`, a run begins anew")
+            names = "\n".join(path.name for _, path in reversed(found))
+    names = allgather_bytes(communicator, names.encode())[0].decode()
+    if not names:
+        say(f"{folder} has no checkpoint yet: a new run begins")
+        return None
+    for name in names.split("\n"):
+        manifest, problem = _read_manifest(folder / name)
+        for shard in manifest.get("shards", [])[communicator.rank :: communicator.size]:
+            problem = problem or _damage(folder, shard)
+        problems = [text.decode() for text in allgather_bytes(communicator, problem.encode())]
+        problem = next(filter(None, problems), "")
+        if not problem:
+            return manifest | {"version": int(name.removesuffix(".json"))}
+        say(f"{problem}; an older checkpoint is looked for")
+    raise SharedError(f"{folder}: no checkpoint in it is whole")
+
+
+def _read_manifest(path: Path) -> tuple[Facts, str]:
+    """Read a manifest; return it and what is wrong with it."""
+    try:
+        manifest = json.loads(path.read_bytes())
+        if manifest["format"] != FORMAT:
+            return {}, f"{path}: has format {shown(manifest['format'])}; this any2vec reads {FORMAT}"
+        sizes = [(s["first"], s["rows"], s["bytes"]) for s in manifest["shards"]]
+        files = [s["file"] for s in manifest["shards"]]
+        numbers = [n for size in sizes for n in size]
+        numbers += [manifest[name] for name in ("hosts", "rounds", "epoch", "rounds_done")]
+        if not all(type(n) is int and n >= 0 for n in numbers) or not all(name == Path(name).name for name in files):
+            return {}, f"{path}: damaged: sizes or names of shards are none"
+        MeterState(**manifest["meter"])
+        np.array(manifest["left"], np.int64).reshape(-1, 2)
+        dict(manifest["options"]), dict(manifest["corpus"]), float(manifest["kappa"]), manifest["begun"]
+    except OSError as error:
+        return {}, f"{path}: cannot be read: {error.strerror or error}"
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        return {}, f"{path}: damaged: {type(error).__name__} {error}"
+    return manifest, ""
+
+
+def _damage(folder: Path, shard: Facts) -> str:
+    """Return what is wrong with a shard, or an empty text."""
+    path = folder / shard["file"]
+    try:
+        size = path.stat().st_size
+        if size != shard["bytes"]:
+            return f"{path}: has {size:,} bytes, not {shard['bytes']:,}: it was truncated, or changed"
+        return "" if digest(path) == shard["sha256"] else f"{path}: damaged: its SHA-256 is not that of the manifest"
+    except OSError as error:
+        return f"{path}: cannot be read: {error.strerror or error}"
+
+
+def _check_same(folder: Path, manifest: Facts, facts: dict[str, Facts]) -> None:
+    """Refuse another corpus, and other options, by name."""
+    for name in ("words", "sentences", "vocabulary", "text"):
+        before, now = (known["corpus"].get(name) for known in (manifest, facts))
+        if before != now:
+            what = f"{now:,} {name}, not {before:,}" if isinstance(before, int) else f"another {name}"
+            raise Any2VecError(f"{folder}: is a checkpoint of another corpus: this one has {what}")
+    before, now = manifest["options"], json.loads(json.dumps(facts["options"]))
+    for name in sorted(before.keys() | now.keys()):
+        if name not in _FREE and before.get(name) != now.get(name):
+            raise Any2VecError(
+                f"{folder}: is a checkpoint of a run with another `{name}`: {shown(before.get(name))}, not "
+                f"{shown(now.get(name))}"
+            )
+    if now["epochs"] < before["epochs"]:
+        raise Any2VecError(f"{folder}: is a checkpoint of a run of {before['epochs']} epochs, which may only grow")
+
+
+def _rows(
+    folder: Path, manifest: Facts, vertices: int, dim: int, communicator: Communicator
+) -> tuple[Labels, NDArray[np.float32]]:
+    """Read this host's range of vertices, and what the gauge lacked here if there were as many hosts."""
+    low, high = Partition(vertices, communicator.size).range(communicator.rank)
+    e, t = (zeros(high - low, dim) for _ in range(2))
+    missing: Any = None
+    filled = 0
+    for number, shard in enumerate(manifest["shards"]):
+        first, last = max(low, shard["first"]), min(high, shard["first"] + shard["rows"])
+        own = number == communicator.rank and manifest["hosts"] == communicator.size
+        if first >= last and not own:
+            continue
+        tensors = map_tensors(folder / shard["file"])
+        if own:
+            missing = tensors["missing"].copy()
+        if first < last:
+            here, there = slice(first - low, last - low), slice(first - shard["first"], last - shard["first"])
+            for label, out in (("e", e), ("t", t)):
+                if label not in tensors or tensors[label].shape != (shard["rows"], dim):
+                    raise Any2VecError(f"{folder / shard['file']}: damaged: has no {label} of {shard['rows']} x {dim}")
+                out[here, :dim] = tensors[label][there]
+            filled += last - first
+    if filled != high - low:
+        raise Any2VecError(f"{folder}: the shards of checkpoint {manifest['version']} lack vertices")
+    return Labels(e, t, low, high - low, dim), np.zeros((dim, dim), np.float32) if missing is None else missing
