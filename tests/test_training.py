@@ -474,7 +474,7 @@ def test_report(tmp_path):
         "column": None,
         "scheme": "pull-opt",
         "combine": "curvature",
-        "batch": None,
+        **dict.fromkeys(("batch", "checkpoint", "checkpoint_every", "checkpoint_minutes", "resume")),
         "rounds": None,
         "hosts": 1,
         "cache": None,

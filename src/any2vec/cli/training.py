@@ -1,7 +1,7 @@
 """What commands that train share: check, train on one host or as one of many, save, summarize."""
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from itertools import combinations
 from pathlib import Path
 from typing import NoReturn, TypeVar
@@ -82,16 +82,29 @@ def run(
             _stop("stopped before training began: nothing was written", display, communicator)
     with unterminated() if model.report_.interrupted else nullcontext():
         try:
-            files.save(model.vectors_, output, training, communicator)
+            with _not_lost(model):
+                files.save(model.vectors_, output, training, communicator)
         except KeyboardInterrupt:
             _stop("stopped while saving: nothing was written", display, communicator)
         if report and first:
             model.report_.write(report)
     if len(model.report_.rounds):
         display.say(rounds_table(model.report_))
-    display.say(_summary(model.report_, output, f"{files.what} of {model.report_.vocabulary:,} {model.kind}"))
+    display.say(_summary(model, output, f"{files.what} of {model.report_.vocabulary:,} {model.kind}"))
     if model.report_.interrupted:
         raise typer.Exit(INTERRUPTED)
+
+
+@contextmanager
+def _not_lost(model: Estimator) -> Iterator[None]:
+    """Say, where vectors cannot be saved, that their checkpoint can."""
+    try:
+        yield
+    except Any2VecError as error:
+        if model.checkpoint:
+            same = f"the same command with --resume {model.checkpoint} saves the vectors"
+            error.args = (f"{error}; training is not lost: once the cause is gone, {same}",)
+        raise
 
 
 def read_and_fit(
@@ -138,14 +151,16 @@ def check_apart(
                 raise Any2VecError(f"{target}: is, or lies in, what is read, {source}; write somewhere else")
 
 
-def _summary(report: Report, output: Path, what: str) -> str:
+def _summary(model: Estimator, output: Path, what: str) -> str:
     """Describe speed, time by phase, memory and the output."""
+    report = model.report_
     seconds = "".join(f"{name} {value:.1f} s, " for name, value in report.seconds.items() if value >= 0.05)
     state = "stopped early: as far as they are trained, the" if report.interrupted else ""
     return (
         f"{report.words_per_second:,.0f} words/s on {_machinery(report)}; {seconds}"
         f"peak memory {report.peak_memory / 2**20:,.0f} MiB\n"
         f"{state or 'the'} {what} are in {output}"
+        f"{f'; go on with --resume {model.checkpoint}' if report.interrupted and model.checkpoint else ''}"
     )
 
 

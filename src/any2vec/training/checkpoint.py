@@ -30,7 +30,7 @@ from any2vec.io.safetensors_file import write_tensors
 from any2vec.operators.labels import Labels
 from any2vec.training.state import TrainingState
 
-__all__ = ["FORMAT", "MANIFEST", "Checkpoints", "Facts", "digest", "listed"]
+__all__ = ["FORMAT", "MANIFEST", "Checkpoints", "Facts", "digest", "listed", "own_digest"]
 
 FORMAT = 1
 MANIFEST = re.compile(r"(\d{6,})\.json")
@@ -90,16 +90,13 @@ class Checkpoints:
         self._given_up = threading.Event()
         self.newest: int | None = None
         first = 0
-        with together(communicator), refusals(folder, communicator):
-            if communicator.rank == 0:
-                folder.mkdir(parents=True, exist_ok=True)
-                self._take_lock()
-                first = 1 + max((number for number, _ in listed(folder, _ANY)), default=0)
-                if first > 1 and not resumed:
-                    raise Any2VecError(
-                        f"{folder}: has checkpoints of an earlier run; go on from them with `resume`, or give another "
-                        "folder"
-                    )
+        try:
+            with together(communicator), refusals(folder, communicator):
+                if communicator.rank == 0:
+                    first = self._open(resumed)
+        except Any2VecError:
+            self.abandon()
+            raise
         self._version = int(communicator.allgather(np.array([first], np.int64))[0, 0])
 
     def due(self) -> bool:
@@ -179,7 +176,8 @@ class Checkpoints:
             if self._given_up.wait(_POLL):
                 return
         shards = [json.loads(note.read_bytes()) for note in notes]
-        _put(self.folder / f"{version:06d}.json", manifest | {"shards": shards})
+        manifest |= {"shards": shards}
+        _put(self.folder / f"{version:06d}.json", manifest | {"sha256": own_digest(manifest)})
         self.newest = version
         kept = [number for number, _ in listed(self.folder, MANIFEST)][-_KEPT:]
         old = [path for number, path in listed(self.folder, _ANY) if number not in kept and number < version]
@@ -222,17 +220,30 @@ class Checkpoints:
             self._say(f"{self.folder}: a checkpoint could not be written{on}: {text}; training goes on; {last}")
         return bool(text)
 
-    def _take_lock(self) -> None:
+    def _open(self, resumed: bool) -> int:
+        """Make the folder and lock it; return the first version to write."""
+        self.folder.mkdir(parents=True, exist_ok=True)
         self._lock = (self.folder / _LOCK).open("w")
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise Any2VecError(f"{self.folder}: another run writes its checkpoints here; give another folder") from None
+        first = 1 + max((number for number, _ in listed(self.folder, _ANY)), default=0)
+        if first > 1 and not resumed:
+            why = "has checkpoints of an earlier run"
+            raise Any2VecError(f"{self.folder}: {why}; go on from them with `resume`, or give another folder")
+        return first
 
 
 def listed(folder: Path, pattern: re.Pattern[str]) -> list[tuple[int, Path]]:
     """List the files of a folder whose names match, with their versions, the oldest first."""
     return sorted((int(m[1]), path) for path in folder.iterdir() if (m := pattern.fullmatch(path.name)))
+
+
+def own_digest(manifest: Facts) -> str:
+    """SHA-256 of a manifest without this, in hexadecimal."""
+    text = json.dumps({name: value for name, value in manifest.items() if name != "sha256"}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def digest(path: Path) -> str:

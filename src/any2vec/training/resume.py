@@ -16,7 +16,7 @@ from any2vec.io.outputs import refusals
 from any2vec.io.safetensors_file import map_tensors
 from any2vec.operators.labels import Labels, zeros
 from any2vec.sync.partition import Partition
-from any2vec.training.checkpoint import FORMAT, MANIFEST, Facts, digest, listed
+from any2vec.training.checkpoint import FORMAT, MANIFEST, Facts, digest, listed, own_digest
 from any2vec.training.state import MeterState, TrainingState
 
 __all__ = ["corpus_facts", "read_state"]
@@ -119,6 +119,8 @@ def _read_manifest(path: Path) -> tuple[Facts, str]:
         manifest = json.loads(path.read_bytes())
         if manifest["format"] != FORMAT:
             return {}, f"{path}: has format {shown(manifest['format'])}; this any2vec reads {FORMAT}"
+        if manifest["sha256"] != own_digest(manifest):
+            return {}, f"{path}: damaged: its SHA-256 is not that in it"
         sizes = [(s["first"], s["rows"], s["bytes"]) for s in manifest["shards"]]
         files = [s["file"] for s in manifest["shards"]]
         numbers = [n for size in sizes for n in size]
@@ -149,11 +151,6 @@ def _damage(folder: Path, shard: Facts) -> str:
 
 def _check_same(folder: Path, manifest: Facts, facts: dict[str, Facts]) -> None:
     """Refuse another corpus, and other options, by name."""
-    for name in ("words", "sentences", "vocabulary", "text"):
-        before, now = (known["corpus"].get(name) for known in (manifest, facts))
-        if before != now:
-            what = f"{now:,} {name}, not {before:,}" if isinstance(before, int) else f"another {name}"
-            raise Any2VecError(f"{folder}: is a checkpoint of another corpus: this one has {what}")
     before, now = manifest["options"], json.loads(json.dumps(facts["options"]))
     for name in sorted(before.keys() | now.keys()):
         if name not in _FREE and before.get(name) != now.get(name):
@@ -161,6 +158,11 @@ def _check_same(folder: Path, manifest: Facts, facts: dict[str, Facts]) -> None:
                 f"{folder}: is a checkpoint of a run with another `{name}`: {shown(before.get(name))}, not "
                 f"{shown(now.get(name))}"
             )
+    for name in ("words", "sentences", "vocabulary", "text"):
+        old, new = (known["corpus"].get(name) for known in (manifest, facts))
+        if old != new:
+            what = f"{new:,} {name}, not {old:,}" if isinstance(old, int) else f"another {name}"
+            raise Any2VecError(f"{folder}: is a checkpoint of another corpus: this one has {what}")
     if now["epochs"] < before["epochs"]:
         raise Any2VecError(f"{folder}: is a checkpoint of a run of {before['epochs']} epochs, which may only grow")
 

@@ -1,0 +1,377 @@
+"""Checkpoints: what ends early is gone on with, to the same bits; what is damaged, or of another run, is named."""
+
+import errno
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from ranks import needs_mpi, run_python
+from simulated import text
+
+from any2vec import Any2VecError, DeepWalk, Vectors, Word2Vec, load
+from any2vec.graph import karate_club
+from any2vec.training import checkpoint as module
+from any2vec.training import trainer
+
+SENTENCES = text(200, words=30)
+HOW = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "cache": None, "threads": 1, "sample": 0, "epochs": 3}
+MAIN = "from any2vec.cli import main; main()"
+
+
+class Said:
+    """A display that keeps its lines."""
+
+    def __init__(self):
+        self.lines = []
+
+    def __getattr__(self, name):
+        return self.lines.append if name == "say" else lambda *_: None
+
+
+def fit(folder=None, source=SENTENCES, **more):
+    how = HOW | {"hosts": 3, "rounds": 4} | more
+    if folder:
+        how = {"checkpoint": folder, "checkpoint_every": 2} | how
+    return Word2Vec(**how).fit(source)
+
+
+def same(one, other):
+    return all((a == b).all() for a, b in zip(matrices(one), matrices(other), strict=True))
+
+
+def matrices(model):
+    return model.vectors_.matrix, model.vectors_.t
+
+
+class DiedError(Exception):
+    """Stands for a power cut."""
+
+
+@pytest.fixture
+def dies(monkeypatch):
+    """Let all hosts die at the end of round `number`, counted from 0."""
+
+    def after(number):
+        synchronize = trainer.RowHost.synchronize, trainer.ColumnHost.synchronize
+
+        def dying(host, round_):
+            combined = synchronize[isinstance(host, trainer.ColumnHost)](host, round_)
+            if round_.number == number:
+                raise DiedError
+            return combined
+
+        for kind in (trainer.RowHost, trainer.ColumnHost):
+            monkeypatch.setattr(kind, "synchronize", dying)
+        return lambda: [
+            monkeypatch.setattr(kind, "synchronize", was)
+            for kind, was in zip((trainer.RowHost, trainer.ColumnHost), synchronize, strict=True)
+        ]
+
+    return after
+
+
+def die(dies, folder, number, **more):
+    live = dies(number)
+    with pytest.raises(DiedError):
+        fit(folder, **more)
+    live()
+
+
+def versions(folder):
+    return sorted(int(p.stem) for p in folder.glob("*.json"))
+
+
+@pytest.mark.parametrize("scheme", ["pull-opt", "rep-naive", "columns", "server"])
+@pytest.mark.parametrize("number", [3, 9, 25])
+def test_goes_on_to_the_same_bits(tmp_path, dies, scheme, number):
+    whole = fit(scheme=scheme, epochs=8)
+    die(dies, tmp_path, number, scheme=scheme, epochs=8)
+    resumed = fit(tmp_path, scheme=scheme, epochs=8, resume=tmp_path)
+    assert same(resumed, whole)
+    assert resumed.loss_ == whole.loss_
+    assert len(versions(tmp_path)) == 2
+    assert not list(tmp_path.glob("*.note")) + list(tmp_path.glob("*.part"))
+
+
+def test_one_host(tmp_path, dies):
+    whole = fit(hosts=1)
+    die(dies, tmp_path, 5, hosts=1)
+    assert same(fit(resume=tmp_path, hosts=1), whole)
+
+
+def test_graphs(tmp_path, dies):
+    how = {"dim": 16, "window": 3, "negative": 3, "threads": 1, "hosts": 2, "rounds": 4, "epochs": 3, "walks": 3}
+    graph, more = karate_club().edges, {"checkpoint": tmp_path, "checkpoint_every": 1}
+    whole = DeepWalk(**how).fit(graph)
+    live = dies(6)
+    with pytest.raises(DiedError):
+        DeepWalk(**how, **more).fit(graph)
+    live()
+    assert same(DeepWalk(**how, **more, resume=tmp_path).fit(graph), whole)
+    with pytest.raises(Any2VecError, match="another `walks`: 3, not 4"):
+        DeepWalk(**how | {"walks": 4, "resume": tmp_path}).fit(graph)
+
+
+@pytest.mark.parametrize("scheme", ["pull-opt", "columns"])
+@pytest.mark.parametrize("hosts", [1, 2, 5])
+def test_another_number_of_hosts(tmp_path, dies, scheme, hosts):
+    whole = fit(scheme=scheme, epochs=6)
+    die(dies, tmp_path, 17, scheme=scheme, epochs=6)
+    resumed = fit(tmp_path, scheme=scheme, epochs=6, resume=tmp_path, hosts=hosts)
+    assert len(resumed.loss_) == 6
+    assert resumed.loss_[-1] == pytest.approx(whole.loss_[-1], rel=0.05)
+    words = resumed.report_.kept_words
+    manifest = json.loads((tmp_path / f"{versions(tmp_path)[-1]:06d}.json").read_text())
+    assert manifest["meter"]["words"] == 6 * words  # no word twice, none left out
+
+
+def test_the_end_is_a_checkpoint_and_epochs_may_grow(tmp_path):
+    whole = fit(tmp_path, checkpoint_every=1000)
+    assert versions(tmp_path) == [1]
+    assert same(fit(resume=tmp_path), whole)  # nothing is left to do
+    more = fit(tmp_path, resume=tmp_path, epochs=5)
+    assert len(more.loss_) == 5
+    assert more.loss_[:3] == whole.loss_
+    with pytest.raises(Any2VecError, match="a run of 5 epochs, which may only grow"):
+        fit(resume=tmp_path, epochs=4)
+
+
+def test_by_time(tmp_path):
+    fit(tmp_path, checkpoint_every=None, checkpoint_minutes=0)
+    n = versions(tmp_path)[-1]
+    assert n >= 3 * 4
+    shutil.rmtree(tmp_path)
+    fit(tmp_path, checkpoint_every=None)  # ten minutes
+    assert versions(tmp_path) == [1]
+
+
+def test_goes_on_from_vectors_and_is_gone_on_with(tmp_path, dies):
+    first = fit()
+    more = {"start": first.vectors_, "epochs": 4}
+    whole = fit(**more)
+    die(dies, tmp_path, 9, **more)
+    assert same(fit(resume=tmp_path, **more), whole)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"window": 2}, "another `window`: 3, not 2"),
+        ({"seed": 5}, "another `seed`: 1, not 5"),
+        ({"combine": "gradient"}, "another `combine`: 'curvature', not 'gradient'"),
+        ({"scheme": "columns"}, "another `scheme`"),
+        ({"source": [*SENTENCES, ["w1", "w2"]]}, "another corpus: this one has 9.. words, not"),
+        ({"source": [*SENTENCES[100:], *SENTENCES[:100]]}, "another corpus: this one has another text"),
+    ],
+    ids=str,
+)
+def test_another_run_is_refused_by_name(tmp_path, more, message):
+    fit(tmp_path)
+    with pytest.raises(Any2VecError, match=message):
+        fit(resume=tmp_path, **more)
+
+
+def test_folders(tmp_path):
+    with pytest.raises(Any2VecError, match="has no checkpoint; without `resume`, a run begins anew"):
+        fit(resume=tmp_path)
+    with pytest.raises(Any2VecError, match="none: cannot be read on host 0: No such file"):
+        fit(resume=tmp_path / "none")
+    folder, display = tmp_path / "new", Said()
+    whole = fit(folder, resume=folder, display=display)  # the same command every time
+    assert any("has no checkpoint yet" in line for line in display.lines)
+    assert same(fit(folder, resume=folder), whole)
+    with pytest.raises(Any2VecError, match="has checkpoints of an earlier run; go on from them with `resume`"):
+        fit(folder)
+    (tmp_path / "file").touch()
+    with pytest.raises(Any2VecError, match="file"):
+        fit(tmp_path / "file")
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"checkpoint_every": 0}, "`checkpoint_every` is 0; it must be a whole number from 1"),
+        ({"checkpoint_every": 5}, "no folder: give `checkpoint`"),
+        ({"checkpoint": "x", "checkpoint_every": 5, "checkpoint_minutes": 1}, "give one"),
+        ({"resume": 3}, "`resume` is 3; it must be the name of a folder"),
+    ],
+)
+def test_bad_options(more, message):
+    with pytest.raises(Any2VecError, match=message):
+        Word2Vec(**more).check()
+
+
+def damage_nothing(path):
+    path.unlink()
+
+
+def truncate(path):
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+def flip(path):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 16
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("harm", [damage_nothing, truncate, flip])
+@pytest.mark.parametrize("what", ["safetensors", "json"])
+def test_a_damaged_version_is_said_and_the_one_before_taken(tmp_path, harm, what):
+    whole = fit(tmp_path)
+    last = versions(tmp_path)[-1]
+    harm(sorted(tmp_path.glob(f"{last:06d}.*{what}"))[-1])
+    display = Said()
+    assert same(fit(resume=tmp_path, display=display), whole)
+    said = [line for line in display.lines if "an older checkpoint is looked for" in line]
+    assert len(said) == (not (what == "json" and harm is damage_nothing))
+
+
+def test_no_version_is_whole(tmp_path):
+    fit(tmp_path)
+    for path in tmp_path.glob("*.safetensors"):
+        truncate(path)
+    with pytest.raises(Any2VecError, match="no checkpoint in it is whole"):
+        fit(resume=tmp_path)
+
+
+def test_a_full_disk_does_not_end_training(tmp_path, monkeypatch):
+    write, calls = module.write_tensors, []
+
+    def full(path, *more):
+        calls.append(path)
+        if 3 < len(calls) <= 9:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        write(path, *more)
+
+    monkeypatch.setattr(module, "write_tensors", full)
+    display = Said()
+    whole, found = fit(), fit(tmp_path, display=display)
+    assert same(whole, found)
+    said = [line for line in display.lines if "could not be written on host" in line]
+    assert len(said) == 2
+    assert "No space left on device; training goes on; the last one is number 1" in said[0]
+    assert same(fit(resume=tmp_path), whole)
+
+
+def test_a_manifest_that_cannot_be_written(tmp_path, monkeypatch):
+    put = module._put
+
+    def failing(path, content):
+        if path.name == "000002.json":
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        put(path, content)
+
+    monkeypatch.setattr(module, "_put", failing)
+    display = Said()
+    fit(tmp_path, display=display)
+    assert any("Input/output error; training goes on" in line for line in display.lines)
+    assert 2 not in versions(tmp_path)
+
+
+def test_two_runs_in_one_folder(tmp_path):
+    messages = []
+
+    def other(epoch, _):
+        try:
+            fit(tmp_path, resume=tmp_path)
+        except Any2VecError as error:
+            messages.append(str(error))
+
+    fit(tmp_path, callbacks=[other], epochs=1)
+    assert messages
+    assert all("another run writes its checkpoints here" in message for message in messages)
+
+
+def test_exploding_values_name_the_checkpoint(tmp_path, monkeypatch):
+    synchronize = trainer.RowHost.synchronize
+
+    def exploding(host, round_):
+        combined = synchronize(host, round_)
+        if round_.number == 10:
+            host.scheme.masters.e[:] = np.nan
+        return combined
+
+    monkeypatch.setattr(trainer.RowHost, "synchronize", exploding)
+    with pytest.raises(Any2VecError, match=rf"not finite.*the last checkpoint is in {re.escape(str(tmp_path))}"):
+        fit(tmp_path, hosts=1, rounds=8)
+    assert versions(tmp_path)
+    monkeypatch.undo()
+    assert np.isfinite(fit(resume=tmp_path, hosts=1, rounds=8).vectors_.matrix).all()
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    (tmp_path / "text.txt").write_text("\n".join(map(" ".join, text(4000, words=30))) + "\n")
+    return tmp_path
+
+
+KERNEL = ["--dim", "16", "--window", "3", "--negative", "3", "--min-count", "1", "--no-cache", "--threads", "1"]
+LONG = ["words", "text.txt", *KERNEL, "--epochs", "60", "--rounds", "5"]
+KEPT = ["--checkpoint", "kept", "--resume", "kept", "--checkpoint-every", "1"]
+
+
+def wait_for_checkpoint(folder, process):
+    for _ in range(600):
+        if len(list(folder.glob("*.json"))) > 1:
+            return
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    raise AssertionError("no checkpoint")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_signals(corpus, number):
+    command = [sys.executable, "-c", MAIN, *LONG, "--hosts", "2"]
+    subprocess.run([*command, "-o", "whole.bin", "-q"], cwd=corpus, check=True)
+    given = {"cwd": corpus, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([*command, *KEPT, "-o", "v.bin"], **given) as ended:
+        wait_for_checkpoint(corpus / "kept", ended)
+        ended.send_signal(number)
+        _, says = ended.communicate(timeout=60)
+    if number == signal.SIGTERM:
+        assert ended.returncode == 130
+        assert "--resume kept" in says
+        assert (corpus / "v.bin").exists()
+    subprocess.run([*command, *KEPT, "-o", "v.bin", "-q"], cwd=corpus, check=True)
+    assert (corpus / "v.bin").read_bytes() == (corpus / "whole.bin").read_bytes()
+
+
+@needs_mpi
+@pytest.mark.parametrize("scheme", ["pull-opt", "columns"])
+def test_ranks_are_killed_and_go_on(corpus, scheme):
+    """A short `benchmarks/faults.py`."""
+    whole = run_python("-c", MAIN, *LONG, "--scheme", scheme, "-o", "whole.bin", ranks=3, cwd=corpus)
+    assert whole.returncode == 0, whole.stderr
+    killing = (
+        "import os, signal, threading, time; from pathlib import Path;"
+        "rank = os.environ.get('PMI_RANK', os.environ.get('OMPI_COMM_WORLD_RANK'));"
+        "kill = lambda: ([time.sleep(0.01) for _ in iter(lambda: len(list(Path('kept').glob('*.json'))) < 2, False)],"
+        " os.kill(os.getpid(), signal.SIGKILL));"
+        "rank == '1' and threading.Thread(target=kill, daemon=True).start();" + MAIN
+    )
+    killed = run_python("-c", killing, *LONG, *KEPT, "--scheme", scheme, "-o", "v.bin", ranks=3, cwd=corpus)
+    assert killed.returncode != 0
+    assert not (corpus / "v.bin").exists()
+    again = run_python("-c", MAIN, *LONG, *KEPT, "--scheme", scheme, "-o", "v.bin", ranks=3, cwd=corpus)
+    assert again.returncode == 0, again.stderr
+    assert "going on from kept" in again.stderr
+    assert (corpus / "v.bin").read_bytes() == (corpus / "whole.bin").read_bytes()
+
+
+def test_saving_fails_but_training_is_not_lost(corpus):
+    command = [sys.executable, "-c", MAIN, *LONG[:-4], "--epochs", "1", *KEPT]
+    (corpus / "full.bin").symlink_to("/dev/full")
+    ended = subprocess.run([*command, "-o", "full.bin"], cwd=corpus, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "training is not lost" in ended.stderr
+    assert "--resume kept" in ended.stderr
+    subprocess.run([*command, "-o", "v.bin", "-q"], cwd=corpus, check=True)
+    assert isinstance(load(corpus / "v.bin"), Vectors)
