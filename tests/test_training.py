@@ -578,5 +578,5 @@ def test_schedule_and_negatives_per_disagree():
 
 @pytest.mark.parametrize("scheme", [["rep-opt"], None, 3, "rep"])
 def test_scheme_that_is_none(scheme):
-    with pytest.raises(Any2VecError, match=r"^`scheme` is .*; known are rep-naive, .*, columns, server$"):
+    with pytest.raises(Any2VecError, match=r"^`scheme` is .*; known are rep-naive, .*, server, auto$"):
         Word2Vec(scheme=scheme).check()
