@@ -3,21 +3,27 @@
 Needs the extra `mpi`, and Linux (/proc).
 """
 
+import json
 import os
 import random
 import re
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import time
+from itertools import product
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from options import BytesOption, DimOption, EpochsOption
+from options import BytesOption, DimOption, EpochsOption, QuestionsOption, RepeatOption, SeedsOption, ThreadsOption
 from tables import out, table
 from texts import CorpusArgument, plain_text
+
+from any2vec import load
+from any2vec.evaluate.analogies import evaluate_analogies
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -69,6 +75,73 @@ def kills(
             out.print(f"{scheme}: killed {killed} times, bits: {bits}")
     heads = ("scheme", "kills", "before the first checkpoint", "undisturbed", "with kills", "bits", "checkpoints left")
     table(f"{ranks} ranks, {epochs} epochs x {rounds} rounds, a checkpoint every {every} rounds", heads, rows)
+
+
+@app.command()
+def cost(
+    corpus: CorpusArgument,
+    size: BytesOption = None,
+    hosts: Annotated[int, typer.Option(help="Simulated hosts.")] = 4,
+    scheme: Annotated[str, typer.Option(help="The scheme.")] = "pull-opt",
+    dim: DimOption = 200,
+    epochs: EpochsOption = 1,
+    threads: ThreadsOption = 2,
+    repeat: RepeatOption = 3,
+) -> None:
+    """Measure what a checkpoint after every round costs in time and peak memory: runs with and without, in turns."""
+    found: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
+    with plain_text(corpus, size) as (text, folder):
+        how = f"--dim {dim} --epochs {epochs} --hosts {hosts} --threads {threads} --scheme {scheme} -q".split()
+        command = [sys.executable, "-m", "any2vec", "words", str(text), *how, "-o", str(folder / "v.bin")]
+        report = folder / "report.json"
+        for turn, kept in product(range(repeat), (False, True)):
+            checkpoints = folder / f"kept{turn}"
+            more = ["--checkpoint", str(checkpoints), "--checkpoint-every", "1"] if kept else []
+            subprocess.run([*command, *more, "--report", str(report)], check=True)
+            told = json.loads(report.read_text())
+            found[kept].append((told["seconds"]["train"], told["peak_memory"] / 2**20))
+            shutil.rmtree(checkpoints, ignore_errors=True)
+    pairs = list(zip(found[True], found[False], strict=True))
+    ratios = [statistics.median(run[k] / plain[k] for run, plain in pairs) for k in (0, 1)]
+    rows = [(f"{scheme}, {hosts} hosts, D={dim}", *ratios)]
+    table("a checkpoint after every round, x without; medians", ("", "time of training", "peak memory"), rows)
+    out.print(f"seconds, MiB: without {found[False]}, with {found[True]}")
+
+
+@app.command()
+def moves(
+    corpus: CorpusArgument,
+    questions: QuestionsOption,
+    size: BytesOption = None,
+    hosts: Annotated[str, typer.Option(help="Numbers of simulated hosts, one after the other.")] = "4,3,8",
+    dim: DimOption = 100,
+    epochs: EpochsOption = 5,
+    threads: ThreadsOption = 2,
+    seeds: SeedsOption = "1,2,3",
+) -> None:
+    """Stop a run by SIGTERM, and let another number of hosts go on: analogies beside the undisturbed run's."""
+    numbers, rows = hosts.split(","), []
+    with plain_text(corpus, size) as (text, folder):
+        for seed in seeds.split(","):
+            how = f"--dim {dim} --epochs {epochs} --threads {threads} --seed {seed} --sample 1e-4".split()
+            command = [sys.executable, "-m", "any2vec", "words", str(text), *how]
+            began = time.perf_counter()
+            subprocess.run([*command, "--hosts", numbers[0], "-o", str(folder / "plain.bin"), "-q"], check=True)
+            seconds = time.perf_counter() - began
+            kept = folder / f"kept{seed}"
+            more = ["--checkpoint", str(kept), "--resume", str(kept), "-o", str(folder / "moved.bin")]
+            for k, number in enumerate(numbers):
+                with subprocess.Popen([*command, *more, "--hosts", number]) as run:
+                    if k < len(numbers) - 1:
+                        time.sleep(seconds / len(numbers))
+                        run.terminate()
+            both = [load(folder / f"{name}.bin") for name in ("plain", "moved")]
+            totals = [evaluate_analogies(vectors, questions).total.accuracy for vectors in both]
+            rows.append((seed, *totals, totals[1] - totals[0]))
+            out.print(f"seed {seed}: {totals}")
+    rows.append(("mean", *(statistics.mean(row[k] for row in rows) for k in (1, 2, 3))))
+    heads = ("seed", f"{numbers[0]} hosts", "moved", "difference")
+    table(f"hosts {' -> '.join(numbers)}, D={dim}, epochs: {epochs}", heads, rows)
 
 
 def _processes(argument: str) -> list[int]:

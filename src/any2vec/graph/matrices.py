@@ -1,7 +1,10 @@
 """Sparse matrices as graphs: SciPy's, in memory and in .npz files, and Matlab's. SciPy is imported here alone."""
 
 import io
+import subprocess
+import sys
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -9,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, missing_extra
+from any2vec.graph import mat_process
 from any2vec.graph.build import EdgeTable, ReadOptions
 from any2vec.graph.csr import Edges
 from any2vec.graph.numbering import plain_names
@@ -97,17 +101,31 @@ def _once(edges: Edges, shape: tuple[int, ...], name: str) -> Edges:
 
 def load_mat(file: InputFile, key: str) -> Any:
     """Return the matrix called `key` of a Matlab file as a sparse one, even if the file has it dense."""
-    matrices = _load(file, _scipy("io").loadmat, "a Matlab file (up to version 7.2; save newer ones with -v7)")
-    if key not in matrices:
-        has = ", ".join(repr(name) for name in matrices if not name.startswith("__")) or "nothing"
+    sparse = _scipy("sparse")
+    found = _load(file, partial(_in_a_process, key), "a Matlab file (up to version 7.2; save newer ones with -v7)")
+    if "names" in found:
+        has = ", ".join(map(repr, found["names"].tolist())) or "nothing"
         raise Any2VecError(f"{file.name}: has no matrix {key!r}; it has {has}")
-    matrix = matrices[key]
-    if is_matrix(matrix):
+    if "shape" in found:
+        matrix = sparse.csc_array(tuple(found["shape"].tolist()), dtype=found["data"].dtype)
+        matrix.data, matrix.indices, matrix.indptr = found["data"], found["indices"], found["indptr"]
         _check_indices(matrix, f"{file.name}, {key!r}")
         return matrix
-    if not isinstance(matrix, np.ndarray) or matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+    if "dense" not in found or found["dense"].ndim != 2:
         raise Any2VecError(f"{file.name}: {key!r} is not a matrix of numbers")
-    return _scipy("sparse").coo_array(matrix)
+    return sparse.coo_array(found["dense"])
+
+
+def _in_a_process(key: str, content: io.BytesIO) -> dict[str, NDArray[Any]]:
+    """Let a process of its own read a Matlab file, which may crash it."""
+    command = [sys.executable, "-I", mat_process.__file__, key]
+    ran = subprocess.run(command, input=content.getbuffer(), capture_output=True, check=False)
+    if ran.returncode < 0:
+        raise ValueError("it crashes SciPy's reader")
+    if ran.returncode:
+        raise ValueError(ran.stderr.decode(errors="replace").strip())
+    with np.load(io.BytesIO(ran.stdout), allow_pickle=False) as arrays:
+        return dict(arrays)
 
 
 def _check_indices(matrix: Any, name: str) -> None:

@@ -1,0 +1,252 @@
+"""Read damaged and hostile files of every format: a right result or one clear error, in bounded time and memory.
+
+Each reader is tried in a process of its own, whose memory is limited. A case is a valid file in which bytes were
+flipped, removed, repeated, or numbers replaced by others, chosen by a seed. Needs the extra `graphs`.
+"""
+
+import json
+import multiprocessing
+import random
+import re
+import resource
+import signal
+import time
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from options import SeedsOption
+from tables import out, table
+
+from any2vec import Any2VecError, Phrases, Vectors, Word2Vec, load, save
+from any2vec.cluster.local import alone
+from any2vec.corpus import cache
+from any2vec.corpus.given_vocabulary import load_vocabulary
+from any2vec.corpus.phrase_file import read_phrases
+from any2vec.evaluate.questions import read_questions
+from any2vec.evaluate.similarity import read_pairs
+from any2vec.graph import read_graph
+from any2vec.graph.vertex_labels import read_labels
+from any2vec.training.resume import read_state
+
+SPARE = 512 << 20  # bytes of memory that a reader may take more than it has when it starts
+LONGEST = 20  # seconds of a case
+HOSTILE = [
+    b"0",
+    b"-1",
+    b"1e999",
+    b"nan",
+    b"99999999999999999999",
+    b"4294967295",
+    b"2147483647",
+    b"\xff\xfe",
+    b"\0",
+    b"{",
+    b'"',
+]
+
+Reader = tuple[str, Callable[[Path], list[Path]], Callable[[Path], Any]]
+
+
+def example() -> Vectors:
+    """Make some vectors."""
+    rows = np.random.default_rng(0).normal(size=(20, 6)).astype(np.float32)
+    return Vectors([f"wörd{i}" for i in range(20)], rows, counts=np.arange(20, 0, -1), t=rows)
+
+
+def saved(name: str) -> Callable[[Path], list[Path]]:
+    """Write vectors, in the format of a name."""
+
+    def write(folder: Path) -> list[Path]:
+        path = folder / name
+        save(example(), path, training="." not in name)
+        return [path] if path.is_file() else sorted(path.iterdir())
+
+    return write
+
+
+def phrased(folder: Path) -> list[Path]:
+    """Write phrases."""
+    found = Phrases(threshold=[1.0], min_count=1)
+    found.fit([["new", "york", "is", "big"]] * 20 + [["san", "francisco", "too"]] * 9)
+    found.save(folder / "p.tsv")
+    return [folder / "p.tsv"]
+
+
+def text(name: str, content: str) -> Callable[[Path], list[Path]]:
+    """Write a text file."""
+
+    def write(folder: Path) -> list[Path]:
+        (folder / name).write_text(content, "utf-8")
+        return [folder / name]
+
+    return write
+
+
+def matrix(name: str) -> Callable[[Path], list[Path]]:
+    """Write a sparse matrix, with labels."""
+
+    def write(folder: Path) -> list[Path]:
+        from scipy.io import savemat
+        from scipy.sparse import csr_matrix, save_npz
+
+        rows = csr_matrix(np.random.default_rng(0).random((12, 12)) < 0.3, dtype=float)
+        if name.endswith(".npz"):
+            save_npz(folder / name, rows)
+        else:
+            savemat(folder / name, {"network": rows, "group": csr_matrix(np.eye(12, 3))})
+        return [folder / name]
+
+    return write
+
+
+def checkpoint(folder: Path) -> list[Path]:
+    """Write checkpoints."""
+    Word2Vec(
+        dim=8, min_count=1, cache=None, threads=1, epochs=1, hosts=2, checkpoint=folder / "kept", checkpoint_every=1
+    ).fit([["a", "b", "c", "a"]] * 50)
+    return sorted(path for path in (folder / "kept").iterdir() if path.stat().st_size)
+
+
+def resumed(path: Path) -> Any:
+    """Read the newest checkpoint, as a run on one host would; which options and corpus it is of, is not asked."""
+    manifest = {}
+    for one in sorted(path.parent.glob("*.json")):
+        try:
+            manifest = json.loads(one.read_bytes())
+            facts = {"options": dict(manifest["options"]), "corpus": dict(manifest["corpus"])}
+        except (ValueError, KeyError, TypeError, RecursionError):
+            continue
+    return read_state(path.parent, facts, 3, 8, alone(), lambda _: None)
+
+
+def cached(folder: Path) -> list[Path]:
+    """Write an entry of the cache of corpora."""
+    (folder / "text.txt").write_text("the cat sat on the mat\n" * 20)
+    Word2Vec(dim=8, min_count=1, cache=folder / "cache", threads=1, epochs=1).read(str(folder / "text.txt"))
+    entry = next(path for path in (folder / "cache").iterdir() if path.is_dir())
+    return sorted(path for path in entry.iterdir() if path.stat().st_size)
+
+
+EDGES = "# a comment\n" + "".join(f"{i} {(i * 7) % 13} 1\n{i} {(i * 5) % 13} 2.5\n" for i in range(13))
+LABELS = "".join(f"v{i} {i % 3}\n" for i in range(13))
+QUESTIONS = ": capital-common-countries\nAthens Greece Baghdad Iraq\n: gram1\ncalm calmly free freely\n" * 3
+READERS: list[Reader] = [
+    ("word2vec text", saved("v.txt"), load),
+    ("word2vec text, gzip", saved("v.txt.gz"), load),
+    ("word2vec binary", saved("v.bin"), load),
+    ("native", saved("v"), lambda path: load(path.parent)),
+    ("vocabulary", text("v.vocab", "".join(f"word{i} {30 - i}\n" for i in range(20))), load_vocabulary),
+    ("questions", text("q.txt", QUESTIONS), read_questions),
+    ("pairs", text("p.tsv", "# pairs\ntiger\tcat\t7.35\nbook\tpaper\t7.46\n" * 5), read_pairs),
+    ("phrases", phrased, read_phrases),
+    ("edge list", text("g.edges", EDGES), read_graph),
+    ("adjacency list", text("g.adjlist", "1 2 3\n2 3 4 5\n3 5\n4\n5 1\n" * 3), read_graph),
+    ("matrix, .mat", matrix("g.mat"), read_graph),
+    ("matrix, .npz", matrix("g.npz"), read_graph),
+    ("labels", text("l.labels", LABELS), read_labels),
+    ("labels, .mat", matrix("l.mat"), read_labels),
+    ("checkpoint", checkpoint, resumed),
+    ("corpus cache", cached, lambda path: cache.load(path.parent)),
+]
+
+
+def damaged(data: bytes, chance: random.Random) -> bytes:
+    """Damage a file in one to three places."""
+    found = bytearray(data)
+    for _ in range(chance.randint(1, 3)):
+        kind, at = chance.randrange(7), chance.randrange(len(found) + 1)
+        if kind == 0 and found:
+            found[at % len(found)] ^= 1 << chance.randrange(8)
+        elif kind == 1 and found:
+            found[at % len(found)] = chance.randrange(256)
+        elif kind == 2:
+            del found[at:]
+        elif kind == 3:
+            del found[at : at + chance.randint(1, 20)]
+        elif kind == 4:
+            found[at:at] = found[at : at + chance.randint(1, 200)] * chance.randint(1, 50)
+        elif kind == 5:
+            found[at:at] = chance.choice(HOSTILE)
+        else:
+            numbers = list(re.finditer(rb"\d+", found))
+            if numbers:
+                one = chance.choice(numbers)
+                found[one.start() : one.end()] = chance.choice(HOSTILE)
+    return bytes(found)
+
+
+def attack(number: int, cases: int, seed: int) -> dict[str, Any]:
+    """Read damaged files with one reader; return what happened."""
+    _, write, read = READERS[number]
+    chance, failures = random.Random(seed * 1000 + number), []
+    counts = {"read": 0, "refused": 0}
+    slowest = 0.0
+    with TemporaryDirectory() as name, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        paths = write(Path(name))
+        originals = [path.read_bytes() for path in paths]
+        read(paths[-1])  # compiles
+        status = Path("/proc/self/status").read_text()
+        used = int(re.search(r"VmSize:\s+(\d+)", status)[1]) * 1024  # type: ignore[index]
+        resource.setrlimit(resource.RLIMIT_AS, (used + SPARE, used + SPARE))
+
+        def late(*_: Any) -> None:
+            raise TimeoutError(f"more than {LONGEST} s")
+
+        signal.signal(signal.SIGALRM, late)
+        for case in range(cases):
+            which = chance.randrange(len(paths))
+            content = damaged(originals[which], chance)
+            paths[which].write_bytes(content)
+            began = time.perf_counter()
+            signal.alarm(LONGEST)
+            try:
+                read(paths[which])
+                counts["read"] += 1
+            except Any2VecError as error:
+                counts["refused"] += 1
+                if "\n" in str(error).strip() or len(str(error)) > 2000:
+                    failures.append(f"case {case}, {paths[which].name}: not one line: {str(error)[:200]!r}")
+            except BaseException as error:
+                failures.append(f"case {case}, {paths[which].name}: {type(error).__name__} {str(error)[:200]}")
+            finally:
+                signal.alarm(0)
+            slowest = max(slowest, time.perf_counter() - began)
+            paths[which].write_bytes(originals[which])
+    return counts | {"failures": failures, "slowest": slowest}
+
+
+def main(
+    cases: Annotated[int, typer.Option(help="Files for each reader.")] = 10_000,
+    seeds: SeedsOption = "1",
+    only: Annotated[str, typer.Option(help="Readers whose names begin so.")] = "",
+) -> None:
+    """Attack all readers, and print what they did."""
+    rows, bad = [], 0
+    for seed in map(int, seeds.split(",")):
+        for number, (name, *_) in enumerate(READERS):
+            if not name.startswith(only):
+                continue
+            with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+                try:
+                    found = pool.submit(attack, number, cases, seed).result()
+                except Exception as error:  # the process is gone
+                    found = {"read": 0, "refused": 0, "failures": [f"crash: {error}"], "slowest": 0.0}
+            for line in found["failures"][:5]:
+                out.print(f"{name}: {line}", markup=False)
+            bad += len(found["failures"])
+            rows.append(
+                (name, cases, found["read"], found["refused"], len(found["failures"]), f"{found['slowest']:.2f} s")
+            )
+    table("damaged files", ("reader", "cases", "read", "refused", "failures", "slowest"), rows)
+    raise typer.Exit(bad > 0)
+
+
+if __name__ == "__main__":
+    typer.run(main)
