@@ -8,6 +8,7 @@ from simulated import bits, options, read, text, train
 
 from any2vec import Word2Vec
 from any2vec.cluster import simulate
+from any2vec.sync.combiners import Curvature
 from any2vec.training import choice
 from any2vec.training.report import Report
 
@@ -37,6 +38,7 @@ def estimates(corpus, how):
     [
         {},
         {"combine": "gradient", "rounds": 20, "epochs": 1},
+        {"combine": Curvature(kappa=0.2)},
         {"model": "cbow", "sample": 0.01},
         {"loss": "hierarchical", "negative": None},
     ],
@@ -70,7 +72,7 @@ def test_what_sends_least_is_chosen():
 
 
 def test_memory_counts(monkeypatch):
-    monkeypatch.setattr(choice, "available", lambda: 4 * 900_000)  # columns: 400 x 1,000 x 8 bytes / 4
+    monkeypatch.setattr(choice, "memory_of_a_host", lambda _: 900_000)  # columns: 400 x 1,000 x 8 bytes / 4
     found = Word2Vec(**HOW | {"dim": 1000}, hosts=4, epochs=1, rounds=1, scheme="auto").fit(SENTENCES)
     assert found.report_.scheme == "columns"
 
@@ -78,9 +80,9 @@ def test_memory_counts(monkeypatch):
 @pytest.mark.parametrize(
     ("how", "why"),
     [
-        ({"combine": "gradient"}, "nothing to combine"),
-        ({"dim": 3}, "4 hosts for 3 columns"),
-        ({"batch": 30_000}, "smaller than a mini-batch"),
+        ({"combine": "gradient"}, "no columns, because of `combine`"),
+        ({"dim": 3}, "no columns, because of `dim`"),
+        ({"batch": 30_000}, "no columns, because of `batch`"),
         ({"hosts": 1}, "one host sends nothing"),
     ],
 )

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 from scipy.sparse import csr_array
+from simulated import NAMES
 from typer.testing import CliRunner
 
 from any2vec import Any2VecError, DeepWalk, Node2Vec, load
@@ -18,7 +19,6 @@ from any2vec.cli import app, main
 from any2vec.cluster.local import simulate
 from any2vec.evaluate.classification import evaluate_nodes
 from any2vec.graph import karate_club, read_graph, read_labels
-from any2vec.sync.schemes import SCHEMES
 from any2vec.training.progress import COMPILING
 from any2vec.walks.corpus import walk_corpus
 from any2vec.walks.text import named_walks
@@ -107,7 +107,7 @@ def four_hosts():
     return bits(fit(hosts=4, epochs=2))
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", NAMES)
 def test_threads_and_schemes_do_not_change_hosts(four_hosts, scheme):
     assert bits(fit(hosts=4, epochs=2, scheme=scheme, threads=2)) == four_hosts
 

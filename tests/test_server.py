@@ -93,5 +93,5 @@ def test_all_rows_travel_three_times_with_their_ids():
 
 
 def test_hierarchical_softmax_has_no_pool():
-    with pytest.raises(Any2VecError, match=r"^`scheme` is 'server', which has pools of negatives, and .* none$"):
+    with pytest.raises(Any2VecError, match=r"^`scheme` is 'server', which draws negatives from pools; .* draws none$"):
         Word2Vec(scheme="server", loss="hierarchical").check()

@@ -52,6 +52,9 @@ def test_rows_norms_and_means(hosts):
     assert (ask(hosts, lambda v: v["w21"]) == WHOLE["w21"]).all()
     np.testing.assert_allclose(ask(hosts, lambda v: v.norms(words)), np.linalg.norm(rows, axis=1), rtol=1e-6)
     np.testing.assert_allclose(ask(hosts, lambda v: v.mean([*words, "none"])), rows.mean(axis=0), rtol=1e-5)
+    assert (ask(hosts, lambda v: v.mean("w21")) == WHOLE["w21"]).all()
+    assert ask(hosts, lambda v: v.norms("w21").shape) == (1,)
+    assert ask(hosts, lambda v: ("w21" in v, "none" in v)) == (True, False)
     assert ask(hosts, len) == V
     assert ask(hosts, repr) == f"<ShardedVectors: 50 words of 8 dimensions on {hosts} hosts>"
 

@@ -1,4 +1,4 @@
-"""How many processor cores a process may use, and its share of them where hosts share a machine."""
+"""How many processor cores a process may use, and what hosts of one machine share."""
 
 import json
 import os
@@ -9,9 +9,11 @@ from pathlib import Path
 
 from any2vec.cluster.communicator import Communicator, allgather_bytes
 
-__all__ = ["host_cores", "usable_cores"]
+__all__ = ["host_cores", "hosts_here", "usable_cores"]
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")  # containers of one machine may have other names
+
+_GROUPS = Path("/proc/self/cgroup")
 
 
 def usable_cores() -> int:
@@ -25,6 +27,14 @@ def host_cores(communicator: Communicator) -> int:
     answers = map(json.loads, allgather_bytes(communicator, json.dumps((machine, mine)).encode()))
     hosts = Counter(core for where, cores in answers if where == machine for core in cores)
     return max(1, int(sum(Fraction(1, hosts[core]) for core in mine)))
+
+
+def hosts_here(communicator: Communicator) -> tuple[int, int]:
+    """Count the hosts on this one's machine, and those of them in its control groups; collective."""
+    groups = _GROUPS.read_text(encoding="ascii") if _GROUPS.exists() else ""
+    mine = [_machine(), groups]
+    answers = [json.loads(text) for text in allgather_bytes(communicator, json.dumps(mine).encode())]
+    return sum(answer[0] == mine[0] for answer in answers), sum(answer == mine for answer in answers)
 
 
 def _machine() -> str:

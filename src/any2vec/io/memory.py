@@ -49,23 +49,25 @@ def release(array: NDArray[Any], low: int, high: int) -> None:
         owner.madvise(mmap.MADV_DONTNEED, first, length)
 
 
-def available() -> int:
-    """Return the bytes that this process can still get, as far as the system says; a large number if it does not.
+def available(machine: int = 1, group: int = 1, process: int = 1, addresses: float = 1.0) -> int:
+    """Return the bytes that a host can still get, as far as the system says; a large number if it does not.
 
-    The least of what the machine, the process's control group and its own limits (``ulimit -v`` and ``-d``) leave.
+    The least of what the machine, the process's control group and its own limits (``ulimit -v`` and ``-d``) leave, each
+    for as many hosts as share it. Of a limit, a byte of memory takes `addresses`.
     """
     found = [1 << 62]
     with suppress(OSError, ValueError, StopIteration):
-        found.append(_field(Path("/proc/meminfo"), "MemAvailable:"))
+        found.append(_field(Path("/proc/meminfo"), "MemAvailable:") // machine)
     with suppress(OSError, ValueError, StopIteration):
-        found.append(_left_in_group())
+        found.append(_left_in_group() // group)
     with suppress(ImportError, OSError, ValueError, StopIteration):
         import resource
 
         for limit, used in ((resource.RLIMIT_AS, "VmSize:"), (resource.RLIMIT_DATA, "VmData:")):
             most = resource.getrlimit(limit)[0]
             if most != resource.RLIM_INFINITY:
-                found.append(most - _field(Path("/proc/self/status"), used))
+                left = most - _field(Path("/proc/self/status"), used)
+                found.append(int(left / (process * addresses)))
     return max(0, min(found))
 
 

@@ -5,7 +5,7 @@ The format: 8 bytes with the length of the header, little-endian; the header, JS
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from math import prod
 from pathlib import Path
@@ -19,30 +19,32 @@ from any2vec.errors import Any2VecError
 from any2vec.io.finite import blocks
 from any2vec.io.host_order import append_in_host_order
 
-__all__ = ["map_tensors", "write_tensors"]
+__all__ = ["header_of", "map_tensors", "write_tensors"]
 
 LONGEST_HEADER = 100_000_000  # the library's own limit
 
 
 def write_tensors(
-    part: Path, tensors: dict[str, NDArray[np.float32]], number: int | None, communicator: Communicator, path: Path
+    part: Path, tensors: dict[str, NDArray[np.float32]], number: int, communicator: Communicator, path: Path
 ) -> None:
-    """Write this host's rows of each matrix, in blocks; all hosts, `number` rows in all, call this.
-
-    If `number` is None, there is one host, and matrices may differ in their rows.
-    """
-    header: dict[str, Any] = {}
-    end = 0
-    for name, matrix in tensors.items():
-        rows, dim = len(matrix) if number is None else number, matrix.shape[1]
-        start, end = end, end + 4 * rows * dim
-        header[name] = {"dtype": "F32", "shape": [rows, dim], "data_offsets": [start, end]}
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * ((56 - len(text)) % 64)  # numbers start at a multiple of 64 bytes
-    before = [len(text).to_bytes(8, "little") + text] if communicator.rank == 0 else []
+    """Write this host's rows of each matrix, in blocks; all hosts, `number` rows in all, call this."""
+    before = [header_of({name: (number, matrix.shape[1]) for name, matrix in tensors.items()})]
+    before = before if communicator.rank == 0 else []
     for matrix in tensors.values():  # all hosts' rows of one before those of the next
         append_in_host_order(part, chain(before, _chunks(matrix)), communicator, path)
         before = []
+
+
+def header_of(shapes: Mapping[str, tuple[int, ...]]) -> bytes:
+    """Return what precedes the numbers of matrices of these shapes, in their order."""
+    header: dict[str, Any] = {}
+    end = 0
+    for name, shape in shapes.items():
+        start, end = end, end + 4 * prod(shape)
+        header[name] = {"dtype": "F32", "shape": list(shape), "data_offsets": [start, end]}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * ((56 - len(text)) % 64)  # numbers start at a multiple of 64 bytes
+    return len(text).to_bytes(8, "little") + text
 
 
 def map_tensors(path: Path) -> dict[str, NDArray[np.float32]]:

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import Request
+from any2vec.cluster.communicator import Communicator, Request
+from any2vec.cluster.cores import hosts_here
 from any2vec.cluster.local import is_simulated
 from any2vec.errors import Any2VecError
 from any2vec.io.memory import available, release
@@ -23,10 +24,20 @@ from any2vec.sync.combiners import Combiner, Round
 from any2vec.sync.masters import Combined
 from any2vec.sync.scheme import HostContext, Scheme
 
-__all__ = ["Columns"]
+__all__ = ["Columns", "memory_of_a_host"]
 
 _BLOCK = 1 << 22  # floats of whole rows in hand at a time
 _HOTTEST = 16  # rows whose changes are watched
+
+
+def memory_of_a_host(communicator: Communicator) -> int:
+    """Return the bytes that each host can have, the least of all; all hosts call this before any takes its share.
+
+    At the end of training, rows of e lie beside columns of both labels: that counts where addresses are limited.
+    """
+    hosts = communicator.size
+    sharing = (hosts, hosts, hosts) if is_simulated(communicator) else (*hosts_here(communicator), 1)
+    return int(communicator.allgather(np.array([available(*sharing, addresses=1.5)], np.int64)).min())
 
 
 class Columns(Scheme):
@@ -51,18 +62,22 @@ class Columns(Scheme):
             self.put(new_labels(low, high, context.dim, seed=context.seed))
 
     def _check_memory(self) -> None:
-        """Raise an error if e and t do not fit into memory, with what would."""
+        """Raise an error on all hosts if e and t do not fit into the memory of one, with what would."""
         vertices, dim, hosts = self.context.vertices, self.context.dim, self.partition.hosts
-        here = hosts if is_simulated(self.context.communicator) else 1
-        whole, has = 2 * 4 * vertices * self.layout.width * hosts, available()
-        if whole // hosts * here <= has:
+        has = memory_of_a_host(self.context.communicator)
+
+        def need(columns: int, number: int) -> int:
+            return 2 * 4 * vertices * ColumnLayout(columns, number).width
+
+        if need(dim, hosts) <= has:
             return
-        fits = max(0, has // (2 * 4 * vertices) * hosts // here)
-        wanted = "" if here > 1 else f", or {-(-whole // max(has, 1)):,} hosts"
-        of = "this machine, which simulates them all," if here > 1 else f"host {self._rank}"
+        fits = [f"`dim` {d:,}" for d in range(dim - 1, hosts - 1, -1) if need(d, hosts) <= has][:1]
+        if not is_simulated(self.context.communicator):
+            fits += [f"{n:,} hosts" for n in range(hosts + 1, dim + 1) if need(dim, n) <= has][:1]
+        sizes = f"{vertices:,} words of {dim:,} dimensions need {need(dim, hosts) / 2**20:,.1f} MiB"
         raise Any2VecError(
-            f"{vertices:,} words of {dim} dimensions by columns need {whole / hosts / 2**30:.1f} GiB on each of "
-            f"{hosts} hosts, and {of} has {has / 2**30:.1f} GiB: `dim` {fits} would fit{wanted}, or fewer words"
+            f"{sizes} of memory on each of {hosts} hosts, by columns, and one has {has / 2**20:,.1f} MiB: "
+            f"{' or '.join([*fits, 'fewer words'])} would fit"
         )
 
     def blocks(self) -> Iterator[tuple[int, int]]:
@@ -118,10 +133,14 @@ class Columns(Scheme):
     def rows_of_masters(self, *, last: bool = False) -> Labels:
         """Exchange columns for the rows of this host's range of vertices; if `last`, giving back memory meanwhile."""
         low, high = self._low, self.partition.range(self._rank)[1]
-        e, t = (zeros(high - low, self.context.dim) for _ in range(2))
-        for own, whole in ((self.labels.e, e), (self.labels.t, t)):
-            self._exchange(own, whole, last)
-        return Labels(e, t, low, high - low, self.context.dim)
+        left, found = [self.labels.t, self.labels.e], []
+        if last:
+            none = np.zeros((0, self.layout.width), np.float32)
+            self.labels = self.masters = Labels(none, none, 0, 0, self.layout.width)
+        while left:
+            found.append(zeros(high - low, self.context.dim))
+            self._exchange(left.pop(), found[-1], last)  # and with the last of its columns, its addresses are free
+        return Labels(found[0], found[1], low, high - low, self.context.dim)
 
     def restore(self, masters: Labels) -> None:
         """Take over whole rows of this host's range of vertices: exchange them for columns."""
@@ -153,17 +172,30 @@ class Columns(Scheme):
             low, high = (np.minimum(bounds[:-1] + first + ahead, bounds[1:]) for ahead in (0, size))
             yield low, high
 
+    def stream_rows(self) -> Iterator[tuple[str, NDArray[np.float32]]]:
+        """Exchange columns for the rows of this host's range of vertices, part by part."""
+        for label, own in (("e", self.labels.e), ("t", self.labels.t)):
+            for low, high in self._parts():
+                yield label, self._rows(own, low, high)
+
     def _exchange(self, own: NDArray[np.float32], whole: NDArray[np.float32], last: bool) -> None:
-        """Send each host its rows of these columns, part by part of all ranges at once, so that memory stays even."""
-        hosts = self.partition.hosts
+        """Exchange columns for the rows of this host's range, part by part of all ranges, so that memory stays even."""
+        begin = 0
         for low, high in self._parts():
-            n = int(high[self._rank] - low[self._rank])
-            received = np.empty((hosts * n, self.layout.width), np.float32)
-            with self.channel.timed():
-                self.context.communicator.alltoallv(own, high - low, received, np.full(hosts, n), low)
-            begin = int(low[self._rank]) - self._low
-            for host in range(hosts):
-                self.layout.take(host, received[host * n : (host + 1) * n], whole[begin : begin + n])
+            rows = self._rows(own, low, high)
+            whole[begin : begin + len(rows), : self.context.dim] = rows
+            begin += len(rows)
             if last:
-                for rows in zip(low.tolist(), high.tolist(), strict=True):
-                    release(own, *rows)
+                for bounds in zip(low.tolist(), high.tolist(), strict=True):
+                    release(own, *bounds)
+
+    def _rows(self, own: NDArray[np.float32], low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Send each host these columns of vertices low[h]..high[h]-1; return this host's whole rows."""
+        hosts, n = self.partition.hosts, int(high[self._rank] - low[self._rank])
+        received = np.empty((hosts * n, self.layout.width), np.float32)
+        with self.channel.timed():
+            self.context.communicator.alltoallv(own, high - low, received, np.full(hosts, n), low)
+        rows = np.empty((n, self.context.dim), np.float32)
+        for host in range(hosts):
+            self.layout.take(host, received[host * n : (host + 1) * n], rows)
+        return rows

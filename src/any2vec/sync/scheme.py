@@ -1,6 +1,7 @@
 """Communication schemes: how mirrors receive the labels that a host's rounds touch, and send what changed."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -132,6 +133,11 @@ class Scheme(ABC):
     def rows_of_masters(self, *, last: bool = False) -> Labels:
         """Return the whole rows of this host's range of vertices; if `last`, training has ended."""
         return self.masters
+
+    def stream_rows(self) -> Iterator[tuple[str, NDArray[np.float32]]]:
+        """Yield the rows of `rows_of_masters`, label by label, in parts; all hosts must take all of them."""
+        yield "e", self.masters.embedding
+        yield "t", self.masters.training
 
     def combine(
         self, changes: dict[str, Changes], here: dict[str, Touched], round_: Round, combiner: Combiner

@@ -16,18 +16,19 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
 from any2vec.cluster.communicator import Communicator, allgather_bytes, together
-from any2vec.cluster.local import alone
 from any2vec.errors import Any2VecError
+from any2vec.io.finite import blocks
 from any2vec.io.outputs import refusals
-from any2vec.io.safetensors_file import write_tensors
-from any2vec.operators.labels import Labels
+from any2vec.io.safetensors_file import header_of
+from any2vec.sync.scheme import Scheme
 from any2vec.training.state import TrainingState
 
 __all__ = ["FORMAT", "MANIFEST", "Checkpoints", "Facts", "digest", "listed", "own_digest"]
@@ -107,27 +108,18 @@ class Checkpoints:
         late = time.monotonic() - self._last >= 60 * (self._minutes or 0.0)
         return bool(self._communicator.allgather(np.array([late]))[0, 0])
 
-    def write(self, state: TrainingState, rows: Labels) -> None:
-        """Write a version: `rows`, this host's range of vertices, now, and the rest while training goes on.
+    def write(self, state: TrainingState, scheme: Scheme) -> None:
+        """Write a version: the rows of this host's range of vertices now, and the rest while training goes on.
 
         What the file system refuses (a full disk) is said; training goes on, and the versions before stay.
         """
         self._settle()
         version, rank = self._version, self._communicator.rank
         self._version, self._last = version + 1, time.monotonic()
-        name = f"{version:06d}.{rows.first}-{rows.first + rows.vertices}"
-        path = self.folder / (name if rows.vertices else f"{name}.{rank}")
-        path = path.with_name(f"{path.name}.safetensors")
-        problem = ""
-        try:
-            tensors = {"e": rows.embedding, "t": rows.training} if rows.vertices else {}
-            path.touch()
-            write_tensors(path, tensors | {"missing": state.missing}, None, alone(), path)
-        except (OSError, Any2VecError) as error:
-            problem = _reason(error)
-            with suppress(OSError):
-                path.unlink()
-        if self._refused(problem):
+        low, high = scheme.partition.range(rank)
+        name = f"{version:06d}.{low}-{high}"
+        path = self.folder / (f"{name}.safetensors" if high > low else f"{name}.{rank}.safetensors")
+        if self._refused(self._write_shard(path, state, scheme, high - low)):
             return
         manifest = {
             "format": FORMAT,
@@ -141,7 +133,7 @@ class Checkpoints:
             "meter": state.meter._asdict(),
             **self._facts,
         }
-        shard = {"file": path.name, "first": rows.first, "rows": rows.vertices}
+        shard = {"file": path.name, "first": low, "rows": high - low}
         self._pending = self._writer.submit(self._complete, version, shard, manifest)
 
     def newest_line(self) -> str:
@@ -162,6 +154,27 @@ class Checkpoints:
         if self._lock:
             self._lock.close()
             self._lock = None
+
+    def _write_shard(self, path: Path, state: TrainingState, scheme: Scheme, rows: int) -> str:
+        """Write a shard; return what the file system refused, or an empty text."""
+        shapes = {label: (rows, scheme.context.dim) for label in "et" if rows} | {"missing": state.missing.shape}
+        problem = ""
+        with ExitStack() as open_file:
+            try:
+                file = open_file.enter_context(path.open("xb"))
+                file.write(header_of(shapes))
+            except OSError as error:
+                problem = _reason(error)
+            for _, part in chain(scheme.stream_rows(), [("missing", state.missing)]):  # all hosts take all parts
+                try:
+                    for block in [] if problem or not part.size else blocks(part):
+                        file.write(np.ascontiguousarray(part[block], "<f4").data)
+                except OSError as error:
+                    problem = _reason(error)
+        if problem:
+            with suppress(OSError):
+                path.unlink()
+        return problem
 
     def _complete(self, version: int, shard: Facts, manifest: Facts) -> None:
         """Make sure that this host's shard is on the disk; on the first host, that all are: a thread does this."""

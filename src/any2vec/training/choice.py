@@ -23,22 +23,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, allreduce
-from any2vec.cluster.local import is_simulated
 from any2vec.corpus import Corpus
-from any2vec.errors import Any2VecError
-from any2vec.io.memory import available
 from any2vec.operators.kernel import inspection_kernel
 from any2vec.operators.labels import padded_width
 from any2vec.samples.windows import SampleTables, kept_counts
 from any2vec.sync.column_layout import ColumnLayout
+from any2vec.sync.columns import memory_of_a_host
+from any2vec.sync.combiners import combiner_of
+from any2vec.sync.combiners.curvature import Curvature
 from any2vec.sync.gauge import is_due
+from any2vec.training.column_host import start_refused
 from any2vec.training.options import Options
 from any2vec.training.schedule import Schedule, default_rounds
 from any2vec.training.start import Start
 
 __all__ = ["Estimate", "choose", "estimate"]
 
-_SLICES, _LENGTHS = 3, 6  # of a host's part that are inspected
+_SLICES, _LENGTHS = 12, 6  # of a host's part that are inspected
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,9 @@ class Estimate:
     memory: float
 
 
-def estimate(corpus: Corpus, options: Options, communicator: Communicator) -> dict[str, Estimate]:
+def estimate(
+    corpus: Corpus, options: Options, communicator: Communicator, start: Start | None = None
+) -> dict[str, Estimate]:
     """Estimate what each scheme needs; all hosts call this, and get the same."""
     counts, hosts, dim, words = corpus.vocabulary.counts, communicator.size, options.dim, int(corpus.cuts[-1])
     kept = float(kept_counts(counts, options.sample).sum())
@@ -65,9 +68,10 @@ def estimate(corpus: Corpus, options: Options, communicator: Communicator) -> di
             ids = hosts * np.minimum(4 * rows / hosts, hosts * owned / 8)
             sent += times * (hosts - 1) / hosts * float((rows * (2 * row + 4) + ids).sum())
             memory = max(memory, row * float(rows.max()) / hosts)
-    if options.combine == "curvature":
+    combiner = combiner_of(options.combine)
+    if isinstance(combiner, Curvature):
         number = len(first) + (options.epochs - 1) * rounds
-        turns = sum(map(is_due, range(number)))
+        turns = 0 if start else sum(map(is_due, range(number)))
         sent += (hosts - 1) * (8 * number * dim * (3 * dim + 8) + 4 * turns * (3 * dim**2 + 16 * (dim + 1)))
     pulled = Estimate(sent, 2 * row * owned + 8 * memory)
     scores = seen[2].sum() / max(seen[3].sum(), 1) * words
@@ -80,10 +84,12 @@ def choose(corpus: Corpus, options: Options, communicator: Communicator, start: 
     """Replace the scheme ``auto``; return the options, and a line that says what was chosen and why."""
     if communicator.size == 1:
         return replace(options, scheme="pull-opt", batch=None), "scheme pull-opt: one host sends nothing"
-    found = estimate(corpus, options, communicator)
-    here = available() // (communicator.size if is_simulated(communicator) else 1)
-    has = int(communicator.allgather(np.array([here], np.int64)).min())
-    why_not = _refusal(corpus, options, communicator, start)
+    found = estimate(corpus, options, communicator, start)
+    has = memory_of_a_host(communicator)
+    refused = options.columns_refuse(communicator.size) or start_refused(options, start)
+    if not refused and (options.batch or 1) * communicator.size > corpus.cuts[-1]:
+        refused = "batch", ""
+    why_not = f"`{refused[0]}`" if refused else ""
     if why_not:
         name = "pull-opt"
     else:
@@ -94,7 +100,7 @@ def choose(corpus: Corpus, options: Options, communicator: Communicator, start: 
         f"{other} would send {_size(needs.sent)} and take {_size(needs.memory)} a host"
         for other, needs in found.items()
     )
-    line = f"scheme {name}: {shown}; a host has {_size(has)}{f'; no columns: {why_not}' if why_not else ''}"
+    line = f"scheme {name}: {shown}; a host has {_size(has)}{f'; no columns, because of {why_not}' if why_not else ''}"
     batch = options.batch if name == "columns" else None
     return replace(options, scheme=name, batch=batch), line
 
@@ -130,19 +136,6 @@ def _inspect(corpus: Corpus, options: Options, rank: int, rounds: int, least: fl
             touched = np.count_nonzero(sources), np.count_nonzero(destinations)
             found[:, at] += touched[0] / _SLICES, touched[1] / _SLICES, destinations.sum(dtype=np.int64), high - low
     return found
-
-
-def _refusal(corpus: Corpus, options: Options, communicator: Communicator, start: Start | None) -> str:
-    """Why these options exclude columns; empty if they do not."""
-    try:
-        replace(options, scheme="columns", hosts=communicator.size).check()
-    except Any2VecError as error:
-        return str(error)
-    if start and (len(start.frozen) or (start.e and options.blend)):
-        return "words are frozen, or blended"
-    if options.batch is not None and options.batch * communicator.size > corpus.cuts[-1]:
-        return "the corpus is smaller than a mini-batch"
-    return ""
 
 
 def _size(n: float) -> str:

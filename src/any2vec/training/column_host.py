@@ -2,15 +2,14 @@
 
 import math
 import time
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator
-from any2vec.cluster.local import is_simulated
 from any2vec.corpus import Corpus
 from any2vec.errors import Any2VecError
 from any2vec.operators.arguments import Rate, ThreadStats
@@ -38,7 +37,7 @@ from any2vec.training.schedule import Schedule
 from any2vec.training.start import Start
 from any2vec.training.stretch import Stretch, share_stretch
 
-__all__ = ["ColumnHost"]
+__all__ = ["ColumnHost", "start_refused"]
 
 _WORDS = 1 << 20  # of a round, by default: ids that a host holds
 _BETWEEN = 64  # mini-batches, after which hosts agree on going on
@@ -72,10 +71,8 @@ class ColumnHost(Host):
         start: Start | None = None,
     ) -> None:
         super().__init__(corpus, options, communicator, stop, most_threads=1)
-        if start and len(start.frozen):
-            raise Any2VecError("`scheme` is 'columns', which cannot freeze words: leave out `frozen`")
-        if start and start.e and options.blend:
-            raise Any2VecError("`scheme` is 'columns', which cannot blend: go on with `blend=False` (`--no-blend`)")
+        if refused := options.columns_refuse(communicator.size) or start_refused(options, start):
+            raise Any2VecError(f"`scheme` is 'columns', {refused[1]}")
         counts, vertices, words = corpus.vocabulary.counts, len(corpus.vocabulary), int(corpus.cuts[-1])
         self.cuts, self.part = np.array([0, words], np.int64), 0
         hosts = communicator.size
@@ -84,7 +81,7 @@ class ColumnHost(Host):
         if self._centres > words and options.batch is not None:
             raise Any2VecError(
                 f"`batch` is {options.batch:,} on {hosts} hosts, but the corpus has only {words:,} words of the "
-                f"vocabulary; {max(1, words // (20 * hosts))} or less would do"
+                f"vocabulary; {max(1, words // hosts):,} or less would do"
             )
         self._centres = min(self._centres, max(words, 1))
         operator = self.operator = options.operator_class(options)
@@ -127,8 +124,8 @@ class ColumnHost(Host):
         """Take the mini-batches of a round, with all hosts."""
         slice_ = schedule.slice(self.part, number)
         assert slice_ is not None
-        channel = self.scheme.channel
-        began, sending, before = time.thread_time(), channel.seconds, 0
+        channel, before = self.scheme.channel, 0
+        self._computed = 0.0
         rate = schedule.rate(number, slice_.size)
         keep = self._tables.epoch(slice_.epoch, self._worklist.first)
         for low, high in slice_.ranges:
@@ -139,8 +136,7 @@ class ColumnHost(Host):
             if not self._take(place, stats[0], look):
                 break
             before += high - low
-        sending = channel.seconds - sending if is_simulated(self._communicator) else 0.0
-        return time.thread_time() - began - sending
+        return self._computed
 
     def synchronize(self, round_: Round) -> Combined:
         """Give out what the round has shown; all else is done."""
@@ -188,21 +184,40 @@ class ColumnHost(Host):
     ) -> int:
         """Take a mini-batch of a chunk, and list as many centres of the next one; return the position after those."""
         scheme, kernels, batch, scores = self.scheme, self._kernels, self._batch, self._scores
-        kernels.pick(chunk, first, batch)
-        kernels.dotprod(*self._labels, chunk, batch, scores)
+        with self._computing():
+            kernels.pick(chunk, first, batch)
+            kernels.dotprod(*self._labels, chunk, batch, scores)
         request, parts = scheme.begin_sums(batch, scores)
-        following = self._list(place, ahead)  # while the scores travel
+        with self._computing():
+            following = self._list(place, ahead)  # while the scores travel
         own = scheme.sums(request, parts)
-        kernels.stepping(chunk, batch, self._communicator.rank, own, stats)
+        with self._computing():
+            kernels.stepping(chunk, batch, self._communicator.rank, own, stats)
         scheme.share_steps(batch, own, scores)
-        with scheme.watching() if watching else nullcontext():
+        with self._computing(), scheme.watching() if watching else nullcontext():
             kernels.adjust(*self._labels, chunk, batch, scores)
         return following
+
+    @contextmanager
+    def _computing(self) -> Iterator[None]:
+        """Add the CPU time of the block to that of the round."""
+        began = time.thread_time()
+        yield
+        self._computed += time.thread_time() - began
 
     def _own(self, words: int) -> int:
         """Return how many of so many words this host counts."""
         rank, hosts = self._communicator.rank, self._communicator.size
         return words * (rank + 1) // hosts - words * rank // hosts
+
+
+def start_refused(options: Options, start: Start | None) -> tuple[str, str] | None:
+    """Return the option for going on that columns cannot have, and why; None if there is none."""
+    if start and len(start.frozen):
+        return "frozen", "which cannot freeze words: leave out `frozen`"
+    if start and start.e and options.blend:
+        return "blend", "which cannot blend: go on with `blend=False`"
+    return None
 
 
 class _Place(NamedTuple):

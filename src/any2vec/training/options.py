@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, fields
 
-from any2vec.errors import Any2VecError, shown
+from any2vec.errors import Any2VecError
 from any2vec.operators import LOSSES, MODELS, OPERATORS, Operator, operator_of
 from any2vec.operators.cbow import CONTEXTS
 from any2vec.operators.skipgram import NEGATIVES_PER, SkipGram
@@ -155,25 +155,23 @@ class Options:
         operator = self.operator_class(self._filled())
         if self.pools and type(operator).tables is not SkipGram.tables:
             name = self.operator_class.__name__
-            raise Any2VecError(f"`scheme` is 'server', which has pools of negatives, and the operator {name} none")
+            raise Any2VecError(f"`scheme` is 'server', which draws negatives from pools; {name} draws none")
         by_columns = scheme_of(self.scheme).by_columns
         if self.batch is not None and not by_columns and self.scheme != AUTO:
             raise Any2VecError(f"`batch` is {self.batch}; that is for `scheme` columns, and this is {self.scheme}")
-        if not by_columns:
-            return
-        if self.hosts > self.dim:
-            raise Any2VecError(
-                f"`scheme` is 'columns', and there are {self.hosts} hosts for {self.dim} columns (`dim`)"
-            )
+        if by_columns and (refused := self.columns_refuse(self.hosts)):
+            raise Any2VecError(f"`scheme` is 'columns', {refused[1]}")
+
+    def columns_refuse(self, hosts: int) -> tuple[str, str] | None:
+        """Return the option that the scheme ``columns`` cannot have, and why; None if there is none."""
+        if hosts > self.dim:
+            return "dim", f"and there are {hosts:,} hosts for {self.dim:,} columns (`dim`)"
         if self.combine != "curvature":
-            raise Any2VecError(
-                f"`scheme` is 'columns', which has nothing to combine: leave out `combine` {shown(self.combine)}"
-            )
-        if not operator.by_columns:
-            raise Any2VecError(
-                f"`scheme` is 'columns', but the operator {self.operator_class.__name__} has a `score`, `update` or "
-                "`apply` of its own, which need whole rows"
-            )
+            return "combine", "which has nothing to combine: leave out the combiner and its options"
+        if not self.operator_class(self._filled()).by_columns:
+            name = self.operator_class.__name__
+            return "operator", f"but {name} has a `score`, `update` or `apply` of its own, which need whole rows"
+        return None
 
     @property
     def pools(self) -> bool:

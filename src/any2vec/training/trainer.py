@@ -216,10 +216,10 @@ class _Run:
                 if self._interrupted:
                     break
                 if after_round:
-                    after_round(self._state(epoch, number + 1))
+                    after_round(self._state(epoch, number + 1, self._host.scheme.rows_of_masters()))
             self._meter.end_epoch()
             masters = self._host.scheme.masters
-            self._agree_finite(masters.is_finite() and math.isfinite(self._meter.loss[-1]), epoch)
+            self._agree_finite(masters.is_finite() and math.isfinite(self._meter.loss[-1]), numbers.stop - 1)
             if self._interrupted:
                 break
             if not self._meter.samples and not (self._options.sample and epoch):  # subsampling may leave none later
@@ -254,7 +254,7 @@ class _Run:
         report.words_per_second = meter.words_per_second
         report.peak_memory = peak_memory()
 
-    def _state(self, epoch: int, number: int) -> TrainingState:
+    def _state(self, epoch: int, number: int, masters: Labels) -> TrainingState:
         """State when round `number` is about to begin, after one of `epoch`."""
         numbers = self._schedule.numbers(epoch)
         left = self._schedule.left(number) if number < numbers.stop else np.empty((0, 2), np.int64)
@@ -267,7 +267,7 @@ class _Run:
             left,
             self._kappa,
             self._meter.state,
-            self._host.scheme.masters,
+            masters,
             self._host.scheme.gauge.missing,
         )
 
@@ -277,9 +277,8 @@ class _Run:
         if self._checkpoints and (self._checkpoints.due() or last or self._interrupted):
             if allreduce(self._communicator, np.array([self._host.stopped], np.int64))[0]:
                 return  # in the middle of a round
-            self._agree_finite(self._host.scheme.masters.is_finite() and not self._broken, epoch)
-            state = self._state(epoch, number)
-            self._checkpoints.write(state, self._host.scheme.rows_of_masters())
+            self._agree_finite(self._host.scheme.masters.is_finite() and not self._broken, number - 1)
+            self._checkpoints.write(self._state(epoch, number, self._host.scheme.masters), self._host.scheme)
 
     def _round(self, number: int) -> None:
         """Compute and synchronize (Algorithm 1, lines 7 to 10)."""
@@ -291,7 +290,7 @@ class _Run:
         totals = RoundTotals(*hosts.sum(axis=0).tolist())
         self._meter.add(totals)
         if totals.broken:
-            raise self._not_finite(self._schedule.epoch(number))
+            raise self._not_finite(number)
         if totals.interrupted and not self._interrupted:
             self._interrupted = True
             if not host.finishes_rounds:
@@ -318,9 +317,9 @@ class _Run:
                 self._broken = True  # the others hear of it at the end of the round
                 self._host.stop()
 
-    def _agree_finite(self, finite: bool, epoch: int) -> None:
+    def _agree_finite(self, finite: bool, number: int) -> None:
         if allreduce(self._communicator, np.array([not finite], np.int64))[0]:
-            raise self._not_finite(epoch)
+            raise self._not_finite(number)
 
     def _check(self, epoch: int, after_epoch: AfterEpoch | None) -> None:
         """Let the user's callbacks judge the labels, and show the epoch."""
@@ -338,25 +337,27 @@ class _Run:
             line = [f"epoch {epoch + 1}/{self._options.epochs}", f"loss {self._meter.loss[-1]:.4f}"]
             self._display.say("  ".join(line + [f"{name} {value:.2f}" for name, value in figures.items()]))
 
-    def _not_finite(self, epoch: int) -> SharedError:
+    def _not_finite(self, number: int) -> SharedError:
+        """Return the error for values that are not finite after round `number`."""
         options = self._options
         which = options.combine
         name = which if isinstance(which, str) else getattr(which, "__name__", type(which).__name__)
         combiner = f", or the combiner {name!r} adds up too much" if self._communicator.size > 1 else ""
         if self._host.scheme.by_columns:
             hosts = self._communicator.size
-            combiner = (
-                f", or `batch` {options.centres(hosts)} on {hosts} hosts is: {hosts} x `batch` of 400 usually works"
-            )
+            combiner = f", or `batch` {options.centres(hosts)} is (`batch` times hosts up to 400 usually works)"
         why = f"`alpha` {options.initial_alpha} is too large for this corpus (0.025 is usual)"
         if options.negatives >= _MANY_NEGATIVES and options.negatives_per == "window":
             why = (
                 f"`alpha` {options.initial_alpha} is too large for `negative` {options.negatives} shared by a "
                 "window; lower one of them (5 to 20 negatives are usual), or use `negatives_per='pair'`"
             )
+        epoch = self._schedule.epoch(number)
+        numbers = self._schedule.numbers(epoch)
         kept = self._checkpoints.newest_line() if self._checkpoints else ""
         return SharedError(
-            f"training stopped in epoch {epoch + 1}: values are not finite any more; {why}{combiner}{kept}"
+            f"training stopped in round {number - numbers.start + 1} of epoch {epoch + 1}: values are not finite any "
+            f"more, at a learning rate of {self._schedule.middle(number):.2g}; {why}{combiner}{kept}"
         )
 
 

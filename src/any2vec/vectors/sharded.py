@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,18 +58,23 @@ class ShardedVectors:
     def __repr__(self) -> str:
         return f"<ShardedVectors: {len(self):,} words of {self.dim} dimensions on {self.communicator.size} hosts>"
 
+    def __contains__(self, word: object) -> bool:
+        """Whether a word is on some host; all hosts call this."""
+        here = isinstance(as_word(word), str) and as_word(word) in self.own.vocabulary.ids
+        return bool(self.communicator.allgather(np.array([here])).any())
+
     def __getitem__(self, words: str | Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of some words, shape (n, D), or of one, shape (D,); raise an UnknownWordError."""
-        asked: list[str] = [words] if isinstance(words, str) else list(words)
+        asked = _listed(words)
         here, places = self._find(asked)
         rows = np.zeros((len(asked), self.dim), np.float32)
         rows[here] = self.own.matrix[places[here]]
         whole: NDArray[np.float32] = allreduce(self.communicator, rows)  # others have zeros: it is exact
-        return whole[0] if isinstance(words, str) else whole
+        return whole[0] if isinstance(as_word(words), str) else whole
 
     def norms(self, words: Sequence[str]) -> NDArray[np.float32]:
         """Return the lengths of the vectors of some words, shape (n,); raise an UnknownWordError."""
-        here, places = self._find(list(words))
+        here, places = self._find(_listed(words))
         lengths = np.zeros(len(places), np.float32)
         lengths[here] = self.own.norms[places[here]]
         whole: NDArray[np.float32] = allreduce(self.communicator, lengths)
@@ -82,7 +88,7 @@ class ShardedVectors:
         UnknownWordError
             If none is.
         """
-        ids = [found for word in words if (found := self.own.vocabulary.ids.get(as_word(word))) is not None]
+        ids = [found for word in _listed(words) if (found := self.own.vocabulary.ids.get(as_word(word))) is not None]
         own = np.zeros(self.dim + 1)
         own[-1] = len(ids)
         for begin in range(0, len(ids), 1 << 14):
@@ -157,3 +163,8 @@ class ShardedVectors:
         if (missing := np.flatnonzero(known == 0)).size:
             raise UnknownWordError(f"no vector for {shown(words[int(missing[0])])}")
         return places >= 0, places
+
+
+def _listed(words: Any) -> list[Any]:
+    """List words; one alone is not taken for its letters."""
+    return [words] if isinstance(as_word(words), str) else list(words)
