@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from numba import njit
 from simulated import bits, interrupted, read, text, train
 from test_models import CASES, options, setting_of
+from test_state import run
 
 from any2vec import Any2VecError, Vectors, Word2Vec
 from any2vec.io.memory import available, release, zeros
@@ -196,6 +197,17 @@ def test_goes_on_from_vectors():
         found.append(Word2Vec(**how, **more).fit(sentences).vectors_.matrix)
     assert (found[0] == found[1]).all()
     assert 0 < np.abs(found[0] - first.vectors_.matrix).max() < 1
+
+
+@pytest.mark.parametrize("hosts", [1, 2, 4])
+def test_a_state_is_gone_on_from(hosts):
+    """The state after a round has whole rows of each host's range, as with other schemes."""
+    how = columns(batch=8 // hosts, rounds=3, epochs=2)
+    whole, losses, states = run(hosts, how, keep=2)
+    assert [state.masters.dim for state in states] == [20] * hosts
+    resumed, more, _ = run(hosts, how, states)
+    assert bits(resumed) == bits(whole)
+    assert more == losses
 
 
 def test_ctrl_c_ends_all_hosts(monkeypatch):

@@ -73,6 +73,9 @@ def _row(path: Path, number: int, line: str, joiner: str) -> tuple[int, str, str
         row = int(pass_), first, second, int(count), float(score)
     except ValueError:
         raise Any2VecError(f"{path}, line {number:,}: {shown(line)} is not {', '.join(_COLUMNS)}") from None
-    if phrase != f"{first}{joiner}{second}" or not first or not second or row[0] < 1 or not np.isfinite(row[4]):
-        raise Any2VecError(f"{path}, line {number:,}: {shown(line)} is no phrase with its two words and a pass")
+    numbers = row[0] >= 1 and 0 <= row[3] < 1 << 63 and np.isfinite(row[4])
+    if phrase != f"{first}{joiner}{second}" or not first or not second or not numbers:
+        raise Any2VecError(
+            f"{path}, line {number:,}: {shown(line)} is no phrase with its two words, a pass and a count"
+        )
     return row
