@@ -14,6 +14,7 @@ import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -25,7 +26,7 @@ from tables import out, table
 
 from any2vec import Any2VecError, Phrases, Vectors, Word2Vec, load, save
 from any2vec.cluster.local import alone
-from any2vec.corpus import cache
+from any2vec.corpus import cache as corpus_cache
 from any2vec.corpus.given_vocabulary import load_vocabulary
 from any2vec.corpus.phrase_file import read_phrases
 from any2vec.evaluate.questions import read_questions
@@ -113,16 +114,16 @@ def checkpoint(folder: Path) -> list[Path]:
     return sorted(path for path in (folder / "kept").iterdir() if path.stat().st_size)
 
 
+@cache
+def of_which_run(folder: Path) -> dict[str, Any]:
+    """Read the options and the corpus of checkpoints, before they are damaged."""
+    manifest = json.loads(max(folder.glob("*.json")).read_bytes())
+    return {name: manifest[name] for name in ("options", "corpus")}
+
+
 def resumed(path: Path) -> Any:
-    """Read the newest checkpoint, as a run on one host would; which options and corpus it is of, is not asked."""
-    manifest = {}
-    for one in sorted(path.parent.glob("*.json")):
-        try:
-            manifest = json.loads(one.read_bytes())
-            facts = {"options": dict(manifest["options"]), "corpus": dict(manifest["corpus"])}
-        except (ValueError, KeyError, TypeError, RecursionError):
-            continue
-    return read_state(path.parent, facts, 3, 8, alone(), lambda _: None)
+    """Read the newest checkpoint, as the run that wrote it would on one host."""
+    return read_state(path.parent, of_which_run(path.parent), 3, 8, alone(), lambda _: None)
 
 
 def cached(folder: Path) -> list[Path]:
@@ -152,7 +153,7 @@ READERS: list[Reader] = [
     ("labels", text("l.labels", LABELS), read_labels),
     ("labels, .mat", matrix("l.mat"), read_labels),
     ("checkpoint", checkpoint, resumed),
-    ("corpus cache", cached, lambda path: cache.load(path.parent)),
+    ("corpus cache", cached, lambda path: corpus_cache.load(path.parent)),
 ]
 
 
@@ -225,13 +226,13 @@ def attack(number: int, cases: int, seed: int) -> dict[str, Any]:
 def main(
     cases: Annotated[int, typer.Option(help="Files for each reader.")] = 10_000,
     seeds: SeedsOption = "1",
-    only: Annotated[str, typer.Option(help="Readers whose names begin so.")] = "",
+    only: Annotated[str, typer.Option(help="Readers whose names begin so, or names separated by semicolons.")] = "",
 ) -> None:
     """Attack all readers, and print what they did."""
     rows, bad = [], 0
     for seed in map(int, seeds.split(",")):
         for number, (name, *_) in enumerate(READERS):
-            if not name.startswith(only):
+            if not name.startswith(only) and name not in only.split(";"):
                 continue
             with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
                 try:

@@ -172,7 +172,7 @@ def load(folder: Path) -> Corpus | None:
             seconds={"scan": 0.0, "encode": 0.0},
             folder=folder,
         )
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError):
         return None
 
 

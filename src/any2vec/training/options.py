@@ -86,9 +86,9 @@ class Options:
     )
     scheme: str = option(
         "pull-opt",
-        f"how the model is spread over hosts: {', '.join(SCHEMES)}; or auto, for what sends least of pull-opt and columns. Of the "
-        "first four pull-opt is least, the vectors are the same. With columns each host has some columns of all "
-        "vectors; server is a parameter server, to compare with",
+        f"how the model is spread over hosts: {', '.join(SCHEMES)}; or auto, for what sends least of pull-opt and "
+        "columns. Of the first four pull-opt is least, the vectors are the same. With columns each host has some "
+        "columns of all vectors; server is a parameter server, to compare with",
         panel="Many hosts",
     )
     combine: "str | Combiner | type[Combiner]" = option(
