@@ -22,7 +22,7 @@ from options import BytesOption, DimOption, EpochsOption, QuestionsOption, Repea
 from tables import out, table
 from texts import CorpusArgument, plain_text
 
-from any2vec import load
+from any2vec import Word2Vec, load
 from any2vec.evaluate.analogies import evaluate_analogies
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -142,6 +142,40 @@ def moves(
     rows.append(("mean", *(statistics.mean(row[k] for row in rows) for k in (1, 2, 3))))
     heads = ("seed", f"{numbers[0]} hosts", "moved", "difference")
     table(f"hosts {' -> '.join(numbers)}, D={dim}, epochs: {epochs}", heads, rows)
+
+
+@app.command()
+def soak(
+    corpus: CorpusArgument,
+    size: BytesOption = 500_000,
+    hosts: Annotated[int, typer.Option(help="Simulated hosts.")] = 4,
+    schemes: Annotated[str, typer.Option(help="Schemes, separated by commas.")] = "pull-opt,columns",
+    dim: DimOption = 16,
+    epochs: EpochsOption = 40,
+    rounds: Annotated[int, typer.Option(help="Rounds per epoch.")] = 500,
+    every: Annotated[int, typer.Option(help="Rounds between checkpoints.")] = 100,
+) -> None:
+    """Run very many small rounds, and see whether memory (VmRSS) grows: the mean of each fifth of the epochs."""
+    rows = []
+    with plain_text(corpus, size) as (text, folder):
+        for scheme in schemes.split(","):
+            used: list[float] = []
+            kept = {"checkpoint": folder / scheme, "checkpoint_every": every}
+            more = {"dim": dim, "epochs": epochs, "rounds": rounds, "hosts": hosts, "scheme": scheme, "threads": 1}
+            began = time.perf_counter()
+            model = Word2Vec(**more, **kept, callbacks=[lambda *_, used=used: used.append(_resident())]).fit(str(text))
+            seconds = time.perf_counter() - began
+            fifths = [statistics.mean(used[len(used) * k // 5 : len(used) * (k + 1) // 5]) for k in range(5)]
+            megabytes = [f"{value / 2**20:.1f}" for value in fifths]
+            grown = 100 * (fifths[4] / fifths[1] - 1)
+            rows.append((scheme, len(model.report_.rounds), f"{seconds:.0f} s", *megabytes, f"{grown:+.2f} %"))
+    heads = ("scheme", "rounds", "time", *(f"MiB, fifth {k}" for k in range(1, 6)), "last / second fifth")
+    table(f"{hosts} hosts, D={dim}, a checkpoint every {every} rounds", heads, rows)
+
+
+def _resident() -> int:
+    """Return this process's resident memory, in bytes."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _processes(argument: str) -> list[int]:

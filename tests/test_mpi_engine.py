@@ -1,18 +1,22 @@
 """Hosts that are ranks of MPI: scripts that run under mpiexec."""
 
+import re
 import sys
 import textwrap
+import time
 
 import pytest
 from ranks import VARIABLES, needs_mpi, run_python
 
 from any2vec.cluster import mpi
+from any2vec.cluster.lost import time_limit
 from any2vec.errors import Any2VecError
 
 START = """
 import os, sys, time
 import numpy as np
 from any2vec.cluster import mpi
+from any2vec.cluster.lost import time_limit
 from any2vec.cluster.communicator import *
 from any2vec.cluster.local import computing, is_simulated, simulate, waiting
 world = mpi.world()
@@ -264,3 +268,55 @@ def test_launched_is_read_from_the_environment(monkeypatch, environment, launche
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert mpi.launched() is launched
+
+
+STALLING = """
+from any2vec.errors import Any2VecError
+try:
+    if world.rank == 1:
+        {stall}
+    world.barrier()
+except Any2VecError as error:
+    say(f"{{world.rank}}: {{error}}")
+    mpi.end_all()
+"""
+
+
+@needs_mpi
+@pytest.mark.parametrize("stall", ["time.sleep(50)", "import signal; os.kill(os.getpid(), signal.SIGSTOP)"])
+def test_a_stalled_rank_is_named_and_ends_all(tmp_path, stall):
+    began = time.monotonic()
+    ran = start(tmp_path, STALLING.format(stall=stall), ANY2VEC_TIMEOUT="2")
+    assert ran.returncode != 0
+    assert time.monotonic() - began < 30
+    said = [line for line in ran.stdout.splitlines() if "joined" in line]
+    assert len(said) == 1
+    assert re.match(r"0: host 1 has not joined in for [2-4] seconds: stopped.*ANY2VEC_TIMEOUT", said[0])
+
+
+@needs_mpi
+def test_ranks_that_wait_are_not_named(tmp_path):
+    """They wait for the stalled one in another call, for a shorter time."""
+    script = """
+    from any2vec.errors import Any2VecError
+    counts = np.ones(4, np.int64)
+    try:
+        if world.rank in (1, 3):
+            time.sleep(50)
+        time.sleep(world.rank / 2)
+        world.allgather(np.zeros(3))
+    except Any2VecError as error:
+        say(f"{world.rank}: {error}")
+        mpi.end_all()
+    """
+    ran = start(tmp_path, script, ANY2VEC_TIMEOUT="2")
+    assert "0: hosts 1, 3 have not joined in" in ran.stdout, ran.stderr
+
+
+def test_time_limits(monkeypatch):
+    monkeypatch.delenv("ANY2VEC_TIMEOUT", raising=False)
+    assert time_limit() == 1800
+    for bad in ("", "soon", "0", "-1", "nan", "inf"):
+        monkeypatch.setenv("ANY2VEC_TIMEOUT", bad)
+        with pytest.raises(Any2VecError, match=r"ANY2VEC_TIMEOUT is .* positive number of seconds"):
+            time_limit()

@@ -31,10 +31,10 @@ def rounds_table(report: Report) -> str:
         table.add_row("largest change, of all rounds", f"{max(rounds.largest):.4f}", "", "")
     else:
         for label, rows in rounds.touched.items():
-            table.add_row(f"rows of {label} touched by a host", f"{sum(rows) / n:,.0f}", "", "")
+            table.add_row(f"rows of {label} touched by a host", f"{rounds.mean(rows):,.0f}", "", "")
         table.add_row("orthogonality (Eq. 9), first round", f"{rounds.orthogonality[0]:.3f}", "", "")
         table.add_row("orthogonality, last round", f"{rounds.orthogonality[-1]:.3f}", "", "")
-        table.add_row("rows combined that were orthogonal", f"{100 * sum(rounds.orthogonal) / n:.1f} %", "", "")
+        table.add_row("rows combined that were orthogonal", f"{100 * rounds.mean(rounds.orthogonal):.1f} %", "", "")
     text = io.StringIO()
     Console(file=text, width=100, color_system=None).print(table)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, Request
+from any2vec.cluster.roll_call import RollCall
 from any2vec.cluster.transfer import CheckedTransfers, Transfer
 from any2vec.errors import Any2VecError, missing_extra
 
@@ -58,7 +59,8 @@ def world() -> Communicator:
     Raises
     ------
     Any2VecError
-        If mpi4py or an MPI library is missing, or the library is another MPI than the launcher's.
+        If mpi4py or an MPI library is missing, or the library is another MPI than the launcher's; later, if other
+        ranks do not join in within the time limit.
     """
     library = _library()
     communicator = library.COMM_WORLD.Dup()
@@ -135,6 +137,7 @@ class _Ranks(CheckedTransfers):
         self._communicator = communicator
         self._rows: dict[int, MPI.Datatype] = {}
         self._fastest = float("inf")
+        self._roll_call = RollCall(library, communicator)
 
     def barrier(self) -> None:
         self.wait(self._communicator.Ibarrier())
@@ -165,12 +168,13 @@ class _Ranks(CheckedTransfers):
         return False, took > _FLOWS * self._fastest
 
     def wait(self, request: "MPI.Request") -> None:
-        """Wait until a request is done."""
-        pause = _SHORTEST
+        """Wait until a request is done; raise a LostHostError if that takes too long."""
+        pause, clock = _SHORTEST, self._roll_call.clock()
         while True:
             done, flows = self.test(request)
             if done:
                 return
+            clock.look()
             if flows:
                 pause = _SHORTEST
             else:

@@ -1,5 +1,6 @@
 """Statistics per round: seconds by phase, bytes, rows, orthogonality of the hosts' changes."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,10 +10,13 @@ from numpy.typing import NDArray
 from any2vec.sync.channel import KEYS
 from any2vec.sync.masters import Combined
 
-__all__ = ["PHASES", "Rounds", "pack_round_stats"]
+__all__ = ["MOST", "PHASES", "Rounds", "pack_round_stats"]
 
 PHASES = ("inspection", "computation", "combining", "communication")
 """Phases of a round; communication is what the others do not hide, including the wait for slower hosts."""
+
+MOST = 1024
+"""Entries of a list of `Rounds`, at most; even."""
 
 _ORTHOGONALITY = ("measured", "orthogonal", "orthogonality")
 
@@ -25,12 +29,34 @@ def pack_round_stats(
     return np.concatenate([seconds, [touched["e"], touched["t"]], orthogonality, [combined.largest], sent])
 
 
+_Merge = Callable[[float, float, int], float]  # an entry of so many rounds, with one more
+
+
+def _sum(entry: float, value: float, _: int) -> float:
+    return entry + value
+
+
+def _mean(entry: float, value: float, rounds: int) -> float:
+    return entry + (value - entry) / (rounds + 1)
+
+
+def _max(entry: float, value: float, _: int) -> float:
+    return max(entry, value)
+
+
 @dataclass
 class Rounds:
     """Statistics of all rounds, in order.
 
+    An entry of a list is of one round; of so many rounds that there would be more than `MOST` entries, each is of the
+    same number of rounds in a row, but for the last one, which may be of fewer.
+
     Attributes
     ----------
+    count : int
+        Rounds.
+    each : int
+        Rounds of an entry, a power of two.
     seconds : dict from str to list of float
         By phase (`PHASES`), mean over the hosts. Of simulated hosts, which share cores, CPU seconds.
     slowest : dict from str to list of float
@@ -38,7 +64,7 @@ class Rounds:
     bytes : dict from str to list of int
         By "phase label kind" (`sync.channel.KEYS`), sent by all hosts.
     touched : dict from str to list of float
-        By label, rows that a host touched, mean over the hosts.
+        By label, rows that a host touched in a round, mean over the hosts.
     orthogonality : list of float
         Mean of the paper's Eq. 9 over rows that two or more hosts changed (one of 256 is measured): 1 if the changes
         were orthogonal, 1/k if all k were equal; 0 if there were no such rows.
@@ -49,6 +75,8 @@ class Rounds:
         of both labels: when it grows, values will explode.
     """
 
+    count: int = 0
+    each: int = 1
     seconds: dict[str, list[float]] = field(default_factory=lambda: {phase: [] for phase in PHASES})
     slowest: dict[str, list[float]] = field(default_factory=lambda: {phase: [] for phase in PHASES})
     bytes: dict[str, list[int]] = field(default_factory=lambda: {" ".join(key): [] for key in KEYS})
@@ -58,20 +86,44 @@ class Rounds:
     largest: list[float] = field(default_factory=list)
 
     def __len__(self) -> int:
-        return len(self.orthogonal)
+        return self.count
 
     def add(self, hosts: NDArray[np.float64]) -> None:
         """Add a round: what all hosts packed, shape (H, n)."""
+        if self.count == MOST * self.each:
+            self._halve()
         columns = iter(hosts.T)
         for phase in PHASES:
             column = next(columns)
-            self.seconds[phase].append(float(column.mean()))
-            self.slowest[phase].append(float(column.max()))
-        for label in self.touched:
-            self.touched[label].append(float(next(columns).mean()))
+            self._add(self.seconds[phase], float(column.mean()), _sum)
+            self._add(self.slowest[phase], float(column.max()), _sum)
+        for rows in self.touched.values():
+            self._add(rows, float(next(columns).mean()), _mean)
         measured, orthogonal, orthogonality = (float(next(columns).sum()) for _ in _ORTHOGONALITY)
-        self.orthogonality.append(orthogonality / measured if measured else 0.0)
-        self.orthogonal.append(orthogonal / measured if measured else 0.0)
-        self.largest.append(float(next(columns).max()))
+        self._add(self.orthogonality, orthogonality / measured if measured else 0.0, _mean)
+        self._add(self.orthogonal, orthogonal / measured if measured else 0.0, _mean)
+        self._add(self.largest, float(next(columns).max()), _max)
         for sent in self.bytes.values():
-            sent.append(int(next(columns).sum()))
+            self._add(sent, int(next(columns).sum()), _sum)
+        self.count += 1
+
+    def mean(self, values: list[float]) -> float:
+        """Mean over all rounds of a list whose entries are means."""
+        last = self.count - self.each * (len(values) - 1)  # rounds of the last entry
+        return (self.each * sum(values[:-1]) + last * values[-1]) / self.count
+
+    def _add(self, values: list[Any], value: float, merge: _Merge) -> None:
+        done = self.count % self.each
+        if done:
+            values[-1] = merge(values[-1], value, done)
+        else:
+            values.append(value)
+
+    def _halve(self) -> None:
+        """Merge entries in pairs: the memory of a run does not grow with its rounds."""
+        self.each *= 2
+        summed: list[list[Any]] = [*self.seconds.values(), *self.slowest.values(), *self.bytes.values()]
+        averaged: list[list[Any]] = [*self.touched.values(), self.orthogonality, self.orthogonal]
+        for merge, lists in ((_sum, summed), (_mean, averaged), (_max, [self.largest])):
+            for values in lists:
+                values[:] = [merge(one, other, 1) for one, other in zip(values[::2], values[1::2], strict=True)]

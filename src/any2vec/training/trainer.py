@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from any2vec.cluster.communicator import Communicator, SharedError, allreduce, together
 from any2vec.cluster.local import is_simulated
+from any2vec.cluster.lost import LostHostError
 from any2vec.corpus import Corpus
 from any2vec.operators.arguments import ThreadStats
 from any2vec.operators.labels import Labels
@@ -120,6 +121,11 @@ def train(
                 learned = run.epochs(after_epoch, after_round)
                 if learned:
                     run.blend(host.scheme.masters)
+        except LostHostError as error:
+            kept = checkpoints.newest_line() if checkpoints else ""
+            error.args = (f"{error}{kept}",)
+            host.stop()
+            raise
         except BaseException:
             host.stop()
             raise
