@@ -241,3 +241,30 @@ def test_too_many_words():
     table.slots = np.broadcast_to(np.uint64(0), 2**33)  # takes no memory
     with pytest.raises(Any2VecError, match="more than 1,342,177,280 distinct words"):
         table.grow(GROW_SLOTS)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_file_that_shrinks_while_it_is_read(tmp_path, threads):
+    path = tmp_path / "text.txt"
+    path.write_text("the cat sat on the mat\n" * 5000)
+    with pytest.raises(Any2VecError, match=rf"{path}: changed while it was read"):
+        read_corpus(path, cache=None, threads=threads, progress=lambda *_: os.truncate(path, 1000), _block=256)
+    assert not list((tmp_path / "temporary").iterdir())
+
+
+def test_a_file_that_grows_while_it_is_read_is_what_it_was_at_first(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text("the cat sat on the mat\n" * 5000)
+    seen = []
+
+    def grow(*_):
+        with path.open("a") as file:
+            file.write("and a dog\n")
+        seen.append(1)
+
+    corpus = read_corpus(path, cache=tmp_path / "cache", min_count=1, progress=grow, _block=256)
+    assert seen
+    assert corpus.raw_words == 30_000
+    again = read_corpus(path, cache=tmp_path / "cache", min_count=1, _block=256)
+    assert not again.cached
+    assert again.raw_words == 30_000 + 3 * len(seen)

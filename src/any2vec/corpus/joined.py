@@ -7,7 +7,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from any2vec.corpus.blocks import Block, new_buffer
+from any2vec.corpus.blocks import Block, changed, new_buffer
 from any2vec.corpus.id_text import END, INSIDE, IdText
 from any2vec.corpus.scan import Piece
 from any2vec.errors import Any2VecError
@@ -31,7 +31,7 @@ def joined_blocks(text: IdText, blocks: Iterable[Block], joiner: str, threads: i
         out = np.empty(most, np.uint8)
         size = _write(span.text, span.begin, span.end, ids, inside, sign, out)
         if size < 0:
-            raise Any2VecError(f"{block.file.name}: changed while it was read; start again")
+            raise changed(block.file)
         return block, out[:size]
 
     items = ((block, piece, inside) for block, (piece, inside) in zip(blocks, _nexts(text), strict=True))
