@@ -101,7 +101,7 @@ def _not_lost(model: Estimator) -> Iterator[None]:
     try:
         yield
     except Any2VecError as error:
-        if model.checkpoint:
+        if model.report_.kept:
             same = f"the same command with --resume {model.checkpoint} saves the vectors"
             error.args = (f"{error}; training is not lost: once the cause is gone, {same}",)
         raise
@@ -160,7 +160,7 @@ def _summary(model: Estimator, output: Path, what: str) -> str:
         f"{report.words_per_second:,.0f} words/s on {_machinery(report)}; {seconds}"
         f"peak memory {report.peak_memory / 2**20:,.0f} MiB\n"
         f"{state or 'the'} {what} are in {output}"
-        f"{f'; go on with --resume {model.checkpoint}' if report.interrupted and model.checkpoint else ''}"
+        f"{f'; go on with --resume {model.checkpoint}' if report.interrupted and report.kept else ''}"
     )
 
 

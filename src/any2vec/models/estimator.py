@@ -243,6 +243,7 @@ class Estimator(Options, Parameters, ABC):
             yield state, checkpoints
             if checkpoints:
                 checkpoints.close()
+                self.report_.kept = checkpoints.kept
         finally:
             if checkpoints:
                 checkpoints.abandon()

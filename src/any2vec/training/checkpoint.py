@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
@@ -64,6 +64,13 @@ class Checkpoints:
     resumed : bool
         Whether the run goes on from this folder, and so may add to it.
 
+    Attributes
+    ----------
+    newest : int or None
+        The newest version, on the first host.
+    kept : bool
+        After `close`, whether it is of the last state that was to be written.
+
     Raises
     ------
     Any2VecError
@@ -89,7 +96,10 @@ class Checkpoints:
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
         self._pending: Future[None] | None = None
         self._given_up = threading.Event()
+        self._shard: Path | None = None  # of the version that is not complete
+        self._said = ""
         self.newest: int | None = None
+        self.kept = False
         first = 0
         try:
             with together(communicator), refusals(folder, communicator):
@@ -119,6 +129,7 @@ class Checkpoints:
         low, high = scheme.partition.range(rank)
         name = f"{version:06d}.{low}-{high}"
         path = self.folder / (f"{name}.safetensors" if high > low else f"{name}.{rank}.safetensors")
+        self._shard = path
         if self._refused(self._write_shard(path, state, scheme, high - low)):
             return
         manifest = {
@@ -138,12 +149,15 @@ class Checkpoints:
 
     def newest_line(self) -> str:
         """Say where to go on from, to complete an error's message."""
-        return f"; the last checkpoint is in {self.folder}: see `resume`"
+        found = listed(self.folder, MANIFEST)
+        return f"; the last checkpoint is in {self.folder}: see `resume`" if found else ""
 
     def close(self) -> None:
         """Wait until what was written is on the disk, and give up the folder; all hosts call this."""
         try:
             self._settle()
+            newest = np.array([self.newest == self._version - 1])
+            self.kept = bool(self._communicator.allgather(newest)[0, 0])
         finally:
             self.abandon()
 
@@ -158,22 +172,24 @@ class Checkpoints:
     def _write_shard(self, path: Path, state: TrainingState, scheme: Scheme, rows: int) -> str:
         """Write a shard; return what the file system refused, or an empty text."""
         shapes = {label: (rows, scheme.context.dim) for label in "et" if rows} | {"missing": state.missing.shape}
-        problem = ""
-        with ExitStack() as open_file:
+        problem, file = "", None
+        try:
+            file = path.open("xb")
+            file.write(header_of(shapes))
+        except OSError as error:
+            problem = _reason(error)
+        for _, part in chain(scheme.stream_rows(), [("missing", state.missing)]):  # all hosts take all parts
             try:
-                file = open_file.enter_context(path.open("xb"))
-                file.write(header_of(shapes))
+                if file and not problem and part.size:
+                    for block in blocks(part):
+                        file.write(np.ascontiguousarray(part[block], "<f4").data)
             except OSError as error:
                 problem = _reason(error)
-            for _, part in chain(scheme.stream_rows(), [("missing", state.missing)]):  # all hosts take all parts
-                try:
-                    for block in [] if problem or not part.size else blocks(part):
-                        file.write(np.ascontiguousarray(part[block], "<f4").data)
-                except OSError as error:
-                    problem = _reason(error)
-        if problem:
-            with suppress(OSError):
-                path.unlink()
+        try:
+            if file:
+                file.close()
+        except OSError as error:  # of what was not yet written
+            problem = problem or _reason(error)
         return problem
 
     def _complete(self, version: int, shard: Facts, manifest: Facts) -> None:
@@ -190,12 +206,15 @@ class Checkpoints:
                 return
         shards = [json.loads(note.read_bytes()) for note in notes]
         manifest |= {"shards": shards}
-        _put(self.folder / f"{version:06d}.json", manifest | {"sha256": own_digest(manifest)})
+        _put(self._manifest(version), manifest | {"sha256": own_digest(manifest)})
         self.newest = version
         kept = [number for number, _ in listed(self.folder, MANIFEST)][-_KEPT:]
         old = [path for number, path in listed(self.folder, _ANY) if number not in kept and number < version]
         for path in [*sorted(old, key=lambda path: not MANIFEST.fullmatch(path.name)), *notes]:  # manifests first
             path.unlink(missing_ok=True)
+
+    def _manifest(self, version: int) -> Path:
+        return self.folder / f"{version:06d}.json"
 
     def _note(self, version: int, host: int) -> Path:
         return self.folder / f"{version:06d}.{host}.note"
@@ -224,14 +243,21 @@ class Checkpoints:
         return ""
 
     def _refused(self, problem: str) -> bool:
-        """Whether the file system refused something on a host; the first host says what."""
+        """Whether the file system refused something on a host; the first host says what, once, and no shard stays."""
         texts = [text.decode() for text in allgather_bytes(self._communicator, problem.encode())]
         host, text = next(((h, text) for h, text in enumerate(texts) if text), (0, ""))
-        if text and self._communicator.rank == 0:
-            on = f" on host {host}" if self._communicator.size > 1 else ""
-            last = "there is none yet" if self.newest is None else f"the last one is number {self.newest}"
-            self._say(f"{self.folder}: a checkpoint could not be written{on}: {text}; training goes on; {last}")
-        return bool(text)
+        if not text:
+            return False
+        on = f" on host {host}" if self._communicator.size > 1 else ""
+        last = "there is none yet" if self.newest is None else f"the last one is number {self.newest}"
+        line = f"{self.folder}: a checkpoint could not be written{on}: {text}; training goes on; {last}"
+        if self._communicator.rank == 0 and line != self._said:
+            self._say(line)
+            self._said = line
+        with suppress(OSError):
+            if self._shard and not self._manifest(self._version - 1).exists():
+                self._shard.unlink()
+        return True
 
     def _open(self, resumed: bool) -> int:
         """Make the folder and lock it; return the first version to write."""
@@ -242,6 +268,7 @@ class Checkpoints:
         except BlockingIOError:
             raise Any2VecError(f"{self.folder}: another run writes its checkpoints here; give another folder") from None
         first = 1 + max((number for number, _ in listed(self.folder, _ANY)), default=0)
+        self.newest = max((number for number, _ in listed(self.folder, MANIFEST)), default=None)
         if first > 1 and not resumed:
             why = "has checkpoints of an earlier run"
             raise Any2VecError(f"{self.folder}: {why}; go on from them with `resume`, or give another folder")

@@ -68,6 +68,8 @@ class Report:
         Statistics per round, if there are several hosts.
     interrupted : bool
         Whether training was stopped early.
+    kept : bool
+        Whether a checkpoint has what is trained.
     """
 
     options: dict[str, Any]
@@ -87,6 +89,7 @@ class Report:
     scheme: str = ""
     rounds: Rounds = field(default_factory=Rounds)
     interrupted: bool = False
+    kept: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """All figures, with the versions of what ran."""
