@@ -1,0 +1,22 @@
+"""Damaged files of every format, a few: `benchmarks/fuzz.py` has many."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FUZZ = Path(__file__).parents[1] / "benchmarks" / "fuzz.py"
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="bounding memory needs Linux")
+def test_damaged_files_are_read_or_refused(tmp_path):
+    pytest.importorskip("scipy")
+    command = [sys.executable, FUZZ, "--cases", "150", "--seeds", "11"]
+    ran = subprocess.run(
+        command, cwd=tmp_path, env=os.environ | {"COLUMNS": "150"}, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert len(re.findall(r"\b150 │ +[0-9]+ │ +[0-9]+ │ +0 │", ran.stdout)) == 16
