@@ -57,7 +57,8 @@ def kills(
             began = time.perf_counter()
             while True:
                 run = subprocess.Popen([*command, *more, "-o", str(found)], stderr=subprocess.DEVNULL)
-                wait = chance.uniform(2.0, 3.0 + undisturbed / 8) if killed < number else None
+                longest = 8.0 + 1.6 * undisturbed / number  # some 4 s are the start's
+                wait = chance.uniform(2.0, longest) if killed < number else None
                 try:
                     run.wait(wait)
                     break

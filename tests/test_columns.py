@@ -269,16 +269,21 @@ def test_bad_input_is_named(how, message):
         )
 
 
-@pytest.mark.parametrize(("hosts", "has"), [(1, 100_000), (4, 30_000)])
-def test_too_little_memory_is_said_before_training(monkeypatch, hosts, has):
-    monkeypatch.setattr("any2vec.sync.columns.available", lambda *_, **__: has)
-    message = rf"^50 words of 512 dimensions need 0\.. MiB .* on each of {hosts} hosts, .*: `dim` (\d+) or .* would fit"
+@pytest.mark.parametrize(("hosts", "where"), [(1, "and this machine"), (4, "on each of 4 hosts, and one")])
+@pytest.mark.parametrize("scheme", ["columns", "pull-opt", "rep-naive"])
+def test_too_little_memory_is_said_before_training(monkeypatch, scheme, hosts, where):
+    monkeypatch.setattr("any2vec.sync.memory.available", lambda *_, **__: 120_000 // hosts)
+    message = (
+        rf"^50 words of 700 dimensions need 0\.. MiB of memory {where} has 0\.. MiB left: `dim` (\d+) or .* would fit"
+    )
+    how = {"min_count": 1, "cache": None, "hosts": hosts, "threads": 1, "scheme": scheme, "epochs": 1}
+    how |= {"rounds": 2, "sample": 0}
     with pytest.raises(Any2VecError, match=message) as caught:
-        train(read(text(40, words=50), hosts), columns(dim=512, batch=4))
+        Word2Vec(dim=700, **how).fit(text(40, words=50))
     dim = int(re.search(message, str(caught.value))[1])
-    train(read(text(40, words=50), hosts), columns(dim=dim, batch=4))
-    with pytest.raises(Any2VecError):
-        train(read(text(40, words=50), hosts), columns(dim=dim + 1, batch=4))
+    Word2Vec(dim=dim, **how).fit(text(40, words=50))
+    with pytest.raises(Any2VecError, match="would fit"):
+        Word2Vec(dim=dim + 1, **how).fit(text(40, words=50))
 
 
 def test_what_is_available():

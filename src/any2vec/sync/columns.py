@@ -11,11 +11,8 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import Communicator, Request
-from any2vec.cluster.cores import hosts_here
-from any2vec.cluster.local import is_simulated
-from any2vec.errors import Any2VecError
-from any2vec.io.memory import available, release
+from any2vec.cluster.communicator import Request
+from any2vec.io.memory import release
 from any2vec.operators.arguments import no_rows
 from any2vec.operators.columns import MiniBatch, add_parts
 from any2vec.operators.labels import Labels, new_labels, zeros
@@ -24,20 +21,10 @@ from any2vec.sync.combiners import Combiner, Round
 from any2vec.sync.masters import Combined
 from any2vec.sync.scheme import HostContext, Scheme
 
-__all__ = ["Columns", "memory_of_a_host"]
+__all__ = ["Columns"]
 
 _BLOCK = 1 << 22  # floats of whole rows in hand at a time
 _HOTTEST = 16  # rows whose changes are watched
-
-
-def memory_of_a_host(communicator: Communicator) -> int:
-    """Return the bytes that each host can have, the least of all; all hosts call this before any takes its share.
-
-    At the end of training, rows of e lie beside columns of both labels: that counts where addresses are limited.
-    """
-    hosts = communicator.size
-    sharing = (hosts, hosts, hosts) if is_simulated(communicator) else (*hosts_here(communicator), 1)
-    return int(communicator.allgather(np.array([available(*sharing, addresses=1.5)], np.int64)).min())
 
 
 class Columns(Scheme):
@@ -46,13 +33,13 @@ class Columns(Scheme):
     addressing = "direct"
     by_columns = True
     of_its_own = True
+    addresses = 1.5  # at the end, rows of e lie beside columns of both labels
 
     def __init__(self, context: HostContext) -> None:
         super().__init__(context)
         hosts, self._rank = context.communicator.size, context.communicator.rank
         self.layout = ColumnLayout(context.dim, hosts)
         width, self._low = self.layout.width, self.partition.range(self._rank)[0]
-        self._check_memory()
         e, t = (zeros(context.vertices, width) for _ in range(2))
         self.masters = self.labels = Labels(e, t, 0, context.vertices, width)
         self.live, self.rows = context.vertices, no_rows()
@@ -61,24 +48,10 @@ class Columns(Scheme):
         for low, high in self.blocks():
             self.put(new_labels(low, high, context.dim, seed=context.seed))
 
-    def _check_memory(self) -> None:
-        """Raise an error on all hosts if e and t do not fit into the memory of one, with what would."""
-        vertices, dim, hosts = self.context.vertices, self.context.dim, self.partition.hosts
-        has = memory_of_a_host(self.context.communicator)
-
-        def need(columns: int, number: int) -> int:
-            return 2 * 4 * vertices * ColumnLayout(columns, number).width
-
-        if need(dim, hosts) <= has:
-            return
-        fits = [f"`dim` {d:,}" for d in range(dim - 1, hosts - 1, -1) if need(d, hosts) <= has][:1]
-        if not is_simulated(self.context.communicator):
-            fits += [f"{n:,} hosts" for n in range(hosts + 1, dim + 1) if need(dim, n) <= has][:1]
-        sizes = f"{vertices:,} words of {dim:,} dimensions need {need(dim, hosts) / 2**20:,.1f} MiB"
-        raise Any2VecError(
-            f"{sizes} of memory on each of {hosts} hosts, by columns, and one has {has / 2**20:,.1f} MiB: "
-            f"{' or '.join([*fits, 'fewer words'])} would fit"
-        )
+    @classmethod
+    def memory(cls, vertices: int, dim: int, hosts: int) -> int:
+        """Bytes that a host needs: for its columns of all rows."""
+        return 2 * 4 * vertices * ColumnLayout(dim, hosts).width
 
     def blocks(self) -> Iterator[tuple[int, int]]:
         """Ranges of vertices whose whole rows may be in hand at once."""

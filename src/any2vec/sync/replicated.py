@@ -34,6 +34,11 @@ class Replicated(Scheme):
             self.addressing = "counted"
             self.rows = RowTable(np.zeros(vertices, np.int32), np.zeros(vertices, np.int32))
 
+    @classmethod
+    def memory(cls, vertices: int, dim: int, hosts: int) -> int:
+        """Bytes that a host needs: for proxies of all vertices and, of several hosts, for its masters."""
+        return super().memory(vertices, dim, 1) + (super().memory(vertices, dim, hosts) if hosts > 1 else 0)
+
     def restore(self, masters: Labels) -> None:
         """Take over masters of an earlier run, and send them to all mirrors."""
         super().restore(masters)

@@ -13,7 +13,7 @@ from any2vec.cluster.communicator import Communicator
 from any2vec.cluster.workers import Workers
 from any2vec.operators.arguments import RowTable
 from any2vec.operators.inspection import Inspector, Slice
-from any2vec.operators.labels import Labels
+from any2vec.operators.labels import Labels, padded_width
 from any2vec.sync.buffers import Buffers
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import Combiner, Round, Touched
@@ -76,6 +76,8 @@ class Scheme(ABC):
         Whether a round draws negatives from a pool of its own, at a fixed learning rate (`samples.pools`).
     of_its_own : bool
         Whether vectors differ from those of other schemes, on one host too.
+    addresses : float
+        Addresses that a byte of `memory` takes, where they are limited.
     labels : Labels
         What the operator works on; may change from round to round.
     live : int
@@ -97,6 +99,7 @@ class Scheme(ABC):
     by_columns: ClassVar[bool] = False
     pools: ClassVar[bool] = False
     of_its_own: ClassVar[bool] = False
+    addresses: ClassVar[float] = 1.0
     labels: Labels
     live: int
     rows: RowTable
@@ -109,6 +112,11 @@ class Scheme(ABC):
         self.buffers = Buffers(context.dim)
         self.touched = {"e": 0, "t": 0}
         self.inspecting = self.combining = 0.0
+
+    @classmethod
+    def memory(cls, vertices: int, dim: int, hosts: int) -> int:
+        """Bytes that a host needs at least: for its masters."""
+        return 2 * 4 * padded_width(dim) * -(-vertices // hosts)
 
     @cached_property
     def gauge(self) -> Gauge:

@@ -28,10 +28,10 @@ from any2vec.operators.kernel import inspection_kernel
 from any2vec.operators.labels import padded_width
 from any2vec.samples.windows import SampleTables, kept_counts
 from any2vec.sync.column_layout import ColumnLayout
-from any2vec.sync.columns import memory_of_a_host
 from any2vec.sync.combiners import combiner_of
 from any2vec.sync.combiners.curvature import Curvature
 from any2vec.sync.gauge import is_due
+from any2vec.sync.memory import memory_of_a_host
 from any2vec.training.column_host import start_refused
 from any2vec.training.options import Options
 from any2vec.training.schedule import Schedule, default_rounds

@@ -18,6 +18,7 @@ from any2vec.corpus import Corpus
 from any2vec.operators.arguments import ThreadStats
 from any2vec.operators.labels import Labels
 from any2vec.sync.combiners import Round
+from any2vec.sync.memory import check_memory
 from any2vec.sync.partition import Partition
 from any2vec.sync.schemes import AUTO, scheme_of
 from any2vec.training.blend import Blend
@@ -108,9 +109,10 @@ def train(
         options, line = choose(corpus, options, communicator, start)
         display.say(line)
     report.scheme = options.scheme
+    scheme = scheme_of(options.scheme, communicator.size)
+    check_memory(scheme, len(corpus.vocabulary), options.dim, communicator)
     with together(communicator):
-        by_columns = scheme_of(options.scheme).by_columns
-        host: Host = (ColumnHost if by_columns else RowHost)(corpus, options, communicator, width, stop, start)
+        host: Host = (ColumnHost if scheme.by_columns else RowHost)(corpus, options, communicator, width, stop, start)
     host.finishes_rounds = checkpoints is not None
     run = _Run(host, corpus, options, communicator, display, report, checkpoints)
     with host.workers, _one_blas_thread(communicator):

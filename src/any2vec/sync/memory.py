@@ -1,0 +1,42 @@
+"""Whether the memory of all hosts suffices, before training, and what would fit where it does not."""
+
+import numpy as np
+
+from any2vec.cluster.communicator import Communicator, SharedError
+from any2vec.cluster.cores import hosts_here
+from any2vec.cluster.local import is_simulated
+from any2vec.io.memory import available
+from any2vec.sync.scheme import Scheme
+
+__all__ = ["check_memory", "memory_of_a_host"]
+
+
+def memory_of_a_host(communicator: Communicator, addresses: float = 1.0) -> int:
+    """Return the bytes that each host can have, the least of all; all hosts call this before any takes its share.
+
+    Of a limit of addresses (``ulimit -v``), a byte takes `addresses`.
+    """
+    hosts = communicator.size
+    sharing = (hosts, hosts, hosts) if is_simulated(communicator) else (*hosts_here(communicator), 1)
+    return int(communicator.allgather(np.array([available(*sharing, addresses=addresses)], np.int64)).min())
+
+
+def check_memory(scheme: type[Scheme], vertices: int, dim: int, communicator: Communicator) -> None:
+    """Raise an error on all hosts if what a scheme needs is more than one of them has; all hosts call this."""
+    hosts, has = communicator.size, memory_of_a_host(communicator, scheme.addresses)
+    need = scheme.memory(vertices, dim, hosts)
+    if need <= has:
+        return
+    least = hosts if scheme.by_columns else 1
+    fits = [f"`dim` {d:,}" for d in range(dim - 1, least - 1, -1) if scheme.memory(vertices, d, hosts) <= has][:1]
+    if hosts > 1 and not is_simulated(communicator):
+        fits += [f"{n:,} hosts" for n in range(hosts + 1, dim + 1) if scheme.memory(vertices, dim, n) <= has][:1]
+    where = f"on each of {hosts} hosts, and one" if hosts > 1 else "and this machine"
+    raise SharedError(
+        f"{vertices:,} words of {dim:,} dimensions need {_size(need)} of memory {where} has {_size(has)} left: "
+        f"{' or '.join([*fits, 'fewer words (`min_count`, `max_size`)'])} would fit"
+    )
+
+
+def _size(count: int) -> str:
+    return f"{count / 2**30:,.1f} GiB" if count >= 2**30 else f"{count / 2**20:,.1f} MiB"
