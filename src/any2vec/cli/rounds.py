@@ -20,6 +20,8 @@ def rounds_table(report: Report) -> str:
         table.add_column(name, justify=justify)  # type: ignore[arg-type]
     for phase in PHASES:
         seconds, slowest = sum(rounds.seconds[phase]), sum(rounds.slowest[phase])
+        if not any(rounds.slowest[phase]):  # columns inspect and combine nothing
+            continue
         table.add_row(f"{phase}, s", f"{seconds / n:.4f}", f"{seconds:.2f}", f"{slowest:.2f}")
     for name, sent in rounds.bytes.items():
         if total := sum(sent):

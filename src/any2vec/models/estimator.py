@@ -20,6 +20,7 @@ from any2vec.models.given import Given, check_given, shown_given
 from any2vec.operators.labels import Labels
 from any2vec.options import Parameters, documented, option
 from any2vec.sync.combiners import Combiner
+from any2vec.sync.schemes import scheme_of
 from any2vec.training.agreement import check_agreement
 from any2vec.training.checkpoint import Checkpoints
 from any2vec.training.options import MOST_THREADS, Options
@@ -172,6 +173,10 @@ class Estimator(Options, Parameters, ABC):
         with together(communicator):
             if warm_start and not hasattr(self, "vectors_"):
                 raise Any2VecError("`warm_start=True`, but there are no vectors to go on from yet: fit first")
+            if scheme_of(options.scheme).by_columns:
+                freezes, goes_on = self.frozen not in (None, False), warm_start or self.start is not None
+                if refused := options.columns_refuse(communicator.size, freezes=freezes, goes_on=goes_on):
+                    raise Any2VecError(f"`scheme` is 'columns', {refused[1]}")
         earlier = self.vectors_ if warm_start else None
         given = self.start, self.pretrained, self.frozen
         return Given.take(earlier, *given, dim=options.dim, loss=options.operator_class.loss, communicator=communicator)

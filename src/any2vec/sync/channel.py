@@ -70,6 +70,13 @@ class Channel:
         with self.timed():
             return broadcast(self.communicator, values, root)
 
+    def allgather(
+        self, what: tuple[str, str, str], values: NDArray[Any], counts: NDArray[np.int64], out: NDArray[Any]
+    ) -> None:
+        """Fill `out` with the rows of all hosts, `counts` of each, in host order."""
+        sent, starts = np.full(len(counts), len(values)), np.zeros(len(counts), np.int64)
+        self.wait([self.begin(what, values, sent, out, counts, starts)])
+
     def any(self, mine: bool) -> bool:
         """Return whether any host says so."""
         with self.timed():

@@ -32,7 +32,6 @@ from any2vec.sync.combiners import combiner_of
 from any2vec.sync.combiners.curvature import Curvature
 from any2vec.sync.gauge import is_due
 from any2vec.sync.memory import memory_of_a_host
-from any2vec.training.column_host import start_refused
 from any2vec.training.options import Options
 from any2vec.training.schedule import Schedule, default_rounds
 from any2vec.training.start import Start
@@ -86,7 +85,8 @@ def choose(corpus: Corpus, options: Options, communicator: Communicator, start: 
         return replace(options, scheme="pull-opt", batch=None), "scheme pull-opt: one host sends nothing"
     found = estimate(corpus, options, communicator, start)
     has = memory_of_a_host(communicator)
-    refused = options.columns_refuse(communicator.size) or start_refused(options, start)
+    given = {"freezes": bool(start and start.freezes), "goes_on": bool(start and start.goes_on)}
+    refused = options.columns_refuse(communicator.size, **given)
     if not refused and (options.batch or 1) * communicator.size > corpus.cuts[-1]:
         refused = "batch", ""
     why_not = f"`{refused[0]}`" if refused else ""

@@ -37,7 +37,7 @@ from any2vec.training.schedule import Schedule
 from any2vec.training.start import Start
 from any2vec.training.stretch import Stretch, share_stretch
 
-__all__ = ["ColumnHost", "start_refused"]
+__all__ = ["ColumnHost"]
 
 _WORDS = 1 << 20  # of a round, by default: ids that a host holds
 _BETWEEN = 64  # mini-batches, after which hosts agree on going on
@@ -71,7 +71,8 @@ class ColumnHost(Host):
         start: Start | None = None,
     ) -> None:
         super().__init__(corpus, options, communicator, stop, most_threads=1)
-        if refused := options.columns_refuse(communicator.size) or start_refused(options, start):
+        given = {"freezes": bool(start and start.freezes), "goes_on": bool(start and start.goes_on)}
+        if refused := options.columns_refuse(communicator.size, **given):
             raise Any2VecError(f"`scheme` is 'columns', {refused[1]}")
         counts, vertices, words = corpus.vocabulary.counts, len(corpus.vocabulary), int(corpus.cuts[-1])
         self.cuts, self.part = np.array([0, words], np.int64), 0
@@ -209,15 +210,6 @@ class ColumnHost(Host):
         """Return how many of so many words this host counts."""
         rank, hosts = self._communicator.rank, self._communicator.size
         return words * (rank + 1) // hosts - words * rank // hosts
-
-
-def start_refused(options: Options, start: Start | None) -> tuple[str, str] | None:
-    """Return the option for going on that columns cannot have, and why; None if there is none."""
-    if start and len(start.frozen):
-        return "frozen", "which cannot freeze words: leave out `frozen`"
-    if start and start.e and options.blend:
-        return "blend", "which cannot blend: go on with `blend=False`"
-    return None
 
 
 class _Place(NamedTuple):

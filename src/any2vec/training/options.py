@@ -88,7 +88,7 @@ class Options:
         "pull-opt",
         f"how the model is spread over hosts: {', '.join(SCHEMES)}; or auto, for what sends least of pull-opt and "
         "columns. Of the first four pull-opt is least, the vectors are the same. With columns each host has some "
-        "columns of all vectors; server is a parameter server, to compare with",
+        "columns of all vectors, and one thread; server is a parameter server, to compare with",
         panel="Many hosts",
     )
     combine: "str | Combiner | type[Combiner]" = option(
@@ -162,8 +162,11 @@ class Options:
         if by_columns and (refused := self.columns_refuse(self.hosts)):
             raise Any2VecError(f"`scheme` is 'columns', {refused[1]}")
 
-    def columns_refuse(self, hosts: int) -> tuple[str, str] | None:
-        """Return the option that the scheme ``columns`` cannot have, and why; None if there is none."""
+    def columns_refuse(self, hosts: int, *, freezes: bool = False, goes_on: bool = False) -> tuple[str, str] | None:
+        """Return the option that the scheme ``columns`` cannot have, and why; None if there is none.
+
+        A run `freezes` if rows are frozen, and `goes_on` if it begins with the vectors of an earlier one.
+        """
         if hosts > self.dim:
             return "dim", f"and there are {hosts:,} hosts for {self.dim:,} columns (`dim`)"
         if self.combine != "curvature":
@@ -171,6 +174,10 @@ class Options:
         if not self.operator_class(self._filled()).by_columns:
             name = self.operator_class.__name__
             return "operator", f"but {name} has a `score`, `update` or `apply` of its own, which need whole rows"
+        if freezes:
+            return "frozen", "which cannot freeze words: leave out `frozen`"
+        if goes_on and self.blend:
+            return "blend", "which cannot blend: go on with `blend=False`"
         return None
 
     @property

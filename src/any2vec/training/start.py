@@ -75,6 +75,16 @@ class Start:
     frozen: NDArray[np.uint8]
 
     @property
+    def freezes(self) -> bool:
+        """Whether rows are frozen."""
+        return bool(len(self.frozen))
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it has the labels of an earlier run."""
+        return self.e is not None
+
+    @property
     def seen(self) -> int:
         """Positions of the earlier run's worklists, from which those of W are counted on."""
         return int(self.before.sum())
