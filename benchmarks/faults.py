@@ -57,7 +57,7 @@ def kills(
             began = time.perf_counter()
             while True:
                 run = subprocess.Popen([*command, *more, "-o", str(found)], stderr=subprocess.DEVNULL)
-                longest = 8.0 + 1.6 * undisturbed / number  # some 4 s are the start's
+                longest = 7.0 + undisturbed / number  # some 4 s are the start's
                 wait = chance.uniform(2.0, longest) if killed < number else None
                 try:
                     run.wait(wait)

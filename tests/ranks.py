@@ -17,6 +17,10 @@ VARIABLES = (  # of launchers
     "MV2_COMM_WORLD_SIZE",
     "SLURM_STEP_NUM_TASKS",
     "PMIX_RANK",
+    "RANK",
+    "WORLD_SIZE",
+    "MASTER_ADDR",
+    "MASTER_PORT",
 )
 OPEN_MPI = {  # its launcher asks for these where mpich's does not mind
     "OMPI_ALLOW_RUN_AS_ROOT": "1",

@@ -4,6 +4,7 @@ import re
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import pytest
 from ranks import VARIABLES, needs_mpi, run_python
@@ -12,8 +13,9 @@ from any2vec.cluster import mpi
 from any2vec.cluster.lost import time_limit
 from any2vec.errors import Any2VecError
 
-START = """
+START = f"""
 import os, sys, time
+sys.path.insert(0, {str(Path(__file__).parent)!r})
 import numpy as np
 from any2vec.cluster import mpi
 from any2vec.cluster.lost import time_limit
@@ -21,7 +23,7 @@ from any2vec.cluster.communicator import *
 from any2vec.cluster.local import computing, is_simulated, simulate, waiting
 world = mpi.world()
 def say(text):
-    os.write(1, f"{text}\\n".encode())  # at once, or it gets mixed with what others say
+    os.write(1, f"{{text}}\\n".encode())  # at once, or it gets mixed with what others say
 """
 
 
@@ -44,47 +46,7 @@ def test_every_call_gives_what_the_local_engine_gives(tmp_path):
         tmp_path,
         """
         from mpi4py import MPI
-
-        def rows(host, step, dtype, shape):
-            rng = np.random.default_rng([host.rank, step])
-            counts = np.random.default_rng(step).integers(0, 5, (host.size, host.size)) * (step != 1)
-            sent, came = counts[host.rank], counts[:, host.rank]
-            send = rng.integers(0, 200, (sent.sum() + 2, *shape)).astype(dtype)
-            starts = None if step % 2 else rng.integers(0, 3, host.size)
-            if starts is not None:
-                starts = np.minimum(starts, len(send) - sent)
-            receive = np.full((came.sum() + 1, *shape), 1, dtype)
-            return send, sent.astype(np.int64), receive, came.astype(np.int64), starts
-
-        def program(host):
-            out = []
-            for step, dtype in enumerate([bool, np.uint8, np.int32, np.int64, np.uint64, np.float32, np.float64]):
-                for shape in [(), (3,), (2, 2), (0,)]:
-                    given = rows(host, step, dtype, shape)
-                    host.alltoallv(*given)
-                    out.append(given[2])
-                    out.append(host.allgather(given[2][:1]))
-                    out.append(host.allgather(given[2][0]))
-                    given = [rows(host, step + k, dtype, shape) for k in range(3)]
-                    requests = [host.ialltoallv(*one) for one in given]
-                    host.barrier()
-                    while not requests[1].test():
-                        pass
-                    for request in requests[::-1]:
-                        request.wait()
-                        request.wait()
-                        assert request.test()
-                    out += [one[2] for one in given]
-            one = np.random.default_rng(host.rank).standard_normal(1000).astype(np.float32)
-            out.append(allreduce(host, one))
-            out += exchange(host, one[:10], np.bincount([host.rank], minlength=host.size) * 10)
-            out.append(np.frombuffer(b"|".join(allgather_bytes(host, b"x" * host.rank)), np.uint8))
-            out.append(broadcast(host, one, 1))
-            gathered = gather(host, one, 2)
-            out.append(one if gathered is None else gathered)
-            with computing(host), waiting(host):
-                pass
-            return b"".join(str(array.dtype).encode() + str(array.shape).encode() + array.tobytes() for array in out)
+        from engine_calls import program
 
         assert world.size == 4 and not is_simulated(world) and mpi.launched() and mpi.world() is world
         assert MPI.Query_thread() == MPI.THREAD_FUNNELED

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from any2vec.cluster import mpi
+from any2vec.cluster import gloo, mpi
 from any2vec.cluster.communicator import Communicator
 from any2vec.cluster.local import alone
 from any2vec.errors import Any2VecError
@@ -23,7 +23,7 @@ class Engine:
         Returns the communicator of all hosts, the same one each time.
     abort : function
         Ends all hosts at once with status 1, for errors that the other hosts do not know of; does nothing before
-        `connect`.
+        `connect`, or if the others notice that this one ends.
     """
 
     detect: Callable[[], bool]
@@ -31,7 +31,10 @@ class Engine:
     abort: Callable[[], None]
 
 
-ENGINES: dict[str, Engine] = {"mpi": Engine(mpi.launched, mpi.world, mpi.end_all)}
+ENGINES: dict[str, Engine] = {
+    "gloo": Engine(gloo.launched, gloo.world, gloo.leave),
+    "mpi": Engine(mpi.launched, mpi.world, mpi.end_all),
+}
 """Engines by name. A new one needs a line here; the first whose launcher is detected is used."""
 
 

@@ -2,6 +2,7 @@
 
 import math
 import os
+from typing import Self
 
 from any2vec.errors import Any2VecError, shown
 
@@ -13,10 +14,12 @@ _VARIABLE = "ANY2VEC_TIMEOUT"
 class LostHostError(Any2VecError):
     """Other hosts ended, or did not join in a collective call within the time limit; they cannot be asked why."""
 
-    def __init__(self, hosts: list[int], seconds: float) -> None:
+    @classmethod
+    def late(cls, hosts: list[int], seconds: float) -> Self:
+        """Make the error for hosts, if it is known which, that have not joined in for so many seconds."""
         who = ", ".join(map(str, hosts[:8])) + (" and others" if len(hosts) > 8 else "")
         whose = f"hosts {who} have" if len(hosts) > 1 else f"host {who} has" if hosts else "a host has"
-        super().__init__(
+        return cls(
             f"{whose} not joined in for {seconds:,.0f} seconds: stopped, cut off, or very slow ({_VARIABLE} in the "
             "environment sets the limit)"
         )

@@ -48,7 +48,7 @@ class RollCall:
             time.sleep(0.01)
         if me > min(set(ranks) - silent):
             time.sleep(_ANSWERS)  # that one ends all
-        raise LostHostError(sorted(silent), waited)
+        raise LostHostError.late(sorted(silent), waited)
 
     def _arrived(self, tag: int) -> list[int]:
         found, status = [], self._library.Status()

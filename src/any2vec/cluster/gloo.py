@@ -1,0 +1,185 @@
+"""Hosts that torchrun, Slurm, Kubernetes, Ray or Spark start, over torch.distributed's gloo; torch is imported late.
+
+Whoever starts them tells each its number, how many there are, and where the first one listens: in RANK, WORLD_SIZE,
+MASTER_ADDR and MASTER_PORT, as torch.distributed has them.
+"""
+
+import os
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.cluster.communicator import Communicator, Request
+from any2vec.cluster.lost import LostHostError, time_limit
+from any2vec.cluster.transfer import CheckedTransfers, Transfer
+from any2vec.errors import Any2VecError, missing_extra, shown
+
+__all__ = ["joined", "launched", "leave", "world"]
+
+_VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+_TESTS = 20  # in a row, before a waiting host sleeps
+_SHORTEST, _LONGEST = 20e-6, 2e-3  # sleeps, in seconds
+_TIMEOUTS = ("timed out", "timeout")  # in gloo's messages
+
+
+def launched() -> bool:
+    """Return whether the environment says that this process is one of several hosts."""
+    return all(os.environ.get(name) for name in _VARIABLES) and os.environ["WORLD_SIZE"] != "1"
+
+
+@cache
+def world() -> Communicator:
+    """Return the communicator of all hosts that the environment tells of.
+
+    If the program has its own default process group, with any backend, the hosts are its processes.
+
+    Returns
+    -------
+    Communicator
+        The same one each time.
+
+    Raises
+    ------
+    Any2VecError
+        If torch is missing, the environment is not what it must be, or the hosts cannot reach each other within the
+        time limit (`lost.time_limit`).
+    """
+    library = _library()
+    limit = timedelta(seconds=time_limit())
+    if library.is_initialized():
+        return _Processes(library, library.new_group(backend="gloo", timeout=limit))
+    numbers = {name: os.environ.get(name, "") for name in _VARIABLES if name != "MASTER_ADDR"}
+    for name, text in numbers.items():
+        if not text.isdecimal():
+            raise Any2VecError(f"{name} is {shown(text)} in the environment; it must be a number")
+    address = f"{os.environ.get('MASTER_ADDR', '')}:{numbers['MASTER_PORT']}"
+    with _connecting(address):
+        library.init_process_group("gloo", timeout=limit)
+    return _Processes(library, library.group.WORLD)
+
+
+@contextmanager
+def joined(rank: int, size: int, address: str, port: int) -> Iterator[Communicator]:
+    """Join hosts of which the first listens at a port; at the end of the block, leave them."""
+    library = _library()
+    limit = timedelta(seconds=time_limit())
+    with _connecting(f"{address}:{port}"):
+        store = library.TCPStore(address, port, size, is_master=rank == 0, timeout=limit)
+        library.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=limit)
+    try:
+        yield _Processes(library, library.group.WORLD)
+    finally:
+        library.destroy_process_group()
+
+
+def leave() -> None:
+    """Do nothing: when this process ends, the others notice."""
+
+
+@contextmanager
+def _connecting(address: str) -> Iterator[None]:
+    try:
+        yield
+    except (RuntimeError, ValueError, OSError) as error:
+        why = " ".join(str(error).split())[:300]
+        raise Any2VecError(f"host {os.environ.get('RANK', '?')} cannot join the others at {address}: {why}") from error
+
+
+def _library() -> ModuleType:
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "FATAL")  # what goes wrong is raised, too
+    try:
+        import torch.distributed
+    except ModuleNotFoundError:
+        raise missing_extra("torch", "torch") from None
+    if not torch.distributed.is_available() or not torch.distributed.is_gloo_available():
+        raise Any2VecError("this torch has no gloo; install one from pytorch.org")
+    return torch.distributed
+
+
+class _Processes(CheckedTransfers):
+    """A process of a group. What is sent are bytes, so that all types travel; gloo's own threads move them."""
+
+    def __init__(self, library: Any, group: Any) -> None:
+        self.rank: int = library.get_rank(group)
+        self.size: int = library.get_world_size(group)
+        self._library, self._group = library, group
+
+    def barrier(self) -> None:
+        self.allgather(np.zeros(1, np.uint8))
+
+    def allgather(self, values: NDArray[Any]) -> NDArray[Any]:
+        values = np.asarray(values, order="C")
+        gathered = np.empty((self.size, *values.shape), values.dtype)
+        if gathered.size:
+            parts = list(_bytes(gathered).chunk(self.size))
+            self.wait(self._library.all_gather(parts, _bytes(values), group=self._group, async_op=True))
+        return gathered
+
+    def _transfer(self, transfer: Transfer) -> Request:
+        send, sent, send_starts, receive, came, _ = transfer
+        row = send.itemsize * int(np.prod(send.shape[1:], dtype=np.int64))
+        if (send_starts != np.cumsum(sent) - sent).any():  # gloo sends what lies one after the other
+            parts = [send[start : start + n] for start, n in zip(send_starts, sent, strict=True)]
+            send = np.concatenate(parts)
+        given, found = _bytes(send[: int(sent.sum())]), _bytes(receive[: int(came.sum())])
+        splits = (came * row).tolist(), (sent * row).tolist()
+        work = self._library.all_to_all_single(found, given, *splits, group=self._group, async_op=True)
+        return _Moving(self, work)
+
+    def wait(self, work: Any) -> None:
+        """Wait until a call is done, without burning a core."""
+        pause, tests = _SHORTEST, 0
+        while not work.is_completed():
+            tests += 1
+            if tests > _TESTS:
+                time.sleep(pause)
+                pause = min(1.5 * pause, _LONGEST)
+        self.check(work)
+
+    def check(self, work: Any) -> None:
+        """Raise what went wrong in a call that is done."""
+        try:
+            work.wait()
+        except RuntimeError as error:
+            why = " ".join(str(error).split())
+            if any(text in why.lower() for text in _TIMEOUTS):
+                raise LostHostError.late([], time_limit()) from error
+            raise LostHostError(f"another host ended, or was cut off ({why.rpartition('] ')[2][:200]})") from error
+
+
+class _Moving:
+    """An alltoallv in progress."""
+
+    def __init__(self, processes: _Processes, work: Any) -> None:
+        self._processes, self._work = processes, work
+
+    def test(self) -> bool:
+        if not self._work.is_completed():
+            return False
+        self._processes.check(self._work)
+        return True
+
+    def wait(self) -> None:
+        self._processes.wait(self._work)
+
+
+def _bytes(array: NDArray[Any]) -> Any:
+    """Return the memory of an array as a tensor of bytes."""
+    import torch
+
+    if not array.size:
+        return torch.empty(0, dtype=torch.uint8)
+    flat = array.reshape(-1).view(np.uint8)
+    if flat.flags.writeable:
+        return torch.from_numpy(flat)
+    with warnings.catch_warnings():  # it is sent, not written
+        warnings.simplefilter("ignore", UserWarning)
+        return torch.from_numpy(flat)

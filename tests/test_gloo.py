@@ -1,0 +1,173 @@
+"""Hosts that are processes of torch.distributed: the environment says how many."""
+
+import importlib.util
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from ranks import VARIABLES, run_python
+from simulated import text
+from typer.testing import CliRunner
+
+from any2vec.cli import app
+from any2vec.cluster import engines, gloo
+from any2vec.errors import Any2VecError
+
+needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="no torch: pip install torch")
+START = f"""
+import os, sys, time
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+import numpy as np
+from any2vec.cluster import connect, gloo
+from any2vec.errors import Any2VecError
+world = connect()
+"""
+MAIN = "from any2vec.cli import main; main()"
+TRAIN = ["words", "text.txt", "--dim", "16", "--window", "3", "--negative", "3", "--min-count", "1", "--threads", "1"]
+TRAIN += ["--epochs", "2", "--no-cache"]
+
+
+def start(*arguments, hosts, cwd=None, environment=()):
+    """Start hosts as Kubernetes or Slurm do."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1]), "WORLD_SIZE": str(hosts)}
+    inherited = {name: value for name, value in os.environ.items() if name not in VARIABLES}
+    return [
+        subprocess.Popen(
+            [sys.executable, *map(str, arguments)],
+            cwd=cwd,
+            env=inherited | address | {"RANK": str(rank)} | dict(environment),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(hosts)
+    ]
+
+
+def ends(processes, seconds=60):
+    """Return status, standard output and error of processes."""
+    try:
+        return [(process.returncode, *said) for process in processes for said in [process.communicate(timeout=seconds)]]
+    finally:
+        for process in processes:
+            process.kill()
+
+
+@pytest.fixture
+def corpus(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text.txt").write_text("\n".join(map(" ".join, text(200, words=30))) + "\n")
+    return tmp_path
+
+
+@needs_torch
+def test_every_call_gives_what_the_local_engine_gives():
+    script = """
+from any2vec.cluster.local import is_simulated, simulate
+from engine_calls import program
+assert world.size == 4 and not is_simulated(world) and gloo.launched() and gloo.world() is world
+assert simulate(4, 2, program)[world.rank] == program(world)
+print("same")
+"""
+    assert [(status, out) for status, out, _ in ends(start("-c", START + script, hosts=4))] == [(0, "same\n")] * 4
+
+
+@needs_torch
+@pytest.mark.parametrize("options", [[], ["--scheme", "columns", "--batch", "7", "--model", "cbow"]])
+def test_torchrun_writes_what_simulated_hosts_write(corpus, options):
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "4", "--no-python", sys.executable]
+    ran = run_python(*launch, "-m", "any2vec", *TRAIN, *options, "-o", "run.bin", cwd=corpus, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr.count("the vectors of 30 words are in run.bin") == 1
+    assert "Warning" not in ran.stderr
+    same = CliRunner().invoke(app, [*TRAIN, *options, "--hosts", "4", "-o", "simulated.bin"])
+    assert same.exit_code == 0, same.output
+    assert (corpus / "run.bin").read_bytes() == (corpus / "simulated.bin").read_bytes()
+
+
+@needs_torch
+def test_a_host_that_dies_is_an_error_on_all_others(corpus):
+    hosts = start("-c", MAIN, *TRAIN[:-2], "9000", "--no-cache", "-o", "v.bin", hosts=3, cwd=corpus)
+    time.sleep(12)
+    assert all(host.poll() is None for host in hosts)
+    hosts[1].send_signal(signal.SIGKILL)
+    began = time.monotonic()
+    found = ends(hosts)
+    assert time.monotonic() - began < 20
+    assert [status for status, *_ in found] == [1, -signal.SIGKILL, 1]
+    for _, _, says in (found[0], found[2]):
+        assert "another host ended, or was cut off" in says
+        assert "Traceback" not in says
+    assert not (corpus / "v.bin").exists()
+
+
+@needs_torch
+def test_a_host_that_stalls_is_an_error_on_all_others():
+    script = """
+if world.rank == 1:
+    time.sleep(30)
+try:
+    world.barrier()
+except Any2VecError as error:
+    print(error)
+    os._exit(3)
+"""
+    found = ends(start("-c", START + script, hosts=3, environment={"ANY2VEC_TIMEOUT": "4"}))
+    assert "a host has not joined in for 4 seconds" in found[0][1] + found[2][1]
+    assert [found[0][0], found[2][0]] == [3, 3]
+
+
+@needs_torch
+def test_the_default_process_group_of_a_program_is_used():
+    script = """
+import numpy as np, torch.distributed
+torch.distributed.init_process_group("gloo")
+from any2vec.cluster import connect
+assert connect().allgather(np.array([connect().rank])).tolist() == [[0], [1]]
+"""
+    found = ends(start("-c", script, hosts=2))
+    assert [status for status, *_ in found] == [0, 0], found
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("environment", "message"),
+    [
+        ({"RANK": "first"}, "RANK is 'first' in the environment; it must be a number"),
+        ({"WORLD_SIZE": "-2"}, "WORLD_SIZE is '-2' in the environment"),
+        ({"RANK": "1", "ANY2VEC_TIMEOUT": "2"}, "host 1 cannot join the others at 127.0.0.1:1: "),
+    ],
+)
+def test_what_cannot_connect(environment, message):
+    given = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"} | environment
+    ran = run_python("-m", "any2vec", "words", "x", "-o", "y", environment=given)
+    assert ran.returncode == 1
+    assert message in ran.stderr
+    assert ran.stderr.count("\n") == 1
+
+
+def test_without_torch(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.setitem(sys.modules, "torch.distributed", None)
+    with pytest.raises(Any2VecError, match=r"torch.*any2vec\[torch\]"):
+        gloo._library()
+
+
+def test_launched_is_read_from_the_environment(monkeypatch):
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    assert not gloo.launched()
+    for name, value in {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "a", "MASTER_PORT": "5"}.items():
+        assert not gloo.launched()
+        monkeypatch.setenv(name, value)
+    assert gloo.launched()
+    assert engines.detected() is engines.ENGINES["gloo"]
+    monkeypatch.setenv("WORLD_SIZE", "1")
+    assert not gloo.launched()
