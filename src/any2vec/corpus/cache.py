@@ -72,7 +72,7 @@ def key_of(
     for file in files:
         if file.path is None or file.size is None:
             return None
-        about.append([str(file.path.absolute()), file.size, file.modified])
+        about.append([str(file.path.absolute()), file.size, file.modified, *filter(None, [file.column])])
     return hashlib.sha256(json.dumps(about).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 

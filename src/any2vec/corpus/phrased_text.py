@@ -5,7 +5,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,7 +21,8 @@ from any2vec.corpus.sentences import scan_sentences, sentences_of, tokens_in
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.disk import disk_errors
 from any2vec.io.host_order import Chunk, write_in_host_order
-from any2vec.io.inputs import InputFile, Source, files_of, names_files
+from any2vec.io.inputs import PARQUET, InputFile, Source, files_of, names_files
+from any2vec.io.parquet import parquet_columns
 
 __all__ = ["KeptText", "PhrasedText", "Progress", "input_files", "keep_text", "path_of"]
 
@@ -137,8 +138,15 @@ def input_files(source: Any, column: str | None) -> list[InputFile] | None:
         return None
     files = files_of(cast("str | Path | Sequence[str | Path]", source))
     if column is not None:
-        raise Any2VecError(f"`column` is {shown(column)}, but {files[0].name} is text; it is for rows in memory")
-    return files
+        files = [file for file in files if file.path is None or not file.path.name.startswith("_")]  # Spark's _SUCCESS
+    tables = [file for file in files if file.path and file.path.suffix.lower() == f".{PARQUET}"]
+    if column is not None and len(tables) < len(files):
+        text = next(file for file in files if file not in tables)
+        raise Any2VecError(f"`column` is {shown(column)}, but {text.name} is text; it is for Parquet files and rows")
+    if tables and column is None:
+        path = cast("Path", tables[0].path)
+        raise Any2VecError(f"{path}: give the `column` that has the text; it has {parquet_columns(path)}")
+    return [replace(file, column=column) for file in files]
 
 
 def path_of(path: str | os.PathLike[str]) -> Path:

@@ -18,6 +18,7 @@ from any2vec.io.disk import disk_errors, write_all
 __all__ = ["scan_sentences", "sentences_of", "tokens_in"]
 
 PIECE = 1 << 20  # ids written at a time
+ROWS = 10_000  # of a data set, taken at a time
 FEW = 10  # columns named in a message
 tokens_of = re.compile(r"[^ \t\n\v\f\r]+").findall  # as words of files; str.split would cut at other characters too
 
@@ -95,6 +96,11 @@ def sentences_of(source: Any, column: str | None) -> Iterable[Any]:
     kind = type(source).__name__
     if isinstance(source, Mapping):
         raise Any2VecError(f"the corpus is a {kind} with the keys {_names(source)}; give the sentences in one of them")
+    if hasattr(source, "column_names") and column is not None:  # of Arrow, Hugging Face
+        if source.column_names is not None and column not in source.column_names:
+            raise _no_column(f"the corpus is a {kind}", source.column_names, column)
+        tables = source.with_format("arrow").iter(ROWS) if hasattr(source, "with_format") else [source]
+        return _split(value for table in tables for part in table.column(column).chunks for value in part.to_pylist())
     if hasattr(source, "columns") and hasattr(source, "__getitem__"):  # pandas, polars: its items are its columns
         if column is None or column not in list(source.columns):
             raise _no_column(f"the corpus is a {kind}", source.columns, column)

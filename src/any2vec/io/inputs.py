@@ -11,12 +11,13 @@ from typing import Any
 from any2vec.errors import Any2VecError
 from any2vec.io.compression import compression_of
 
-__all__ = ["STANDARD_INPUT", "InputFile", "Source", "files_of", "names_files"]
+__all__ = ["PARQUET", "STANDARD_INPUT", "InputFile", "Source", "files_of", "names_files"]
 
 Source = str | Path | Sequence[str | Path] | Iterable[Sequence[str] | Sequence[int] | Mapping[str, Any]]
 """What a corpus is read from: one or several paths, or sentences in memory."""
 
 STANDARD_INPUT = "-"
+PARQUET = "parquet"
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,14 @@ class InputFile:
         In bytes; None if unknown (standard input, a pipe).
     modified : int
         Time of the last modification, in nanoseconds.
+    column : str or None
+        Of a Parquet file, what is read.
     """
 
     path: Path | None
     size: int | None
     modified: int = 0
+    column: str | None = None
 
     @property
     def name(self) -> str:
@@ -44,7 +48,9 @@ class InputFile:
 
     @property
     def compression(self) -> str:
-        """How it is compressed: gz, bz2, xz, zst, or the empty string."""
+        """How it is compressed: gz, bz2, xz, zst, parquet, or the empty string."""
+        if self.column is not None:
+            return PARQUET
         return "" if self.path is None else compression_of(self.path)
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from any2vec.errors import Any2VecError
 from any2vec.io.compression import decompressed, reading_errors
 from any2vec.io.inputs import InputFile
+from any2vec.io.parquet import open_column
 
 __all__ = ["READ", "fill", "naming", "open_stream"]
 
@@ -40,6 +41,9 @@ def naming(file: InputFile) -> AbstractContextManager[None]:
 def open_stream(file: InputFile) -> Iterator[tuple[IO[bytes], Callable[[], int]]]:
     """Open a file that cannot be read in ranges; yield its text, and a function that counts the file's bytes read."""
     with ExitStack() as stack:
+        if file.path and file.column is not None:
+            yield stack.enter_context(open_column(file.path, file.column))
+            return
         if file.path is None:
             source: IO[bytes] = getattr(sys.stdin, "buffer", None) or _no_input()
         else:

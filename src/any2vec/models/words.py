@@ -45,7 +45,10 @@ class Word2Vec(Estimator):
         "auto", "folder where encoded corpora are kept for the next run; auto for the user's, None for none", panel=""
     )
     column: str | None = option(
-        None, "field that holds the text or the tokens, where sentences are rows (dicts)", unset="-", panel=""
+        None,
+        "column that holds the text or the tokens, where sentences are rows: of Parquet files, data sets, tables",
+        unset="-",
+        panel="Data",
     )
 
     def fit(
@@ -56,8 +59,9 @@ class Word2Vec(Estimator):
         Parameters
         ----------
         source : str, Path, sequence of them, or iterable of sequences of tokens
-            Files (plain, .gz, .bz2, .xz, .zst), directories, ``-`` for standard input; or sentences as lists
-            of tokens; or rows, with `column`; or what `Phrases` has joined, or `read` returned. On a cluster, each host
+            Files (plain, .gz, .bz2, .xz, .zst; .parquet, with `column`), directories, ``-`` for standard input; or
+            sentences as lists of tokens; or rows (dicts, a data frame, an Arrow table, a data set of Hugging
+            Face), with `column`; or what `Phrases` has joined, or `read` returned. On a cluster, each host
             gives the same files, or its own part of the sentences.
         communicator : Communicator, optional
             On a cluster, where each host calls this, ``any2vec.cluster.connect()``.

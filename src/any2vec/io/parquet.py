@@ -1,0 +1,145 @@
+"""A column of a Parquet file as text: a line for each row."""
+
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import IO, Any
+
+from any2vec.errors import Any2VecError, missing_extra, shown
+
+__all__ = ["arrow_lines", "open_column", "parquet_columns"]
+
+_ROWS = 1 << 12  # read at a time
+_FEW = 10  # columns named in a message
+_LINE_ENDS = r"[\n\v\f\r]"
+_SPACE = r"[ \t\n\v\f\r]"
+
+
+@contextmanager
+def open_column(path: Path, column: str) -> Iterator[tuple[IO[bytes], Callable[[], int]]]:
+    """Open a column of strings, or of lists of them, as text; yield it, and a function that counts the bytes read.
+
+    Raises
+    ------
+    Any2VecError
+        If pyarrow is missing, the file is damaged or has no such column, or a row of it is null.
+    """
+    with _errors(path), _parquet().ParquetFile(path) as file:
+        names = file.schema_arrow.names
+        if column not in names:
+            raise Any2VecError(f"{path}: has no column {shown(column)}; it has {_listed(names)}")
+        lines = _Lines(path, file, column)
+        yield io.BufferedReader(lines, 1 << 18), lines.consumed
+
+
+def parquet_columns(path: Path) -> str:
+    """Name the columns of a Parquet file, for a message."""
+    with _errors(path), _parquet().ParquetFile(path) as file:
+        return _listed(file.schema_arrow.names)
+
+
+def arrow_lines(values: Any, first: int) -> bytes:
+    """Return an Arrow array of strings, or of lists of strings, as lines; row 0 is `first` in messages.
+
+    Raises
+    ------
+    Any2VecError
+        If it holds anything else, a null, or a token with whitespace.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if values.null_count:
+        raise Any2VecError(f"row {first + pc.index(pc.is_null(values), True).as_py():,} is null")
+    kind = values.type
+    if pa.types.is_dictionary(kind):
+        values, kind = values.dictionary_decode(), kind.value_type
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        values = _joined(values, first)
+    elif not _is_text(kind):
+        raise Any2VecError(f"is of type {kind}; it must hold strings, or lists of strings")
+    values = pc.replace_substring_regex(values.cast(pa.string()), _LINE_ENDS, " ")  # a row is a sentence
+    rows = pa.ListArray.from_arrays(pa.array([0, len(values)], pa.int32()), values)
+    return bytes(pc.binary_join(rows, "\n")[0].as_buffer()) + b"\n" if len(values) else b""
+
+
+def _joined(values: Any, first: int) -> Any:
+    """Join the tokens of rows by spaces."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    tokens = values.flatten()
+    if not _is_text(tokens.type):
+        raise Any2VecError(f"is of type {values.type}; it must hold strings, or lists of strings")
+    wrong = pc.or_kleene(pc.is_null(tokens), pc.or_(pc.match_substring_regex(tokens, _SPACE), pc.equal(tokens, "")))
+    if (at := pc.index(wrong, True).as_py()) >= 0:
+        row = first + pc.list_parent_indices(values)[at].as_py()
+        raise Any2VecError(f"row {row:,} has the token {shown(tokens[at].as_py())}: null, empty, or with whitespace")
+    return pc.binary_join(values.cast(pa.list_(pa.string())), " ")
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+class _Lines(io.RawIOBase):
+    """The rows of a column as lines, a batch at a time."""
+
+    def __init__(self, path: Path, file: Any, column: str) -> None:
+        self._path, self._column = path, column
+        self._batches = file.iter_batches(_ROWS, columns=[column], use_threads=False)
+        self._size, self._rows = path.stat().st_size, file.metadata.num_rows
+        self._row = 0
+        self._left = memoryview(b"")
+
+    def consumed(self) -> int:
+        """Return how many of the file's bytes are read, as far as rows show it."""
+        return self._size * self._row // max(self._rows, 1)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._left:
+            with _errors(self._path):
+                batch = next(self._batches, None)
+                if batch is None:
+                    return 0
+                try:
+                    self._left = memoryview(arrow_lines(batch.column(0), self._row))
+                except Any2VecError as error:
+                    raise Any2VecError(f"{self._path}: column {shown(self._column)}: {error}") from error
+            self._row += batch.num_rows
+        count = min(len(buffer), len(self._left))
+        buffer[:count] = self._left[:count]
+        self._left = self._left[count:]
+        return count
+
+
+@contextmanager
+def _errors(path: Path) -> Iterator[None]:
+    """Name the file in what pyarrow says is wrong with it."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except pa.ArrowException as error:
+        why = " ".join(str(error).split())[:200]
+        raise Any2VecError(f"{path}: not a complete parquet file: {why}; copy or make it again") from error
+
+
+def _parquet() -> ModuleType:
+    try:
+        import pyarrow.parquet
+    except ModuleNotFoundError:
+        raise missing_extra("pyarrow", "arrow") from None
+    return pyarrow.parquet
+
+
+def _listed(names: list[str]) -> str:
+    more = ", ..." if len(names) > _FEW else ""
+    return ", ".join(map(repr, names[:_FEW])) + more if names else "none"

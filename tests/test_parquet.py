@@ -1,0 +1,126 @@
+"""Columns of Parquet files, of Arrow tables and of data sets of Hugging Face."""
+
+import importlib.util
+
+import numpy as np
+import pytest
+from naive_corpus import found
+from typer.testing import CliRunner
+
+from any2vec import Phrases, Word2Vec
+from any2vec.cli import app
+from any2vec.corpus import read_corpus
+from any2vec.errors import Any2VecError
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+LINES = ["the cat sat", "", "  on\tthe  mat ", "wörd\nof two lines", "the cat\r\nsat"]
+ROWS = [line.replace("\n", " ") for line in LINES]
+MORE = [f"word{i % 7} word{i % 11} the cat" for i in range(500)]
+
+
+def read(source, **options):
+    return found(read_corpus(source, min_count=1, cache=None, **options))
+
+
+def write(path, columns, **options):
+    pq.write_table(pa.table(columns), path, **options)
+    return path
+
+
+def refused(source, column, **options):
+    with pytest.raises(Any2VecError) as caught:
+        read_corpus(source, column=column, cache=None, **options)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+@pytest.mark.parametrize("kind", ["string", "large_string", "string_view", "dictionary", "list", "large_list"])
+def test_a_column_is_what_its_rows_are_in_memory(tmp_path, kind):
+    rows = ROWS + MORE
+    if kind.endswith("list"):
+        values = pa.array([row.split() for row in rows])
+        values = values.cast(pa.large_list(pa.string())) if kind == "large_list" else values
+    elif kind == "dictionary":
+        values = pa.array(rows).dictionary_encode()
+    else:
+        values = pa.array(LINES + MORE).cast(getattr(pa, kind)())
+    path = write(tmp_path / "text.parquet", {"id": range(len(rows)), "text": values}, row_group_size=100)
+    assert read(path, column="text") == read([row.split() for row in rows])
+    assert read(path, column="text", hosts=3)[0] == read([row.split() for row in rows])[0]
+
+
+def test_folders_as_spark_writes_them(tmp_path):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    write(folder / "part-0.snappy.parquet", {"text": ROWS})
+    write(folder / "part-1.parquet", {"text": MORE}, compression="zstd")
+    (folder / "_SUCCESS").touch()
+    (folder / ".part-0.crc").write_bytes(b"\xff")
+    assert read(folder, column="text") == read([row.split() for row in ROWS + MORE])
+
+
+def test_the_cache_knows_columns(tmp_path):
+    path = write(tmp_path / "text.parquet", {"a": ["x y"] * 9, "b": ["x z"] * 9})
+    corpora = [read_corpus(path, min_count=1, column=name, cache=tmp_path / "cache") for name in "aba"]
+    assert [list(corpus.vocabulary.words) for corpus in corpora] == [["x", "y"], ["x", "z"], ["x", "y"]]
+    assert [corpus.cached for corpus in corpora] == [False, False, True]
+
+
+def test_words_and_phrases(tmp_path):
+    path = write(tmp_path / "text.parquet", {"text": MORE})
+    how = ["--dim", "16", "--min-count", "1", "--threads", "1", "--epochs", "1", "--no-cache", "--window", "3"]
+    done = CliRunner().invoke(app, ["words", str(path), "--column", "text", "-o", str(tmp_path / "v.bin"), *how])
+    assert done.exit_code == 0, done.output
+    given = {"dim": 16, "min_count": 1, "threads": 1, "epochs": 1, "cache": None, "window": 3}
+    same = Word2Vec(**given).fit([row.split() for row in MORE]).vectors_
+    found = Word2Vec(**given, column="text").fit(path).vectors_
+    assert found.words == same.words
+    assert (found.matrix == same.matrix).all()
+    phrases = Phrases(min_count=1, threshold=0.1, column="text").fit_transform(path)
+    assert list(phrases) == list(Phrases(min_count=1, threshold=0.1).fit_transform([row.split() for row in MORE]))
+
+
+def test_what_is_wrong_is_named(tmp_path):
+    path = write(tmp_path / "t.parquet", {"text": ["a b"] * 20_000 + [None], "n": range(20_001), "u": ["x"] * 20_001})
+    assert refused(path, "words") == f"{path}: has no column 'words'; it has 'text', 'n', 'u'"
+    assert refused(path, None) == f"{path}: give the `column` that has the text; it has 'text', 'n', 'u'"
+    assert refused(path, "text") == f"{path}: column 'text': row 20,000 is null"
+    assert refused(path, "n").endswith("column 'n': is of type int64; it must hold strings, or lists of strings")
+    tokens = write(tmp_path / "l.parquet", {"text": [["a"], ["b", "c d"]]})
+    assert "row 1 has the token 'c d': null, empty, or with whitespace" in refused(tokens, "text")
+    ids = write(tmp_path / "i.parquet", {"text": [[1], [2, 3]]})
+    assert "is of type list<element: int64>" in refused(ids, "text")
+    (tmp_path / "x.txt").write_text("a b\n")
+    assert "x.txt is text; it is for Parquet files and rows" in refused([path, tmp_path / "x.txt"], "text")
+    whole = path.read_bytes()
+    for damaged in (whole[: len(whole) // 2], b"", b"PAR1", bytes(np.frombuffer(whole, np.uint8) ^ 255)):
+        path.write_bytes(damaged)
+        assert f"{path}: not a complete parquet file: " in refused(path, "u")
+
+
+def test_without_pyarrow(tmp_path, monkeypatch):
+    path = write(tmp_path / "t.parquet", {"text": ["a b"]})
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow.parquet", None)
+    assert "any2vec[arrow]" in refused(path, "text")
+
+
+@pytest.mark.parametrize("kind", ["table", "dataset", "shuffled", "streamed"])
+def test_tables_and_data_sets(kind):
+    table = pa.table({"text": ROWS, "id": range(len(ROWS))})
+    rows = [row.split() for row in ROWS]
+    if kind != "table":
+        if importlib.util.find_spec("datasets") is None:
+            pytest.skip("needs datasets")
+        from datasets import Dataset
+
+        table = Dataset(table)
+        if kind == "shuffled":
+            table, rows = table.select([3, 0, 1]), [rows[i] for i in (3, 0, 1)]
+        if kind == "streamed":
+            table = table.to_iterable_dataset()
+    assert read(table, column="text") == read(rows)
+    if kind != "streamed":
+        assert "with the columns 'text', 'id', not 'words'" in refused(table, "words")
