@@ -1,0 +1,173 @@
+"""A barrier stage whose tasks are hosts."""
+
+import json
+import re
+import secrets
+import socket
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pyspark import BarrierTaskContext, SparkContext
+from pyspark.sql import DataFrame
+
+from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, together
+from any2vec.cluster.gloo import joined
+from any2vec.errors import Any2VecError
+from any2vec.models import Word2Vec
+from any2vec.vectors.formats import save
+from any2vec.vectors.vectors import Vectors
+
+__all__ = ["host_program", "run", "saving_program", "slots"]
+
+_RESULT = "report string"
+"""Schema of what tasks return: a row of the first host."""
+
+Program = Callable[[Iterable[Any]], Iterator[Any]]
+"""What a task does with the Arrow batches of its partition."""
+
+_NO_PACKAGE = re.compile(r"No module named '(any2vec|torch|numba|pyarrow)")
+
+
+def host_program(options: dict[str, Any], column: str, longest: int, folder: str) -> Program:
+    """Return what each task runs to train on the sentences of its partition.
+
+    Parameters
+    ----------
+    options : dict
+        Of `any2vec.Word2Vec`.
+    column : str
+        The column of tokens.
+    longest : int
+        Words of a sentence, at most.
+    folder : str
+        Where masters write the vectors, and checkpoints.
+    """
+
+    def work(batches: Iterable[Any], communicator: Communicator) -> dict[str, Any]:
+        kept = Path(folder) / "checkpoints"
+        threads = BarrierTaskContext.get().cpus()
+        model = Word2Vec(**options, threads=threads, checkpoint=kept, resume=kept, cache=None)
+        model.fit(_sentences(batches, column, longest), communicator)
+        save(model.vectors_, Path(folder) / "vectors", communicator=communicator)
+        return model.report_.as_dict()
+
+    return _stage(work, folder)
+
+
+def saving_program(folder: str) -> Program:
+    """Return what each task runs on its rows of a saved model, in order: it writes them to a folder of vectors."""
+
+    def work(batches: Iterable[Any], communicator: Communicator) -> dict[str, Any]:
+        words, counts, rows = [], [], []
+        for batch in batches:
+            words += batch.column("word").to_pylist()
+            counts.append(batch.column("count").to_numpy())
+            rows.append(batch.column("vector").flatten().to_numpy().reshape(batch.num_rows, -1))
+        width = int(communicator.allgather(np.array([rows[0].shape[1] if rows else 0])).max())
+        matrix = np.concatenate(rows) if rows else np.zeros((0, width), np.float32)
+        counted = np.concatenate(counts) if counts else np.zeros(0, np.int64)
+        save(Vectors(words, matrix, counts=counted), Path(folder) / "vectors", communicator=communicator)
+        return {}
+
+    return _stage(work, folder)
+
+
+def run(table: DataFrame, program: Program) -> dict[str, Any]:
+    """Run a program of hosts, one for each partition of a table; return the first host's report.
+
+    Raises
+    ------
+    Any2VecError
+        If the cluster cannot run so many tasks at once, an executor lacks a package, or a host raises one.
+    """
+    hosts = table.rdd.getNumPartitions()
+    possible = slots(table.sparkSession.sparkContext)
+    if possible is not None and hosts > possible:
+        raise Any2VecError(
+            f"`numHosts` is {hosts}, but the cluster runs {possible} tasks at once, and all hosts must run at the same "
+            f"time: give {possible} or less, or more executors"
+        )
+    # Spark repeats a barrier stage that fails only if another stage follows.
+    rows = table.mapInArrow(program, _RESULT, barrier=True).repartition(1)
+    try:
+        report = json.loads(rows.collect()[0]["report"])
+    except Exception as error:
+        if found := _NO_PACKAGE.search(str(error)):
+            raise Any2VecError(f"an executor has no {found[1]}: install any2vec[spark] there, too") from error
+        raise
+    if "error" in report:
+        raise Any2VecError(report["error"])
+    return dict(report)
+
+
+def slots(context: SparkContext) -> int | None:
+    """Return how many tasks run at once; None if executors come and go as they are needed."""
+    if context.getConf().get("spark.dynamicAllocation.enabled", "false") == "true":
+        return None
+    scala = context._jsc.sc()
+    return int(scala.maxNumConcurrentTasks(scala.resourceProfileManager().defaultResourceProfile()))
+
+
+def _stage(work: Callable[[Iterable[Any], Communicator], dict[str, Any]], folder: str) -> Program:
+    """Return a task's program: meet the other hosts, check the folder, work, report."""
+
+    def program(batches: Iterable[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        context = BarrierTaskContext.get()
+        rank, infos = context.partitionId(), context.getTaskInfos()
+        address, port = _meeting_place(context, infos[0].address.rpartition(":")[0])
+        with joined(rank, len(infos), address, port) as communicator:
+            try:
+                _check_shared(Path(folder), communicator)
+                report = work(batches, communicator)
+            except SharedError as error:  # Spark would try again what cannot succeed
+                report = {"error": str(error)}
+        if rank == 0:
+            yield pa.RecordBatch.from_pydict({"report": [json.dumps(report, default=str)]})
+
+    return program
+
+
+def _meeting_place(context: BarrierTaskContext, address: str) -> tuple[str, int]:
+    """Agree on where the first host listens."""
+    port = ""
+    if context.partitionId() == 0:
+        with socket.socket() as free:
+            free.bind(("", 0))
+            port = str(free.getsockname()[1])
+    return address, int(context.allGather(port)[0])
+
+
+def _check_shared(folder: Path, communicator: Communicator) -> None:
+    """Raise an error if the hosts do not see the same folder."""
+    token = folder / f".{secrets.token_hex(8)}" if communicator.rank == 0 else None
+    with together(communicator):
+        if token:
+            try:
+                token.touch()
+            except OSError as error:
+                raise Any2VecError(f"`modelDir`: an executor cannot write {folder}: {error.strerror}") from error
+    name = allgather_bytes(communicator, (token.name if token else "").encode())[0].decode()
+    try:
+        with together(communicator):
+            if not (folder / name).exists():
+                raise Any2VecError(
+                    f"`modelDir`: executors do not share {folder}; give a folder on a file system that driver and "
+                    "executors all mount"
+                )
+    finally:
+        if token:
+            token.unlink(missing_ok=True)
+
+
+def _sentences(batches: Iterable[Any], column: str, longest: int) -> Iterator[list[str]]:
+    """Yield the sentences of batches, cut into pieces of at most `longest` words."""
+    for batch in batches:
+        for sentence in batch.column(0).to_pylist():
+            if sentence is None or None in sentence:
+                raise Any2VecError(f"column {column!r} has a null; drop such rows, or replace them")
+            for begin in range(0, len(sentence), longest):
+                yield sentence[begin : begin + longest]

@@ -1,0 +1,178 @@
+"""The trained model: its vectors lie in a folder that driver and executors map into memory."""
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from pyspark.ml import Model
+from pyspark.ml.functions import array_to_vector
+from pyspark.ml.linalg import DenseVector, SparseVector
+from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReadable, MLReader, MLWritable, MLWriter
+from pyspark.sql import DataFrame, SparkSession, functions
+from pyspark.sql.types import ArrayType, DoubleType
+
+from any2vec.errors import Any2VecError
+from any2vec.spark.hosts import run, saving_program, slots
+from any2vec.spark.params import Word2VecParams
+from any2vec.vectors.formats import load
+from any2vec.vectors.vectors import Vectors
+
+__all__ = ["Word2VecModel"]
+
+_ROWS = 4096  # vectors in a batch
+_TABLE = "id long, word string, count long, vector array<float>"
+
+
+class Word2VecModel(Model, Word2VecParams, MLWritable, MLReadable["Word2VecModel"]):
+    """Vectors of words: methods as of ``pyspark.ml.feature.Word2VecModel``.
+
+    Attributes
+    ----------
+    path : str
+        Folder of the vectors, in any2vec's own format (`any2vec.load`).
+    report : dict
+        The report of the run (`any2vec.training.report`); empty if the model was loaded.
+    """
+
+    def __init__(self, path: str, report: dict[str, Any] | None = None) -> None:
+        super().__init__()
+        self.path, self.report = path, report or {}
+
+    @property
+    def vectors(self) -> Vectors:
+        """The vectors, mapped into the driver's memory as they are read."""
+        return _mapped(self.path)
+
+    def setInputCol(self, value: str) -> Self:
+        """Set `inputCol`."""
+        return self._set(inputCol=value)
+
+    def setOutputCol(self, value: str) -> Self:
+        """Set `outputCol`."""
+        return self._set(outputCol=value)
+
+    def getVectors(self) -> DataFrame:
+        """Return all words and their vectors: a data frame with the columns `word` and `vector`."""
+        return self._table().select("word", array_to_vector("vector").alias("vector"))
+
+    def findSynonyms(self, word: str | DenseVector | SparseVector, num: int) -> DataFrame:
+        """Return the `num` words nearest to a word, itself left out, or to a vector, as a data frame.
+
+        Its columns are `word` and `similarity`, the cosine.
+        """
+        found = self.findSynonymsArray(word, num)
+        return _session().createDataFrame(found, "word string, similarity double")
+
+    def findSynonymsArray(self, word: str | DenseVector | SparseVector, num: int) -> list[tuple[str, float]]:
+        """Return what `findSynonyms` does as a list of words and cosines."""
+        if num < 1:
+            raise Any2VecError(f"`num` is {num}; it must be 1 or more")
+        asked: Any = word if isinstance(word, str) else word.toArray().astype(np.float32)
+        return [(name, float(cosine)) for name, cosine in self.vectors.most_similar(asked, topn=num)]
+
+    def _transform(self, dataset: DataFrame) -> DataFrame:
+        """Add the mean vector of each sentence's words; words without a vector count as zeros, as in pyspark."""
+        mean = functions.udf(_mean(self.path), ArrayType(DoubleType(), containsNull=False), useArrow=True)
+        return dataset.withColumn(self.getOutputCol(), array_to_vector(mean(dataset[self.getInputCol()])))
+
+    def write(self) -> MLWriter:
+        """Return what saves the model: ``write().overwrite().save(path)``."""
+        return _Writer(self)
+
+    @classmethod
+    def read(cls) -> "MLReader[Word2VecModel]":
+        """Return what loads a model."""
+        return _Reader()
+
+    def copy(self, extra: Any = None) -> "Word2VecModel":
+        """Return a copy, of the same vectors."""
+        copied: Word2VecModel = super().copy(extra)
+        copied.path, copied.report = self.path, self.report
+        return copied
+
+    def _table(self) -> DataFrame:
+        path, number = self.path, len(self.vectors)
+        parts = max(1, min(_session().sparkContext.defaultParallelism, -(-number // _ROWS)))
+        return _session().range(0, number, 1, parts).mapInArrow(_rows_of(path), _TABLE)
+
+
+class _Writer(MLWriter):
+    """Saves a model as Parquet, from the executors: `id`, `word`, `count`, `vector`; and its parameters."""
+
+    def __init__(self, model: Word2VecModel) -> None:
+        super().__init__()
+        self._model = model
+
+    def saveImpl(self, path: str) -> None:
+        DefaultParamsWriter.saveMetadata(self._model, path, self.sparkSession.sparkContext)
+        self._model._table().write.parquet(f"{path}/data")
+
+
+class _Reader(MLReader[Word2VecModel]):
+    """Loads a model: executors write its vectors where they can be mapped."""
+
+    def load(self, path: str) -> Word2VecModel:
+        spark = self.sparkSession
+        metadata = DefaultParamsReader.loadMetadata(path, spark.sparkContext)
+        if not metadata["class"].endswith(".Word2VecModel"):
+            raise Any2VecError(f"{path}: holds a {metadata['class']}, not a Word2VecModel")
+        given = metadata["paramMap"].get("modelDir")
+        folder = Path(tempfile.mkdtemp(prefix="any2vec-", dir=given and given.removeprefix("file://")))
+        parts = slots(spark.sparkContext) or spark.sparkContext.defaultParallelism
+        table = spark.read.schema(_TABLE).parquet(f"{path}/data")
+        run(table.repartitionByRange(parts, "id").sortWithinPartitions("id"), saving_program(str(folder)))
+        model = Word2VecModel(str(folder / "vectors"))
+        model._resetUid(metadata["uid"])
+        DefaultParamsReader.getAndSetParams(model, metadata)
+        return model
+
+
+def _session() -> SparkSession:
+    session = SparkSession.getActiveSession()
+    if session is None:
+        raise Any2VecError("there is no active Spark session")
+    return session
+
+
+@lru_cache(maxsize=4)
+def _mapped(path: str) -> Vectors:
+    return load(path)
+
+
+def _mean(path: str) -> Callable[[Any], list[float]]:
+    def mean(sentence: Any) -> list[float]:
+        vectors = _mapped(path)
+        ids = vectors.vocabulary.ids
+        found = [ids[word] for word in sentence if word in ids] if sentence is not None else []
+        if not found:
+            return [0.0] * vectors.dim
+        total = vectors.matrix[found].sum(axis=0, dtype=np.float64)
+        return (total / len(sentence)).tolist()
+
+    return mean
+
+
+def _rows_of(path: str) -> Callable[[Iterable[Any]], Iterator[Any]]:
+    def rows(batches: Iterable[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        vectors = _mapped(path)
+        for batch in batches:
+            ids = batch.column(0).to_numpy()
+            for begin in range(0, len(ids), _ROWS):
+                some = ids[begin : begin + _ROWS]
+                matrix = np.ascontiguousarray(vectors.matrix[some])
+                ends = np.arange(len(some) + 1, dtype=np.int32) * vectors.dim
+                yield pa.RecordBatch.from_pydict(
+                    {
+                        "id": some,
+                        "word": [vectors.words[i] for i in some],
+                        "count": vectors.counts[some],
+                        "vector": pa.ListArray.from_arrays(ends, matrix.reshape(-1)),
+                    }
+                )
+
+    return rows

@@ -1,0 +1,176 @@
+"""Spark's estimators, on two executors of two tasks on this machine."""
+
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from simulated import text
+
+from any2vec import Vectors, load
+from any2vec import Word2Vec as OurWord2Vec
+from any2vec.cluster.local import simulate
+from any2vec.errors import Any2VecError
+
+if any(importlib.util.find_spec(name) is None for name in ("pyspark", "torch", "pyarrow")) or not shutil.which("java"):
+    pytest.skip("needs any2vec[spark] and Java", allow_module_level=True)
+
+from pyspark.ml import Pipeline, PipelineModel
+from pyspark.ml.classification import LogisticRegression
+from pyspark.ml.linalg import Vectors as SparkVectors
+from pyspark.sql import SparkSession
+
+from any2vec.spark import Word2Vec, Word2VecModel
+
+pytestmark = pytest.mark.xdist_group("spark")  # one session
+SENTENCES = text(4000, words=30)
+
+
+@pytest.fixture(scope="module")
+def spark():
+    builder = SparkSession.builder.master("local-cluster[2,2,1024]").appName("any2vec")
+    settings = {"spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "4", "spark.task.maxFailures": "4"}
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def reviews(spark):
+    return spark.createDataFrame([(sentence, i) for i, sentence in enumerate(SENTENCES)], ["words", "id"])
+
+
+def estimator(**more):
+    return Word2Vec(**{"vectorSize": 16, "minCount": 1, "inputCol": "words", "outputCol": "mean", "seed": 3} | more)
+
+
+def test_the_vectors_are_those_of_simulated_hosts(reviews):
+    model = estimator(numHosts=4, maxIter=2, rounds=3).fit(reviews)
+    parts = [[row.words for row in rows] for rows in reviews.select("words").repartition(4).rdd.glom().collect()]
+    same = {"dim": 16, "min_count": 1, "seed": 3, "epochs": 2, "threads": 1, "sample": 1e-3, "rounds": 3, "cache": None}
+    hosts = simulate(4, 2, lambda host: OurWord2Vec(**same).fit(parts[host.rank], host).vectors_)
+    assert model.vectors.words == [word for host in hosts for word in host.words]
+    assert (model.vectors.matrix == np.concatenate([host.matrix for host in hosts])).all()
+    assert (model.report["hosts"], model.report["vocabulary"]) == (4, 30)
+
+
+def test_as_pysparks_own(spark, tmp_path):
+    """What pyspark's tests ask of its Word2Vec."""
+    sentence = ("a b " * 100 + "a c " * 10).split()
+    data = spark.createDataFrame([(sentence,), (sentence,)], ["sentence"])
+    estimator = Word2Vec(vectorSize=5, seed=42, inputCol="sentence", outputCol="model")
+    assert estimator.setMaxIter(10) is estimator
+    assert estimator.getMaxIter() == 10
+    assert estimator.clear(estimator.maxIter) is None
+    assert estimator.getMaxIter() == 1
+    for name, value in (
+        ("VectorSize", 3),
+        ("WindowSize", 4),
+        ("MinCount", 0 + 2),
+        ("StepSize", 0.1),
+        ("NumPartitions", 1),
+    ):
+        getattr(estimator, f"set{name}")(value)
+        assert getattr(estimator, f"get{name}")() == value
+    model = estimator.setVectorSize(5).setMinCount(5).fit(data)
+    assert model.setInputCol("sentence") is model
+    assert model.getVectorSize() == 5
+    found = model.getVectors().collect()
+    assert sorted(row.word for row in found) == ["a", "b", "c"]
+    assert all(len(row.vector) == 5 for row in found)
+    near = model.findSynonymsArray("a", 2)
+    assert sorted(word for word, _ in near) == ["b", "c"]
+    assert [(row.word, row.similarity) for row in model.findSynonyms("a", 2).collect()] == near
+    of_a = next(row.vector for row in found if row.word == "a")
+    assert model.findSynonymsArray(of_a, 1)[0] == ("a", pytest.approx(1.0, abs=1e-6))
+    mean = model.transform(data).head().model
+    expected = sum(np.array(row.vector.toArray()) * sentence.count(row.word) for row in found) / len(sentence)
+    assert mean.toArray() == pytest.approx(expected, abs=1e-6)
+    estimator.save(str(tmp_path / "estimator"))
+    again = Word2Vec.load(str(tmp_path / "estimator"))
+    assert again.uid == estimator.uid
+    assert again.extractParamMap().keys() == estimator.extractParamMap().keys()
+    assert (again.getInputCol(), again.getMinCount()) == ("sentence", 5)
+    model.write().overwrite().save(str(tmp_path / "model"))
+    loaded = Word2VecModel.load(str(tmp_path / "model"))
+    assert loaded.uid == model.uid
+    assert (loaded.vectors.matrix == model.vectors.matrix).all()
+    assert loaded.vectors.counts.tolist() == model.vectors.counts.tolist()
+    assert loaded.transform(data).head().model == mean
+    assert isinstance(load(loaded.path), Vectors)
+
+
+def test_words_that_are_unknown_or_missing(spark, reviews):
+    model = estimator(numHosts=1).fit(reviews)
+    data = spark.createDataFrame([(["w0", "no"],), ([],), (["no"],), (None,)], "words array<string>")
+    means = [row.mean for row in model.transform(data).collect()]
+    assert means[0].toArray() == pytest.approx(model.vectors["w0"] / 2, abs=1e-6)
+    assert means[1:] == [SparkVectors.dense([0.0] * 16)] * 3
+    with pytest.raises(Any2VecError, match="'no'"):
+        model.findSynonyms("no", 2)
+
+
+def test_in_a_pipeline(spark, reviews, tmp_path):
+    labelled = reviews.selectExpr("words", "cast(array_contains(words, 'w0') as double) label")
+    pipeline = Pipeline(stages=[estimator(numHosts=2, maxIter=3), LogisticRegression(featuresCol="mean")])
+    model = pipeline.fit(labelled)
+    predicted = model.transform(labelled).selectExpr("avg(cast(prediction = label as double)) a").head().a
+    usual = labelled.selectExpr("greatest(avg(label), 1 - avg(label)) a").head().a
+    assert predicted > usual
+    model.save(str(tmp_path / "pipeline"))
+    again = PipelineModel.load(str(tmp_path / "pipeline")).transform(labelled)
+    assert again.selectExpr("avg(cast(prediction = label as double)) a").head().a == predicted
+
+
+def executors():
+    found = subprocess.run(["pgrep", "-f", "CoarseGrainedExecutorBackend"], capture_output=True, text=True, check=False)
+    return [int(number) for number in found.stdout.split()]
+
+
+def test_an_executor_that_is_killed_does_not_lose_the_job(reviews, tmp_path):
+    killed = []
+
+    def kill():
+        while not list(Path(tmp_path).rglob("*.json")):  # a checkpoint
+            time.sleep(0.05)
+        killed.append(executors()[-1])
+        os.kill(killed[0], signal.SIGKILL)
+
+    thread = threading.Thread(target=kill, daemon=True)
+    thread.start()
+    more = {"numHosts": 4, "maxIter": 400, "rounds": 3, "modelDir": str(tmp_path)}
+    model = estimator(**more, checkpointMinutes=0.01).fit(reviews)
+    thread.join()
+    assert killed
+    assert len(model.vectors) == 30
+    assert model.report["hosts"] == 4
+
+
+def test_mistakes_are_told(spark, reviews, tmp_path):
+    strings = spark.createDataFrame([("a b",)], ["words"])
+    nulls = spark.createDataFrame([(["a", None],), (["a", "b"],)] * 2000, "words array<string>")
+    (tmp_path / "file").touch()
+    for data, how, message in (
+        (reviews, {"numHosts": 9}, "`numHosts` is 9, but the cluster runs 4 tasks at once"),
+        (reviews, {"numHosts": 0}, "`numHosts` is 0; it must be 1 or more"),
+        (reviews, {"inputCol": "text"}, "`inputCol` is 'text'; the data has the columns words, id"),
+        (reviews, {"inputCol": "id"}, "column 'id' is of type bigint, not array<string>"),
+        (strings, {}, "is of type string, not array<string>; split it into words first"),
+        (nulls, {"numHosts": 2}, "column 'words' has a null"),
+        (reviews, {"minCount": 10**6}, "`min_count=1000000` leaves no word"),
+        (reviews, {"vectorSize": 0}, "`dim` is 0"),
+        (reviews, {"combine": "best"}, "`combine` is 'best'"),
+        (reviews, {"modelDir": str(tmp_path / "file")}, "cannot be made"),
+    ):
+        with pytest.raises(Any2VecError) as caught:
+            estimator(**how).fit(data)
+        assert message in str(caught.value)
