@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from pyspark import BarrierTaskContext, SparkContext
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, functions
 
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, together
 from any2vec.cluster.gloo import joined
@@ -19,7 +19,7 @@ from any2vec.models import Word2Vec
 from any2vec.vectors.formats import save
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["host_program", "run", "saving_program", "slots"]
+__all__ = ["host_program", "partitioned", "run", "saving_program", "slots"]
 
 _RESULT = "report string"
 """Schema of what tasks return: a row of the first host."""
@@ -72,6 +72,12 @@ def saving_program(folder: str) -> Program:
         return {}
 
     return _stage(work, folder)
+
+
+def partitioned(table: DataFrame, column: str, hosts: int) -> DataFrame:
+    """Return a column in as many partitions as hosts: the same rows in the same order when Spark makes one again."""
+    numbered = table.select(column, functions.monotonically_increasing_id().alias("row"))
+    return numbered.repartition(hosts).sortWithinPartitions("row").select(column)
 
 
 def run(table: DataFrame, program: Program) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from pyspark.sql.types import ArrayType, StringType
 
 import any2vec
 from any2vec.errors import Any2VecError
-from any2vec.spark.hosts import host_program, run, slots
+from any2vec.spark.hosts import host_program, partitioned, run, slots
 from any2vec.spark.model import Word2VecModel
 from any2vec.spark.params import Word2VecParams
 
@@ -99,7 +99,7 @@ class Word2Vec(Estimator[Word2VecModel], Word2VecParams, DefaultParamsReadable["
         folder = self._folder()
         kept = {"checkpoint_minutes": self.getCheckpointMinutes()}
         program = host_program(options | kept, column, self.getMaxSentenceLength(), str(folder))
-        report = run(dataset.select(column).repartition(hosts), program)  # so that tasks find their partitions again
+        report = run(partitioned(dataset, column, hosts), program)
         if not (folder / "vectors").is_dir():
             raise Any2VecError(f"`modelDir`: the driver does not see what executors wrote to {folder}; share it")
         return self._copyValues(Word2VecModel(str(folder / "vectors"), report))
