@@ -32,6 +32,7 @@ ROOMS = [
     {"vectors"},
     {"evaluate"},
     {"models"},
+    {"spark"},
     {"cli"},
     {"__main__"},
 ]

@@ -11,7 +11,7 @@ from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import DataFrame
 from pyspark.sql.types import ArrayType, StringType
 
-import any2vec
+from any2vec import models
 from any2vec.errors import Any2VecError
 from any2vec.spark.hosts import host_program, partitioned, run, slots
 from any2vec.spark.model import Word2VecModel
@@ -94,7 +94,7 @@ class Word2Vec(Estimator[Word2VecModel], Word2VecParams, DefaultParamsReadable["
         column = self.getInputCol()
         _check_column(dataset, column)
         options = self._options()
-        any2vec.Word2Vec(**options).check()
+        models.Word2Vec(**options).check()
         hosts = self._hosts(dataset.select(column))
         folder = self._folder()
         kept = {"checkpoint_minutes": self.getCheckpointMinutes()}
