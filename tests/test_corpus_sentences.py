@@ -8,6 +8,7 @@ from naive_corpus import found
 
 from any2vec import Word2Vec
 from any2vec.corpus import read_corpus
+from any2vec.corpus.sentences import Numbered, scan_sentences
 from any2vec.errors import Any2VecError
 from any2vec.training.progress import Quiet
 
@@ -161,3 +162,15 @@ def test_tokens_with_lone_surrogates_are_counted_and_told():
     model = Word2Vec(dim=4, min_count=1, epochs=1, threads=1, sample=0, display=display).fit(sentences)
     assert model.report_.invalid_words == 12
     assert any("12 words" in said and "U+FFFD" in said for said in display.said)
+
+
+@pytest.mark.parametrize("size", [1, 5, 1 << 20])
+def test_numbered_sentences(tmp_path, size):
+    block = Numbered(["1", "22", "333"], np.array([0, 1, 0, 2, 0], np.int32), np.array([3, 0, 2], np.int64))
+    more = Numbered(["22", "-4"], np.array([0, 1], np.int32), np.array([2], np.int64))
+    assert read([block, more]) == read(TOKENS) == read([block, ["22", "-4"]])
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    scans = [scan_sentences(given, tmp_path / name, size=size) for given, name in (([block, more], "a"), (TOKENS, "b"))]
+    assert scans[0].words == scans[1].words == 7
+    assert (tmp_path / "a/provisional-0").read_bytes() == (tmp_path / "b/provisional-0").read_bytes()

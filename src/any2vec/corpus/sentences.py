@@ -2,10 +2,10 @@
 
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from any2vec.corpus.word_table import WordCounts
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.disk import disk_errors, write_all
 
-__all__ = ["scan_sentences", "sentences_of", "tokens_in"]
+__all__ = ["Numbered", "scan_sentences", "sentences_of", "tokens_in"]
 
 PIECE = 1 << 20  # ids written at a time
 ROWS = 10_000  # of a data set, taken at a time
@@ -43,6 +43,29 @@ class _Ids(dict[Any, int]):
 
 class _NotATokenError(TypeError):
     pass
+
+
+class Numbered(NamedTuple):
+    """Many sentences in one item of a source, whose words are numbered.
+
+    Attributes
+    ----------
+    words : list of str
+        Distinct, in the order of their first occurrence.
+    tokens : int32 array, shape (n,)
+        The sentences' words, one sentence after the other, as positions in `words`.
+    lengths : int64 array, shape (m,)
+        Words of each sentence.
+    """
+
+    words: list[str]
+    tokens: NDArray[np.int32]
+    lengths: NDArray[np.int64]
+
+    def entries(self, number: Callable[[str], int]) -> NDArray[np.int32]:
+        """Return the numbers of all words, and -1 after each sentence."""
+        numbers = np.fromiter(map(number, self.words), np.int32, len(self.words))
+        return np.insert(numbers[self.tokens], np.cumsum(self.lengths), np.int32(-1))
 
 
 def scan_sentences(
@@ -77,6 +100,11 @@ def scan_sentences(
             entries = array("i")
 
         for i, sentence in enumerate(sentences):
+            if isinstance(sentence, Numbered):
+                entries.frombytes(sentence.entries(number).tobytes())
+                if len(entries) >= size:
+                    flush()
+                continue
             try:
                 entries.extend(map(number, sentence if type(sentence) is list else _tokens(i, sentence)))
             except TypeError as error:

@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, functions
 
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, together
 from any2vec.cluster.gloo import joined
+from any2vec.corpus.sentences import Numbered
 from any2vec.errors import Any2VecError
 from any2vec.models import Word2Vec
 from any2vec.vectors.formats import save
@@ -80,15 +81,14 @@ def partitioned(table: DataFrame, column: str, hosts: int) -> DataFrame:
     return numbered.repartition(hosts).sortWithinPartitions("row").select(column)
 
 
-def run(table: DataFrame, program: Program) -> dict[str, Any]:
-    """Run a program of hosts, one for each partition of a table; return the first host's report.
+def run(table: DataFrame, hosts: int, program: Program) -> dict[str, Any]:
+    """Run a program on hosts, one for each of so many partitions of a table; return the first host's report.
 
     Raises
     ------
     Any2VecError
         If the cluster cannot run so many tasks at once, an executor lacks a package, or a host raises one.
     """
-    hosts = table.rdd.getNumPartitions()
     possible = slots(table.sparkSession.sparkContext)
     if possible is not None and hosts > possible:
         raise Any2VecError(
@@ -169,11 +169,18 @@ def _check_shared(folder: Path, communicator: Communicator) -> None:
             token.unlink(missing_ok=True)
 
 
-def _sentences(batches: Iterable[Any], column: str, longest: int) -> Iterator[list[str]]:
-    """Yield the sentences of batches, cut into pieces of at most `longest` words."""
+def _sentences(batches: Iterable[Any], column: str, longest: int) -> Iterator[Any]:
+    """Yield the sentences of batches as `Numbered`, cut into pieces of at most `longest` words."""
+    import pyarrow.compute as pc
+
     for batch in batches:
-        for sentence in batch.column(0).to_pylist():
-            if sentence is None or None in sentence:
-                raise Any2VecError(f"column {column!r} has a null; drop such rows, or replace them")
-            for begin in range(0, len(sentence), longest):
-                yield sentence[begin : begin + longest]
+        sentences = batch.column(0)
+        tokens = sentences.flatten()
+        if sentences.null_count or tokens.null_count:
+            raise Any2VecError(f"column {column!r} has a null; drop such rows, or replace them")
+        numbered = tokens.dictionary_encode()
+        lengths = pc.list_value_length(sentences).to_numpy().astype(np.int64)
+        pieces = -(-lengths // longest)
+        cut = np.full(pieces.sum(), longest, np.int64)
+        cut[np.cumsum(pieces)[pieces > 0] - 1] = (lengths - (pieces - 1) * longest)[pieces > 0]
+        yield Numbered(numbered.dictionary.to_pylist(), numbered.indices.to_numpy(), cut)

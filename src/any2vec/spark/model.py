@@ -123,7 +123,8 @@ class _Reader(MLReader[Word2VecModel]):
         folder = Path(tempfile.mkdtemp(prefix="any2vec-", dir=given and given.removeprefix("file://")))
         parts = slots(spark.sparkContext) or spark.sparkContext.defaultParallelism
         table = spark.read.schema(_TABLE).parquet(f"{path}/data")
-        run(table.repartitionByRange(parts, "id").sortWithinPartitions("id"), saving_program(str(folder)))
+        ordered = table.repartitionByRange(parts, "id").sortWithinPartitions("id")
+        run(ordered, parts, saving_program(str(folder)))
         model = Word2VecModel(str(folder / "vectors"))
         model._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(model, metadata)

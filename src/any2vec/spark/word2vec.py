@@ -99,7 +99,7 @@ class Word2Vec(Estimator[Word2VecModel], Word2VecParams, DefaultParamsReadable["
         folder = self._folder()
         kept = {"checkpoint_minutes": self.getCheckpointMinutes()}
         program = host_program(options | kept, column, self.getMaxSentenceLength(), str(folder))
-        report = run(partitioned(dataset, column, hosts), program)
+        report = run(partitioned(dataset, column, hosts), hosts, program)
         if not (folder / "vectors").is_dir():
             raise Any2VecError(f"`modelDir`: the driver does not see what executors wrote to {folder}; share it")
         return self._copyValues(Word2VecModel(str(folder / "vectors"), report))
