@@ -157,7 +157,7 @@ def test_without_torch(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.setitem(sys.modules, "torch.distributed", None)
     with pytest.raises(Any2VecError, match=r"torch.*any2vec\[torch\]"):
-        gloo._library()
+        gloo.load_library()
 
 
 def test_launched_is_read_from_the_environment(monkeypatch):

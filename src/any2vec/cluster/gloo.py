@@ -22,7 +22,7 @@ from any2vec.cluster.lost import LostHostError, time_limit
 from any2vec.cluster.transfer import CheckedTransfers, Transfer
 from any2vec.errors import Any2VecError, missing_extra, shown
 
-__all__ = ["joined", "launched", "leave", "world"]
+__all__ = ["joined", "launched", "leave", "load_library", "world"]
 
 _VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 _TESTS = 20  # in a row, before a waiting host sleeps
@@ -52,7 +52,7 @@ def world() -> Communicator:
         If torch is missing, the environment is not what it must be, or the hosts cannot reach each other within the
         time limit (`lost.time_limit`).
     """
-    library = _library()
+    library = load_library()
     limit = timedelta(seconds=time_limit())
     if library.is_initialized():
         return _Processes(library, library.new_group(backend="gloo", timeout=limit))
@@ -69,7 +69,7 @@ def world() -> Communicator:
 @contextmanager
 def joined(rank: int, size: int, address: str, port: int) -> Iterator[Communicator]:
     """Join hosts of which the first listens at a port; at the end of the block, leave them."""
-    library = _library()
+    library = load_library()
     limit = timedelta(seconds=time_limit())
     with _connecting(f"{address}:{port}"):
         store = library.TCPStore(address, port, size, is_master=rank == 0, timeout=limit)
@@ -93,7 +93,8 @@ def _connecting(address: str) -> Iterator[None]:
         raise Any2VecError(f"host {os.environ.get('RANK', '?')} cannot join the others at {address}: {why}") from error
 
 
-def _library() -> ModuleType:
+def load_library() -> ModuleType:
+    """Import torch.distributed; raise an error if it is missing, or has no gloo."""
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "FATAL")  # what goes wrong is raised, too
     try:
         import torch.distributed

@@ -7,14 +7,27 @@ do, over torch.distributed's gloo. Vectors go neither through the driver nor int
 them to a folder that all see, and executors map it into memory.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from any2vec.errors import missing_extra
 
-try:
-    import pyspark.ml  # noqa: F401
-except ModuleNotFoundError as error:
-    raise missing_extra("pyspark", "spark") from error
-
-from any2vec.spark.model import Word2VecModel
-from any2vec.spark.word2vec import Word2Vec
+if TYPE_CHECKING:
+    from any2vec.spark.model import Word2VecModel
+    from any2vec.spark.word2vec import Word2Vec
 
 __all__ = ["Word2Vec", "Word2VecModel"]
+
+_MODULES = {"Word2Vec": "any2vec.spark.word2vec", "Word2VecModel": "any2vec.spark.model"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import names when they are first used: executors need neither, and start sooner."""
+    if name not in _MODULES:
+        raise AttributeError(f"module 'any2vec.spark' has no attribute {name!r}")
+    try:
+        return getattr(import_module(_MODULES[name]), name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "pyspark":
+            raise missing_extra("pyspark", "spark") from error
+        raise

@@ -5,6 +5,7 @@ import re
 import secrets
 import socket
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from pyspark import BarrierTaskContext, SparkContext
 from pyspark.sql import DataFrame, functions
 
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, together
-from any2vec.cluster.gloo import joined
+from any2vec.cluster.gloo import joined, load_library
 from any2vec.corpus.sentences import Numbered
 from any2vec.errors import Any2VecError
 from any2vec.models import Word2Vec
@@ -144,7 +145,10 @@ def _meeting_place(context: BarrierTaskContext, address: str) -> tuple[str, int]
         with socket.socket() as free:
             free.bind(("", 0))
             port = str(free.getsockname()[1])
-    return address, int(context.allGather(port)[0])
+    with ThreadPoolExecutor(1) as thread:  # Spark takes a second or more
+        told = thread.submit(context.allGather, port)
+        load_library()
+    return address, int(told.result()[0])
 
 
 def _check_shared(folder: Path, communicator: Communicator) -> None:
