@@ -253,7 +253,7 @@ def test_a_stalled_rank_is_named_and_ends_all(tmp_path, stall):
     assert time.monotonic() - began < 30
     said = [line for line in ran.stdout.splitlines() if "joined" in line]
     assert len(said) == 1
-    assert re.match(r"0: host 1 has not joined in for [2-4] seconds: stopped.*ANY2VEC_TIMEOUT", said[0])
+    assert re.match(r"0: host 1 has not joined in for \d+ seconds: stopped.*ANY2VEC_TIMEOUT", said[0])
 
 
 @needs_mpi

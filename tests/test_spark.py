@@ -13,20 +13,23 @@ import numpy as np
 import pytest
 from simulated import text
 
+from any2vec import DeepWalk as OurDeepWalk
 from any2vec import Vectors, load
 from any2vec import Word2Vec as OurWord2Vec
 from any2vec.cluster.local import simulate
 from any2vec.errors import Any2VecError
+from any2vec.graph import read_graph
 
 if any(importlib.util.find_spec(name) is None for name in ("pyspark", "torch", "pyarrow")) or not shutil.which("java"):
     pytest.skip("needs any2vec[spark] and Java", allow_module_level=True)
 
+import pyarrow.parquet as pq
 from pyspark.ml import Pipeline, PipelineModel
 from pyspark.ml.classification import LogisticRegression
 from pyspark.ml.linalg import Vectors as SparkVectors
 from pyspark.sql import SparkSession
 
-from any2vec.spark import Word2Vec, Word2VecModel
+from any2vec.spark import DeepWalk, DeepWalkModel, Word2Vec, Word2VecModel
 from any2vec.spark.hosts import partitioned
 
 pytestmark = pytest.mark.xdist_group("spark")  # one session
@@ -132,6 +135,30 @@ def test_in_a_pipeline(spark, reviews, tmp_path):
     assert again.selectExpr("avg(cast(prediction = label as double)) a").head().a == predicted
 
 
+def test_vectors_of_vertices(spark, tmp_path):
+    near = [(i, j) for i in range(40) for j in range(i + 1, 40) if i % 4 == j % 4 or (i * j) % 29 == 1]
+    pairs = [(i, j, 1.0 + (i + j) % 3) for i, j in near]
+    edges = spark.createDataFrame(pairs, "a long, b long, w double")
+    walks = {"vectorSize": 16, "srcCol": "a", "dstCol": "b", "weightCol": "w", "numWalks": 5, "walkLength": 10}
+    model = DeepWalk(**walks, numHosts=2, outputCol="vector", windowSize=3, maxIter=3).fit(edges)
+    folder = Path(model.path).parent / "edges"
+    written = [tuple(row.values()) for row in pq.read_table(folder).to_pylist()]
+    assert sorted(written) == sorted((str(a), str(b), w) for a, b, w in pairs)
+    same = {"dim": 16, "walks": 5, "length": 10, "epochs": 3, "window": 3, "seed": 1, "threads": 1, "hosts": 2}
+    expected = OurDeepWalk(**same).fit(read_graph(written, directed=False)).vectors_
+    assert model.vectors.words == expected.words
+    assert (model.vectors.matrix == expected.matrix).all()
+    found = model.transform(spark.createDataFrame([(3,), (999,)], "id long")).collect()
+    assert found[0].vector.toArray() == pytest.approx(expected["3"], abs=1e-6)
+    assert not found[1].vector.toArray().any()
+    model.write().overwrite().save(str(tmp_path / "model"))
+    assert (DeepWalkModel.load(str(tmp_path / "model")).vectors.matrix == expected.matrix).all()
+    with pytest.raises(Any2VecError, match=r"holds a .*DeepWalkModel, not a Word2VecModel"):
+        Word2VecModel.load(str(tmp_path / "model"))
+    with pytest.raises(Any2VecError, match="there is no column 'src'; the data has a, b, w"):
+        DeepWalk().fit(edges)
+
+
 def executors():
     found = subprocess.run(["pgrep", "-f", "CoarseGrainedExecutorBackend"], capture_output=True, text=True, check=False)
     return [int(number) for number in found.stdout.split()]
@@ -148,7 +175,7 @@ def test_an_executor_that_is_killed_does_not_lose_the_job(reviews, tmp_path):
 
     thread = threading.Thread(target=kill, daemon=True)
     thread.start()
-    more = {"numHosts": 4, "maxIter": 400, "rounds": 3, "modelDir": str(tmp_path)}
+    more = {"numHosts": 4, "maxIter": 150, "rounds": 3, "modelDir": str(tmp_path)}
     model = estimator(**more, checkpointMinutes=0.01).fit(reviews)
     thread.join()
     assert killed

@@ -13,12 +13,18 @@ from typing import TYPE_CHECKING, Any
 from any2vec.errors import missing_extra
 
 if TYPE_CHECKING:
-    from any2vec.spark.model import Word2VecModel
+    from any2vec.spark.deepwalk import DeepWalk
+    from any2vec.spark.model import DeepWalkModel, Word2VecModel
     from any2vec.spark.word2vec import Word2Vec
 
-__all__ = ["Word2Vec", "Word2VecModel"]
+__all__ = ["DeepWalk", "DeepWalkModel", "Word2Vec", "Word2VecModel"]
 
-_MODULES = {"Word2Vec": "any2vec.spark.word2vec", "Word2VecModel": "any2vec.spark.model"}
+_MODULES = {
+    "DeepWalk": "any2vec.spark.deepwalk",
+    "DeepWalkModel": "any2vec.spark.model",
+    "Word2Vec": "any2vec.spark.word2vec",
+    "Word2VecModel": "any2vec.spark.model",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -17,11 +17,12 @@ from any2vec.cluster.communicator import Communicator, SharedError, allgather_by
 from any2vec.cluster.gloo import joined, load_library
 from any2vec.corpus.sentences import Numbered
 from any2vec.errors import Any2VecError
-from any2vec.models import Word2Vec
+from any2vec.graph import read_graph
+from any2vec.models import DeepWalk, Word2Vec
 from any2vec.vectors.formats import save
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["host_program", "partitioned", "run", "saving_program", "slots"]
+__all__ = ["host_program", "partitioned", "run", "saving_program", "slots", "walking_program"]
 
 _RESULT = "report string"
 """Schema of what tasks return: a row of the first host."""
@@ -48,14 +49,39 @@ def host_program(options: dict[str, Any], column: str, longest: int, folder: str
     """
 
     def work(batches: Iterable[Any], communicator: Communicator) -> dict[str, Any]:
-        kept = Path(folder) / "checkpoints"
-        threads = BarrierTaskContext.get().cpus()
-        model = Word2Vec(**options, threads=threads, checkpoint=kept, resume=kept, cache=None)
-        model.fit(_sentences(batches, column, longest), communicator)
-        save(model.vectors_, Path(folder) / "vectors", communicator=communicator)
-        return model.report_.as_dict()
+        model = Word2Vec(**options, **_of_a_task(folder), cache=None)
+        return _saved(model.fit(_sentences(batches, column, longest), communicator), folder, communicator)
 
     return _stage(work, folder)
+
+
+def walking_program(options: dict[str, Any], directed: bool, folder: str) -> Program:
+    """Return what each task runs to train on walks; the edges are Parquet files in `folder`."""
+
+    def work(batches: Iterable[Any], communicator: Communicator) -> dict[str, Any]:
+        import pyarrow.parquet as pq
+
+        with together(communicator):
+            edges = pq.read_table(Path(folder) / "edges")
+            if any(column.null_count for column in edges.columns):
+                raise Any2VecError("an edge has a null; drop such rows")
+        model = DeepWalk(**options, **_of_a_task(folder))
+        triples = zip(*(column.to_pylist() for column in edges.columns), strict=True)
+        graph = read_graph(triples, directed=directed, threads=1)
+        return _saved(model.fit(graph, communicator), folder, communicator)
+
+    return _stage(work, folder)
+
+
+def _of_a_task(folder: str) -> dict[str, Any]:
+    kept = Path(folder) / "checkpoints"
+    return {"threads": BarrierTaskContext.get().cpus(), "checkpoint": kept, "resume": kept}
+
+
+def _saved(model: Word2Vec | DeepWalk, folder: str, communicator: Communicator) -> dict[str, Any]:
+    """Save what was trained; return the report."""
+    save(model.vectors_, Path(folder) / "vectors", communicator=communicator)
+    return model.report_.as_dict()
 
 
 def saving_program(folder: str) -> Program:

@@ -1,9 +1,7 @@
 """The trained model: its vectors lie in a folder that driver and executors map into memory."""
 
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -11,23 +9,24 @@ from pyspark.ml import Model
 from pyspark.ml.functions import array_to_vector
 from pyspark.ml.linalg import DenseVector, SparseVector
 from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReadable, MLReader, MLWritable, MLWriter
-from pyspark.sql import DataFrame, SparkSession, functions
+from pyspark.sql import Column, DataFrame, SparkSession, functions
 from pyspark.sql.types import ArrayType, DoubleType
 
 from any2vec.errors import Any2VecError
+from any2vec.spark.estimator import new_folder
 from any2vec.spark.hosts import run, saving_program, slots
-from any2vec.spark.params import Word2VecParams
+from any2vec.spark.params import DeepWalkParams, HostParams, Word2VecParams
 from any2vec.vectors.formats import load
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["Word2VecModel"]
+__all__ = ["DeepWalkModel", "VectorsModel", "Word2VecModel"]
 
 _ROWS = 4096  # vectors in a batch
 _TABLE = "id long, word string, count long, vector array<float>"
 
 
-class Word2VecModel(Model, Word2VecParams, MLWritable, MLReadable["Word2VecModel"]):
-    """Vectors of words: methods as of ``pyspark.ml.feature.Word2VecModel``.
+class VectorsModel(Model, HostParams, MLWritable, MLReadable):
+    """Base class of models.
 
     Attributes
     ----------
@@ -73,25 +72,19 @@ class Word2VecModel(Model, Word2VecParams, MLWritable, MLReadable["Word2VecModel
         asked: Any = word if isinstance(word, str) else word.toArray().astype(np.float32)
         return [(name, float(cosine)) for name, cosine in self.vectors.most_similar(asked, topn=num)]
 
-    def _transform(self, dataset: DataFrame) -> DataFrame:
-        """Add the mean vector of each sentence's words; words without a vector count as zeros, as in pyspark."""
+    def _mean_of(self, column: Column) -> Column:
+        """Return the mean vector of the words in a column of arrays; those without a vector count as zeros."""
         mean = functions.udf(_mean(self.path), ArrayType(DoubleType(), containsNull=False), useArrow=True)
-        return dataset.withColumn(self.getOutputCol(), array_to_vector(mean(dataset[self.getInputCol()])))
+        return array_to_vector(mean(column))
 
     def write(self) -> MLWriter:
         """Return what saves the model: ``write().overwrite().save(path)``."""
         return _Writer(self)
 
     @classmethod
-    def read(cls) -> "MLReader[Word2VecModel]":
+    def read(cls) -> MLReader:
         """Return what loads a model."""
-        return _Reader()
-
-    def copy(self, extra: Any = None) -> "Word2VecModel":
-        """Return a copy, of the same vectors."""
-        copied: Word2VecModel = super().copy(extra)
-        copied.path, copied.report = self.path, self.report
-        return copied
+        return _Reader(cls)
 
     def _table(self) -> DataFrame:
         path, number = self.path, len(self.vectors)
@@ -99,10 +92,27 @@ class Word2VecModel(Model, Word2VecParams, MLWritable, MLReadable["Word2VecModel
         return _session().range(0, number, 1, parts).mapInArrow(_rows_of(path), _TABLE)
 
 
+class Word2VecModel(VectorsModel, Word2VecParams):
+    """Vectors of words: methods as of ``pyspark.ml.feature.Word2VecModel``."""
+
+    def _transform(self, dataset: DataFrame) -> DataFrame:
+        """Add the mean vector of each sentence's words, as pyspark does."""
+        return dataset.withColumn(self.getOutputCol(), self._mean_of(dataset[self.getInputCol()]))
+
+
+class DeepWalkModel(VectorsModel, DeepWalkParams):
+    """Vectors of vertices; `word` is the vertex, as a string."""
+
+    def _transform(self, dataset: DataFrame) -> DataFrame:
+        """Add the vector of the vertex in `inputCol`; zeros if it is unknown."""
+        vertex = functions.array(dataset[self.getInputCol()].cast("string"))
+        return dataset.withColumn(self.getOutputCol(), self._mean_of(vertex))
+
+
 class _Writer(MLWriter):
     """Saves a model as Parquet, from the executors: `id`, `word`, `count`, `vector`; and its parameters."""
 
-    def __init__(self, model: Word2VecModel) -> None:
+    def __init__(self, model: VectorsModel) -> None:
         super().__init__()
         self._model = model
 
@@ -111,21 +121,24 @@ class _Writer(MLWriter):
         self._model._table().write.parquet(f"{path}/data")
 
 
-class _Reader(MLReader[Word2VecModel]):
+class _Reader(MLReader):
     """Loads a model: executors write its vectors where they can be mapped."""
 
-    def load(self, path: str) -> Word2VecModel:
+    def __init__(self, kind: type[VectorsModel]) -> None:
+        super().__init__()
+        self._kind = kind
+
+    def load(self, path: str) -> VectorsModel:
         spark = self.sparkSession
         metadata = DefaultParamsReader.loadMetadata(path, spark.sparkContext)
-        if not metadata["class"].endswith(".Word2VecModel"):
-            raise Any2VecError(f"{path}: holds a {metadata['class']}, not a Word2VecModel")
-        given = metadata["paramMap"].get("modelDir")
-        folder = Path(tempfile.mkdtemp(prefix="any2vec-", dir=given and given.removeprefix("file://")))
+        if metadata["class"].rpartition(".")[2] != self._kind.__name__:
+            raise Any2VecError(f"{path}: holds a {metadata['class']}, not a {self._kind.__name__}")
+        folder = new_folder(metadata["paramMap"].get("modelDir"))
         parts = slots(spark.sparkContext) or spark.sparkContext.defaultParallelism
         table = spark.read.schema(_TABLE).parquet(f"{path}/data")
         ordered = table.repartitionByRange(parts, "id").sortWithinPartitions("id")
         run(ordered, parts, saving_program(str(folder)))
-        model = Word2VecModel(str(folder / "vectors"))
+        model = self._kind(str(folder / "vectors"))
         model._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(model, metadata)
         return model

@@ -1,112 +1,105 @@
-"""Parameters of the estimator and of its model: those of pyspark's Word2Vec, and ours."""
+"""Parameters of estimators and their models: those of pyspark's Word2Vec, and ours."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.param.shared import HasInputCol, HasMaxIter, HasOutputCol, HasSeed, HasStepSize
 
-__all__ = ["Word2VecParams"]
+__all__ = ["DeepWalkParams", "HostParams", "Word2VecParams", "with_getters", "with_setters"]
+
+C = TypeVar("C")
 
 
 def _param(name: str, doc: str, convert: Any) -> Any:
     return Param(Params._dummy(), name, doc, typeConverter=convert)
 
 
-class Word2VecParams(HasStepSize, HasMaxIter, HasSeed, HasInputCol, HasOutputCol):
-    """Parameters; `get...` methods return their values."""
+def _named(cls: type[Any]) -> dict[str, str]:
+    """Names of a class's parameters, as their methods have them."""
+    names = [name for name in dir(cls) if isinstance(getattr(cls, name), Param)]
+    return {name: name[0].upper() + name[1:] for name in names}
 
-    vectorSize: Param[int] = _param("vectorSize", "D, dimensions of a vector", TypeConverters.toInt)
-    minCount: Param[int] = _param("minCount", "words that occur less often get no vector", TypeConverters.toInt)
-    windowSize: Param[int] = _param("windowSize", "words to either side of a word in its context", TypeConverters.toInt)
-    maxSentenceLength: Param[int] = _param("maxSentenceLength", "longer sentences are cut", TypeConverters.toInt)
-    numPartitions: Param[int] = _param(
-        "numPartitions", "hosts, if set: tasks that train; see numHosts", TypeConverters.toInt
-    )
-    numHosts: Param[int] = _param(
+
+def with_getters(cls: type[C]) -> type[C]:
+    """Give a class of parameters a method ``get...`` for each that has none."""
+    for name, title in _named(cls).items():
+        if not hasattr(cls, f"get{title}"):
+
+            def get(self: Any, name: str = name) -> Any:
+                return self.getOrDefault(name)
+
+            get.__name__, get.__doc__ = f"get{title}", f"Value of `{name}`: {getattr(cls, name).doc}."
+            setattr(cls, get.__name__, get)
+    return cls
+
+
+def with_setters(cls: type[C]) -> type[C]:
+    """Give an estimator a method ``set...`` for each parameter."""
+    for name, title in _named(cls).items():
+
+        def put(self: Any, value: Any, name: str = name) -> Any:
+            return self._set(**{name: value})
+
+        put.__name__, put.__doc__ = f"set{title}", f"Set `{name}`."
+        setattr(cls, put.__name__, put)
+    return cls
+
+
+@with_getters
+class HostParams(HasStepSize, HasMaxIter, HasSeed):
+    """What all estimators have."""
+
+    vectorSize: Any = _param("vectorSize", "D, dimensions of a vector", TypeConverters.toInt)
+    windowSize: Any = _param("windowSize", "words to either side of a word in its context", TypeConverters.toInt)
+    numPartitions: Any = _param("numPartitions", "hosts, if it is set: as numHosts", TypeConverters.toInt)
+    numHosts: Any = _param(
         "numHosts", "hosts: tasks that train; by default numPartitions, or as many as run at once", TypeConverters.toInt
     )
-    negative: Param[int] = _param("negative", "negative samples per pair", TypeConverters.toInt)
-    sample: Param[float] = _param("sample", "subsampling threshold of frequent words", TypeConverters.toFloat)
-    combine: Param[str] = _param("combine", "how changes of several hosts are combined", TypeConverters.toString)
-    scheme: Param[str] = _param("scheme", "how the model is spread over hosts", TypeConverters.toString)
-    rounds: Param[int] = _param("rounds", "synchronization rounds per epoch", TypeConverters.toInt)
-    modelDir: Param[str] = _param(
+    negative: Any = _param("negative", "negative samples per pair", TypeConverters.toInt)
+    sample: Any = _param("sample", "subsampling threshold of frequent words", TypeConverters.toFloat)
+    combine: Any = _param("combine", "how changes of several hosts are combined", TypeConverters.toString)
+    scheme: Any = _param("scheme", "how the model is spread over hosts", TypeConverters.toString)
+    rounds: Any = _param("rounds", "synchronization rounds per epoch", TypeConverters.toInt)
+    modelDir: Any = _param(
         "modelDir",
         "folder where models and their checkpoints are written, the same for driver and executors; "
         "by default a temporary one, for clusters of one machine",
         TypeConverters.toString,
     )
-    checkpointMinutes: Param[float] = _param(
-        "checkpointMinutes",
-        "minutes between checkpoints, from which a stage that failed goes on",
-        TypeConverters.toFloat,
+    checkpointMinutes: Any = _param(
+        "checkpointMinutes", "minutes between checkpoints, where a stage that failed goes on", TypeConverters.toFloat
     )
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self._setDefault(
-            vectorSize=100,
-            minCount=5,
-            windowSize=5,
-            maxSentenceLength=1000,
-            numPartitions=1,
-            stepSize=0.025,
-            maxIter=1,
-            negative=5,
-            sample=1e-3,
-            combine="curvature",
-            scheme="pull-opt",
-            checkpointMinutes=10.0,
-        )
+        self._setDefault(vectorSize=100, windowSize=5, numPartitions=1, stepSize=0.025, maxIter=1, negative=5)
+        self._setDefault(combine="curvature", scheme="pull-opt", checkpointMinutes=10.0, seed=1)
 
-    def getVectorSize(self) -> int:
-        """D."""
-        return self.getOrDefault(self.vectorSize)
 
-    def getNumPartitions(self) -> int:
-        """Hosts, if it was set."""
-        return self.getOrDefault(self.numPartitions)
+@with_getters
+class Word2VecParams(HostParams, HasInputCol, HasOutputCol):
+    """Parameters for words."""
 
-    def getMinCount(self) -> int:
-        """Occurrences that a word needs."""
-        return self.getOrDefault(self.minCount)
+    minCount: Any = _param("minCount", "words that occur less often get no vector", TypeConverters.toInt)
+    maxSentenceLength: Any = _param("maxSentenceLength", "longer sentences are cut", TypeConverters.toInt)
 
-    def getWindowSize(self) -> int:
-        """Words to either side."""
-        return self.getOrDefault(self.windowSize)
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._setDefault(minCount=5, maxSentenceLength=1000, sample=1e-3)
 
-    def getMaxSentenceLength(self) -> int:
-        """Words of a sentence, at most."""
-        return self.getOrDefault(self.maxSentenceLength)
 
-    def getNumHosts(self) -> int:
-        """H."""
-        return self.getOrDefault(self.numHosts)
+@with_getters
+class DeepWalkParams(HostParams, HasInputCol, HasOutputCol):
+    """Parameters for vertices."""
 
-    def getNegative(self) -> int:
-        """K."""
-        return self.getOrDefault(self.negative)
+    srcCol: Any = _param("srcCol", "column of the vertices that edges begin at", TypeConverters.toString)
+    dstCol: Any = _param("dstCol", "column of the vertices that edges end at", TypeConverters.toString)
+    weightCol: Any = _param("weightCol", "column of weights; without, edges have none", TypeConverters.toString)
+    directed: Any = _param("directed", "whether edges are directed", TypeConverters.toBoolean)
+    numWalks: Any = _param("numWalks", "walks from each vertex", TypeConverters.toInt)
+    walkLength: Any = _param("walkLength", "vertices in a walk", TypeConverters.toInt)
 
-    def getSample(self) -> float:
-        """Subsampling threshold."""
-        return self.getOrDefault(self.sample)
-
-    def getCombine(self) -> str:
-        """Name of the combiner."""
-        return self.getOrDefault(self.combine)
-
-    def getScheme(self) -> str:
-        """Name of the scheme."""
-        return self.getOrDefault(self.scheme)
-
-    def getRounds(self) -> int:
-        """S."""
-        return self.getOrDefault(self.rounds)
-
-    def getCheckpointMinutes(self) -> float:
-        """Minutes between checkpoints."""
-        return self.getOrDefault(self.checkpointMinutes)
-
-    def getModelDir(self) -> str:
-        """Folder of models."""
-        return self.getOrDefault(self.modelDir)
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._setDefault(vectorSize=128, sample=0.0, srcCol="src", dstCol="dst", directed=False)
+        self._setDefault(numWalks=10, walkLength=40, inputCol="id")
