@@ -7,8 +7,8 @@ from pyspark.sql import DataFrame
 
 from any2vec import models
 from any2vec.errors import Any2VecError
-from any2vec.spark.estimator import HostEstimator, new_folder
-from any2vec.spark.hosts import run, walking_program
+from any2vec.spark.estimator import HostEstimator, new_folder, train
+from any2vec.spark.hosts import walking_program
 from any2vec.spark.model import DeepWalkModel
 from any2vec.spark.params import DeepWalkParams, with_setters
 
@@ -78,5 +78,5 @@ class DeepWalk(HostEstimator, DeepWalkParams):
         dataset.select(texts + weights).write.parquet(f"file://{folder}/edges")
         kept = {"checkpoint_minutes": self.getCheckpointMinutes()}
         program = walking_program(options | kept, self.getDirected(), str(folder))
-        report = run(dataset.sparkSession.range(0, hosts, 1, hosts), hosts, program)
+        report = train(dataset.sparkSession.range(0, hosts, 1, hosts), hosts, program, folder)
         return self._copyValues(DeepWalkModel(str(folder / "vectors"), report))

@@ -1,5 +1,6 @@
-"""What estimators share: hosts, the folder of the model, options of training."""
+"""What estimators share: options, hosts, the folder of the model."""
 
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,10 @@ from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import DataFrame
 
 from any2vec.errors import Any2VecError
-from any2vec.spark.hosts import slots
+from any2vec.spark.hosts import Program, run, slots
 from any2vec.spark.params import HostParams
 
-__all__ = ["HostEstimator", "new_folder"]
+__all__ = ["HostEstimator", "new_folder", "train"]
 
 _WORTH_A_HOST = 1000  # rows
 
@@ -49,6 +50,26 @@ class HostEstimator(Estimator, HostParams, DefaultParamsReadable, DefaultParamsW
         if hosts < 1:
             raise Any2VecError(f"`numHosts` is {hosts}; it must be 1 or more")
         return int(hosts)
+
+
+def train(table: DataFrame, hosts: int, program: Program, folder: Path) -> dict[str, Any]:
+    """Run a program that writes vectors to a folder; return the report. Of the folder, only these stay.
+
+    Raises
+    ------
+    Any2VecError
+        As `hosts.run`; or if the driver does not see the folder. Then nothing stays.
+    """
+    try:
+        report = run(table, hosts, program)
+        if not (folder / "vectors").is_dir():
+            raise Any2VecError(f"`modelDir`: the driver does not see what executors wrote to {folder}; share it")
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    for name in ("checkpoints", "edges"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    return report
 
 
 def new_folder(parent: str | None) -> Path:

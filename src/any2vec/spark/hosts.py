@@ -22,7 +22,7 @@ from any2vec.models import DeepWalk, Word2Vec
 from any2vec.vectors.formats import save
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["host_program", "partitioned", "run", "saving_program", "slots", "walking_program"]
+__all__ = ["Program", "host_program", "partitioned", "run", "saving_program", "slots", "walking_program"]
 
 _RESULT = "report string"
 """Schema of what tasks return: a row of the first host."""

@@ -13,8 +13,8 @@ from pyspark.sql import Column, DataFrame, SparkSession, functions
 from pyspark.sql.types import ArrayType, DoubleType
 
 from any2vec.errors import Any2VecError
-from any2vec.spark.estimator import new_folder
-from any2vec.spark.hosts import run, saving_program, slots
+from any2vec.spark.estimator import new_folder, train
+from any2vec.spark.hosts import saving_program, slots
 from any2vec.spark.params import DeepWalkParams, HostParams, Word2VecParams
 from any2vec.vectors.formats import load
 from any2vec.vectors.vectors import Vectors
@@ -137,7 +137,7 @@ class _Reader(MLReader):
         parts = slots(spark.sparkContext) or spark.sparkContext.defaultParallelism
         table = spark.read.schema(_TABLE).parquet(f"{path}/data")
         ordered = table.repartitionByRange(parts, "id").sortWithinPartitions("id")
-        run(ordered, parts, saving_program(str(folder)))
+        train(ordered, parts, saving_program(str(folder)), folder)
         model = self._kind(str(folder / "vectors"))
         model._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(model, metadata)

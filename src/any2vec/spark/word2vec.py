@@ -8,8 +8,8 @@ from pyspark.sql.types import ArrayType, StringType
 
 from any2vec import models
 from any2vec.errors import Any2VecError
-from any2vec.spark.estimator import HostEstimator, new_folder
-from any2vec.spark.hosts import host_program, partitioned, run
+from any2vec.spark.estimator import HostEstimator, new_folder, train
+from any2vec.spark.hosts import host_program, partitioned
 from any2vec.spark.model import Word2VecModel
 from any2vec.spark.params import Word2VecParams, with_setters
 
@@ -71,9 +71,7 @@ class Word2Vec(HostEstimator, Word2VecParams):
         folder = new_folder(self.getModelDir() if self.isDefined(self.modelDir) else None)
         kept = {"checkpoint_minutes": self.getCheckpointMinutes()}
         program = host_program(options | kept, column, self.getMaxSentenceLength(), str(folder))
-        report = run(partitioned(dataset, column, hosts), hosts, program)
-        if not (folder / "vectors").is_dir():
-            raise Any2VecError(f"`modelDir`: the driver does not see what executors wrote to {folder}; share it")
+        report = train(partitioned(dataset, column, hosts), hosts, program, folder)
         return self._copyValues(Word2VecModel(str(folder / "vectors"), report))
 
 
