@@ -190,6 +190,8 @@ def test_mistakes_are_told(spark, reviews, tmp_path):
         (reviews, {"numHosts": 0}, "`numHosts` is 0; it must be 1 or more"),
         (reviews, {"inputCol": "text"}, "`inputCol` is 'text'; the data has the columns words, id"),
         (reviews, {"inputCol": "id"}, "column 'id' is of type bigint, not array<string>"),
+        (reviews.filter("id < 0"), {"numHosts": 2}, "the data frame has no rows"),
+        (reviews.limit(1), {"numHosts": 2}, "2 hosts, but the corpus has 1 sentence with"),
         (strings, {}, "is of type string, not array<string>; split it into words first"),
         (nulls, {"numHosts": 2}, "column 'words' has a null"),
         (reviews, {"minCount": 10**6}, "`min_count=1000000` leaves no word"),
@@ -201,3 +203,9 @@ def test_mistakes_are_told(spark, reviews, tmp_path):
             estimator(**{"modelDir": str(tmp_path / "models")} | how).fit(data)
         assert message in str(caught.value)
     assert not list((tmp_path / "models").iterdir())
+
+
+def test_every_host_gets_rows(spark):
+    few = spark.createDataFrame([(["a", "b", "c"],)] * 8, "words array<string>")
+    for parts in (few.repartition(8), few.coalesce(1)):
+        assert estimator(minCount=1, numHosts=4).fit(parts).report["hosts"] == 4

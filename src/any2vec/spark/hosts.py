@@ -104,8 +104,16 @@ def saving_program(folder: str) -> Program:
 
 def partitioned(table: DataFrame, column: str, hosts: int) -> DataFrame:
     """Return a column in as many partitions as hosts: the same rows in the same order when Spark makes one again."""
-    numbered = table.select(column, functions.monotonically_increasing_id().alias("row"))
-    return numbered.repartition(hosts).sortWithinPartitions("row").select(column)
+    hashed = functions.pmod(functions.hash("id"), functions.lit(hosts)).alias("partition")
+    of_a_partition = {
+        row.partition: row.id for row in table.sparkSession.range(64 * hosts).select("id", hashed).collect()
+    }
+    keys = functions.array(*(functions.lit(of_a_partition[k]).cast("long") for k in range(hosts)))
+    row = functions.monotonically_increasing_id()
+    turn = functions.pmod(functions.spark_partition_id() + row, functions.lit(hosts)).cast("int")
+    numbered = table.select(column, row.alias("row"), keys[turn].alias("key"))
+    # Without keys, Spark would sort the rows, by all their words, so as to repeat itself.
+    return numbered.repartition(hosts, "key").sortWithinPartitions("row").select(column)
 
 
 def run(table: DataFrame, hosts: int, program: Program) -> dict[str, Any]:
@@ -114,7 +122,8 @@ def run(table: DataFrame, hosts: int, program: Program) -> dict[str, Any]:
     Raises
     ------
     Any2VecError
-        If the cluster cannot run so many tasks at once, an executor lacks a package, or a host raises one.
+        If the cluster cannot run so many tasks at once, the table is empty, an executor lacks a package, or a host
+        raises one.
     """
     possible = slots(table.sparkSession.sparkContext)
     if possible is not None and hosts > possible:
@@ -125,11 +134,14 @@ def run(table: DataFrame, hosts: int, program: Program) -> dict[str, Any]:
     # Spark repeats a barrier stage that fails only if another stage follows.
     rows = table.mapInArrow(program, _RESULT, barrier=True).repartition(1)
     try:
-        report = json.loads(rows.collect()[0]["report"])
+        found = rows.collect()
     except Exception as error:
         if found := _NO_PACKAGE.search(str(error)):
             raise Any2VecError(f"an executor has no {found[1]}: install any2vec[spark] there, too") from error
         raise
+    if not found:  # Spark leaves out a stage that it knows to have no rows
+        raise Any2VecError("the data frame has no rows")
+    report = json.loads(found[0]["report"])
     if "error" in report:
         raise Any2VecError(report["error"])
     return dict(report)
