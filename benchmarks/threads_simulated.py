@@ -36,9 +36,12 @@ class InTurns(RowHost):
 
     def compute(self, schedule: Schedule, number: int, host: int, stats: list[ThreadStats]) -> "list[Future[float]]":
         """Let all threads take turns until none has anything left."""
+        slice_ = schedule.slice(host, number)
+        assert slice_ is not None
+        chunks = self.chunks(slice_, len(stats), TURN)
 
         def run(_: int) -> float:
-            left = [self.turns(schedule, number, host, k, stats, TURN) for k in range(len(stats))]
+            left = [self.turns(schedule, number, slice_, chunks, k, stats) for k in range(len(stats))]
             while left:
                 left = [turns for turns in left if next(turns, self) is not self]
             return 0.0

@@ -121,24 +121,30 @@ def test_sentences_of_one_word_teach_nothing():
 def test_rate_falls_linearly_to_its_floor(monkeypatch, rounds, threads):
     slices = Slices()
     monkeypatch.setattr(row_host, "operator_kernel", lambda *_, **__: slices)
+    monkeypatch.setattr(row_host, "_SHORTEST", 10)
     monkeypatch.setattr(host, "_LEAST", 10)
+    shifts, open_copies = set(), row_host.open_copies
+
+    def noted(e, t, hot, dim):
+        shifts.add(hot.shift)
+        open_copies(e, t, hot, dim)
+
+    monkeypatch.setattr(row_host, "open_copies", noted)
     corpus = read_corpus(SMALL, min_count=1, cache=None)
     words, epochs = 600, 4
     options = Options(**SIZES, threads=threads, epochs=epochs, alpha=0.5, rounds=rounds)
     train(corpus, options, alone(), Quiet(), Report({}))
-    assert len(slices.calls) == rounds * threads * epochs
+    length = 10 if threads > 1 else words // rounds
+    each = -(-words // rounds // length)
+    assert len(slices.calls) == rounds * each * epochs
     done = 0
-    for k in range(0, len(slices.calls), threads):
-        together = sorted(slices.calls[k : k + threads], key=lambda call: call[0])
-        assert together[0][0] == done % words
-        for (_, high, *_), (low, *_) in pairwise(together):
-            assert high == low  # contiguous, nothing left out
-        for _, _, rate, *_ in together:
+    for k in range(0, len(slices.calls), each):
+        for low, high, rate, *_ in sorted(slices.calls[k : k + each], key=lambda call: call[0]):
+            assert low == done % words  # contiguous, nothing left out
             assert rate == (0.5, 1e-4, done, threads, words * epochs)
-        done += sum(high - low for low, high, *_ in together)
+            done += high - low
     assert done == words * epochs
-    shifts = {call[3].shift for call in slices.calls}
-    assert len(shifts) == threads  # mirrors of its own for every thread
+    assert len(shifts) == (threads if threads > 1 else 0)  # copies of its own for every thread
     assert len({int(call[4].keep_key) for call in slices.calls}) == epochs
 
 

@@ -212,11 +212,11 @@ def _measure(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, kappa
 
     Where the directions were eigenvectors, they stay so, and the lengths that they are multiplied by are eigenvalues.
     """
-    sums, parts = np.empty((dim, _DIRECTIONS), np.float32), aligned(2 * _DIRECTIONS)
+    moved, parts = np.empty((_DIRECTIONS, dim), np.float32), aligned(2 * _DIRECTIONS)
     places = np.arange(_DIRECTIONS) * dim
     for of, other in ((0, t), (1, e)):
         directions, values = hot.directions[of], hot.values[of]
-        sums[:] = 0
+        moved[:] = 0
         square = weight = 0.0
         for block in range(hot.updates.shape[1]):
             first, last = hot.bounds[block] + hot.shift, hot.bounds[block + 1] + hot.shift
@@ -224,25 +224,25 @@ def _measure(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, kappa
             each = float32(hot.updates[1 - of, block] * stride)
             for row in range(first + hot.position[3] % stride, last, stride):
                 dots(other, row * dim, directions.reshape(-1), places, parts, 1, _DIRECTIONS, dim, _WIDTH)
-                length = float32(0.0)
+                x, length = other[row * dim : (row + 1) * dim], float32(0.0)
                 for k in range(dim):
-                    x = other[row * dim + k]
-                    length += x * x
-                    for i in range(_DIRECTIONS):
-                        sums[k, i] += each * parts[i] * x
+                    length += x[k] * x[k]
+                for i in range(_DIRECTIONS):
+                    along, part = moved[i], each * parts[i]
+                    for k in range(dim):  # the inner loop, so that it is vectorized
+                        along[k] += part * x[k]
                 weight += each
                 square += each * length
         if weight == 0:
             continue
-        moved, scale = np.ascontiguousarray(sums.T), kappa * hot.samples[of] / weight
-        rest = square
+        scale, rest = kappa * hot.samples[of] / weight, square
         for i in range(_DIRECTIONS):
             for j in range(i):
-                part = float32(0.0)
+                shared = float32(0.0)
                 for k in range(dim):
-                    part += moved[i, k] * directions[j, k]
+                    shared += moved[i, k] * directions[j, k]
                 for k in range(dim):
-                    moved[i, k] -= part * directions[j, k]
+                    moved[i, k] -= shared * directions[j, k]
             length = float32(0.0)
             for k in range(dim):
                 length += moved[i, k] * moved[i, k]

@@ -1,6 +1,7 @@
 """A host with whole rows: its part of the worklist, its labels, and the threads that apply the operator."""
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 
@@ -31,6 +32,8 @@ __all__ = ["RowHost"]
 
 _SENTENCES = 100_000  # looked at for the mean size of a context
 _NONE = no_hot_rows()
+_CHUNKS = 64  # that a thread takes in a round
+_SHORTEST = 4096  # positions of a chunk
 
 
 class RowHost(Host):
@@ -122,43 +125,59 @@ class RowHost(Host):
 
     def compute(self, schedule: Schedule, number: int, host: int, stats: list[ThreadStats]) -> "list[Future[float]]":
         """Begin to apply the operator to `host`'s slice of a round (Algorithm 1, line 9); futures give CPU seconds."""
+        slice_ = schedule.slice(host, number)
+        assert slice_ is not None
+        chunks = self.chunks(slice_, len(stats))
 
         def run(k: int) -> float:
             began = time.thread_time()
-            for _ in self.turns(schedule, number, host, k, stats):
+            for _ in self.turns(schedule, number, slice_, chunks, k, stats):
                 pass
             return time.thread_time() - began
 
         return self.workers.start(run, len(stats))
 
+    @staticmethod
+    def chunks(slice_: Slice, threads: int, length: int | None = None) -> "deque[tuple[int, int]]":
+        """Cut a slice into chunks: all of it for one thread; threads take the next one each, and end together."""
+        size = slice_.size
+        if threads == 1:
+            return deque([(0, size)])
+        length = length or max(size // (threads * _CHUNKS), _SHORTEST)
+        return deque((begin, min(begin + length, size)) for begin in range(0, max(size, 1), length))
+
     def turns(
-        self, schedule: Schedule, number: int, host: int, k: int, stats: list[ThreadStats], most: int | None = None
+        self,
+        schedule: Schedule,
+        number: int,
+        slice_: Slice,
+        chunks: "deque[tuple[int, int]]",
+        k: int,
+        stats: list[ThreadStats],
     ) -> Iterator[None]:
-        """Do what thread `k` has to, in turns of up to `most` positions: in one, but where threads are simulated."""
-        slice_ = schedule.slice(host, number)
-        assert slice_ is not None
+        """Apply the operator to chunks until none is left, as thread `k`; yield after each."""
         draws, ids, bounds = self._tables.round(slice_.epoch, slice_.ranges), self._worklist.ids, self._worklist.bounds
         labels, hot = self.scheme.labels, _NONE
         e, t = labels.e.reshape(-1), labels.t.reshape(-1)
-        begin, end = (slice_.size * cut // len(stats) for cut in (k, k + 1))
-        rate = schedule.rate(number, end - begin)
+        rate = schedule.rate(number, slice_.size)
         rate = rate._replace(pace=0.0) if self._pools else rate
         spare = labels.vertices + self._hot * self.workers.threads + k * self._spare
         rows = self.scheme.rows._replace(frozen=self._frozen, spare=spare)
         if self._hot:
             hot = self._copies[k].first(self.scheme.live if slice_.size else 0, labels.vertices + k * self._hot)
             open_copies(e, t, hot, self._dim)
-        before = 0
-        for low, high in slice_.part(begin, end).ranges:
-            turn = most or max(high - low, 1)
-            for first in range(low, max(high, low + 1), turn):
-                last = min(first + turn, high)
-                ahead = rate._replace(done=rate.done + rate.pace * before)
-                self._kernel(ids, bounds, first, last, e, t, rows, draws, ahead, hot, stats[k])
-                before += last - first
-                yield
+        while chunks:
+            try:
+                begin, end = chunks.popleft()
+            except IndexError:  # another thread was faster
+                break
+            for low, high in slice_.part(begin, end).ranges:
+                ahead = rate._replace(done=rate.done + rate.pace * begin, pace=rate.pace * len(stats))
+                self._kernel(ids, bounds, low, high, e, t, rows, draws, ahead, hot, stats[k])
+                begin += high - low
+            yield
         if self._hot:
-            merge(e, t, hot, learning_rate(rate, before), self._dim)
+            merge(e, t, hot, learning_rate(rate, slice_.size), self._dim)
 
     def work(self, schedule: Schedule, number: int, stats: list[ThreadStats], look: Callable[[], None]) -> float:
         """Apply the operator to this host's slice of a round, and inspect the next one behind it."""

@@ -144,9 +144,9 @@ def train(
 
 
 def _one_blas_thread(communicator: Communicator) -> AbstractContextManager[Any]:
-    """Limit BLAS to one thread; its spinning workers would steal the hosts' cores."""
+    """Limit BLAS to one thread; its spinning workers would steal the cores."""
     once_a_process = communicator.rank == 0 or not is_simulated(communicator)
-    return threadpool_limits(1, "blas") if communicator.size > 1 and once_a_process else nullcontext()
+    return threadpool_limits(1, "blas") if once_a_process else nullcontext()
 
 
 class _Run:
@@ -337,7 +337,9 @@ class _Run:
             masters = self.blend(masters.copy()) if self._blend else masters
             labels = _on_first(masters, len(self._corpus.vocabulary), self._communicator)
             with together(self._communicator), self._host.catching():
-                figures = after_epoch(epoch + 1, labels) if labels else {}
+                if labels:
+                    with threadpool_limits(self._host.workers.threads, "blas"):
+                        figures = after_epoch(epoch + 1, labels)
             pressed = np.array([self._host.interrupted], np.int64)
             self._interrupted = bool(allreduce(self._communicator, pressed)[0])
         self._report.checks += [{"epoch": epoch + 1, **figures}] if figures else []
