@@ -132,6 +132,47 @@ def test_another_number_of_hosts(tmp_path, dies, scheme, hosts):
     assert manifest["meter"]["words"] == 6 * words  # no word twice, none left out
 
 
+def test_what_was_gone_on_from_is_kept(tmp_path, dies):
+    """A damaged version beside it is not; and what a dead run left does not make the end less of one."""
+    whole = fit(epochs=8)
+    die(dies, tmp_path, 9, epochs=8)
+    good, damaged = versions(tmp_path)
+    truncate(next(tmp_path.glob(f"{damaged:06d}.*.safetensors")))
+    die(dies, tmp_path, 9, epochs=8, resume=tmp_path)
+    assert versions(tmp_path)[0] == good
+    truncate(next(tmp_path.glob(f"{versions(tmp_path)[1]:06d}.*.safetensors")))
+    assert same(fit(tmp_path, epochs=8, resume=tmp_path), whole)
+    (tmp_path / "000099.0-10.safetensors").touch()
+    assert fit(tmp_path, epochs=8, resume=tmp_path).report_.kept
+
+
+@pytest.mark.parametrize(("hosts", "later"), [(1, 1), (3, 3), (2, 4), (3, 2)])
+def test_what_was_read_does_not_stay_in_memory(tmp_path, dies, monkeypatch, hosts, later):
+    die(dies, tmp_path, 5, hosts=hosts)
+    seen, begin = [], trainer._Run.begin
+
+    def noted(run, state, start):
+        begin(run, state, start)
+        seen.append(state.masters.e)
+
+    monkeypatch.setattr(trainer._Run, "begin", noted)
+    fit(resume=tmp_path, hosts=later)
+    for e in seen:
+        mapped = not e.flags.writeable
+        assert mapped == (later >= hosts and later % hosts == 0)
+        assert mapped or not e[64:-64].any()  # whole pages went back
+
+
+def test_a_checkpoint_of_another_corpus_may_count_as_none(tmp_path, dies):
+    class Anew(Word2Vec):
+        another_corpus_begins_anew = True
+
+    die(dies, tmp_path, 5)
+    other = {"checkpoint": tmp_path, "resume": tmp_path, "hosts": 3, "rounds": 4}
+    model = Anew(**HOW, **other).fit(SENTENCES[::-1])
+    assert same(model, fit(source=SENTENCES[::-1]))
+
+
 def test_the_end_is_a_checkpoint_and_epochs_may_grow(tmp_path):
     whole = fit(tmp_path, checkpoint_every=1000)
     assert versions(tmp_path) == [1]

@@ -93,6 +93,46 @@ def test_torchrun_writes_what_simulated_hosts_write(corpus, options):
 
 
 @needs_torch
+def test_torchrun_starts_hosts_again(corpus):
+    """One is killed after the first checkpoint; the rest of the run has the same bits."""
+    killed = """
+import os, signal, threading, time
+from pathlib import Path
+def kill():
+    while not list(Path("kept").glob("*.json")):
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGKILL)
+if os.environ["RANK"] == "1" and os.environ["TORCHELASTIC_RESTART_COUNT"] == "0":
+    threading.Thread(target=kill, daemon=True).start()
+"""
+    (corpus / "run.py").write_text(killed + MAIN)
+    given = [*TRAIN[:-3], "--epochs", "40", "--no-cache", "-o", "run.bin"]
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "--max-restarts", "2"]
+    kept = ["--checkpoint", "kept", "--resume", "kept", "--checkpoint-every", "2"]
+    ran = run_python(*launch, "run.py", *given, *kept, cwd=corpus, timeout=150)
+    assert ran.returncode == 0, ran.stderr
+    assert "going on from kept" in ran.stderr
+    same = CliRunner().invoke(app, [*given, "--hosts", "2", "-o", "simulated.bin"])
+    assert same.exit_code == 0, same.output
+    assert (corpus / "run.bin").read_bytes() == (corpus / "simulated.bin").read_bytes()
+
+
+@needs_torch
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+def test_signals_end_a_host_that_waits_for_others_to_join(corpus, sent):
+    alone, other = start("-c", MAIN, *TRAIN, "-o", "v.bin", hosts=2)
+    other.kill()
+    time.sleep(6)
+    assert alone.poll() is None
+    alone.send_signal(sent)
+    began = time.monotonic()
+    (found, _, says), _ = ends([alone, other], seconds=20)
+    assert time.monotonic() - began < 10
+    assert found == 130
+    assert "Traceback" not in says
+
+
+@needs_torch
 def test_a_host_that_dies_is_an_error_on_all_others(corpus):
     hosts = start("-c", MAIN, *TRAIN[:-2], "9000", "--no-cache", "-o", "v.bin", hosts=3, cwd=corpus)
     time.sleep(12)

@@ -1,6 +1,7 @@
 """Columns of Parquet files, of Arrow tables and of data sets of Hugging Face."""
 
 import importlib.util
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -37,11 +38,14 @@ def refused(source, column, **options):
     return message
 
 
-@pytest.mark.parametrize("kind", ["string", "large_string", "string_view", "dictionary", "list", "large_list"])
+@pytest.mark.parametrize(
+    "kind", ["string", "large_string", "string_view", "dictionary", "list", "large_list", "list of string_view"]
+)
 def test_a_column_is_what_its_rows_are_in_memory(tmp_path, kind):
     rows = ROWS + MORE
-    if kind.endswith("list"):
+    if "list" in kind:
         values = pa.array([row.split() for row in rows])
+        values = values.cast(pa.list_(pa.string_view())) if kind.endswith("string_view") else values
         values = values.cast(pa.large_list(pa.string())) if kind == "large_list" else values
     elif kind == "dictionary":
         values = pa.array(rows).dictionary_encode()
@@ -98,7 +102,20 @@ def test_what_is_wrong_is_named(tmp_path):
     whole = path.read_bytes()
     for damaged in (whole[: len(whole) // 2], b"", b"PAR1", bytes(np.frombuffer(whole, np.uint8) ^ 255)):
         path.write_bytes(damaged)
-        assert f"{path}: not a complete parquet file: " in refused(path, "u")
+        for column in ("u", None):
+            assert f"{path}: not a complete parquet file: " in refused(path, column)
+    chance = np.random.default_rng(1)
+    for _ in range(300):
+        damaged = bytearray(whole)
+        for at in chance.integers(len(whole) - 600, len(whole), 3):  # of what describes the file
+            damaged[at] = chance.integers(256)
+        path.write_bytes(damaged)
+        for column in ("u", None):
+            with suppress(Any2VecError):  # and no other error
+                read_corpus(path, min_count=1, column=column, cache=None)
+    (tmp_path / "only").mkdir()
+    (tmp_path / "only" / "_SUCCESS").touch()
+    assert "has no Parquet file" in refused(tmp_path / "only", "text")
 
 
 def test_without_pyarrow(tmp_path, monkeypatch):
@@ -107,11 +124,13 @@ def test_without_pyarrow(tmp_path, monkeypatch):
     assert "any2vec[arrow]" in refused(path, "text")
 
 
-@pytest.mark.parametrize("kind", ["table", "dataset", "shuffled", "streamed"])
+@pytest.mark.parametrize("kind", ["table", "batch", "dataset", "shuffled", "streamed"])
 def test_tables_and_data_sets(kind):
     table = pa.table({"text": ROWS, "id": range(len(ROWS))})
     rows = [row.split() for row in ROWS]
-    if kind != "table":
+    if kind == "batch":
+        table = table.to_batches()[0]
+    elif kind != "table":
         if importlib.util.find_spec("datasets") is None:
             pytest.skip("needs datasets")
         from datasets import Dataset
@@ -122,5 +141,5 @@ def test_tables_and_data_sets(kind):
         if kind == "streamed":
             table = table.to_iterable_dataset()
     assert read(table, column="text") == read(rows)
-    if kind != "streamed":
-        assert "with the columns 'text', 'id', not 'words'" in refused(table, "words")
+    assert "with the columns 'text', 'id', not 'words'" in refused(table, "words")
+    assert "with the columns 'text', 'id'; say which" in refused(table, None) or kind == "streamed"

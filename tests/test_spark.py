@@ -58,7 +58,7 @@ def estimator(**more):
 
 def test_the_vectors_are_those_of_simulated_hosts(reviews):
     model = estimator(numHosts=4, maxIter=2, rounds=3).fit(reviews)
-    parts = [[row.words for row in rows] for rows in partitioned(reviews, "words", 4).rdd.glom().collect()]
+    parts = [[row.words for row in rows] for rows in partitioned(reviews.select("words"), 4).rdd.glom().collect()]
     same = {"dim": 16, "min_count": 1, "seed": 3, "epochs": 2, "threads": 1, "sample": 1e-3, "rounds": 3, "cache": None}
     hosts = simulate(4, 2, lambda host: OurWord2Vec(**same).fit(parts[host.rank], host).vectors_)
     assert model.vectors.words == [word for host in hosts for word in host.words]

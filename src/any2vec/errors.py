@@ -1,10 +1,13 @@
 """The one kind of error that a user sees."""
 
+import re
 import reprlib
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Any2VecError", "UnknownWordError", "missing_extra", "shown"]
+__all__ = ["Any2VecError", "UnknownWordError", "missing_extra", "respelled", "shown"]
+
+_MARKED = re.compile(r"`([a-z]\w*)(?:=([^`]*))?`")
 
 
 class Any2VecError(Exception):
@@ -39,3 +42,13 @@ def missing_extra(module: str, extra: str) -> Any2VecError:
 def shown(value: object) -> str:
     """Return a value's repr for a message: on one line, and short however large the value is."""
     return " ".join(reprlib.repr(value).split())
+
+
+def respelled(message: str, spelled: Callable[[str, str | None], str | None]) -> str:
+    """Replace Python parameters in a message by what `spelled` makes of name and value, or leave them if None."""
+
+    def replaced(found: re.Match[str]) -> str:
+        name, value = found.groups()
+        return spelled(name, value and value.strip("'")) or found[0]
+
+    return _MARKED.sub(replaced, message)

@@ -1,22 +1,19 @@
 """How a command ends on an error: one line in the words of the command line, once for all hosts."""
 
-import re
 import sys
 import time
-from collections.abc import Callable
 from typing import Any, NoReturn
 
 import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, respelled
 from any2vec.signals import INTERRUPTED, interrupt_was_ignored, quit_at_once
 
-__all__ = ["Errors", "fail", "in_options", "respelled"]
+__all__ = ["Errors", "fail", "in_options"]
 
 _PATIENCE = 2.0  # seconds for another host to print the same error
-_MARKED = re.compile(r"`([a-z]\w*)(?:=([^`]*))?`")
 
 
 class Errors(TyperGroup):
@@ -54,16 +51,6 @@ def in_options(message: str, params: list[Any]) -> str:
         return f"{flag} {value}"
 
     return respelled(message, spelled)
-
-
-def respelled(message: str, spelled: Callable[[str, str | None], str | None]) -> str:
-    """Replace Python parameters in a message by what `spelled` makes of name and value, or leave them if None."""
-
-    def replaced(found: re.Match[str]) -> str:
-        name, value = found.groups()
-        return spelled(name, value and value.strip("'")) or found[0]
-
-    return _MARKED.sub(replaced, message)
 
 
 def fail(error: Any2VecError) -> NoReturn:

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from any2vec.cli.errors import respelled
 from any2vec.cli.training import Files, check_apart, read_and_fit, run
 from any2vec.cli.word2vec_flags import NAMES, options_of, parse, usage
 from any2vec.cluster import engines
@@ -17,7 +16,7 @@ from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.cores import usable_cores
 from any2vec.corpus import Corpus, Vocabulary, save_vocabulary
 from any2vec.corpus.given_vocabulary import LINE_END
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, respelled
 from any2vec.io.outputs import check_writable
 from any2vec.models import Word2Vec
 from any2vec.training.progress import Display, display_for

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.cluster.lost import LostHostError
 from any2vec.errors import Any2VecError
 
 __all__ = [
@@ -157,12 +158,15 @@ def first_other(communicator: Communicator, digest: bytes) -> int | None:
 def together(communicator: Communicator) -> Iterator[None]:
     """Raise a SharedError on all hosts if the block raises an Any2VecError on one: the first such host's.
 
-    The block must make no collective call after failing.
+    The block must make no collective call after failing. An error that hosts are lost is raised at once: they cannot be
+    asked.
     """
     problem = b""
     error: Any2VecError | None = None
     try:
         yield
+    except LostHostError:
+        raise
     except Any2VecError as raised:
         error, problem = raised, b"!" + str(raised).encode("utf-8", "surrogateescape")
     problems = allgather_bytes(communicator, problem)

@@ -7,10 +7,11 @@ MASTER_ADDR and MASTER_PORT, as torch.distributed has them.
 import os
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import cache
+from threading import Thread
 from types import ModuleType
 from typing import Any
 
@@ -27,6 +28,7 @@ __all__ = ["joined", "launched", "leave", "load_library", "world"]
 _VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 _TESTS = 20  # in a row, before a waiting host sleeps
 _SHORTEST, _LONGEST = 20e-6, 2e-3  # sleeps, in seconds
+_POLL = 0.05
 _TIMEOUTS = ("timed out", "timeout")  # in gloo's messages
 
 
@@ -53,16 +55,15 @@ def world() -> Communicator:
         time limit (`lost.time_limit`).
     """
     library = load_library()
-    limit = timedelta(seconds=time_limit())
     if library.is_initialized():
+        limit = timedelta(seconds=time_limit())
         return _Processes(library, library.new_group(backend="gloo", timeout=limit))
     numbers = {name: os.environ.get(name, "") for name in _VARIABLES if name != "MASTER_ADDR"}
     for name, text in numbers.items():
         if not text.isdecimal():
             raise Any2VecError(f"{name} is {shown(text)} in the environment; it must be a number")
-    address = f"{os.environ.get('MASTER_ADDR', '')}:{numbers['MASTER_PORT']}"
-    with _connecting(address):
-        library.init_process_group("gloo", timeout=limit)
+    rank, size, port = (int(numbers[name]) for name in ("RANK", "WORLD_SIZE", "MASTER_PORT"))
+    _join(library, rank, size, os.environ.get("MASTER_ADDR", ""), port)
     return _Processes(library, library.group.WORLD)
 
 
@@ -70,10 +71,7 @@ def world() -> Communicator:
 def joined(rank: int, size: int, address: str, port: int) -> Iterator[Communicator]:
     """Join hosts of which the first listens at a port; at the end of the block, leave them."""
     library = load_library()
-    limit = timedelta(seconds=time_limit())
-    with _connecting(f"{address}:{port}"):
-        store = library.TCPStore(address, port, size, is_master=rank == 0, timeout=limit)
-        library.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=limit)
+    _join(library, rank, size, address, port)
     try:
         yield _Processes(library, library.group.WORLD)
     finally:
@@ -84,13 +82,40 @@ def leave() -> None:
     """Do nothing: when this process ends, the others notice."""
 
 
-@contextmanager
-def _connecting(address: str) -> Iterator[None]:
+def _join(library: Any, rank: int, size: int, address: str, port: int) -> None:
+    """Make the default process group; torchrun's own store outlives hosts that it starts again."""
+    limit = timedelta(seconds=time_limit())
+    served = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
+    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") if served else "0"
+
+    def join() -> None:
+        store = library.TCPStore(address, port, size, is_master=rank == 0 and not served, timeout=limit)
+        store = library.PrefixStore(f"any2vec/{attempt}", store)
+        library.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=limit)
+
     try:
-        yield
+        _beside(join)
     except (RuntimeError, ValueError, OSError) as error:
-        why = " ".join(str(error).split())[:300]
-        raise Any2VecError(f"host {os.environ.get('RANK', '?')} cannot join the others at {address}: {why}") from error
+        why = " ".join(str(error).split()).partition(". ")[0][:300]
+        raise Any2VecError(f"host {rank} cannot join the others at {address}:{port}: {why}") from error
+
+
+def _beside(call: Callable[[], None]) -> None:
+    """Make a call in another thread, so that Ctrl-C and SIGTERM reach this one meanwhile."""
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            call()
+        except BaseException as error:
+            errors.append(error)
+
+    thread = Thread(target=run, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(_POLL)
+    if errors:
+        raise errors[0]
 
 
 def load_library() -> ModuleType:

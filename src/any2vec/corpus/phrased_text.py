@@ -139,6 +139,8 @@ def input_files(source: Any, column: str | None) -> list[InputFile] | None:
     files = files_of(cast("str | Path | Sequence[str | Path]", source))
     if column is not None:
         files = [file for file in files if file.path is None or not file.path.name.startswith("_")]  # Spark's _SUCCESS
+        if not files:
+            raise Any2VecError(f"{shown(source)}: has no Parquet file, only what Spark writes beside them")
     tables = [file for file in files if file.path and file.path.suffix.lower() == f".{PARQUET}"]
     if column is not None and len(tables) < len(files):
         text = next(file for file in files if file not in tables)

@@ -124,11 +124,12 @@ def sentences_of(source: Any, column: str | None) -> Iterable[Any]:
     kind = type(source).__name__
     if isinstance(source, Mapping):
         raise Any2VecError(f"the corpus is a {kind} with the keys {_names(source)}; give the sentences in one of them")
-    if hasattr(source, "column_names") and column is not None:  # of Arrow, Hugging Face
+    if hasattr(source, "column_names"):  # of Arrow, Hugging Face
         if source.column_names is not None and column not in source.column_names:
             raise _no_column(f"the corpus is a {kind}", source.column_names, column)
-        tables = source.with_format("arrow").iter(ROWS) if hasattr(source, "with_format") else [source]
-        return _split(value for table in tables for part in table.column(column).chunks for value in part.to_pylist())
+        if column is not None:
+            tables = source.with_format("arrow").iter(ROWS) if hasattr(source, "with_format") else [source]
+            return _split(_in_tables(tables, column))
     if hasattr(source, "columns") and hasattr(source, "__getitem__"):  # pandas, polars: its items are its columns
         if column is None or column not in list(source.columns):
             raise _no_column(f"the corpus is a {kind}", source.columns, column)
@@ -149,6 +150,16 @@ def tokens_in(i: int, sentence: Any) -> list[Any]:
         if isinstance(wrong, Any2VecError):
             raise wrong
     return tokens
+
+
+def _in_tables(tables: Iterable[Any], column: str) -> Iterator[Any]:
+    """Yield a column of Arrow tables, or of record batches."""
+    for table in tables:
+        if column not in table.column_names:  # a stream's may not be known before
+            raise _no_column("the corpus is a data set", table.column_names, column)
+        values = table.column(column)
+        for part in getattr(values, "chunks", [values]):
+            yield from part.to_pylist()
 
 
 def _values(rows: Iterable[Any], column: str) -> Iterator[Any]:

@@ -70,6 +70,9 @@ def _joined(values: Any, first: int) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if pa.types.is_string_view(values.type.value_type):  # which pyarrow's functions do not know
+        kind = pa.LargeListArray if pa.types.is_large_list(values.type) else pa.ListArray
+        values = kind.from_arrays(values.offsets, values.values.cast(pa.string()))
     tokens = values.flatten()
     if not _is_text(tokens.type):
         raise Any2VecError(f"is of type {values.type}; it must hold strings, or lists of strings")
@@ -127,7 +130,12 @@ def _errors(path: Path) -> Iterator[None]:
 
     try:
         yield
-    except pa.ArrowException as error:
+    except pa.ArrowNotImplementedError as error:
+        why = " ".join(str(error).split())[:200]
+        raise Any2VecError(f"{path}: this pyarrow cannot read it: {why}; try a newer one") from error
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the system's, not pyarrow's
+            raise
         why = " ".join(str(error).split())[:200]
         raise Any2VecError(f"{path}: not a complete parquet file: {why}; copy or make it again") from error
 

@@ -65,6 +65,8 @@ class Estimator(Options, Parameters, ABC):
 
     kind: ClassVar[str] = "words"
     """What gets vectors, for messages."""
+    another_corpus_begins_anew: ClassVar[bool] = False
+    """Whether a checkpoint of another corpus counts as none, and is not an error."""
 
     callbacks: Sequence[Callback] = option(
         (),
@@ -239,11 +241,13 @@ class Estimator(Options, Parameters, ABC):
         state = checkpoints = None
         if self.resume is not None:
             folder, vertices = Path(self.resume), len(corpus.vocabulary)
-            state = read_state(folder, facts, vertices, self.dim, communicator, display.say, or_none=same)
+            here = folder, facts, vertices, self.dim, communicator, display.say
+            state = read_state(*here, or_none=same, or_another=self.another_corpus_begins_anew)
         if self.checkpoint is not None:
             minutes = _MINUTES if self.checkpoint_minutes is None else self.checkpoint_minutes
             given = Path(self.checkpoint), self.checkpoint_every, minutes, facts, communicator, display.say
-            checkpoints = Checkpoints(*given, resumed=same)
+            version = state.version if state and same else None
+            checkpoints = Checkpoints(*given, resumed=same, version=version)
         try:
             yield state, checkpoints
             if checkpoints:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
 from any2vec.io.finite import is_finite
+from any2vec.io.memory import release
 from any2vec.io.memory import zeros as pages
 from any2vec.operators.tiles import ROW_ALIGNMENT
 from any2vec.samples.draws import INITIAL, draw, epoch_key
@@ -55,6 +56,11 @@ class Labels:
         """Copy the rows of the vertices."""
         e, t = (label[: self.vertices].copy() for label in (self.e, self.t))
         return Labels(e, t, self.first, self.vertices, self.dim)
+
+    def release(self) -> None:
+        """Give back the memory of labels that `zeros` made and nobody needs any more."""
+        for label in (self.e, self.t):
+            release(label, 0, len(label))
 
     def is_finite(self, rows: int | None = None) -> bool:
         """Whether all values of the first `rows` vertices here, or of all, are finite."""

@@ -4,11 +4,12 @@ from typing import Any, Self
 
 from pyspark import keyword_only
 from pyspark.sql import DataFrame
+from pyspark.sql.types import NumericType
 
 from any2vec import models
 from any2vec.errors import Any2VecError
-from any2vec.spark.estimator import HostEstimator, new_folder, train
-from any2vec.spark.hosts import walking_program
+from any2vec.spark.estimator import HostEstimator, column_named, model_folder
+from any2vec.spark.hosts import run, walking_program
 from any2vec.spark.model import DeepWalkModel
 from any2vec.spark.params import DeepWalkParams, with_setters
 
@@ -20,6 +21,29 @@ class DeepWalk(HostEstimator, DeepWalkParams):
     """DeepWalk on a Spark cluster: vectors of the vertices of a graph, whose edges are the rows of a data frame.
 
     Every host has the whole graph; walks and vectors are shared out.
+
+    Parameters
+    ----------
+    srcCol, dstCol : str
+        Columns of the vertices that edges join; vertices are taken as strings.
+    weightCol : str, optional
+        Column of weights, numbers of at least 0.
+    directed : bool
+        Whether walks follow edges from `srcCol` to `dstCol` only.
+    numWalks, walkLength : int
+        Walks from each vertex; vertices in a walk.
+    inputCol, outputCol : str
+        Of the model's `transform`: a column of vertices, and the one of their vectors.
+    vectorSize, windowSize, stepSize, maxIter, seed, numPartitions, numHosts, negative, sample, combine, scheme, rounds
+        As of `Word2Vec`; a host for each thousand edges at most.
+    modelDir, checkpointMinutes
+        As of `Word2Vec`.
+
+    Raises
+    ------
+    Any2VecError
+        By `fit`, if a parameter is out of range, a column is not there, of another type or has nulls, the cluster runs
+        fewer tasks at once than there are hosts, or `modelDir` is not shared.
 
     Examples
     --------
@@ -63,20 +87,23 @@ class DeepWalk(HostEstimator, DeepWalkParams):
         """Set parameters, by their names."""
         return self._set(**given)
 
-    def _fit(self, dataset: DataFrame) -> DeepWalkModel:
-        columns = [self.getSrcCol(), self.getDstCol()]
-        columns += [self.getWeightCol()] if self.isDefined(self.weightCol) else []
-        for column in columns:
-            if column not in dataset.columns:
-                raise Any2VecError(f"there is no column {column!r}; the data has {', '.join(dataset.columns)}")
+    def _trained(self, dataset: DataFrame) -> DeepWalkModel:
         options = self._options(walks=self.getNumWalks(), length=self.getWalkLength())
         models.DeepWalk(**options).check()
-        hosts = self._hosts(dataset.select(columns))
-        folder = new_folder(self.getModelDir() if self.isDefined(self.modelDir) else None)
-        texts = [dataset[column].cast("string").alias(name) for column, name in zip(columns, ("a", "b"), strict=False)]
-        weights = [dataset[column].cast("double").alias("weight") for column in columns[2:]]
-        dataset.select(texts + weights).write.parquet(f"file://{folder}/edges")
-        kept = {"checkpoint_minutes": self.getCheckpointMinutes()}
-        program = walking_program(options | kept, self.getDirected(), str(folder))
-        report = train(dataset.sparkSession.range(0, hosts, 1, hosts), hosts, program, folder)
+        names = [self.getSrcCol(), self.getDstCol()]
+        names += [self.getWeightCol()] if self.isDefined(self.weightCol) else []
+        kinds = {field.name: field.dataType for field in dataset.schema.fields}
+        for name in names:
+            if name not in kinds:
+                raise Any2VecError(f"there is no column {name!r}; the data has {', '.join(kinds)}")
+        for name in names[2:]:
+            if not isinstance(kinds[name], NumericType):
+                raise Any2VecError(f"column {name!r} is of type {kinds[name].simpleString()}; weights are numbers")
+        types = zip(names, ("a", "b", "weight"), ("string", "string", "double"), strict=False)
+        edges = dataset.select([column_named(name).cast(kind).alias(alias) for name, alias, kind in types])
+        hosts = self._hosts(edges)
+        with model_folder(self.getModelDir() if self.isDefined(self.modelDir) else None) as folder:
+            edges.write.parquet(f"file://{folder}/edges")
+            program = walking_program(options, self.getDirected(), str(folder))
+            report = run(dataset.sparkSession.range(0, hosts, 1, hosts), hosts, program)
         return self._copyValues(DeepWalkModel(str(folder / "vectors"), report))

@@ -1,26 +1,53 @@
 """What estimators share: options, hosts, the folder of the model."""
 
+import atexit
+import re
 import shutil
 import tempfile
+from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from pyspark.ml import Estimator
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame, functions
 
-from any2vec.errors import Any2VecError
-from any2vec.spark.hosts import Program, run, slots
+from any2vec.errors import Any2VecError, respelled
+from any2vec.spark.hosts import slots
 from any2vec.spark.params import HostParams
 
-__all__ = ["HostEstimator", "new_folder", "train"]
+__all__ = ["HostEstimator", "column_named", "model_folder"]
 
 _WORTH_A_HOST = 1000  # rows
+_THEIRS = {
+    "dim": "vectorSize",
+    "window": "windowSize",
+    "epochs": "maxIter",
+    "alpha": "stepSize",
+    "min_count": "minCount",
+    "hosts": "numHosts",
+    "walks": "numWalks",
+    "length": "walkLength",
+    "checkpoint_minutes": "checkpointMinutes",
+}
+"""Parameters by the names that any2vec's own estimators have for them."""
 
 
 class HostEstimator(Estimator, HostParams, DefaultParamsReadable, DefaultParamsWritable):
     """Base class of estimators whose `fit` is a barrier stage of hosts."""
+
+    def _fit(self, dataset: DataFrame) -> Any:
+        try:
+            return self._trained(dataset)
+        except Any2VecError as error:
+            raise Any2VecError(respelled(str(error), _as_parameter)) from error
+
+    @abstractmethod
+    def _trained(self, dataset: DataFrame) -> Any:
+        """Train; return the model."""
 
     def _options(self, **more: Any) -> dict[str, Any]:
         """Return the parameters as options of any2vec's estimators."""
@@ -34,6 +61,8 @@ class HostEstimator(Estimator, HostParams, DefaultParamsReadable, DefaultParamsW
             "sample": self.getSample(),
             "combine": self.getCombine(),
             "scheme": self.getScheme(),
+            "checkpoint": "checkpoints",  # in the model's folder
+            "checkpoint_minutes": self.getCheckpointMinutes(),
         }
         return options | ({"rounds": self.getRounds()} if self.isDefined(self.rounds) else {}) | more
 
@@ -45,23 +74,27 @@ class HostEstimator(Estimator, HostParams, DefaultParamsReadable, DefaultParamsW
             hosts = self.getNumPartitions()
         else:
             context = dataset.sparkSession.sparkContext
-            most = slots(context) or context.defaultParallelism
+            most = slots(context)
             hosts = max(1, min(most, dataset.limit(most * _WORTH_A_HOST).count() // _WORTH_A_HOST))
         if hosts < 1:
             raise Any2VecError(f"`numHosts` is {hosts}; it must be 1 or more")
         return int(hosts)
 
 
-def train(table: DataFrame, hosts: int, program: Program, folder: Path) -> dict[str, Any]:
-    """Run a program that writes vectors to a folder; return the report. Of the folder, only these stay.
+@contextmanager
+def model_folder(parent: str | None) -> Iterator[Path]:
+    """Make a folder for a model, in `modelDir` or a temporary one that goes when the driver ends; yield it.
+
+    After the block, only the model's ``vectors`` stay there; if it fails, nothing.
 
     Raises
     ------
     Any2VecError
-        As `hosts.run`; or if the driver does not see the folder. Then nothing stays.
+        If the folder cannot be made, or the driver does not see what was written to it.
     """
+    folder = _new_folder(parent)
     try:
-        report = run(table, hosts, program)
+        yield folder
         if not (folder / "vectors").is_dir():
             raise Any2VecError(f"`modelDir`: the driver does not see what executors wrote to {folder}; share it")
     except BaseException:
@@ -69,16 +102,34 @@ def train(table: DataFrame, hosts: int, program: Program, folder: Path) -> dict[
         raise
     for name in ("checkpoints", "edges"):
         shutil.rmtree(folder / name, ignore_errors=True)
-    return report
 
 
-def new_folder(parent: str | None) -> Path:
-    """Make a folder for a model, in `modelDir` or a temporary one."""
+def column_named(name: str) -> Column:
+    """Return a column by its whole name, which may have dots."""
+    quoted = name.replace("`", "``")
+    return functions.col(f"`{quoted}`")
+
+
+def _new_folder(parent: str | None) -> Path:
     if parent is None:
-        return Path(tempfile.mkdtemp(prefix="any2vec-spark-"))
-    folder = Path(parent.removeprefix("file://")) / f"any2vec-{uuid4().hex[:12]}"
+        folder = Path(tempfile.mkdtemp(prefix="any2vec-spark-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        return folder
+    scheme, path = re.fullmatch(r"(?:([A-Za-z][\w+.-]+):)?(?://(?=/))?(.*)", parent, re.DOTALL).groups()  # type: ignore[union-attr]
+    if scheme not in (None, "file") or not path:
+        raise Any2VecError(
+            f"`modelDir` is {parent!r}; it must be a folder that driver and executors mount at the same place"
+        )
+    folder = Path(path).absolute() / f"any2vec-{uuid4().hex[:12]}"
     try:
         folder.mkdir(parents=True)
     except OSError as error:
         raise Any2VecError(f"`modelDir`: {folder} cannot be made: {error.strerror}") from error
     return folder
+
+
+def _as_parameter(name: str, value: str | None) -> str | None:
+    """Spell a parameter of any2vec's as Spark's is."""
+    if name not in _THEIRS:
+        return None
+    return f"`{_THEIRS[name]}`" if value is None else f"`{_THEIRS[name]}={value}`"

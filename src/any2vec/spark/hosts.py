@@ -49,10 +49,14 @@ def host_program(options: dict[str, Any], column: str, longest: int, folder: str
     """
 
     def work(batches: Iterable[Any], communicator: Communicator) -> dict[str, Any]:
-        model = Word2Vec(**options, **_of_a_task(folder), cache=None)
+        model = _Words(**options | _of_a_task(folder), cache=None)
         return _saved(model.fit(_sentences(batches, column, longest), communicator), folder, communicator)
 
     return _stage(work, folder)
+
+
+class _Words(Word2Vec):
+    another_corpus_begins_anew = True  # what Spark makes again may come in another order
 
 
 def walking_program(options: dict[str, Any], directed: bool, folder: str) -> Program:
@@ -65,9 +69,9 @@ def walking_program(options: dict[str, Any], directed: bool, folder: str) -> Pro
             edges = pq.read_table(Path(folder) / "edges")
             if any(column.null_count for column in edges.columns):
                 raise Any2VecError("an edge has a null; drop such rows")
-        model = DeepWalk(**options, **_of_a_task(folder))
-        triples = zip(*(column.to_pylist() for column in edges.columns), strict=True)
-        graph = read_graph(triples, directed=directed, threads=1)
+            triples = zip(*(column.to_pylist() for column in edges.columns), strict=True)
+            graph = read_graph(triples, directed=directed, threads=1)
+        model = DeepWalk(**options | _of_a_task(folder))
         return _saved(model.fit(graph, communicator), folder, communicator)
 
     return _stage(work, folder)
@@ -102,8 +106,11 @@ def saving_program(folder: str) -> Program:
     return _stage(work, folder)
 
 
-def partitioned(table: DataFrame, column: str, hosts: int) -> DataFrame:
-    """Return a column in as many partitions as hosts: the same rows in the same order when Spark makes one again."""
+def partitioned(table: DataFrame, hosts: int) -> DataFrame:
+    """Return a table of one column in as many partitions as hosts, of as many rows each.
+
+    Where the table's own partitions come again in the same order, so do these.
+    """
     hashed = functions.pmod(functions.hash("id"), functions.lit(hosts)).alias("partition")
     of_a_partition = {
         row.partition: row.id for row in table.sparkSession.range(64 * hosts).select("id", hashed).collect()
@@ -111,9 +118,9 @@ def partitioned(table: DataFrame, column: str, hosts: int) -> DataFrame:
     keys = functions.array(*(functions.lit(of_a_partition[k]).cast("long") for k in range(hosts)))
     row = functions.monotonically_increasing_id()
     turn = functions.pmod(functions.spark_partition_id() + row, functions.lit(hosts)).cast("int")
-    numbered = table.select(column, row.alias("row"), keys[turn].alias("key"))
+    numbered = table.toDF("words").select("words", row.alias("row"), keys[turn].alias("key"))
     # Without keys, Spark would sort the rows, by all their words, so as to repeat itself.
-    return numbered.repartition(hosts, "key").sortWithinPartitions("row").select(column)
+    return numbered.repartition(hosts, "key").sortWithinPartitions("row").select("words")
 
 
 def run(table: DataFrame, hosts: int, program: Program) -> dict[str, Any]:
@@ -126,7 +133,7 @@ def run(table: DataFrame, hosts: int, program: Program) -> dict[str, Any]:
         raises one.
     """
     possible = slots(table.sparkSession.sparkContext)
-    if possible is not None and hosts > possible:
+    if hosts > possible:
         raise Any2VecError(
             f"`numHosts` is {hosts}, but the cluster runs {possible} tasks at once, and all hosts must run at the same "
             f"time: give {possible} or less, or more executors"
@@ -147,11 +154,14 @@ def run(table: DataFrame, hosts: int, program: Program) -> dict[str, Any]:
     return dict(report)
 
 
-def slots(context: SparkContext) -> int | None:
-    """Return how many tasks run at once; None if executors come and go as they are needed."""
-    if context.getConf().get("spark.dynamicAllocation.enabled", "false") == "true":
-        return None
+def slots(context: SparkContext) -> int:
+    """Return how many tasks run at once; raise an error where Spark cannot run hosts."""
     scala = context._jsc.sc()
+    if context._jvm.org.apache.spark.util.Utils.isDynamicAllocationEnabled(scala.conf()):
+        raise Any2VecError(
+            "Spark runs hosts only with a fixed number of executors: set spark.dynamicAllocation.enabled to false "
+            "(barrier stages, SPARK-24942)"
+        )
     return int(scala.maxNumConcurrentTasks(scala.resourceProfileManager().defaultResourceProfile()))
 
 

@@ -7,14 +7,14 @@ from typing import Any, Self
 import numpy as np
 from pyspark.ml import Model
 from pyspark.ml.functions import array_to_vector
-from pyspark.ml.linalg import DenseVector, SparseVector
+from pyspark.ml.linalg import VectorLike, _convert_to_vector
 from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReadable, MLReader, MLWritable, MLWriter
 from pyspark.sql import Column, DataFrame, SparkSession, functions
 from pyspark.sql.types import ArrayType, DoubleType
 
 from any2vec.errors import Any2VecError
-from any2vec.spark.estimator import new_folder, train
-from any2vec.spark.hosts import saving_program, slots
+from any2vec.spark.estimator import column_named, model_folder
+from any2vec.spark.hosts import run, saving_program, slots
 from any2vec.spark.params import DeepWalkParams, HostParams, Word2VecParams
 from any2vec.vectors.formats import load
 from any2vec.vectors.vectors import Vectors
@@ -22,6 +22,7 @@ from any2vec.vectors.vectors import Vectors
 __all__ = ["DeepWalkModel", "VectorsModel", "Word2VecModel"]
 
 _ROWS = 4096  # vectors in a batch
+_WHERE = "spark.any2vec.modelDir"  # setting: where models are loaded to
 _TABLE = "id long, word string, count long, vector array<float>"
 
 
@@ -57,19 +58,24 @@ class VectorsModel(Model, HostParams, MLWritable, MLReadable):
         """Return all words and their vectors: a data frame with the columns `word` and `vector`."""
         return self._table().select("word", array_to_vector("vector").alias("vector"))
 
-    def findSynonyms(self, word: str | DenseVector | SparseVector, num: int) -> DataFrame:
+    def findSynonyms(self, word: str | VectorLike, num: int) -> DataFrame:
         """Return the `num` words nearest to a word, itself left out, or to a vector, as a data frame.
 
-        Its columns are `word` and `similarity`, the cosine.
+        Its columns are `word` and `similarity`, the cosine. A vector may be Spark's, a list or a NumPy array.
+
+        Raises
+        ------
+        Any2VecError
+            If the word has no vector, the vector has another dimension, or `num` is below 1.
         """
         found = self.findSynonymsArray(word, num)
         return _session().createDataFrame(found, "word string, similarity double")
 
-    def findSynonymsArray(self, word: str | DenseVector | SparseVector, num: int) -> list[tuple[str, float]]:
-        """Return what `findSynonyms` does as a list of words and cosines."""
+    def findSynonymsArray(self, word: str | VectorLike, num: int) -> list[tuple[str, float]]:
+        """Return what `findSynonyms` does, as a list of words and cosines."""
         if num < 1:
             raise Any2VecError(f"`num` is {num}; it must be 1 or more")
-        asked: Any = word if isinstance(word, str) else word.toArray().astype(np.float32)
+        asked: Any = word if isinstance(word, str) else _convert_to_vector(word).toArray().astype(np.float32)
         return [(name, float(cosine)) for name, cosine in self.vectors.most_similar(asked, topn=num)]
 
     def _mean_of(self, column: Column) -> Column:
@@ -97,7 +103,7 @@ class Word2VecModel(VectorsModel, Word2VecParams):
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         """Add the mean vector of each sentence's words, as pyspark does."""
-        return dataset.withColumn(self.getOutputCol(), self._mean_of(dataset[self.getInputCol()]))
+        return dataset.withColumn(self.getOutputCol(), self._mean_of(column_named(self.getInputCol())))
 
 
 class DeepWalkModel(VectorsModel, DeepWalkParams):
@@ -105,7 +111,7 @@ class DeepWalkModel(VectorsModel, DeepWalkParams):
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         """Add the vector of the vertex in `inputCol`; zeros if it is unknown."""
-        vertex = functions.array(dataset[self.getInputCol()].cast("string"))
+        vertex = functions.array(column_named(self.getInputCol()).cast("string"))
         return dataset.withColumn(self.getOutputCol(), self._mean_of(vertex))
 
 
@@ -133,11 +139,11 @@ class _Reader(MLReader):
         metadata = DefaultParamsReader.loadMetadata(path, spark.sparkContext)
         if metadata["class"].rpartition(".")[2] != self._kind.__name__:
             raise Any2VecError(f"{path}: holds a {metadata['class']}, not a {self._kind.__name__}")
-        folder = new_folder(metadata["paramMap"].get("modelDir"))
-        parts = slots(spark.sparkContext) or spark.sparkContext.defaultParallelism
+        parts = slots(spark.sparkContext)
         table = spark.read.schema(_TABLE).parquet(f"{path}/data")
         ordered = table.repartitionByRange(parts, "id").sortWithinPartitions("id")
-        train(ordered, parts, saving_program(str(folder)), folder)
+        with model_folder(spark.conf.get(_WHERE, None) or metadata["paramMap"].get("modelDir")) as folder:
+            run(ordered, parts, saving_program(str(folder)))
         model = self._kind(str(folder / "vectors"))
         model._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(model, metadata)
@@ -145,10 +151,7 @@ class _Reader(MLReader):
 
 
 def _session() -> SparkSession:
-    session = SparkSession.getActiveSession()
-    if session is None:
-        raise Any2VecError("there is no active Spark session")
-    return session
+    return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
 
 
 @lru_cache(maxsize=4)

@@ -3,13 +3,13 @@
 from typing import Any, Self
 
 from pyspark import keyword_only
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import ArrayType, StringType
 
 from any2vec import models
 from any2vec.errors import Any2VecError
-from any2vec.spark.estimator import HostEstimator, new_folder, train
-from any2vec.spark.hosts import host_program, partitioned
+from any2vec.spark.estimator import HostEstimator, column_named, model_folder
+from any2vec.spark.hosts import host_program, partitioned, run
 from any2vec.spark.model import Word2VecModel
 from any2vec.spark.params import Word2VecParams, with_setters
 
@@ -20,9 +20,28 @@ __all__ = ["Word2Vec"]
 class Word2Vec(HostEstimator, Word2VecParams):
     """Word2Vec on a Spark cluster: parameters, setters and getters as in ``pyspark.ml.feature.Word2Vec``.
 
-    Further ones are `numHosts`, `combine`, `scheme`, `rounds`, `negative`, `sample`,
-    `modelDir` and `checkpointMinutes`. Skip-gram with
-    negative samples is trained, not hierarchical softmax.
+    Skip-gram with negative samples is trained, not hierarchical softmax.
+
+    Parameters
+    ----------
+    vectorSize, minCount, numPartitions, stepSize, maxIter, seed, inputCol, outputCol, windowSize, maxSentenceLength
+        As pyspark's; `numPartitions`, if it is set, is the number of hosts. `inputCol` is of type array<string>.
+    numHosts : int, optional
+        Hosts: tasks that train at the same time. By default as many as the cluster runs at once, but one for each
+        thousand sentences at most.
+    negative, sample, combine, scheme, rounds
+        As of `any2vec.Word2Vec`.
+    modelDir : str, optional
+        Folder where models and their checkpoints are written, at the same place for driver and executors. By default a
+        temporary one of this machine, which goes when the driver ends.
+    checkpointMinutes : float
+        Minutes between checkpoints, from which a stage that Spark tries again goes on.
+
+    Raises
+    ------
+    Any2VecError
+        By `fit`, if a parameter is out of range, the column is not there, of another type or has nulls, the cluster
+        runs fewer tasks at once than there are hosts, or `modelDir` is not shared.
 
     Examples
     --------
@@ -62,20 +81,24 @@ class Word2Vec(HostEstimator, Word2VecParams):
         """Set parameters, by their names."""
         return self._set(**given)
 
-    def _fit(self, dataset: DataFrame) -> Word2VecModel:
-        column = self.getInputCol()
-        _check_column(dataset, column)
+    def _trained(self, dataset: DataFrame) -> Word2VecModel:
         options = self._options(min_count=self.getMinCount())
         models.Word2Vec(**options).check()
-        hosts = self._hosts(dataset.select(column))
-        folder = new_folder(self.getModelDir() if self.isDefined(self.modelDir) else None)
-        kept = {"checkpoint_minutes": self.getCheckpointMinutes()}
-        program = host_program(options | kept, column, self.getMaxSentenceLength(), str(folder))
-        report = train(partitioned(dataset, column, hosts), hosts, program, folder)
+        longest = self.getMaxSentenceLength()
+        if longest < 1:
+            raise Any2VecError(f"`maxSentenceLength` is {longest}; it must be 1 or more")
+        if not self.isDefined(self.inputCol):
+            raise Any2VecError("`inputCol` is not set; it names the column of words")
+        words = dataset.select(_checked(dataset, self.getInputCol()))
+        hosts = self._hosts(words)
+        with model_folder(self.getModelDir() if self.isDefined(self.modelDir) else None) as folder:
+            program = host_program(options, self.getInputCol(), longest, str(folder))
+            report = run(partitioned(words, hosts), hosts, program)
         return self._copyValues(Word2VecModel(str(folder / "vectors"), report))
 
 
-def _check_column(dataset: DataFrame, column: str) -> None:
+def _checked(dataset: DataFrame, column: str) -> Column:
+    """Return a column, if it holds lists of words."""
     kinds = {field.name: field.dataType for field in dataset.schema.fields}
     if column not in kinds:
         raise Any2VecError(f"`inputCol` is {column!r}; the data has the columns {', '.join(kinds)}")
@@ -83,3 +106,4 @@ def _check_column(dataset: DataFrame, column: str) -> None:
     if not isinstance(kind, ArrayType) or not isinstance(kind.elementType, StringType):
         hint = "; split it into words first" if isinstance(kind, StringType) else ""
         raise Any2VecError(f"column {column!r} is of type {kind.simpleString()}, not array<string>{hint}")
+    return column_named(column)

@@ -125,8 +125,7 @@ class Scheme(ABC):
 
     def restore(self, masters: Labels) -> None:
         """Take over rows of masters of an earlier run; all hosts call this before `begin`."""
-        self.masters.e[:] = masters.e[: masters.vertices]
-        self.masters.t[:] = masters.t[: masters.vertices]
+        self.masters.embedding[:], self.masters.training[:] = masters.embedding, masters.training
 
     def begin(self, slice_: Slice) -> None:  # noqa: B027
         """Get ready for the first round, which takes `slice_`."""

@@ -37,7 +37,6 @@ FORMAT = 1
 MANIFEST = re.compile(r"(\d{6,})\.json")
 _ANY = re.compile(r"(\d{6,})\..*")
 _LOCK = "lock"
-_KEPT = 2
 _POLL = 0.01
 
 Facts = dict[str, Any]
@@ -63,6 +62,8 @@ class Checkpoints:
         Prints a line.
     resumed : bool
         Whether the run goes on from this folder, and so may add to it.
+    version : int, optional
+        The version that it goes on from.
 
     Attributes
     ----------
@@ -87,6 +88,7 @@ class Checkpoints:
         say: Callable[[str], None],
         *,
         resumed: bool,
+        version: int | None = None,
     ) -> None:
         self.folder = folder
         self._every, self._minutes, self._facts = every, minutes, facts
@@ -98,7 +100,7 @@ class Checkpoints:
         self._given_up = threading.Event()
         self._shard: Path | None = None  # of the version that is not complete
         self._said = ""
-        self.newest: int | None = None
+        self.newest = self._wanted = version  # the newest that is complete; the last that is to be
         self.kept = False
         first = 0
         try:
@@ -125,7 +127,7 @@ class Checkpoints:
         """
         self._settle()
         version, rank = self._version, self._communicator.rank
-        self._version, self._last = version + 1, time.monotonic()
+        self._version, self._wanted, self._last = version + 1, version, time.monotonic()
         low, high = scheme.partition.range(rank)
         name = f"{version:06d}.{low}-{high}"
         path = self.folder / (f"{name}.safetensors" if high > low else f"{name}.{rank}.safetensors")
@@ -156,7 +158,7 @@ class Checkpoints:
         """Wait until what was written is on the disk, and give up the folder; all hosts call this."""
         try:
             self._settle()
-            newest = np.array([self.newest == self._version - 1])
+            newest = np.array([self.newest is not None and self.newest == self._wanted])
             self.kept = bool(self._communicator.allgather(newest)[0, 0])
         finally:
             self.abandon()
@@ -207,8 +209,8 @@ class Checkpoints:
         shards = [json.loads(note.read_bytes()) for note in notes]
         manifest |= {"shards": shards}
         _put(self._manifest(version), manifest | {"sha256": own_digest(manifest)})
-        self.newest = version
-        kept = [number for number, _ in listed(self.folder, MANIFEST)][-_KEPT:]
+        before, self.newest = self.newest, version
+        kept = [before, version]  # others may be damaged
         old = [path for number, path in listed(self.folder, _ANY) if number not in kept and number < version]
         for path in [*sorted(old, key=lambda path: not MANIFEST.fullmatch(path.name)), *notes]:  # manifests first
             path.unlink(missing_ok=True)
@@ -268,7 +270,6 @@ class Checkpoints:
         except BlockingIOError:
             raise Any2VecError(f"{self.folder}: another run writes its checkpoints here; give another folder") from None
         first = 1 + max((number for number, _ in listed(self.folder, _ANY)), default=0)
-        self.newest = max((number for number, _ in listed(self.folder, MANIFEST)), default=None)
         if first > 1 and not resumed:
             why = "has checkpoints of an earlier run"
             raise Any2VecError(f"{self.folder}: {why}; go on from them with `resume`, or give another folder")

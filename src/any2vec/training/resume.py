@@ -52,11 +52,13 @@ def read_state(
     say: Callable[[str], None],
     *,
     or_none: bool = False,
+    or_another: bool = False,
 ) -> TrainingState | None:
     """Read the state that a run goes on from; all hosts call this.
 
     With `or_none`, a folder that has no checkpoint yet, or does not exist, has none: a run that is started again and
-    again by the same command may have ended before its first one.
+    again by the same command may have ended before its first one. With `or_another`, a checkpoint of another corpus
+    counts as none.
 
     Raises
     ------
@@ -65,6 +67,9 @@ def read_state(
     """
     manifest = _newest(folder, communicator, say, or_none)
     if manifest is None:
+        return None
+    if or_another and manifest["corpus"] != facts["corpus"]:
+        say(f"{folder} has checkpoints of another corpus: a new run begins")
         return None
     with together(communicator), refusals(folder, communicator, "cannot be read"):
         _check_same(folder, manifest, facts)
@@ -82,6 +87,7 @@ def read_state(
             MeterState(**meter | {"losses": tuple(meter["losses"])}),
             masters,
             missing,
+            manifest["version"],
         )
     done = f"{state.rounds_done} rounds of epoch {state.epoch + 1}"
     say(f"going on from {folder}, checkpoint {manifest['version']}: {done}, on {state.hosts} hosts, are done")
@@ -172,7 +178,7 @@ def _rows(
 ) -> tuple[Labels, NDArray[np.float32]]:
     """Read this host's range of vertices, and what the gauge lacked here if there were as many hosts."""
     low, high = Partition(vertices, communicator.size).range(communicator.rank)
-    e, t = (zeros(high - low, dim) for _ in range(2))
+    e = t = np.zeros((0, dim), np.float32)
     missing: Any = None
     filled = 0
     for number, shard in enumerate(manifest["shards"]):
@@ -185,10 +191,15 @@ def _rows(
             missing = tensors["missing"].copy()
         if first < last:
             here, there = slice(first - low, last - low), slice(first - shard["first"], last - shard["first"])
-            for label, out in (("e", e), ("t", t)):
+            for label in "et":
                 if label not in tensors or tensors[label].shape != (shard["rows"], dim):
                     raise Any2VecError(f"{folder / shard['file']}: damaged: has no {label} of {shard['rows']} x {dim}")
-                out[here, :dim] = tensors[label][there]
+            if last - first == high - low:  # the usual case: nothing is copied
+                e, t = tensors["e"][there], tensors["t"][there]
+            else:
+                if not filled:
+                    e, t = (zeros(high - low, dim) for _ in range(2))
+                e[here, :dim], t[here, :dim] = tensors["e"][there], tensors["t"][there]
             filled += last - first
     if filled != high - low:
         raise Any2VecError(f"{folder}: the shards of checkpoint {manifest['version']} lack vertices")

@@ -54,9 +54,11 @@ class TrainingState:
     meter : MeterState
         What was measured so far.
     masters : Labels
-        This host's masters: views, which the next round changes.
+        This host's masters: views, which the next round changes; or as they were read.
     missing : float32 array, shape (D, D)
         Of them (`sync.gauge.Gauge`): likewise a view.
+    version : int or None
+        Of the checkpoint that the state was read from.
     """
 
     hosts: int
@@ -69,6 +71,7 @@ class TrainingState:
     meter: MeterState
     masters: Labels
     missing: NDArray[np.float32]
+    version: int | None = None
 
     def matches(self, hosts: int, rounds: int) -> bool:
         """Whether a run with H `hosts` and S `rounds` continues the same rounds, and so to the same bits."""

@@ -206,6 +206,8 @@ class _Run:
             self._number = self._schedule.numbers(state.epoch).start + (state.rounds_done if same else 0)
             self._meter.restore(state.meter)
             self._host.scheme.restore(state.masters)
+            if state.version is not None:  # read for this run alone
+                state.masters.release()
             if same:
                 self._host.scheme.gauge.missing[:] = state.missing
         first = self._schedule.slice(self._host.part, self._number)
