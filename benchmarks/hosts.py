@@ -61,7 +61,7 @@ def _train(corpus: str, questions: str | None, chosen: dict[str, Any]) -> Run:
         "number": len(rounds),
         "seconds": {phase: sum(rounds.seconds[phase]) * report.hosts for phase in PHASES},
         "bytes": {name: sum(sent) for name, sent in rounds.bytes.items()},
-        "touched": {label: statistics.mean(rows) for label, rows in rounds.touched.items() if rows},
+        "touched": {label: rounds.mean(rows) for label, rows in rounds.touched.items() if rows},
         "orthogonal": [rounds.orthogonal[0], rounds.orthogonal[-1]] if rounds.orthogonal else [],
     }
     if questions:

@@ -29,7 +29,7 @@ from pyspark.ml.linalg import Vectors as SparkVectors
 from pyspark.sql import SparkSession
 
 from any2vec.spark import DeepWalk, DeepWalkModel, Word2Vec, Word2VecModel
-from any2vec.spark.hosts import partitioned
+from any2vec.spark.hosts import _check_shared, partitioned, run
 
 pytestmark = pytest.mark.xdist_group("spark")  # one session
 SENTENCES = text(4000, words=30)
@@ -56,13 +56,18 @@ def estimator(**more):
     return Word2Vec(**{"vectorSize": 16, "minCount": 1, "inputCol": "words", "outputCol": "mean", "seed": 3} | more)
 
 
-def test_the_vectors_are_those_of_simulated_hosts(reviews):
-    model = estimator(numHosts=4, maxIter=2, rounds=3).fit(reviews)
+def check_same(model, reviews, epochs):
+    """Compare with 4 simulated hosts."""
     parts = [[row.words for row in rows] for rows in partitioned(reviews.select("words"), 4).rdd.glom().collect()]
-    same = {"dim": 16, "min_count": 1, "seed": 3, "epochs": 2, "threads": 1, "sample": 1e-3, "rounds": 3, "cache": None}
-    hosts = simulate(4, 2, lambda host: OurWord2Vec(**same).fit(parts[host.rank], host).vectors_)
+    same = {"dim": 16, "min_count": 1, "seed": 3, "threads": 1, "sample": 1e-3, "rounds": 3, "cache": None}
+    hosts = simulate(4, 2, lambda host: OurWord2Vec(**same, epochs=epochs).fit(parts[host.rank], host).vectors_)
     assert model.vectors.words == [word for host in hosts for word in host.words]
     assert (model.vectors.matrix == np.concatenate([host.matrix for host in hosts])).all()
+
+
+def test_the_vectors_are_those_of_simulated_hosts(reviews):
+    model = estimator(numHosts=4, maxIter=2, rounds=3).fit(reviews)
+    check_same(model, reviews, 2)
     assert (model.report["hosts"], model.report["vocabulary"]) == (4, 30)
 
 
@@ -94,7 +99,8 @@ def test_as_pysparks_own(spark, tmp_path):
     assert sorted(word for word, _ in near) == ["b", "c"]
     assert [(row.word, row.similarity) for row in model.findSynonyms("a", 2).collect()] == near
     of_a = next(row.vector for row in found if row.word == "a")
-    assert model.findSynonymsArray(of_a, 1)[0] == ("a", pytest.approx(1.0, abs=1e-6))
+    for vector in (of_a, of_a.toArray(), of_a.toArray().tolist()):
+        assert model.findSynonymsArray(vector, 1)[0] == ("a", pytest.approx(1.0, abs=1e-6))
     mean = model.transform(data).head().model
     expected = sum(np.array(row.vector.toArray()) * sentence.count(row.word) for row in found) / len(sentence)
     assert mean.toArray() == pytest.approx(expected, abs=1e-6)
@@ -157,18 +163,19 @@ def test_vectors_of_vertices(spark, tmp_path):
         DeepWalk().fit(edges)
 
 
-def executors():
-    found = subprocess.run(["pgrep", "-f", "CoarseGrainedExecutorBackend"], capture_output=True, text=True, check=False)
+def executors(spark):
+    theirs = f"CoarseGrainedExecutorBackend.*{spark.sparkContext.applicationId}"
+    found = subprocess.run(["pgrep", "-f", theirs], capture_output=True, text=True, check=False)
     return [int(number) for number in found.stdout.split()]
 
 
-def test_an_executor_that_is_killed_does_not_lose_the_job(reviews, tmp_path):
+def test_an_executor_that_is_killed_does_not_lose_the_job(spark, reviews, tmp_path):
     killed = []
 
     def kill():
-        while not list(Path(tmp_path).rglob("*.json")):  # a checkpoint
+        while not list(tmp_path.glob("*/checkpoints/*.json")):
             time.sleep(0.05)
-        killed.append(executors()[-1])
+        killed.append(executors(spark)[-1])
         os.kill(killed[0], signal.SIGKILL)
 
     thread = threading.Thread(target=kill, daemon=True)
@@ -177,8 +184,8 @@ def test_an_executor_that_is_killed_does_not_lose_the_job(reviews, tmp_path):
     model = estimator(**more, checkpointMinutes=0.01).fit(reviews)
     thread.join()
     assert killed
-    assert len(model.vectors) == 30
     assert model.report["hosts"] == 4
+    check_same(model, reviews, 150)
 
 
 def test_mistakes_are_told(spark, reviews, tmp_path):
@@ -194,13 +201,32 @@ def test_mistakes_are_told(spark, reviews, tmp_path):
         (reviews.limit(1), {"numHosts": 2}, "2 hosts, but the corpus has 1 sentence with"),
         (strings, {}, "is of type string, not array<string>; split it into words first"),
         (nulls, {"numHosts": 2}, "column 'words' has a null"),
-        (reviews, {"minCount": 10**6}, "`min_count=1000000` leaves no word"),
-        (reviews, {"vectorSize": 0}, "`dim` is 0"),
+        (reviews, {"minCount": 10**6}, "`minCount=1000000` leaves no word"),
+        (reviews, {"vectorSize": 0}, "`vectorSize` is 0"),
+        (reviews, {"stepSize": -1.0}, "`stepSize` is -1.0"),
+        (reviews, {"maxSentenceLength": 0}, "`maxSentenceLength` is 0; it must be 1 or more"),
+        (reviews, {"checkpointMinutes": -1.0}, "`checkpointMinutes` is -1.0"),
+        (reviews, {"inputCol": None}, "`inputCol` is not set"),
+        (reviews, {"modelDir": "hdfs://nn:8020/models"}, "`modelDir` is 'hdfs://nn:8020/models'; it must be a folder"),
         (reviews, {"combine": "best"}, "`combine` is 'best'"),
         (reviews, {"modelDir": str(tmp_path / "file")}, "cannot be made"),
     ):
         with pytest.raises(Any2VecError) as caught:
             estimator(**{"modelDir": str(tmp_path / "models")} | how).fit(data)
+        assert message in str(caught.value)
+    edges = spark.createDataFrame(
+        [(1, 2, -1.0, "1", None), (2, 3, 1.0, "x", 3)], "a long, b long, w double, s string, n int"
+    )
+    for data, how, message in (
+        (edges, {"weightCol": "w"}, "-1.0"),
+        (edges, {"weightCol": "s"}, "column 's' is of type string; weights are numbers"),
+        (edges, {"dstCol": "n"}, "an edge has a null"),
+        (edges.limit(0), {}, "no edge"),
+    ):
+        with pytest.raises(Any2VecError) as caught:
+            DeepWalk(**{"srcCol": "a", "dstCol": "b", "numHosts": 2, "modelDir": str(tmp_path / "models")} | how).fit(
+                data
+            )
         assert message in str(caught.value)
     assert not list((tmp_path / "models").iterdir())
 
@@ -209,3 +235,36 @@ def test_every_host_gets_rows(spark):
     few = spark.createDataFrame([(["a", "b", "c"],)] * 8, "words array<string>")
     for parts in (few.repartition(8), few.coalesce(1)):
         assert estimator(minCount=1, numHosts=4).fit(parts).report["hosts"] == 4
+
+
+@pytest.mark.parametrize("name", ["row", "key", "a.b", "a `b`"])
+def test_any_name_of_a_column(spark, name):
+    few = spark.createDataFrame([(["a", "b", "c"],)] * 8, ["words"]).toDF(name)
+    model = estimator(inputCol=name, numHosts=1).fit(few)
+    assert model.transform(few).count() == 8
+    assert model.transform(few).head().mean.toArray().any()
+
+
+def test_where_models_are(spark, reviews, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    model = estimator(numHosts=1, modelDir="models").fit(reviews)
+    assert Path(model.path).parent.parent == tmp_path / "models"
+    model.save(str(tmp_path / "saved"))
+    spark.conf.set("spark.any2vec.modelDir", f"file://{tmp_path}/here")
+    try:
+        loaded = Word2VecModel.load(str(tmp_path / "saved"))
+    finally:
+        spark.conf.unset("spark.any2vec.modelDir")
+    assert Path(loaded.path).parent.parent == tmp_path / "here"
+
+
+def test_executors_that_lack_what_hosts_need(spark, tmp_path):
+    def lacking(batches):
+        raise ModuleNotFoundError("No module named 'torch'")
+
+    with pytest.raises(Any2VecError, match=r"an executor has no torch: install any2vec\[spark\] there"):
+        run(spark.range(4), 1, lacking)
+    with pytest.raises(Any2VecError, match="`modelDir`: executors do not share"):
+        simulate(2, 1, lambda host: _check_shared(tmp_path if host.rank == 0 else tmp_path / "other", host))
+    with pytest.raises(Any2VecError, match=r"cannot write .*; give a folder that driver and executors all mount"):
+        simulate(2, 1, lambda host: _check_shared(tmp_path / "none", host))

@@ -15,6 +15,7 @@ def rounds_table(report: Report) -> str:
     """Lay out seconds, bytes, and rows and orthogonality or updates: mean per round and sum over all."""
     rounds = report.rounds
     n = len(rounds)
+    first, last = ("first round", "last round") if rounds.each == 1 else (f"first {rounds.each} rounds", "last rounds")
     table = Table(title=f"{report.hosts} hosts, {n:,} rounds", title_justify="left", title_style="", box=None)
     for name, justify in (("", "left"), ("per round", "right"), ("all rounds", "right"), ("slowest host", "right")):
         table.add_column(name, justify=justify)  # type: ignore[arg-type]
@@ -29,13 +30,13 @@ def rounds_table(report: Report) -> str:
     total = sum(map(sum, rounds.bytes.values()))
     table.add_row("sent by all hosts, MB", f"{total / n / 1e6:.3f}", f"{total / 1e6:,.1f}", "")
     if any(rounds.largest):  # columns: no rows travel
-        table.add_row("largest change of a number, first round", f"{rounds.largest[0]:.4f}", "", "")
+        table.add_row(f"largest change of a number, {first}", f"{rounds.largest[0]:.4f}", "", "")
         table.add_row("largest change, of all rounds", f"{max(rounds.largest):.4f}", "", "")
     else:
         for label, rows in rounds.touched.items():
             table.add_row(f"rows of {label} touched by a host", f"{rounds.mean(rows):,.0f}", "", "")
-        table.add_row("orthogonality (Eq. 9), first round", f"{rounds.orthogonality[0]:.3f}", "", "")
-        table.add_row("orthogonality, last round", f"{rounds.orthogonality[-1]:.3f}", "", "")
+        table.add_row(f"orthogonality (Eq. 9), {first}", f"{rounds.orthogonality[0]:.3f}", "", "")
+        table.add_row(f"orthogonality, {last}", f"{rounds.orthogonality[-1]:.3f}", "", "")
         table.add_row("rows combined that were orthogonal", f"{100 * rounds.mean(rounds.orthogonal):.1f} %", "", "")
     text = io.StringIO()
     Console(file=text, width=100, color_system=None).print(table)

@@ -204,5 +204,7 @@ def shared_errors(communicator: Communicator) -> Iterator[None]:
     with together(communicator):
         try:
             yield
+        except LostHostError:
+            raise
         except Any2VecError as error:
             raise Any2VecError(f"host {communicator.rank}: {error}") from error

@@ -90,8 +90,8 @@ class DeepWalk(HostEstimator, DeepWalkParams):
     def _trained(self, dataset: DataFrame) -> DeepWalkModel:
         options = self._options(walks=self.getNumWalks(), length=self.getWalkLength())
         models.DeepWalk(**options).check()
-        names = [self.getSrcCol(), self.getDstCol()]
-        names += [self.getWeightCol()] if self.isDefined(self.weightCol) else []
+        weight = self._given(self.weightCol)
+        names = [self.getSrcCol(), self.getDstCol()] + ([] if weight is None else [weight])
         kinds = {field.name: field.dataType for field in dataset.schema.fields}
         for name in names:
             if name not in kinds:
@@ -102,7 +102,7 @@ class DeepWalk(HostEstimator, DeepWalkParams):
         types = zip(names, ("a", "b", "weight"), ("string", "string", "double"), strict=False)
         edges = dataset.select([column_named(name).cast(kind).alias(alias) for name, alias, kind in types])
         hosts = self._hosts(edges)
-        with model_folder(self.getModelDir() if self.isDefined(self.modelDir) else None) as folder:
+        with model_folder(self._given(self.modelDir)) as folder:
             edges.write.parquet(f"file://{folder}/edges")
             program = walking_program(options, self.getDirected(), str(folder))
             report = run(dataset.sparkSession.range(0, hosts, 1, hosts), hosts, program)

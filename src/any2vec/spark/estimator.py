@@ -12,6 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 from pyspark.ml import Estimator
+from pyspark.ml.param import Param
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import Column, DataFrame, functions
 
@@ -64,15 +65,19 @@ class HostEstimator(Estimator, HostParams, DefaultParamsReadable, DefaultParamsW
             "checkpoint": "checkpoints",  # in the model's folder
             "checkpoint_minutes": self.getCheckpointMinutes(),
         }
-        return options | ({"rounds": self.getRounds()} if self.isDefined(self.rounds) else {}) | more
+        rounds = self._given(self.rounds)
+        return options | ({} if rounds is None else {"rounds": rounds}) | more
+
+    def _given(self, param: Param[Any]) -> Any:
+        """Return the value of a parameter that has no default; None if it is not set."""
+        return self.getOrDefault(param) if self.isDefined(param) else None
 
     def _hosts(self, dataset: DataFrame) -> int:
         """Return the number of hosts."""
-        if self.isDefined(self.numHosts):
-            hosts = self.getNumHosts()
-        elif self.isSet(self.numPartitions):
+        hosts = self._given(self.numHosts)
+        if hosts is None and self.isSet(self.numPartitions):
             hosts = self.getNumPartitions()
-        else:
+        if hosts is None:
             context = dataset.sparkSession.sparkContext
             most = slots(context)
             hosts = max(1, min(most, dataset.limit(most * _WORTH_A_HOST).count() // _WORTH_A_HOST))

@@ -30,6 +30,7 @@ _RESULT = "report string"
 Program = Callable[[Iterable[Any]], Iterator[Any]]
 """What a task does with the Arrow batches of its partition."""
 
+_SHARE = "give a folder that driver and executors all mount"
 _NO_PACKAGE = re.compile(r"No module named '(any2vec|torch|numba|pyarrow)")
 
 
@@ -207,15 +208,14 @@ def _check_shared(folder: Path, communicator: Communicator) -> None:
             try:
                 token.touch()
             except OSError as error:
-                raise Any2VecError(f"`modelDir`: an executor cannot write {folder}: {error.strerror}") from error
+                raise Any2VecError(
+                    f"`modelDir`: an executor cannot write {folder}: {error.strerror}; {_SHARE}"
+                ) from error
     name = allgather_bytes(communicator, (token.name if token else "").encode())[0].decode()
     try:
         with together(communicator):
             if not (folder / name).exists():
-                raise Any2VecError(
-                    f"`modelDir`: executors do not share {folder}; give a folder on a file system that driver and "
-                    "executors all mount"
-                )
+                raise Any2VecError(f"`modelDir`: executors do not share {folder}; {_SHARE}")
     finally:
         if token:
             token.unlink(missing_ok=True)

@@ -1,13 +1,14 @@
 """The trained model: its vectors lie in a folder that driver and executors map into memory."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pyspark.ml import Model
 from pyspark.ml.functions import array_to_vector
-from pyspark.ml.linalg import VectorLike, _convert_to_vector
+from pyspark.ml.linalg import Vector, _convert_to_vector
 from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReadable, MLReader, MLWritable, MLWriter
 from pyspark.sql import Column, DataFrame, SparkSession, functions
 from pyspark.sql.types import ArrayType, DoubleType
@@ -58,7 +59,7 @@ class VectorsModel(Model, HostParams, MLWritable, MLReadable):
         """Return all words and their vectors: a data frame with the columns `word` and `vector`."""
         return self._table().select("word", array_to_vector("vector").alias("vector"))
 
-    def findSynonyms(self, word: str | VectorLike, num: int) -> DataFrame:
+    def findSynonyms(self, word: str | Vector | Sequence[float] | NDArray[Any], num: int) -> DataFrame:
         """Return the `num` words nearest to a word, itself left out, or to a vector, as a data frame.
 
         Its columns are `word` and `similarity`, the cosine. A vector may be Spark's, a list or a NumPy array.
@@ -71,7 +72,9 @@ class VectorsModel(Model, HostParams, MLWritable, MLReadable):
         found = self.findSynonymsArray(word, num)
         return _session().createDataFrame(found, "word string, similarity double")
 
-    def findSynonymsArray(self, word: str | VectorLike, num: int) -> list[tuple[str, float]]:
+    def findSynonymsArray(
+        self, word: str | Vector | Sequence[float] | NDArray[Any], num: int
+    ) -> list[tuple[str, float]]:
         """Return what `findSynonyms` does, as a list of words and cosines."""
         if num < 1:
             raise Any2VecError(f"`num` is {num}; it must be 1 or more")

@@ -87,12 +87,13 @@ class Word2Vec(HostEstimator, Word2VecParams):
         longest = self.getMaxSentenceLength()
         if longest < 1:
             raise Any2VecError(f"`maxSentenceLength` is {longest}; it must be 1 or more")
-        if not self.isDefined(self.inputCol):
+        column = self._given(self.inputCol)
+        if column is None:
             raise Any2VecError("`inputCol` is not set; it names the column of words")
-        words = dataset.select(_checked(dataset, self.getInputCol()))
+        words = dataset.select(_checked(dataset, column))
         hosts = self._hosts(words)
-        with model_folder(self.getModelDir() if self.isDefined(self.modelDir) else None) as folder:
-            program = host_program(options, self.getInputCol(), longest, str(folder))
+        with model_folder(self._given(self.modelDir)) as folder:
+            program = host_program(options, column, longest, str(folder))
             report = run(partitioned(words, hosts), hosts, program)
         return self._copyValues(Word2VecModel(str(folder / "vectors"), report))
 
