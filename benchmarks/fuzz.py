@@ -1,7 +1,7 @@
 """Read damaged and hostile files of every format: a right result or one clear error, in bounded time and memory.
 
 Each reader is tried in a process of its own, whose memory is limited. A case is a valid file in which bytes were
-flipped, removed, repeated, or numbers replaced by others, chosen by a seed. Needs the extra `graphs`.
+flipped, removed, repeated, or numbers replaced by others, chosen by a seed. Needs the extras `graphs` and `arrow`.
 """
 
 import json
@@ -36,6 +36,7 @@ from any2vec.evaluate.questions import read_questions
 from any2vec.evaluate.similarity import read_pairs
 from any2vec.graph import mat_process, matrices, read_graph
 from any2vec.graph.vertex_labels import read_labels
+from any2vec.io.parquet import open_column, parquet_columns
 from any2vec.training.resume import read_state
 
 SPARE = 512 << 20  # bytes of memory that a reader may take more than it has when it starts
@@ -156,6 +157,25 @@ def fork_for_mat(command: list[str], **given: Any) -> subprocess.CompletedProces
         return subprocess.CompletedProcess(command, status, found.read(), said.read())
 
 
+def parquet(folder: Path) -> list[Path]:
+    """Write a table with a column of texts, and one of lists of words."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = [f"the cat {i % 7} sat on the mat" for i in range(300)]
+    table_ = pa.table({"text": rows, "words": [row.split() for row in rows]})
+    pq.write_table(table_, folder / "t.parquet", row_group_size=100)
+    return [folder / "t.parquet"]
+
+
+def columns(path: Path) -> None:
+    """Read both columns of a table, and their names."""
+    parquet_columns(path)
+    for column in ("text", "words"):
+        with open_column(path, column) as (file, _):
+            file.read()
+
+
 def cached(folder: Path) -> list[Path]:
     """Write an entry of the cache of corpora."""
     (folder / "text.txt").write_text("the cat sat on the mat\n" * 20)
@@ -182,6 +202,7 @@ READERS: list[Reader] = [
     ("matrix, .npz", matrix("g.npz"), read_graph),
     ("labels", text("l.labels", LABELS), read_labels),
     ("labels, .mat", matrix("l.mat"), read_labels),
+    ("parquet", parquet, columns),
     ("checkpoint", checkpoint, resumed),
     ("corpus cache", cached, lambda path: corpus_cache.load(path.parent)),
 ]

@@ -133,7 +133,7 @@ def _errors(path: Path) -> Iterator[None]:
     except pa.ArrowNotImplementedError as error:
         why = " ".join(str(error).split())[:200]
         raise Any2VecError(f"{path}: this pyarrow cannot read it: {why}; try a newer one") from error
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # the system's, not pyarrow's
             raise
         why = " ".join(str(error).split())[:200]
