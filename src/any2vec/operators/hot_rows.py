@@ -75,7 +75,7 @@ class HotRows(NamedTuple):
     values : float32 array, shape (2, n + 1)
         The curvature there, without alpha, and elsewhere.
     missing : float32 array, shape (dim, dim)
-        What merging took from E^T E - T^T T, in its lower half (`sync.gauge`).
+        P, where P + P^T is what merging took from E^T E - T^T T (`sync.gauge`).
     locks : int32 array, shape (2, B, 16)
         The first of a block is 1 while a thread merges it; shared by the threads.
     """
@@ -304,10 +304,12 @@ def _merge_block(
 
 @njit(nogil=True, fastmath=True)
 def _miss(base: Any, mine: Any, master: Any, others: Any, weight: float, missing: NDArray[np.float32]) -> None:
-    """Add what this thread did to the square of its copy, less what merging does to that of the master."""
+    """Add what this thread did to the square of its copy, less what merging does to that of the master.
+
+    ``mine mine^T - base base^T - (mine + others) (mine + others)^T + master master^T`` is P + P^T; this adds P.
+    """
+    u, v = (base + master) / float32(2), mine + others / float32(2)
     for i in range(missing.shape[0]):
-        a, b, c = weight * mine[i], weight * base[i], weight * master[i]
-        d = a + weight * others[i]
-        row = missing[i]
-        for j in range(i // _LINE * _LINE + _LINE):
-            row[j] += (a * mine[j] - b * base[j]) - (d * (mine[j] + others[j]) - c * master[j])
+        a, b, row = weight * (master[i] - base[i]), weight * others[i], missing[i]
+        for j in range(row.size):
+            row[j] += a * u[j] - b * v[j]

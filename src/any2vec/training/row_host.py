@@ -194,8 +194,8 @@ class RowHost(Host):
         """Add what merging the threads' copies took from the gauge."""
         dim = self.scheme.masters.dim
         for hot in self._copies:
-            lower = np.tril(hot.missing[:dim, :dim])
-            self.scheme.gauge.missing += lower + np.tril(lower, -1).T
+            half = hot.missing[:dim, :dim]
+            self.scheme.gauge.missing += half + half.T
             hot.missing[:] = 0
 
     def compile(self) -> None:
