@@ -3,6 +3,7 @@
 That is what as many cores would do if all were equally fast. Operating systems would run a thread for milliseconds.
 """
 
+from collections import deque
 from concurrent.futures import Future
 from typing import Annotated, Any
 
@@ -22,13 +23,31 @@ from texts import CorpusArgument, plain_text
 from words_jobs import Settings
 
 from any2vec import Word2Vec
+from any2vec.cluster.shared_cache import SharedCache
 from any2vec.evaluate.analogies import evaluate_analogies
 from any2vec.operators.arguments import ThreadStats
 from any2vec.training import trainer
+from any2vec.training.chunks import Chunks
 from any2vec.training.row_host import RowHost
 from any2vec.training.schedule import Schedule
 
 TURN = 128
+
+
+class Turns(Chunks):
+    """Chunks of which threads do a turn at a time."""
+
+    def __init__(self, size: int, threads: int) -> None:
+        super().__init__(size, threads)
+        self._turns: list[deque[tuple[int, int]]] = [deque() for _ in range(threads)]
+
+    def take(self, thread: int) -> tuple[int, int] | None:
+        """Take the next turn."""
+        turns = self._turns[thread]
+        if not turns and (chunk := super().take(thread)):
+            begin, end = chunk
+            turns.extend((low, min(low + TURN, end)) for low in range(begin, max(end, begin + 1), TURN))
+        return turns.popleft() if turns else None
 
 
 class InTurns(RowHost):
@@ -38,7 +57,7 @@ class InTurns(RowHost):
         """Let all threads take turns until none has anything left."""
         slice_ = schedule.slice(host, number)
         assert slice_ is not None
-        chunks = self.chunks(slice_, len(stats), TURN)
+        chunks = Turns(slice_.size, len(stats))
 
         def run(_: int) -> float:
             left = [self.turns(schedule, number, slice_, chunks, k, stats) for k in range(len(stats))]
@@ -63,6 +82,7 @@ def main(
 ) -> None:
     """Measure accuracy on analogies (30,000 words), in percent, by number of threads and seed."""
     trainer.RowHost = InTurns  # type: ignore[misc]
+    SharedCache.is_shared = lambda _: False  # type: ignore[method-assign]
     found: dict[str, list[dict[str, Any]]] = {}
     with plain_text(corpus, size) as (text, folder):
         cache = str(folder / "cache")

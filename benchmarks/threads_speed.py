@@ -1,20 +1,29 @@
 """Compare two threads that share a model with two that have one each, in one process, in turns of about a second.
 
-Whole runs in turns (`words.py threads`) meet other load on a shared machine; short turns meet about the same.
+Whole runs in turns (`words.py threads`) meet other load on a shared machine; short turns meet about the same. With each
+turn goes the time of a message between the threads, which says whether their cores share a cache: virtual machines are
+moved between cores, so both kinds of turns come up.
 """
 
 import statistics
 import threading
 from collections.abc import Callable
+from typing import Annotated
 
 import typer
-from options import BytesOption, DimOption, JsonOption, NegativeOption, RepeatOption, SampleOption
+from options import BytesOption, DimOption, EpochsOption, JsonOption, NegativeOption, RepeatOption, SampleOption
 from tables import out, table, write
 from texts import CorpusArgument, plain_text
 from words_jobs import Settings
 
 from any2vec import Word2Vec
+from any2vec.cluster import shared_cache
+from any2vec.cluster.local import alone
+from any2vec.cluster.shared_cache import SharedCache, message_time
+from any2vec.cluster.workers import Workers
 from any2vec.operators import hot_rows
+
+LIMIT = shared_cache._NEAR
 
 
 def main(
@@ -23,18 +32,20 @@ def main(
     dim: DimOption = 100,
     negative: NegativeOption = 5,
     sample: SampleOption = 1e-4,
+    epochs: EpochsOption = 1,
+    per: Annotated[str, typer.Option(help="Negatives per window or pair.")] = "window",
     repeat: RepeatOption = 15,
     json_file: JsonOption = None,
 ) -> None:
-    """Measure words/s of one epoch of two threads, as a share of that of two models on a thread each."""
-    usual = hot_rows.UPDATES, hot_rows.BYTES
+    """Measure words/s of two threads, as a share of that of two models on a thread each."""
+    usual, chosen = hot_rows.WINDOWS, SharedCache.is_shared
+    how = {"dim": dim, "negative": negative, "sample": sample, "epochs": epochs, "negatives_per": per}
     with plain_text(corpus, size) as (text, folder):
         cache = str(folder / "cache")
-        settings = Settings(str(text), cache, dim=dim, negative=negative, sample=sample, epochs=1)
 
         def fit(threads: int = 2, seed: int = 1) -> float:
-            how = {"dim": dim, "negative": negative, "sample": sample, "cache": cache}
-            return Word2Vec(**how, threads=threads, seed=seed, epochs=1).fit(text).report_.words_per_second
+            model = Word2Vec(**how, cache=cache, threads=threads, seed=seed)
+            return model.fit(text).report_.words_per_second
 
         def apart() -> float:
             speeds: list[float] = []
@@ -45,32 +56,54 @@ def main(
                 thread.join()
             return sum(speeds)
 
-        def with_copies(updates: int, size: int) -> Callable[[], float]:
+        def where(shared: bool, windows: int = usual) -> Callable[[], float]:
             def run() -> float:
-                hot_rows.UPDATES, hot_rows.BYTES = updates, size
+                SharedCache.is_shared = lambda _: shared  # type: ignore[method-assign]
+                hot_rows.WINDOWS = windows
                 speed = fit()
-                hot_rows.UPDATES, hot_rows.BYTES = usual
+                SharedCache.is_shared, hot_rows.WINDOWS = chosen, usual  # type: ignore[method-assign]
                 return speed
 
             return run
 
         contenders = {
             "as it is": fit,
-            "a quarter of the merges": with_copies(4 * usual[0], usual[1]),
-            "only the last merge": with_copies(10**6, usual[1]),
-            "no copies": with_copies(usual[0], 0),
+            "copies": where(False),
+            "copies, only the last merge": where(False, 10**6),
+            "no copies": where(True),
         }
         fit(1)  # compiled, and the corpus cached
         fit()
         found: dict[str, list[float]] = {}
+        messages: list[list[float]] = []
         for _ in range(repeat):
+            messages.append([_message()])
             models = apart()
             for name, run in contenders.items():
                 found.setdefault(name, []).append(run() / models)
-            out.print(f"{models:,.0f} words/s apart; " + ", ".join(f"{name} {x[-1]:.2f}" for name, x in found.items()))
-    rows = [(name, statistics.median(x), min(x), max(x)) for name, x in found.items()]
-    table("two threads / two models on a thread each", ("", "median", "min", "max"), rows)
-    write(json_file, "threads, in one process", settings, found)
+            messages[-1].append(_message())
+            turn = ", ".join(f"{name} {x[-1]:.2f}" for name, x in found.items())
+            out.print(f"{messages[-1][0]:.0f} to {messages[-1][1]:.0f} ns; {models:,.0f} words/s apart; {turn}")
+    _tables(found, messages)
+    settings = Settings(str(text), cache, dim=dim, negative=negative, sample=sample, epochs=epochs)
+    write(json_file, "threads, in one process", settings, {"messages": messages, **found})
+
+
+def _tables(found: dict[str, list[float]], messages: list[list[float]]) -> None:
+    for kind, chosen_turns in (
+        ("cores share a cache", [max(pair) < LIMIT for pair in messages]),
+        ("cores do not", [min(pair) >= LIMIT for pair in messages]),
+    ):
+        if n := sum(chosen_turns):
+            kept = {name: [x for x, keep in zip(xs, chosen_turns, strict=True) if keep] for name, xs in found.items()}
+            rows = [(name, statistics.median(x), min(x), max(x)) for name, x in kept.items()]
+            title = f"two threads / two models on a thread each: {kind} ({n} of {len(messages)} turns)"
+            table(title, ("", "median", "min", "max"), rows)
+
+
+def _message() -> float:
+    with Workers(2, alone()) as workers:
+        return message_time(workers)
 
 
 if __name__ == "__main__":

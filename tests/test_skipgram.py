@@ -45,8 +45,8 @@ def kernel_of(schedule, dim, window, negative, width, addressing="direct", freez
 
 def copies_of(rows, shift, dim, every=1, samples=(1, 1)):
     """Make a thread's copies, merged after `every` positions, each of which updates every row."""
-    (hot,) = hot_rows(np.ones((2, rows)), np.array(samples, float), 10**9, 1, dim)
-    return hot._replace(between=every).first(rows, shift)
+    (hot,) = hot_rows(np.ones((2, rows)), np.array(samples, float), np.ones(2), 10**9, 1, dim)
+    return hot._replace(between=np.full(2, float(every))).first(rows, shift)
 
 
 class Case:
@@ -259,7 +259,7 @@ def test_merge_equals_the_naive(values):
                 copies[k][of] += change
         place = places[thread]
         done = place.position[0] - place.merged[0, 0]
-        merge(*flat, place, alpha, dim)
+        merge_due(*flat, place, alpha, 0.0, dim)
         assert (place.merged == place.position[0]).all()
         for of in range(2):
             naive.merge(masters[of], copies[thread][of], before[thread][of], curvatures[of], alpha * done)
@@ -268,6 +268,26 @@ def test_merge_equals_the_naive(values):
                 found = labels[of][other.shift : other.shift + hot]
                 np.testing.assert_allclose(found, copies[k][of], atol=1e-4)
     assert not locks.any()
+
+
+def test_the_last_merge_changes_masters_only_and_those_of_changed_copies_only():
+    rng = np.random.default_rng(5)
+    hot, dim, alpha, steps = 4, 32, 0.1, 5
+    label = aligned(rng.standard_normal((2 * hot, dim)))
+    flat, place = label.reshape(-1), copies_of(hot, hot, dim)
+    other = np.zeros(flat.size, np.float32)
+    open_copies(flat, other, place, dim)
+    place.values[0] = 2.0
+    place.position[0] = steps
+    before = label[:hot].astype(float)
+    label[:hot] += rng.standard_normal((hot, dim)).astype(np.float32)
+    label[[hot, hot + 2]] += 1
+    masters, copies = label[:hot].astype(float), label[hot:].copy()
+    wanted = masters.copy()
+    naive.merge(wanted, copies.astype(float), before, 2.0 * np.eye(dim), alpha * steps)
+    merge(flat, other, place, alpha, dim)
+    np.testing.assert_array_equal(label[hot:], copies)
+    np.testing.assert_allclose(label[:hot], np.where([[True], [False], [True], [False]], wanted, masters), atol=1e-5)
 
 
 def test_what_merging_takes_from_the_gauge_is_counted():
@@ -308,7 +328,7 @@ def test_threads_that_merge_by_the_curvature_end_where_one_would():
             place.position[0] += 10
             label[place.shift] += (1 - np.exp(-alpha * curvature * 10)) * (optimum - label[place.shift])
         for place in places:
-            merge(*flat, place, alpha, dim)
+            merge_due(*flat, place, alpha, 0.0, dim)
     left = np.exp(-alpha * curvature * 10 * threads * 4)
     np.testing.assert_allclose(label[0], optimum * (1 - left), atol=1e-5)
 
@@ -366,16 +386,41 @@ def test_nothing_is_measured_before_enough_is_known_of_the_loss():
 
 
 def test_rows_with_copies():
-    updates = np.array([[4.0, 3, 2, 1, 1, 1], [8.0, 1, 1, 1, 1, 0]]) / 10
-    assert hot_rows(updates, np.ones(2), 20, 2, 16)[1].rows == 6  # two updates each
-    assert hot_rows(updates, np.ones(2), 10, 2, 16)[1].rows == 3
-    assert hot_rows(updates, np.ones(2), 1, 2, 16)[1].rows == 0
-    many = hot_rows(np.ones((2, 10**6)), np.ones(2), 100, 2, 128)[1]
+    updates, one = np.array([[128.0, 96, 64, 32, 32, 32], [256.0, 32, 32, 32, 32, 0]]) / 10, np.ones(2)
+    assert hot_rows(updates, one, one, 20, 2, 16)[1].rows == 6  # 64 updates each
+    assert hot_rows(updates, one, one, 10, 2, 16)[1].rows == 3
+    assert hot_rows(updates, one, one, 1, 2, 16)[1].rows == 0
+    many = hot_rows(np.ones((2, 10**6)), one, one, 100, 2, 128)[1]
     assert many.rows * 128 * 4 * 4 == 64 << 20
     assert list(many.bounds[:5]) == [0, 1, 3, 7, 15]
-    assert many.bounds[-1] == many.rows
-    few = many.first(50, 7)
-    assert (few.rows, few.shift, list(few.bounds), few.updates.shape) == (50, 7, [0, 1, 3, 7, 15, 31, 50], (2, 6))
+    assert many.bounds[-1] == 10**6
+    assert many.bounds[many.merged.shape[1]] == many.rows
+
+
+def test_copies_of_fewer_rows():
+    updates = np.arange(100.0, 0, -1) * np.ones((2, 1))
+    (hot,) = hot_rows(updates, np.ones(2), np.ones(2), 1, 1, 16)
+    assert (hot.rows, list(hot.bounds), hot.merged.shape) == (37, [0, 1, 3, 7, 15, 31, 37, 75, 100], (2, 6))
+    for rows, copied, bounds in (
+        (100, 37, [0, 1, 3, 7, 15, 31, 37, 75, 100]),
+        (50, 37, [0, 1, 3, 7, 15, 31, 37, 50]),
+        (37, 37, [0, 1, 3, 7, 15, 31, 37]),
+        (20, 20, [0, 1, 3, 7, 15, 20]),
+        (0, 0, [0]),
+    ):
+        few = hot.first(rows, 7)
+        assert (few.rows, few.shift, list(few.bounds)) == (copied, 7, bounds)
+        assert few.bounds[few.merged.shape[1]] == copied
+        np.testing.assert_array_equal(few.updates, hot.updates[:, : len(bounds) - 1])
+        assert few.updates.flags.c_contiguous
+        assert few.merged.flags.c_contiguous
+
+
+def test_windows_between_merges():
+    """Where each context word is a batch, a window updates its centre's row of t more than once."""
+    updates, ones = np.full((2, 3), 100.0), np.ones(2)
+    for threads, windows in ((1, 256), (2, 128), (16, 16), (64, 8)):
+        assert list(hot_rows(updates, ones, np.array([1, 5.5]), 10, threads, 16)[0].between) == [windows, windows * 5.5]
 
 
 def test_padding_stays_zero(sizes):

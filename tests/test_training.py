@@ -11,13 +11,15 @@ from simulated import interrupted, rounds_more, skipgram
 
 from any2vec import Any2VecError, Word2Vec
 from any2vec.cluster.local import alone
+from any2vec.cluster.shared_cache import SharedCache
 from any2vec.corpus import read_corpus
+from any2vec.operators import hot_rows
 from any2vec.operators.inspection import Slice
 from any2vec.operators.kernel import operator_kernel
 from any2vec.operators.labels import new_labels
 from any2vec.sync import replicated
 from any2vec.sync.combiners import COMBINERS
-from any2vec.training import host, row_host
+from any2vec.training import chunks, host, row_host
 from any2vec.training.options import Options
 from any2vec.training.progress import Quiet
 from any2vec.training.report import Report, peak_memory
@@ -121,7 +123,9 @@ def test_sentences_of_one_word_teach_nothing():
 def test_rate_falls_linearly_to_its_floor(monkeypatch, rounds, threads):
     slices = Slices()
     monkeypatch.setattr(row_host, "operator_kernel", lambda *_, **__: slices)
-    monkeypatch.setattr(row_host, "_SHORTEST", 10)
+    monkeypatch.setattr(chunks, "_SHORTEST", 10)
+    monkeypatch.setattr(SharedCache, "is_shared", lambda _: False)
+    monkeypatch.setattr(hot_rows, "WORTH", 2)
     monkeypatch.setattr(host, "_LEAST", 10)
     shifts, open_copies = set(), row_host.open_copies
 
@@ -136,12 +140,15 @@ def test_rate_falls_linearly_to_its_floor(monkeypatch, rounds, threads):
     train(corpus, options, alone(), Quiet(), Report({}))
     length = 10 if threads > 1 else words // rounds
     each = -(-words // rounds // length)
+    firsts = [each * k // threads * length for k in range(threads)]  # of the threads' parts of a slice
     assert len(slices.calls) == rounds * each * epochs
     done = 0
     for k in range(0, len(slices.calls), each):
+        before = done
         for low, high, rate, *_ in sorted(slices.calls[k : k + each], key=lambda call: call[0]):
             assert low == done % words  # contiguous, nothing left out
-            assert rate == (0.5, 1e-4, done, threads, words * epochs)
+            ahead = min(done - before - first for first in firsts if first <= done - before)
+            assert rate == (0.5, 1e-4, before + ahead * threads, threads, words * epochs)
             done += high - low
     assert done == words * epochs
     assert len(shifts) == (threads if threads > 1 else 0)  # copies of its own for every thread

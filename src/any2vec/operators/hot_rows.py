@@ -2,8 +2,9 @@
 
 Threads that update the same row fight over its cache lines: each must fetch what the other wrote. Ids fall by count, so
 the hottest rows are the first: each thread works on copies of rows 0..n-1, which lie behind the V masters, and now and
-then merges them (a reduce and a broadcast; GraphAny2Vec, section 3.3). A row is merged after about as many updates as
-any other: seldom, if it is updated seldom.
+then merges them (a reduce and a broadcast; GraphAny2Vec, section 3.3). A row is merged after about as many windows that
+had it as any other: seldom, if it is seldom in one. Where the threads' cores share a cache, a line that another thread
+wrote is no farther than one that was evicted, and nothing is copied (`cluster.shared_cache`).
 
 Added up, what threads learned apart overshoots. They merge by SymSGD's rule (Maleki et al. 2017, "Parallel stochastic
 gradient descent with sound combiners"): where a thread moved its copy from b to c while others moved the master from b
@@ -28,10 +29,13 @@ from any2vec.operators.tiles import ROW_ALIGNMENT, add_rows, aligned, dots, regi
 
 __all__ = ["HotRows", "hot_rows", "merge", "merge_due", "no_hot_rows", "open_copies"]
 
-UPDATES = 256
-"""Updates of a row that no thread has merged, about (measured: benchmarks/README.md)."""
+WINDOWS = 256
+"""Windows whose updates of a row no thread has merged, about (measured: benchmarks/README.md)."""
 
-_LEAST = 8  # updates of a row between two merges of a thread's copy, with ever so many threads
+_LEAST = 8  # windows that update a row between two merges of a thread's copy, with ever so many threads
+
+WORTH = 64
+"""Updates by a thread, before all copies are merged, that make a row worth a copy."""
 
 BYTES = 64 << 20
 """Bytes that a thread's copies may take."""
@@ -55,12 +59,13 @@ class HotRows(NamedTuple):
         Rows that have a copy: 0..rows-1; 0 for none.
     shift : int
         Row of a copy minus row of its master.
-    bounds : int64 array, shape (B + 1,)
-        Block b is rows ``bounds[b]`` to ``bounds[b + 1] - 1``; those of a block are merged together.
-    updates : float64 array, shape (2, B)
+    bounds : int64 array, shape (A + 1,)
+        Block b is rows ``bounds[b]`` to ``bounds[b + 1] - 1``, of all rows; the first B blocks are copied, and those of
+        a block are merged together.
+    updates : float64 array, shape (2, A)
         Updates of a block's row for a position of the worklist, of e and of t, in the mean.
-    between : int
-        Updates of a row between two merges, in the mean.
+    between : float64 array, shape (2,)
+        Updates of a row of e and of t between two merges, in the mean.
     samples : float64 array, shape (2,)
         Samples in an update of a row of e and of t.
     before : float32 array, shape (2, rows * dim)
@@ -84,7 +89,7 @@ class HotRows(NamedTuple):
     shift: int
     bounds: NDArray[np.int64]
     updates: NDArray[np.float64]
-    between: int
+    between: NDArray[np.float64]
     samples: NDArray[np.float64]
     before: NDArray[np.float32]
     merged: NDArray[np.int64]
@@ -95,15 +100,22 @@ class HotRows(NamedTuple):
     locks: NDArray[np.int32]
 
     def first(self, rows: int, shift: int) -> Self:
-        """Return the first `rows` of them only; copies are `shift` rows behind their masters."""
-        rows = min(rows, self.rows)
-        blocks = int(np.searchsorted(self.bounds, rows))
-        updates = np.ascontiguousarray(self.updates[:, :blocks])
-        return self._replace(rows=rows, shift=shift, bounds=np.append(self.bounds[:blocks], rows), updates=updates)
+        """Return those of the first `rows` rows only; copies are `shift` rows behind their masters."""
+        copied = min(rows, self.rows)
+        bounds = np.unique(np.minimum(np.append(self.bounds, copied), rows))
+        blocks = np.searchsorted(self.bounds, bounds[1:]) - 1
+        updates = np.ascontiguousarray(self.updates[:, blocks])
+        merged = np.zeros((2, np.searchsorted(bounds, copied)), np.int64)
+        return self._replace(rows=copied, shift=shift, bounds=bounds, updates=updates, merged=merged)
 
 
 def hot_rows(
-    updates: NDArray[np.float64], samples: NDArray[np.float64], positions: int, threads: int, dim: int
+    updates: NDArray[np.float64],
+    samples: NDArray[np.float64],
+    per_window: NDArray[np.float64],
+    positions: int,
+    threads: int,
+    dim: int,
 ) -> list[HotRows]:
     """Choose the rows that threads copy, and make room for the copies.
 
@@ -113,6 +125,8 @@ def hot_rows(
         Updates of each row of e and of t for a position of the worklist, in the mean.
     samples : float64 array, shape (2,)
         Samples in an update.
+    per_window : float64 array, shape (2,)
+        Updates that a window makes to a row of e and of t that it has.
     positions : int
         Positions that a thread takes before it merges all its copies.
     threads : int
@@ -126,23 +140,22 @@ def hot_rows(
         Each thread's, with ``shift`` 0.
     """
     most = min(updates.shape[1], BYTES // (4 * dim * 4))
-    wanted = np.flatnonzero(updates[:, :most].max(axis=0) * positions >= 2)
+    wanted = np.flatnonzero(updates[:, :most].max(axis=0) * positions >= WORTH)
     rows = int(wanted[-1]) + 1 if len(wanted) else 0
-    bounds = [0]
-    while bounds[-1] < rows:
-        bounds.append(min(2 * bounds[-1] + 1, rows))
-    sums = np.add.reduceat(updates[:, :rows], bounds[:-1], axis=1) if rows else np.zeros((2, 0))
-    locks = np.zeros((2, len(bounds) - 1, _LINE), np.int32)
+    bounds = _blocks(rows, updates.shape[1])
+    blocks = bounds.index(rows)
+    sums = np.add.reduceat(updates, bounds[:-1], axis=1) if len(bounds) > 1 else np.zeros((2, 0))
+    locks = np.zeros((2, blocks, _LINE), np.int32)
     return [
         HotRows(
             rows,
             0,
             np.array(bounds),
             sums / np.diff(bounds),
-            max(UPDATES // threads, _LEAST),
+            max(WINDOWS // threads, _LEAST) * per_window,
             samples,
             before=np.empty((2, rows * dim), np.float32),
-            merged=np.zeros(sums.shape, np.int64),
+            merged=np.zeros((2, blocks), np.int64),
             position=np.zeros(5, np.int64),
             directions=_directions(dim),
             values=np.zeros((2, _DIRECTIONS + 1), np.float32),
@@ -151,6 +164,15 @@ def hot_rows(
         )
         for _ in range(threads)
     ]
+
+
+def _blocks(copied: int, rows: int) -> list[int]:
+    """Return the bounds of blocks that double, and that end where the copied rows do."""
+    bounds = [0]
+    while bounds[-1] < rows:
+        end = 2 * bounds[-1] + 1
+        bounds.append(min(end, copied if bounds[-1] < copied else rows))
+    return bounds
 
 
 def _directions(dim: int) -> NDArray[np.float32]:
@@ -162,7 +184,7 @@ def _directions(dim: int) -> NDArray[np.float32]:
 
 def no_hot_rows() -> HotRows:
     """Return what a single thread has: no copies."""
-    return hot_rows(np.zeros((2, 0)), np.zeros(2), 0, 1, ROW_ALIGNMENT)[0]
+    return hot_rows(np.zeros((2, 0)), np.zeros(2), np.ones(2), 0, 1, ROW_ALIGNMENT)[0]
 
 
 @njit(nogil=True, cache=True)
@@ -190,8 +212,8 @@ def merge_due(
         hot.position[2] = position + min(max(position, _LOOKS >> 4), _LOOKS)
     following = hot.position[2]
     for of, label in enumerate((e, t)):
-        for block in range(hot.updates.shape[1]):
-            every = int64(hot.between / max(hot.updates[of, block], 1e-9)) + 1
+        for block in range(hot.merged.shape[1]):
+            every = int64(hot.between[of] / max(hot.updates[of, block], 1e-9)) + 1
             if position - hot.merged[of, block] >= every:
                 _merge_block(label, hot, of, block, alpha, dim, False)
             following = min(following, hot.merged[of, block] + every)
@@ -202,13 +224,13 @@ def merge_due(
 def merge(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, alpha: float, dim: int) -> None:
     """Merge all blocks, and wait for other threads where they do."""
     for of, label in enumerate((e, t)):
-        for block in range(hot.updates.shape[1]):
+        for block in range(hot.merged.shape[1]):
             _merge_block(label, hot, of, block, alpha, dim, True)
 
 
 @njit(nogil=True, fastmath=True)
 def _measure(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, kappa: float, dim: int) -> None:
-    """Measure the curvature of each label from some copies of the other, by a step of subspace iteration.
+    """Measure the curvature of each label from some rows of the other, by a step of subspace iteration.
 
     Where the directions were eigenvectors, they stay so, and the lengths that they are multiplied by are eigenvalues.
     """
@@ -219,7 +241,8 @@ def _measure(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, kappa
         moved[:] = 0
         square = weight = 0.0
         for block in range(hot.updates.shape[1]):
-            first, last = hot.bounds[block] + hot.shift, hot.bounds[block + 1] + hot.shift
+            shift = hot.shift if block < hot.merged.shape[1] else 0
+            first, last = hot.bounds[block] + shift, hot.bounds[block + 1] + shift
             stride = max((last - first) // _SEEN, 1)
             each = float32(hot.updates[1 - of, block] * stride)
             for row in range(first + hot.position[3] % stride, last, stride):
@@ -259,11 +282,11 @@ def _measure(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, kappa
 
 @njit(nogil=True, fastmath=True)
 def _merge_block(
-    label: NDArray[np.float32], hot: HotRows, of: int, block: int, alpha: float, dim: int, wait: bool
+    label: NDArray[np.float32], hot: HotRows, of: int, block: int, alpha: float, dim: int, last: bool
 ) -> None:
     lock = hot.locks[of, block]
     while exchange(lock, np.int32(1)) != 0:
-        if not wait:
+        if not last:
             return
     steps = float32(alpha * hot.updates[of, block] * (hot.position[0] - hot.merged[of, block]))
     directions, before = hot.directions[of].reshape(-1), hot.before[of]
@@ -279,6 +302,11 @@ def _merge_block(
             prefetch(before, row + k)
             prefetch(label, copy + k)
         mine, master, base = label[copy : copy + dim], label[row : row + dim], before[row : row + dim]
+        moved = float32(0.0)
+        for k in range(dim):
+            moved += abs(mine[k] - base[k])
+        if last and moved == 0:
+            continue
         for k in range(dim):
             others[k] = master[k] - base[k]
         dots(others, 0, directions, places, parts, 1, _DIRECTIONS, dim, _WIDTH)
@@ -293,11 +321,13 @@ def _merge_block(
         for k in range(dim):
             others[k] += mine[k]
         for k in range(dim):
+            master[k] = others[k]
+        if last:
+            continue
+        for k in range(dim):
             mine[k] = others[k]
         for k in range(dim):
             base[k] = others[k]
-        for k in range(dim):
-            master[k] = others[k]
     hot.merged[of, block] = hot.position[0]
     exchange(lock, np.int32(0))
 

@@ -1,7 +1,6 @@
 """A host with whole rows: its part of the worklist, its labels, and the threads that apply the operator."""
 
 import time
-from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 
@@ -9,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator
+from any2vec.cluster.shared_cache import SharedCache
 from any2vec.corpus import Corpus
 from any2vec.operators.arguments import ThreadStats, learning_rate
 from any2vec.operators.hot_rows import HotRows, hot_rows, merge, no_hot_rows, open_copies
@@ -23,6 +23,7 @@ from any2vec.sync.masters import Combined
 from any2vec.sync.scheme import HostContext
 from any2vec.sync.schemes import scheme_of
 from any2vec.sync.warmup import warm_up
+from any2vec.training.chunks import Chunks
 from any2vec.training.host import Host
 from any2vec.training.options import Options
 from any2vec.training.schedule import Schedule, default_rounds
@@ -32,8 +33,6 @@ __all__ = ["RowHost"]
 
 _SENTENCES = 100_000  # looked at for the mean size of a context
 _NONE = no_hot_rows()
-_CHUNKS = 64  # that a thread takes in a round
-_SHORTEST = 4096  # positions of a chunk
 
 
 class RowHost(Host):
@@ -78,12 +77,13 @@ class RowHost(Host):
         if threads > 1:
             kept /= words
             contexts = mean_context(np.diff(part.bounds[:_SENTENCES]).astype(float), options.window, kept)
-            updates, samples = (
-                operator.updates(counts, contexts) / words,
-                operator.samples_per_update(per_pair, contexts),
-            )
-            self._copies = hot_rows(updates, samples, len(part.ids) // (threads * self.rounds), threads, self._dim)
+            updates = operator.updates(counts, contexts) / words
+            samples = operator.samples_per_update(per_pair, contexts)
+            per_window = np.array([1.0, contexts if operator.batch_per_context else 1.0])
+            positions = len(part.ids) // (threads * self.rounds)
+            self._copies = hot_rows(updates, samples, per_window, positions, threads, self._dim)
         self._hot = self._copies[0].rows if self._copies else 0
+        self._cache, self._copying = SharedCache(self.workers), self._hot > 0
         self._frozen = np.zeros(0, np.uint8) if start is None else start.frozen
         self._blends = options.blend and start is not None and start.e is not None
         self._spare = 4 * options.window if len(self._frozen) else 0
@@ -127,7 +127,7 @@ class RowHost(Host):
         """Begin to apply the operator to `host`'s slice of a round (Algorithm 1, line 9); futures give CPU seconds."""
         slice_ = schedule.slice(host, number)
         assert slice_ is not None
-        chunks = self.chunks(slice_, len(stats))
+        chunks = Chunks(slice_.size, len(stats))
 
         def run(k: int) -> float:
             began = time.thread_time()
@@ -137,21 +137,12 @@ class RowHost(Host):
 
         return self.workers.start(run, len(stats))
 
-    @staticmethod
-    def chunks(slice_: Slice, threads: int, length: int | None = None) -> "deque[tuple[int, int]]":
-        """Cut a slice into chunks: all of it for one thread; threads take the next one each, and end together."""
-        size = slice_.size
-        if threads == 1:
-            return deque([(0, size)])
-        length = length or max(size // (threads * _CHUNKS), _SHORTEST)
-        return deque((begin, min(begin + length, size)) for begin in range(0, max(size, 1), length))
-
     def turns(
         self,
         schedule: Schedule,
         number: int,
         slice_: Slice,
-        chunks: "deque[tuple[int, int]]",
+        chunks: Chunks,
         k: int,
         stats: list[ThreadStats],
     ) -> Iterator[None]:
@@ -163,24 +154,22 @@ class RowHost(Host):
         rate = rate._replace(pace=0.0) if self._pools else rate
         spare = labels.vertices + self._hot * self.workers.threads + k * self._spare
         rows = self.scheme.rows._replace(frozen=self._frozen, spare=spare)
-        if self._hot:
+        if self._copying:
             hot = self._copies[k].first(self.scheme.live if slice_.size else 0, labels.vertices + k * self._hot)
             open_copies(e, t, hot, self._dim)
-        while chunks:
-            try:
-                begin, end = chunks.popleft()
-            except IndexError:  # another thread was faster
-                break
-            for low, high in slice_.part(begin, end).ranges:
-                ahead = rate._replace(done=rate.done + rate.pace * begin, pace=rate.pace * len(stats))
+        while chunk := chunks.take(k):
+            done = chunks.done(chunk[0])
+            for low, high in slice_.part(*chunk).ranges:
+                ahead = rate._replace(done=rate.done + rate.pace * done, pace=rate.pace * len(stats))
                 self._kernel(ids, bounds, low, high, e, t, rows, draws, ahead, hot, stats[k])
-                begin += high - low
+                done += (high - low) * len(stats)
             yield
-        if self._hot:
+        if self._copying:
             merge(e, t, hot, learning_rate(rate, slice_.size), self._dim)
 
     def work(self, schedule: Schedule, number: int, stats: list[ThreadStats], look: Callable[[], None]) -> float:
         """Apply the operator to this host's slice of a round, and inspect the next one behind it."""
+        self._copying = self._hot > 0 and not self._cache.is_shared()
         computing = self.compute(schedule, number, self.part, stats)
         self.scheme.prefetch(schedule.slice(self.part, number + 1))
         return sum(self.workers.join(computing, look))
@@ -202,6 +191,8 @@ class RowHost(Host):
         """Compile what rounds do, or load it from the cache, by doing it to nothing."""
         empty = Schedule(0.0, 1, 1, np.zeros(2, np.int64))
         self.workers.join(self.compute(empty, 0, 0, self.thread_stats()[:1]))
+        if self._hot:
+            self._cache.is_shared()
         if self.scheme.inspects or self._blends:
             self.workers.join(self.inspector.begin(Slice(0, ((0, 0),)), self.workers))
         if not self._alone:

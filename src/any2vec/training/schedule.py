@@ -20,19 +20,20 @@ SHORTEST = 1 / 16
 _GROWTH = 1 / 12
 _VISITS = 10.0
 _MOST_PER_HOST = 2.5
-_THREADS_PER_ROUND = 4
+_TURNS = 4  # of up to 16 threads
 _VISITS_PER_TURN = 32.0  # fewer, and merging all copies would cost more than a tenth
 
 
 def default_rounds(hosts: int, visits: float = 0.0, threads: int = 1) -> int:
-    """Choose S: 1 for one host of few threads, else the papers' 1.5 per host (GraphAny2Vec, A.1), or up to 2.5.
+    """Choose S: 1 for one host of one thread, else the papers' 1.5 per host (GraphAny2Vec, A.1), or up to 2.5.
 
     `visits` is how often an epoch meets a vertex, in the mean over vertices, after subsampling. In a round, other hosts
     are to meet a vertex no more than ten times: what the curvature combiner assumes holds for so long. One host ends
-    rounds only to turn its labels (`sync.gauge`), the more often the more `threads` learn apart.
+    rounds only to turn its labels (`sync.gauge`): with several `threads` four times, or more if they are more than 16.
     """
     if hosts == 1:
-        return max(1, min(threads // _THREADS_PER_ROUND, math.floor(visits / _VISITS_PER_TURN)))
+        most = max(_TURNS, threads // _TURNS) if threads > 1 else 1
+        return max(1, min(most, math.floor(visits / _VISITS_PER_TURN)))
     wanted = visits * (hosts - 1) / hosts / _VISITS
     return math.floor(min(max(1.5, wanted / hosts), _MOST_PER_HOST) * hosts + 0.5)
 
