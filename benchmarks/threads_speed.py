@@ -18,9 +18,8 @@ from words_jobs import Settings
 
 from any2vec import Word2Vec
 from any2vec.cluster import shared_cache
-from any2vec.cluster.local import alone
+from any2vec.cluster.cores import core_ids
 from any2vec.cluster.shared_cache import SharedCache, message_time
-from any2vec.cluster.workers import Workers
 from any2vec.operators import hot_rows
 
 LIMIT = shared_cache._NEAR
@@ -77,11 +76,11 @@ def main(
         found: dict[str, list[float]] = {}
         messages: list[list[float]] = []
         for _ in range(repeat):
-            messages.append([_message()])
+            messages.append([message_time(core_ids())])
             models = apart()
             for name, run in contenders.items():
                 found.setdefault(name, []).append(run() / models)
-            messages[-1].append(_message())
+            messages[-1].append(message_time(core_ids()))
             turn = ", ".join(f"{name} {x[-1]:.2f}" for name, x in found.items())
             out.print(f"{messages[-1][0]:.0f} to {messages[-1][1]:.0f} ns; {models:,.0f} words/s apart; {turn}")
     _tables(found, messages)
@@ -99,11 +98,6 @@ def _tables(found: dict[str, list[float]], messages: list[list[float]]) -> None:
             rows = [(name, statistics.median(x), min(x), max(x)) for name, x in kept.items()]
             title = f"two threads / two models on a thread each: {kind} ({n} of {len(messages)} turns)"
             table(title, ("", "median", "min", "max"), rows)
-
-
-def _message() -> float:
-    with Workers(2, alone()) as workers:
-        return message_time(workers)
 
 
 if __name__ == "__main__":

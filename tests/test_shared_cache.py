@@ -1,52 +1,55 @@
-"""Whether threads share a cache, and what a run makes of it."""
+"""Whether cores share a cache, and what a run makes of it."""
 
 import math
 
+import numpy as np
 import pytest
 
 from any2vec import Word2Vec
 from any2vec.cluster import shared_cache
-from any2vec.cluster.cores import usable_cores
+from any2vec.cluster.cores import core_ids
 from any2vec.cluster.local import alone
 from any2vec.cluster.shared_cache import SharedCache, message_time
-from any2vec.cluster.workers import Workers
-from any2vec.training import row_host
+from any2vec.corpus import read_corpus
+from any2vec.training import chunks, row_host
+from any2vec.training.options import Options
+from any2vec.training.schedule import Schedule
 
 
-@pytest.fixture
-def workers():
-    with Workers(2, alone()) as workers:
-        yield workers
+@pytest.mark.skipif(len(core_ids()) < 2, reason="threads take turns on one core")
+def test_time_of_a_message():
+    assert 1 < min(message_time(core_ids()) for _ in range(20)) < 1e6
 
 
-@pytest.mark.skipif(usable_cores() < 2, reason="threads take turns on one core")
-def test_time_of_a_message(workers):
-    assert 1 < min(message_time(workers) for _ in range(20)) < 1e6
+def test_one_core_waits_for_nobody():
+    assert message_time(core_ids()[:1]) == 0
 
 
-def test_one_thread_waits_for_nobody():
-    with Workers(1, alone()) as workers:
-        assert message_time(workers) == 0
+def test_a_core_that_does_not_answer(monkeypatch):
+    monkeypatch.setattr(shared_cache, "_PATIENCE", 0)
+    assert message_time([0, 0]) == math.inf
 
 
-def test_a_thread_that_does_not_answer(workers, monkeypatch):
-    monkeypatch.setattr(shared_cache, "_PATIENCE", 10)
-    monkeypatch.setattr(workers, "start", lambda task, parts: Workers.start(workers, task, 1))
-    assert message_time(workers) == math.inf
-
-
-def test_measured_every_half_second(workers, monkeypatch):
+def test_measured_now_and_then(monkeypatch):
+    """Every half second, or, if it takes long, so rarely that it takes a hundredth of the time."""
     found, now = [], [100.0]
-    monkeypatch.setattr(shared_cache, "message_time", lambda _: found.pop(0))
+
+    def answer(_):
+        nanoseconds, seconds = found.pop(0)
+        now[0] += seconds
+        return nanoseconds
+
+    monkeypatch.setattr(shared_cache, "message_time", answer)
     monkeypatch.setattr(shared_cache.time, "monotonic", lambda: now[0])
-    cache = SharedCache(workers)
+    cache = SharedCache()
     for seconds, answers, shared in (
-        (0, [math.inf], False),
-        (1, [200.0], False),
-        (1, [60.0], True),
+        (0, [(math.inf, 0.001)], False),
+        (1, [(200.0, 0.001)], False),
+        (1, [(60.0, 0.001)], True),
         (0.2, [], True),
-        (1, [math.inf], True),
-        (1, [200.0], False),
+        (1, [(math.inf, 0.02)], True),
+        (1, [], True),
+        (2, [(200.0, 0.001)], False),
     ):
         now[0] += seconds
         found[:] = answers
@@ -70,3 +73,32 @@ def test_rows_are_copied_unless_threads_share_a_cache(shared, monkeypatch):
     assert model.report_.threads == 2
     assert any(opened) is not shared
     assert model.report_.loss[-1] < model.report_.loss[0]
+
+
+def test_threads_take_and_merge_copies_as_cores_are_moved(monkeypatch):
+    calls = []
+    for name in ("open_copies", "merge"):
+        usual = getattr(row_host, name)
+
+        def noting(e, t, hot, *given, name=name, usual=usual):
+            calls.append((name, hot.rows))
+            usual(e, t, hot, *given)
+
+        monkeypatch.setattr(row_host, name, noting)
+    monkeypatch.setattr(chunks, "_SHORTEST", 1000)
+    corpus = read_corpus([[f"w{k}" for k in range(20)]] * 1000, min_count=1, cache=None)
+    host = row_host.RowHost(corpus, Options(dim=16, window=3, negative=3, threads=2, sample=0, epochs=1), alone())
+    schedule, stats = Schedule(0.1, 1, 1, np.array([0, 20_000])), host.thread_stats()
+    slice_ = schedule.slice(0, 0)
+    with host.workers:
+        for copying, _ in zip(
+            [False, True, True, False, False, True] + [False] * 3,
+            host.turns(schedule, 0, slice_, chunks.Chunks(9000, 2), 0, stats),
+            strict=True,
+        ):
+            host._copying = copying  # from the next chunk on
+    one, other = ("merge", 0), ("open_copies", 0)
+    begun, merged = ("open_copies", 20), ("merge", 20)
+    assert calls == 3 * [one, begun, merged, other]
+    assert np.abs(host.scheme.masters.training).max() > 0.01
+    assert stats[0].words[0] == 9000

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from any2vec.cluster.communicator import Communicator, allgather_bytes
 
-__all__ = ["host_cores", "hosts_here", "usable_cores"]
+__all__ = ["core_ids", "host_cores", "hosts_here", "usable_cores"]
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")  # containers of one machine may have other names
 
@@ -18,12 +18,12 @@ _GROUPS = Path("/proc/self/cgroup")
 
 def usable_cores() -> int:
     """Count the processor cores that this process may run on."""
-    return len(_cores())
+    return len(core_ids())
 
 
 def host_cores(communicator: Communicator) -> int:
     """Return this host's share of its machine's cores, 1 or more; collective. A core of k hosts counts 1/k."""
-    machine, mine = _machine(), _cores()
+    machine, mine = _machine(), core_ids()
     answers = map(json.loads, allgather_bytes(communicator, json.dumps((machine, mine)).encode()))
     hosts = Counter(core for where, cores in answers if where == machine for core in cores)
     return max(1, int(sum(Fraction(1, hosts[core]) for core in mine)))
@@ -41,7 +41,8 @@ def _machine() -> str:
     return _BOOT.read_text(encoding="ascii") if _BOOT.exists() else platform.node()
 
 
-def _cores() -> list[int]:
+def core_ids() -> list[int]:
+    """List the processor cores that this process may run on, by the system's numbers."""
     try:
         return sorted(os.sched_getaffinity(0))
     except AttributeError:  # macOS, Windows

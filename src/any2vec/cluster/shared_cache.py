@@ -1,79 +1,93 @@
-"""Whether the cores of a host's threads share a cache.
+"""Whether the cores of this process share a cache.
 
 It is measured, now and then: virtual machines do not tell the truth about caches, and are moved to other cores.
 """
 
 import math
+import os
 import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numba import int32, njit
 
-from any2vec.cluster.workers import Workers
+from any2vec.cluster.cores import core_ids
 from any2vec.llvm.atomics import exchange, load
 
 __all__ = ["SharedCache", "message_time"]
 
 _NEAR = 110.0  # nanoseconds: about what memory takes
 _SECONDS_BETWEEN = 0.5
+_SHARE = 0.01  # of the time at most is spent measuring
 _TRIPS = 50  # there and back
 _REPEATS = 5  # the fastest counts: others were interrupted
-_PATIENCE = 20_000_000  # looks at memory that a thread takes before it no longer expects an answer
-_LINE = 32  # int32 in two cache lines, which are fetched together
+_PATIENCE = 4_000_000  # looks at memory that a thread takes before it no longer expects an answer
 
 
 class SharedCache:
-    """Says whether a line that one of some threads wrote reaches the others sooner than one from memory.
+    """Says whether a line that one core wrote reaches the others sooner than one from memory."""
 
-    Parameters
-    ----------
-    workers : Workers
-        The threads; idle when it is asked.
-    """
-
-    def __init__(self, workers: Workers) -> None:
-        self._workers = workers
-        self._shared, self._measured = False, -math.inf
+    def __init__(self) -> None:
+        self._shared, self._next = False, -math.inf
 
     def is_shared(self) -> bool:
-        """Return whether it does, measured in the last half second; if that fails, what was found before, or no."""
-        if time.monotonic() - self._measured > _SECONDS_BETWEEN:
-            nanoseconds = message_time(self._workers)
+        """Return whether it does, by what was measured about half a second ago; if that failed, before; or no."""
+        began = time.monotonic()
+        if began >= self._next:
+            nanoseconds = message_time(core_ids())
             if nanoseconds < math.inf:
                 self._shared = nanoseconds < _NEAR
-            self._measured = time.monotonic()
+            now = time.monotonic()
+            self._next = now + max(_SECONDS_BETWEEN if nanoseconds < math.inf else 0.0, (now - began) / _SHARE)
         return self._shared
 
 
-def message_time(workers: Workers) -> float:
-    """Measure how soon threads see what the first one writes.
+def message_time(cores: list[int]) -> float:
+    """Measure how soon other cores see what the first one writes.
+
+    Parameters
+    ----------
+    cores : list of int
+        The system's numbers of the cores.
 
     Returns
     -------
     float
-        Nanoseconds, of the slowest thread; infinite if one does not answer, as when there are more threads than cores.
+        Nanoseconds, of the slowest core; infinite if one does not answer in time, 0 if there are no others.
     """
-    cells = np.zeros((workers.threads, _LINE), np.int32)
-
-    def play(k: int) -> float:
-        if k == 0:
-            return max((_ask(cell) for cell in cells[1:]), default=0.0)
-        _play(cells[k], 1, 0, 2 * _TRIPS * _REPEATS, _PATIENCE)
-        return 0.0
-
-    return max(workers.join(workers.start(play, workers.threads)))
+    with ThreadPoolExecutor(2) as pool:
+        return max((_ask(pool, cores[0], other) for other in cores[1:]), default=0.0)
 
 
-def _ask(cell: Any) -> float:
-    """Play with one thread; return nanoseconds for one way."""
-    found = math.inf
-    for first in range(0, 2 * _TRIPS * _REPEATS, 2 * _TRIPS):
-        began = time.perf_counter()
-        if not _play(cell, 0, first, first + 2 * _TRIPS, _PATIENCE):
-            return math.inf
-        found = min(found, (time.perf_counter() - began) / (2 * _TRIPS) * 1e9)
-    return found
+def _ask(pool: ThreadPoolExecutor, core: int, other: int) -> float:
+    """Let a thread on each core count a cell up in turns; return nanoseconds for one of them to see it."""
+    cell = np.zeros(1, np.int32)
+
+    def answer() -> None:
+        _run_on(other)
+        _play(cell, 1, 0, 2 * _TRIPS * _REPEATS, _PATIENCE)
+
+    def ask() -> float:
+        _run_on(core)
+        found = math.inf
+        for first in range(0, 2 * _TRIPS * _REPEATS, 2 * _TRIPS):
+            began = time.perf_counter()
+            if not _play(cell, 0, first, first + 2 * _TRIPS, _PATIENCE):
+                return math.inf
+            found = min(found, (time.perf_counter() - began) / (2 * _TRIPS) * 1e9)
+        return found
+
+    answered, asked = pool.submit(answer), pool.submit(ask)
+    answered.result()
+    return asked.result()
+
+
+def _run_on(core: int) -> None:
+    """Let this thread run on a core, where the system lets it choose."""
+    with suppress(AttributeError, OSError):
+        os.sched_setaffinity(0, {core})
 
 
 @njit(nogil=True, cache=True)

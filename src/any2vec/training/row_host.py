@@ -83,7 +83,7 @@ class RowHost(Host):
             positions = len(part.ids) // (threads * self.rounds)
             self._copies = hot_rows(updates, samples, per_window, positions, threads, self._dim)
         self._hot = self._copies[0].rows if self._copies else 0
-        self._cache, self._copying = SharedCache(self.workers), self._hot > 0
+        self._cache, self._copying = SharedCache(), self._hot > 0
         self._frozen = np.zeros(0, np.uint8) if start is None else start.frozen
         self._blends = options.blend and start is not None and start.e is not None
         self._spare = 4 * options.window if len(self._frozen) else 0
@@ -154,25 +154,39 @@ class RowHost(Host):
         rate = rate._replace(pace=0.0) if self._pools else rate
         spare = labels.vertices + self._hot * self.workers.threads + k * self._spare
         rows = self.scheme.rows._replace(frozen=self._frozen, spare=spare)
-        if self._copying:
-            hot = self._copies[k].first(self.scheme.live if slice_.size else 0, labels.vertices + k * self._hot)
-            open_copies(e, t, hot, self._dim)
+        copies = _NONE
+        if self._hot:
+            copies = self._copies[k].first(self.scheme.live if slice_.size else 0, labels.vertices + k * self._hot)
         while chunk := chunks.take(k):
             done = chunks.done(chunk[0])
+            wanted = copies if self._copying else _NONE
+            if hot is not wanted:
+                merge(e, t, hot, learning_rate(rate, done), self._dim)
+                open_copies(e, t, wanted, self._dim)
+                hot = wanted
             for low, high in slice_.part(*chunk).ranges:
                 ahead = rate._replace(done=rate.done + rate.pace * done, pace=rate.pace * len(stats))
                 self._kernel(ids, bounds, low, high, e, t, rows, draws, ahead, hot, stats[k])
                 done += (high - low) * len(stats)
             yield
-        if self._copying:
+        if hot.rows:
             merge(e, t, hot, learning_rate(rate, slice_.size), self._dim)
 
     def work(self, schedule: Schedule, number: int, stats: list[ThreadStats], look: Callable[[], None]) -> float:
         """Apply the operator to this host's slice of a round, and inspect the next one behind it."""
-        self._copying = self._hot > 0 and not self._cache.is_shared()
+        self._choose()
         computing = self.compute(schedule, number, self.part, stats)
         self.scheme.prefetch(schedule.slice(self.part, number + 1))
-        return sum(self.workers.join(computing, look))
+
+        def look_and_choose() -> None:
+            look()
+            self._choose()
+
+        return sum(self.workers.join(computing, look_and_choose))
+
+    def _choose(self) -> None:
+        """Decide whether threads copy rows, from their next chunk on."""
+        self._copying = self._hot > 0 and not self._cache.is_shared()
 
     def synchronize(self, round_: Round) -> Combined:
         """Reduce, combine and broadcast."""
