@@ -72,7 +72,7 @@ def test_the_first_host_is_in_the_calling_thread_and_one_alone_starts_none():
 def test_hosts_share_the_cores_of_their_machine(machines, shares, monkeypatch):
     here = threading.local()
     monkeypatch.setattr(cores, "_machine", lambda: here.machine)
-    monkeypatch.setattr(cores, "_cores", lambda: here.cores)
+    monkeypatch.setattr(cores, "core_ids", lambda: here.cores)
 
     def program(host):
         here.machine, here.cores = machines[host.rank]
