@@ -38,7 +38,7 @@ class Turns(Chunks):
     """Chunks of which threads do a turn at a time."""
 
     def __init__(self, size: int, threads: int) -> None:
-        super().__init__(size, threads)
+        super().__init__(size, threads, apart=True)
         self._turns: list[deque[tuple[int, int]]] = [deque() for _ in range(threads)]
 
     def take(self, thread: int) -> tuple[int, int] | None:

@@ -127,7 +127,7 @@ class RowHost(Host):
         """Begin to apply the operator to `host`'s slice of a round (Algorithm 1, line 9); futures give CPU seconds."""
         slice_ = schedule.slice(host, number)
         assert slice_ is not None
-        chunks = Chunks(slice_.size, len(stats))
+        chunks = Chunks(slice_.size, len(stats), apart=self._copying)
 
         def run(k: int) -> float:
             began = time.thread_time()
