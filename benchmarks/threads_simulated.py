@@ -27,27 +27,29 @@ from any2vec.cluster.shared_cache import SharedCache
 from any2vec.evaluate.analogies import evaluate_analogies
 from any2vec.operators.arguments import ThreadStats
 from any2vec.training import trainer
-from any2vec.training.chunks import Chunks
 from any2vec.training.row_host import RowHost
 from any2vec.training.schedule import Schedule
 
 TURN = 128
 
 
-class Turns(Chunks):
-    """Chunks of which threads do a turn at a time."""
+class Turns(deque[tuple[int, int]]):
+    """The turns of a thread in the chunks that it takes."""
 
-    def __init__(self, size: int, threads: int) -> None:
-        super().__init__(size, threads, apart=True)
-        self._turns: list[deque[tuple[int, int]]] = [deque() for _ in range(threads)]
+    def __init__(self, chunks: deque[tuple[int, int]]) -> None:
+        super().__init__()
+        self._chunks = chunks
 
-    def take(self, thread: int) -> tuple[int, int] | None:
+    def __bool__(self) -> bool:
+        """Return whether the thread has anything left."""
+        return len(self) > 0 or len(self._chunks) > 0
+
+    def popleft(self) -> tuple[int, int]:
         """Take the next turn."""
-        turns = self._turns[thread]
-        if not turns and (chunk := super().take(thread)):
-            begin, end = chunk
-            turns.extend((low, min(low + TURN, end)) for low in range(begin, max(end, begin + 1), TURN))
-        return turns.popleft() if turns else None
+        if not len(self):
+            begin, end = self._chunks.popleft()
+            self.extend((low, min(low + TURN, end)) for low in range(begin, max(end, begin + 1), TURN))
+        return super().popleft()
 
 
 class InTurns(RowHost):
@@ -57,10 +59,10 @@ class InTurns(RowHost):
         """Let all threads take turns until none has anything left."""
         slice_ = schedule.slice(host, number)
         assert slice_ is not None
-        chunks = Turns(slice_.size, len(stats))
+        chunks = self.chunks(slice_.size, len(stats))
 
         def run(_: int) -> float:
-            left = [self.turns(schedule, number, slice_, chunks, k, stats) for k in range(len(stats))]
+            left = [self.turns(schedule, number, slice_, Turns(chunks), k, stats) for k in range(len(stats))]
             while left:
                 left = [turns for turns in left if next(turns, self) is not self]
             return 0.0

@@ -11,7 +11,7 @@ from any2vec.cluster.cores import core_ids
 from any2vec.cluster.local import alone
 from any2vec.cluster.shared_cache import SharedCache, message_time
 from any2vec.corpus import read_corpus
-from any2vec.training import chunks, row_host
+from any2vec.training import row_host
 from any2vec.training.options import Options
 from any2vec.training.schedule import Schedule
 
@@ -85,7 +85,7 @@ def test_threads_take_and_merge_copies_as_cores_are_moved(monkeypatch):
             usual(e, t, hot, *given)
 
         monkeypatch.setattr(row_host, name, noting)
-    monkeypatch.setattr(chunks, "_SHORTEST", 1000)
+    monkeypatch.setattr(row_host, "_LONGEST", 1000)
     corpus = read_corpus([[f"w{k}" for k in range(20)]] * 1000, min_count=1, cache=None)
     host = row_host.RowHost(corpus, Options(dim=16, window=3, negative=3, threads=2, sample=0, epochs=1), alone())
     schedule, stats = Schedule(0.1, 1, 1, np.array([0, 20_000])), host.thread_stats()
@@ -93,7 +93,7 @@ def test_threads_take_and_merge_copies_as_cores_are_moved(monkeypatch):
     with host.workers:
         for copying, _ in zip(
             [False, True, True, False, False, True] + [False] * 3,
-            host.turns(schedule, 0, slice_, chunks.Chunks(9000, 2), 0, stats),
+            host.turns(schedule, 0, slice_, host.chunks(9000, 2), 0, stats),
             strict=True,
         ):
             host._copying = copying  # from the next chunk on

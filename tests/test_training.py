@@ -19,7 +19,7 @@ from any2vec.operators.kernel import operator_kernel
 from any2vec.operators.labels import new_labels
 from any2vec.sync import replicated
 from any2vec.sync.combiners import COMBINERS
-from any2vec.training import chunks, host, row_host
+from any2vec.training import host, row_host
 from any2vec.training.options import Options
 from any2vec.training.progress import Quiet
 from any2vec.training.report import Report, peak_memory
@@ -123,7 +123,7 @@ def test_sentences_of_one_word_teach_nothing():
 def test_rate_falls_linearly_to_its_floor(monkeypatch, rounds, threads):
     slices = Slices()
     monkeypatch.setattr(row_host, "operator_kernel", lambda *_, **__: slices)
-    monkeypatch.setattr(chunks, "_SHORTEST", 10)
+    monkeypatch.setattr(row_host, "_LONGEST", 10)
     monkeypatch.setattr(SharedCache, "is_shared", lambda _: False)
     monkeypatch.setattr(hot_rows, "WORTH", 2)
     monkeypatch.setattr(host, "_LEAST", 10)
@@ -140,21 +140,33 @@ def test_rate_falls_linearly_to_its_floor(monkeypatch, rounds, threads):
     train(corpus, options, alone(), Quiet(), Report({}))
     length = 10 if threads > 1 else words // rounds
     each = -(-words // rounds // length)
-    firsts = [each * k // threads * length for k in range(threads)]  # of the threads' parts of a slice
     assert len(slices.calls) == rounds * each * epochs
     done = 0
     for k in range(0, len(slices.calls), each):
-        before = done
         for low, high, rate, *_ in sorted(slices.calls[k : k + each], key=lambda call: call[0]):
             assert low == done % words  # contiguous, nothing left out
-            ahead = min(done - before - first for first in firsts if first <= done - before)
-            assert rate == (0.5, 1e-4, before + ahead * threads, threads, words * epochs)
+            assert rate == (0.5, 1e-4, done, threads, words * epochs)
             done += high - low
     assert done == words * epochs
     assert (
         1 <= len(shifts) <= threads if threads > 1 else not shifts
     )  # copies of its own for every thread that takes a chunk
     assert len({int(call[4].keep_key) for call in slices.calls}) == epochs
+
+
+@pytest.mark.parametrize("threads", [1, 2, 16])
+@pytest.mark.parametrize("size", [0, 1, 5000, 10**6, 10**8])
+def test_chunks_cover_a_slice_and_are_short_in_the_end(threads, size):
+    found = list(RowHost.chunks(size, threads))
+    assert [begin for begin, _ in found] == [0, *(end for _, end in found[:-1])][: len(found)]
+    if threads == 1:
+        assert found == [(0, size)]
+        return
+    lengths = [end - begin for begin, end in found]
+    assert sum(lengths) == size
+    assert lengths == sorted(lengths, reverse=True)
+    assert all(4096 <= length <= 65_536 for length in lengths[:-1])
+    assert not lengths or lengths[-1] <= 4096
 
 
 def test_learning_rate_of_the_kernel(monkeypatch):

@@ -1,6 +1,7 @@
 """A host with whole rows: its part of the worklist, its labels, and the threads that apply the operator."""
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 
@@ -23,7 +24,6 @@ from any2vec.sync.masters import Combined
 from any2vec.sync.scheme import HostContext
 from any2vec.sync.schemes import scheme_of
 from any2vec.sync.warmup import warm_up
-from any2vec.training.chunks import Chunks
 from any2vec.training.host import Host
 from any2vec.training.options import Options
 from any2vec.training.schedule import Schedule, default_rounds
@@ -33,6 +33,8 @@ __all__ = ["RowHost"]
 
 _SENTENCES = 100_000  # looked at for the mean size of a context
 _NONE = no_hot_rows()
+_SHORTEST, _LONGEST = 1 << 12, 1 << 16  # positions of a chunk
+_PARTS = 4  # chunks that what is left would make for each thread
 
 
 class RowHost(Host):
@@ -127,7 +129,7 @@ class RowHost(Host):
         """Begin to apply the operator to `host`'s slice of a round (Algorithm 1, line 9); futures give CPU seconds."""
         slice_ = schedule.slice(host, number)
         assert slice_ is not None
-        chunks = Chunks(slice_.size, len(stats), apart=self._copying)
+        chunks = self.chunks(slice_.size, len(stats))
 
         def run(k: int) -> float:
             began = time.thread_time()
@@ -137,12 +139,27 @@ class RowHost(Host):
 
         return self.workers.start(run, len(stats))
 
+    @staticmethod
+    def chunks(size: int, threads: int) -> "deque[tuple[int, int]]":
+        """Cut a slice into chunks, of which threads take the next one each: all of it for one thread.
+
+        They are long, since threads that read the same text learn the same thing twice, and short in the end.
+        """
+        if threads == 1:
+            return deque([(0, size)])
+        begin, found = 0, deque[tuple[int, int]]()
+        while begin < size:
+            length = min(max((size - begin) // (threads * _PARTS), _SHORTEST), _LONGEST, size - begin)
+            found.append((begin, begin + length))
+            begin += length
+        return found
+
     def turns(
         self,
         schedule: Schedule,
         number: int,
         slice_: Slice,
-        chunks: Chunks,
+        chunks: "deque[tuple[int, int]]",
         k: int,
         stats: list[ThreadStats],
     ) -> Iterator[None]:
@@ -157,17 +174,20 @@ class RowHost(Host):
         copies = _NONE
         if self._hot:
             copies = self._copies[k].first(self.scheme.live if slice_.size else 0, labels.vertices + k * self._hot)
-        while chunk := chunks.take(k):
-            done = chunks.done(chunk[0])
+        while chunks:
+            try:
+                done, end = chunks.popleft()
+            except IndexError:  # another thread was faster
+                break
             wanted = copies if self._copying else _NONE
             if hot is not wanted:
                 merge(e, t, hot, learning_rate(rate, done), self._dim)
                 open_copies(e, t, wanted, self._dim)
                 hot = wanted
-            for low, high in slice_.part(*chunk).ranges:
+            for low, high in slice_.part(done, end).ranges:
                 ahead = rate._replace(done=rate.done + rate.pace * done, pace=rate.pace * len(stats))
                 self._kernel(ids, bounds, low, high, e, t, rows, draws, ahead, hot, stats[k])
-                done += (high - low) * len(stats)
+                done += high - low
             yield
         if hot.rows:
             merge(e, t, hot, learning_rate(rate, slice_.size), self._dim)
