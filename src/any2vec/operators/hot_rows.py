@@ -302,11 +302,12 @@ def _merge_block(
             prefetch(before, row + k)
             prefetch(label, copy + k)
         mine, master, base = label[copy : copy + dim], label[row : row + dim], before[row : row + dim]
-        moved = float32(0.0)
-        for k in range(dim):
-            moved += abs(mine[k] - base[k])
-        if last and moved == 0:
-            continue
+        if last:
+            moved = float32(0.0)
+            for k in range(dim):
+                moved += abs(mine[k] - base[k])
+            if moved == 0:
+                continue
         for k in range(dim):
             others[k] = master[k] - base[k]
         dots(others, 0, directions, places, parts, 1, _DIRECTIONS, dim, _WIDTH)

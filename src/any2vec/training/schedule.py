@@ -20,7 +20,7 @@ SHORTEST = 1 / 16
 _GROWTH = 1 / 12
 _VISITS = 10.0
 _MOST_PER_HOST = 2.5
-_TURNS = 4  # of up to 16 threads
+_LEAST_TURNS, _THREADS_PER_TURN = 4, 4  # in an epoch of several threads on one host
 _VISITS_PER_TURN = 32.0  # fewer, and merging all copies would cost more than a tenth
 
 
@@ -32,7 +32,7 @@ def default_rounds(hosts: int, visits: float = 0.0, threads: int = 1) -> int:
     rounds only to turn its labels (`sync.gauge`): with several `threads` four times, or more if they are more than 16.
     """
     if hosts == 1:
-        most = max(_TURNS, threads // _TURNS) if threads > 1 else 1
+        most = max(_LEAST_TURNS, threads // _THREADS_PER_TURN) if threads > 1 else 1
         return max(1, min(most, math.floor(visits / _VISITS_PER_TURN)))
     wanted = visits * (hosts - 1) / hosts / _VISITS
     return math.floor(min(max(1.5, wanted / hosts), _MOST_PER_HOST) * hosts + 0.5)

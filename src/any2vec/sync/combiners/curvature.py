@@ -82,7 +82,7 @@ class Curvature(SumCombiner):
         return bound
 
     def begin(self, round_: Round, here: dict[str, Touched]) -> None:
-        """Measure the curvature: each host sums over rows that it touched; of each label, one host does the rest.
+        """Measure the curvature: each host sums over rows that it touched, and the first does the rest.
 
         The rows are as the round left them: in the first rounds they grow many times over, and into new directions.
         With the curvature that they began with, what the hosts added would be summed there.
@@ -95,20 +95,16 @@ class Curvature(SumCombiner):
                 "the combiner curvature needs the second derivative of the loss, but the operator's `steps` returns 0; "
                 "return it, give Curvature(kappa=...), or take another combiner, such as combine='gradient'"
             )
-        roots = {"e": 0, "t": 0 if self.mean_apart else 1 % channel.communicator.size}
-        sums = {"t": self._gather("e", here["e"], roots["t"]), "e": self._gather("t", here["t"], roots["e"])}
+        e_sums, t_sums = (self._gather(label, here[label]) for label in "et")
         solved = {}
-        with self._timed(), np.errstate(all="ignore"):  # the trainer will say what is not finite
-            means = {label: _Means.of(found) for label, found in sums.items() if found is not None}
-            for label, other in means.items():
-                mean, shared = np.zeros(dim), 0.0
-                if self.mean_apart and label == "e":
-                    mean = means["t"].row
-                    shared = float(mean @ mean) * other.updates
-                solved[label] = _solve(other.moments, mean, shared)
+        if e_sums is not None and t_sums is not None:
+            with self._timed(), np.errstate(all="ignore"):  # the trainer will say what is not finite
+                e, t = _Means.of(e_sums), _Means.of(t_sums)
+                shared = {"e": float(e.row @ e.row) * t.updates * self.mean_apart, "t": 0.0}
+                solved = {label: _solve(x.moments, e.row, shared[label]) for label, x in (("e", t), ("t", e))}
         for label, samples in self.context.samples_per_pair.items():
-            own = solved.get(label, np.empty((dim + 2, dim), np.float32))
-            values, shared, *vectors = channel.broadcast(("broadcast", label, "moments"), own, roots[label])
+            nothing = np.empty((dim + 2, dim), np.float32)
+            values, shared, *vectors = channel.broadcast(("broadcast", label, "moments"), solved.get(label, nothing), 0)
             self._rates[label] = (round_.alpha * kappa * samples * values).astype(np.float32)
             self._shared[label] = np.float32(round_.alpha * kappa * shared[0])
             self._vectors[label] = np.zeros((dim, padded), np.float32)
@@ -138,10 +134,10 @@ class Curvature(SumCombiner):
         yield
         self.seconds += time.thread_time() - began
 
-    def _gather(self, label: str, touched: Touched, root: int) -> NDArray[np.float64] | None:
+    def _gather(self, label: str, touched: Touched) -> NDArray[np.float64] | None:
         with self._timed():
             own = self._own_moments(touched)
-        return self.context.channel.gather(("reduce", label, "moments"), own, root)
+        return self.context.channel.gather(("reduce", label, "moments"), own, 0)
 
     def _own_moments(self, touched: Touched) -> NDArray[np.float64]:
         """Sum over some of the rows of a label, as often as met: moments; the rows; their updates; how often."""
