@@ -12,8 +12,9 @@ import signal
 import statistics
 import subprocess
 import sys
+import threading
 import time
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Annotated
 
@@ -24,6 +25,7 @@ from texts import CorpusArgument, plain_text
 
 from any2vec import Word2Vec, load
 from any2vec.evaluate.analogies import evaluate_analogies
+from any2vec.training.checkpoint import Checkpoints
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
@@ -85,11 +87,11 @@ def cost(
     hosts: Annotated[int, typer.Option(help="Simulated hosts.")] = 4,
     scheme: Annotated[str, typer.Option(help="The scheme.")] = "pull-opt",
     dim: DimOption = 200,
-    epochs: EpochsOption = 1,
+    epochs: EpochsOption = 5,
     threads: ThreadsOption = 2,
     repeat: RepeatOption = 3,
 ) -> None:
-    """Measure what a checkpoint after every round costs in time and peak memory: runs with and without, in turns."""
+    """Measure what a checkpoint after every round costs: whole runs in turns, with and without; rounds in turns."""
     found: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
     with plain_text(corpus, size) as (text, folder):
         how = f"--dim {dim} --epochs {epochs} --hosts {hosts} --threads {threads} --scheme {scheme} -q".split()
@@ -102,11 +104,34 @@ def cost(
             told = json.loads(report.read_text())
             found[kept].append((told["seconds"]["train"], told["peak_memory"] / 2**20))
             shutil.rmtree(checkpoints, ignore_errors=True)
+        options = {"dim": dim, "epochs": epochs, "hosts": hosts, "threads": threads, "scheme": scheme}
+        ratios = _rounds_with_and_without(text, folder / "kept", options)
     pairs = list(zip(found[True], found[False], strict=True))
-    ratios = [statistics.median(run[k] / plain[k] for run, plain in pairs) for k in (0, 1)]
-    rows = [(f"{scheme}, {hosts} hosts, D={dim}", *ratios)]
-    table("a checkpoint after every round, x without; medians", ("", "time of training", "peak memory"), rows)
+    whole = [statistics.median(run[k] / plain[k] for run, plain in pairs) for k in (0, 1)]
+    low, middle, high = statistics.quantiles(ratios, n=4)
+    rows = [(f"{scheme}, {hosts} hosts, D={dim}", *whole, f"{middle:.2f} ({low:.2f} to {high:.2f})")]
+    heads = ("", f"time, {repeat} runs", "peak memory", f"time, {len(ratios)} rounds (quartiles)")
+    table("a checkpoint after every round, x without; medians", heads, rows)
     out.print(f"seconds, MiB: without {found[False]}, with {found[True]}")
+
+
+def _rounds_with_and_without(text: Path, folder: Path, options: dict[str, object]) -> list[float]:
+    """Train with a checkpoint every second round; return the time of each such round beside that of its neighbours."""
+    due, marks = Checkpoints.due, []
+
+    def timed(self: Checkpoints) -> bool:
+        marks.append((threading.get_ident(), time.perf_counter(), due(self)))
+        return marks[-1][2]
+
+    Checkpoints.due = timed
+    try:
+        Word2Vec(**options, rounds=13, checkpoint=folder, checkpoint_every=2).fit(str(text))  # odd: epochs take turns
+    finally:
+        Checkpoints.due = due
+    own = [mark[1:] for mark in marks if mark[0] == threading.get_ident()]  # the first host's
+    own = own[len(own) - 13 * (options["epochs"] - 1) - 1 :]  # earlier rounds are short
+    seconds = [after[0] - before[0] for before, after in pairwise(own)]
+    return [2 * seconds[k] / (seconds[k - 1] + seconds[k + 1]) for k in range(1, len(seconds) - 1) if own[k][1]]
 
 
 @app.command()

@@ -100,6 +100,20 @@ def test_goes_on_to_the_same_bits(tmp_path, dies, scheme, number):
     assert not list(tmp_path.glob("*.note")) + list(tmp_path.glob("*.part"))
 
 
+def test_shards_that_are_not_kept_are_written_over(tmp_path):
+    folder, links = tmp_path / "checkpoints", tmp_path / "links"
+    links.mkdir()
+
+    def link(*_):
+        for path in folder.glob("*.0-*.safetensors"):
+            if path.stat().st_nlink == 1:
+                os.link(path, links / path.name)
+
+    fit(folder, checkpoint_every=1, rounds=1, epochs=10, callbacks=[link])
+    assert sorted(path.stat().st_nlink for path in links.iterdir()) == [1, 2, 2]  # the third was removed in the end
+    assert {path.name[:6] for path in folder.iterdir()} == {"lock", *(f"{version:06d}" for version in versions(folder))}
+
+
 def test_one_host(tmp_path, dies):
     whole = fit(hosts=1)
     die(dies, tmp_path, 5, hosts=1)
@@ -313,10 +327,10 @@ def test_a_full_disk_does_not_end_training(tmp_path, monkeypatch):
 def test_a_manifest_that_cannot_be_written(tmp_path, monkeypatch):
     put = module._put
 
-    def failing(path, content):
+    def failing(path, content, **more):
         if path.name == "000002.json":
             raise OSError(errno.EIO, os.strerror(errno.EIO))
-        put(path, content)
+        put(path, content, **more)
 
     monkeypatch.setattr(module, "_put", failing)
     display = Said()

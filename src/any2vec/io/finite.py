@@ -8,20 +8,21 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
 
-__all__ = ["blocks", "check_finite", "first_not_finite", "is_finite"]
+__all__ = ["CACHED", "blocks", "check_finite", "first_not_finite", "is_finite"]
 
 BLOCK = 1 << 22  # numbers per block: 16 MiB of float32
+CACHED = 1 << 16  # numbers that a core's second-level cache holds: 256 KiB
 
 
-def blocks(matrix: NDArray[np.floating[Any]]) -> list[slice]:
-    """Cut a matrix into slices of rows, some 16 MiB each."""
-    rows = max(1, BLOCK // max(1, matrix.shape[1]))
+def blocks(matrix: NDArray[np.floating[Any]], size: int = BLOCK) -> list[slice]:
+    """Cut a matrix into slices of rows, of `size` numbers or little less."""
+    rows = max(1, size // max(1, matrix.shape[1]))
     return [slice(start, min(start + rows, len(matrix))) for start in range(0, len(matrix), rows)]
 
 
 def first_not_finite(matrix: NDArray[np.floating[Any]]) -> tuple[int, int] | None:
     """Return row and column of the first NaN or infinity; None if all numbers are finite."""
-    for block in blocks(matrix):
+    for block in blocks(matrix, CACHED):
         finite = np.isfinite(matrix[block])
         if not finite.all():
             row, column = np.argwhere(~finite)[0]

@@ -3,8 +3,9 @@
 A version has a shard from each host, named by version and range of vertices (``000007.0-5000.safetensors``: e, t and
 what the gauge lacks there), a note from each host that its shard is on the disk, and a manifest (``000007.json``). The
 first host writes that when it sees the notes of all: from then on the version is there. Rows are written when a round
-ends, into the system's cache of files, which is the copy that lets training go on; hashes, ``fsync``, the manifest and
-the removal of all versions but two follow while the next rounds compute. No file is ever changed.
+ends, into the system's cache of files, which is the copy that lets training go on; ``fsync``, the manifest and the
+removal of all versions but two follow while the next rounds compute. No file of a version that is there is changed: a
+third one, without its manifest, is what the next version is written over, since that costs less than to free its pages.
 """
 
 import fcntl
@@ -14,6 +15,7 @@ import os
 import re
 import threading
 import time
+import zlib
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -25,18 +27,20 @@ import numpy as np
 
 from any2vec.cluster.communicator import Communicator, allgather_bytes, together
 from any2vec.errors import Any2VecError
-from any2vec.io.finite import blocks
+from any2vec.io.finite import CACHED, blocks
 from any2vec.io.outputs import refusals
 from any2vec.io.safetensors_file import header_of
 from any2vec.sync.scheme import Scheme
 from any2vec.training.state import TrainingState
 
-__all__ = ["FORMAT", "MANIFEST", "Checkpoints", "Facts", "digest", "listed", "own_digest"]
+__all__ = ["FORMAT", "MANIFEST", "Checkpoints", "Facts", "checksum", "listed", "own_digest"]
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST = re.compile(r"(\d{6,})\.json")
 _ANY = re.compile(r"(\d{6,})\..*")
 _LOCK = "lock"
+_SHARD = ".safetensors"
+_KEPT = 2  # versions
 _POLL = 0.01
 
 Facts = dict[str, Any]
@@ -99,6 +103,7 @@ class Checkpoints:
         self._pending: Future[None] | None = None
         self._given_up = threading.Event()
         self._shard: Path | None = None  # of the version that is not complete
+        self._own: list[Path] = []  # this host's shards of the complete versions, and one to write over
         self._said = ""
         self.newest = self._wanted = version  # the newest that is complete; the last that is to be
         self.kept = False
@@ -110,7 +115,7 @@ class Checkpoints:
         except Any2VecError:
             self.abandon()
             raise
-        self._version = int(communicator.allgather(np.array([first], np.int64))[0, 0])
+        self._first = self._version = int(communicator.allgather(np.array([first], np.int64))[0, 0])
 
     def due(self) -> bool:
         """Whether a checkpoint is due after this round; all hosts get the same answer."""
@@ -130,9 +135,10 @@ class Checkpoints:
         self._version, self._wanted, self._last = version + 1, version, time.monotonic()
         low, high = scheme.partition.range(rank)
         name = f"{version:06d}.{low}-{high}"
-        path = self.folder / (f"{name}.safetensors" if high > low else f"{name}.{rank}.safetensors")
+        path = self.folder / f"{name}{'' if high > low else f'.{rank}'}{_SHARD}"
         self._shard = path
-        if self._refused(self._write_shard(path, state, scheme, high - low)):
+        problem, found = self._write_shard(path, state, scheme, high - low)
+        if self._refused(problem):
             return
         manifest = {
             "format": FORMAT,
@@ -146,7 +152,7 @@ class Checkpoints:
             "meter": state.meter._asdict(),
             **self._facts,
         }
-        shard = {"file": path.name, "first": low, "rows": high - low}
+        shard = {"file": path.name, "first": low, "rows": high - low, "crc32": found}
         self._pending = self._writer.submit(self._complete, version, shard, manifest)
 
     def newest_line(self) -> str:
@@ -167,39 +173,55 @@ class Checkpoints:
         """Give up the folder at once; other hosts may be gone."""
         self._given_up.set()
         self._writer.shutdown()
+        with suppress(OSError):
+            for path in self._own[:-_KEPT]:
+                path.unlink()
+        self._own.clear()
         if self._lock:
             self._lock.close()
             self._lock = None
 
-    def _write_shard(self, path: Path, state: TrainingState, scheme: Scheme, rows: int) -> str:
-        """Write a shard; return what the file system refused, or an empty text."""
+    def _write_shard(self, path: Path, state: TrainingState, scheme: Scheme, rows: int) -> tuple[str, int]:
+        """Write a shard; return what the file system refused, or an empty text, and the shard's CRC-32."""
         shapes = {label: (rows, scheme.context.dim) for label in "et" if rows} | {"missing": state.missing.shape}
-        problem, file = "", None
+        problem, file, found = "", None, 0
         try:
-            file = path.open("xb")
-            file.write(header_of(shapes))
+            file = self._new_file(path)
+            header = header_of(shapes)
+            found = zlib.crc32(header)
+            file.write(header)
         except OSError as error:
             problem = _reason(error)
         for _, part in chain(scheme.stream_rows(), [("missing", state.missing)]):  # all hosts take all parts
             try:
                 if file and not problem and part.size:
-                    for block in blocks(part):
-                        file.write(np.ascontiguousarray(part[block], "<f4").data)
+                    for block in blocks(part, CACHED):
+                        numbers = np.ascontiguousarray(part[block], "<f4").data
+                        found = zlib.crc32(numbers, found)
+                        file.write(numbers)
             except OSError as error:
                 problem = _reason(error)
         try:
             if file:
+                file.truncate()
                 file.close()
         except OSError as error:  # of what was not yet written
             problem = problem or _reason(error)
-        return problem
+        return problem, found
+
+    def _new_file(self, path: Path) -> IO[bytes]:
+        """Open a shard: a new file, or that of a version which is no longer kept."""
+        if len(self._own) <= _KEPT:
+            return path.open("xb")
+        self._own.pop(0).rename(path)
+        return path.open("r+b")
 
     def _complete(self, version: int, shard: Facts, manifest: Facts) -> None:
         """Make sure that this host's shard is on the disk; on the first host, that all are: a thread does this."""
         path, rank, hosts = self.folder / shard["file"], self._communicator.rank, self._communicator.size
         with path.open("rb") as file:
             os.fsync(file.fileno())
-        _put(self._note(version, rank), shard | {"bytes": path.stat().st_size, "sha256": digest(path)})
+        _put(self._note(version, rank), shard | {"bytes": path.stat().st_size})
         if rank:
             return
         notes = [self._note(version, host) for host in range(hosts)]
@@ -208,10 +230,12 @@ class Checkpoints:
                 return
         shards = [json.loads(note.read_bytes()) for note in notes]
         manifest |= {"shards": shards}
-        _put(self._manifest(version), manifest | {"sha256": own_digest(manifest)})
+        _put(self._manifest(version), manifest | {"sha256": own_digest(manifest)}, durable=True)
         before, self.newest = self.newest, version
         kept = [before, version]  # others may be damaged
-        old = [path for number, path in listed(self.folder, _ANY) if number not in kept and number < version]
+        files = [(number, path) for number, path in listed(self.folder, _ANY) if number < version]
+        own = [path for number, path in files if number >= self._first and path.suffix == _SHARD]  # written over
+        old = [path for number, path in files if number not in kept and path not in own]
         for path in [*sorted(old, key=lambda path: not MANIFEST.fullmatch(path.name)), *notes]:  # manifests first
             path.unlink(missing_ok=True)
 
@@ -235,6 +259,8 @@ class Checkpoints:
         self._refused(problem if not self._communicator.rank else "")
         self._given_up.clear()
         self._pending = None
+        if self._shard and self._shard.exists():
+            self._own.append(self._shard)
 
     def _outcome(self) -> str:
         assert self._pending
@@ -287,20 +313,26 @@ def own_digest(manifest: Facts) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def digest(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
+def checksum(path: Path) -> int:
+    """CRC-32 of a file."""
+    found = 0
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        while block := file.read(4 * CACHED):
+            found = zlib.crc32(block, found)
+    return found
 
 
-def _put(path: Path, content: Facts) -> None:
-    """Write JSON beside, and rename it once it is on the disk: the name, too, is then."""
+def _put(path: Path, content: Facts, *, durable: bool = False) -> None:
+    """Write JSON beside, and rename it; if `durable`, once it is on the disk, and then the names in the folder, too."""
     beside = path.with_name(f"{path.name}.part")
     with beside.open("w", encoding="utf-8") as file:
         file.write(json.dumps(content))
         file.flush()
-        os.fsync(file.fileno())
+        if durable:
+            os.fsync(file.fileno())
     beside.replace(path)
+    if not durable:
+        return
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)

@@ -16,7 +16,7 @@ from any2vec.io.outputs import refusals
 from any2vec.io.safetensors_file import map_tensors
 from any2vec.operators.labels import Labels, zeros
 from any2vec.sync.partition import Partition
-from any2vec.training.checkpoint import FORMAT, MANIFEST, Facts, digest, listed, own_digest
+from any2vec.training.checkpoint import FORMAT, MANIFEST, Facts, checksum, listed, own_digest
 from any2vec.training.state import MeterState, TrainingState
 
 __all__ = ["corpus_facts", "read_state"]
@@ -150,7 +150,7 @@ def _damage(folder: Path, shard: Facts) -> str:
         size = path.stat().st_size
         if size != shard["bytes"]:
             return f"{path}: has {size:,} bytes, not {shard['bytes']:,}: it was truncated, or changed"
-        return "" if digest(path) == shard["sha256"] else f"{path}: damaged: its SHA-256 is not that of the manifest"
+        return "" if checksum(path) == shard["crc32"] else f"{path}: damaged: its CRC-32 is not that of the manifest"
     except OSError as error:
         return f"{path}: cannot be read: {error.strerror or error}"
 
