@@ -287,13 +287,12 @@ def _first_sample(text: Path, settings: Settings, folder: Path) -> dict[str, flo
     the process, some hundredths of a second.
     """
     report, vectors = folder / "report.json", folder / "vectors.bin"
-    program = "from any2vec.cli import main; main()"
     chosen = {name: getattr(settings, name) for name in ("dim", "window", "negative", "sample")}
     chosen |= {"epochs": 1, "output": vectors, "report": report}
     options = [part for name, value in chosen.items() for part in (f"--{name}", str(value))]
     places = {"NUMBA_CACHE_DIR": str(folder / "compiled"), "ANY2VEC_CACHE": str(folder / "corpora")}
     began = time.perf_counter()
-    command = [sys.executable, "-c", program, "words", str(text), *options, "--quiet"]
+    command = [sys.executable, "-m", "any2vec", "words", str(text), *options, "--quiet"]
     subprocess.run(command, env=os.environ | places, check=True)
     wall = time.perf_counter() - began
     seconds = json.loads(report.read_text())["seconds"]

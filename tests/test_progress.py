@@ -83,6 +83,42 @@ def test_compilation_is_announced_at_the_first_run_only(tmp_path):
         assert "0 words/s," not in ran.stderr
 
 
+COUNTING = """
+from numba.core import event
+from any2vec.cli import main
+from any2vec.cluster.shared_cache import SharedCache
+
+SharedCache.is_shared = lambda self: False  # what threads do depends on it
+listener = event.RecordingListener()
+event.register("numba:compile", listener)
+try:
+    main()
+finally:
+    print([e.data["dispatcher"].py_func.__name__ for _, e in listener.buffer if e.is_start])
+"""
+
+
+@pytest.mark.parametrize(
+    "how", ["--threads 2", "--threads 2 --model cbow --loss hierarchical", "--hosts 2 --threads 1"]
+)
+def test_a_second_run_compiles_nothing(tmp_path, how):
+    (tmp_path / "text").write_text("a b c a b c\n" * 5000)
+    options = f"words text -o v.bin --dim 16 --window 2 --epochs 1 --sample 0 --no-cache -q {how}".split()
+    compiled = [
+        subprocess.run(
+            [sys.executable, "-c", COUNTING, *options],
+            cwd=tmp_path,
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kernels")},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for _ in range(2)
+    ]
+    assert "kernel" in compiled[0]
+    assert compiled[1] == "[]"
+
+
 @pytest.mark.parametrize(
     ("words", "hosts", "rounds", "each"), [(51_000, 64, 96, 8), (900, 1, 1, None), (2_000_000, 16, 24, None)]
 )

@@ -35,7 +35,7 @@ class Rate(NamedTuple):
     total: float
 
 
-@njit(error_model="numpy")  # no fastmath: all kernels are to compute the same bits
+@njit(error_model="numpy", cache=True)  # no fastmath: all kernels are to compute the same bits
 def learning_rate(rate: Rate, ahead: int) -> float:
     """Learning rate `ahead` words into the slice."""
     left = 1.0 - (rate.done + rate.pace * ahead) / rate.total
