@@ -6,7 +6,7 @@ import numpy as np
 
 from any2vec.cluster.local import alone
 from any2vec.cluster.workers import Workers
-from any2vec.operators.labels import new_labels
+from any2vec.operators.labels import Labels, new_labels
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import COMBINERS, Combiner, Round, Touched
 from any2vec.sync.gauge import Gauge
@@ -15,7 +15,7 @@ from any2vec.sync.masters import Changes, merge
 from any2vec.sync.partition import Partition
 from any2vec.sync.turn import Turn
 
-__all__ = ["warm_up"]
+__all__ = ["warm_up", "warm_up_turns"]
 
 
 def warm_up(combiner: Combiner) -> None:
@@ -37,8 +37,12 @@ def warm_up(combiner: Combiner) -> None:
     with Workers(1, channel.communicator) as workers:
         merge(masters, changes, other, workers)
         if other.keeps_gauge:
-            gauge = Gauge(masters, channel)
-            gauge.begin(0, changes)
-            gauge.end(0)
-            none, one = np.zeros(1, np.float32), masters.e[:1]
-            Turn.of(none, one, one.shape[1]).apply(masters.e, masters.t, workers)
+            Gauge(masters, channel).begin(0, changes)
+            warm_up_turns(masters, workers)
+
+
+def warm_up_turns(masters: Labels, workers: Workers) -> None:
+    """Compile turning labels, by turning them by nothing."""
+    Gauge(masters, Channel(alone())).end(0)
+    none, one = np.zeros(1, np.float32), masters.e[:1]
+    Turn.of(none, one, one.shape[1]).apply(masters.e, masters.t, workers)

@@ -15,7 +15,7 @@ from any2vec.operators.arguments import ThreadStats, learning_rate
 from any2vec.operators.hot_rows import HotRows, hot_rows, merge, no_hot_rows, open_copies
 from any2vec.operators.inspection import Inspector, Slice
 from any2vec.operators.kernel import operator_kernel
-from any2vec.operators.labels import padded_width
+from any2vec.operators.labels import new_labels, padded_width
 from any2vec.operators.tiles import dots, register_width
 from any2vec.samples.pools import PooledTables
 from any2vec.samples.windows import SampleTables, kept_counts, mean_context
@@ -23,7 +23,7 @@ from any2vec.sync.combiners import CombinerContext, Round, combiner_of
 from any2vec.sync.masters import Combined
 from any2vec.sync.scheme import HostContext
 from any2vec.sync.schemes import scheme_of
-from any2vec.sync.warmup import warm_up
+from any2vec.sync.warmup import warm_up, warm_up_turns
 from any2vec.training.host import Host
 from any2vec.training.options import Options
 from any2vec.training.schedule import Schedule, default_rounds
@@ -227,6 +227,7 @@ class RowHost(Host):
         self.workers.join(self.compute(empty, 0, 0, self.thread_stats()[:1]))
         if self._hot:
             self._cache.is_shared()
+            warm_up_turns(new_labels(0, 2, self.scheme.context.dim), self.workers)
         if self.scheme.inspects or self._blends:
             self.workers.join(self.inspector.begin(Slice(0, ((0, 0),)), self.workers))
         if not self._alone:
