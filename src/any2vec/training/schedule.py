@@ -44,9 +44,10 @@ def growth(hosts: int) -> float:
     The labels begin near zero, and grow about as the square of the words done: each by what the others have become. Of
     that, a host sees only its own share in a round, and the sum of what hosts add falls behind one machine; first where
     all rows have a component in common, last in the many minor directions. So a round is to let the labels grow by a
-    tenth or two, no more. (Measured by the eigenvalues of E^T E + T^T T; benchmarks/README.md.)
+    tenth or two, no more (measured by the eigenvalues of E^T E + T^T T); with few hosts by more, as each sees a larger
+    share of what e, and of what t grows by (benchmarks/README.md).
     """
-    return _GROWTH * hosts / (hosts - 1)
+    return _GROWTH * (hosts / (hosts - 1)) ** 2
 
 
 class Schedule:
