@@ -21,9 +21,9 @@ class Worklist:
     Attributes
     ----------
     ids : int32 array, shape (N,)
-        Ids of the words that are in the vocabulary; memory-mapped, read-only.
+        Ids of the words that are in the vocabulary; memory-mapped or not, read-only.
     bounds : int64 array, shape (sentences + 1,)
-        Sentence i is ``ids[bounds[i] : bounds[i + 1]]``, at least one word; memory-mapped, read-only.
+        Sentence i is ``ids[bounds[i] : bounds[i + 1]]``, at least one word; memory-mapped or not, read-only.
     first : int
         Position in W of ``ids[0]``.
     """
@@ -32,6 +32,13 @@ class Worklist:
     bounds: NDArray[np.int64]
     first: int = 0
     _maps: tuple[mmap.mmap, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        """Make both read-only, wherever they are from: the same compiled kernels take them."""
+        for name in ("ids", "bounds"):
+            view = getattr(self, name).view()
+            view.flags.writeable = False
+            object.__setattr__(self, name, view)
 
     def __len__(self) -> int:
         """Return the number of sentences."""

@@ -131,7 +131,7 @@ class Operator(ABC):
     def samples_per_update(self, per_pair: dict[str, float], contexts: float) -> NDArray[np.float64]:
         """Count the samples in an update of a row of e and of t, from `samples_per_pair`; a batch is one."""
         pairs = 1 if self.joined or self.batch_per_context else contexts
-        return np.array([per_pair["e"], per_pair["t"] * pairs])
+        return np.array([per_pair["e"], per_pair["t"] * pairs], np.float64)
 
     @property
     def batch_per_context(self) -> bool:

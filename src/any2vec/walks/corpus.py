@@ -117,7 +117,6 @@ def _renumber(
     """Replace vertices by their ids in V."""
     if folder is None:
         _renumber_ids(ids, new)
-        ids.flags.writeable = bounds.flags.writeable = False  # as mapped files are: one compiled kernel serves both
         return Worklist(ids, bounds)
     with (folder / IDS).open("r+b") as file:
         for at in range(0, len(ids), _CHUNK):
