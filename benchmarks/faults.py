@@ -87,7 +87,7 @@ def cost(
     hosts: Annotated[int, typer.Option(help="Simulated hosts.")] = 4,
     scheme: Annotated[str, typer.Option(help="The scheme.")] = "pull-opt",
     dim: DimOption = 200,
-    epochs: EpochsOption = 5,
+    epochs: Annotated[int, typer.Option(min=2, help="Passes; rounds of the first are not compared.")] = 5,
     threads: ThreadsOption = 2,
     repeat: RepeatOption = 3,
 ) -> None:
@@ -120,8 +120,9 @@ def _rounds_with_and_without(text: Path, folder: Path, options: dict[str, object
     due, marks = Checkpoints.due, []
 
     def timed(self: Checkpoints) -> bool:
-        marks.append((threading.get_ident(), time.perf_counter(), due(self)))
-        return marks[-1][2]
+        now = time.perf_counter()
+        marks.append((threading.get_ident(), now, found := due(self)))
+        return found
 
     Checkpoints.due = timed
     try:

@@ -1,14 +1,17 @@
 """Checkpoints: what ends early is gone on with, to the same bits; what is damaged, or of another run, is named."""
 
 import errno
+import fcntl
 import json
 import os
 import re
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +22,8 @@ from any2vec import Any2VecError, DeepWalk, Vectors, Word2Vec, load
 from any2vec.graph import karate_club
 from any2vec.training import checkpoint as module
 from any2vec.training import trainer
+from any2vec.training.checkpoint import MANIFEST, listed
+from any2vec.training.resume import _damage, _read_manifest
 
 SENTENCES = text(200, words=30)
 HOW = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "cache": None, "threads": 1, "sample": 0, "epochs": 3}
@@ -100,18 +105,80 @@ def test_goes_on_to_the_same_bits(tmp_path, dies, scheme, number):
     assert not list(tmp_path.glob("*.note")) + list(tmp_path.glob("*.part"))
 
 
-def test_shards_that_are_not_kept_are_written_over(tmp_path):
-    folder, links = tmp_path / "checkpoints", tmp_path / "links"
-    links.mkdir()
+def check_whole(folder):
+    """Check that the shards of every version are whole; return how many versions there are."""
+    for _, path in listed(folder, MANIFEST):
+        manifest, problem = _read_manifest(path)
+        for shard in manifest.get("shards", []):
+            problem = problem or _damage(folder, shard)
+        assert not problem or not path.exists(), problem  # it was being removed
+    return len(versions(folder))
 
-    def link(*_):
-        for path in folder.glob("*.0-*.safetensors"):
-            if path.stat().st_nlink == 1:
-                os.link(path, links / path.name)
+
+def test_shards_that_are_not_kept_are_written_over(tmp_path):
+    files = set()
+
+    def note(*_):
+        files.update(path.stat().st_ino for path in tmp_path.glob("*.0-*.safetensors"))
+        check_whole(tmp_path)
+
+    fit(tmp_path, checkpoint_every=1, rounds=1, epochs=10, callbacks=[note])
+    assert len(files) <= 4  # two, one to write over, and the one being written
+    assert {path.name[:6] for path in tmp_path.iterdir()} == {"lock", *(f"{v:06d}" for v in versions(tmp_path))}
+
+
+def test_linked_copies_are_not_written_over(tmp_path):
+    folder, copy = tmp_path / "checkpoints", tmp_path / "copy"
+
+    def link(epoch, _):
+        if epoch == 4:
+            shutil.copytree(folder, copy, copy_function=os.link)
 
     fit(folder, checkpoint_every=1, rounds=1, epochs=10, callbacks=[link])
-    assert sorted(path.stat().st_nlink for path in links.iterdir()) == [1, 2, 2]  # the third was removed in the end
-    assert {path.name[:6] for path in folder.iterdir()} == {"lock", *(f"{version:06d}" for version in versions(folder))}
+    assert check_whole(copy) == check_whole(folder) == 2
+
+
+@pytest.mark.parametrize("failing", [{5}, {5, 6}, {1}, range(1, 1000)])
+def test_a_folder_that_cannot_be_flushed_now_and_then(tmp_path, monkeypatch, failing):
+    fsync, manifests = os.fsync, []
+
+    def refusing(descriptor):
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            manifests.append(descriptor)
+            if len(manifests) in failing:
+                raise OSError(errno.EIO, os.strerror(errno.EIO))
+        fsync(descriptor)
+
+    def look(*_):
+        check_whole(tmp_path)
+
+    monkeypatch.setattr(os, "fsync", refusing)
+    fit(tmp_path, checkpoint_every=1, rounds=1, epochs=10, callbacks=[look])
+    assert check_whole(tmp_path) == (0 if len(failing) > 10 else 2)
+    shards = {path.name[:6] for path in tmp_path.glob("*.safetensors")}
+    assert shards == {f"{version:06d}" for version in versions(tmp_path)}
+
+
+@pytest.mark.parametrize("name", ["rename", "stat", "unlink"])
+def test_what_is_refused_for_a_while_does_not_end_training(tmp_path, monkeypatch, name):
+    real, epochs = getattr(Path, name), []
+
+    def refusing(path, *given, **more):
+        if len(epochs) in (4, 5) and path.suffix == ".safetensors":
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return real(path, *given, **more)
+
+    def note(epoch, _):
+        epochs.append(epoch)
+        with monkeypatch.context() as undone:
+            undone.setattr(Path, name, real)
+            check_whole(tmp_path)
+
+    monkeypatch.setattr(Path, name, refusing)
+    whole = fit(checkpoint_every=None, rounds=1, epochs=10)
+    assert same(fit(tmp_path, checkpoint_every=1, rounds=1, epochs=10, callbacks=[note]), whole)
+    assert check_whole(tmp_path) == 2
+    assert {path.name[:6] for path in tmp_path.iterdir()} == {"lock", *(f"{v:06d}" for v in versions(tmp_path))}
 
 
 def test_one_host(tmp_path, dies):
@@ -301,8 +368,34 @@ def test_no_version_is_whole(tmp_path):
     fit(tmp_path)
     for path in tmp_path.glob("*.safetensors"):
         truncate(path)
-    with pytest.raises(Any2VecError, match="no checkpoint in it is whole"):
+    with pytest.raises(Any2VecError, match=r"was truncated, or changed; no checkpoint in .* can be gone"):
         fit(resume=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda manifest: manifest | {"format": 1}, "has format 1; this any2vec reads 2; no checkpoint in"),
+        (lambda manifest: manifest | {"shards": [{**s, "crc32": "ab"} for s in manifest["shards"]]}, "damaged: sizes"),
+        (lambda manifest: manifest | {"shards": [{"first": 0, "rows": 1, "bytes": 9}]}, "damaged: KeyError 'file'"),
+    ],
+)
+def test_manifests_of_another_format(tmp_path, change, message):
+    fit(tmp_path)
+    for _, path in listed(tmp_path, MANIFEST):
+        manifest = change(json.loads(path.read_text()))
+        path.write_text(json.dumps(manifest | {"sha256": module.own_digest(manifest)}))
+    with pytest.raises(Any2VecError, match=message):
+        fit(resume=tmp_path)
+
+
+def test_a_folder_that_a_run_writes_to_is_not_gone_on_from(tmp_path):
+    fit(tmp_path)
+    with (tmp_path / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(Any2VecError, match="another run writes its checkpoints here; wait until it ends, or go on"):
+            fit(resume=tmp_path)
+    fit(resume=tmp_path)
 
 
 def test_a_full_disk_does_not_end_training(tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ CACHED = 1 << 16  # numbers that a core's second-level cache holds: 256 KiB
 
 
 def blocks(matrix: NDArray[np.floating[Any]], size: int = BLOCK) -> list[slice]:
-    """Cut a matrix into slices of rows, of `size` numbers or little less."""
+    """Cut a matrix into slices of rows, of at most `size` numbers, but one row at least."""
     rows = max(1, size // max(1, matrix.shape[1]))
     return [slice(start, min(start + rows, len(matrix))) for start in range(0, len(matrix), rows)]
 

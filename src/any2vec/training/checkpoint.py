@@ -4,8 +4,9 @@ A version has a shard from each host, named by version and range of vertices (``
 what the gauge lacks there), a note from each host that its shard is on the disk, and a manifest (``000007.json``). The
 first host writes that when it sees the notes of all: from then on the version is there. Rows are written when a round
 ends, into the system's cache of files, which is the copy that lets training go on; ``fsync``, the manifest and the
-removal of all versions but two follow while the next rounds compute. No file of a version that is there is changed: a
-third one, without its manifest, is what the next version is written over, since that costs less than to free its pages.
+removal of all versions but two follow while the next rounds compute. No file of a version that is there is changed.
+The next version is written over the shards of a third one, which has no manifest any more: that costs less than freeing
+their pages.
 """
 
 import fcntl
@@ -33,13 +34,13 @@ from any2vec.io.safetensors_file import header_of
 from any2vec.sync.scheme import Scheme
 from any2vec.training.state import TrainingState
 
-__all__ = ["FORMAT", "MANIFEST", "Checkpoints", "Facts", "checksum", "listed", "own_digest"]
+__all__ = ["FORMAT", "MANIFEST", "Checkpoints", "Facts", "check_not_written", "checksum", "listed", "own_digest"]
 
 FORMAT = 2
 MANIFEST = re.compile(r"(\d{6,})\.json")
 _ANY = re.compile(r"(\d{6,})\..*")
 _LOCK = "lock"
-_SHARD = ".safetensors"
+_SHARD, _NOTE = ".safetensors", ".note"
 _KEPT = 2  # versions
 _POLL = 0.01
 
@@ -103,7 +104,7 @@ class Checkpoints:
         self._pending: Future[None] | None = None
         self._given_up = threading.Event()
         self._shard: Path | None = None  # of the version that is not complete
-        self._own: list[Path] = []  # this host's shards of the complete versions, and one to write over
+        self._own: list[tuple[int, Path]] = []  # this run's complete versions: at most two, and one to write over
         self._said = ""
         self.newest = self._wanted = version  # the newest that is complete; the last that is to be
         self.kept = False
@@ -139,6 +140,7 @@ class Checkpoints:
         self._shard = path
         problem, found = self._write_shard(path, state, scheme, high - low)
         if self._refused(problem):
+            self._drop()
             return
         manifest = {
             "format": FORMAT,
@@ -170,11 +172,11 @@ class Checkpoints:
             self.abandon()
 
     def abandon(self) -> None:
-        """Give up the folder at once; other hosts may be gone."""
+        """Give up the folder at once, and remove the shard that is left to be written over; other hosts may be gone."""
         self._given_up.set()
         self._writer.shutdown()
         with suppress(OSError):
-            for path in self._own[:-_KEPT]:
+            for _, path in self._own[:-_KEPT]:
                 path.unlink()
         self._own.clear()
         if self._lock:
@@ -203,18 +205,24 @@ class Checkpoints:
                 problem = _reason(error)
         try:
             if file:
-                file.truncate()
-                file.close()
+                with file:
+                    file.truncate()
         except OSError as error:  # of what was not yet written
             problem = problem or _reason(error)
         return problem, found
 
     def _new_file(self, path: Path) -> IO[bytes]:
-        """Open a shard: a new file, or that of a version which is no longer kept."""
-        if len(self._own) <= _KEPT:
-            return path.open("xb")
-        self._own.pop(0).rename(path)
-        return path.open("r+b")
+        """Open a shard: a new file, or that of a version which is no longer there."""
+        if len(self._own) > _KEPT:
+            version, spare = self._own.pop(0)
+            try:
+                if not self._manifest(version).exists() and spare.stat().st_nlink == 1:  # links may be a user's copy
+                    spare.rename(path)
+                    return path.open("r+b")
+            except OSError:
+                with suppress(OSError):
+                    path.unlink(missing_ok=True)
+        return path.open("xb")
 
     def _complete(self, version: int, shard: Facts, manifest: Facts) -> None:
         """Make sure that this host's shard is on the disk; on the first host, that all are: a thread does this."""
@@ -230,37 +238,58 @@ class Checkpoints:
                 return
         shards = [json.loads(note.read_bytes()) for note in notes]
         manifest |= {"shards": shards}
-        _put(self._manifest(version), manifest | {"sha256": own_digest(manifest)}, durable=True)
-        before, self.newest = self.newest, version
-        kept = [before, version]  # others may be damaged
-        files = [(number, path) for number, path in listed(self.folder, _ANY) if number < version]
-        own = [path for number, path in files if number >= self._first and path.suffix == _SHARD]  # written over
-        old = [path for number, path in files if number not in kept and path not in own]
-        for path in [*sorted(old, key=lambda path: not MANIFEST.fullmatch(path.name)), *notes]:  # manifests first
-            path.unlink(missing_ok=True)
+        try:
+            _put(self._manifest(version), manifest | {"sha256": own_digest(manifest)}, durable=True)
+        except OSError:  # perhaps of the folder's fsync
+            self._manifest(version).unlink(missing_ok=True)
+            raise
+        kept = {self.newest, version}  # others may be damaged
+        self.newest = version
+        self._remove(version, kept)
+
+    def _remove(self, version: int, kept: "set[int | None]") -> None:
+        """Remove what is older than a version, but for those that are kept, and shards to write over.
+
+        What the file system refuses to remove, the next version tries again.
+        """
+        spare = self._own[-_KEPT][0] if len(self._own) >= _KEPT else None  # `version` is not yet among them
+        files = [(number, path) for number, path in listed(self.folder, _ANY) if number <= version]
+        files.sort(key=lambda file: not MANIFEST.fullmatch(file[1].name))  # first
+        for number, path in files:
+            if path.suffix == _NOTE or (number not in kept and not (number == spare and path.suffix == _SHARD)):
+                try:
+                    path.unlink(missing_ok=True)
+                except OSError:
+                    kept |= {number} if MANIFEST.fullmatch(path.name) else set()
 
     def _manifest(self, version: int) -> Path:
         return self.folder / f"{version:06d}.json"
 
     def _note(self, version: int, host: int) -> Path:
-        return self.folder / f"{version:06d}.{host}.note"
+        return self.folder / f"{version:06d}.{host}{_NOTE}"
 
     def _settle(self) -> None:
         """Wait until the version before is complete, or a host has failed to write it."""
         if not self._pending:
             return
-        problem = ""
-        if self._communicator.rank:  # the first host waits for the notes of the others
-            problem = self._outcome()
-        if self._refused(problem):
+        first = self._communicator.rank == 0
+        failed = self._refused("" if first else self._outcome())  # the first host waits for the notes of the others
+        if failed:
             self._given_up.set()
-        if not self._communicator.rank:
-            problem = self._outcome()
-        self._refused(problem if not self._communicator.rank else "")
+        failed |= self._refused(self._outcome() if first else "")
         self._given_up.clear()
         self._pending = None
-        if self._shard and self._shard.exists():
-            self._own.append(self._shard)
+        assert self._shard
+        if failed:
+            self._drop()
+        else:
+            self._own.append((self._version - 1, self._shard))
+
+    def _drop(self) -> None:
+        """Remove this host's shard of a version that failed."""
+        with suppress(OSError):
+            if self._shard and not self._manifest(self._version - 1).exists():
+                self._shard.unlink()
 
     def _outcome(self) -> str:
         assert self._pending
@@ -271,7 +300,7 @@ class Checkpoints:
         return ""
 
     def _refused(self, problem: str) -> bool:
-        """Whether the file system refused something on a host; the first host says what, once, and no shard stays."""
+        """Whether the file system refused something on a host; the first host says what, once."""
         texts = [text.decode() for text in allgather_bytes(self._communicator, problem.encode())]
         host, text = next(((h, text) for h, text in enumerate(texts) if text), (0, ""))
         if not text:
@@ -282,9 +311,6 @@ class Checkpoints:
         if self._communicator.rank == 0 and line != self._said:
             self._say(line)
             self._said = line
-        with suppress(OSError):
-            if self._shard and not self._manifest(self._version - 1).exists():
-                self._shard.unlink()
         return True
 
     def _open(self, resumed: bool) -> int:
@@ -300,6 +326,16 @@ class Checkpoints:
             why = "has checkpoints of an earlier run"
             raise Any2VecError(f"{self.folder}: {why}; go on from them with `resume`, or give another folder")
         return first
+
+
+def check_not_written(folder: Path) -> None:
+    """Raise an Any2VecError if a run writes to a folder now: it would write over the rows that another one maps."""
+    with suppress(FileNotFoundError), (folder / _LOCK).open() as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            why = "another run writes its checkpoints here"
+            raise Any2VecError(f"{folder}: {why}; wait until it ends, or go on from a copy of the folder") from None
 
 
 def listed(folder: Path, pattern: re.Pattern[str]) -> list[tuple[int, Path]]:
@@ -323,7 +359,7 @@ def checksum(path: Path) -> int:
 
 
 def _put(path: Path, content: Facts, *, durable: bool = False) -> None:
-    """Write JSON beside, and rename it; if `durable`, once it is on the disk, and then the names in the folder, too."""
+    """Write JSON to a file beside it and rename that; if `durable`, fsync the file before and the folder after."""
     beside = path.with_name(f"{path.name}.part")
     with beside.open("w", encoding="utf-8") as file:
         file.write(json.dumps(content))

@@ -16,7 +16,7 @@ from any2vec.io.outputs import refusals
 from any2vec.io.safetensors_file import map_tensors
 from any2vec.operators.labels import Labels, zeros
 from any2vec.sync.partition import Partition
-from any2vec.training.checkpoint import FORMAT, MANIFEST, Facts, checksum, listed, own_digest
+from any2vec.training.checkpoint import FORMAT, MANIFEST, Facts, check_not_written, checksum, listed, own_digest
 from any2vec.training.state import MeterState, TrainingState
 
 __all__ = ["corpus_facts", "read_state"]
@@ -102,11 +102,14 @@ def _newest(folder: Path, communicator: Communicator, say: Callable[[str], None]
             found = listed(folder, MANIFEST) if folder.exists() or not or_none else []
             if not found and not or_none:
                 raise Any2VecError(f"{folder}: has no checkpoint; without `resume`, a run begins anew")
+            if found:
+                check_not_written(folder)
             names = "\n".join(path.name for _, path in reversed(found))
     names = allgather_bytes(communicator, names.encode())[0].decode()
     if not names:
         say(f"{folder} has no checkpoint yet: a new run begins")
         return None
+    newest = ""
     for name in names.split("\n"):
         manifest, problem = _read_manifest(folder / name)
         for shard in manifest.get("shards", [])[communicator.rank :: communicator.size]:
@@ -115,8 +118,9 @@ def _newest(folder: Path, communicator: Communicator, say: Callable[[str], None]
         problem = next(filter(None, problems), "")
         if not problem:
             return manifest | {"version": int(name.removesuffix(".json"))}
+        newest = newest or problem
         say(f"{problem}; an older checkpoint is looked for")
-    raise SharedError(f"{folder}: no checkpoint in it is whole")
+    raise SharedError(f"{newest}; no checkpoint in {folder} can be gone on from")
 
 
 def _read_manifest(path: Path) -> tuple[Facts, str]:
@@ -130,6 +134,7 @@ def _read_manifest(path: Path) -> tuple[Facts, str]:
         sizes = [(s["first"], s["rows"], s["bytes"]) for s in manifest["shards"]]
         files = [s["file"] for s in manifest["shards"]]
         numbers = [n for size in sizes for n in size]
+        numbers += [s["crc32"] for s in manifest["shards"]]
         numbers += [manifest[name] for name in ("hosts", "rounds", "epoch", "rounds_done")]
         if not all(type(n) is int and n >= 0 for n in numbers) or not all(name == Path(name).name for name in files):
             return {}, f"{path}: damaged: sizes or names of shards are none"
