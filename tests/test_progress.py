@@ -41,6 +41,18 @@ def test_plain_lines_begin_when_there_is_something_to_say(monkeypatch):
     display.close()
 
 
+def test_plain_lines_do_not_count_compilation(monkeypatch):
+    clock, text = iter([0.0, 15.0, 20.0, 26.0]), io.StringIO()
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    display = PlainLines(Console(file=text, width=120))
+    display.compiling()
+    for done in (0.25, 0.5):
+        display.training(done, 5, 1e6, 0.025, 1.5, 3661.0)
+    assert text.getvalue() == ""
+    display.training(0.75, 5, 1e6, 0.025, 1.5, 3661.0)
+    assert text.getvalue().startswith("epoch 0.75/5")
+
+
 def test_the_moving_line_begins_without_figures():
     text = io.StringIO()
     display = RichLine(Console(file=text, width=120, force_terminal=True))

@@ -190,9 +190,17 @@ def _solve(missing: NDArray[np.float64], e: NDArray[np.float64], t: NDArray[np.f
     values = np.maximum(values, 1e-6 * values[-1])
     x = vectors.T @ missing @ vectors / (values[:, None] + values)
     logs, axes = np.linalg.eigh(x)
-    logs, axes = np.clip(logs, -_LARGEST, _LARGEST), vectors @ axes
+    logs = np.clip(logs, -_LARGEST, _LARGEST)
     order = np.argsort(-np.abs(logs))[:_MOST]
     order = order[np.abs(logs[order]) > _LEAST]
-    logs, directions = logs[order], axes.T[order]
-    stretched, back = (np.eye(len(e)) + (directions.T * np.expm1(sign * logs)) @ directions for sign in (1, -1))
-    return logs, directions, missing - (stretched @ e @ stretched - e) + (back @ t @ back - t)
+    logs, directions = logs[order], (vectors @ axes[:, order]).T
+    return logs, directions, missing - _added(e, directions, np.expm1(logs)) + _added(t, directions, np.expm1(-logs))
+
+
+def _added(
+    matrix: NDArray[np.float64], directions: NDArray[np.float64], by: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return ``G matrix G - matrix``, where G adds `by` times what a row has along each of n orthogonal directions."""
+    along = directions @ matrix
+    half = (directions.T * by) @ along
+    return half + half.T + (directions.T * by) @ ((along @ directions.T) * by) @ directions

@@ -70,7 +70,7 @@ class PlainLines:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._last = time.monotonic()
+        self._last: float | None = time.monotonic()
 
     def say(self, line: str) -> None:
         """Print a line."""
@@ -83,7 +83,8 @@ class PlainLines:
             self.say(f"read {done / 1e6:,.0f}{of} MB")
 
     def compiling(self) -> None:
-        """Print nothing; see `announcing_compilation`."""
+        """Print nothing (see `announcing_compilation`); the ten seconds begin anew with training."""
+        self._last = None
 
     def training(self, epoch: float, epochs: int, speed: float, alpha: float, loss: float, left: float) -> None:
         """Print the state of training, if a line is due and there is something to say."""
@@ -95,6 +96,8 @@ class PlainLines:
 
     def _due(self) -> bool:
         now = time.monotonic()
+        if self._last is None:
+            self._last = now
         if now - self._last < _SECONDS_BETWEEN_LINES:
             return False
         self._last = now
