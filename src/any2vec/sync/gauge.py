@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from any2vec.io.finite import is_finite
 from any2vec.operators.labels import Labels
 from any2vec.sync.channel import Channel
-from any2vec.sync.masters import Changes
+from any2vec.sync.masters import Changes, find
 from any2vec.sync.turn import Turn
 
 __all__ = ["Gauge", "is_due"]
@@ -138,13 +138,12 @@ def _differences(parts: Any, rows: Any, before: Any, roots: Any, d: Any, sums: A
     """List what each host added to rows of the sample, and sum it by row; return how many there are."""
     found = 0
     for host in range(parts.ends.size - 1):
-        k = 0
-        for at in range(parts.ends[host], parts.ends[host + 1]):
-            while k < rows.size and rows[k] < parts.rows[at]:
-                k += 1
-            if k == rows.size:
+        at, end = parts.ends[host], parts.ends[host + 1]
+        for k in range(rows.size):
+            at = find(parts.rows, at, end, rows[k])
+            if at == end:
                 break
-            if rows[k] == parts.rows[at] and parts.updates[at]:
+            if parts.rows[at] == rows[k] and parts.updates[at]:
                 for j in range(d.shape[1]):
                     d[found, j] = parts.values[at, j] * roots[k] - before[k, j]
                     sums[k, j] += d[found, j]

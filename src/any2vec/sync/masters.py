@@ -16,7 +16,7 @@ from any2vec.sync.combiners import Combiner, PartsCombiner, SumCombiner
 from any2vec.sync.combiners.gradient import gradient_row
 from any2vec.sync.turn import Turn
 
-__all__ = ["ORTHOGONAL", "Changes", "Combined", "Parts", "merge"]
+__all__ = ["ORTHOGONAL", "Changes", "Combined", "Parts", "find", "merge"]
 
 ORTHOGONAL = 0.99
 """Orthogonality (Eq. 9) from which a row's changes count as orthogonal: two of equal length at 82 degrees or more."""
@@ -156,7 +156,7 @@ class Parts(NamedTuple):
 
 
 @njit(nogil=True, cache=True)
-def _find(rows: Any, low: int, high: int, row: int) -> int:
+def find(rows: Any, low: int, high: int, row: int) -> int:
     """Index of the first of ``rows[low:high]`` that is not below `row`."""
     while low < high:
         middle = (low + high) // 2
@@ -175,7 +175,7 @@ def _sum(changes: Any, first: int, base: Any, sums: Any, hosts: Any, totals: Any
     sums[:], hosts[:], totals[:] = 0, 0, 0
     places = np.empty(changes.ends.size - 1, np.int64)
     for host in range(places.size):
-        places[host] = _find(changes.rows, changes.ends[host], changes.ends[host + 1], first)
+        places[host] = find(changes.rows, changes.ends[host], changes.ends[host + 1], first)
     for end in range(first + _STRIP, first + n + _STRIP, _STRIP):
         for host in range(places.size):
             at = places[host]
@@ -200,7 +200,7 @@ def _starts(changes: Any, first: int, n: int) -> Any:
     starts = np.zeros(n + 1, np.int64)
     for host in range(changes.ends.size - 1):
         end = changes.ends[host + 1]
-        at = _find(changes.rows, changes.ends[host], end, first)
+        at = find(changes.rows, changes.ends[host], end, first)
         while at < end and changes.rows[at] < first + n:
             starts[changes.rows[at] - first + 1] += changes.updates[at] > 0
             at += 1
@@ -213,7 +213,7 @@ def _take(changes: Any, first: int, base: Any, place: Any, parts: Any, updates: 
     n, dim = base.shape
     for host in range(changes.ends.size - 1):
         end = changes.ends[host + 1]
-        at = _find(changes.rows, changes.ends[host], end, first)
+        at = find(changes.rows, changes.ends[host], end, first)
         while at < end and changes.rows[at] < first + n:
             i = changes.rows[at] - first
             if changes.updates[at]:
@@ -247,7 +247,7 @@ def _orthogonality(changes: Any, first: int, base: Any, start: int) -> tuple[int
     for row in range(first + (start - first) % _ONE_ROW_OF, first + n, _ONE_ROW_OF):
         k = 0
         for host in range(changes.ends.size - 1):
-            at = _find(changes.rows, changes.ends[host], changes.ends[host + 1], row)
+            at = find(changes.rows, changes.ends[host], changes.ends[host + 1], row)
             if at < changes.ends[host + 1] and changes.rows[at] == row and changes.updates[at]:
                 for d in range(dim):
                     parts[k, d] = changes.values[at, d] - base[row - first, d]
