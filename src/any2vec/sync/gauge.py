@@ -29,8 +29,7 @@ __all__ = ["Gauge", "is_due"]
 _HOTTEST = 64  # vertices that are all in the sample whose changes are measured
 _SEEN = 512  # in that for E^T E and T^T T
 _OFTEN = 16  # rounds that are all followed by a turn, then as many of which half are, a third, ...
-_LEAST, _LARGEST = 0.01, 0.5  # logarithms of how much a direction is stretched: what is less can wait
-_MOST = 16  # directions that are stretched at once
+_LEAST, _LARGEST = 0.03, 0.5  # logarithms of how much a direction is stretched: what is less can wait
 
 
 def is_due(number: int) -> bool:
@@ -83,7 +82,7 @@ class Gauge:
             own = np.stack([self.missing, *(x.before.T @ x.before for x in self._sample(number, _SEEN))])
         self.missing[:] = 0
         sums = self._channel.gather(("reduce", "both", "moments"), own, 0)
-        found = np.zeros((_MOST, 1 + self._masters.dim), np.float32)
+        found = np.zeros((self._masters.dim, 1 + self._masters.dim), np.float32)
         if sums is not None:
             with self._timed():
                 logs, directions, self.missing[:] = _solve(*sums.sum(axis=0, dtype=np.float64))
@@ -177,7 +176,7 @@ def _solve(missing: NDArray[np.float64], e: NDArray[np.float64], t: NDArray[np.f
     Returns
     -------
     logs : float64 array, shape (n,)
-        The largest eigenvalues of X, if they are worth it.
+        The eigenvalues of X that are worth it.
     directions : float64 array, shape (n, D)
         Their eigenvectors.
     missing : float64 array, shape (D, D)
@@ -190,9 +189,8 @@ def _solve(missing: NDArray[np.float64], e: NDArray[np.float64], t: NDArray[np.f
     x = vectors.T @ missing @ vectors / (values[:, None] + values)
     logs, axes = np.linalg.eigh(x)
     logs = np.clip(logs, -_LARGEST, _LARGEST)
-    order = np.argsort(-np.abs(logs))[:_MOST]
-    order = order[np.abs(logs[order]) > _LEAST]
-    logs, directions = logs[order], (vectors @ axes[:, order]).T
+    wanted = np.abs(logs) > _LEAST
+    logs, directions = logs[wanted], (vectors @ axes[:, wanted]).T
     return logs, directions, missing - _added(e, directions, np.expm1(logs)) + _added(t, directions, np.expm1(-logs))
 
 

@@ -71,7 +71,7 @@ def estimate(
     if isinstance(combiner, Curvature):
         number = len(first) + (options.epochs - 1) * rounds
         turns = 0 if start else sum(map(is_due, range(number)))
-        sent += (hosts - 1) * (8 * number * dim * (3 * dim + 8) + 4 * turns * (3 * dim**2 + 16 * (dim + 1)))
+        sent += (hosts - 1) * (8 * number * dim * (3 * dim + 8) + 4 * turns * dim * (4 * dim + 1))
     pulled = Estimate(sent, 2 * row * owned + 8 * memory)
     scores = seen[2].sum() / max(seen[3].sum(), 1) * words
     width = ColumnLayout(dim, min(hosts, dim)).width
