@@ -21,6 +21,14 @@ class Transfer(NamedTuple):
     counts: NDArray[np.int64]
     starts: NDArray[np.int64]
 
+    def keep(self, host: int) -> None:
+        """Copy the rows that a host sends to itself, and leave none of them to send."""
+        first, n, start, came = (int(of[host]) for of in (self.send_starts, self.send_counts, self.starts, self.counts))
+        if n != came:
+            raise ValueError(f"host {host} sends {n} rows to host {host}, which expects {came}")
+        self.receive[start : start + n] = self.send[first : first + n]
+        self.send_counts[host] = self.counts[host] = 0
+
 
 class CheckedTransfers(ABC):
     """Base class of engines: `alltoallv` and `ialltoallv` of a `Communicator`, made of `_transfer`."""

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.io.read_only import read_only
+
 __all__ = ["BOUNDS", "IDS", "Worklist", "map_file", "open_worklist", "release"]
 
 IDS, BOUNDS = "ids.int32", "bounds.int64"  # the files of a worklist
@@ -36,9 +38,7 @@ class Worklist:
     def __post_init__(self) -> None:
         """Make both read-only, wherever they are from: the same compiled kernels take them."""
         for name in ("ids", "bounds"):
-            view = getattr(self, name).view()
-            view.flags.writeable = False
-            object.__setattr__(self, name, view)
+            object.__setattr__(self, name, read_only(getattr(self, name)))
 
     def __len__(self) -> int:
         """Return the number of sentences."""

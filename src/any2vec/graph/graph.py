@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
+from any2vec.io.read_only import read_only
 
 __all__ = ["Graph", "Names"]
 
@@ -100,9 +101,7 @@ class Graph:
         }
         for name, array in arrays.items():
             if array is not None:
-                view = array.view()
-                view.flags.writeable = False
-                object.__setattr__(self, name, view)
+                object.__setattr__(self, name, read_only(array))
 
     def __len__(self) -> int:
         return len(self.indptr) - 1

@@ -198,6 +198,6 @@ def _added(
     matrix: NDArray[np.float64], directions: NDArray[np.float64], by: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return ``G matrix G - matrix``, where G adds `by` times what a row has along each of n orthogonal directions."""
-    along = directions @ matrix
-    half = (directions.T * by) @ along
-    return half + half.T + (directions.T * by) @ ((along @ directions.T) * by) @ directions
+    along, scaled = directions @ matrix, directions.T * by
+    half = scaled @ along
+    return half + half.T + scaled @ ((along @ directions.T) * by) @ directions

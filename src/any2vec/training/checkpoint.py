@@ -103,7 +103,7 @@ class Checkpoints:
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
         self._pending: Future[None] | None = None
         self._given_up = threading.Event()
-        self._shard: Path | None = None  # of the version that is not complete
+        self._shard: tuple[int, Path] | None = None  # of the version that is not complete
         self._own: list[tuple[int, Path]] = []  # this run's complete versions: at most two, and one to write over
         self._said = ""
         self.newest = self._wanted = version  # the newest that is complete; the last that is to be
@@ -116,7 +116,7 @@ class Checkpoints:
         except Any2VecError:
             self.abandon()
             raise
-        self._first = self._version = int(communicator.allgather(np.array([first], np.int64))[0, 0])
+        self._version = int(communicator.allgather(np.array([first], np.int64))[0, 0])
 
     def due(self) -> bool:
         """Whether a checkpoint is due after this round; all hosts get the same answer."""
@@ -137,7 +137,7 @@ class Checkpoints:
         low, high = scheme.partition.range(rank)
         name = f"{version:06d}.{low}-{high}"
         path = self.folder / f"{name}{'' if high > low else f'.{rank}'}{_SHARD}"
-        self._shard = path
+        self._shard = version, path
         problem, found = self._write_shard(path, state, scheme, high - low)
         if self._refused(problem):
             self._drop()
@@ -260,7 +260,8 @@ class Checkpoints:
                 try:
                     path.unlink(missing_ok=True)
                 except OSError:
-                    kept |= {number} if MANIFEST.fullmatch(path.name) else set()
+                    if MANIFEST.fullmatch(path.name):
+                        kept.add(number)
 
     def _manifest(self, version: int) -> Path:
         return self.folder / f"{version:06d}.json"
@@ -279,17 +280,19 @@ class Checkpoints:
         failed |= self._refused(self._outcome() if first else "")
         self._given_up.clear()
         self._pending = None
-        assert self._shard
         if failed:
             self._drop()
-        else:
-            self._own.append((self._version - 1, self._shard))
+        elif self._shard:
+            self._own.append(self._shard)
 
     def _drop(self) -> None:
         """Remove this host's shard of a version that failed."""
+        if not self._shard:
+            return
+        version, path = self._shard
         with suppress(OSError):
-            if self._shard and not self._manifest(self._version - 1).exists():
-                self._shard.unlink()
+            if not self._manifest(version).exists():
+                path.unlink()
 
     def _outcome(self) -> str:
         assert self._pending
@@ -317,10 +320,7 @@ class Checkpoints:
         """Make the folder and lock it; return the first version to write."""
         self.folder.mkdir(parents=True, exist_ok=True)
         self._lock = (self.folder / _LOCK).open("w")
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Any2VecError(f"{self.folder}: another run writes its checkpoints here; give another folder") from None
+        _take(self._lock, fcntl.LOCK_EX, self.folder, "give another folder")
         first = 1 + max((number for number, _ in listed(self.folder, _ANY)), default=0)
         if first > 1 and not resumed:
             why = "has checkpoints of an earlier run"
@@ -331,11 +331,15 @@ class Checkpoints:
 def check_not_written(folder: Path) -> None:
     """Raise an Any2VecError if a run writes to a folder now: it would write over the rows that another one maps."""
     with suppress(FileNotFoundError), (folder / _LOCK).open() as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            why = "another run writes its checkpoints here"
-            raise Any2VecError(f"{folder}: {why}; wait until it ends, or go on from a copy of the folder") from None
+        _take(lock, fcntl.LOCK_SH, folder, "wait until it ends, or go on from a copy of the folder")
+
+
+def _take(lock: IO[str], kind: int, folder: Path, advice: str) -> None:
+    """Lock a folder's lock file, without waiting; raise an Any2VecError if another run has it."""
+    try:
+        fcntl.flock(lock, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise Any2VecError(f"{folder}: another run writes its checkpoints here; {advice}") from None
 
 
 def listed(folder: Path, pattern: re.Pattern[str]) -> list[tuple[int, Path]]:

@@ -131,10 +131,8 @@ def _read_manifest(path: Path) -> tuple[Facts, str]:
             return {}, f"{path}: has format {shown(manifest['format'])}; this any2vec reads {FORMAT}"
         if manifest["sha256"] != own_digest(manifest):
             return {}, f"{path}: damaged: its SHA-256 is not that in it"
-        sizes = [(s["first"], s["rows"], s["bytes"]) for s in manifest["shards"]]
         files = [s["file"] for s in manifest["shards"]]
-        numbers = [n for size in sizes for n in size]
-        numbers += [s["crc32"] for s in manifest["shards"]]
+        numbers = [s[name] for s in manifest["shards"] for name in ("first", "rows", "bytes", "crc32")]
         numbers += [manifest[name] for name in ("hosts", "rounds", "epoch", "rounds_done")]
         if not all(type(n) is int and n >= 0 for n in numbers) or not all(name == Path(name).name for name in files):
             return {}, f"{path}: damaged: sizes or names of shards are none"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.errors import Any2VecError, UnknownWordError, shown
 from any2vec.io.finite import blocks, check_finite
+from any2vec.io.read_only import read_only
 from any2vec.vectors.arguments import as_word
 
 __all__ = ["NEGATIVE", "Lookup", "Query"]
@@ -44,9 +45,9 @@ class Lookup:
             )
         self.vocabulary = vocabulary
         """The words, their counts (zeros: unknown) and ids."""
-        self.matrix = _read_only(matrix)
+        self.matrix = _numbers(matrix)
         """The embedding vectors e, float32, shape (V, D), read-only."""
-        self.t = None if t is None else _read_only(t)
+        self.t = None if t is None else _numbers(t)
         """The training vectors, float32, shape (V, D), read-only; or None."""
         self.loss = loss
         """The loss that `t` was trained with; if "hierarchical", its rows are those of the tree's inner vertices."""
@@ -205,10 +206,8 @@ def _checked_counts(counts: object) -> NDArray[np.int64]:
         raise Any2VecError(f"the counts are not whole numbers: {shown(counts)}") from None
 
 
-def _read_only(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
+def _numbers(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
     try:
-        view = np.asarray(matrix, np.float32).view()
+        return read_only(np.asarray(matrix, np.float32))
     except (TypeError, ValueError):
         raise Any2VecError(f"the matrix is not an array of numbers: {shown(matrix)}") from None
-    view.flags.writeable = False
-    return view

@@ -2,7 +2,6 @@
 
 from math import inf
 from numbers import Integral
-from typing import Any
 
 import numpy as np
 from numba import njit
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
 from any2vec.graph.graph import Graph
+from any2vec.io.read_only import read_only
 from any2vec.samples.draws import draw
 from any2vec.walks.first_order import first_order
 from any2vec.walks.order import pass_key, sides, vertex_at
@@ -81,7 +81,7 @@ class Walker:
         self._restart = np.uint64(round(restart * 2**32))
         if len(indices) == 0:  # kernels read an entry before they check for one
             indices = np.zeros(1, np.int32)
-        indices = _read_only(indices)
+        indices = read_only(indices)
         self._targets = indices if weights is None else choices(indptr, indices, weights)
         self._biased: tuple[NDArray[np.float32], NDArray[np.int32], NDArray[np.float32]] | None = None
         if second:
@@ -132,13 +132,6 @@ def check_walks(walks: int, length: int, p: float, q: float, restart: float) -> 
             raise Any2VecError(f"`{name}` is {value:g}; it must be from {1 / BIAS:g} to {BIAS:g}")
     if not 0 <= restart < 1:
         raise Any2VecError(f"`restart` is {restart}; it must be from 0 to below 1")
-
-
-def _read_only(array: NDArray[Any]) -> NDArray[Any]:
-    """Return a plain read-only view: one compiled kernel serves all arrays."""
-    view = array.view(np.ndarray)
-    view.flags.writeable = False
-    return view
 
 
 @njit(nogil=True, cache=True)
