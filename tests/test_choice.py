@@ -82,6 +82,7 @@ def test_memory_counts(monkeypatch):
     [
         ({"combine": "gradient"}, "no columns, because of `combine`"),
         ({"dim": 3}, "no columns, because of `dim`"),
+        ({"wire": "bfloat16"}, "no columns, because of `wire`"),
         ({"batch": 30_000}, "no columns, because of `batch`"),
         ({"hosts": 1}, "one host sends nothing"),
     ],

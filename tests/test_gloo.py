@@ -80,7 +80,9 @@ print("same")
 
 
 @needs_torch
-@pytest.mark.parametrize("options", [[], ["--scheme", "columns", "--batch", "7", "--model", "cbow"]])
+@pytest.mark.parametrize(
+    "options", [[], ["--scheme", "columns", "--batch", "7", "--model", "cbow"], ["--wire", "bfloat16"]]
+)
 def test_torchrun_writes_what_simulated_hosts_write(corpus, options):
     launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "4", "--no-python", sys.executable]
     ran = run_python(*launch, "-m", "any2vec", *TRAIN, *options, "-o", "run.bin", cwd=corpus, timeout=120)

@@ -73,6 +73,7 @@ def counts(path):
         (2, ["--scheme", "columns", "--batch", "7", "--rounds", "2"]),
         (3, ["--batch", "3", "--scheme", "columns", "--model", "cbow"]),
         (3, ["--combine", "average", "--scheme", "server"]),
+        (3, ["--combine", "curvature", "--wire", "bfloat16"]),
     ],
     ids=lambda value: "-".join(value[1:4:2]) if isinstance(value, list) else str(value),
 )

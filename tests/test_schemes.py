@@ -107,7 +107,14 @@ class Counting:
         return self.inner.ialltoallv(send, send_counts, receive, counts, starts)
 
     def note(self, send, send_counts):
-        what = {"uint8": "ids", "int32": "updates", "float32": "values", "float64": "moments", "int64": None}
+        what = {
+            "uint8": "ids",
+            "int32": "updates",
+            "float32": "values",
+            "uint16": "values",
+            "float64": "moments",
+            "int64": None,
+        }
         what = what[str(send.dtype)]
         if what == "values" and send.shape[1] in (10, 11):  # D, or D and a number; rows of values have 16 floats
             what = "moments"
@@ -120,9 +127,9 @@ class Counting:
 
 
 @pytest.mark.parametrize("combine", ["curvature", "gradient"])
-@pytest.mark.parametrize("scheme", NAMES)
+@pytest.mark.parametrize(("scheme", "wire"), [*((name, "float32") for name in NAMES), ("pull-opt", "bfloat16")])
 @pytest.mark.parametrize("hosts", [2, 5])
-def test_bytes_counted_are_those_sent(monkeypatch, scheme, combine, hosts):
+def test_bytes_counted_are_those_sent(monkeypatch, scheme, wire, combine, hosts):
     kind = Replicated if scheme.startswith("rep") else Pulled
     synchronize, merge = kind.synchronize, Scheme.combine
 
@@ -155,7 +162,7 @@ def test_bytes_counted_are_those_sent(monkeypatch, scheme, combine, hosts):
     report = Report({})
     train(
         read(text(50, words=40), hosts),
-        options(dim=10, scheme=scheme, combine=combine, rounds=3, epochs=2),
+        options(dim=10, scheme=scheme, wire=wire, combine=combine, rounds=3, epochs=2),
         wrap=wrap,
         report=report,
     )
@@ -263,7 +270,7 @@ def test_pull_model_holds_masters_and_touched_rows(monkeypatch, scheme):
     assert len(noted.rows) == 4 * (50 + rounds_more(4, 25))
     for host in noted.hosts:
         assert (host.scheme.masters.vertices, len(host.scheme.masters.e)) == (250, 250)
-        assert max(len(rows) for rows in host.scheme.buffers._held.values()) < 200
+        assert max(len(rows) for rows in host.scheme.wire._buffers._held.values()) < 200
     for e, t, touched_e, touched_t in noted.rows[-4 * 24 :]:
         wanted = max(touched_e, touched_t)
         # rounds of one sentence: 10 sources; the destinations are they and 30 negatives

@@ -502,6 +502,7 @@ def test_report(tmp_path):
         **{"model": "skipgram", "loss": "negative", "context": "mean", "vocabulary": None},
         "column": None,
         "scheme": "pull-opt",
+        "wire": "float32",
         "combine": "curvature",
         **dict.fromkeys(("batch", "checkpoint", "checkpoint_every", "checkpoint_minutes", "resume")),
         "rounds": None,

@@ -1,6 +1,7 @@
 """The labels of all vertices: embedding vectors e and training vectors t."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba import float32, njit, uint64
@@ -84,11 +85,11 @@ def new_labels(first: int, last: int, dim: int, *, copies: int = 0, seed: int = 
     return Labels(e, t, first, last - first, dim)
 
 
-def zeros(rows: int, dim: int) -> NDArray[np.float32]:
-    """Allocate rows of zeros for D floats, padded, on a page boundary; raise an error if memory does not suffice."""
+def zeros(rows: int, dim: int, kind: type[np.generic] = np.float32) -> NDArray[Any]:
+    """Allocate rows of zeros for D numbers, padded, on a page boundary; raise an error if memory does not suffice."""
     padded = padded_width(dim)
     try:
-        return pages((rows, padded), np.float32)
+        return pages((rows, padded), kind)
     except (OSError, MemoryError, OverflowError, ValueError) as error:
         need = 2 * rows * padded * 4 / 2**30
         raise Any2VecError(

@@ -34,9 +34,9 @@ class DeepWalk(HostEstimator, DeepWalkParams):
         Walks from each vertex; vertices in a walk.
     inputCol, outputCol : str
         Of the model's `transform`: a column of vertices, and the one of their vectors.
-    vectorSize, windowSize, stepSize, maxIter, seed, numPartitions, numHosts, negative, sample, combine, scheme, rounds
+    vectorSize, windowSize, stepSize, maxIter, seed, numPartitions, numHosts
         As of `Word2Vec`; a host for each thousand edges at most.
-    modelDir, checkpointMinutes
+    negative, sample, combine, scheme, wire, rounds, modelDir, checkpointMinutes
         As of `Word2Vec`.
 
     Raises
@@ -76,6 +76,7 @@ class DeepWalk(HostEstimator, DeepWalkParams):
         sample: float = 0.0,
         combine: str = "curvature",
         scheme: str = "pull-opt",
+        wire: str = "float32",
         rounds: int | None = None,
         modelDir: str | None = None,
         checkpointMinutes: float = 10.0,

@@ -62,6 +62,7 @@ class HostEstimator(Estimator, HostParams, DefaultParamsReadable, DefaultParamsW
             "sample": self.getSample(),
             "combine": self.getCombine(),
             "scheme": self.getScheme(),
+            "wire": self.getWire(),
             "checkpoint": "checkpoints",  # in the model's folder
             "checkpoint_minutes": self.getCheckpointMinutes(),
         }

@@ -29,7 +29,7 @@ class Word2Vec(HostEstimator, Word2VecParams):
     numHosts : int, optional
         Hosts: tasks that train at the same time. By default as many as the cluster runs at once, but one for each
         thousand sentences at most.
-    negative, sample, combine, scheme, rounds
+    negative, sample, combine, scheme, wire, rounds
         As of `any2vec.Word2Vec`.
     modelDir : str, optional
         Folder where models and their checkpoints are written, at the same place for driver and executors. By default a
@@ -70,6 +70,7 @@ class Word2Vec(HostEstimator, Word2VecParams):
         sample: float = 1e-3,
         combine: str = "curvature",
         scheme: str = "pull-opt",
+        wire: str = "float32",
         rounds: int | None = None,
         modelDir: str | None = None,
         checkpointMinutes: float = 10.0,

@@ -23,6 +23,7 @@ from any2vec.operators.labels import Labels
 from any2vec.sync.channel import Channel
 from any2vec.sync.masters import Changes, find
 from any2vec.sync.turn import Turn
+from any2vec.sync.wire import added
 
 __all__ = ["Gauge", "is_due"]
 
@@ -122,7 +123,7 @@ class _Sampled:
         """Sum ``d d^T`` over what each host added, d, and keep the sum of d by row."""
         self._sums = np.zeros_like(self.before)
         d = np.empty((len(changes.counts) * len(self._rows), self._matrix.shape[1]), np.float32)
-        d = d[: _differences(changes.parts, self._rows, self.before, self._roots[:, 0], d, self._sums)]
+        d = d[: _differences(changes.parts, self._rows, self._matrix, self._roots[:, 0], d, self._sums)]
         return np.asarray(self._sign * (d.T @ d), np.float32)
 
     def merged(self) -> NDArray[np.float32]:
@@ -133,8 +134,8 @@ class _Sampled:
 
 
 @njit(nogil=True, cache=True)
-def _differences(parts: Any, rows: Any, before: Any, roots: Any, d: Any, sums: Any) -> int:
-    """List what each host added to rows of the sample, and sum it by row; return how many there are."""
+def _differences(parts: Any, rows: Any, masters: Any, roots: Any, d: Any, sums: Any) -> int:
+    """List what each host added to rows of the sample, weighted, and sum it by row; return how many there are."""
     found = 0
     for host in range(parts.ends.size - 1):
         at, end = parts.ends[host], parts.ends[host + 1]
@@ -144,7 +145,7 @@ def _differences(parts: Any, rows: Any, before: Any, roots: Any, d: Any, sums: A
                 break
             if parts.rows[at] == rows[k] and parts.updates[at]:
                 for j in range(d.shape[1]):
-                    d[found, j] = parts.values[at, j] * roots[k] - before[k, j]
+                    d[found, j] = added(parts.values[at, j], masters[rows[k], j]) * roots[k]
                     sums[k, j] += d[found, j]
                 found += 1
     return found

@@ -15,6 +15,7 @@ from any2vec.operators.tiles import ROW_ALIGNMENT
 from any2vec.sync.combiners import Combiner, PartsCombiner, SumCombiner
 from any2vec.sync.combiners.gradient import gradient_row
 from any2vec.sync.turn import Turn
+from any2vec.sync.wire import added
 
 __all__ = ["ORTHOGONAL", "Changes", "Combined", "Parts", "find", "merge"]
 
@@ -36,8 +37,8 @@ class Changes:
     ----------
     rows : int32 array, shape (m,)
         Rows of this host's masters, host by host, rising for each host.
-    values : float32 array, shape (m, padded)
-        The rows as the hosts left them.
+    values : float32 or uint16 array, shape (m, padded)
+        The rows as the hosts left them; or, as bfloat16, what hosts added (`wire.added`).
     updates : int32 array, shape (m,)
         Updates of each in the round; rows with none are ignored.
     counts : int64 array, shape (H,)
@@ -45,7 +46,7 @@ class Changes:
     """
 
     rows: NDArray[np.int32]
-    values: NDArray[np.float32]
+    values: NDArray[Any]
     updates: NDArray[np.int32]
     counts: NDArray[np.int64]
 
@@ -151,7 +152,7 @@ class Parts(NamedTuple):
 
     rows: NDArray[np.int32]
     ends: NDArray[np.int64]
-    values: NDArray[np.float32]
+    values: NDArray[Any]
     updates: NDArray[np.int32]
 
 
@@ -189,7 +190,7 @@ def _sum(changes: Any, first: int, base: Any, sums: Any, hosts: Any, totals: Any
                     totals[i] += changes.updates[at]
                     out, value, own = sums[i], changes.values[at], base[i]
                     for d in range(dim):
-                        out[d] += value[d] - own[d]
+                        out[d] += added(value[d], own[d])
                 at += 1
             places[host] = at
 
@@ -219,7 +220,7 @@ def _take(changes: Any, first: int, base: Any, place: Any, parts: Any, updates: 
             if changes.updates[at]:
                 updates[place[i]] = changes.updates[at]
                 for d in range(dim):
-                    parts[place[i], d] = changes.values[at, d] - base[i, d]
+                    parts[place[i], d] = added(changes.values[at, d], base[i, d])
                 place[i] += 1
             at += 1
 
@@ -250,7 +251,7 @@ def _orthogonality(changes: Any, first: int, base: Any, start: int) -> tuple[int
             at = find(changes.rows, changes.ends[host], changes.ends[host + 1], row)
             if at < changes.ends[host + 1] and changes.rows[at] == row and changes.updates[at]:
                 for d in range(dim):
-                    parts[k, d] = changes.values[at, d] - base[row - first, d]
+                    parts[k, d] = added(changes.values[at, d], base[row - first, d])
                 k += 1
         squares = np.sum(parts[:k] * parts[:k])
         if k > 1 and squares > 0:

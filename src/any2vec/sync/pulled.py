@@ -8,6 +8,7 @@ that of the hosts that have the masters: rows are received into place and sent f
 from abc import abstractmethod
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +59,7 @@ class Pulled(Scheme):
 
     addressing = "mapped"
     inspects = True
+    rounds_rows = True
 
     def __init__(self, context: HostContext) -> None:
         super().__init__(context)
@@ -85,8 +87,8 @@ class Pulled(Scheme):
         for label, mine in (("e", self.labels.e), ("t", self.labels.t)):
             now = self._now[label]
             rows, counts = now.touched
-            values = self.buffers.rows(f"receive {label}", len(rows))
-            requests += self._send("reduce", label, now, mine[: len(now.ids)], values)
+            values = self.wire.rows(f"receive {label}", len(rows))
+            requests += self._send("reduce", label, now, self.wire.changed(label, mine[: len(now.ids)]), values)
             changes[label] = Changes(rows, values, now.touched_updates, counts)
             touched = np.flatnonzero(now.updates).astype(np.int32)
             self.touched[label] = len(touched)
@@ -137,14 +139,14 @@ class Pulled(Scheme):
             ("t", self.labels.t, self.masters.t, self.rows.t),
         ):
             proxies = ahead[label]
-            send = self.gather(f"pull {label}", masters, proxies.touched.rows)
-            requests += self._send("broadcast", label, proxies, send, mine[: len(proxies.ids)])
+            send = self.wire.gather(f"pull {label}", masters, proxies.touched.rows)
+            requests += self._send("broadcast", label, proxies, send, self.wire.pulled(label, mine[: len(proxies.ids)]))
             places[proxies.ids] = np.arange(len(proxies.ids), dtype=np.int32)
         self.channel.wait(requests)
+        for label, mine in (("e", self.labels.e), ("t", self.labels.t)):
+            self.wire.unpack(label, mine[: len(ahead[label].ids)])
 
-    def _send(
-        self, phase: str, label: str, now: Proxies, send: NDArray[np.float32], receive: NDArray[np.float32]
-    ) -> list[Request]:
+    def _send(self, phase: str, label: str, now: Proxies, send: NDArray[Any], receive: NDArray[Any]) -> list[Request]:
         """Begin to reduce rows of mirrors, or to broadcast those of masters; the others know which they are."""
         sent, came = (now.sent, now.touched.counts) if phase == "reduce" else (now.touched.counts, now.sent)
         return [self.channel.begin((phase, label, "values"), send, sent, receive, came)]

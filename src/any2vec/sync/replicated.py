@@ -81,8 +81,8 @@ class Replicated(Scheme):
         """Begin to send what changed here to the masters."""
         ids, (rows, counts) = self._exchange_ids(label, touched)
         sent = self.partition.counts(ids)
-        send = mine if len(ids) == len(mine) else self.gather(f"send {label}", mine, ids)
-        values = self.buffers.rows(f"receive {label}", len(rows))
+        send = mine if len(ids) == len(mine) else self.wire.gather(f"send {label}", mine, ids)
+        values = self.wire.rows(f"receive {label}", len(rows))
         received = np.empty(len(rows), np.int32)
         return Changes(rows, values, received, counts), [
             self.channel.begin(("reduce", label, "values"), send, sent, values, counts),
@@ -128,8 +128,8 @@ class RepModelOpt(Replicated):
         present[changes.rows] = True
         rows = np.flatnonzero(present).astype(np.int32)
         ids, counts = broadcast_ids(rows, self.partition, self.channel, "broadcast", label)
-        send = self.gather("broadcast", masters, rows)
-        values = self.buffers.rows("received", len(ids))
+        send = self.wire.gather("broadcast", masters, rows)
+        values = self.wire.rows("received", len(ids))
         sent = np.full(self.partition.hosts, len(rows), np.int64)
         request = self.channel.begin(("broadcast", label, "values"), send, sent, values, counts, np.zeros_like(sent))
         self.channel.wait([request])

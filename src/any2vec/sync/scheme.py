@@ -14,12 +14,12 @@ from any2vec.cluster.workers import Workers
 from any2vec.operators.arguments import RowTable
 from any2vec.operators.inspection import Inspector, Slice
 from any2vec.operators.labels import Labels, padded_width
-from any2vec.sync.buffers import Buffers
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import Combiner, Round, Touched
 from any2vec.sync.gauge import Gauge
 from any2vec.sync.masters import Changes, Combined, merge
 from any2vec.sync.partition import Partition
+from any2vec.sync.wire import FLOAT32, WIRES
 
 __all__ = ["HostContext", "Scheme"]
 
@@ -44,6 +44,8 @@ class HostContext:
         Whether scores stay the same, and nothing is lost, when all labels are turned (`gauge`).
     seed : int
         Seed of initial rows.
+    wire : str
+        How rows are sent: one of `wire.WIRES`.
     """
 
     communicator: Communicator
@@ -54,6 +56,7 @@ class HostContext:
     copies: int
     turns: bool
     seed: int
+    wire: str = FLOAT32
 
 
 class Scheme(ABC):
@@ -74,6 +77,8 @@ class Scheme(ABC):
         Whether all hosts take every slice, each on its columns; else each takes its own, on whole rows.
     pools : bool
         Whether a round draws negatives from a pool of its own, at a fixed learning rate (`samples.pools`).
+    rounds_rows : bool
+        Whether rows may be rounded when they are sent (`wire`).
     of_its_own : bool
         Whether vectors differ from those of other schemes, on one host too.
     addresses : float
@@ -98,6 +103,7 @@ class Scheme(ABC):
     inspects: ClassVar[bool] = False
     by_columns: ClassVar[bool] = False
     pools: ClassVar[bool] = False
+    rounds_rows: ClassVar[bool] = False
     of_its_own: ClassVar[bool] = False
     addresses: ClassVar[float] = 1.0
     labels: Labels
@@ -109,7 +115,7 @@ class Scheme(ABC):
         self.context = context
         self.partition = Partition(context.vertices, context.communicator.size)
         self.channel = Channel(context.communicator)
-        self.buffers = Buffers(context.dim)
+        self.wire = WIRES[context.wire](context.dim, context.workers)
         self.touched = {"e": 0, "t": 0}
         self.inspecting = self.combining = 0.0
 
@@ -170,14 +176,3 @@ class Scheme(ABC):
                 self.combining += combined.turn.apply(
                     one.e[: one.vertices], one.t[: one.vertices], self.context.workers
                 )
-
-    def gather(self, name: str, matrix: NDArray[np.float32], rows: NDArray[np.int32]) -> NDArray[np.float32]:
-        """Copy some rows of a matrix, one after the other, into the buffer `name`."""
-        out = self.buffers.rows(name, len(rows))
-        workers = self.context.workers
-
-        def copy(low: int, high: int) -> None:
-            np.take(matrix, rows[low:high], axis=0, out=out[low:high], mode="clip")  # that mode needs no second copy
-
-        workers.join(workers.spread(copy, len(rows), 4096))
-        return out

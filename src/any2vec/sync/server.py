@@ -6,6 +6,8 @@ fixed learning rate, gets them again, as DMTK's program does to find what change
 rows. The server averages (`--combine average`), or combines in another way.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,9 +31,9 @@ class Server(Pulled):
         requests = []
         for label, masters in (("e", self.masters.e), ("t", self.masters.t)):
             now = self._now[label]
-            again = self.buffers.rows(f"again {label}", len(now.ids))
+            again = self.wire.rows(f"again {label}", len(now.ids))
             requests += self._send(
-                "broadcast", label, now, self.gather(f"pull {label}", masters, now.touched.rows), again
+                "broadcast", label, now, self.wire.gather(f"pull {label}", masters, now.touched.rows), again
             )
         self.channel.wait(requests)
         return super().synchronize(round_, combiner)
@@ -47,9 +49,7 @@ class Server(Pulled):
             proxies[label] = Proxies(ids, self.partition.counts(ids), updates[ids], touched)
         return proxies
 
-    def _send(
-        self, phase: str, label: str, now: Proxies, send: NDArray[np.float32], receive: NDArray[np.float32]
-    ) -> list[Request]:
+    def _send(self, phase: str, label: str, now: Proxies, send: NDArray[Any], receive: NDArray[Any]) -> list[Request]:
         """Send ids with the rows."""
         rows, counts = now.touched
         ids = [now.ids, rows + np.int32(self.masters.first)]

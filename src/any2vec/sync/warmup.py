@@ -14,24 +14,25 @@ from any2vec.sync.ids import broadcast_ids, send_ids
 from any2vec.sync.masters import Changes, merge
 from any2vec.sync.partition import Partition
 from any2vec.sync.turn import Turn
+from any2vec.sync.wire import Wire
 
 __all__ = ["warm_up", "warm_up_turns"]
 
 
-def warm_up(combiner: Combiner) -> None:
+def warm_up(combiner: Combiner, wire: Wire) -> None:
     """Compile merging by merging two vertices on one host; `combiner` is copied, and not called if it is a user's."""
     channel, partition = Channel(alone()), Partition(2, 1)
     rows, twice = np.arange(2, dtype=np.int32), np.array([0, 1, 0, 1], np.int32)
     send_ids(rows, partition, channel, "inspect", "e")
     broadcast_ids(rows, partition, channel, "broadcast", "e")
+    masters = new_labels(0, 2, combiner.context.masters.dim)
+    wire.gather("pull e", masters.e, rows)
+    wire.unpack("e", masters.e)
+    wire.changed("e", masters.e)
     if type(combiner) not in COMBINERS.values():
         return
-    masters = new_labels(0, 2, combiner.context.masters.dim)
     here = {label: Touched(masters.e, rows, np.ones(2, np.int32)) for label in "et"}
-    changes = {
-        label: Changes(twice, np.zeros((4, masters.e.shape[1]), np.float32), np.ones(4, np.int32), np.full(2, 2))
-        for label in "et"
-    }
+    changes = {label: Changes(twice, wire.rows("receive e", 4), np.ones(4, np.int32), np.full(2, 2)) for label in "et"}
     other = combiner.bind(replace(combiner.context, masters=masters, channel=channel))
     other.begin(Round(0, 0.025, 0.25), here)
     with Workers(1, channel.communicator) as workers:

@@ -2,7 +2,8 @@
 
 If the rounds of a run, of all hosts, touch U_e and U_t rows, each counted once a round, PullModel-Opt on H hosts sends
 
-    2 (1 - 1/H) (U_e + U_t) 4 D                 rows, to masters and from them, less those that stay at home
+    2 (1 - 1/H) (U_e + U_t) 4 D                 rows, to masters and from them, less those that stay at home; 2 D
+                                                with `wire` bfloat16
     (1 - 1/H) (U_e + U_t) 4 + ids               updates, and which rows they are
     (H - 1) rounds 8 D (3 D + 8)                moments of `curvature`
     (H - 1) turns 4 (3 D^2 + 16 (D + 1))        the gauge
@@ -32,6 +33,7 @@ from any2vec.sync.combiners import combiner_of
 from any2vec.sync.combiners.curvature import Curvature
 from any2vec.sync.gauge import is_due
 from any2vec.sync.memory import memory_of_a_host
+from any2vec.sync.wire import WIRES
 from any2vec.training.options import Options
 from any2vec.training.schedule import Schedule, default_rounds
 from any2vec.training.start import Start
@@ -59,13 +61,14 @@ def estimate(
     first, usual = _shares(rounds, hosts)
     seen = allreduce(communicator, _inspect(corpus, options, communicator.rank, rounds, float(first[0])))
     owned, row = len(counts) / hosts, 4 * padded_width(dim)
+    sent_row = row * np.dtype(WIRES[options.wire].kind).itemsize // 4
     sent = memory = 0.0
     inspected = np.log(np.geomspace(first[0], 1 / rounds, _LENGTHS))
     for shares, times in ((first, 1), (usual, options.epochs - 1)):
         for label in (0, 1):
             rows = np.exp(np.interp(np.log(shares), inspected, np.log(seen[label] + 1)))
             ids = hosts * np.minimum(4 * rows / hosts, hosts * owned / 8)
-            sent += times * (hosts - 1) / hosts * float((rows * (2 * row + 4) + ids).sum())
+            sent += times * (hosts - 1) / hosts * float((rows * (2 * sent_row + 4) + ids).sum())
             memory = max(memory, row * float(rows.max()) / hosts)
     combiner = combiner_of(options.combine)
     if isinstance(combiner, Curvature):

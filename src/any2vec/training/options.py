@@ -9,6 +9,7 @@ from any2vec.operators.skipgram import NEGATIVES_PER, SkipGram
 from any2vec.options import check_option, option
 from any2vec.sync.combiners import COMBINERS, Combiner, combiner_of
 from any2vec.sync.schemes import AUTO, SCHEMES, scheme_of
+from any2vec.sync.wire import FLOAT32, WIRES
 
 __all__ = ["MOST_THREADS", "Options"]
 
@@ -91,6 +92,12 @@ class Options:
         "columns of all vectors, and one thread; server is a parameter server, to compare with",
         panel="Many hosts",
     )
+    wire: str = option(
+        FLOAT32,
+        "how hosts send vectors, in the PullModel schemes: float32; or bfloat16, half the bytes, as accurate",
+        choices=tuple(WIRES),
+        panel="Many hosts",
+    )
     combine: "str | Combiner | type[Combiner]" = option(
         "curvature",
         f"how changes of several hosts are combined: {', '.join(COMBINERS)}",
@@ -159,6 +166,9 @@ class Options:
         by_columns = scheme_of(self.scheme).by_columns
         if self.batch is not None and not by_columns and self.scheme != AUTO:
             raise Any2VecError(f"`batch` is {self.batch}; that is for `scheme` columns, and this is {self.scheme}")
+        if self.wire != FLOAT32 and self.scheme != AUTO and not scheme_of(self.scheme).rounds_rows:
+            can = ", ".join(name for name, scheme in SCHEMES.items() if scheme.rounds_rows)
+            raise Any2VecError(f"`wire` is {self.wire!r}; that is for `scheme` {can}, and this is {self.scheme}")
         if by_columns and (refused := self.columns_refuse(self.hosts)):
             raise Any2VecError(f"`scheme` is 'columns', {refused[1]}")
 
@@ -167,18 +177,25 @@ class Options:
 
         A run `freezes` if rows are frozen, and `goes_on` if it begins with the vectors of an earlier one.
         """
-        if hosts > self.dim:
-            return "dim", f"and there are {hosts:,} hosts for {self.dim:,} columns (`dim`)"
-        if self.combine != "curvature":
-            return "combine", "which has nothing to combine: leave out the combiner and its options"
-        if not self.operator_class(self._filled()).by_columns:
-            name = self.operator_class.__name__
-            return "operator", f"but {name} has a `score`, `update` or `apply` of its own, which need whole rows"
-        if freezes:
-            return "frozen", "which cannot freeze words: leave out `frozen`"
-        if goes_on and self.blend:
-            return "blend", "which cannot blend: go on with `blend=False`"
-        return None
+        operator = self.operator_class
+        whole = not operator(self._filled()).by_columns
+        refused = (
+            (hosts > self.dim, "dim", f"and there are {hosts:,} hosts for {self.dim:,} columns (`dim`)"),
+            (
+                self.combine != "curvature",
+                "combine",
+                "which has nothing to combine: leave out the combiner and its options",
+            ),
+            (self.wire != FLOAT32, "wire", "which sends no vectors: leave out `wire`"),
+            (
+                whole,
+                "operator",
+                f"but {operator.__name__} has a `score`, `update` or `apply` of its own, which need whole rows",
+            ),
+            (freezes, "frozen", "which cannot freeze words: leave out `frozen`"),
+            (goes_on and self.blend, "blend", "which cannot blend: go on with `blend=False`"),
+        )
+        return next(((option, why) for is_refused, option, why in refused if is_refused), None)
 
     @property
     def pools(self) -> bool:

@@ -98,7 +98,9 @@ class RowHost(Host):
         inspector = self.inspector = Inspector(part.ids, part.bounds, self._tables, operator, vertices)
         copies = (self._hot + self._spare) * threads
         turns = operator.score is dots and start is None  # blending compares with what a run began with
-        context = HostContext(communicator, self.workers, inspector, vertices, options.dim, copies, turns, seed)
+        context = HostContext(
+            communicator, self.workers, inspector, vertices, options.dim, copies, turns, seed, options.wire
+        )
         self.scheme = scheme_of(options.scheme, communicator.size)(context)
         self.combiner = combiner_of(options.combine).bind(
             CombinerContext(self.scheme.masters, per_pair, self.scheme.channel)
@@ -231,4 +233,4 @@ class RowHost(Host):
         if self.scheme.inspects or self._blends:
             self.workers.join(self.inspector.begin(Slice(0, ((0, 0),)), self.workers))
         if not self._alone:
-            warm_up(self.combiner)
+            warm_up(self.combiner, self.scheme.wire)

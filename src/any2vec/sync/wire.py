@@ -1,0 +1,148 @@
+"""How rows travel between hosts: as they are, or rounded to bfloat16, half the bytes.
+
+A bfloat16 is the upper half of a float32: as large a range, 8 bits of precision. Masters send their rows rounded, and
+keep them as they are. A host trains on what it got and sends what it changed, rounded too: rounding errors are
+relative to a round's changes, not to the rows.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import njit, types
+from numba.extending import overload
+from numpy.typing import NDArray
+
+from any2vec.cluster.workers import Workers
+from any2vec.llvm.bits import bits_of, float_of
+from any2vec.sync.buffers import Buffers
+
+__all__ = ["BFLOAT16", "FLOAT32", "WIRES", "Wire", "added"]
+
+FLOAT32, BFLOAT16 = "float32", "bfloat16"
+
+_BLOCK = 4096  # rows that a thread copies, at least
+
+
+class Wire:
+    """Rows are sent from where they lie, and received where they will.
+
+    Parameters
+    ----------
+    dim : int
+        D.
+    workers : Workers
+        The host's threads, which copy rows.
+    """
+
+    kind: type[np.generic] = np.float32
+
+    def __init__(self, dim: int, workers: Workers) -> None:
+        self._buffers, self._workers = Buffers(dim, self.kind), workers
+
+    def rows(self, name: str, n: int) -> NDArray[Any]:
+        """Return n rows to receive into, as they travel; the buffer `name` keeps them."""
+        return self._buffers.rows(name, n)
+
+    def gather(self, name: str, masters: NDArray[np.float32], rows: NDArray[np.int32]) -> NDArray[Any]:
+        """Copy some masters, one after the other, into the buffer `name`, to be sent."""
+        out = self._buffers.rows(name, len(rows))
+        self._spread(
+            lambda low, high: np.take(masters, rows[low:high], axis=0, out=out[low:high], mode="clip"), len(out)
+        )
+        return out  # that mode needs no second copy
+
+    def pulled(self, label: str, mine: NDArray[np.float32]) -> NDArray[Any]:
+        """Return where to receive the rows that a round begins with: in the end, they are to be in `mine`."""
+        return mine
+
+    def unpack(self, label: str, mine: NDArray[np.float32]) -> None:
+        """Put the rows that were `pulled` into `mine`."""
+
+    def changed(self, label: str, mine: NDArray[np.float32]) -> NDArray[Any]:
+        """Return what is sent of rows after a round, `Changes.values`; `mine` are those that were `pulled`."""
+        return mine
+
+    def _spread(self, copy: Callable[[int, int], Any], n: int) -> None:
+        """Let the threads copy n rows."""
+        self._workers.join(self._workers.spread(copy, n, _BLOCK))
+
+
+class BFloat16(Wire):
+    """Rows are rounded; what is sent after a round is how they changed."""
+
+    kind = np.uint16
+
+    def gather(self, name: str, masters: NDArray[np.float32], rows: NDArray[np.int32]) -> NDArray[Any]:
+        """Round some masters, one after the other, into the buffer `name`, to be sent."""
+        out = self._buffers.rows(name, len(rows))
+        self._spread(lambda low, high: _round(masters, rows[low:high], out[low:high]), len(out))
+        return out
+
+    def pulled(self, label: str, mine: NDArray[np.float32]) -> NDArray[Any]:
+        """Return where to receive the rows that a round begins with."""
+        return self._buffers.rows(f"pulled {label}", len(mine))
+
+    def unpack(self, label: str, mine: NDArray[np.float32]) -> None:
+        """Put the rows that were `pulled` into `mine`."""
+        rows = self.pulled(label, mine)
+        self._spread(lambda low, high: _widen(rows[low:high], mine[low:high]), len(mine))
+
+    def changed(self, label: str, mine: NDArray[np.float32]) -> NDArray[Any]:
+        """Put how rows differ from those `pulled` in the place of these."""
+        rows = self.pulled(label, mine)
+        self._spread(lambda low, high: _subtract(mine[low:high], rows[low:high]), len(mine))
+        return rows
+
+
+WIRES: dict[str, type[Wire]] = {FLOAT32: Wire, BFLOAT16: BFloat16}
+"""How rows are sent, by name."""
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _rounded(value: Any) -> Any:
+    """Round a float32 to the nearest bfloat16, to an even one if two are; what is not finite stays so."""
+    bits = bits_of(value)
+    return np.uint16((bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16))
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _widened(value: Any) -> Any:
+    return float_of(np.uint32(value) << np.uint32(16))
+
+
+def added(value: Any, own: Any) -> Any:
+    """Return what a host added to a number that is `own` on the master, from what it sent; for kernels."""
+    raise NotImplementedError
+
+
+@overload(added, inline="always", strict=False)  # or it would compare annotations
+def _added(value: Any, own: Any) -> Any:
+    if isinstance(value, types.Float):
+        return lambda value, own: value - own
+    return lambda value, own: _widened(value)
+
+
+@njit(nogil=True, cache=True)
+def _round(masters: Any, rows: Any, out: Any) -> None:
+    for i in range(rows.size):
+        row, place = masters[rows[i]], out[i]
+        for d in range(place.size):
+            place[d] = _rounded(row[d])
+
+
+@njit(nogil=True, cache=True)
+def _widen(rows: Any, out: Any) -> None:
+    for i in range(len(rows)):
+        row, place = rows[i], out[i]
+        for d in range(place.size):
+            place[d] = _widened(row[d])
+
+
+@njit(nogil=True, cache=True)
+def _subtract(rows: Any, out: Any) -> None:
+    """Subtract from rows what they began with, in place of that."""
+    for i in range(len(rows)):
+        row, place = rows[i], out[i]
+        for d in range(place.size):
+            place[d] = _rounded(row[d] - _widened(place[d]))
