@@ -42,6 +42,7 @@ app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pret
 err = Console(stderr=True, highlight=False)
 
 Run = dict[str, Any]
+WireOption = Annotated[str, typer.Option(help="How hosts send vectors: float32 or bfloat16.")]
 
 
 def _train(corpus: str, questions: str | None, chosen: dict[str, Any]) -> Run:
@@ -99,6 +100,7 @@ def accuracy(
     epochs: EpochsOption = 5,
     seeds: SeedsOption = "1,2,3",
     kappa: Annotated[float | None, typer.Option(help="Of curvature; measured by default.")] = None,
+    wire: WireOption = "float32",
     threads: ThreadsOption = 2,
     json_file: JsonOption = None,
 ) -> None:
@@ -112,9 +114,9 @@ def accuracy(
                 hosts, rounds = map(int, shape.split("x"))
                 chosen = {"dim": dim, "negative": negative, "sample": sample, "epochs": epochs, "seed": seed}
                 chosen |= {"hosts": hosts, "rounds": rounds, "combine": combine or "curvature", "kappa": kappa}
-                chosen |= {"threads": threads, "cache": cache}
+                chosen |= {"threads": threads, "cache": cache, "wire": wire}
                 results.setdefault(run, []).append(_run(path, questions, json_file, **chosen))
-    accuracy_table(results, f"D={dim}, {negative} negatives, epochs: {epochs}, seeds {seeds}")
+    accuracy_table(results, f"D={dim}, {negative} negatives, epochs: {epochs}, seeds {seeds}, {wire}")
 
 
 def accuracy_table(results: dict[str, list[Run]], title: str) -> None:
@@ -158,6 +160,7 @@ def cost(
     hosts: Annotated[str, typer.Option(help="Numbers of hosts, separated by commas.")] = "1,2,4,8,16,32",
     schemes: Annotated[str, typer.Option(help="Separated by commas.")] = "rep-naive,rep-opt,pull-base,pull-opt",
     combiners: Annotated[str, typer.Option(help="Separated by commas.")] = "curvature",
+    wire: WireOption = "float32",
     dim: DimOption = 100,
     negative: NegativeOption = 5,
     sample: SampleOption = 1e-4,
@@ -172,7 +175,7 @@ def cost(
     Seconds are work, summed over the hosts; combining includes the moments and eigenvectors of `curvature`.
     """
     found: list[Run] = []
-    common = {"dim": dim, "negative": negative, "sample": sample, "seed": 1, "threads": threads}
+    common = {"dim": dim, "negative": negative, "sample": sample, "seed": 1, "threads": threads, "wire": wire}
     ways = list(product(schemes.split(","), combiners.split(",")))
     with plain_text(corpus, 1_000_000) as (path, _):  # compiles, which would count as combining
         for scheme, combine in ways:
@@ -182,7 +185,7 @@ def cost(
         for count in map(int, hosts.split(",")):
             for scheme, combine in ways if count > 1 else (("pull-opt", "curvature"),):
                 found.append(_run(path, questions, json_file, **common, hosts=count, scheme=scheme, combine=combine))
-    _cost_table(found, f"D={dim}, {negative} negatives, epochs: {epochs}; per round, all hosts together")
+    _cost_table(found, f"D={dim}, {negative} negatives, epochs: {epochs}, {wire}; per round, all hosts together")
 
 
 def _cost_table(found: list[Run], title: str) -> None:
@@ -235,6 +238,7 @@ def mpi(
     epochs: EpochsOption = 1,
     scheme: str = "pull-opt",
     combine: str = "curvature",
+    wire: WireOption = "float32",
     repeat: Annotated[int, typer.Option(min=1, help="Rounds of all in turn, after a warm-up.")] = 3,
 ) -> None:
     """Compare 2 MPI ranks with 1, and with 2 processes of 1 rank at once, of one thread each, in words/s."""
@@ -245,7 +249,7 @@ def mpi(
     contenders = {"1 rank": (1, 1), "2 ranks": (2, 1), "2 processes": (1, 2)}
     speeds: dict[str, list[float]] = {name: [] for name in contenders}
     with plain_text(corpus, size) as (path, _), TemporaryDirectory() as folder:
-        options = {"dim": dim, "negative": negative, "sample": sample, "epochs": epochs, "scheme": scheme}
+        options = {"dim": dim, "negative": negative, "sample": sample, "epochs": epochs, "scheme": scheme, "wire": wire}
         given = [
             part
             for name, value in (options | {"combine": combine, "threads": 1}).items()
@@ -268,7 +272,7 @@ def mpi(
                 speeds[name].append(found)
                 err.print(f"{name:12} {found:12,.0f} words/s")
     rows = [(name, statistics.median(found), min(found), max(found)) for name, found in speeds.items()]
-    table(f"D={dim}, {negative} negatives, {scheme}, {combine}", ("words/s", "median", "min", "max"), rows)
+    table(f"D={dim}, {negative} negatives, {scheme}, {combine}, {wire}", ("words/s", "median", "min", "max"), rows)
     for other, target in (("1 rank", 1.8), ("2 processes", 0.95)):
         ratios = [two / one for one, two in zip(speeds[other], speeds["2 ranks"], strict=True)]
         verdict(f"2 ranks / {other}, median of rounds", statistics.median(ratios), target)

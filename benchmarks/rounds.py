@@ -2,7 +2,9 @@
 
 Both begin with the labels that a run on several hosts has after the rounds before. By label and by how often the
 round updates a row, it prints the regression of the combined change on that of one host: 1 is right, less falls
-behind, more overshoots; in bands of the eigenvectors of the other label's second moments, largest first.
+behind, more overshoots; in bands of the eigenvectors of the other label's second moments, largest first. Then what
+is added to B = E^T E - T^T T (`sync.gauge`), as a share of E^T E + T^T T, in bands of the latter's eigenvectors: by one
+host, by all hosts together, which is what labels are turned to, and by the combined change before that.
 """
 
 from contextlib import suppress
@@ -41,6 +43,7 @@ class Noting:
     def __init__(self, numbers: list[int], hosts: int) -> None:
         self._numbers = numbers
         self.found: dict[int, list[Parts]] = {number: [{}] * hosts for number in numbers}
+        self.added: dict[int, list[Any]] = {number: [0] * hosts for number in numbers}
 
     def __enter__(self) -> "Noting":
         self._combine, self._round = Scheme.combine, trainer._Run._round
@@ -55,11 +58,13 @@ class Noting:
                 label: np.bincount(change.rows, change.updates, masters.vertices).astype(np.int64)
                 for label, change in changes.items()
             }
+            sums = _added(before, changes) if round_.number in numbers else 0
             combined = note._combine(scheme, changes, here, round_, combiner)
             if round_.number in numbers:
                 after = {"e after": masters.embedding.copy(), "t after": masters.training.copy()}
                 counts = {f"{label} updates": found for label, found in updates.items()}
                 note.found[round_.number][scheme.context.communicator.rank] = before | after | counts
+                note.added[round_.number][scheme.context.communicator.rank] = sums
             return combined
 
         def one_round(run: Any, number: int) -> None:
@@ -77,6 +82,21 @@ class Noting:
         """All masters of a round."""
         parts = self.found[number]
         return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _added(before: Parts, changes: dict[str, Changes]) -> NDArray[np.float64]:
+    """Sum what each host added to B in rows of these masters."""
+    sums: Any = 0
+    for label, change in changes.items():
+        rows, kept = before[label], change.updates > 0
+        after = change.values[kept, : rows.shape[1]]
+        sums += _product(after, label) - _product(rows[change.rows[kept]], label)
+    return np.asarray(sums)
+
+
+def _product(rows: NDArray[np.float32], label: str) -> NDArray[np.float64]:
+    wide = rows.astype(np.float64)
+    return (wide.T @ wide) * (1 if label == "e" else -1)
 
 
 class Whole:
@@ -127,9 +147,10 @@ def main(
                 masters.embedding[:], masters.training[:] = labels["e"], labels["t"]
                 whole: Any = Whole(schedule, number, cuts)
                 host.workers.join(host.compute(whole, 0, 0, host.thread_stats()))
-                _show(
-                    f"round {number}, epoch {schedule.epoch(number) + 1}", labels, masters.embedding, masters.training
-                )
+                title = f"round {number}, epoch {schedule.epoch(number) + 1}"
+                _show(title, labels, masters.embedding, masters.training)
+                one = {"e": masters.embedding, "t": masters.training}
+                _show_gauge(title, labels, sum(noting.added[number]), one)
 
 
 def _show(title: str, labels: Parts, e: NDArray[np.float32], t: NDArray[np.float32]) -> None:
@@ -151,6 +172,25 @@ def _show(title: str, labels: Parts, e: NDArray[np.float32], t: NDArray[np.float
                 rows.append([label, f"{least} or more", int(here.sum()), f"{share:.2f}", *cells])
     bands = [f"{low} to {high - 1}" for low, high in pairwise((*BANDS, e.shape[1]))]
     table(title, ("label", "updates", "rows", "all", *bands), rows)
+
+
+def _show_gauge(title: str, labels: Parts, hosts: NDArray[np.float64], one: Parts) -> None:
+    def difference(after: Parts, name: str) -> NDArray[np.float64]:
+        return sum((_product(after[name.format(x)], x) - _product(labels[x], x) for x in "et"), np.zeros_like(hosts))
+
+    moments = _product(labels["e"], "e") - _product(labels["t"], "t")
+    axes = np.linalg.eigh(moments)[1][:, ::-1]
+    bands = list(pairwise((*BANDS, len(axes))))
+    whole = np.diag(axes.T @ moments @ axes)
+    rows = []
+    for name, sums in (
+        ("one host", difference(one, "{}")),
+        ("all hosts", hosts),
+        ("combined", difference(labels, "{} after")),
+    ):
+        along = np.diag(axes.T @ sums @ axes)
+        rows.append([name, *(f"{along[low:high].sum() / whole[low:high].sum():+.4f}" for low, high in bands)])
+    table(f"{title}: added to B", ("by", *(f"{low} to {high - 1}" for low, high in bands)), rows)
 
 
 if __name__ == "__main__":

@@ -353,6 +353,24 @@ def test_the_curvature_is_that_of_the_other_label():
         np.testing.assert_allclose(place.directions[of] @ place.directions[of].T, np.eye(16), atol=1e-4)
 
 
+@pytest.mark.parametrize("threads", [1, 2, 64])
+def test_many_threads_measure_the_curvature_sooner(threads):
+    """After as many positions of all threads, while labels grow fast; later every 65,536 of a thread's own."""
+    dim, one = 16, np.ones(2)
+    place = hot_rows(np.ones((2, 3)), one, one, 10**9, threads, dim)[0]._replace(between=np.full(2, 1e9)).first(3, 3)
+    labels = [aligned(np.ones(6 * dim)) for _ in "et"]
+    open_copies(*labels, place, dim)
+    measured = []
+    while place.position[0] < 1 << 18:
+        before = int(place.position[3])
+        merge_due(*labels, place, 0.1, 0.2, dim)
+        measured += [int(place.position[0])] * (int(place.position[3]) - before)
+        place.position[0] = max(place.position[1], place.position[0] + 1)
+    first = 8192 // threads
+    doubled = [first << k for k in range(20) if first << k <= 1 << 16]
+    assert measured == [0, *doubled, 1 << 17, 3 << 16]
+
+
 def test_merging_does_not_wait_for_another_thread_until_the_end():
     dim = 16
     labels = [np.ones(3 * dim, np.float32) for _ in "et"]

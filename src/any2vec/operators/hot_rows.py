@@ -46,6 +46,7 @@ _DIRECTIONS = 16  # of the curvature
 _WIDTH = register_width()
 _SEEN = 32  # rows of a block that are looked at to measure it
 _LOOKS = 1 << 16  # positions between two measurements, at most
+_FIRST = 1 << 13  # of all threads before the second one: labels grow fast at first
 _NOTHING = 1e-6  # of all curvature
 _ONE_ROW_OF = 16  # merged rows is looked at for what is missing
 
@@ -68,6 +69,8 @@ class HotRows(NamedTuple):
         Updates of a row of e and of t between two merges, in the mean.
     samples : float64 array, shape (2,)
         Samples in an update of a row of e and of t.
+    soon : int
+        Positions of this thread between the first two measurements of the curvature; then ever more.
     before : float32 array, shape (2, rows * dim)
         The copies as they last were equal to their masters.
     merged : int64 array, shape (2, B)
@@ -91,6 +94,7 @@ class HotRows(NamedTuple):
     updates: NDArray[np.float64]
     between: NDArray[np.float64]
     samples: NDArray[np.float64]
+    soon: int
     before: NDArray[np.float32]
     merged: NDArray[np.int64]
     position: NDArray[np.int64]
@@ -154,6 +158,7 @@ def hot_rows(
             sums / np.diff(bounds),
             max(WINDOWS // threads, _LEAST) * per_window,
             samples,
+            max(_FIRST // threads, 1),
             before=np.empty((2, rows * dim), np.float32),
             merged=np.zeros((2, blocks), np.int64),
             position=np.zeros(5, np.int64),
@@ -209,7 +214,7 @@ def merge_due(
     position = hot.position[0]
     if position >= hot.position[2] and kappa > 0:
         _measure(e, t, hot, kappa, dim)
-        hot.position[2] = position + min(max(position, _LOOKS >> 4), _LOOKS)
+        hot.position[2] = position + min(max(position, hot.soon), _LOOKS)
     following = hot.position[2]
     for of, label in enumerate((e, t)):
         for block in range(hot.merged.shape[1]):
