@@ -203,7 +203,7 @@ def test_an_unknown_kind_of_message_is_a_mistake():
 
 
 def test_buffers_are_kept():
-    buffers = Buffers(10)
+    buffers = Buffers(10, np.float32)
     rows = buffers.rows("a", 100)
     assert rows.shape == (100, 16)
     assert rows.ctypes.data % 64 == 0

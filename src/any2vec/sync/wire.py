@@ -17,9 +17,9 @@ from any2vec.cluster.workers import Workers
 from any2vec.llvm.bits import bits_of, float_of
 from any2vec.sync.buffers import Buffers
 
-__all__ = ["BFLOAT16", "FLOAT32", "WIRES", "Wire", "added"]
+__all__ = ["FLOAT32", "WIRES", "Wire", "added"]
 
-FLOAT32, BFLOAT16 = "float32", "bfloat16"
+FLOAT32 = "float32"
 
 _BLOCK = 4096  # rows that a thread copies, at least
 
@@ -44,13 +44,15 @@ class Wire:
         """Return n rows to receive into, as they travel; the buffer `name` keeps them."""
         return self._buffers.rows(name, n)
 
-    def gather(self, name: str, masters: NDArray[np.float32], rows: NDArray[np.int32]) -> NDArray[Any]:
-        """Copy some masters, one after the other, into the buffer `name`, to be sent."""
+    def gather(self, name: str, matrix: NDArray[np.float32], rows: NDArray[np.int32]) -> NDArray[Any]:
+        """Copy some rows of a matrix, one after the other, into the buffer `name`, to be sent."""
         out = self._buffers.rows(name, len(rows))
-        self._spread(
-            lambda low, high: np.take(masters, rows[low:high], axis=0, out=out[low:high], mode="clip"), len(out)
-        )
-        return out  # that mode needs no second copy
+
+        def copy(low: int, high: int) -> None:
+            np.take(matrix, rows[low:high], axis=0, out=out[low:high], mode="clip")  # that mode needs no second copy
+
+        self._spread(copy, len(out))
+        return out
 
     def pulled(self, label: str, mine: NDArray[np.float32]) -> NDArray[Any]:
         """Return where to receive the rows that a round begins with: in the end, they are to be in `mine`."""
@@ -73,10 +75,10 @@ class BFloat16(Wire):
 
     kind = np.uint16
 
-    def gather(self, name: str, masters: NDArray[np.float32], rows: NDArray[np.int32]) -> NDArray[Any]:
-        """Round some masters, one after the other, into the buffer `name`, to be sent."""
+    def gather(self, name: str, matrix: NDArray[np.float32], rows: NDArray[np.int32]) -> NDArray[Any]:
+        """Round some rows of a matrix, one after the other, into the buffer `name`, to be sent."""
         out = self._buffers.rows(name, len(rows))
-        self._spread(lambda low, high: _round(masters, rows[low:high], out[low:high]), len(out))
+        self._spread(lambda low, high: _round(matrix, rows[low:high], out[low:high]), len(out))
         return out
 
     def pulled(self, label: str, mine: NDArray[np.float32]) -> NDArray[Any]:
@@ -95,7 +97,7 @@ class BFloat16(Wire):
         return rows
 
 
-WIRES: dict[str, type[Wire]] = {FLOAT32: Wire, BFLOAT16: BFloat16}
+WIRES: dict[str, type[Wire]] = {FLOAT32: Wire, "bfloat16": BFloat16}
 """How rows are sent, by name."""
 
 
@@ -124,9 +126,9 @@ def _added(value: Any, own: Any) -> Any:
 
 
 @njit(nogil=True, cache=True)
-def _round(masters: Any, rows: Any, out: Any) -> None:
+def _round(matrix: Any, rows: Any, out: Any) -> None:
     for i in range(rows.size):
-        row, place = masters[rows[i]], out[i]
+        row, place = matrix[rows[i]], out[i]
         for d in range(place.size):
             place[d] = _rounded(row[d])
 
