@@ -47,18 +47,32 @@ def curvatures(e, t, sources, destinations, negative):
     return ((1 + negative) * of_t, mean, mean @ mean * updates), (of_e, None, 0.0)
 
 
-def scaled(x, steps, k, least=0.0):
-    """Scale x where one machine's step is `steps`, and a host's the k-th part; not if that is below `least`."""
+def scaled(x, steps, k):
+    """Scale x where one machine's step is `steps`, and a host's the k-th part."""
     steps = np.maximum(steps, 1e-12)
-    return np.where(steps < least, x, x * np.expm1(-steps) / (k * np.expm1(-steps / k)))
+    return x * np.expm1(-steps) / (k * np.expm1(-steps / k))
 
 
-def curvature(total, k, updates, c, alpha, least=0.0):
-    """Scale the sum of what k hosts added in `updates` updates, in the eigenvectors of c (with kappa), n_h = N / k."""
+def corrected(c, other, c_other, updates, alpha):
+    """r' along the eigenvectors of c, from the rows of the other label, with so many updates each."""
+    found = []
+    for u in np.linalg.eigh(c)[1].T:
+        weights = updates * (other @ u) ** 2
+        share = weights @ -np.expm1(-alpha * updates * (u @ c_other @ u)) / weights.sum()
+        found.append(-np.log1p(-share))
+    return np.array(found)
+
+
+def curvature(total, k, updates, c, alpha, others, least=0.0):
+    """Scale the sum of what k hosts added in `updates` updates, in the eigenvectors of c (with kappa), n_h = N / k.
+
+    `others` is what the other label corrects, along each eigenvector (`corrected`).
+    """
     if k <= 1:
         return total
     values, vectors = np.linalg.eigh(c)
-    return vectors @ scaled(vectors.T @ total, alpha * values * updates, k, least)
+    own, along = alpha * values * updates, vectors.T @ total
+    return vectors @ np.where(own < least, along, scaled(along, own + others, k))
 
 
 def blended(before, change, share, updates, c, alpha, least=0.0):

@@ -93,12 +93,16 @@ def random_rows(seed=0, rows=30):
     return [(rng.standard_normal((k, DIM)) * 0.01, rng.integers(1, 400, k)) for k in sizes]
 
 
-def curvature_of(label, kappa, least=LEAST):
-    """The naive."""
-    labels, *updates = labels_and_updates()
-    e, t = labels.embedding.astype(float), labels.training.astype(float)
-    c, *_ = naive.curvatures(e, t, *updates, 5)["et".index(label)]
-    return lambda parts, updates: naive.curvature(sum(parts), len(parts), sum(updates), kappa * c, ROUND.alpha, least)
+def curvature_of(label, kappa, least=LEAST, hosts=1, labels=None, alpha=ROUND.alpha):
+    """The naive; each of the `hosts` touched rows of its own."""
+    made_up, *met = labels_and_updates()
+    labels = labels or made_up
+    matrices = labels.embedding.astype(float), labels.training.astype(float)
+    (of_e, *_), (of_t, *_) = naive.curvatures(*matrices, *met, 5)
+    own, other = (kappa * of_e, kappa * of_t)[:: 1 if label == "e" else -1]
+    i = "te".index(label)
+    others = naive.corrected(own, matrices[i], other, met[i] * hosts, alpha)
+    return lambda parts, updates: naive.curvature(sum(parts), len(parts), sum(updates), own, alpha, others, least)
 
 
 NAIVE = {
@@ -152,9 +156,7 @@ def test_curvature_follows_the_labels():
         for label in (labels.training, labels.embedding):
             label[:] += change * 0.3 * rng.standard_normal(label.shape)
         combiner.begin(Round(number, 0.02, 0.2), touched(labels, *updates))
-        e, t = labels.embedding.astype(float), labels.training.astype(float)
-        c, *_ = naive.curvatures(e, t, *updates, 5)[0]
-        expected = [naive.curvature(sum(parts), len(parts), sum(n), 0.2 * c, 0.02, LEAST) for parts, n in rows]
+        expected = [curvature_of("e", 0.2, labels=labels, alpha=0.02)(list(parts), n) for parts, n in rows]
         np.testing.assert_allclose(combine(combiner, rows), expected, atol=2e-6)
 
 
@@ -172,7 +174,7 @@ def test_curvature_is_measured_by_all_hosts_together(hosts):
     found = simulate(hosts, 2, program)
     for label, one in zip("et", zip(*found, strict=True), strict=True):
         assert all((rows == one[0]).all() for rows in one)
-        expected = [curvature_of(label, ROUND.kappa)(list(parts), updates) for parts, updates in rows]
+        expected = [curvature_of(label, ROUND.kappa, hosts=hosts)(list(parts), updates) for parts, updates in rows]
         np.testing.assert_allclose(one[0], expected, atol=2e-6)
 
 
@@ -198,7 +200,7 @@ def test_a_host_that_touched_nothing_has_no_say():
         combiner.begin(ROUND, touched(labels, *updates, own))
         return combine(combiner, random_rows(3))
 
-    expected = [curvature_of("e", ROUND.kappa)(list(parts), n) for parts, n in random_rows(3)]
+    expected = [curvature_of("e", ROUND.kappa, hosts=2)(list(parts), n) for parts, n in random_rows(3)]
     for found in simulate(2, 2, program):
         np.testing.assert_allclose(found, expected, atol=2e-6)
 

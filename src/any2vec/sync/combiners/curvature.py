@@ -17,6 +17,14 @@ A host with n_h updates moves a row by (I - exp(-alpha n_h C)) (x* - x), one mac
 (I - exp(-alpha N C)) (x* - x). So, in the eigenvectors of C, the sum of what the hosts added is scaled by
 (1 - exp(-alpha c N)) / sum_h (1 - exp(-alpha c n_h)), where n_h is taken as N / k for the k hosts that touched the row.
 
+But x* moves: a wrong score e . t is corrected by e and by t. On one machine each leaves the other less to do; hosts,
+which all begin a round with the same rows, all correct the same error. If rows of e were scaled as if t stayed fixed,
+and rows of t as if e did, the error would be corrected twice and come back with the opposite sign (a Jacobi step on two
+blocks): in long rounds the hottest rows oscillate in the many minor directions. Together e and t let it decay as
+exp(-(r + r')), where r = alpha c N, and 1 - exp(-r') is the share that the other label would correct by itself. For an
+error along u that is common to all rows of e, this is the mean of 1 - exp(-alpha N_j u^T C_t u) over the rows t_j,
+weighted by N_j (t_j . u)^2. So r + r' takes the place of alpha c N, and r' / k that of its share in alpha c n_h.
+
 Rows of e and of t are thereby scaled unlike, which changes cosines where scores stay the same; `sync.gauge` makes up
 for that.
 """
@@ -40,6 +48,7 @@ __all__ = ["Curvature", "moments"]
 
 _SEEN = 4096  # rows of a label, about, that all hosts together look at to measure its moments
 _ROWS = 8  # rows whose moments are added at a time
+_LARGEST_SHARE = 1 - 1e-6  # of an error that the other label corrects
 _LEAST = 0.1  # alpha c N below which the scale, then above 0.95, is taken as 1
 
 
@@ -73,12 +82,13 @@ class Curvature(SumCombiner):
 
     _vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _rates: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _others: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _shared: dict[str, np.float32] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def bind(self, context: CombinerContext) -> Self:
         """Bind, with nothing measured yet."""
         bound = super().bind(context)
-        bound._vectors, bound._rates, bound._shared = {}, {}, {}
+        bound._vectors, bound._rates, bound._others, bound._shared = {}, {}, {}, {}
         return bound
 
     def begin(self, round_: Round, here: dict[str, Touched]) -> None:
@@ -109,12 +119,13 @@ class Curvature(SumCombiner):
             self._shared[label] = np.float32(round_.alpha * kappa * shared[0])
             self._vectors[label] = np.zeros((dim, padded), np.float32)
             self._vectors[label][:, :dim] = vectors
+        self._measure_others(here)
 
     def scale(
         self, label: str, sums: NDArray[np.float32], hosts: NDArray[np.int32], updates: NDArray[np.int64]
     ) -> None:
         """Scale the sums along the eigenvectors."""
-        _scale(sums, hosts, updates, self._vectors[label], self._rates[label])
+        _scale(sums, hosts, updates, self._vectors[label], self._rates[label], self._others[label])
 
     def blending(
         self,
@@ -134,6 +145,30 @@ class Curvature(SumCombiner):
         yield
         self.seconds += time.thread_time() - began
 
+    def _measure_others(self, here: dict[str, Touched]) -> None:
+        """Measure r' along each label's eigenvectors."""
+        channel, dim = self.context.channel, self.context.masters.dim
+        with self._timed(), np.errstate(all="ignore"):
+            own = np.stack([self._corrected(label, other, here[other]) for label, other in ("et", "te")])
+        sums = channel.gather(("reduce", "both", "moments"), own, 0)
+        others = np.zeros((2, dim), np.float32)
+        if sums is not None:
+            with np.errstate(all="ignore"):
+                corrected, errors = np.moveaxis(sums.sum(axis=0), 1, 0)
+                others[:] = -np.log1p(-np.clip(corrected / np.maximum(errors, 1e-30), 0.0, _LARGEST_SHARE))
+        self._others = dict(zip("et", channel.broadcast(("broadcast", "both", "moments"), others, 0), strict=True))
+
+    def _corrected(self, label: str, other: str, touched: Touched) -> NDArray[np.float64]:
+        """Sum the errors that rows of the `other` label would correct along the eigenvectors of `label`; and all."""
+        dim = self.context.masters.dim
+        axes, vectors = self._vectors[label][:, :dim], self._vectors[other][:, :dim]
+        first, stride = self._stride(touched)
+        updates = touched.updates[first::stride, None]
+        weights = (touched.label[touched.rows[first::stride], :dim] @ axes.T) ** 2 * updates
+        rates = self._rates[other] @ (vectors @ axes.T) ** 2
+        share = -np.expm1(-rates * (updates * self.context.channel.communicator.size))
+        return np.stack([x.sum(axis=0, dtype=np.float64) for x in (weights * share, weights)])
+
     def _gather(self, label: str, touched: Touched) -> NDArray[np.float64] | None:
         with self._timed():
             own = self._own_moments(touched)
@@ -141,10 +176,13 @@ class Curvature(SumCombiner):
 
     def _own_moments(self, touched: Touched) -> NDArray[np.float64]:
         """Sum over some of the rows of a label, as often as met: moments; the rows; their updates; how often."""
+        return moments(touched, self.context.masters.dim, *self._stride(touched))
+
+    def _stride(self, touched: Touched) -> tuple[int, int]:
+        """First row of those this host looks at, and how many there are from one to the next."""
         communicator = self.context.channel.communicator
         stride = max(1, len(touched.rows) * communicator.size // _SEEN)
-        first = communicator.rank * stride // communicator.size  # hosts begin apart: the hottest rows count but once
-        return moments(touched, self.context.masters.dim, first, stride)
+        return communicator.rank * stride // communicator.size, stride  # the hottest rows count but once
 
 
 def moments(touched: Touched, dim: int, first: int = 0, stride: int = 1) -> NDArray[np.float64]:
@@ -237,7 +275,7 @@ def _add_products(x: Any, a: Any, n: int, out: Any) -> None:
 
 
 @njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
-def _scale(sums: Any, hosts: Any, updates: Any, vectors: Any, rates: Any) -> None:
+def _scale(sums: Any, hosts: Any, updates: Any, vectors: Any, rates: Any, others: Any) -> None:
     for i in range(hosts.size):
         if hosts[i] < 2:
             continue
@@ -245,7 +283,7 @@ def _scale(sums: Any, hosts: Any, updates: Any, vectors: Any, rates: Any) -> Non
         for c in range(rates.size - 1, -1, -1):
             if rates[c] * total < float32(_LEAST):  # and so are all that follow
                 break
-            _scale_along(sums[i], vectors[c], rates[c] * total, share)
+            _scale_along(sums[i], vectors[c], rates[c] * total + others[c], share)
 
 
 @njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
