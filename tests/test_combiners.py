@@ -192,6 +192,22 @@ def test_many_rows_are_measured_by_a_sample(monkeypatch, hosts, starts, stride):
         np.testing.assert_allclose(found, moments(seen, DIM), rtol=1e-6)
 
 
+@pytest.mark.parametrize("label", ["e", "t"])
+def test_what_the_other_label_corrects_is_measured_by_a_sample(monkeypatch, label):
+    monkeypatch.setattr(curvature_file, "_HOTTEST", 64)
+    labels, *_ = labels_and_updates(4000)
+    met = np.array([1 + 10_000 // np.arange(1, 4001), 1 + 20_000 // np.arange(1, 4001)], np.int32)  # the hottest first
+    combiner = COMBINERS["curvature"](kappa=0.2).bind(context_of(labels, Channel(alone())))
+    combiner.begin(ROUND, touched(labels, *met))
+    matrices = labels.embedding.astype(float), labels.training.astype(float)
+    (of_e, *_), (of_t, *_) = naive.curvatures(*matrices, *met, 5)
+    own, other = (of_e, of_t) if label == "e" else (of_t, of_e)
+    i = "te".index(label)
+    expected = naive.corrected(0.2 * own, matrices[i], 0.2 * other, met[i], ROUND.alpha)
+    assert expected.max() > 0.1
+    np.testing.assert_allclose(combiner._others[label], expected, rtol=0.2, atol=1e-5)
+
+
 def test_a_host_that_touched_nothing_has_no_say():
     def program(communicator):
         labels, *updates = labels_and_updates()

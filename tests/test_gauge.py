@@ -19,6 +19,7 @@ from any2vec.sync.gauge import Gauge, is_due
 from any2vec.sync.masters import Changes
 from any2vec.sync.partition import Partition
 from any2vec.sync.scheme import Scheme
+from any2vec.sync.strata import strata
 from any2vec.sync.turn import Turn
 
 V, DIM = 40, 6
@@ -119,7 +120,7 @@ def test_a_sample_stands_for_all_rows():
     for first in (0, 7):
         total = np.zeros(100)
         for number in range(64):
-            rows, weights = gauge_file._sample(first, 100, number, 4)
+            rows, weights = strata(first, 100, number, 4)
             total[rows] += weights
             assert {*range(max(0, 4 - first))} <= {*rows.tolist()}
         assert (total == 64).all()
@@ -170,5 +171,5 @@ def test_only_the_curvature_combiner_turns(monkeypatch, combine):
 
 
 def test_a_host_without_masters_samples_nothing():
-    rows, weights = gauge_file._sample(0, 0, 3, 4)
+    rows, weights = strata(0, 0, 3, 4)
     assert (len(rows), len(weights)) == (0, 0)

@@ -22,6 +22,7 @@ from any2vec.io.finite import is_finite
 from any2vec.operators.labels import Labels
 from any2vec.sync.channel import Channel
 from any2vec.sync.masters import Changes, find
+from any2vec.sync.strata import strata
 from any2vec.sync.turn import Turn
 from any2vec.sync.wire import added
 
@@ -95,7 +96,7 @@ class Gauge:
     def _sample(self, number: int, hottest: int) -> "list[_Sampled]":
         """Take the same rows of e and of t."""
         masters = self._masters
-        rows, weights = _sample(masters.first, masters.vertices, number, hottest)
+        rows, weights = strata(masters.first, masters.vertices, number, hottest)
         roots = np.sqrt(weights)[:, None]
         return [
             _Sampled(label, sign, rows, roots) for label, sign in ((masters.embedding, 1.0), (masters.training, -1.0))
@@ -149,24 +150,6 @@ def _differences(parts: Any, rows: Any, masters: Any, roots: Any, d: Any, sums: 
                     sums[k, j] += d[found, j]
                 found += 1
     return found
-
-
-@njit(nogil=True, cache=True)
-def _sample(first: int, n: int, number: int, hottest: int) -> Any:
-    """Choose some of the vertices first..first+n-1, other ones each round; return their rows, and how many each is for.
-
-    All of the `hottest` are there; of as many after them, one in two; of twice as many, one in four; and so on.
-    """
-    most = min(n, 32 * hottest)
-    rows, weights = np.empty(most, np.int64), np.empty(most, np.float32)
-    found, low, high, one_of = 0, 0, hottest, 1
-    while low < first + n:
-        begin = max(low, first)
-        for vertex in range(begin + -(begin + number) % one_of, min(high, first + n), one_of):
-            rows[found], weights[found] = vertex - first, one_of
-            found += 1
-        low, high, one_of = high, 2 * high, 2 * one_of
-    return rows[:found].copy(), weights[:found].copy()
 
 
 def _solve(missing: NDArray[np.float64], e: NDArray[np.float64], t: NDArray[np.float64]) -> Any:

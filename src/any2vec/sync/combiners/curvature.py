@@ -43,11 +43,13 @@ from any2vec.cluster.communicator import SharedError
 from any2vec.io.finite import is_finite
 from any2vec.options import option
 from any2vec.sync.combiners.base import CombinerContext, Round, SumCombiner, Touched
+from any2vec.sync.strata import strata
 
 __all__ = ["Curvature", "moments"]
 
 _SEEN = 4096  # rows of a label, about, that all hosts together look at to measure its moments
 _ROWS = 8  # rows whose moments are added at a time
+_HOTTEST, _LEAST_HOTTEST = 512, 8  # rows of a label of which all are seen, by all hosts together and by one: `strata`
 _LARGEST_SHARE = 1 - 1e-6  # of an error that the other label corrects
 _LEAST = 0.1  # alpha c N below which the scale, then above 0.95, is taken as 1
 
@@ -162,12 +164,14 @@ class Curvature(SumCombiner):
         """Sum the errors that rows of the `other` label would correct along the eigenvectors of `label`; and all."""
         dim = self.context.masters.dim
         axes, vectors = self._vectors[label][:, :dim], self._vectors[other][:, :dim]
-        first, stride = self._stride(touched)
-        updates = touched.updates[first::stride, None]
-        weights = (touched.label[touched.rows[first::stride], :dim] @ axes.T) ** 2 * updates
+        communicator = self.context.channel.communicator
+        hottest = max(_HOTTEST // communicator.size, _LEAST_HOTTEST)
+        seen, each = strata(0, len(touched.rows), communicator.rank, hottest)
+        updates = touched.updates[seen, None]
+        errors = (touched.label[touched.rows[seen], :dim] @ axes.T) ** 2 * (updates * each[:, None])
         rates = self._rates[other] @ (vectors @ axes.T) ** 2
-        share = -np.expm1(-rates * (updates * self.context.channel.communicator.size))
-        return np.stack([x.sum(axis=0, dtype=np.float64) for x in (weights * share, weights)])
+        share = -np.expm1(-rates * (updates * communicator.size))
+        return np.stack([x.sum(axis=0, dtype=np.float64) for x in (errors * share, errors)])
 
     def _gather(self, label: str, touched: Touched) -> NDArray[np.float64] | None:
         with self._timed():
@@ -176,13 +180,10 @@ class Curvature(SumCombiner):
 
     def _own_moments(self, touched: Touched) -> NDArray[np.float64]:
         """Sum over some of the rows of a label, as often as met: moments; the rows; their updates; how often."""
-        return moments(touched, self.context.masters.dim, *self._stride(touched))
-
-    def _stride(self, touched: Touched) -> tuple[int, int]:
-        """First row of those this host looks at, and how many there are from one to the next."""
         communicator = self.context.channel.communicator
         stride = max(1, len(touched.rows) * communicator.size // _SEEN)
-        return communicator.rank * stride // communicator.size, stride  # the hottest rows count but once
+        first = communicator.rank * stride // communicator.size  # hosts begin apart: the hottest rows count but once
+        return moments(touched, self.context.masters.dim, first, stride)
 
 
 def moments(touched: Touched, dim: int, first: int = 0, stride: int = 1) -> NDArray[np.float64]:
