@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from any2vec import Any2VecError, Word2Vec, load
 from any2vec.cli import app
+from any2vec.cli.rounds import SENT
 from any2vec.cluster.communicator import SharedError
 from any2vec.evaluate.checker import AnalogyChecker
 from any2vec.evaluate.questions import QuestionSection
@@ -317,17 +318,22 @@ def test_the_table_at_the_end(tmp_path, monkeypatch):
     for name in ("inspection, s", "computation, s", "combining, s", "communication, s"):
         assert any(line.startswith(name) for line in lines[at:])
     sent = json.loads((tmp_path / "r.json").read_text())["rounds"]["bytes"]
-    for name, counts in sent.items():
-        line = next((line for line in lines if line.startswith(f"sent: {name}, MB")), None)
-        assert (line is not None) == (sum(counts) > 0)
+    for phase, name in SENT.items():
+        total = sum(sum(counts) for key, counts in sent.items() if key.split()[0] == phase)
+        line = next((line for line in lines if line.startswith(f"sent {name} ({phase}), MB")), None)
+        assert (line is not None) == (total > 0)
         if line:
-            assert line.split()[-2:] == [f"{sum(counts) / n / 1e6:.3f}", f"{sum(counts) / 1e6:,.1f}"]
+            assert line.split()[-2:] == [f"{total / n / 1e6:.3f}", f"{total / 1e6:,.1f}"]
     everything = sum(map(sum, sent.values()))
     line = next(line for line in lines if line.startswith("sent by all hosts, MB"))
     assert line.split()[-2:] == [f"{everything / n / 1e6:.3f}", f"{everything / 1e6:,.1f}"]
-    for name in ("rows of e touched by a host", "rows of t touched by a host", "orthogonality (Eq. 9), first round"):
+    for name in (
+        "rows of e touched by a host",
+        "rows of t touched by a host",
+        "orthogonality of the hosts' changes, first",
+    ):
         assert sum(line.startswith(name) for line in lines) == 1
-    assert any(line.startswith("rows combined that were orthogonal") and line.endswith(" %") for line in lines)
+    assert any(line.startswith("rows changed orthogonally") and line.endswith(" %") for line in lines)
     assert "words/s on 4 hosts of 1 thread, 6 rounds per epoch;" in lines[-2]
     assert lines[-1] == "the vectors of 12 words are in v.bin"
     assert (load(tmp_path / "v.bin").matrix == fit("text.txt", hosts=4).vectors_.matrix).all()

@@ -10,6 +10,9 @@ from any2vec.training.rounds import PHASES
 
 __all__ = ["rounds_table"]
 
+SENT = {"inspect": "to ask for rows", "reduce": "to the masters", "broadcast": "by the masters"}
+"""What is sent in each phase; the report has it by label and kind."""
+
 
 def rounds_table(report: Report) -> str:
     """Lay out seconds, bytes, and rows and orthogonality or updates: mean per round and sum over all."""
@@ -24,20 +27,21 @@ def rounds_table(report: Report) -> str:
         if not any(rounds.slowest[phase]):  # columns inspect and combine nothing
             continue
         table.add_row(f"{phase}, s", f"{seconds / n:.4f}", f"{seconds:.2f}", f"{slowest:.2f}")
-    for name, sent in rounds.bytes.items():
-        if total := sum(sent):
-            table.add_row(f"sent: {name}, MB", f"{total / n / 1e6:.3f}", f"{total / 1e6:,.1f}", "")
-    total = sum(map(sum, rounds.bytes.values()))
-    table.add_row("sent by all hosts, MB", f"{total / n / 1e6:.3f}", f"{total / 1e6:,.1f}", "")
+    everything = sum(map(sum, rounds.bytes.values()))
+    for phase, name in SENT.items():
+        total = sum(sum(sent) for key, sent in rounds.bytes.items() if key.startswith(phase))
+        if total:
+            table.add_row(f"sent {name} ({phase}), MB", f"{total / n / 1e6:.3f}", f"{total / 1e6:,.1f}", "")
+    table.add_row("sent by all hosts, MB", f"{everything / n / 1e6:.3f}", f"{everything / 1e6:,.1f}", "")
     if any(rounds.largest):  # columns: no rows travel
         table.add_row(f"largest change of a number, {first}", f"{rounds.largest[0]:.4f}", "", "")
         table.add_row("largest change, of all rounds", f"{max(rounds.largest):.4f}", "", "")
     else:
         for label, rows in rounds.touched.items():
             table.add_row(f"rows of {label} touched by a host", f"{rounds.mean(rows):,.0f}", "", "")
-        table.add_row(f"orthogonality (Eq. 9), {first}", f"{rounds.orthogonality[0]:.3f}", "", "")
+        table.add_row(f"orthogonality of the hosts' changes, {first}", f"{rounds.orthogonality[0]:.3f}", "", "")
         table.add_row(f"orthogonality, {last}", f"{rounds.orthogonality[-1]:.3f}", "", "")
-        table.add_row("rows combined that were orthogonal", f"{100 * rounds.mean(rounds.orthogonal):.1f} %", "", "")
+        table.add_row("rows changed orthogonally", f"{100 * rounds.mean(rounds.orthogonal):.1f} %", "", "")
     text = io.StringIO()
     Console(file=text, width=100, color_system=None).print(table)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
