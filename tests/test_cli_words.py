@@ -371,7 +371,7 @@ def test_interrupt_saves(text, tmp_path, sent, hosts):
             process.kill()
     assert status == 130, shown
     assert "Traceback" not in "".join(shown)
-    assert shown[-1] == "stopped early: as far as they are trained, the vectors of 9 words are in v.txt\n"
+    assert shown[-1] == "stopped early; the partly trained vectors of 9 words are in v.txt\n"
     assert len(load(tmp_path / "v.txt")) == 9
     report = json.loads((tmp_path / "r.json").read_text())
     assert report["interrupted"]

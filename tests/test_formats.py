@@ -363,7 +363,10 @@ def test_folders_with_damaged_parts(tmp_path, name):
         with pytest.raises(Any2VecError, match=name):
             load(tmp_path / "m")
     part.unlink()
-    assert f"{name} is missing" in refusal(tmp_path / "m")
+    assert refusal(tmp_path / "m").endswith(f"not a folder of vectors: {name} is missing")
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "000001.json").touch()
+    assert refusal(tmp_path / "kept").endswith(" are missing; it has checkpoints: --resume goes on from them")
 
 
 def tensors(header, data=bytes(60)):

@@ -524,7 +524,10 @@ assert not [name for name in sys.modules if name.startswith(("any2vec.training",
 def test_wv_are_the_vectors_of_an_estimator():
     model = Word2Vec(dim=4, min_count=1, epochs=1, threads=1)
     assert not hasattr(model, "wv")
-    with pytest.raises(AttributeError, match="wv: call fit first"):
-        model.wv  # noqa: B018
+    for name in ("wv", "vectors_", "loss_", "report_"):
+        with pytest.raises(AttributeError, match="this Word2Vec is not trained yet: call fit first"):
+            getattr(model, name)
+    with pytest.raises(AttributeError, match="this Word2Vec has no attribute 'vector_'"):
+        model.vector_  # noqa: B018
     model.fit([["a", "b", "c"] * 5])
     assert model.wv is model.vectors_

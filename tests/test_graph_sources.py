@@ -107,7 +107,7 @@ def test_deepwalk_on_pairs():
         ([3, 4], "item 0: 3 is a int; expected a pair"),
         ([("a", "b"), ("b", "c", 1)], r"item 1: \('b', 'c', 1\) has 3 fields; expected .*, as item 0"),
         ([("a", "b", 1), ("b", "c")], r"item 1: \('b', 'c'\) has 2 fields"),
-        ([("a",)], "item 0: .* has 1 fields"),
+        ([("a",)], "item 0: .* has 1 field;"),
         ([["x"] * 10_000], "item 0: .{,80} has 10000 fields"),
         ([("a", "b", "heavy")], "item 0: the weight 'heavy' is not a number"),
         ([("a", "b", None), ("b", "c", 1)], "item 0: has no weight, as 1 of 2 edges"),

@@ -289,6 +289,9 @@ def test_commands(run, tmp_path):
     club = karate_club().edges
     lines = run("split", club, "-o", tmp_path / "links", "--share", 0.4)
     assert [line[-1] for line in lines] == ["47", "31", "%", "31"]
+    assert "fewer than 60.00 %: the other edges keep" in " ".join(
+        run("split", club, "-o", tmp_path / "most", "--share", 0.6)[-1]
+    )
     split = split_links(read_graph(club), 0.4)
     train = read_graph(tmp_path / "links" / "train.edges")
     assert (len(train), train.edges) == (34, 47)
@@ -305,7 +308,7 @@ def test_commands(run, tmp_path):
     figures = json.loads((tmp_path / "out.json").read_text())
     assert f"{figures['l2']['auc']:.4f}" == lines[4][1]
     assert run("links", tmp_path / "v", *files)[1] == lines[1]
-    with pytest.raises(Any2VecError, match="operator: 'mean' is unknown"):
+    with pytest.raises(Any2VecError, match=r"--operator is 'mean'; known are .*, all$"):
         run("links", tmp_path / "v", *files, "--operator", "mean")
     for source in files:
         before = source.read_bytes()

@@ -156,7 +156,7 @@ module.RowHost.compute = pressing
     ran = run(corpus, "-o", "v.bin", "--report", "r.json", "--epochs", "100000", ranks=2, main=main)
     assert ran.returncode
     assert "Traceback" not in ran.stderr
-    assert ran.stderr.count("stopped early: as far as they are trained, the vectors of 30 words are in v.bin") == 1
+    assert ran.stderr.count("stopped early; the partly trained vectors of 30 words are in v.bin") == 1
     assert json.loads((corpus / "r.json").read_text())["interrupted"]
     assert np.isfinite(load(corpus / "v.bin").matrix).all()
 

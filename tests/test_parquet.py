@@ -118,10 +118,13 @@ def test_what_is_wrong_is_named(tmp_path):
     assert "has no Parquet file" in refused(tmp_path / "only", "text")
 
 
-def test_without_pyarrow(tmp_path, monkeypatch):
+@pytest.mark.parametrize("absent", [["pyarrow.parquet"], ["pyarrow", "pyarrow.parquet"]])
+def test_without_pyarrow(tmp_path, monkeypatch, absent):
     path = write(tmp_path / "t.parquet", {"text": ["a b"]})
-    monkeypatch.setitem(__import__("sys").modules, "pyarrow.parquet", None)
+    for module in absent:
+        monkeypatch.setitem(__import__("sys").modules, module, None)
     assert "any2vec[arrow]" in refused(path, "text")
+    assert "any2vec[arrow]" in refused(path, None)
 
 
 @pytest.mark.parametrize("kind", ["table", "batch", "dataset", "shuffled", "streamed"])

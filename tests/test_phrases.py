@@ -460,6 +460,7 @@ def test_command_without_phrases(run, tmp_path):
     [
         (["in.txt", "-o", "in.txt"], "in.txt: is, or lies in, what is read"),
         (["in.txt", "-o", "x", "--phrases", "x"], "cannot be both the text and the list of phrases"),
+        (["in.txt", "-o", "-", "--phrases", "-"], "--phrases is '-'; it must be a file"),
         (["in.txt", "-o", "-", "--phrases", "in.txt"], "in.txt: is, or lies in, what is read"),
         (["in.txt", "-o", "x", "--threshold", "0"], "--threshold is 0.0; it must be a number above 0"),
         (["in.txt", "-o", "x", "--threshold", "1,"], "--threshold is '1,'; it must be a number, or several"),

@@ -15,7 +15,7 @@ from any2vec.cli import options
 from any2vec.cli.errors import Errors
 from any2vec.cli.similar import VectorsFile
 from any2vec.cli.training import check_apart
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, shown
 from any2vec.evaluate.analogies import RESTRICT, AnalogyScore, evaluate_analogies
 from any2vec.evaluate.classification import RATIOS, ClassificationResult, evaluate_nodes
 from any2vec.evaluate.linkprediction import OPERATORS, evaluate_links, read_links
@@ -65,6 +65,9 @@ def analogies(
     _add_scores(table, (result.semantic, result.syntactic, result.total))
     table.add_row("mean of sections", "", "", "", _percent(result.macro))
     _report(table, result.as_dict(), json_file)
+    if result.total.skipped:
+        known = f"among the {restrict:,} most frequent (--restrict)" if restrict else "known"
+        Console().print(f"skipped: a word is not {known}")
 
 
 @evaluate.command()
@@ -173,13 +176,16 @@ def split(
     whole = read_graph(graph, format=file_format, directed=directed, weighted=weighted, delimiter=between)
     parts = split_links(whole, share, seed)
     parts.save(output)
+    hidden = len(parts.hidden) / (len(parts.hidden) + parts.train.edges)
     table = _figures(
         ("edges to train on", f"{parts.train.edges:,}"),
         ("hidden edges", f"{len(parts.hidden):,}"),
-        ("fraction hidden", _percent(100 * len(parts.hidden) / (len(parts.hidden) + parts.train.edges))),
+        ("fraction hidden", _percent(100 * hidden)),
         ("pairs without an edge", f"{len(parts.absent):,}"),
     )
     _report(table)
+    if hidden < 0.99 * share:
+        Console().print(f"fewer than {_percent(100 * share)}: the other edges keep the graph's components connected")
 
 
 @evaluate.command()
@@ -200,6 +206,8 @@ def links(
 ) -> None:
     """Distinguish edges that were hidden in training from pairs without an edge."""
     whole_number("seed", seed, 0)
+    if operator not in (*OPERATORS, "all"):
+        raise Any2VecError(f"--operator is {shown(operator)}; known are {', '.join(OPERATORS)}, all")
     _check_json(json_file, vectors, positives, negatives)
     loaded, edges, others = load(vectors), read_links(positives), read_links(negatives)
     chosen = OPERATORS if operator == "all" else (operator,)

@@ -57,6 +57,8 @@ def phrases(
     display = display_for(Console(stderr=True), quiet=quiet)
     found = Phrases(**options, threshold=_numbers(threshold), progress=display.reading)
     found.check()
+    if str(listed) == _STANDARD_OUTPUT:
+        raise Any2VecError("--phrases is '-'; it must be a file: only the text, with -o -, goes to standard output")
     written = str(output) != _STANDARD_OUTPUT
     check_apart(corpus, output if written else None, listed, names=("the text", "the list of phrases", ""))
     for path in (output if written else None, listed):

@@ -155,7 +155,7 @@ def _summary(model: Estimator, output: Path, what: str) -> str:
     """Describe speed, time by phase, memory and the output."""
     report = model.report_
     seconds = "".join(f"{name} {value:.1f} s, " for name, value in report.seconds.items() if value >= 0.05)
-    state = "stopped early: as far as they are trained, the" if report.interrupted else ""
+    state = "stopped early; the partly trained" if report.interrupted else ""
     return (
         f"{report.words_per_second:,.0f} words/s on {_machinery(report)}; {seconds}"
         f"peak memory {report.peak_memory / 2**20:,.0f} MiB\n"

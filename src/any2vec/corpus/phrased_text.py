@@ -52,6 +52,10 @@ class PhrasedText:
     kept: KeptText | None = field(default=None, repr=False)
     _block: int = field(default=BLOCK, repr=False)
 
+    def __repr__(self) -> str:
+        phrases = sum(len(found.firsts) for found in self.phrases.passes)
+        return f"{type(self).__name__}({shown(self.source)}, {phrases:,} phrases)"
+
     def __iter__(self) -> Iterator[list[Any]]:
         if self.kept is not None or names_files(self.source):
             kept = self._joined()  # its folder goes with it

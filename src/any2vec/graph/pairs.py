@@ -37,7 +37,8 @@ def from_pairs(source: Iterable[Any], options: ReadOptions, name: str = "", item
             raise Any2VecError(f"{where}: {reprlib.repr(fields)} is a {type(fields).__name__}; {_EXPECTED}")
         if len(fields) not in allowed:
             as_first = f", as {item} 0" if len(allowed) == 1 and i else ""
-            raise Any2VecError(f"{where}: {reprlib.repr(fields)} has {len(fields)} fields; {_EXPECTED}{as_first}")
+            held = f"{len(fields)} field{'s' * (len(fields) != 1)}"
+            raise Any2VecError(f"{where}: {reprlib.repr(fields)} has {held}; {_EXPECTED}{as_first}")
         if options.weighted is None:
             allowed = (len(fields),)
         ends.append(vertices.add(fields[0], where))

@@ -64,7 +64,8 @@ def _decompression_errors() -> tuple[type[Exception], ...]:
 
 def _damaged(name: str, compression: str, error: Exception) -> Any2VecError:
     reason = " ".join(str(error).split()) or type(error).__name__
-    return Any2VecError(f"{name}: not a complete {compression} file: {reason}; copy or make it again")
+    advice = f"copy or make it again, or leave out the ending .{compression} if it is not compressed"
+    return Any2VecError(f"{name}: not a complete {compression} file: {reason}; {advice}")
 
 
 def _open_zstd(file: io.BufferedReader) -> IO[bytes]:

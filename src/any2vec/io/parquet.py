@@ -26,7 +26,7 @@ def open_column(path: Path, column: str) -> Iterator[tuple[IO[bytes], Callable[[
     Any2VecError
         If pyarrow is missing, the file is damaged or has no such column, or a row of it is null.
     """
-    with _errors(path), _parquet().ParquetFile(path) as file:
+    with _errors(path), _pyarrow().parquet.ParquetFile(path) as file:
         names = file.schema_arrow.names
         if column not in names:
             raise Any2VecError(f"{path}: has no column {shown(column)}; it has {_listed(names)}")
@@ -36,7 +36,7 @@ def open_column(path: Path, column: str) -> Iterator[tuple[IO[bytes], Callable[[
 
 def parquet_columns(path: Path) -> str:
     """Name the columns of a Parquet file, for a message."""
-    with _errors(path), _parquet().ParquetFile(path) as file:
+    with _errors(path), _pyarrow().parquet.ParquetFile(path) as file:
         return _listed(file.schema_arrow.names)
 
 
@@ -126,8 +126,7 @@ class _Lines(io.RawIOBase):
 @contextmanager
 def _errors(path: Path) -> Iterator[None]:
     """Name the file in what pyarrow says is wrong with it."""
-    import pyarrow as pa
-
+    pa = _pyarrow()
     try:
         yield
     except pa.ArrowNotImplementedError as error:
@@ -140,12 +139,12 @@ def _errors(path: Path) -> Iterator[None]:
         raise Any2VecError(f"{path}: not a complete parquet file: {why}; copy or make it again") from error
 
 
-def _parquet() -> ModuleType:
+def _pyarrow() -> ModuleType:
     try:
         import pyarrow.parquet
     except ModuleNotFoundError:
         raise missing_extra("pyarrow", "arrow") from None
-    return pyarrow.parquet
+    return pyarrow
 
 
 def _listed(names: list[str]) -> str:

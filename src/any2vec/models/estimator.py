@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,7 @@ __all__ = ["Callback", "Estimator"]
 
 _MINUTES = 10.0  # between two checkpoints
 
+_LEARNED = ("vectors_", "wv", "loss_", "report_")  # by `fit`
 _NOT_OF_A_RUN = ("cache", "checkpoint", "checkpoint_every", "checkpoint_minutes", "resume")
 """Parameters that do not say what a run does."""
 
@@ -199,9 +200,14 @@ class Estimator(Options, Parameters, ABC):
     @property
     def wv(self) -> Vectors:
         """The vectors, `vectors_`, under gensim's name."""
-        if "vectors_" not in vars(self):
-            raise AttributeError(f"this {type(self).__name__} has no vectors wv: call fit first")
         return self.vectors_
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Say that `fit` makes what is learned."""
+            what = "is not trained yet: call fit first" if name in _LEARNED else f"has no attribute {name!r}"
+            raise AttributeError(f"this {type(self).__name__} {what}")
 
     def _train(
         self,

@@ -47,7 +47,7 @@ class Word2Vec(Estimator):
     column: str | None = option(
         None,
         "column that holds the text or the tokens, where sentences are rows: of Parquet files, data sets, tables",
-        unset="-",
+        unset="none",
         panel="Data",
     )
 

@@ -26,10 +26,10 @@ class Options:
     """Options of training; word2vec's, under gensim's names. See `option` for what each field says of itself."""
 
     model: str = option(
-        "skipgram", "skipgram: each context word predicts the centre; cbow: all of them do, as one", choices=MODELS
+        "skipgram", "what predicts the centre: skipgram, each context word; or cbow, all of them as one", choices=MODELS
     )
     loss: str = option(
-        "negative", "negative: negative sampling; hierarchical: hierarchical softmax on a Huffman tree", choices=LOSSES
+        "negative", "negative, for negative sampling; or hierarchical, softmax on a Huffman tree", choices=LOSSES
     )
     dim: int = option(100, "length of a vector", low=1, high=65_536)
     window: int = option(5, "maximum distance between centre and context word", low=1, high=1000)
@@ -94,7 +94,8 @@ class Options:
     )
     wire: str = option(
         FLOAT32,
-        "how hosts send vectors, in the PullModel schemes: float32; or bfloat16, half the bytes, as accurate",
+        "number format of the vectors that several hosts send, with pull-opt, pull-base and server: float32; or "
+        "bfloat16, half the bytes, as accurate",
         choices=tuple(WIRES),
         panel="Many hosts",
     )

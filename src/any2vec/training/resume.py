@@ -89,8 +89,10 @@ def read_state(
             missing,
             manifest["version"],
         )
-    done = f"{state.rounds_done} rounds of epoch {state.epoch + 1}"
-    say(f"going on from {folder}, checkpoint {manifest['version']}: {done}, on {state.hosts} hosts, are done")
+    rounds = f"{state.rounds_done} round{'s' * (state.rounds_done != 1)}"
+    hosts = f"{state.hosts} host{'s' * (state.hosts != 1)}"
+    where = f"{folder}, checkpoint {manifest['version']}"
+    say(f"going on from {where}: {rounds} of epoch {state.epoch + 1} done on {hosts}")
     return state
 
 

@@ -20,6 +20,7 @@ from any2vec.vectors.vectors import NEGATIVE, Vectors
 __all__ = ["FILES", "load_native", "save_native"]
 
 VERSION = 1
+_CHECKPOINTS = "[0-9]*[0-9].json"  # files of a folder of checkpoints
 META, WORDS, TENSORS = FILES = "any2vec.json", "vocabulary.json", "vectors.safetensors"
 
 
@@ -43,7 +44,9 @@ def save_native(shard: Shard, path: Path) -> None:
 def load_native(path: Path) -> Vectors:
     """Load the folder, its matrices memory-mapped and read-only; raise if a file is missing or damaged."""
     if missing := [name for name in FILES if not (path / name).is_file()]:
-        raise Any2VecError(f"{path}: not a folder of vectors: {' and '.join(missing)} is missing")
+        lacking = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+        hint = "; it has checkpoints: --resume goes on from them" if list(path.glob(_CHECKPOINTS)) else ""
+        raise Any2VecError(f"{path}: not a folder of vectors: {lacking}{hint}")
     number, dim, loss = _read_meta(path / META)
     words, counts = _read_vocabulary(path / WORDS, number)
     tensors = map_tensors(path / TENSORS)
