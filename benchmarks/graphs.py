@@ -55,7 +55,7 @@ def accuracy(
     negative: NegativeOption = 5,
     epochs: EpochsOption = 5,
     alpha: AlphaOption = 0.025,
-    rounds: Annotated[int | None, typer.Option(help="Rounds per epoch; by default 1.5 per host.")] = None,
+    rounds: Annotated[int | None, typer.Option(help="Rounds per epoch; by default as any2vec chooses.")] = None,
     seeds: SeedsOption = "1,2,3",
     ratios: Annotated[str, typer.Option(help="Percentages of labelled vertices, separated by commas.")] = "30,60,90",
     shuffles: Annotated[int, typer.Option(min=1, help="Random splits per percentage.")] = 10,

@@ -54,25 +54,25 @@ def scaled(x, steps, k):
 
 
 def corrected(c, other, c_other, updates, alpha):
-    """r' along the eigenvectors of c, from the rows of the other label, with so many updates each."""
+    """Share F of an error along each eigenvector of c that rows of the other label, with so many updates, correct."""
     found = []
     for u in np.linalg.eigh(c)[1].T:
         weights = updates * (other @ u) ** 2
-        share = weights @ -np.expm1(-alpha * updates * (u @ c_other @ u)) / weights.sum()
-        found.append(-np.log1p(-share))
+        found.append(weights @ -np.expm1(-alpha * updates * (u @ c_other @ u)) / weights.sum())
     return np.array(found)
 
 
 def curvature(total, k, updates, c, alpha, others, least=0.0):
     """Scale the sum of what k hosts added in `updates` updates, in the eigenvectors of c (with kappa), n_h = N / k.
 
-    `others` is what the other label corrects, along each eigenvector (`corrected`).
+    What this row and the other label (`others`: `corrected`) both correct, is corrected once.
     """
     if k <= 1:
         return total
     values, vectors = np.linalg.eigh(c)
-    own, along = alpha * values * updates, vectors.T @ total
-    return vectors @ np.where(own < least, along, scaled(along, own + others, k))
+    own, along = np.maximum(alpha * values * updates, 1e-12), vectors.T @ total
+    f = -np.expm1(-own)
+    return vectors @ np.where(own < least, along, scaled(along, own, k) * (f + others - f * others) / (f + others))
 
 
 def blended(before, change, share, updates, c, alpha, least=0.0):

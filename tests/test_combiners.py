@@ -139,12 +139,13 @@ def test_curvature_of_either_label_and_any_kappa(label, kappa):
 
 
 def test_curvature_sums_small_steps_and_averages_large_ones():
+    # of large ones half, since the other label corrects the same errors
     labels, *updates = labels_and_updates()
     part = np.full(DIM, 0.01)
-    for alpha, expected in ((1e-9, 4), (1e6, 1)):
+    for alpha, expected in ((1e-9, 4), (1e6, 0.5)):
         combiner = COMBINERS["curvature"](kappa=1.0).bind(context_of(labels, Channel(alone())))
         combiner.begin(Round(0, alpha, 0.0), touched(labels, *updates))
-        np.testing.assert_allclose(combine(combiner, [([part] * 4, [100] * 4)])[0], expected * part, rtol=1e-4)
+        np.testing.assert_allclose(combine(combiner, [([part] * 4, [100] * 4)])[0], expected * part, rtol=2e-3)
 
 
 def test_curvature_follows_the_labels():
@@ -205,7 +206,7 @@ def test_what_the_other_label_corrects_is_measured_by_a_sample(monkeypatch, labe
     i = "te".index(label)
     expected = naive.corrected(0.2 * own, matrices[i], 0.2 * other, met[i], ROUND.alpha)
     assert expected.max() > 0.1
-    np.testing.assert_allclose(combiner._others[label], expected, rtol=0.2, atol=1e-5)
+    np.testing.assert_allclose(combiner._shares[label], expected, rtol=0.2, atol=1e-5)
 
 
 def test_a_host_that_touched_nothing_has_no_say():

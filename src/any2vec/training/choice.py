@@ -57,7 +57,8 @@ def estimate(
     """Estimate what each scheme needs; all hosts call this, and get the same."""
     counts, hosts, dim, words = corpus.vocabulary.counts, communicator.size, options.dim, int(corpus.cuts[-1])
     kept = float(kept_counts(counts, options.sample).sum())
-    rounds = options.rounds or default_rounds(hosts, kept / max(len(counts), 1))
+    long = combiner_of(options.combine).long_rounds
+    rounds = options.rounds or default_rounds(hosts, kept / max(len(counts), 1), long=long)
     first, usual = _shares(rounds, hosts)
     seen = allreduce(communicator, _inspect(corpus, options, communicator.rank, rounds, float(first[0])))
     owned, row = len(counts) / hosts, 4 * padded_width(dim)

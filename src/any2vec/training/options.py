@@ -82,7 +82,7 @@ class Options:
         "synchronization rounds per epoch; the first epoch has some more, short ones",
         low=1,
         high=100_000,
-        unset="1.5 to 2.5 per host",
+        unset="1.5 per host, up to 12; more where words occur often",
         panel="Many hosts",
     )
     scheme: str = option(

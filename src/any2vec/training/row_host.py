@@ -75,7 +75,8 @@ class RowHost(Host):
         per_pair = operator.samples_per_pair(counts)
         self._copies: list[HotRows] = []
         words, kept = max(int(counts.sum()), 1), float(kept_counts(counts, options.sample).sum())
-        self.rounds = options.rounds or default_rounds(communicator.size, kept / max(vertices, 1), threads)
+        long = combiner_of(options.combine).long_rounds
+        self.rounds = options.rounds or default_rounds(communicator.size, kept / max(vertices, 1), threads, long=long)
         if threads > 1:
             kept /= words
             contexts = mean_context(np.diff(part.bounds[:_SENTENCES]).astype(float), options.window, kept)

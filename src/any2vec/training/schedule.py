@@ -19,23 +19,26 @@ SHORTEST = 1 / 16
 
 _GROWTH = 1 / 12
 _VISITS = 10.0
-_MOST_PER_HOST = 2.5
+_PER_HOST, _MOST_PER_HOST = 1.5, 2.5
+_ENOUGH = 12
 _LEAST_TURNS, _THREADS_PER_TURN = 4, 4  # in an epoch of several threads on one host
 _VISITS_PER_TURN = 32.0  # fewer, and merging all copies would cost more than a tenth
 
 
-def default_rounds(hosts: int, visits: float = 0.0, threads: int = 1) -> int:
+def default_rounds(hosts: int, visits: float = 0.0, threads: int = 1, *, long: bool = False) -> int:
     """Choose S: 1 for one host of one thread, else the papers' 1.5 per host (GraphAny2Vec, A.1), or up to 2.5.
 
     `visits` is how often an epoch meets a vertex, in the mean over vertices, after subsampling. In a round, other hosts
-    are to meet a vertex no more than ten times: what the curvature combiner assumes holds for so long. One host ends
-    rounds only to turn its labels (`sync.gauge`): with several `threads` four times, or more if they are more than 16.
+    are to meet a vertex no more than ten times: what the curvature combiner assumes holds for so long. With a combiner
+    that allows for `long` rounds (`Combiner.long_rounds`), 12 are enough for any number of hosts. One host ends rounds
+    only to turn its labels (`sync.gauge`): with several `threads` four times, or more if they are more than 16.
     """
     if hosts == 1:
         most = max(_LEAST_TURNS, threads // _THREADS_PER_TURN) if threads > 1 else 1
         return max(1, min(most, math.floor(visits / _VISITS_PER_TURN)))
     wanted = visits * (hosts - 1) / hosts / _VISITS
-    return math.floor(min(max(1.5, wanted / hosts), _MOST_PER_HOST) * hosts + 0.5)
+    least = min(_PER_HOST * hosts, _ENOUGH if long else math.inf)
+    return math.floor(min(max(least, wanted), _MOST_PER_HOST * hosts) + 0.5)
 
 
 def growth(hosts: int) -> float:

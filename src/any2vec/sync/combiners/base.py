@@ -101,9 +101,12 @@ class Combiner(ABC):  # noqa: B024
         Time spent so far on preparing for rounds, without that of its messages.
     keeps_gauge : bool
         Whether to make up for what combining does to E^T E - T^T T (`sync.gauge`).
+    long_rounds : bool
+        Whether many hosts need no more rounds than a few do.
     """
 
     keeps_gauge: ClassVar[bool] = False
+    long_rounds: ClassVar[bool] = False
 
     context: CombinerContext = field(init=False, repr=False, compare=False)
     seconds: float = field(default=0.0, init=False, repr=False, compare=False)

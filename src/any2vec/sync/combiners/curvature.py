@@ -20,10 +20,11 @@ A host with n_h updates moves a row by (I - exp(-alpha n_h C)) (x* - x), one mac
 But x* moves: a wrong score e . t is corrected by e and by t. On one machine each leaves the other less to do; hosts,
 which all begin a round with the same rows, all correct the same error. If rows of e were scaled as if t stayed fixed,
 and rows of t as if e did, the error would be corrected twice and come back with the opposite sign (a Jacobi step on two
-blocks): in long rounds the hottest rows oscillate in the many minor directions. Together e and t let it decay as
-exp(-(r + r')), where r = alpha c N, and 1 - exp(-r') is the share that the other label would correct by itself. For an
-error along u that is common to all rows of e, this is the mean of 1 - exp(-alpha N_j u^T C_t u) over the rows t_j,
-weighted by N_j (t_j . u)^2. So r + r' takes the place of alpha c N, and r' / k that of its share in alpha c n_h.
+blocks): in long rounds the hottest rows oscillate in the many minor directions. Of an error, a row corrects by itself
+the share f = 1 - exp(-alpha c N), and the other label the share F: for an error along u that is common to all rows of
+e, this is the mean of 1 - exp(-alpha N_j u^T C_t u) over the rows t_j, weighted by N_j (t_j . u)^2. In turn they would
+leave (1 - f) (1 - F); so both are scaled by (f + F - f F) / (f + F), which is 1 where either does little, and 1/2 where
+each corrects all.
 
 Rows of e and of t are thereby scaled unlike, which changes cosines where scores stay the same; `sync.gauge` makes up
 for that.
@@ -50,7 +51,6 @@ __all__ = ["Curvature", "moments"]
 _SEEN = 4096  # rows of a label, about, that all hosts together look at to measure its moments
 _ROWS = 8  # rows whose moments are added at a time
 _HOTTEST, _LEAST_HOTTEST = 512, 8  # rows of a label of which all are seen, by all hosts together and by one: `strata`
-_LARGEST_SHARE = 1 - 1e-6  # of an error that the other label corrects
 _LEAST = 0.1  # alpha c N below which the scale, then above 0.95, is taken as 1
 
 
@@ -72,6 +72,7 @@ class Curvature(SumCombiner):
     """
 
     keeps_gauge: ClassVar[bool] = True
+    long_rounds: ClassVar[bool] = True
     mean_apart: ClassVar[bool] = False
     kappa: float | None = option(
         None,
@@ -84,13 +85,13 @@ class Curvature(SumCombiner):
 
     _vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _rates: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _others: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _shares: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _shared: dict[str, np.float32] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def bind(self, context: CombinerContext) -> Self:
         """Bind, with nothing measured yet."""
         bound = super().bind(context)
-        bound._vectors, bound._rates, bound._others, bound._shared = {}, {}, {}, {}
+        bound._vectors, bound._rates, bound._shares, bound._shared = {}, {}, {}, {}
         return bound
 
     def begin(self, round_: Round, here: dict[str, Touched]) -> None:
@@ -121,13 +122,13 @@ class Curvature(SumCombiner):
             self._shared[label] = np.float32(round_.alpha * kappa * shared[0])
             self._vectors[label] = np.zeros((dim, padded), np.float32)
             self._vectors[label][:, :dim] = vectors
-        self._measure_others(here)
+        self._measure_shares(here)
 
     def scale(
         self, label: str, sums: NDArray[np.float32], hosts: NDArray[np.int32], updates: NDArray[np.int64]
     ) -> None:
         """Scale the sums along the eigenvectors."""
-        _scale(sums, hosts, updates, self._vectors[label], self._rates[label], self._others[label])
+        _scale(sums, hosts, updates, self._vectors[label], self._rates[label], self._shares[label])
 
     def blending(
         self,
@@ -147,21 +148,21 @@ class Curvature(SumCombiner):
         yield
         self.seconds += time.thread_time() - began
 
-    def _measure_others(self, here: dict[str, Touched]) -> None:
-        """Measure r' along each label's eigenvectors."""
+    def _measure_shares(self, here: dict[str, Touched]) -> None:
+        """Measure the share F of an error that the other label corrects, along each label's eigenvectors."""
         channel, dim = self.context.channel, self.context.masters.dim
         with self._timed(), np.errstate(all="ignore"):
             own = np.stack([self._corrected(label, other, here[other]) for label, other in ("et", "te")])
         sums = channel.gather(("reduce", "both", "moments"), own, 0)
-        others = np.zeros((2, dim), np.float32)
+        shares = np.zeros((2, dim), np.float32)
         if sums is not None:
             with np.errstate(all="ignore"):
                 corrected, errors = np.moveaxis(sums.sum(axis=0), 1, 0)
-                others[:] = -np.log1p(-np.clip(corrected / np.maximum(errors, 1e-30), 0.0, _LARGEST_SHARE))
-        self._others = dict(zip("et", channel.broadcast(("broadcast", "both", "moments"), others, 0), strict=True))
+                shares[:] = corrected / np.maximum(errors, 1e-30)
+        self._shares = dict(zip("et", channel.broadcast(("broadcast", "both", "moments"), shares, 0), strict=True))
 
     def _corrected(self, label: str, other: str, touched: Touched) -> NDArray[np.float64]:
-        """Sum the errors that rows of the `other` label would correct along the eigenvectors of `label`; and all."""
+        """Sum what rows of the `other` label correct of errors along the eigenvectors of `label`; and the errors."""
         dim = self.context.masters.dim
         axes, vectors = self._vectors[label][:, :dim], self._vectors[other][:, :dim]
         communicator = self.context.channel.communicator
@@ -276,7 +277,7 @@ def _add_products(x: Any, a: Any, n: int, out: Any) -> None:
 
 
 @njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
-def _scale(sums: Any, hosts: Any, updates: Any, vectors: Any, rates: Any, others: Any) -> None:
+def _scale(sums: Any, hosts: Any, updates: Any, vectors: Any, rates: Any, shares: Any) -> None:
     for i in range(hosts.size):
         if hosts[i] < 2:
             continue
@@ -284,7 +285,7 @@ def _scale(sums: Any, hosts: Any, updates: Any, vectors: Any, rates: Any, others
         for c in range(rates.size - 1, -1, -1):
             if rates[c] * total < float32(_LEAST):  # and so are all that follow
                 break
-            _scale_along(sums[i], vectors[c], rates[c] * total + others[c], share)
+            _scale_along(sums[i], vectors[c], rates[c] * total, share, shares[c])
 
 
 @njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
@@ -300,7 +301,7 @@ def _blend(
         total = float32(updates[i]) / share
         last = rates.size - 1
         if shared > 0:
-            _scale_along(changes[i], vectors[last], shared, share)
+            _scale_along(changes[i], vectors[last], shared, share, float32(0.0))
             last -= 1
         for c in range(last, -1, -1):
             steps = rates[c] * total
@@ -317,11 +318,14 @@ def _blend(
 
 
 @njit(inline="always")
-def _scale_along(row: Any, vector: Any, steps: float, share: float) -> None:
+def _scale_along(row: Any, vector: Any, steps: float, share: float, other: float) -> None:
+    """Scale from a host's share of the steps to all; the `other` label corrects that share of the same errors."""
     along = float32(0.0)
     for d in range(row.size):
         along += row[d] * vector[d]
-    along *= _gone(steps) * share / _gone(steps * share) - float32(1.0)
+    gone = _gone(steps)
+    once = (gone + other - gone * other) / (gone + other)
+    along *= gone * share / _gone(steps * share) * once - float32(1.0)
     for d in range(row.size):
         row[d] += along * vector[d]
 
