@@ -206,7 +206,7 @@ def test_what_the_other_label_corrects_is_measured_by_a_sample(monkeypatch, labe
     i = "te".index(label)
     expected = naive.corrected(0.2 * own, matrices[i], 0.2 * other, met[i], ROUND.alpha)
     assert expected.max() > 0.1
-    np.testing.assert_allclose(combiner._shares[label], expected, rtol=0.2, atol=1e-5)
+    np.testing.assert_allclose(combiner._others[label], expected, rtol=0.2, atol=1e-5)
 
 
 def test_a_host_that_touched_nothing_has_no_say():

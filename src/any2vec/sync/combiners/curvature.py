@@ -85,13 +85,13 @@ class Curvature(SumCombiner):
 
     _vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _rates: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _shares: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _others: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _shared: dict[str, np.float32] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def bind(self, context: CombinerContext) -> Self:
         """Bind, with nothing measured yet."""
         bound = super().bind(context)
-        bound._vectors, bound._rates, bound._shares, bound._shared = {}, {}, {}, {}
+        bound._vectors, bound._rates, bound._others, bound._shared = {}, {}, {}, {}
         return bound
 
     def begin(self, round_: Round, here: dict[str, Touched]) -> None:
@@ -122,13 +122,13 @@ class Curvature(SumCombiner):
             self._shared[label] = np.float32(round_.alpha * kappa * shared[0])
             self._vectors[label] = np.zeros((dim, padded), np.float32)
             self._vectors[label][:, :dim] = vectors
-        self._measure_shares(here)
+        self._measure_others(here)
 
     def scale(
         self, label: str, sums: NDArray[np.float32], hosts: NDArray[np.int32], updates: NDArray[np.int64]
     ) -> None:
         """Scale the sums along the eigenvectors."""
-        _scale(sums, hosts, updates, self._vectors[label], self._rates[label], self._shares[label])
+        _scale(sums, hosts, updates, self._vectors[label], self._rates[label], self._others[label])
 
     def blending(
         self,
@@ -148,18 +148,18 @@ class Curvature(SumCombiner):
         yield
         self.seconds += time.thread_time() - began
 
-    def _measure_shares(self, here: dict[str, Touched]) -> None:
+    def _measure_others(self, here: dict[str, Touched]) -> None:
         """Measure the share F of an error that the other label corrects, along each label's eigenvectors."""
         channel, dim = self.context.channel, self.context.masters.dim
         with self._timed(), np.errstate(all="ignore"):
             own = np.stack([self._corrected(label, other, here[other]) for label, other in ("et", "te")])
         sums = channel.gather(("reduce", "both", "moments"), own, 0)
-        shares = np.zeros((2, dim), np.float32)
+        others = np.zeros((2, dim), np.float32)
         if sums is not None:
             with np.errstate(all="ignore"):
                 corrected, errors = np.moveaxis(sums.sum(axis=0), 1, 0)
-                shares[:] = corrected / np.maximum(errors, 1e-30)
-        self._shares = dict(zip("et", channel.broadcast(("broadcast", "both", "moments"), shares, 0), strict=True))
+                others[:] = corrected / np.maximum(errors, 1e-30)
+        self._others = dict(zip("et", channel.broadcast(("broadcast", "both", "moments"), others, 0), strict=True))
 
     def _corrected(self, label: str, other: str, touched: Touched) -> NDArray[np.float64]:
         """Sum what rows of the `other` label correct of errors along the eigenvectors of `label`; and the errors."""
@@ -277,7 +277,7 @@ def _add_products(x: Any, a: Any, n: int, out: Any) -> None:
 
 
 @njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
-def _scale(sums: Any, hosts: Any, updates: Any, vectors: Any, rates: Any, shares: Any) -> None:
+def _scale(sums: Any, hosts: Any, updates: Any, vectors: Any, rates: Any, others: Any) -> None:
     for i in range(hosts.size):
         if hosts[i] < 2:
             continue
@@ -285,7 +285,7 @@ def _scale(sums: Any, hosts: Any, updates: Any, vectors: Any, rates: Any, shares
         for c in range(rates.size - 1, -1, -1):
             if rates[c] * total < float32(_LEAST):  # and so are all that follow
                 break
-            _scale_along(sums[i], vectors[c], rates[c] * total, share, shares[c])
+            _scale_along(sums[i], vectors[c], rates[c] * total, share, others[c])
 
 
 @njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
