@@ -137,7 +137,7 @@ def _columns(line: bytes, dim: int, at: int, headerless: bool, path: Path) -> li
 
 def _unreadable(parts: list[bytes], where: str) -> Any2VecError:
     if bad := next((part for part in parts[1:] if not _is_number(part)), None):
-        return Any2VecError(f"{where}: {quoted(bad)} is not a number")
+        return Any2VecError(f"{where}: {quoted(bad)} is not a number; expected a word and its numbers")
     return Any2VecError(f"{where}: the word {quoted(parts[0])} is not UTF-8")
 
 
