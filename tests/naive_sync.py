@@ -53,26 +53,33 @@ def scaled(x, steps, k):
     return x * np.expm1(-steps) / (k * np.expm1(-steps / k))
 
 
-def corrected(c, other, c_other, updates, alpha):
-    """Share F of an error along each eigenvector of c that rows of the other label, with so many updates, correct."""
-    found = []
-    for u in np.linalg.eigh(c)[1].T:
+def corrected(c, other, c_other, updates, hosts, alpha):
+    """Shares of an error along each eigenvector of c that rows of the other label correct: of all hosts, and of one.
+
+    `updates` are one host's.
+    """
+    shares = np.empty((2, len(c)))
+    for i, u in enumerate(np.linalg.eigh(c)[1].T):
         weights = updates * (other @ u) ** 2
-        found.append(weights @ -np.expm1(-alpha * updates * (u @ c_other @ u)) / weights.sum())
-    return np.array(found)
+        for share, n in zip(shares, (1 + hosts * (updates - 1), updates), strict=True):
+            share[i] = weights @ -np.expm1(-alpha * n * (u @ c_other @ u)) / weights.sum()
+    return shares
 
 
-def curvature(total, k, updates, c, alpha, others, least=0.0):
+def curvature(total, k, updates, c, alpha, by_other, least=0.0):
     """Scale the sum of what k hosts added in `updates` updates, in the eigenvectors of c (with kappa), n_h = N / k.
 
-    What this row and the other label (`others`: `corrected`) both correct, is corrected once.
+    On one machine and on a host, this row and the other label (`corrected`) correct errors in turn.
     """
     if k <= 1:
         return total
     values, vectors = np.linalg.eigh(c)
     own, along = np.maximum(alpha * values * updates, 1e-12), vectors.T @ total
-    f = -np.expm1(-own)
-    return vectors @ np.where(own < least, along, scaled(along, own, k) * (f + others - f * others) / (f + others))
+    one, host = (
+        (f + other - f * other) / (f + other)
+        for f, other in zip((-np.expm1(-own), -np.expm1(-own / k)), by_other, strict=True)
+    )
+    return vectors @ np.where(own < least, along, scaled(along, own, k) * one / host)
 
 
 def blended(before, change, share, updates, c, alpha, least=0.0):

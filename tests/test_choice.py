@@ -32,7 +32,7 @@ def estimates(corpus, how):
     return found[0]
 
 
-@pytest.mark.parametrize("hosts", [2, 8])
+@pytest.mark.parametrize("hosts", [2, 12])
 @pytest.mark.parametrize(
     "more",
     [

@@ -101,8 +101,8 @@ def curvature_of(label, kappa, least=LEAST, hosts=1, labels=None, alpha=ROUND.al
     (of_e, *_), (of_t, *_) = naive.curvatures(*matrices, *met, 5)
     own, other = (kappa * of_e, kappa * of_t)[:: 1 if label == "e" else -1]
     i = "te".index(label)
-    others = naive.corrected(own, matrices[i], other, met[i] * hosts, alpha)
-    return lambda parts, updates: naive.curvature(sum(parts), len(parts), sum(updates), own, alpha, others, least)
+    by_other = naive.corrected(own, matrices[i], other, met[i], hosts, alpha)
+    return lambda parts, updates: naive.curvature(sum(parts), len(parts), sum(updates), own, alpha, by_other, least)
 
 
 NAIVE = {
@@ -139,10 +139,9 @@ def test_curvature_of_either_label_and_any_kappa(label, kappa):
 
 
 def test_curvature_sums_small_steps_and_averages_large_ones():
-    # of large ones half, since the other label corrects the same errors
     labels, *updates = labels_and_updates()
     part = np.full(DIM, 0.01)
-    for alpha, expected in ((1e-9, 4), (1e6, 0.5)):
+    for alpha, expected in ((1e-9, 4), (1e6, 1)):
         combiner = COMBINERS["curvature"](kappa=1.0).bind(context_of(labels, Channel(alone())))
         combiner.begin(Round(0, alpha, 0.0), touched(labels, *updates))
         np.testing.assert_allclose(combine(combiner, [([part] * 4, [100] * 4)])[0], expected * part, rtol=2e-3)
@@ -194,19 +193,59 @@ def test_many_rows_are_measured_by_a_sample(monkeypatch, hosts, starts, stride):
 
 
 @pytest.mark.parametrize("label", ["e", "t"])
-def test_what_the_other_label_corrects_is_measured_by_a_sample(monkeypatch, label):
-    monkeypatch.setattr(curvature_file, "_HOTTEST", 64)
+@pytest.mark.parametrize("hosts", [1, 3])
+def test_what_the_other_label_corrects_is_measured_by_a_sample(monkeypatch, label, hosts):
+    monkeypatch.setattr(curvature_file, "_HOTTEST", 64 * hosts)
     labels, *_ = labels_and_updates(4000)
     met = np.array([1 + 10_000 // np.arange(1, 4001), 1 + 20_000 // np.arange(1, 4001)], np.int32)  # the hottest first
-    combiner = COMBINERS["curvature"](kappa=0.2).bind(context_of(labels, Channel(alone())))
-    combiner.begin(ROUND, touched(labels, *met))
+
+    def program(communicator):
+        combiner = COMBINERS["curvature"](kappa=0.2).bind(context_of(labels, Channel(communicator)))
+        combiner.begin(ROUND, touched(labels, *met))
+        return combiner._by_other[label]
+
     matrices = labels.embedding.astype(float), labels.training.astype(float)
     (of_e, *_), (of_t, *_) = naive.curvatures(*matrices, *met, 5)
     own, other = (of_e, of_t) if label == "e" else (of_t, of_e)
     i = "te".index(label)
-    expected = naive.corrected(0.2 * own, matrices[i], 0.2 * other, met[i], ROUND.alpha)
+    expected = naive.corrected(0.2 * own, matrices[i], 0.2 * other, met[i], hosts, ROUND.alpha)
     assert expected.max() > 0.1
-    np.testing.assert_allclose(combiner._others[label], expected, rtol=0.2, atol=1e-5)
+    for found in simulate(hosts, 1, program):
+        np.testing.assert_allclose(found, expected, rtol=0.2, atol=1e-5)
+
+
+@pytest.mark.parametrize("hosts", [2, 8, 32])
+@pytest.mark.parametrize("steps", [0.3, 1.0, 5.0])
+def test_an_error_that_both_labels_correct_is_corrected_once(hosts, steps):
+    # on one machine e and t correct as much each, so an error x falls by x' = -2 x: e moves by (1 - exp(-2 steps)) / 2
+    n = 1000
+    labels = new_labels(0, 2 * DIM, DIM)
+    labels.embedding[:] = labels.training[:] = np.vstack([np.eye(DIM), -np.eye(DIM)])  # C = I / D
+    met = np.full(2 * DIM, n, np.int32)
+    part = np.full(DIM, -np.expm1(-2 * steps / hosts) / 2)
+
+    def program(communicator):
+        context = CombinerContext(labels, {"e": 1, "t": 1}, Channel(communicator))
+        combiner = COMBINERS["curvature"](kappa=1.0).bind(context)
+        combiner.begin(Round(0, steps * DIM / (hosts * n), 0.0), touched(labels, met, met))
+        return [combine(combiner, [([part] * hosts, [n] * hosts)], label) for label in "et"]
+
+    for found in simulate(hosts, 1, program):
+        np.testing.assert_allclose(found, np.full((2, 1, DIM), -np.expm1(-2 * steps) / 2), rtol=5e-3)
+
+
+def test_rows_met_more_often_than_an_integer_counts():
+    labels, *_ = labels_and_updates()
+    met = np.full(V, 2**30, np.int32)
+
+    def program(communicator):
+        combiner = COMBINERS["curvature"]().bind(context_of(labels, Channel(communicator)))
+        combiner.begin(ROUND, touched(labels, met, met))
+        return np.array([combiner._by_other["e"], combiner._by_other["t"]])
+
+    for found in simulate(4, 1, program):
+        assert (found[:, 0] >= found[:, 1]).all()
+        np.testing.assert_allclose(found[..., DIM // 2 :], 1, atol=1e-6)  # the directions of most curvature
 
 
 def test_a_host_that_touched_nothing_has_no_say():

@@ -10,7 +10,6 @@ from typer.testing import CliRunner
 
 from any2vec import Any2VecError, Word2Vec, load
 from any2vec.cli import app
-from any2vec.cli.rounds import SENT
 from any2vec.cluster.communicator import SharedError
 from any2vec.evaluate.checker import AnalogyChecker
 from any2vec.evaluate.questions import QuestionSection
@@ -53,6 +52,10 @@ def test_a_cached_corpus_gives_the_same_bits(tmp_path):
         assert bits(model) == reference
     assert model.report_.cached
     assert bits(fit(path, hosts=4, cache=tmp_path / "cache")) != reference
+
+
+def test_default_rounds_by_combiner():
+    assert [fit(hosts=9, combine=name).report_.round_count for name in ("curvature", "gradient")] == [12, 14]
 
 
 def test_default_rounds_and_the_report(tmp_path):
@@ -318,9 +321,9 @@ def test_the_table_at_the_end(tmp_path, monkeypatch):
     for name in ("inspection, s", "computation, s", "combining, s", "communication, s"):
         assert any(line.startswith(name) for line in lines[at:])
     sent = json.loads((tmp_path / "r.json").read_text())["rounds"]["bytes"]
-    for phase, name in SENT.items():
+    for phase in ("inspect", "reduce", "broadcast"):
         total = sum(sum(counts) for key, counts in sent.items() if key.split()[0] == phase)
-        line = next((line for line in lines if line.startswith(f"sent {name} ({phase}), MB")), None)
+        line = next((line for line in lines if line.startswith(f"sent in {phase}, MB")), None)
         assert (line is not None) == (total > 0)
         if line:
             assert line.split()[-2:] == [f"{total / n / 1e6:.3f}", f"{total / 1e6:,.1f}"]

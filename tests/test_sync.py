@@ -106,9 +106,9 @@ def test_default_rounds_where_vertices_are_visited_often():
 
 
 def test_default_rounds_of_a_combiner_that_allows_for_long_ones():
-    assert [default_rounds(hosts, long=True) for hosts in (1, 2, 4, 8, 16, 32, 64)] == [1, 3, 6, 12, 12, 12, 12]
-    assert [default_rounds(hosts, 400.0, long=True) for hosts in (1, 2, 8, 16, 32, 64)] == [1, 5, 20, 38, 39, 39]
-    assert default_rounds(32, 140.0, long=True) == 14
+    assert [default_rounds(hosts, long_rounds=True) for hosts in (1, 2, 4, 8, 16, 32, 64)] == [1, 3, 6, 12, 12, 12, 12]
+    assert [default_rounds(hosts, 400.0, long_rounds=True) for hosts in (1, 2, 8, 16, 32, 64)] == [1, 5, 20, 38, 39, 39]
+    assert default_rounds(32, 140.0, long_rounds=True) == 14
 
 
 # Partition

@@ -66,8 +66,8 @@ def analogies(
     table.add_row("mean of sections", "", "", "", _percent(result.macro))
     _report(table, result.as_dict(), json_file)
     if result.total.skipped:
-        known = f"among the {restrict:,} most frequent (--restrict)" if restrict else "known"
-        Console().print(f"skipped: a word is not {known}")
+        known = f"that is not among the {restrict:,} most frequent (--restrict)" if restrict else "that is unknown"
+        Console().print(f"skipped questions have a word {known}", soft_wrap=True)
 
 
 @evaluate.command()

@@ -10,9 +10,6 @@ from any2vec.training.rounds import PHASES
 
 __all__ = ["rounds_table"]
 
-SENT = {"inspect": "to ask for rows", "reduce": "to the masters", "broadcast": "by the masters"}
-"""What is sent in each phase; the report has it by label and kind."""
-
 
 def rounds_table(report: Report) -> str:
     """Lay out seconds, bytes, and rows and orthogonality or updates: mean per round and sum over all."""
@@ -28,10 +25,10 @@ def rounds_table(report: Report) -> str:
             continue
         table.add_row(f"{phase}, s", f"{seconds / n:.4f}", f"{seconds:.2f}", f"{slowest:.2f}")
     everything = sum(map(sum, rounds.bytes.values()))
-    for phase, name in SENT.items():
+    for phase in ("inspect", "reduce", "broadcast"):  # the report has them by label and kind
         total = sum(sum(sent) for key, sent in rounds.bytes.items() if key.startswith(phase))
         if total:
-            table.add_row(f"sent {name} ({phase}), MB", f"{total / n / 1e6:.3f}", f"{total / 1e6:,.1f}", "")
+            table.add_row(f"sent in {phase}, MB", f"{total / n / 1e6:.3f}", f"{total / 1e6:,.1f}", "")
     table.add_row("sent by all hosts, MB", f"{everything / n / 1e6:.3f}", f"{everything / 1e6:,.1f}", "")
     if any(rounds.largest):  # columns: no rows travel
         table.add_row(f"largest change of a number, {first}", f"{rounds.largest[0]:.4f}", "", "")

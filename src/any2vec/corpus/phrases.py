@@ -67,7 +67,7 @@ class Phrases(Parameters):
     )
     min_count: int = option(5, "ignore words and pairs that occur less often", low=1, panel=_PANEL)
     delta: float | None = option(
-        None, "discount, taken off the count of a pair", low=0, unset="that of --min-count", panel=_PANEL
+        None, "discount, taken off the count of a pair", low=0, unset="the minimum count", panel=_PANEL
     )
     passes: int | None = option(
         None,

@@ -174,7 +174,7 @@ def _labelled(vectors: Vectors, labels: VertexLabels, skip_unknown: bool) -> tup
         raise Any2VecError(f"{labels.source}: {lacking}; `skip_unknown=True` leaves them out")
     chosen = labelled[known]
     if (used := int(matrix[chosen].any(axis=0).sum())) > len(chosen):
-        what = f"{len(chosen):,} vertices have {used:,} labels, more than can be learned"
+        what = f"{len(chosen):,} vertices have {used:,} labels: too many to learn"
         raise Any2VecError(f"{labels.source}: {what}; if line i lists the vertices of label i, its format is 'labels'")
     if (matrix[chosen] == matrix[chosen[0]]).all():
         same = f"all {len(chosen):,} labelled vertices have the same labels"

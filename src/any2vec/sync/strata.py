@@ -12,8 +12,8 @@ __all__ = ["strata"]
 def strata(first: int, n: int, number: int, hottest: int) -> Any:
     """Choose some of the vertices first..first+n-1; return their rows, counted from `first`, and how many each is for.
 
-    All of the `hottest` are there; of as many after them, one in two; of twice as many, one in four; and so on; for
-    each `number` other ones.
+    All of the `hottest` are there; of as many after them, one in two; of twice as many, one in four; and so on.
+    Which these are changes with `number`.
     """
     most = min(n, 32 * hottest)
     rows, weights = np.empty(most, np.int64), np.empty(most, np.float32)

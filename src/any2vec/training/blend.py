@@ -74,7 +74,7 @@ class Blend:
                 rows = np.flatnonzero(self._updates[label])
                 met = np.minimum(self._updates[label][rows], np.iinfo(np.int32).max).astype(np.int32)
                 here[label] = Touched(matrix, rows, met)
-            combiner.begin(Round(0, self._alpha * (1 - done / 2) * done * self._epochs, kappa), here)
+            combiner.measure(Round(0, self._alpha * (1 - done / 2) * done * self._epochs, kappa), here)
         start, mine = self._start, slice(masters.first, masters.first + masters.vertices)
         assert start.e
         assert start.t

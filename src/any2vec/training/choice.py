@@ -5,7 +5,7 @@ If the rounds of a run, of all hosts, touch U_e and U_t rows, each counted once 
     2 (1 - 1/H) (U_e + U_t) 4 D                 rows, to masters and from them, less those that stay at home; 2 D
                                                 with `wire` bfloat16
     (1 - 1/H) (U_e + U_t) 4 + ids               updates, and which rows they are
-    (H - 1) rounds 8 D (3 D + 8)                moments of `curvature`
+    (H - 1) rounds 8 D (3 D + 16)               moments of `curvature`
     (H - 1) turns 4 (3 D^2 + 16 (D + 1))        the gauge
 
 and columns, whose samples have N scores,
@@ -57,8 +57,8 @@ def estimate(
     """Estimate what each scheme needs; all hosts call this, and get the same."""
     counts, hosts, dim, words = corpus.vocabulary.counts, communicator.size, options.dim, int(corpus.cuts[-1])
     kept = float(kept_counts(counts, options.sample).sum())
-    long = combiner_of(options.combine).long_rounds
-    rounds = options.rounds or default_rounds(hosts, kept / max(len(counts), 1), long=long)
+    combiner = combiner_of(options.combine)
+    rounds = options.rounds or default_rounds(hosts, kept / max(len(counts), 1), long_rounds=combiner.long_rounds)
     first, usual = _shares(rounds, hosts)
     seen = allreduce(communicator, _inspect(corpus, options, communicator.rank, rounds, float(first[0])))
     owned, row = len(counts) / hosts, 4 * padded_width(dim)
@@ -71,11 +71,10 @@ def estimate(
             ids = hosts * np.minimum(4 * rows / hosts, hosts * owned / 8)
             sent += times * (hosts - 1) / hosts * float((rows * (2 * sent_row + 4) + ids).sum())
             memory = max(memory, row * float(rows.max()) / hosts)
-    combiner = combiner_of(options.combine)
     if isinstance(combiner, Curvature):
         number = len(first) + (options.epochs - 1) * rounds
         turns = 0 if start else sum(map(is_due, range(number)))
-        sent += (hosts - 1) * (8 * number * dim * (3 * dim + 8) + 4 * turns * dim * (4 * dim + 1))
+        sent += (hosts - 1) * (8 * number * dim * (3 * dim + 16) + 4 * turns * dim * (4 * dim + 1))
     pulled = Estimate(sent, 2 * row * owned + 8 * memory)
     scores = seen[2].sum() / max(seen[3].sum(), 1) * words
     width = ColumnLayout(dim, min(hosts, dim)).width

@@ -29,7 +29,9 @@ class Options:
         "skipgram", "what predicts the centre: skipgram, each context word; or cbow, all of them as one", choices=MODELS
     )
     loss: str = option(
-        "negative", "negative, for negative sampling; or hierarchical, softmax on a Huffman tree", choices=LOSSES
+        "negative",
+        "what scores are trained by: negative, for negative sampling; or hierarchical, softmax on a Huffman tree",
+        choices=LOSSES,
     )
     dim: int = option(100, "length of a vector", low=1, high=65_536)
     window: int = option(5, "maximum distance between centre and context word", low=1, high=1000)
@@ -82,7 +84,7 @@ class Options:
         "synchronization rounds per epoch; the first epoch has some more, short ones",
         low=1,
         high=100_000,
-        unset="1.5 per host, up to 12; more where words occur often",
+        unset="1.5 per host, up to 12 with curvature; more where words or vertices occur often",
         panel="Many hosts",
     )
     scheme: str = option(

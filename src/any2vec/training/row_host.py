@@ -75,8 +75,9 @@ class RowHost(Host):
         per_pair = operator.samples_per_pair(counts)
         self._copies: list[HotRows] = []
         words, kept = max(int(counts.sum()), 1), float(kept_counts(counts, options.sample).sum())
-        long = combiner_of(options.combine).long_rounds
-        self.rounds = options.rounds or default_rounds(communicator.size, kept / max(vertices, 1), threads, long=long)
+        combiner, visits = combiner_of(options.combine), kept / max(vertices, 1)
+        long_rounds = combiner.long_rounds
+        self.rounds = options.rounds or default_rounds(communicator.size, visits, threads, long_rounds=long_rounds)
         if threads > 1:
             kept /= words
             contexts = mean_context(np.diff(part.bounds[:_SENTENCES]).astype(float), options.window, kept)
@@ -103,9 +104,7 @@ class RowHost(Host):
             communicator, self.workers, inspector, vertices, options.dim, copies, turns, seed, options.wire
         )
         self.scheme = scheme_of(options.scheme, communicator.size)(context)
-        self.combiner = combiner_of(options.combine).bind(
-            CombinerContext(self.scheme.masters, per_pair, self.scheme.channel)
-        )
+        self.combiner = combiner.bind(CombinerContext(self.scheme.masters, per_pair, self.scheme.channel))
         sizes = self._dim, width or register_width()
         kinds = {"freezing": bool(self._spare), "measuring": self._blends or self._hot > 0}
         self._kernel = operator_kernel(operator, *sizes, self.scheme.addressing, **kinds)

@@ -102,7 +102,7 @@ class Combiner(ABC):  # noqa: B024
     keeps_gauge : bool
         Whether to make up for what combining does to E^T E - T^T T (`sync.gauge`).
     long_rounds : bool
-        Whether many hosts need no more rounds than a few do.
+        Whether rounds can be long: S need not grow with the number of hosts.
     """
 
     keeps_gauge: ClassVar[bool] = False

@@ -17,14 +17,16 @@ A host with n_h updates moves a row by (I - exp(-alpha n_h C)) (x* - x), one mac
 (I - exp(-alpha N C)) (x* - x). So, in the eigenvectors of C, the sum of what the hosts added is scaled by
 (1 - exp(-alpha c N)) / sum_h (1 - exp(-alpha c n_h)), where n_h is taken as N / k for the k hosts that touched the row.
 
-But x* moves: a wrong score e . t is corrected by e and by t. On one machine each leaves the other less to do; hosts,
-which all begin a round with the same rows, all correct the same error. If rows of e were scaled as if t stayed fixed,
-and rows of t as if e did, the error would be corrected twice and come back with the opposite sign (a Jacobi step on two
-blocks): in long rounds the hottest rows oscillate in the many minor directions. Of an error, a row corrects by itself
-the share f = 1 - exp(-alpha c N), and the other label the share F: for an error along u that is common to all rows of
-e, this is the mean of 1 - exp(-alpha N_j u^T C_t u) over the rows t_j, weighted by N_j (t_j . u)^2. In turn they would
-leave (1 - f) (1 - F); so both are scaled by (f + F - f F) / (f + F), which is 1 where either does little, and 1/2 where
-each corrects all.
+But x* moves: a wrong score e . t is corrected by e and by t. A host's own rows leave less to each other as it goes; the
+rows of other hosts, which begin a round alike, correct the same error again. If rows of e were scaled as if t stayed
+fixed, and rows of t as if e did, it would be corrected twice and come back with the opposite sign (a Jacobi step on two
+blocks): in long rounds the hottest rows oscillate in the many minor directions. Say that of an error e alone corrects
+the share f = 1 - exp(-alpha c N), and t alone the share F. One after the other they leave (1 - f) (1 - F); so each does
+(f + F - f F) / (f + F) of what it does alone. That holds for one machine and, with shares f_h and F_h of its own
+updates, for each host: the scale is multiplied by the former's factor and divided by the latter's. Where either label
+does little, both factors are 1. F is that of an error which stretches all rows of e along u, each in proportion to
+e . u: the mean of 1 - exp(-alpha N_j u^T C_t u) over the rows t_j, weighted by N_j (t_j . u)^2. A host that met t_j n_j
+times takes 1 + H (n_j - 1) for N_j: rows that it did not meet are not among these.
 
 Rows of e and of t are thereby scaled unlike, which changes cosines where scores stay the same; `sync.gauge` makes up
 for that.
@@ -50,8 +52,8 @@ __all__ = ["Curvature", "moments"]
 
 _SEEN = 4096  # rows of a label, about, that all hosts together look at to measure its moments
 _ROWS = 8  # rows whose moments are added at a time
-_HOTTEST, _LEAST_HOTTEST = 512, 8  # rows of a label of which all are seen, by all hosts together and by one: `strata`
-_LEAST = 0.1  # alpha c N below which the scale, then above 0.95, is taken as 1
+_HOTTEST, _LEAST_HOTTEST = 512, 8  # hottest rows of a label that are all sampled: by all hosts together; by each
+_LEAST = 0.1  # alpha c N below which the scale, then 0.87 at least, is taken as 1
 
 
 @dataclass(kw_only=True, unsafe_hash=True)
@@ -85,16 +87,21 @@ class Curvature(SumCombiner):
 
     _vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _rates: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _others: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _by_other: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _shared: dict[str, np.float32] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def bind(self, context: CombinerContext) -> Self:
         """Bind, with nothing measured yet."""
         bound = super().bind(context)
-        bound._vectors, bound._rates, bound._others, bound._shared = {}, {}, {}, {}
+        bound._vectors, bound._rates, bound._by_other, bound._shared = {}, {}, {}, {}
         return bound
 
     def begin(self, round_: Round, here: dict[str, Touched]) -> None:
+        """Measure the curvature, and what the other label corrects."""
+        self.measure(round_, here)
+        self._measure_other(here)
+
+    def measure(self, round_: Round, here: dict[str, Touched]) -> None:
         """Measure the curvature: each host sums over rows that it touched, and the first does the rest.
 
         The rows are as the round left them: in the first rounds they grow many times over, and into new directions.
@@ -122,13 +129,12 @@ class Curvature(SumCombiner):
             self._shared[label] = np.float32(round_.alpha * kappa * shared[0])
             self._vectors[label] = np.zeros((dim, padded), np.float32)
             self._vectors[label][:, :dim] = vectors
-        self._measure_others(here)
 
     def scale(
         self, label: str, sums: NDArray[np.float32], hosts: NDArray[np.int32], updates: NDArray[np.int64]
     ) -> None:
         """Scale the sums along the eigenvectors."""
-        _scale(sums, hosts, updates, self._vectors[label], self._rates[label], self._others[label])
+        _scale(sums, hosts, updates, self._vectors[label], self._rates[label], self._by_other[label])
 
     def blending(
         self,
@@ -148,31 +154,34 @@ class Curvature(SumCombiner):
         yield
         self.seconds += time.thread_time() - began
 
-    def _measure_others(self, here: dict[str, Touched]) -> None:
-        """Measure the share F of an error that the other label corrects, along each label's eigenvectors."""
+    def _measure_other(self, here: dict[str, Touched]) -> None:
+        """Measure the shares of an error along each eigenvector that the other label corrects: F, and a host's F_h."""
         channel, dim = self.context.channel, self.context.masters.dim
         with self._timed(), np.errstate(all="ignore"):
-            own = np.stack([self._corrected(label, other, here[other]) for label, other in ("et", "te")])
+            squares = (self._vectors["e"][:, :dim] @ self._vectors["t"][:, :dim].T) ** 2
+            by_t, by_e = self._corrected("e", "t", here["t"], squares.T), self._corrected("t", "e", here["e"], squares)
+            own = np.stack([by_t, by_e])
         sums = channel.gather(("reduce", "both", "moments"), own, 0)
-        others = np.zeros((2, dim), np.float32)
+        shares = np.zeros((2, 2, dim), np.float32)
         if sums is not None:
             with np.errstate(all="ignore"):
-                corrected, errors = np.moveaxis(sums.sum(axis=0), 1, 0)
-                others[:] = corrected / np.maximum(errors, 1e-30)
-        self._others = dict(zip("et", channel.broadcast(("broadcast", "both", "moments"), others, 0), strict=True))
+                total = sums.sum(axis=0)
+                shares[:] = total[:, :2] / np.maximum(total[:, 2:], 1e-30)
+        self._by_other = dict(zip("et", channel.broadcast(("broadcast", "both", "moments"), shares, 0), strict=True))
 
-    def _corrected(self, label: str, other: str, touched: Touched) -> NDArray[np.float64]:
-        """Sum what rows of the `other` label correct of errors along the eigenvectors of `label`; and the errors."""
-        dim = self.context.masters.dim
-        axes, vectors = self._vectors[label][:, :dim], self._vectors[other][:, :dim]
-        communicator = self.context.channel.communicator
+    def _corrected(self, label: str, other: str, touched: Touched, squares: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Sum what rows of the `other` label correct of errors: with all updates, with this host's; and the errors.
+
+        `squares` are those of the products of the eigenvectors, of the other label by this one's.
+        """
+        axes, communicator = self._vectors[label][:, : len(squares)], self.context.channel.communicator
         hottest = max(_HOTTEST // communicator.size, _LEAST_HOTTEST)
         seen, each = strata(0, len(touched.rows), communicator.rank, hottest)
-        updates = touched.updates[seen, None]
-        errors = (touched.label[touched.rows[seen], :dim] @ axes.T) ** 2 * (updates * each[:, None])
-        rates = self._rates[other] @ (vectors @ axes.T) ** 2
-        share = -np.expm1(-rates * (updates * communicator.size))
-        return np.stack([x.sum(axis=0, dtype=np.float64) for x in (errors * share, errors)])
+        updates = touched.updates[seen, None].astype(np.float64)
+        errors = (touched.label[touched.rows[seen], : len(squares)] @ axes.T) ** 2 * (updates * each[:, None])
+        rates = self._rates[other] @ squares
+        corrected = [errors * -np.expm1(-rates * n) for n in (1 + communicator.size * (updates - 1), updates)]
+        return np.stack([x.sum(axis=0) for x in (*corrected, errors)])
 
     def _gather(self, label: str, touched: Touched) -> NDArray[np.float64] | None:
         with self._timed():
@@ -277,7 +286,7 @@ def _add_products(x: Any, a: Any, n: int, out: Any) -> None:
 
 
 @njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
-def _scale(sums: Any, hosts: Any, updates: Any, vectors: Any, rates: Any, others: Any) -> None:
+def _scale(sums: Any, hosts: Any, updates: Any, vectors: Any, rates: Any, by_other: Any) -> None:
     for i in range(hosts.size):
         if hosts[i] < 2:
             continue
@@ -285,7 +294,7 @@ def _scale(sums: Any, hosts: Any, updates: Any, vectors: Any, rates: Any, others
         for c in range(rates.size - 1, -1, -1):
             if rates[c] * total < float32(_LEAST):  # and so are all that follow
                 break
-            _scale_along(sums[i], vectors[c], rates[c] * total, share, others[c])
+            _scale_along(sums[i], vectors[c], rates[c] * total, share, by_other[0, c], by_other[1, c])
 
 
 @njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
@@ -301,7 +310,7 @@ def _blend(
         total = float32(updates[i]) / share
         last = rates.size - 1
         if shared > 0:
-            _scale_along(changes[i], vectors[last], shared, share, float32(0.0))
+            _scale_along(changes[i], vectors[last], shared, share, float32(0.0), float32(0.0))
             last -= 1
         for c in range(last, -1, -1):
             steps = rates[c] * total
@@ -318,16 +327,21 @@ def _blend(
 
 
 @njit(inline="always")
-def _scale_along(row: Any, vector: Any, steps: float, share: float, other: float) -> None:
-    """Scale from a host's share of the steps to all; the `other` label corrects that share of the same errors."""
+def _scale_along(row: Any, vector: Any, steps: float, share: float, by_all: float, by_one: float) -> None:
+    """Scale from a host's share of the steps to all; of the same errors the other label corrects `by_all`, `by_one`."""
     along = float32(0.0)
     for d in range(row.size):
         along += row[d] * vector[d]
-    gone = _gone(steps)
-    once = (gone + other - gone * other) / (gone + other)
-    along *= gone * share / _gone(steps * share) * once - float32(1.0)
+    gone, part = _gone(steps), _gone(steps * share)
+    along *= gone * share * _in_turn(gone, by_all) / (part * _in_turn(part, by_one)) - float32(1.0)
     for d in range(row.size):
         row[d] += along * vector[d]
+
+
+@njit(inline="always")
+def _in_turn(own: float, other: float) -> float:
+    """Return the share of what a label would correct alone that it corrects in turn with the other."""
+    return (own + other - own * other) / (own + other)
 
 
 @njit(inline="always")
