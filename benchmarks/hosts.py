@@ -158,6 +158,7 @@ def cost(
     questions: Annotated[Path | None, typer.Option(exists=True, help="Analogies, to measure accuracy too.")] = None,
     size: BytesOption = None,
     hosts: Annotated[str, typer.Option(help="Numbers of hosts, separated by commas.")] = "1,2,4,8,16,32",
+    rounds: Annotated[int | None, typer.Option(help="Per epoch; chosen by any2vec by default.")] = None,
     schemes: Annotated[str, typer.Option(help="Separated by commas.")] = "rep-naive,rep-opt,pull-base,pull-opt",
     combiners: Annotated[str, typer.Option(help="Separated by commas.")] = "curvature",
     wire: WireOption = "float32",
@@ -181,7 +182,8 @@ def cost(
         for scheme, combine in ways:
             _run(path, None, None, **common, epochs=1, hosts=2, scheme=scheme, combine=combine)
     with plain_text(corpus, size) as (path, folder):
-        common |= {"epochs": epochs, "cache": os.environ.get("ANY2VEC_CACHE") or str(folder / "cache")}
+        cache = os.environ.get("ANY2VEC_CACHE") or str(folder / "cache")
+        common |= {"epochs": epochs, "rounds": rounds, "cache": cache}
         for count in map(int, hosts.split(",")):
             for scheme, combine in ways if count > 1 else (("pull-opt", "curvature"),):
                 found.append(_run(path, questions, json_file, **common, hosts=count, scheme=scheme, combine=combine))
