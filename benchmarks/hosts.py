@@ -99,7 +99,6 @@ def accuracy(
     sample: SampleOption = 1e-4,
     epochs: EpochsOption = 5,
     seeds: SeedsOption = "1,2,3",
-    kappa: Annotated[float | None, typer.Option(help="Of curvature; measured by default.")] = None,
     wire: WireOption = "float32",
     threads: ThreadsOption = 2,
     json_file: JsonOption = None,
@@ -113,7 +112,7 @@ def accuracy(
                 shape, _, combine = run.partition(":")
                 hosts, rounds = map(int, shape.split("x"))
                 chosen = {"dim": dim, "negative": negative, "sample": sample, "epochs": epochs, "seed": seed}
-                chosen |= {"hosts": hosts, "rounds": rounds, "combine": combine or "curvature", "kappa": kappa}
+                chosen |= {"hosts": hosts, "rounds": rounds, "combine": combine or "curvature"}
                 chosen |= {"threads": threads, "cache": cache, "wire": wire}
                 results.setdefault(run, []).append(_run(path, questions, json_file, **chosen))
     accuracy_table(results, f"D={dim}, {negative} negatives, epochs: {epochs}, seeds {seeds}, {wire}")
