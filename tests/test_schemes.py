@@ -116,7 +116,7 @@ class Counting:
             "int64": None,
         }
         what = what[str(send.dtype)]
-        if what == "values" and send.shape[1] in (10, 11):  # D, or D and a number; rows of values have 16 floats
+        if what == "values" and send.shape[-1] in (10, 11):  # D, or D and a number; rows of values have 16 floats
             what = "moments"
         rows = sum(n for host, n in enumerate(send_counts.tolist()) if host != self.rank)
         inspected = self.kind is Pulled and what in ("ids", "updates")
