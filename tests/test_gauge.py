@@ -59,8 +59,8 @@ def test_turning_keeps_scores_and_treats_rows_alike(seed, dim, vertices):
     scores = labels.embedding.astype(float) @ labels.training.T.astype(float)
     expected = labels.embedding.astype(float) @ gauge
     first = seed % vertices
-    part = labels.range(first, vertices)
-    part = type(labels)(part.e.copy(), part.t.copy(), first, vertices - first, dim)
+    part = new_labels(first, vertices, dim)
+    part.e[:], part.t[:] = labels.e[first:], labels.t[first:]
     turned(labels, turn)
     turned(part, turn)
     np.testing.assert_allclose(labels.embedding, expected, rtol=1e-4, atol=1e-5)

@@ -55,7 +55,8 @@ class Labels:
 
     def copy(self) -> "Labels":
         """Copy the rows of the vertices."""
-        e, t = (label[: self.vertices].copy() for label in (self.e, self.t))
+        e, t = (zeros(self.vertices, self.dim) for _ in range(2))
+        e[:], t[:] = self.e[: self.vertices], self.t[: self.vertices]
         return Labels(e, t, self.first, self.vertices, self.dim)
 
     def release(self) -> None:

@@ -1,6 +1,8 @@
 """Turning all labels: to others with the same scores (`sync.gauge`)."""
 
 import time
+from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -8,11 +10,15 @@ from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.cluster.workers import Workers
+from any2vec.operators.labels import zeros
+from any2vec.operators.tiles import ROW_ALIGNMENT, TILE_ROWS, aligned, dots, register_width
 
 __all__ = ["Turn"]
 
+_WIDTH = register_width()
 _BLOCK = 512  # rows turned by a thread, at least
 _ALONG = 4  # directions at a time
+_FEW = 0.3  # share of the directions up to which going through them takes less than a product with a matrix
 
 
 class Turn(NamedTuple):
@@ -24,11 +30,14 @@ class Turn(NamedTuple):
         Unit vectors, orthogonal; n is a multiple of 4, and columns from D on are zeros.
     e, t : float32 array, shape (n,)
         What is added to a row of e, or of t, along each, for each unit of what it has there.
+    dim : int
+        D.
     """
 
     directions: NDArray[np.float32]
     e: NDArray[np.float32]
     t: NDArray[np.float32]
+    dim: int
 
     @classmethod
     def of(cls, logs: NDArray[np.float32], directions: NDArray[np.float32], padded: int) -> Self:
@@ -38,22 +47,34 @@ class Turn(NamedTuple):
         rows[:n, :dim] = directions
         exponents = np.zeros(len(rows), np.float32)
         exponents[:n] = logs
-        return cls(rows, np.expm1(exponents), np.expm1(-exponents))
+        return cls(rows, np.expm1(exponents), np.expm1(-exponents), dim)
 
     def apply(self, e: NDArray[np.float32], t: NDArray[np.float32], workers: Workers) -> float:
-        """Turn rows in place; a row's bits do not depend on the others. Return CPU seconds."""
+        """Turn rows, 64-byte aligned, in place; a row's bits do not depend on the others. Return CPU seconds."""
+        began = time.thread_time()
+        stretches = [self._stretch(rows, added) for rows, added in ((e, self.e), (t, self.t))]
+        seconds = time.thread_time() - began
 
         def run(low: int, high: int) -> float:
             began = time.thread_time()
-            _stretch(e[low:high], self.directions, self.e)
-            _stretch(t[low:high], self.directions, self.t)
+            for stretch in stretches:
+                stretch(low, high)
             return time.thread_time() - began
 
-        return float(sum(workers.join(workers.spread(run, len(e), _BLOCK))))
+        return seconds + float(sum(workers.join(workers.spread(run, len(e), _BLOCK))))
+
+    def _stretch(self, rows: NDArray[np.float32], added: NDArray[np.float32]) -> Callable[[int, int], None]:
+        """Return what stretches rows low..high-1."""
+        if len(added) <= _FEW * self.dim:
+            return lambda low, high: _along(rows[low:high], self.directions, added)
+        matrix = zeros(self.dim, self.dim)
+        matrix[:, : self.dim] = ((self.directions.T * added) @ self.directions)[: self.dim, : self.dim]
+        multiply = _multiply(_WIDTH)
+        return lambda low, high: multiply(rows[low:high], matrix)
 
 
 @njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
-def _stretch(rows: Any, directions: Any, added: Any) -> None:
+def _along(rows: Any, directions: Any, added: Any) -> None:
     for i in range(rows.shape[0]):
         row = rows[i]
         for k in range(0, added.size, _ALONG):
@@ -67,3 +88,26 @@ def _stretch(rows: Any, directions: Any, added: Any) -> None:
             a, b, c, d = a * added[k], b * added[k + 1], c * added[k + 2], d * added[k + 3]
             for j in range(row.size):
                 row[j] += a * u[j] + b * v[j] + (c * w[j] + d * x[j])
+
+
+@cache
+def _multiply(width: int) -> Any:
+    """Compile what adds its product with a symmetric matrix to each row."""
+
+    @njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
+    def multiply(rows: Any, matrix: Any) -> None:
+        dim, padded = matrix.shape
+        flat, columns = rows.reshape(-1), matrix.reshape(-1)
+        places, products = np.arange(0, matrix.size, padded), aligned(TILE_ROWS * dim + ROW_ALIGNMENT)
+        offsets = np.empty(TILE_ROWS, np.int64)
+        for first in range(0, rows.shape[0], TILE_ROWS):
+            last = min(first + TILE_ROWS, rows.shape[0])
+            for i in range(TILE_ROWS):  # always as many: sums of smaller tiles have other bits
+                offsets[i] = min(first + i, last - 1) * padded
+            dots(flat, offsets, columns, places, products, TILE_ROWS, dim, padded, width)
+            for i in range(last - first):
+                row = rows[first + i]
+                for d in range(dim):
+                    row[d] += products[d * TILE_ROWS + i]
+
+    return multiply

@@ -45,5 +45,7 @@ def warm_up(combiner: Combiner, wire: Wire) -> None:
 def warm_up_turns(masters: Labels, workers: Workers) -> None:
     """Compile turning labels, by turning them by nothing."""
     Gauge(masters, Channel(alone())).end(0)
-    none, one = np.zeros(1, np.float32), masters.e[:1]
-    Turn.of(none, one, one.shape[1]).apply(masters.e, masters.t, workers)
+    padded = masters.e.shape[1]
+    for n in (1, masters.dim):  # few directions, and many
+        nothing = np.zeros((n, masters.dim), np.float32)
+        Turn.of(nothing[:, 0], nothing, padded).apply(masters.e, masters.t, workers)

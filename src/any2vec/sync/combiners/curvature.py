@@ -177,11 +177,11 @@ class Curvature(SumCombiner):
         axes, communicator = self._vectors[label][:, : len(squares)], self.context.channel.communicator
         hottest = max(_HOTTEST // communicator.size, _LEAST_HOTTEST)
         seen, each = strata(0, len(touched.rows), communicator.rank, hottest)
-        updates = touched.updates[seen, None].astype(np.float64)
+        updates = touched.updates[seen, None].astype(np.float32)
         errors = (touched.label[touched.rows[seen], : len(squares)] @ axes.T) ** 2 * (updates * each[:, None])
         rates = self._rates[other] @ squares
         corrected = [errors * -np.expm1(-rates * n) for n in (1 + communicator.size * (updates - 1), updates)]
-        return np.stack([x.sum(axis=0) for x in (*corrected, errors)])
+        return np.stack([x.sum(axis=0, dtype=np.float64) for x in (*corrected, errors)])
 
     def _gather(self, label: str, touched: Touched) -> NDArray[np.float64] | None:
         with self._timed():
