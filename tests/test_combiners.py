@@ -26,9 +26,9 @@ from any2vec.sync.combiners import (
     combiner_of,
 )
 from any2vec.sync.combiners import curvature as curvature_file
-from any2vec.sync.combiners.curvature import _LEAST as LEAST
-from any2vec.sync.combiners.curvature import moments
+from any2vec.sync.combiners.curvature import LEAST
 from any2vec.sync.masters import Changes, merge
+from any2vec.sync.moments import moments
 from any2vec.sync.partition import Partition
 
 DIM = 10  # padded to 16

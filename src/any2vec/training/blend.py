@@ -14,13 +14,17 @@ earlier run's epochs and learning rate are taken to be this one's. The common pa
 there, only d is scaled.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+from numba import float32, njit
 from numpy.typing import NDArray
 
 from any2vec.operators.labels import Labels
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import CombinerContext, Round, Touched
-from any2vec.sync.combiners.curvature import Curvature
+from any2vec.sync.combiners.curvature import LEAST, Curvature, scale_along, share_gone
 from any2vec.training.row_host import RowHost
 from any2vec.training.start import Rows, Start
 
@@ -30,7 +34,21 @@ _ROWS = 1 << 15  # rows at a time
 
 
 class _Curvature(Curvature):
+    """The curvature of the labels that a run ended with."""
+
     mean_apart = True
+
+    def blending(
+        self,
+        label: str,
+        before: NDArray[np.float32],
+        changes: NDArray[np.float32],
+        shares: NDArray[np.float64],
+        updates: NDArray[np.int64],
+    ) -> Callable[[int, int], None]:
+        """Return what blends changes low..high-1 of rows `before`, made by `updates`, a share of all there were."""
+        given = shares.astype(np.float32), updates, self._vectors[label], self._rates[label], self._shared[label]
+        return lambda low, high: _blend_rows(before, changes, low, high, *given)
 
 
 class Blend:
@@ -110,3 +128,32 @@ class Blend:
             else:
                 workers.join(workers.spread(combiner.blending(label, before[old], moved, share, updates), len(old), 64))
             matrix[begin + old] = before[old] + moved
+
+
+@njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
+def _blend_rows(
+    before: Any, changes: Any, low: int, high: int, shares: Any, updates: Any, vectors: Any, rates: Any, shared: Any
+) -> None:
+    one = float32(1.0)
+    for i in range(low, high):
+        share = shares[i]
+        if share <= 0:
+            changes[i] = 0
+            continue
+        total = float32(updates[i]) / share
+        last = rates.size - 1
+        if shared > 0:
+            scale_along(changes[i], vectors[last], shared, share, float32(0.0), float32(0.0))
+            last -= 1
+        for c in range(last, -1, -1):
+            steps = rates[c] * total
+            if steps < float32(LEAST):
+                break
+            gone = share_gone(steps)
+            moved = share * gone / share_gone(share * steps) - one
+            kept = (one - share) * gone / share_gone((one - share) * steps) + share * gone - one
+            along = float32(0.0)
+            for d in range(vectors.shape[1]):
+                along += (moved * changes[i, d] + kept * before[i, d]) * vectors[c, d]
+            for d in range(vectors.shape[1]):
+                changes[i, d] += along * vectors[c, d]

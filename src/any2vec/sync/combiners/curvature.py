@@ -33,27 +33,26 @@ for that.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numba import float32, njit
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import SharedError
-from any2vec.io.finite import is_finite
 from any2vec.options import option
 from any2vec.sync.combiners.base import CombinerContext, Round, SumCombiner, Touched
+from any2vec.sync.moments import Means, axes_of, moments
 from any2vec.sync.strata import strata
 
-__all__ = ["Curvature", "moments"]
+__all__ = ["LEAST", "Curvature", "scale_along", "share_gone"]
 
 _SEEN = 4096  # rows of a label, about, that all hosts together look at to measure its moments
-_ROWS = 8  # rows whose moments are added at a time
 _HOTTEST, _LEAST_HOTTEST = 512, 8  # hottest rows of a label that are all sampled: by all hosts together; by each
-_LEAST = 0.1  # alpha c N below which the scale, then 0.87 at least, is taken as 1
+LEAST = 0.1  # alpha c N below which the scale, then 0.87 at least, is taken as 1
 
 
 @dataclass(kw_only=True, unsafe_hash=True)
@@ -119,9 +118,9 @@ class Curvature(SumCombiner):
         solved = {}
         if e_sums is not None and t_sums is not None:
             with self._timed(), np.errstate(all="ignore"):  # the trainer will say what is not finite
-                e, t = _Means.of(e_sums), _Means.of(t_sums)
+                e, t = Means.of(e_sums), Means.of(t_sums)
                 shared = {"e": float(e.row @ e.row) * t.updates * self.mean_apart, "t": 0.0}
-                solved = {label: _solve(x.moments, e.row, shared[label]) for label, x in (("e", t), ("t", e))}
+                solved = {label: axes_of(x.moments, e.row, shared[label]) for label, x in (("e", t), ("t", e))}
         for label, samples in self.context.samples_per_pair.items():
             nothing = np.empty((dim + 2, dim), np.float32)
             values, shared, *vectors = channel.broadcast(("broadcast", label, "moments"), solved.get(label, nothing), 0)
@@ -135,18 +134,6 @@ class Curvature(SumCombiner):
     ) -> None:
         """Scale the sums along the eigenvectors."""
         _scale(sums, hosts, updates, self._vectors[label], self._rates[label], self._by_other[label])
-
-    def blending(
-        self,
-        label: str,
-        before: NDArray[np.float32],
-        changes: NDArray[np.float32],
-        shares: NDArray[np.float64],
-        updates: NDArray[np.int64],
-    ) -> Callable[[int, int], None]:
-        """Return what blends changes low..high-1 of rows `before`, made by `updates`, a share of all there were."""
-        given = shares.astype(np.float32), updates, self._vectors[label], self._rates[label], self._shared[label]
-        return lambda low, high: _blend(before, changes, low, high, *given)
 
     @contextmanager
     def _timed(self) -> Iterator[None]:
@@ -196,95 +183,6 @@ class Curvature(SumCombiner):
         return moments(touched, self.context.masters.dim, first, stride)
 
 
-def moments(touched: Touched, dim: int, first: int = 0, stride: int = 1) -> NDArray[np.float64]:
-    """Sum up rows x, each as often, w, as it was touched.
-
-    Parameters
-    ----------
-    touched : Touched
-        The rows.
-    dim : int
-        D, the columns that count.
-    first, stride : int
-        Take only rows first, first + stride, ...
-
-    Returns
-    -------
-    float64 array, shape (D + 3, D)
-        Sum of ``w x x^T``, of which the part above the diagonal is to be ignored; then ``w x``; then ``w^2`` and ``w``,
-        in every column. The same bits for any number of threads.
-    """
-    sums = np.zeros((dim + 3, touched.label.shape[1]))
-    block = np.empty((dim, sums.shape[1]), np.float32)
-    _moments(touched.label, touched.rows, touched.updates, first, stride, block, sums)
-    return np.ascontiguousarray(sums[:, :dim])
-
-
-class _Means(NamedTuple):
-    """Over the rows of a label, as often as hosts met them: moments, the row itself, its updates by all hosts."""
-
-    moments: NDArray[np.float64]
-    row: NDArray[np.float64]
-    updates: float
-
-    @classmethod
-    def of(cls, sums: NDArray[np.float64]) -> Self:
-        """From what hosts sum, in their order."""
-        total = np.zeros_like(sums[0])
-        for one in sums:
-            total += one
-        total /= max(total[-1, 0], 1.0)
-        lower = np.tril(total[:-3])
-        return cls(lower + np.tril(lower, -1).T, total[-3], float(total[-2, 0]) * len(sums))
-
-
-def _solve(matrix: NDArray[np.float64], mean: NDArray[np.float64], shared: float) -> NDArray[np.float32]:
-    """Eigenvalues, in rising order; `shared`; eigenvectors. If `shared` is not 0, the last is along `mean`."""
-    if not is_finite(np.vstack([matrix, mean])):
-        return np.zeros((len(matrix) + 2, len(matrix)), np.float32)
-    if shared:
-        unit = mean / np.linalg.norm(mean)
-        across = np.eye(len(mean)) - np.outer(unit, unit)
-        matrix = across @ matrix @ across + 2 * np.trace(matrix) * np.outer(unit, unit)
-    values, vectors = np.linalg.eigh(matrix)
-    return np.vstack([np.maximum(values, 0.0), np.full(len(matrix), shared), vectors.T]).astype(np.float32)
-
-
-@njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
-def _moments(label: Any, places: Any, updates: Any, start: int, stride: int, block: Any, sums: Any) -> None:
-    dim, size = block.shape
-    x, w, a = np.zeros((_ROWS, size), np.float32), np.empty(_ROWS, np.float32), np.empty(_ROWS, np.float32)
-    weight = squares = 0.0
-    for first in range(start, places.size, 256 * stride):
-        last = min(first + 256 * stride, places.size)
-        block[:] = 0
-        for r in range(first, last, _ROWS * stride):
-            for k in range(_ROWS):
-                at = r + k * stride
-                w[k] = 0
-                if at < last:
-                    w[k], x[k] = updates[at], label[places[at]]
-                weight += w[k]
-                squares += np.float64(w[k]) ** 2
-            _add_products(x, w, size, sums[dim])
-            for i in range(dim):
-                for k in range(_ROWS):
-                    a[k] = x[k, i] * w[k]
-                _add_products(x, a, i // 16 * 16 + 16, block[i])  # the lower half, and what completes a vector
-        for i in range(dim):
-            for j in range(i + 1):
-                sums[i, j] += block[i, j]
-    sums[dim + 1], sums[dim + 2] = squares, weight
-
-
-@njit(inline="always")
-def _add_products(x: Any, a: Any, n: int, out: Any) -> None:
-    a0, a1, a2, a3, a4, a5, a6, a7 = a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]
-    for j in range(n):
-        low = a0 * x[0, j] + a1 * x[1, j] + a2 * x[2, j] + a3 * x[3, j]
-        out[j] += low + (a4 * x[4, j] + a5 * x[5, j] + a6 * x[6, j] + a7 * x[7, j])
-
-
 @njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
 def _scale(sums: Any, hosts: Any, updates: Any, vectors: Any, rates: Any, by_other: Any) -> None:
     for i in range(hosts.size):
@@ -292,47 +190,18 @@ def _scale(sums: Any, hosts: Any, updates: Any, vectors: Any, rates: Any, by_oth
             continue
         share, total = float32(1.0) / float32(hosts[i]), float32(updates[i])
         for c in range(rates.size - 1, -1, -1):
-            if rates[c] * total < float32(_LEAST):  # and so are all that follow
+            if rates[c] * total < float32(LEAST):  # and so are all that follow
                 break
-            _scale_along(sums[i], vectors[c], rates[c] * total, share, by_other[0, c], by_other[1, c])
-
-
-@njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
-def _blend(
-    before: Any, changes: Any, low: int, high: int, shares: Any, updates: Any, vectors: Any, rates: Any, shared: Any
-) -> None:
-    one = float32(1.0)
-    for i in range(low, high):
-        share = shares[i]
-        if share <= 0:
-            changes[i] = 0
-            continue
-        total = float32(updates[i]) / share
-        last = rates.size - 1
-        if shared > 0:
-            _scale_along(changes[i], vectors[last], shared, share, float32(0.0), float32(0.0))
-            last -= 1
-        for c in range(last, -1, -1):
-            steps = rates[c] * total
-            if steps < float32(_LEAST):
-                break
-            gone = _gone(steps)
-            moved = share * gone / _gone(share * steps) - one
-            kept = (one - share) * gone / _gone((one - share) * steps) + share * gone - one
-            along = float32(0.0)
-            for d in range(vectors.shape[1]):
-                along += (moved * changes[i, d] + kept * before[i, d]) * vectors[c, d]
-            for d in range(vectors.shape[1]):
-                changes[i, d] += along * vectors[c, d]
+            scale_along(sums[i], vectors[c], rates[c] * total, share, by_other[0, c], by_other[1, c])
 
 
 @njit(inline="always")
-def _scale_along(row: Any, vector: Any, steps: float, share: float, by_all: float, by_one: float) -> None:
+def scale_along(row: Any, vector: Any, steps: float, share: float, by_all: float, by_one: float) -> None:
     """Scale from a host's share of the steps to all; of the same errors the other label corrects `by_all`, `by_one`."""
     along = float32(0.0)
     for d in range(row.size):
         along += row[d] * vector[d]
-    gone, part = _gone(steps), _gone(steps * share)
+    gone, part = share_gone(steps), share_gone(steps * share)
     along *= gone * share * _in_turn(gone, by_all) / (part * _in_turn(part, by_one)) - float32(1.0)
     for d in range(row.size):
         row[d] += along * vector[d]
@@ -345,7 +214,7 @@ def _in_turn(own: float, other: float) -> float:
 
 
 @njit(inline="always")
-def _gone(x: float) -> float:
+def share_gone(x: float) -> float:
     """``1 - exp(-x)`` for x not below 0, to 1e-5."""
     u = (x if x < float32(24.0) else float32(24.0)) * float32(1 / 64)
     y = float32(1 / 24) - u * float32(1 / 120)
