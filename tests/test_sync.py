@@ -100,14 +100,14 @@ def test_default_rounds_are_the_papers():
 
 
 def test_default_rounds_where_vertices_are_visited_often():
-    assert [default_rounds(hosts, 400.0) for hosts in (1, 2, 8, 16, 32, 64)] == [1, 5, 20, 38, 48, 96]
+    assert [default_rounds(hosts, 400.0) for hosts in (1, 2, 8, 16, 32, 64)] == [1, 3, 18, 38, 48, 96]
     assert default_rounds(16, 100.0) == 24
-    assert default_rounds(2, 100.0) == 5
+    assert default_rounds(4, 100.0) == 8
 
 
 def test_default_rounds_of_a_combiner_that_allows_for_long_ones():
     assert [default_rounds(hosts, long_rounds=True) for hosts in (1, 2, 4, 8, 16, 32, 64)] == [1, 3, 6, 12, 12, 12, 12]
-    assert [default_rounds(hosts, 400.0, long_rounds=True) for hosts in (1, 2, 8, 16, 32, 64)] == [1, 5, 20, 38, 39, 39]
+    assert [default_rounds(hosts, 400.0, long_rounds=True) for hosts in (1, 2, 8, 16, 32, 64)] == [1, 3, 18, 38, 39, 39]
     assert default_rounds(32, 140.0, long_rounds=True) == 14
 
 
