@@ -22,7 +22,7 @@ from any2vec import Any2VecError, DeepWalk, Vectors, Word2Vec, load
 from any2vec.graph import karate_club
 from any2vec.training import checkpoint as module
 from any2vec.training import trainer
-from any2vec.training.checkpoint import MANIFEST, listed
+from any2vec.training.checkpoint_files import MANIFEST, listed
 from any2vec.training.resume import _damage, _read_manifest
 
 SENTENCES = text(200, words=30)
@@ -273,7 +273,7 @@ def test_the_end_is_a_checkpoint_and_epochs_may_grow(tmp_path):
     more = fit(tmp_path, resume=tmp_path, epochs=5)
     assert len(more.loss_) == 5
     assert more.loss_[:3] == whole.loss_
-    with pytest.raises(Any2VecError, match="a run of 5 epochs, which may only grow"):
+    with pytest.raises(Any2VecError, match="a run of 5 epochs; there may be more, not fewer"):
         fit(resume=tmp_path, epochs=4)
 
 
@@ -323,6 +323,11 @@ def test_folders(tmp_path):
     assert same(fit(folder, resume=folder), whole)
     with pytest.raises(Any2VecError, match="has checkpoints of an earlier run; go on from them with `resume`"):
         fit(folder)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.tex").touch()
+    with pytest.raises(Any2VecError, match=r"mine: the folder holds other files, such as 'thesis\.tex'"):
+        fit(tmp_path / "mine")
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.tex"]
     (tmp_path / "file").touch()
     with pytest.raises(Any2VecError, match="file"):
         fit(tmp_path / "file")
@@ -422,14 +427,14 @@ def test_a_full_disk_does_not_end_training(tmp_path, monkeypatch):
 
 
 def test_a_manifest_that_cannot_be_written(tmp_path, monkeypatch):
-    put = module._put
+    put = module.put
 
     def failing(path, content, **more):
         if path.name == "000002.json":
             raise OSError(errno.EIO, os.strerror(errno.EIO))
         put(path, content, **more)
 
-    monkeypatch.setattr(module, "_put", failing)
+    monkeypatch.setattr(module, "put", failing)
     display = Said()
     fit(tmp_path, display=display)
     assert any("Input/output error; training goes on" in line for line in display.lines)

@@ -112,7 +112,7 @@ def test_evaluate_analogies(run, royal, tmp_path):
     lines = run("evaluate", "analogies", royal, questions, "--json", tmp_path / "out.json")
     table = {line.rsplit(maxsplit=5)[0]: line.split()[1:] for line in lines if line}
     assert table["family"] == ["1", "1", "1", "100.00", "%"]
-    assert lines[-1] == "skipped questions have a word that is not among the 30,000 most frequent (--restrict)"
+    assert lines[-1] == "skipped questions have a word that is not among the 5 known"
     assert [line.split() for line in lines if line][-6:-1] == [
         ["gram1", "0", "0", "1", "-"],
         ["semantic", "1", "1", "1", "100.00", "%"],

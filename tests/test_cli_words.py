@@ -190,6 +190,7 @@ def test_vocabularies(run, text, tmp_path):
         (("--vocabulary", "v.txt", "--save-vocabulary", "v.txt"), "v.txt: is, or lies in, what is read, v.txt"),
         (("--report", "w.txt", "--save-vocabulary", "w.txt"), "w.txt: cannot be both the report and the vocabulary"),
         (("--save-vocabulary", "x.bin"), "x.bin: cannot be both the vectors and the vocabulary; give two names"),
+        (("--checkpoint", "x.bin"), "x.bin: cannot be both the vectors and the checkpoints; give two names"),
         (("--save-vocabulary", "no/w.txt"), "no/w.txt: the folder "),
         (("--vocabulary", "text.txt"), "text.txt, line 1: 'the cat sat on the mat' is not a word and its count"),
     ):
@@ -459,3 +460,12 @@ def test_completion_can_be_installed():
         [sys.executable, "-c", script], env=os.environ | shell, capture_output=True, text=True, check=False
     )
     assert ran.stdout.split() == ["evaluate"], ran.stderr
+
+
+def test_standard_output_that_cannot_be_written():
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run(
+            [sys.executable, "-c", MAIN, "--version"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert ran.returncode == 1
+    assert ran.stderr == "any2vec: standard output: cannot be written: No space left on device\n"

@@ -253,7 +253,7 @@ class OwnScore(SkipGram):
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"hosts": 5, "dim": 4}, "5 hosts for 4 columns (`dim`)"),
+        ({"hosts": 5, "dim": 4}, "5 hosts for 4 columns; give fewer hosts or a larger `dim`"),
         ({"batch": 0}, "`batch` is 0; it must be a whole number from 1"),
         ({"batch": 1000}, "`batch` is 1,000 on 1 hosts, but the corpus has only 31 words"),
         ({"combine": "gradient"}, "nothing to combine: leave out the combiner and its options"),

@@ -213,3 +213,8 @@ def test_launched_is_read_from_the_environment(monkeypatch):
     assert engines.detected() is engines.ENGINES["gloo"]
     monkeypatch.setenv("WORLD_SIZE", "1")
     assert not gloo.launched()
+    monkeypatch.delenv("MASTER_PORT")
+    assert engines.connect().size == 1
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(Any2VecError, match="RANK and WORLD_SIZE are set in the environment, but not MASTER_PORT"):
+        engines.connect()

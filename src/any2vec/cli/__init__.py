@@ -1,6 +1,7 @@
 """The command line: a file for each command."""
 
 import sys
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -41,6 +42,12 @@ def main() -> None:
     except BrokenPipeError:  # the reader of our output has gone
         sys.stderr.close()
         sys.exit(1)
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        with suppress(OSError):  # or it would be written again at exit
+            sys.stdout.close()
+        fail(Any2VecError(f"standard output: cannot be written: {error.strerror or error}"))
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     finally:

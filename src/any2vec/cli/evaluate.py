@@ -18,7 +18,7 @@ from any2vec.cli.training import check_apart
 from any2vec.errors import Any2VecError, shown
 from any2vec.evaluate.analogies import RESTRICT, AnalogyScore, evaluate_analogies
 from any2vec.evaluate.classification import RATIOS, ClassificationResult, evaluate_nodes
-from any2vec.evaluate.linkprediction import OPERATORS, evaluate_links, read_links
+from any2vec.evaluate.linkprediction import OPERATORS, evaluate_links
 from any2vec.evaluate.linksplit import check_split_folder, split_links
 from any2vec.evaluate.questions import read_questions
 from any2vec.evaluate.similarity import evaluate_similarity, read_pairs
@@ -55,7 +55,9 @@ def analogies(
     whole_number("restrict", restrict, 0)
     _check_json(json_file, vectors, questions)
     sections = read_questions(questions)
-    result = evaluate_analogies(load(vectors), sections, restrict or None)
+    loaded = load(vectors)
+    restrict *= restrict < len(loaded)
+    result = evaluate_analogies(loaded, sections, restrict or None)
     if not result.total.asked:
         known = f"all its words among the {restrict:,} most frequent" if restrict else "only known words"
         raise Any2VecError(f"{questions}: none of the {result.total.skipped:,} questions has {known} of {vectors}")
@@ -66,7 +68,11 @@ def analogies(
     table.add_row("mean of sections", "", "", "", _percent(result.macro))
     _report(table, result.as_dict(), json_file)
     if result.total.skipped:
-        known = f"that is not among the {restrict:,} most frequent (--restrict)" if restrict else "that is unknown"
+        known = (
+            f"that is not among the {restrict:,} most frequent (--restrict)"
+            if restrict
+            else f"that is not among the {len(loaded):,} known"
+        )
         Console().print(f"skipped questions have a word {known}", soft_wrap=True)
 
 
@@ -140,7 +146,8 @@ def nodes(
     )
     _report(_labels_table(result), result.as_dict(), json_file)
     skipped = f" ({result.skipped:,} without a vector left out)" if result.skipped else ""
-    Console().print(f"{result.vertices:,} vertices{skipped}, {result.labels:,} labels, {result.shuffles:,} shuffles")
+    splits = f"{result.shuffles:,} shuffle{'s' * (result.shuffles > 1)}"
+    Console().print(f"{result.vertices:,} vertices{skipped}, {result.labels:,} labels, {splits}")
 
 
 @evaluate.command()
@@ -209,9 +216,9 @@ def links(
     if operator not in (*OPERATORS, "all"):
         raise Any2VecError(f"--operator is {shown(operator)}; known are {', '.join(OPERATORS)}, all")
     _check_json(json_file, vectors, positives, negatives)
-    loaded, edges, others = load(vectors), read_links(positives), read_links(negatives)
+    loaded = load(vectors)
     chosen = OPERATORS if operator == "all" else (operator,)
-    results = [evaluate_links(loaded, edges, others, each, seed) for each in chosen]
+    results = [evaluate_links(loaded, positives, negatives, each, seed) for each in chosen]
     table = _table("operator", "AUC", "average precision", "tested pairs")
     for result in results:
         table.add_row(result.operator, f"{result.auc:.4f}", f"{result.average_precision:.4f}", f"{result.tested:,}")

@@ -25,7 +25,8 @@ TopN = Annotated[int, typer.Option(metavar="N", help="Number of answers.")]
 def similar(
     vectors: VectorsFile,
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="WORD", help="Words; read from standard input if none is given.")
+        list[str] | None,
+        typer.Argument(metavar="WORD", help="Words; read from standard input, one per line, if none is given."),
     ] = None,
     topn: TopN = 10,
 ) -> None:

@@ -73,6 +73,7 @@ def run(
                     check_writable(path)
             model = make(display)
             model.check()
+            check_apart([], output, _path(model.checkpoint), names=("the vectors", "the checkpoints", ""))
             if kind.check_words and isinstance(model.start, str | Path):
                 kind.check_words(load(model.start).words, output)
         with announcing_compilation(display.say):
@@ -131,6 +132,10 @@ def _stop(why: str, display: Display, communicator: Communicator) -> NoReturn:
     raise typer.Exit(INTERRUPTED) from None
 
 
+def _path(name: str | Path | None) -> Path | None:
+    return None if name is None else Path(name)
+
+
 def check_apart(
     sources: Sequence[str],
     output: Path | None,
@@ -166,4 +171,8 @@ def _summary(model: Estimator, output: Path, what: str) -> str:
 
 def _machinery(report: Report) -> str:
     threads = f"{report.threads} thread{'s' * (report.threads > 1)}"
-    return threads if report.hosts == 1 else f"{report.hosts} hosts of {threads}, {report.round_count} rounds per epoch"
+    return (
+        threads
+        if report.hosts == 1
+        else f"{report.hosts} hosts of {threads}, {report.round_count} round{'s' * (report.round_count > 1)} per epoch"
+    )

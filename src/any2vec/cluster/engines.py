@@ -59,11 +59,13 @@ def connect(name: str | None = None) -> Communicator:
     Raises
     ------
     Any2VecError
-        If no engine has this name, or the engine cannot connect.
+        If no engine has this name, the engine cannot connect, or the environment names only some of what gloo needs.
     """
     if name is None:
-        engine = detected()
-        return engine.connect() if engine else alone()
+        if engine := detected():
+            return engine.connect()
+        gloo.check_environment()
+        return alone()
     if name not in ENGINES:
         raise Any2VecError(f"engine {name!r} is unknown; known are {', '.join(ENGINES)}")
     return ENGINES[name].connect()

@@ -23,7 +23,7 @@ from any2vec.cluster.lost import LostHostError, time_limit
 from any2vec.cluster.transfer import CheckedTransfers, Transfer
 from any2vec.errors import Any2VecError, missing_extra, shown
 
-__all__ = ["joined", "launched", "leave", "load_library", "world"]
+__all__ = ["check_environment", "joined", "launched", "leave", "load_library", "world"]
 
 _VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 _TESTS = 20  # in a row, before a waiting host sleeps
@@ -35,6 +35,14 @@ _TIMEOUTS = ("timed out", "timeout")  # in gloo's messages
 def launched() -> bool:
     """Return whether the environment says that this process is one of several hosts."""
     return all(os.environ.get(name) for name in _VARIABLES) and os.environ["WORLD_SIZE"] != "1"
+
+
+def check_environment() -> None:
+    """Raise an Any2VecError if the environment gives a rank among several, but not where the first one is."""
+    given = [name for name in _VARIABLES if os.environ.get(name)]
+    lacking = [name for name in _VARIABLES if name not in given]
+    if lacking and {"RANK", "WORLD_SIZE"} <= {*given} and os.environ["WORLD_SIZE"] != "1":
+        raise Any2VecError(f"RANK and WORLD_SIZE are set in the environment, but not {' and '.join(lacking)}")
 
 
 @cache

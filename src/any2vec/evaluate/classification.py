@@ -175,7 +175,9 @@ def _labelled(vectors: Vectors, labels: VertexLabels, skip_unknown: bool) -> tup
     chosen = labelled[known]
     if (used := int(matrix[chosen].any(axis=0).sum())) > len(chosen):
         what = f"{len(chosen):,} vertices have {used:,} labels: too many to learn"
-        raise Any2VecError(f"{labels.source}: {what}; if line i lists the vertices of label i, its format is 'labels'")
+        raise Any2VecError(
+            f"{labels.source}: {what}; if line i lists the vertices of label i, its `format` is 'labels'"
+        )
     if (matrix[chosen] == matrix[chosen[0]]).all():
         same = f"all {len(chosen):,} labelled vertices have the same labels"
         raise Any2VecError(f"{labels.source}: {same}: there is nothing to predict")

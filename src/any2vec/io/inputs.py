@@ -83,7 +83,7 @@ def _files_at(path: str | os.PathLike[str], *, many: bool) -> list[InputFile]:
     is_text = len(shown) > 1000 or shown != os.fspath(path)
     if is_text:
         shown = f"{shown[:40]}..."
-    hint = "; if this is text, give each sentence as a list of tokens" if many or is_text else ""
+    hint = "; if this is text, give each sentence as a list of tokens" if is_text or (many and " " in shown) else ""
     path = Path(path)
     try:
         about = path.stat()

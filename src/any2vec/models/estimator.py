@@ -77,7 +77,7 @@ class Estimator(Options, Parameters, ABC):
     )
     start: "Vectors | str | Path | None" = option(
         None,
-        "go on from these vectors, which need t (`--training`); what they lack is added",
+        "go on from these vectors, saved with `--training`; words that they lack are added",
         unset="new vectors",
         flag="--from",
         panel="Going on",
@@ -98,7 +98,7 @@ class Estimator(Options, Parameters, ABC):
     )
     checkpoint: "str | Path | None" = option(
         None,
-        "folder where the state of training is kept, to go on from if the run ends early; of this run alone",
+        "folder where the state of training is kept, to go on from if the run ends early; runs cannot share it",
         unset="none",
         panel=CHECKPOINTS,
     )

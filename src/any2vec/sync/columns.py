@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from any2vec.cluster.communicator import Request
 from any2vec.io.memory import release
 from any2vec.operators.arguments import no_rows
-from any2vec.operators.columns import MiniBatch, add_parts
+from any2vec.operators.columns import add_parts
 from any2vec.operators.labels import Labels, new_labels, zeros
+from any2vec.operators.mini_batches import MiniBatch
 from any2vec.sync.column_layout import ColumnLayout
 from any2vec.sync.combiners import Combiner, Round
 from any2vec.sync.masters import Combined

@@ -10,7 +10,6 @@ their pages.
 """
 
 import fcntl
-import hashlib
 import json
 import os
 import re
@@ -22,7 +21,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
@@ -32,20 +31,16 @@ from any2vec.io.finite import CACHED, blocks
 from any2vec.io.outputs import refusals
 from any2vec.io.safetensors_file import header_of
 from any2vec.sync.scheme import Scheme
+from any2vec.training.checkpoint_files import LOCK, MANIFEST, Facts, listed, own_digest, put, reason, take
 from any2vec.training.state import TrainingState
 
-__all__ = ["FORMAT", "MANIFEST", "Checkpoints", "Facts", "check_not_written", "checksum", "listed", "own_digest"]
+__all__ = ["FORMAT", "Checkpoints"]
 
 FORMAT = 2
-MANIFEST = re.compile(r"(\d{6,})\.json")
 _ANY = re.compile(r"(\d{6,})\..*")
-_LOCK = "lock"
 _SHARD, _NOTE = ".safetensors", ".note"
 _KEPT = 2  # versions
 _POLL = 0.01
-
-Facts = dict[str, Any]
-"""What a run is of: its options, and its corpus."""
 
 
 class Checkpoints:
@@ -80,7 +75,7 @@ class Checkpoints:
     Raises
     ------
     Any2VecError
-        If the folder cannot be written, has checkpoints of another run, or one writes there now.
+        If the folder cannot be written, has other files or checkpoints of another run, or one writes there now.
     """
 
     def __init__(
@@ -193,7 +188,7 @@ class Checkpoints:
             found = zlib.crc32(header)
             file.write(header)
         except OSError as error:
-            problem = _reason(error)
+            problem = reason(error)
         for _, part in chain(scheme.stream_rows(), [("missing", state.missing)]):  # all hosts take all parts
             try:
                 if file and not problem and part.size:
@@ -202,13 +197,13 @@ class Checkpoints:
                         found = zlib.crc32(numbers, found)
                         file.write(numbers)
             except OSError as error:
-                problem = _reason(error)
+                problem = reason(error)
         try:
             if file:
                 with file:
                     file.truncate()
         except OSError as error:  # of what was not yet written
-            problem = problem or _reason(error)
+            problem = problem or reason(error)
         return problem, found
 
     def _new_file(self, path: Path) -> IO[bytes]:
@@ -229,7 +224,7 @@ class Checkpoints:
         path, rank, hosts = self.folder / shard["file"], self._communicator.rank, self._communicator.size
         with path.open("rb") as file:
             os.fsync(file.fileno())
-        _put(self._note(version, rank), shard | {"bytes": path.stat().st_size})
+        put(self._note(version, rank), shard | {"bytes": path.stat().st_size})
         if rank:
             return
         notes = [self._note(version, host) for host in range(hosts)]
@@ -239,7 +234,7 @@ class Checkpoints:
         shards = [json.loads(note.read_bytes()) for note in notes]
         manifest |= {"shards": shards}
         try:
-            _put(self._manifest(version), manifest | {"sha256": own_digest(manifest)}, durable=True)
+            put(self._manifest(version), manifest | {"sha256": own_digest(manifest)}, durable=True)
         except OSError:  # perhaps of the folder's fsync
             self._manifest(version).unlink(missing_ok=True)
             raise
@@ -299,7 +294,7 @@ class Checkpoints:
         try:
             self._pending.result()
         except OSError as error:
-            return _reason(error)
+            return reason(error)
         return ""
 
     def _refused(self, problem: str) -> bool:
@@ -319,66 +314,13 @@ class Checkpoints:
     def _open(self, resumed: bool) -> int:
         """Make the folder and lock it; return the first version to write."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._lock = (self.folder / _LOCK).open("w")
-        _take(self._lock, fcntl.LOCK_EX, self.folder, "give another folder")
+        names = sorted(path.name for path in self.folder.iterdir())
+        if other := [name for name in names if name != LOCK and not _ANY.fullmatch(name)]:
+            raise Any2VecError(f"{self.folder}: the folder holds other files, such as {other[0]!r}; give a new name")
+        self._lock = (self.folder / LOCK).open("w")
+        take(self._lock, fcntl.LOCK_EX, self.folder, "give another folder")
         first = 1 + max((number for number, _ in listed(self.folder, _ANY)), default=0)
         if first > 1 and not resumed:
             why = "has checkpoints of an earlier run"
             raise Any2VecError(f"{self.folder}: {why}; go on from them with `resume`, or give another folder")
         return first
-
-
-def check_not_written(folder: Path) -> None:
-    """Raise an Any2VecError if a run writes to a folder now: it would write over the rows that another one maps."""
-    with suppress(FileNotFoundError), (folder / _LOCK).open() as lock:
-        _take(lock, fcntl.LOCK_SH, folder, "wait until it ends, or go on from a copy of the folder")
-
-
-def _take(lock: IO[str], kind: int, folder: Path, advice: str) -> None:
-    """Lock a folder's lock file, without waiting; raise an Any2VecError if another run has it."""
-    try:
-        fcntl.flock(lock, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise Any2VecError(f"{folder}: another run writes its checkpoints here; {advice}") from None
-
-
-def listed(folder: Path, pattern: re.Pattern[str]) -> list[tuple[int, Path]]:
-    """List the files of a folder whose names match, with their versions, the oldest first."""
-    return sorted((int(m[1]), path) for path in folder.iterdir() if (m := pattern.fullmatch(path.name)))
-
-
-def own_digest(manifest: Facts) -> str:
-    """SHA-256 of a manifest without this, in hexadecimal."""
-    text = json.dumps({name: value for name, value in manifest.items() if name != "sha256"}, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def checksum(path: Path) -> int:
-    """CRC-32 of a file."""
-    found = 0
-    with path.open("rb") as file:
-        while block := file.read(4 * CACHED):
-            found = zlib.crc32(block, found)
-    return found
-
-
-def _put(path: Path, content: Facts, *, durable: bool = False) -> None:
-    """Write JSON to a file beside it and rename that; if `durable`, fsync the file before and the folder after."""
-    beside = path.with_name(f"{path.name}.part")
-    with beside.open("w", encoding="utf-8") as file:
-        file.write(json.dumps(content))
-        file.flush()
-        if durable:
-            os.fsync(file.fileno())
-    beside.replace(path)
-    if not durable:
-        return
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)

@@ -13,18 +13,10 @@ from any2vec.cluster.communicator import Communicator
 from any2vec.corpus import Corpus
 from any2vec.errors import Any2VecError
 from any2vec.operators.arguments import Rate, ThreadStats
-from any2vec.operators.columns import (
-    Chunk,
-    add_parts,
-    column_kernels,
-    most_scores,
-    new_batch,
-    new_chunk,
-    new_cursor,
-    spacing,
-)
+from any2vec.operators.columns import add_parts, column_kernels
 from any2vec.operators.inspection import Inspector
 from any2vec.operators.labels import new_labels
+from any2vec.operators.mini_batches import Chunk, most_scores, new_batch, new_chunk, new_cursor, spacing
 from any2vec.operators.tiles import register_width
 from any2vec.samples.windows import EpochDraws, SampleTables
 from any2vec.sync.columns import Columns

@@ -116,8 +116,8 @@ class Options:
     )
     blend: bool = option(
         True,
-        "where a run goes on from earlier vectors, end between these and the new ones, as the shares of the texts and "
-        "the curvature say; else the new text counts for more",
+        "where a run goes on from earlier vectors, weight these and the new ones by how much text each comes from; "
+        "else the new text counts for more",
         flag="--blend/--no-blend",
         panel="Going on",
     )
@@ -183,7 +183,11 @@ class Options:
         operator = self.operator_class
         whole = not operator(self._filled()).by_columns
         refused = (
-            (hosts > self.dim, "dim", f"and there are {hosts:,} hosts for {self.dim:,} columns (`dim`)"),
+            (
+                hosts > self.dim,
+                "dim",
+                f"and there are {hosts:,} hosts for {self.dim:,} columns; give fewer hosts or a larger `dim`",
+            ),
             (
                 self.combine != "curvature",
                 "combine",

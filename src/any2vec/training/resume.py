@@ -16,7 +16,8 @@ from any2vec.io.outputs import refusals
 from any2vec.io.safetensors_file import map_tensors
 from any2vec.operators.labels import Labels, zeros
 from any2vec.sync.partition import Partition
-from any2vec.training.checkpoint import FORMAT, MANIFEST, Facts, check_not_written, checksum, listed, own_digest
+from any2vec.training.checkpoint import FORMAT
+from any2vec.training.checkpoint_files import MANIFEST, Facts, check_not_written, checksum, listed, own_digest
 from any2vec.training.state import MeterState, TrainingState
 
 __all__ = ["corpus_facts", "read_state"]
@@ -166,16 +167,18 @@ def _check_same(folder: Path, manifest: Facts, facts: dict[str, Facts]) -> None:
     for name in sorted(before.keys() | now.keys()):
         if name not in _FREE and before.get(name) != now.get(name):
             raise Any2VecError(
-                f"{folder}: is a checkpoint of a run with another `{name}`: {shown(before.get(name))}, not "
+                f"{folder}: the checkpoint is of a run with another `{name}`: {shown(before.get(name))}, not "
                 f"{shown(now.get(name))}"
             )
     for name in ("words", "sentences", "vocabulary", "text"):
         old, new = (known["corpus"].get(name) for known in (manifest, facts))
         if old != new:
             what = f"{new:,} {name}, not {old:,}" if isinstance(old, int) else f"another {name}"
-            raise Any2VecError(f"{folder}: is a checkpoint of another corpus: this one has {what}")
+            raise Any2VecError(f"{folder}: the checkpoint is of another corpus: this one has {what}")
     if now["epochs"] < before["epochs"]:
-        raise Any2VecError(f"{folder}: is a checkpoint of a run of {before['epochs']} epochs, which may only grow")
+        raise Any2VecError(
+            f"{folder}: the checkpoint is of a run of {before['epochs']} epochs; there may be more, not fewer"
+        )
 
 
 def _rows(
