@@ -216,7 +216,7 @@ def test_more_labels_than_vertices(tmp_path):
     vectors, _ = planted(20)
     text = tmp_path / "by_label"
     text.write_text("".join(f"{a} " + " ".join(vectors.words[2:]) + "\n" for a in vectors.words[:10]))
-    with pytest.raises(Any2VecError, match=r"by_label: 10 vertices have 18 labels: .* its format is 'labels'"):
+    with pytest.raises(Any2VecError, match=r"by_label: 10 vertices have 18 labels: .* its `format` is 'labels'"):
         evaluate_nodes(vectors, text, [0.5], 2)
 
 
