@@ -377,14 +377,29 @@ def test_no_version_is_whole(tmp_path):
     fit(tmp_path)
     for path in tmp_path.glob("*.safetensors"):
         truncate(path)
-    with pytest.raises(Any2VecError, match=r"was truncated, or changed; no checkpoint in .* can be gone"):
+    with pytest.raises(Any2VecError, match=r"was truncated, or changed; no checkpoint is left in .*: without `resume`"):
         fit(resume=tmp_path)
+
+
+def test_a_manifest_that_is_no_json(tmp_path):
+    fit(tmp_path)
+    for _, path in listed(tmp_path, MANIFEST):
+        path.write_text("{")
+    with pytest.raises(Any2VecError, match="damaged: not JSON: "):
+        fit(resume=tmp_path)
+
+
+def test_a_finished_run_is_said_to_be_finished(tmp_path):
+    whole = fit(tmp_path)
+    display = Said()
+    assert same(fit(resume=tmp_path, display=display), whole)
+    assert display.lines.count("that is all of the run: nothing is left to train") == 1
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda manifest: manifest | {"format": 1}, "has format 1; this any2vec reads 2; no checkpoint in"),
+        (lambda manifest: manifest | {"format": 1}, "has format 1; this any2vec reads 2; no checkpoint is left in"),
         (lambda manifest: manifest | {"shards": [{**s, "crc32": "ab"} for s in manifest["shards"]]}, "damaged: sizes"),
         (lambda manifest: manifest | {"shards": [{"first": 0, "rows": 1, "bytes": 9}]}, "damaged: KeyError 'file'"),
     ],

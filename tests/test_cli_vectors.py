@@ -77,7 +77,7 @@ def test_the_other_words_are_answered(run, royal):
         result = CliRunner().invoke(app, [str(royal), *words], input=given)
         assert result.exit_code == 1
         assert [line.rstrip() for line in result.stdout.splitlines()] == expected
-        assert result.stderr == "any2vec: no vector for 'kingg'; did you mean 'king'?\n"
+        assert result.stderr == f"any2vec: {royal}: no vector for 'kingg'; did you mean 'king'?\n"
 
 
 @pytest.mark.parametrize(

@@ -469,3 +469,28 @@ def test_standard_output_that_cannot_be_written():
         )
     assert ran.returncode == 1
     assert ran.stderr == "any2vec: standard output: cannot be written: No space left on device\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["words", "text.txt", "-o", "v.bin", "--dim", "abc"], "--dim is 'abc': "),
+        (["words", "text.txt", "-o", "v.bin", "--dim=1.5"], "--dim is '1.5': "),
+        (["words", "text.txt"], "missing option '--output'"),
+        (["words", "text.txt", "--nope"], "no such option: --nope"),
+        (["node"], "no such command 'node'"),
+    ],
+)
+def test_a_command_line_that_cannot_be_parsed_is_one_line(arguments, message):
+    ran = subprocess.run([sys.executable, "-c", MAIN, *arguments], capture_output=True, text=True, check=False)
+    assert ran.returncode == 2
+    (line,) = ran.stderr.splitlines()
+    assert line.startswith(f"any2vec: {message}")
+    assert "--help" in line
+
+
+def test_without_arguments_the_help_is_shown():
+    ran = subprocess.run([sys.executable, "-c", MAIN], capture_output=True, text=True, check=False)
+    assert ran.returncode == 2
+    assert "Commands" in ran.stdout + ran.stderr
+    assert "any2vec: " not in ran.stderr

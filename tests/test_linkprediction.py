@@ -310,6 +310,8 @@ def test_commands(run, tmp_path):
     assert run("links", tmp_path / "v", *files)[1] == lines[1]
     with pytest.raises(Any2VecError, match=r"--operator is 'mean'; known are .*, all$"):
         run("links", tmp_path / "v", *files, "--operator", "mean")
+    with pytest.raises(Any2VecError, match=r"hidden.edges: is the file of the POSITIVES"):
+        run("links", tmp_path / "v", files[0], files[0])
     for source in files:
         before = source.read_bytes()
         with pytest.raises(Any2VecError, match="is, or lies in, what is read"):
@@ -323,7 +325,7 @@ def test_a_split_does_not_take_the_place_of_other_files(run, tmp_path):
     (folder / "thesis.tex").write_text("work")
     (folder / "club.edges").write_bytes(karate_club().edges.read_bytes())
     for graph in (karate_club().edges, folder / "club.edges"):
-        with pytest.raises(Any2VecError, match=f"{folder}: (holds 'club.edges', which is no part|is, or lies in)"):
+        with pytest.raises(Any2VecError, match=f"{folder}: (the folder holds other files, such as 'club.edges'|is, or lies in)"):
             run("split", graph, "-o", folder)
     assert {path.name for path in folder.iterdir()} == {"thesis.tex", "club.edges"}
     run("split", karate_club().edges, "-o", tmp_path / "parts")

@@ -5,7 +5,7 @@ import reprlib
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Any2VecError", "UnknownWordError", "missing_extra", "respelled", "shown"]
+__all__ = ["Any2VecError", "UnknownWordError", "counted", "missing_extra", "respelled", "shown"]
 
 _MARKED = re.compile(r"`([a-z]\w*)(?:=([^`]*))?`")
 
@@ -42,6 +42,11 @@ def missing_extra(module: str, extra: str) -> Any2VecError:
 def shown(value: object) -> str:
     """Return a value's repr for a message: on one line, and short however large the value is."""
     return " ".join(reprlib.repr(value).split())
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number and what it is of, such as "1 round" or "1,000 rounds"."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def respelled(message: str, spelled: Callable[[str, str | None], str | None]) -> str:

@@ -1,13 +1,13 @@
 """The command line: a file for each command."""
 
 import sys
-from contextlib import suppress
 from typing import Annotated
 
 import typer
 
 from any2vec.cli.commands import Commands
-from any2vec.cli.errors import fail
+from any2vec.cli.errors import UsageError, fail, usage
+from any2vec.cli.standard_output import name_errors
 from any2vec.errors import Any2VecError
 from any2vec.signals import INTERRUPTED, quit_at_once, raise_interrupts
 from any2vec.version import __version__
@@ -34,20 +34,24 @@ def _any2vec(
 
 
 def main() -> None:
-    """Run the command line; a user's mistake is one line on standard error and status 1."""
+    """Run the command line; a user's mistake is one line on standard error and status 1, or 2 if it does not parse."""
+    name_errors()
     try:
-        app()
+        try:
+            status = app(standalone_mode=False)
+        finally:
+            if sys.stdout:
+                sys.stdout.flush()
+        sys.exit(status)
     except Any2VecError as error:
         fail(error)
+    except UsageError as error:
+        if not error.format_message():  # no arguments: the help was shown
+            sys.exit(error.exit_code)
+        fail(Any2VecError(usage(error)), error.exit_code)
     except BrokenPipeError:  # the reader of our output has gone
         sys.stderr.close()
         sys.exit(1)
-    except OSError as error:
-        if error.filename is not None:
-            raise
-        with suppress(OSError):  # or it would be written again at exit
-            sys.stdout.close()
-        fail(Any2VecError(f"standard output: cannot be written: {error.strerror or error}"))
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     finally:

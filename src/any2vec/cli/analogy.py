@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from any2vec.cli.similar import TopN, VectorsFile, neighbours
+from any2vec.errors import Any2VecError, UnknownWordError
 from any2vec.vectors.arguments import whole_number
 from any2vec.vectors.formats import load
 
@@ -22,7 +23,10 @@ def analogy(
 ) -> None:
     """Find what is to C as B is to A: man king woman gives queen."""
     whole_number("topn", topn, 1)
-    answers = load(vectors).analogy(a, b, c, topn)
+    try:
+        answers = load(vectors).analogy(a, b, c, topn)
+    except UnknownWordError as error:
+        raise Any2VecError(f"{vectors}: {error}") from None
     console = Console()
     console.print(Text(f"{a} : {b} = {c} : ?", style="bold"), soft_wrap=True)
     console.print(neighbours(answers))

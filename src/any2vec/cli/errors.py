@@ -8,10 +8,13 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
-from any2vec.errors import Any2VecError, respelled
+from any2vec.errors import Any2VecError, respelled, shown
 from any2vec.signals import INTERRUPTED, interrupt_was_ignored, quit_at_once
 
-__all__ = ["Errors", "fail", "in_options"]
+__all__ = ["Errors", "UsageError", "fail", "in_options", "usage"]
+
+UsageError: Any = typer.BadParameter.__base__
+"""What Typer raises where it cannot parse a command line."""
 
 _PATIENCE = 2.0  # seconds for another host to print the same error
 
@@ -53,8 +56,21 @@ def in_options(message: str, params: list[Any]) -> str:
     return respelled(message, spelled)
 
 
-def fail(error: Any2VecError) -> NoReturn:
-    """Print a user's mistake on one line, once for all hosts, and end them with status 1."""
+def usage(error: Any) -> str:
+    """Say on one line what is wrong with a command line, and what would tell more."""
+    message = str(error.format_message()).rstrip(".")
+    flags = getattr(error.param, "opts", ()) if isinstance(error, typer.BadParameter) else ()
+    for place, argument in enumerate(sys.argv[1:], 1):
+        flag, equals, value = argument.partition("=")
+        if flag in flags:
+            expected = message.rpartition(": ")[2].partition(",")[0].replace("Input should be", "it should be")
+            message = f"{flag} is {shown(value if equals else ' '.join(sys.argv[place + 1 : place + 2]))}: {expected}"
+    command = error.ctx.command_path if error.ctx else "any2vec"
+    return f"{message[:1].lower()}{message[1:]}; see {command} --help"
+
+
+def fail(error: Any2VecError, status: int = 1) -> NoReturn:
+    """Print a user's mistake on one line, once for all hosts, and end them with this status."""
     quit_at_once()
     from any2vec.cluster import engines  # slow to import, and not needed for a list of the commands
     from any2vec.cluster.communicator import SharedError
@@ -66,12 +82,12 @@ def fail(error: Any2VecError) -> NoReturn:
     if isinstance(error, SharedError) or rank is None:
         if not rank:
             _print(str(error))
-        sys.exit(1)
+        sys.exit(status)
     if rank:  # if it is an error of all hosts, host 0 prints it
         time.sleep(_PATIENCE)
     _print(f"host {rank}: {error}")
     engines.abort()
-    sys.exit(1)
+    sys.exit(status)
 
 
 def _print(text: str) -> None:

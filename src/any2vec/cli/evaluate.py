@@ -15,10 +15,10 @@ from any2vec.cli import options
 from any2vec.cli.errors import Errors
 from any2vec.cli.similar import VectorsFile
 from any2vec.cli.training import check_apart
-from any2vec.errors import Any2VecError, shown
+from any2vec.errors import Any2VecError, counted, shown
 from any2vec.evaluate.analogies import RESTRICT, AnalogyScore, evaluate_analogies
 from any2vec.evaluate.classification import RATIOS, ClassificationResult, evaluate_nodes
-from any2vec.evaluate.linkprediction import OPERATORS, evaluate_links
+from any2vec.evaluate.linkprediction import OPERATORS, compare_operators
 from any2vec.evaluate.linksplit import check_split_folder, split_links
 from any2vec.evaluate.questions import read_questions
 from any2vec.evaluate.similarity import evaluate_similarity, read_pairs
@@ -146,7 +146,7 @@ def nodes(
     )
     _report(_labels_table(result), result.as_dict(), json_file)
     skipped = f" ({result.skipped:,} without a vector left out)" if result.skipped else ""
-    splits = f"{result.shuffles:,} shuffle{'s' * (result.shuffles > 1)}"
+    splits = counted(result.shuffles, "shuffle")
     Console().print(f"{result.vertices:,} vertices{skipped}, {result.labels:,} labels, {splits}")
 
 
@@ -215,10 +215,11 @@ def links(
     whole_number("seed", seed, 0)
     if operator not in (*OPERATORS, "all"):
         raise Any2VecError(f"--operator is {shown(operator)}; known are {', '.join(OPERATORS)}, all")
+    if positives.resolve() == negatives.resolve():
+        raise Any2VecError(f"{negatives}: is the file of the POSITIVES; `split` writes absent.edges for NEGATIVES")
     _check_json(json_file, vectors, positives, negatives)
     loaded = load(vectors)
-    chosen = OPERATORS if operator == "all" else (operator,)
-    results = [evaluate_links(loaded, positives, negatives, each, seed) for each in chosen]
+    results = compare_operators(loaded, positives, negatives, OPERATORS if operator == "all" else (operator,), seed)
     table = _table("operator", "AUC", "average precision", "tested pairs")
     for result in results:
         table.add_row(result.operator, f"{result.auc:.4f}", f"{result.average_precision:.4f}", f"{result.tested:,}")

@@ -5,6 +5,7 @@ import io
 from rich.console import Console
 from rich.table import Table
 
+from any2vec.errors import counted
 from any2vec.training.report import Report
 from any2vec.training.rounds import PHASES
 
@@ -16,9 +17,7 @@ def rounds_table(report: Report) -> str:
     rounds = report.rounds
     n = len(rounds)
     first, last = ("first round", "last round") if rounds.each == 1 else (f"first {rounds.each} rounds", "last rounds")
-    table = Table(
-        title=f"{report.hosts} hosts, {n:,} round{'s' * (n > 1)}", title_justify="left", title_style="", box=None
-    )
+    table = Table(title=f"{report.hosts} hosts, {counted(n, 'round')}", title_justify="left", title_style="", box=None)
     for name, justify in (("", "left"), ("per round", "right"), ("all rounds", "right"), ("slowest host", "right")):
         table.add_column(name, justify=justify)  # type: ignore[arg-type]
     for phase in PHASES:

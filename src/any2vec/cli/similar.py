@@ -39,7 +39,7 @@ def similar(
         try:
             answers = loaded.most_similar(word, topn=topn)
         except Any2VecError as error:
-            typer.secho(f"any2vec: {error}", fg="red", err=True)
+            typer.secho(f"any2vec: {vectors}: {error}", fg="red", err=True)
             unknown = True
             continue
         console.print(Text(word, style="bold"), soft_wrap=True)

@@ -14,7 +14,7 @@ from any2vec.cluster import engines
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.local import alone
 from any2vec.corpus import Corpus, save_vocabulary
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, counted
 from any2vec.io.outputs import check_writable
 from any2vec.models import Estimator, Word2Vec
 from any2vec.signals import INTERRUPTED, unterminated
@@ -170,9 +170,9 @@ def _summary(model: Estimator, output: Path, what: str) -> str:
 
 
 def _machinery(report: Report) -> str:
-    threads = f"{report.threads} thread{'s' * (report.threads > 1)}"
+    threads = counted(report.threads, "thread")
     return (
         threads
         if report.hosts == 1
-        else f"{report.hosts} hosts of {threads}, {report.round_count} round{'s' * (report.round_count > 1)} per epoch"
+        else f"{report.hosts} hosts of {threads}, {counted(report.round_count, 'round')} per epoch"
     )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, counted
 from any2vec.evaluate.analogies import answer
 from any2vec.evaluate.questions import Questions, as_questions
 from any2vec.evaluate.similarity import Pairs, as_pairs, correlations
@@ -74,7 +74,7 @@ def word_pairs(
         scores.append(score)
     found = correlations(np.array(scores), np.array(cosines))
     if found is None:
-        many = f"{len(scores):,} pair{'s' * (len(scores) != 1)} of known words"
+        many = f"{counted(len(scores), 'pair')} of known words"
         raise Any2VecError(f"no correlation: there are {many}, or all scores or all cosines are equal")
     return *found, 100 * unknown / len(listed)
 

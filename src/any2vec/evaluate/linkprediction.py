@@ -16,7 +16,7 @@ from any2vec.io.finite import check_finite
 from any2vec.vectors.arguments import whole_number
 from any2vec.vectors.vectors import Vectors, check_vectors
 
-__all__ = ["OPERATORS", "LinkResult", "evaluate_links", "read_links"]
+__all__ = ["OPERATORS", "LinkResult", "compare_operators", "evaluate_links", "read_links"]
 
 BLOCK = 1 << 15  # pairs scored together
 _NAMED = 3  # unknown vertices named in an error
@@ -102,16 +102,30 @@ def evaluate_links(
         If the operator or a vertex is unknown, a vector is not finite, there are too few pairs, an argument is
         invalid, or scikit-learn is not installed.
     """
+    return compare_operators(vectors, positives, negatives, (operator,), seed)[0]
+
+
+def compare_operators(
+    vectors: Vectors, positives: Links, negatives: Links, operators: Sequence[str] = OPERATORS, seed: int = 1
+) -> list[LinkResult]:
+    """Do what `evaluate_links` does with each of some operators; files are read once."""
     check_vectors(vectors)
     whole_number("seed", seed, 0)
-    if operator not in OPERATORS:
-        raise Any2VecError(f"operator: {shown(operator)} is unknown; known are {', '.join(OPERATORS)}")
+    for operator in operators:
+        if operator not in OPERATORS:
+            raise Any2VecError(f"operator: {shown(operator)} is unknown; known are {', '.join(OPERATORS)}")
     try:
-        from sklearn.metrics import average_precision_score, roc_auc_score
+        import sklearn.metrics  # noqa: F401
     except ImportError:
         raise missing_extra("scikit-learn", "graphs") from None
     links, others = _ids(vectors, positives, "positives"), _ids(vectors, negatives, "negatives")
     check_finite(vectors.words, vectors.matrix)
+    return [_evaluate(vectors, links, others, operator, seed) for operator in operators]
+
+
+def _evaluate(vectors: Vectors, links: Ids, others: Ids, operator: str, seed: int) -> LinkResult:
+    from sklearn.metrics import average_precision_score, roc_auc_score
+
     if operator in _SCORES:
         pairs, truth, trained = _joined(links, others), _truth(links, others), 0
         scores = _scores(vectors, pairs, _SCORES[operator])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, missing_extra, shown
 from any2vec.graph.graph import Graph
-from any2vec.io.outputs import check_writable, replacing
+from any2vec.io.outputs import check_only_own, check_writable, replacing
 from any2vec.vectors.arguments import as_path, fraction, whole_number
 
 __all__ = ["Link", "LinkSplit", "check_split_folder", "split_links"]
@@ -99,9 +99,7 @@ class LinkSplit:
 def check_split_folder(folder: Path) -> None:
     """Raise now if `LinkSplit.save` could not write to a folder, or would lose other files in it."""
     check_writable(folder, folder=True)
-    others = sorted({path.name for path in folder.iterdir()} - set(PARTS)) if folder.is_dir() else []
-    if others:
-        raise Any2VecError(f"{folder}: holds {others[0]!r}, which is no part of a split; give a new folder")
+    check_only_own(folder, PARTS.__contains__)
 
 
 def split_links(graph: Graph, share: float = 0.5, seed: int = 1) -> LinkSplit:

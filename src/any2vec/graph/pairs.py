@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, counted
 from any2vec.graph.build import EdgeTable, ReadOptions
 from any2vec.graph.csr import Edges
 from any2vec.graph.weights import number_of, weights_of_objects
@@ -37,7 +37,7 @@ def from_pairs(source: Iterable[Any], options: ReadOptions, name: str = "", item
             raise Any2VecError(f"{where}: {reprlib.repr(fields)} is a {type(fields).__name__}; {_EXPECTED}")
         if len(fields) not in allowed:
             as_first = f", as {item} 0" if len(allowed) == 1 and i else ""
-            held = f"{len(fields)} field{'s' * (len(fields) != 1)}"
+            held = counted(len(fields), "field")
             raise Any2VecError(f"{where}: {reprlib.repr(fields)} has {held}; {_EXPECTED}{as_first}")
         if options.weighted is None:
             allowed = (len(fields),)

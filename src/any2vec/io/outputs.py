@@ -7,7 +7,7 @@ import errno
 import os
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from any2vec.cluster.communicator import Communicator, allgather_bytes, together
 from any2vec.cluster.local import alone
 from any2vec.errors import Any2VecError
 
-__all__ = ["check_writable", "refusals", "replacing"]
+__all__ = ["check_only_own", "check_writable", "refusals", "replacing"]
 
 _MOST_LINKS = 40  # of a chain of symbolic links, as in Linux
 
@@ -39,6 +39,13 @@ def check_writable(path: Path, *, folder: bool = False, communicator: Communicat
         probe.open("r+b"),
     ):
         pass
+
+
+def check_only_own(folder: Path, is_own: Callable[[str], bool]) -> None:
+    """Raise if a folder, which may not exist, holds other files than those by whose names it may be replaced."""
+    others = sorted(path.name for path in folder.iterdir() if not is_own(path.name)) if folder.is_dir() else []
+    if others:
+        raise Any2VecError(f"{folder}: the folder holds other files, such as {others[0]!r}; give a new name")
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.local import alone
 from any2vec.corpus import Corpus, Vocabulary
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, counted
 from any2vec.graph.graph import Graph
 from any2vec.graph.readers import read_graph
 from any2vec.models.estimator import Estimator
@@ -100,7 +100,7 @@ class DeepWalk(Estimator):
         say = self.display.say
         how = f"{'directed' if graph.directed else 'undirected'}, {'un' * (graph.weights is None)}weighted"
         vertices = "vertex" if len(graph) == 1 else "vertices"
-        say(f"{len(graph):,} {vertices}, {graph.edges:,} edge{'s' * (graph.edges != 1)}, {how}")
+        say(f"{len(graph):,} {vertices}, {counted(graph.edges, 'edge')}, {how}")
         read = time.perf_counter()
         hosts = self.hosts if communicator is None else communicator.size
         p, q = self._biases

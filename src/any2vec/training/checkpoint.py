@@ -28,7 +28,7 @@ import numpy as np
 from any2vec.cluster.communicator import Communicator, allgather_bytes, together
 from any2vec.errors import Any2VecError
 from any2vec.io.finite import CACHED, blocks
-from any2vec.io.outputs import refusals
+from any2vec.io.outputs import check_only_own, refusals
 from any2vec.io.safetensors_file import header_of
 from any2vec.sync.scheme import Scheme
 from any2vec.training.checkpoint_files import LOCK, MANIFEST, Facts, listed, own_digest, put, reason, take
@@ -314,9 +314,7 @@ class Checkpoints:
     def _open(self, resumed: bool) -> int:
         """Make the folder and lock it; return the first version to write."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        names = sorted(path.name for path in self.folder.iterdir())
-        if other := [name for name in names if name != LOCK and not _ANY.fullmatch(name)]:
-            raise Any2VecError(f"{self.folder}: the folder holds other files, such as {other[0]!r}; give a new name")
+        check_only_own(self.folder, lambda name: name == LOCK or _ANY.fullmatch(name) is not None)
         self._lock = (self.folder / LOCK).open("w")
         take(self._lock, fcntl.LOCK_EX, self.folder, "give another folder")
         first = 1 + max((number for number, _ in listed(self.folder, _ANY)), default=0)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, allreduce, together
 from any2vec.corpus import Corpus
-from any2vec.errors import Any2VecError, shown
+from any2vec.errors import Any2VecError, counted, shown
 from any2vec.io.outputs import refusals
 from any2vec.io.safetensors_file import map_tensors
 from any2vec.operators.labels import Labels, zeros
@@ -90,10 +90,12 @@ def read_state(
             missing,
             manifest["version"],
         )
-    rounds = f"{state.rounds_done} round{'s' * (state.rounds_done != 1)}"
-    hosts = f"{state.hosts} host{'s' * (state.hosts != 1)}"
+    rounds = counted(state.rounds_done, "round")
+    hosts = counted(state.hosts, "host")
     where = f"{folder}, checkpoint {manifest['version']}"
     say(f"going on from {where}: {rounds} of epoch {state.epoch + 1} done on {hosts}")
+    if state.epoch + 1 == facts["options"]["epochs"] and not state.left.size:
+        say("that is all of the run: nothing is left to train")
     return state
 
 
@@ -112,8 +114,8 @@ def _newest(folder: Path, communicator: Communicator, say: Callable[[str], None]
     if not names:
         say(f"{folder} has no checkpoint yet: a new run begins")
         return None
-    newest = ""
-    for name in names.split("\n"):
+    versions = names.split("\n")
+    for name in versions:
         manifest, problem = _read_manifest(folder / name)
         for shard in manifest.get("shards", [])[communicator.rank :: communicator.size]:
             problem = problem or _damage(folder, shard)
@@ -121,9 +123,10 @@ def _newest(folder: Path, communicator: Communicator, say: Callable[[str], None]
         problem = next(filter(None, problems), "")
         if not problem:
             return manifest | {"version": int(name.removesuffix(".json"))}
-        newest = newest or problem
-        say(f"{problem}; an older checkpoint is looked for")
-    raise SharedError(f"{newest}; no checkpoint in {folder} can be gone on from")
+        if name != versions[-1]:
+            say(f"{problem}; an older checkpoint is looked for")
+    advice = f"no checkpoint is left in {folder}: without `resume`, and with another folder, a run begins anew"
+    raise SharedError(f"{problem}; {advice}")
 
 
 def _read_manifest(path: Path) -> tuple[Facts, str]:
@@ -145,7 +148,8 @@ def _read_manifest(path: Path) -> tuple[Facts, str]:
     except OSError as error:
         return {}, f"{path}: cannot be read: {error.strerror or error}"
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        return {}, f"{path}: damaged: {type(error).__name__} {error}"
+        kind = "not JSON:" if isinstance(error, json.JSONDecodeError) else type(error).__name__
+        return {}, f"{path}: damaged: {kind} {error}"
     return manifest, ""
 
 

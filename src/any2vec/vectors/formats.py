@@ -11,7 +11,7 @@ from any2vec.cluster.communicator import Communicator, SharedError, allgather_by
 from any2vec.cluster.local import alone
 from any2vec.errors import Any2VecError
 from any2vec.io.finite import check_finite
-from any2vec.io.outputs import check_writable, refusals
+from any2vec.io.outputs import check_only_own, check_writable, refusals
 from any2vec.vectors.arguments import as_path
 from any2vec.vectors.native import FILES, load_native, save_native
 from any2vec.vectors.shard import Shard, make_shard
@@ -161,7 +161,7 @@ def check_output(
     check_writable(path, folder=bool(kind.files), communicator=communicator)
     with together(communicator), refusals(path, communicator):
         if kind.files and communicator.rank == 0:
-            _check_replaceable(path, kind)
+            check_only_own(path, kind.files.__contains__)
     return kind
 
 
@@ -176,12 +176,6 @@ def format_of(path: Path, training: bool = False) -> Format:
                 raise Any2VecError(f"{path}: this format holds no training vectors; give a name without an ending")
             return kind
     raise Any2VecError(f"{path}: the ending {path.suffix!r} is unknown; known are {_known()}")
-
-
-def _check_replaceable(path: Path, kind: Format) -> None:
-    """Refuse to replace a folder that holds anything but an earlier save."""
-    if path.is_dir() and (other := sorted({p.name for p in path.iterdir()} - {*kind.files})):
-        raise Any2VecError(f"{path}: the folder holds other files, such as {other[0]!r}; give a new name")
 
 
 def _known() -> str:

@@ -1,0 +1,33 @@
+"""Standard output whose errors name it."""
+
+import io
+import sys
+from typing import Any
+
+from any2vec.errors import Any2VecError
+
+__all__ = ["name_errors"]
+
+
+class _Named(io.FileIO):
+    _failed = False
+
+    def write(self, data: Any) -> int:
+        if self._failed:  # buffers are written again at exit
+            return len(data)
+        try:
+            return super().write(data)
+        except BrokenPipeError:  # whoever read it has seen enough
+            raise
+        except OSError as error:
+            self._failed = True
+            raise Any2VecError(f"standard output: cannot be written: {error.strerror or error}") from None
+
+
+def name_errors() -> None:
+    """Let what is written to standard output raise an Any2VecError where the system refuses it."""
+    if sys.stdout is None or sys.stdout is not sys.__stdout__:
+        return
+    text = {"encoding": sys.stdout.encoding, "errors": sys.stdout.errors, "line_buffering": sys.stdout.line_buffering}
+    sys.stdout.flush()
+    sys.stdout = io.TextIOWrapper(io.BufferedWriter(_Named(sys.stdout.fileno(), "w", closefd=False)), **text)  # type: ignore[arg-type]
