@@ -325,7 +325,7 @@ def test_a_split_does_not_take_the_place_of_other_files(run, tmp_path):
     (folder / "thesis.tex").write_text("work")
     (folder / "club.edges").write_bytes(karate_club().edges.read_bytes())
     for graph in (karate_club().edges, folder / "club.edges"):
-        with pytest.raises(Any2VecError, match=f"{folder}: (the folder holds other files, such as 'club.edges'|is, or lies in)"):
+        with pytest.raises(Any2VecError, match=f"{folder}: (the folder holds other files, such|is, or lies in)"):
             run("split", graph, "-o", folder)
     assert {path.name for path in folder.iterdir()} == {"thesis.tex", "club.edges"}
     run("split", karate_club().edges, "-o", tmp_path / "parts")

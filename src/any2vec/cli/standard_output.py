@@ -26,8 +26,9 @@ class _Named(io.FileIO):
 
 def name_errors() -> None:
     """Let what is written to standard output raise an Any2VecError where the system refuses it."""
-    if sys.stdout is None or sys.stdout is not sys.__stdout__:
+    own = sys.__stdout__
+    if own is None or sys.stdout is not own:  # closed, or a calling program's
         return
-    text = {"encoding": sys.stdout.encoding, "errors": sys.stdout.errors, "line_buffering": sys.stdout.line_buffering}
-    sys.stdout.flush()
-    sys.stdout = io.TextIOWrapper(io.BufferedWriter(_Named(sys.stdout.fileno(), "w", closefd=False)), **text)  # type: ignore[arg-type]
+    own.flush()
+    bytes_ = io.BufferedWriter(_Named(own.fileno(), "w", closefd=False))
+    sys.stdout = io.TextIOWrapper(bytes_, own.encoding, own.errors, line_buffering=own.line_buffering)
