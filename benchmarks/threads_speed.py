@@ -19,8 +19,9 @@ from words_jobs import Settings
 from any2vec import Word2Vec
 from any2vec.cluster import shared_cache
 from any2vec.cluster.cores import core_ids
-from any2vec.cluster.shared_cache import SharedCache, message_time
+from any2vec.cluster.shared_cache import message_time
 from any2vec.operators import hot_rows
+from any2vec.training.copying import Copying
 
 LIMIT = shared_cache._NEAR
 
@@ -37,7 +38,7 @@ def main(
     json_file: JsonOption = None,
 ) -> None:
     """Measure words/s of two threads, as a share of that of two models on a thread each."""
-    usual, chosen = hot_rows.WINDOWS, SharedCache.is_shared
+    usual, chosen = hot_rows.WINDOWS, Copying.wanted
     how = {"dim": dim, "negative": negative, "sample": sample, "epochs": epochs, "negatives_per": per}
     with plain_text(corpus, size) as (text, folder):
         cache = str(folder / "cache")
@@ -55,21 +56,21 @@ def main(
                 thread.join()
             return sum(speeds)
 
-        def where(shared: bool, windows: int = usual) -> Callable[[], float]:
+        def always(copied: bool, windows: int = usual) -> Callable[[], float]:
             def run() -> float:
-                SharedCache.is_shared = lambda _: shared  # type: ignore[method-assign]
+                Copying.wanted = lambda _: copied  # type: ignore[method-assign]
                 hot_rows.WINDOWS = windows
                 speed = fit()
-                SharedCache.is_shared, hot_rows.WINDOWS = chosen, usual  # type: ignore[method-assign]
+                Copying.wanted, hot_rows.WINDOWS = chosen, usual  # type: ignore[method-assign]
                 return speed
 
             return run
 
         contenders = {
             "as it is": fit,
-            "copies": where(False),
-            "copies, only the last merge": where(False, 10**6),
-            "no copies": where(True),
+            "copies": always(True),
+            "copies, only the last merge": always(True, 10**6),
+            "no copies": always(False),
         }
         fit(1)  # compiled, and the corpus cached
         fit()

@@ -93,9 +93,9 @@ def test_one_host_counts_its_own_words():
 def test_default_rounds_are_the_papers():
     assert [default_rounds(hosts) for hosts in (1, 2, 4, 8, 16, 32, 64)] == [1, 3, 6, 12, 24, 48, 96]
     assert default_rounds(3) == 5
-    assert [default_rounds(1, 140, threads) for threads in (1, 2, 7, 16, 20, 64)] == [1, 4, 4, 4, 4, 4]
-    assert [default_rounds(1, 1e4, threads) for threads in (1, 2, 16, 20, 64)] == [1, 4, 4, 5, 16]
-    assert [default_rounds(1, visits, 2) for visits in (20, 64, 100)] == [1, 2, 3]
+    assert [default_rounds(1, 140, threads) for threads in (1, 2, 7, 16, 20, 64)] == [1, 2, 4, 4, 4, 4]
+    assert [default_rounds(1, 1e4, threads) for threads in (1, 2, 3, 16, 20, 64)] == [1, 2, 3, 4, 5, 16]
+    assert [default_rounds(1, visits, 8) for visits in (20, 64, 100)] == [1, 2, 3]
     assert default_rounds(1, 20, 64) == 1
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator
-from any2vec.cluster.shared_cache import SharedCache
 from any2vec.corpus import Corpus
 from any2vec.operators.arguments import ThreadStats, learning_rate
 from any2vec.operators.hot_rows import HotRows, hot_rows, merge, no_hot_rows, open_copies
@@ -24,6 +23,7 @@ from any2vec.sync.masters import Combined
 from any2vec.sync.scheme import HostContext
 from any2vec.sync.schemes import scheme_of
 from any2vec.sync.warmup import warm_up, warm_up_turns
+from any2vec.training.copying import Copying
 from any2vec.training.host import Host
 from any2vec.training.options import Options
 from any2vec.training.schedule import Schedule, default_rounds
@@ -87,7 +87,7 @@ class RowHost(Host):
             positions = len(part.ids) // (threads * self.rounds)
             self._copies = hot_rows(updates, samples, per_window, positions, threads, self._dim)
         self._hot = self._copies[0].rows if self._copies else 0
-        self._cache, self._copying = SharedCache(), self._hot > 0
+        self._choice, self._copying = Copying(threads), self._hot > 0
         self._frozen = np.zeros(0, np.uint8) if start is None else start.frozen
         self._blends = options.blend and start is not None and start.e is not None
         self._spare = 4 * options.window if len(self._frozen) else 0
@@ -178,18 +178,22 @@ class RowHost(Host):
             copies = self._copies[k].first(self.scheme.live if slice_.size else 0, labels.vertices + k * self._hot)
         while chunks:
             try:
-                done, end = chunks.popleft()
+                begin, end = chunks.popleft()
             except IndexError:  # another thread was faster
                 break
+            began = time.perf_counter()
             wanted = copies if self._copying else _NONE
             if hot is not wanted:
-                merge(e, t, hot, learning_rate(rate, done), self._dim)
+                merge(e, t, hot, learning_rate(rate, begin), self._dim)
                 open_copies(e, t, wanted, self._dim)
                 hot = wanted
-            for low, high in slice_.part(done, end).ranges:
+            done = begin
+            for low, high in slice_.part(begin, end).ranges:
                 ahead = rate._replace(done=rate.done + rate.pace * done, pace=rate.pace * len(stats))
                 self._kernel(ids, bounds, low, high, e, t, rows, draws, ahead, hot, stats[k])
                 done += high - low
+            if self._hot:
+                self._choice.done(hot is copies, end - begin, time.perf_counter() - began)
             yield
         if hot.rows:
             merge(e, t, hot, learning_rate(rate, slice_.size), self._dim)
@@ -208,7 +212,7 @@ class RowHost(Host):
 
     def _choose(self) -> None:
         """Decide whether threads copy rows, from their next chunk on."""
-        self._copying = self._hot > 0 and not self._cache.is_shared()
+        self._copying = self._hot > 0 and self._choice.wanted()
 
     def synchronize(self, round_: Round) -> Combined:
         """Reduce, combine and broadcast."""
@@ -228,7 +232,7 @@ class RowHost(Host):
         empty = Schedule(0.0, 1, 1, np.zeros(2, np.int64))
         self.workers.join(self.compute(empty, 0, 0, self.thread_stats()[:1]))
         if self._hot:
-            self._cache.is_shared()
+            self._choice.wanted()
             warm_up_turns(new_labels(0, 2, self.scheme.context.dim), self.workers)
         if self.scheme.inspects or self._blends:
             self.workers.join(self.inspector.begin(Slice(0, ((0, 0),)), self.workers))

@@ -21,7 +21,7 @@ _GROWTH = 1 / 12
 _VISITS = 10.0
 _PER_HOST, _MOST_PER_OTHER = 1.5, 2.5
 _ENOUGH = 12  # rounds, of combiners that allow for long ones: 32 and 128 hosts have one host's accuracy with them
-_LEAST_TURNS, _THREADS_PER_TURN = 4, 4  # in an epoch of several threads on one host
+_TURNS, _THREADS_PER_TURN = 4, 4  # in an epoch of several threads on one host
 _VISITS_PER_TURN = 32.0  # fewer, and merging all copies would cost more than a tenth
 
 
@@ -31,10 +31,11 @@ def default_rounds(hosts: int, visits: float = 0.0, threads: int = 1, *, long_ro
     More, up to 2.5 per other host, where these would else meet a vertex more than ten times in a round: what the
     curvature combiner assumes holds for so long. `visits` is how often an epoch meets a vertex, in the mean over
     vertices, after subsampling. One host of one thread has one round; with several `threads` it ends rounds only to
-    turn its labels (`sync.gauge`): four times, or more if they are more than 16.
+    turn its labels (`sync.gauge`), as merging changes B the more, the more they are: once per thread up to four times,
+    and more often if they are more than 16.
     """
     if hosts == 1:
-        most = max(_LEAST_TURNS, threads // _THREADS_PER_TURN) if threads > 1 else 1
+        most = max(min(threads, _TURNS), threads // _THREADS_PER_TURN)
         return max(1, min(most, math.floor(visits / _VISITS_PER_TURN)))
     wanted = visits * (hosts - 1) / hosts / _VISITS
     least = min(_PER_HOST * hosts, _ENOUGH if long_rounds else math.inf)
