@@ -2,11 +2,13 @@
 
 Whole runs in turns (`words.py threads`) meet other load on a shared machine; short turns meet about the same. With each
 turn goes the time of a message between the threads, which says whether their cores share a cache: virtual machines are
-moved between cores, so both kinds of turns come up.
+moved between cores, so both kinds of turns come up. CPU time varies less than speed: it is that of a whole run, of the
+two models together divided by two.
 """
 
 import statistics
 import threading
+import time
 from collections.abc import Callable
 from typing import Annotated
 
@@ -75,30 +77,43 @@ def main(
         fit(1)  # compiled, and the corpus cached
         fit()
         found: dict[str, list[float]] = {}
+        costs: dict[str, list[float]] = {}
         messages: list[list[float]] = []
         for _ in range(repeat):
             messages.append([message_time(core_ids())])
-            models = apart()
+            models, one = _timed(apart)
             for name, run in contenders.items():
-                found.setdefault(name, []).append(run() / models)
+                speed, seconds = _timed(run)
+                found.setdefault(name, []).append(speed / models)
+                costs.setdefault(name, []).append(seconds / (one / 2))
             messages[-1].append(message_time(core_ids()))
             turn = ", ".join(f"{name} {x[-1]:.2f}" for name, x in found.items())
             out.print(f"{messages[-1][0]:.0f} to {messages[-1][1]:.0f} ns; {models:,.0f} words/s apart; {turn}")
-    _tables(found, messages)
+    _tables(found, costs, messages)
     settings = Settings(str(text), cache, dim=dim, negative=negative, sample=sample, epochs=epochs)
-    write(json_file, "threads, in one process", settings, {"messages": messages, **found})
+    write(json_file, "threads, in one process", settings, {"messages": messages, "cpu": costs, **found})
 
 
-def _tables(found: dict[str, list[float]], messages: list[list[float]]) -> None:
+def _timed(run: Callable[[], float]) -> tuple[float, float]:
+    """Return what `run` does, and the CPU time of all threads."""
+    began = time.process_time()
+    return run(), time.process_time() - began
+
+
+def _tables(found: dict[str, list[float]], costs: dict[str, list[float]], messages: list[list[float]]) -> None:
     for kind, chosen_turns in (
         ("cores share a cache", [max(pair) < LIMIT for pair in messages]),
         ("cores do not", [min(pair) >= LIMIT for pair in messages]),
     ):
         if n := sum(chosen_turns):
-            kept = {name: [x for x, keep in zip(xs, chosen_turns, strict=True) if keep] for name, xs in found.items()}
-            rows = [(name, statistics.median(x), min(x), max(x)) for name, x in kept.items()]
+            speeds, cpu = (
+                {name: [x for x, keep in zip(xs, chosen_turns, strict=True) if keep] for name, xs in figures.items()}
+                for figures in (found, costs)
+            )
+            median = statistics.median
+            rows = [(name, median(x), min(x), max(x), median(cpu[name])) for name, x in speeds.items()]
             title = f"two threads / two models on a thread each: {kind} ({n} of {len(messages)} turns)"
-            table(title, ("", "median", "min", "max"), rows)
+            table(title, ("", "median", "min", "max", "CPU"), rows)
 
 
 if __name__ == "__main__":

@@ -489,3 +489,11 @@ class Two:
     """A communicator of two hosts, as far as the command looks."""
 
     rank, size = 0, 2
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("phrases_", "has found none yet: call fit first"), ("phrase", "has no attribute 'phrase'")]
+)
+def test_phrases_that_were_not_looked_for(name, message):
+    with pytest.raises(AttributeError, match=f"this Phrases {message}"):
+        getattr(Phrases(), name)

@@ -224,7 +224,7 @@ def test_options_out_of_range(name, value):
 
 @pytest.mark.parametrize("kappa", [0, -0.1, 100.5, math.nan, math.inf, "0.2", True])
 def test_options_of_a_combiner_out_of_range(kappa):
-    with pytest.raises(Any2VecError, match=f"^`kappa` is '?{kappa}'?; it must be a number above 0 to 100$"):
+    with pytest.raises(Any2VecError, match=f"^`kappa` is '?{kappa}'?; it must be a number above 0 up to 100$"):
         fit(combine=COMBINERS["curvature"](kappa=kappa))
 
 

@@ -129,7 +129,7 @@ def _within(value: Any, meta: Any) -> bool:
 
 
 def _bounds(meta: Any) -> str:
-    words = {"above": "above", "low": "from", "high": "to", "below": "to below"}
+    words = {"above": "above", "low": "from", "high": "to" if meta["above"] is None else "up to", "below": "to below"}
     return " ".join(f"{word} {meta[name]:g}" for name, word in words.items() if meta[name] is not None)
 
 
