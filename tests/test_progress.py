@@ -99,10 +99,10 @@ COUNTING = """
 from itertools import cycle
 from numba.core import event
 from any2vec.cli import main
-from any2vec.cluster.shared_cache import SharedCache
+from any2vec.training.copying import Copying
 
 answers = cycle([False, True])  # what threads do depends on them
-SharedCache.is_shared = lambda self: next(answers)
+Copying.wanted = lambda self: next(answers)
 listener = event.RecordingListener()
 event.register("numba:compile", listener)
 try:

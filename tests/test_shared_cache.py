@@ -12,6 +12,7 @@ from any2vec.cluster.local import alone
 from any2vec.cluster.shared_cache import SharedCache, message_time
 from any2vec.corpus import read_corpus
 from any2vec.training import row_host
+from any2vec.training.copying import Copying
 from any2vec.training.options import Options
 from any2vec.training.schedule import Schedule
 
@@ -57,8 +58,8 @@ def test_measured_now_and_then(monkeypatch):
         assert not found
 
 
-@pytest.mark.parametrize("shared", [False, True])
-def test_rows_are_copied_unless_threads_share_a_cache(shared, monkeypatch):
+@pytest.mark.parametrize("wanted", [False, True])
+def test_rows_are_copied_if_that_is_wanted(wanted, monkeypatch):
     opened = []
     usual = row_host.open_copies
 
@@ -67,11 +68,11 @@ def test_rows_are_copied_unless_threads_share_a_cache(shared, monkeypatch):
         usual(e, t, hot, dim)
 
     monkeypatch.setattr(row_host, "open_copies", noting)
-    monkeypatch.setattr(SharedCache, "is_shared", lambda _: shared)
+    monkeypatch.setattr(Copying, "wanted", lambda _: wanted)
     text = [[f"w{k * k % 97}" for k in range(start, start + 20)] for start in range(3000)]
     model = Word2Vec(dim=16, threads=2, epochs=2, min_count=1, sample=0, cache=None).fit(text)
     assert model.report_.threads == 2
-    assert any(opened) is not shared
+    assert any(opened) is wanted
     assert model.report_.loss[-1] < model.report_.loss[0]
 
 

@@ -1,7 +1,8 @@
 """Whether threads work on copies of the hottest rows (`operators.hot_rows`): with them or without, whichever is faster.
 
-Where the threads' cores share no cache, copies are two to three times as fast. Where they do, it depends on the
-processor: what is faster is measured, on some chunks, now and then.
+Where the threads' cores share no cache, copies are two to three times as fast. Where they do, either may be a little
+faster, depending on the processor: chunks without copies are tried now and then. Virtual machines are moved between
+cores, so threads begin with copies, which are never slow.
 """
 
 import math
@@ -13,7 +14,7 @@ from any2vec.cluster.shared_cache import SharedCache
 
 __all__ = ["Copying"]
 
-_FIRST = 0.5  # seconds until the first trial, and between two; each time twice as long
+_FIRST = 2.0  # seconds until the first trial, and between two; each time twice as long
 _TRIAL = 0.25  # seconds of a thread in a trial
 _RECENT = 0.5  # what counts of earlier chunks at each look
 
@@ -40,7 +41,7 @@ class Copying:
     def __init__(self, threads: int) -> None:
         self._threads, self._cache = threads, SharedCache()
         self._chunks = deque[tuple[bool, _Speed]]()
-        self._advantage = 0.0  # of copies where a cache is shared: sum over trials of the logarithm
+        self._advantage = 0.0  # of chunks without copies where a cache is shared: sum over trials of the logarithm
         self._trying, self._settled = False, False
         self._usual = self._tried = _Speed()
         self._wait, self._next = _FIRST, math.inf
@@ -58,24 +59,28 @@ class Copying:
         if not self._cache.is_shared():
             self._stop_trial()
             return True
-        best = self._advantage > 0
+        best = self._copies_best
         if self._trying:
             if self._settled:
                 self._tried += speeds[not best]
             self._settled |= speeds[not best].seconds > 0  # the first chunks fetch what others had
             if self._tried.seconds < _TRIAL * self._threads:
                 return not best
-            self._compare(best)
-            return self._advantage > 0
+            self._compare()
+            return self._copies_best
         old = self._usual
         self._usual = _Speed(_RECENT * old.positions, _RECENT * old.seconds) + speeds[best]
         self._next = min(self._next, time.monotonic() + self._wait)
         self._trying = self._usual.positions > 0 and time.monotonic() >= self._next
         return best != self._trying
 
-    def _compare(self, best: bool) -> None:
+    @property
+    def _copies_best(self) -> bool:
+        return self._advantage <= 0
+
+    def _compare(self) -> None:
         tried, usual = (speed.positions / speed.seconds for speed in (self._tried, self._usual))
-        self._advantage += math.log(tried / usual) * (-1 if best else 1)
+        self._advantage += math.log(tried / usual) * (1 if self._copies_best else -1)
         self._wait *= 2
         self._stop_trial()
 
