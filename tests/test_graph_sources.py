@@ -108,7 +108,7 @@ def test_deepwalk_on_pairs():
         ([("a", "b"), ("b", "c", 1)], r"item 1: \('b', 'c', 1\) has 3 fields; expected .*, as item 0"),
         ([("a", "b", 1), ("b", "c")], r"item 1: \('b', 'c'\) has 2 fields"),
         ([("a",)], "item 0: .* has 1 field;"),
-        ([["x"] * 10_000], "item 0: .{,80} has 10000 fields"),
+        ([["x"] * 10_000], "item 0: .{,80} has 10,000 fields"),
         ([("a", "b", "heavy")], "item 0: the weight 'heavy' is not a number"),
         ([("a", "b", None), ("b", "c", 1)], "item 0: has no weight, as 1 of 2 edges"),
         ([("a", "b", -1)], "item 0: the weight -1.0 is negative"),
