@@ -2,7 +2,7 @@
 
 Where the threads' cores share no cache, copies are two to three times as fast. Where they do, either may be a little
 faster, depending on the processor: chunks without copies are tried now and then. Virtual machines are moved between
-cores, so threads begin with copies, which are never slow.
+cores every few seconds, so threads begin with copies, which are never slow, and go back to them after each move.
 """
 
 import math
@@ -14,7 +14,7 @@ from any2vec.cluster.shared_cache import SharedCache
 
 __all__ = ["Copying"]
 
-_FIRST = 2.0  # seconds until the first trial, and between two; each time twice as long
+_FIRST = 10.0  # seconds of a shared cache until the first trial, and between two; each time twice as long
 _TRIAL = 0.25  # seconds of a thread in a trial
 _RECENT = 0.5  # what counts of earlier chunks at each look
 
@@ -58,6 +58,7 @@ class Copying:
             speeds[copied] += speed
         if not self._cache.is_shared():
             self._stop_trial()
+            self._advantage, self._wait = 0.0, _FIRST
             return True
         best = self._copies_best
         if self._trying:
