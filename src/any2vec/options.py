@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from numbers import Real
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from any2vec.errors import Any2VecError, shown
 
@@ -71,6 +71,18 @@ def option(
 @dataclass
 class Parameters:
     """A dataclass whose fields are parameters, as scikit-learn's estimators have them."""
+
+    learned: ClassVar[tuple[str, ...]] = ()
+    """Names of what `fit` learns."""
+    without_fit: ClassVar[str] = "is not trained yet"
+    """What there is before, for messages."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Say that `fit` makes what is learned."""
+            what = f"{self.without_fit}: call fit first" if name in self.learned else f"has no attribute {name!r}"
+            raise AttributeError(f"this {type(self).__name__} {what}")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, as scikit-learn's estimators do."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, ClassVar, Self
 
 from any2vec.cluster.cores import usable_cores
 from any2vec.cluster.local import alone
@@ -24,7 +24,6 @@ __all__ = ["Phrases"]
 _USUAL = 100.0  # word2phrase's threshold
 _MOST_PASSES = 100
 _PANEL = "Phrases"
-_LEARNED = ("phrases_", "counts_", "words_")  # by `fit`
 
 
 @documented
@@ -63,6 +62,9 @@ class Phrases(Parameters):
     {'new_york': 1.8333334}
     """
 
+    learned: ClassVar[tuple[str, ...]] = ("phrases_", "counts_", "words_")
+    without_fit: ClassVar[str] = "has found none yet"
+
     threshold: "float | Sequence[float]" = option(
         _USUAL, "score above which two words are a phrase; several, for each pass its own", panel=""
     )
@@ -93,13 +95,6 @@ class Phrases(Parameters):
         panel="",
     )
     _block = BLOCK  # for tests: the bytes of text that a thread takes at a time
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """Say that `fit` makes what is learned."""
-            what = "has found none yet: call fit first" if name in _LEARNED else f"has no attribute {name!r}"
-            raise AttributeError(f"this {type(self).__name__} {what}")
 
     def check(self) -> None:
         """Raise now what `fit` would raise of the parameters.

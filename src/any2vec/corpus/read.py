@@ -26,7 +26,7 @@ from any2vec.corpus.splits import InputSplits, split_evenly, split_inputs
 from any2vec.corpus.vocabulary import Vocabulary, merge_valid
 from any2vec.corpus.word_table import WordCounts
 from any2vec.corpus.worklist import open_worklist
-from any2vec.errors import Any2VecError, shown
+from any2vec.errors import Any2VecError, counted, shown
 from any2vec.io.disk import disk_errors
 from any2vec.io.inputs import InputFile, Source
 
@@ -244,7 +244,7 @@ class _Reader:
 
     def _check_sentences(self, sentences: int, by_process: list[int]) -> None:
         if sentences < self.hosts:
-            had = f"{sentences:,} sentence{'s' if sentences != 1 else ''} with words of the vocabulary"
+            had = f"{counted(sentences, 'sentence')} with words of the vocabulary"
             fact = "a line is a sentence, which is never cut" if self.files else "a sentence is never cut"
             advice = f"use fewer hosts, or shorter {'lines' if self.files else 'sentences'}"
             raise Any2VecError(f"{self.hosts} hosts, but the corpus has {had}; {fact}: {advice}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +36,6 @@ __all__ = ["Callback", "Estimator"]
 
 _MINUTES = 10.0  # between two checkpoints
 
-_LEARNED = ("vectors_", "wv", "loss_", "report_")  # by `fit`
 _NOT_OF_A_RUN = ("cache", "checkpoint", "checkpoint_every", "checkpoint_minutes", "resume")
 """Parameters that do not say what a run does."""
 
@@ -64,6 +63,7 @@ class Estimator(Options, Parameters, ABC):
         Sizes, seconds by phase, speed, memory, rounds.
     """
 
+    learned: ClassVar[tuple[str, ...]] = ("vectors_", "wv", "loss_", "report_")
     kind: ClassVar[str] = "words"
     """What gets vectors, for messages."""
     another_corpus_begins_anew: ClassVar[bool] = False
@@ -201,13 +201,6 @@ class Estimator(Options, Parameters, ABC):
     def wv(self) -> Vectors:
         """The vectors, `vectors_`, under gensim's name."""
         return self.vectors_
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """Say that `fit` makes what is learned."""
-            what = "is not trained yet: call fit first" if name in _LEARNED else f"has no attribute {name!r}"
-            raise AttributeError(f"this {type(self).__name__} {what}")
 
     def _train(
         self,
