@@ -84,7 +84,7 @@ def main(
 ) -> None:
     """Measure accuracy on analogies (30,000 words), in percent, by number of threads and seed."""
     trainer.RowHost = InTurns  # type: ignore[misc]
-    SharedCache.is_shared = lambda _: False  # type: ignore[method-assign]
+    SharedCache.is_shared = lambda *_: False  # type: ignore[method-assign]
     found: dict[str, list[dict[str, Any]]] = {}
     with plain_text(corpus, size) as (text, folder):
         cache = str(folder / "cache")

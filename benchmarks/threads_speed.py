@@ -76,16 +76,18 @@ def main(
         }
         fit(1)  # compiled, and the corpus cached
         fit()
-        found: dict[str, list[float]] = {}
-        costs: dict[str, list[float]] = {}
         messages: list[list[float]] = []
+        found: dict[str, list[float]] = {name: [] for name in contenders}
+        costs: dict[str, list[float]] = {name: [] for name in contenders}
+        order = list(contenders)
         for _ in range(repeat):
             messages.append([message_time(core_ids())])
             models, one = _timed(apart)
-            for name, run in contenders.items():
-                speed, seconds = _timed(run)
-                found.setdefault(name, []).append(speed / models)
-                costs.setdefault(name, []).append(seconds / (one / 2))
+            for name in order:
+                speed, seconds = _timed(contenders[name])
+                found[name].append(speed / models)
+                costs[name].append(seconds / (one / 2))
+            order.append(order.pop(0))  # the place in a turn may matter
             messages[-1].append(message_time(core_ids()))
             turn = ", ".join(f"{name} {x[-1]:.2f}" for name, x in found.items())
             out.print(f"{messages[-1][0]:.0f} to {messages[-1][1]:.0f} ns; {models:,.0f} words/s apart; {turn}")

@@ -12,7 +12,7 @@ class Machine:
 
     def __init__(self, monkeypatch, with_copies, without):
         self.now, self.shared, self.speeds = 0.0, True, {True: with_copies, False: without}
-        monkeypatch.setattr(SharedCache, "is_shared", lambda _: self.shared)
+        monkeypatch.setattr(SharedCache, "is_shared", lambda *_: self.shared)
         monkeypatch.setattr(copying.time, "monotonic", lambda: self.now)
         self.copying, self.copies = Copying(2), True
         self.seconds = {True: 0.0, False: 0.0}

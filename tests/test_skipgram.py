@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from simulated import skipgram
 
 from any2vec.operators.arguments import Rate, RowTable, ThreadStats, no_rows
-from any2vec.operators.hot_rows import _ONE_ROW_OF, hot_rows, merge, merge_due, no_hot_rows, open_copies
+from any2vec.operators.hot_rows import hot_rows, no_hot_rows
 from any2vec.operators.kernel import operator_kernel
+from any2vec.operators.merging import _ONE_ROW_OF, merge, merge_due, open_copies
 from any2vec.samples.draws import KEEP, NEGATIVES, epoch_key
 from any2vec.samples.negatives import alias_table, probabilities
 from any2vec.samples.windows import EpochDraws, keep_thresholds, mean_context
@@ -230,7 +231,7 @@ def test_copies_change_nothing_but_rounding(sizes, hot):
         same(case.kernel([(0, n)], hot=hot, every=every), plain, atol=1e-5)
 
 
-@pytest.mark.parametrize("values", [0.0, 0.3])
+@pytest.mark.parametrize("values", [0.0, 3.0])
 def test_merge_equals_the_naive(values):
     rng = np.random.default_rng(1)
     hot, dim, threads, alpha, steps = 40, 32, 3, 0.1, 5
@@ -290,7 +291,41 @@ def test_the_last_merge_changes_masters_only_and_those_of_changed_copies_only():
     np.testing.assert_allclose(label[:hot], np.where([[True], [False], [True], [False]], wanted, masters), atol=1e-5)
 
 
-def test_what_merging_takes_from_the_gauge_is_counted():
+def test_directions_that_shrink_little_are_merged_as_those_without_a_curvature_of_their_own():
+    rng = np.random.default_rng(6)
+    hot, dim, alpha, steps = 6, 32, 0.1, 5
+    label = aligned(rng.standard_normal((2 * hot, dim)))
+    flat, other, place = label.reshape(-1), np.zeros(2 * hot * dim, np.float32), copies_of(hot, hot, dim)
+    open_copies(flat, other, place, dim)
+    place.position[0] = steps
+    place.values[0] = 0.02
+    place.values[0, [0, 3, 4]] = 2.0, 0.19, 1.0  # the second times alpha and the updates is less than a tenth
+    before, values = label[:hot].astype(float), np.full(dim, 0.02)
+    values[[0, 4]] = 2.0, 1.0
+    label += rng.standard_normal((2 * hot, dim)).astype(np.float32)
+    wanted = label[:hot].astype(float)
+    naive.merge(wanted, label[hot:].astype(float), before, np.diag(values), alpha * steps)
+    merge(flat, other, place, alpha, dim)
+    np.testing.assert_allclose(label[:hot], wanted, atol=1e-5)
+
+
+def test_merging_is_measured_while_labels_grow():
+    rng = np.random.default_rng(7)
+    rows, dim = 40, 16
+    place = copies_of(rows, rows, dim, every=10**6)
+    e, t = (aligned(rng.standard_normal((2 * rows, dim))) for _ in "et")
+    flat = e.reshape(-1), t.reshape(-1)
+    open_copies(*flat, place, dim)
+    for of, times, grows in ((0, 1.0, 1), (0, 1.0, 0), (0, 1.02, 0), (0, 1.2, 1), (1, 1.2, 1), (1, 0.5, 0)):
+        (e, t)[of][rows:] *= times
+        place.position[0], place.position[5] = place.position[2], -1
+        merge_due(*flat, place, 0.1, 0.25, dim)
+        assert place.position[5] == (place.position[2] if grows else -1)
+    assert np.allclose(place.squares, [np.mean(np.sum(label[rows:] ** 2.0, axis=1)) for label in (e, t)], rtol=1e-5)
+
+
+@pytest.mark.parametrize("grows", [1, 0])
+def test_what_merging_takes_from_the_gauge_is_counted(grows):
     """Rows are measured by turns, each for as many as a turn has: here all of these are alike."""
     rng = np.random.default_rng(4)
     rows, dim = _ONE_ROW_OF, 32
@@ -300,7 +335,7 @@ def test_what_merging_takes_from_the_gauge_is_counted():
     flat = [label.reshape(-1) for label in labels]
     open_copies(*flat, place, dim)
     place.values[:] = 3
-    place.position[0] = 2
+    place.position[[0, 5]] = 2, grows - 1
     wanted = np.zeros((dim, dim))
     for of, label in enumerate(labels):
         label[:rows] += others[of]
@@ -310,7 +345,7 @@ def test_what_merging_takes_from_the_gauge_is_counted():
     merge(*flat, place, 0.1, dim)
     for of, label in enumerate(labels):
         wanted -= (1 - 2 * of) * (label[:rows].T.astype(float) @ label[:rows])
-    np.testing.assert_allclose(place.missing + place.missing.T, wanted, atol=1e-3)
+    np.testing.assert_allclose(place.missing + place.missing.T, grows * wanted, atol=1e-3)
 
 
 def test_threads_that_merge_by_the_curvature_end_where_one_would():

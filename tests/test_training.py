@@ -124,7 +124,7 @@ def test_rate_falls_linearly_to_its_floor(monkeypatch, rounds, threads):
     slices = Slices()
     monkeypatch.setattr(row_host, "operator_kernel", lambda *_, **__: slices)
     monkeypatch.setattr(row_host, "_LONGEST", 10)
-    monkeypatch.setattr(SharedCache, "is_shared", lambda _: False)
+    monkeypatch.setattr(SharedCache, "is_shared", lambda *_: False)
     monkeypatch.setattr(hot_rows, "WORTH", 2)
     monkeypatch.setattr(host, "_LEAST", 10)
     shifts, open_copies = set(), row_host.open_copies

@@ -19,7 +19,6 @@ from any2vec.llvm.atomics import exchange, load
 __all__ = ["SharedCache", "message_time"]
 
 _NEAR = 110.0  # nanoseconds: about what memory takes
-_SECONDS_BETWEEN = 0.5
 _SHARE = 0.01  # of the time at most is spent measuring
 _TRIPS = 50  # there and back
 _REPEATS = 5  # the fastest counts: others were interrupted
@@ -30,17 +29,20 @@ class SharedCache:
     """Says whether a line that one core wrote reaches the others sooner than one from memory."""
 
     def __init__(self) -> None:
-        self._shared, self._next = False, -math.inf
+        self._shared, self._measured, self._next = False, -math.inf, -math.inf
 
-    def is_shared(self) -> bool:
-        """Return whether it does, by what was measured about half a second ago; if that failed, before; or no."""
+    def is_shared(self, seconds: float) -> bool:
+        """Return whether it does, by what was measured at most so many seconds ago; if that failed, before; or no.
+
+        Where measuring takes long, it is done more rarely.
+        """
         began = time.monotonic()
-        if began >= self._next:
+        if began >= max(self._measured + seconds, self._next):
             nanoseconds = message_time(core_ids())
             if nanoseconds < math.inf:
                 self._shared = nanoseconds < _NEAR
-            now = time.monotonic()
-            self._next = now + max(_SECONDS_BETWEEN if nanoseconds < math.inf else 0.0, (now - began) / _SHARE)
+            self._measured = time.monotonic()
+            self._next = self._measured + (self._measured - began) / _SHARE
         return self._shared
 
 

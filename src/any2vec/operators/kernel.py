@@ -17,8 +17,9 @@ from any2vec.llvm.fingerprint import fingerprint
 from any2vec.llvm.prefetch import prefetch_row
 from any2vec.operators.arguments import add_curvature, learning_rate
 from any2vec.operators.base import FUNCTIONS, Operator
-from any2vec.operators.hot_rows import HotRows, merge_due
+from any2vec.operators.hot_rows import HotRows
 from any2vec.operators.logistic import NOTHING, logistic, put_repeats
+from any2vec.operators.merging import merge_due
 from any2vec.operators.tiles import TILE_ROWS, aligned, dots, update
 from any2vec.samples.windows import Window, list_windows, new_windows
 

@@ -16,6 +16,7 @@ __all__ = ["Copying"]
 
 _FIRST = 10.0  # seconds of a shared cache until the first trial, and between two; each time twice as long
 _TRIAL = 0.25  # seconds of a thread in a trial
+_OFTEN, _SELDOM = 0.5, 5.0  # seconds between two looks at the cache while rows are not copied, and while they are
 _RECENT = 0.5  # what counts of earlier chunks at each look
 
 
@@ -56,7 +57,8 @@ class Copying:
         for _ in range(len(self._chunks)):  # threads add to it meanwhile
             copied, speed = self._chunks.popleft()
             speeds[copied] += speed
-        if not self._cache.is_shared():
+        copies = self._copies_best != self._trying
+        if not self._cache.is_shared(_SELDOM if copies else _OFTEN):
             self._stop_trial()
             self._advantage, self._wait = 0.0, _FIRST
             return True

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from any2vec.cluster.communicator import Communicator
 from any2vec.corpus import Corpus
 from any2vec.operators.arguments import ThreadStats, learning_rate
-from any2vec.operators.hot_rows import HotRows, hot_rows, merge, no_hot_rows, open_copies
+from any2vec.operators.hot_rows import HotRows, hot_rows, no_hot_rows
 from any2vec.operators.inspection import Inspector, Slice
 from any2vec.operators.kernel import operator_kernel
 from any2vec.operators.labels import new_labels, padded_width
+from any2vec.operators.merging import merge, open_copies
 from any2vec.operators.tiles import dots, register_width
 from any2vec.samples.pools import PooledTables
 from any2vec.samples.windows import SampleTables, kept_counts, mean_context

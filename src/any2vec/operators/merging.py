@@ -1,0 +1,202 @@
+"""Merging the threads' copies of the hottest rows (`operators.hot_rows`) with their masters.
+
+Added up, what threads learned apart overshoots. They merge by SymSGD's rule (Maleki et al. 2017, "Parallel stochastic
+gradient descent with sound combiners"): where a thread moved its copy from b to c while others moved the master from b
+to m, one thread would have come to::
+
+    m + (c - b) - (1 - exp(-alpha C n)) (m - b)
+
+after its n updates of alpha each, if C is the curvature of the loss (`sync.combiners.curvature`). C is taken to be a
+multiple of the identity, but for a few directions that have most of it.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import float32, int64, njit
+from numpy.typing import NDArray
+
+from any2vec.llvm.atomics import exchange
+from any2vec.llvm.prefetch import prefetch
+from any2vec.operators.hot_rows import DIRECTIONS, LINE, HotRows
+from any2vec.operators.tiles import add_rows, aligned, dots, register_width
+
+__all__ = ["merge", "merge_due", "open_copies"]
+
+_WIDTH = register_width()
+_AHEAD = 8  # rows that merging prefetches
+_SEEN = 32  # rows of a block that are looked at to measure the curvature
+_LOOKS = 1 << 16  # positions between two measurements, at most
+_NOTHING = 1e-6  # of all curvature
+_LEAST = 0.1  # alpha C n below which others' changes are added whole (as in `sync.combiners.curvature`)
+_ALONG = 4  # directions at a time
+_GROWS = 1.1  # times what it was is the mean square of a label's rows from one measurement to the next, if it grows
+_ONE_ROW_OF = 8  # merged rows is looked at for what is missing, if labels grew since they were last merged
+
+
+@njit(nogil=True, cache=True)
+def open_copies(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, dim: int) -> None:
+    """Copy the masters, flat `e` and `t`, into this thread's copies and into `before`."""
+    for label, before in ((e, hot.before[0]), (t, hot.before[1])):
+        for k in range(hot.rows * dim):
+            before[k] = label[k]  # read once: another thread may be merging
+            label[hot.shift * dim + k] = before[k]
+    hot.merged[:] = 0
+    hot.position[:3] = 0
+    hot.position[5] = -1
+
+
+@njit(nogil=True)
+def merge_due(
+    e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, alpha: float, kappa: float, dim: int
+) -> None:
+    """Merge the blocks that are due; one that another thread is merging stays due.
+
+    `kappa` is the mean second derivative of the loss; while it is 0, the curvature stays what it was.
+    """
+    position = hot.position[0]
+    if position >= hot.position[2] and kappa > 0:
+        hot.position[2] = position + min(max(position, hot.soon), _LOOKS)
+        _measure(e, t, hot, kappa, dim)
+    following = hot.position[2]
+    for of, label in enumerate((e, t)):
+        for block in range(hot.merged.shape[1]):
+            every = int64(hot.between[of] / max(hot.updates[of, block], 1e-9)) + 1
+            if position - hot.merged[of, block] >= every:
+                _merge_block(label, hot, of, block, alpha, dim, False)
+            following = min(following, hot.merged[of, block] + every)
+    hot.position[1] = max(following, position + 1)
+
+
+@njit(nogil=True, cache=True)
+def merge(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, alpha: float, dim: int) -> None:
+    """Merge all blocks, and wait for other threads where they do."""
+    for of, label in enumerate((e, t)):
+        for block in range(hot.merged.shape[1]):
+            _merge_block(label, hot, of, block, alpha, dim, True)
+
+
+@njit(nogil=True, fastmath=True)
+def _measure(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, kappa: float, dim: int) -> None:
+    """Measure the curvature of each label from some rows of the other, by a step of subspace iteration.
+
+    Where the directions were eigenvectors, they stay so, and the lengths that they are multiplied by are eigenvalues.
+    Notes how long labels grow, at most: then threads move rows alike, and merging takes from the gauge.
+    """
+    moved, parts = np.empty((DIRECTIONS, dim), np.float32), aligned(2 * DIRECTIONS)
+    places = np.arange(DIRECTIONS) * dim
+    for of, other in ((0, t), (1, e)):
+        directions, values = hot.directions[of], hot.values[of]
+        moved[:] = 0
+        square = weight = 0.0
+        for block in range(hot.updates.shape[1]):
+            shift = hot.shift if block < hot.merged.shape[1] else 0
+            first, last = hot.bounds[block] + shift, hot.bounds[block + 1] + shift
+            stride = max((last - first) // _SEEN, 1)
+            each = float32(hot.updates[1 - of, block] * stride)
+            for row in range(first + hot.position[3] % stride, last, stride):
+                dots(other, row * dim, directions.reshape(-1), places, parts, 1, DIRECTIONS, dim, _WIDTH)
+                x, length = other[row * dim : (row + 1) * dim], float32(0.0)
+                for k in range(dim):
+                    length += x[k] * x[k]
+                for i in range(DIRECTIONS):
+                    along, part = moved[i], each * parts[i]
+                    for k in range(dim):  # the inner loop, so that it is vectorized
+                        along[k] += part * x[k]
+                weight += each
+                square += each * length
+        if weight == 0:
+            continue
+        scale, rest = kappa * hot.samples[of] / weight, square
+        if square > _GROWS * hot.squares[1 - of] * weight:
+            hot.position[5] = hot.position[2]
+        hot.squares[1 - of] = square / weight
+        for i in range(DIRECTIONS):
+            for j in range(i):
+                shared = float32(0.0)
+                for k in range(dim):
+                    shared += moved[i, k] * directions[j, k]
+                for k in range(dim):
+                    moved[i, k] -= shared * directions[j, k]
+            length = float32(0.0)
+            for k in range(dim):
+                length += moved[i, k] * moved[i, k]
+            length = np.sqrt(length)
+            if length > float32(_NOTHING) * square:
+                directions[i] = moved[i] / length
+                rest -= length
+            values[i] = scale * length
+        values[DIRECTIONS] = scale * max(rest, 0.0) / max(dim - DIRECTIONS, 1)
+        for i in range(DIRECTIONS):  # a direction with nothing may no longer be orthogonal to the others
+            values[i] = max(values[i], values[DIRECTIONS])
+    hot.position[3] += 1
+
+
+@njit(nogil=True, fastmath=True)
+def _merge_block(
+    label: NDArray[np.float32], hot: HotRows, of: int, block: int, alpha: float, dim: int, last: bool
+) -> None:
+    lock = hot.locks[of, block]
+    while exchange(lock, np.int32(1)) != 0:
+        if not last:
+            return
+    steps = float32(alpha * hot.updates[of, block] * (hot.position[0] - hot.merged[of, block]))
+    directions, before = hot.directions[of].reshape(-1), hot.before[of]
+    others, parts, less = aligned(dim), aligned(2 * DIRECTIONS), np.zeros(DIRECTIONS, np.float32)
+    places = np.arange(DIRECTIONS) * dim
+    kept = np.exp(-steps * hot.values[of, DIRECTIONS])
+    shrunk = 0  # directions, in fours
+    for i in range(DIRECTIONS):
+        if steps * hot.values[of, i] >= _LEAST:
+            less[i] = np.exp(-steps * hot.values[of, i]) - kept
+            shrunk = i - i % _ALONG + _ALONG
+    grew = hot.merged[of, block] <= hot.position[5]
+    for row in range(hot.bounds[block] * dim, hot.bounds[block + 1] * dim, dim):
+        copy = row + hot.shift * dim
+        for k in range(_AHEAD * dim, (_AHEAD + 1) * dim, LINE):
+            prefetch(label, row + k)
+            prefetch(before, row + k)
+            prefetch(label, copy + k)
+        mine, master, base = label[copy : copy + dim], label[row : row + dim], before[row : row + dim]
+        if last:
+            moved = float32(0.0)
+            for k in range(dim):
+                moved += abs(mine[k] - base[k])
+            if moved == 0:
+                continue
+        for k in range(dim):
+            others[k] = master[k] - base[k]
+        dots(others, 0, directions, places, parts, 1, shrunk, dim, _WIDTH)
+        for i in range(shrunk):
+            parts[i] *= less[i]
+        for k in range(dim):
+            others[k] *= kept
+        for first in range(0, shrunk, _ALONG):
+            add_rows(others, 0, directions, places[first:], parts[first:], _ALONG, dim, _WIDTH)
+        hot.position[4] += 1
+        if grew and hot.position[4] % _ONE_ROW_OF == 0:
+            _miss(base, mine, master, others, float32(_ONE_ROW_OF * (1 - 2 * of)), hot.missing)
+        if last:
+            for k in range(dim):
+                master[k] = mine[k] + others[k]
+            continue
+        for k in range(dim):
+            merged = mine[k] + others[k]
+            mine[k] = merged
+            master[k] = merged
+            base[k] = merged
+    hot.merged[of, block] = hot.position[0]
+    exchange(lock, np.int32(0))
+
+
+@njit(nogil=True, fastmath=True)
+def _miss(base: Any, mine: Any, master: Any, others: Any, weight: float, missing: NDArray[np.float32]) -> None:
+    """Add what this thread did to the square of its copy, less what merging does to that of the master.
+
+    ``mine mine^T - base base^T - (mine + others) (mine + others)^T + master master^T`` is P + P^T; this adds P.
+    """
+    u, v = (base + master) / float32(2), mine + others / float32(2)
+    for i in range(missing.shape[0]):
+        a, b, row = weight * (master[i] - base[i]), weight * others[i], missing[i]
+        for j in range(row.size):
+            row[j] += a * u[j] - b * v[j]
