@@ -25,6 +25,7 @@ from any2vec.training.blend import Blend
 from any2vec.training.checkpoint import Checkpoints
 from any2vec.training.choice import choose
 from any2vec.training.column_host import ColumnHost
+from any2vec.training.divergence import not_finite
 from any2vec.training.host import Host
 from any2vec.training.meter import Meter, RoundTotals, pack_totals
 from any2vec.training.options import Options
@@ -41,7 +42,6 @@ __all__ = ["AfterEpoch", "AfterRound", "train"]
 _HOT_ROWS = 1000  # checked while an epoch runs: where values diverge, these do first
 _SECONDS_BETWEEN_CHECKS = 1.0
 _FEW_EPOCHS = 20  # more are not worth a line each
-_MANY_NEGATIVES = 50  # from here on they, rather than alpha, are why shared negatives diverge
 
 AfterEpoch = Callable[[int, Labels], dict[str, float]]
 AfterRound = Callable[[TrainingState], None]
@@ -351,26 +351,11 @@ class _Run:
 
     def _not_finite(self, number: int) -> SharedError:
         """Return the error for values that are not finite after round `number`."""
-        options = self._options
-        which = options.combine
-        name = which if isinstance(which, str) else getattr(which, "__name__", type(which).__name__)
-        combiner = f", or the combiner {name!r} adds up too much" if self._communicator.size > 1 else ""
-        if self._host.scheme.by_columns:
-            hosts = self._communicator.size
-            combiner = f", or `batch` {options.centres(hosts)} is (`batch` times hosts up to 400 usually works)"
-        why = f"`alpha` {options.initial_alpha} is too large for this corpus (0.025 is usual)"
-        if options.negatives >= _MANY_NEGATIVES and options.negatives_per == "window":
-            why = (
-                f"`alpha` {options.initial_alpha} is too large for `negative` {options.negatives} shared by a "
-                "window; lower one of them (5 to 20 negatives are usual), or use `negatives_per='pair'`"
-            )
         epoch = self._schedule.epoch(number)
-        numbers = self._schedule.numbers(epoch)
+        when = f"round {number - self._schedule.numbers(epoch).start + 1} of epoch {epoch + 1}"
         kept = self._checkpoints.newest_line() if self._checkpoints else ""
-        return SharedError(
-            f"training stopped in round {number - numbers.start + 1} of epoch {epoch + 1}: values are not finite any "
-            f"more, at a learning rate of {self._schedule.middle(number):.2g}; {why}{combiner}{kept}"
-        )
+        rate, hosts = self._schedule.middle(number), self._communicator.size
+        return not_finite(self._options, hosts, self._host.scheme.by_columns, when, rate, kept)
 
 
 def _on_first(masters: Labels, vertices: int, communicator: Communicator) -> Labels | None:
