@@ -11,7 +11,7 @@ from simulated import skipgram
 from any2vec.operators.arguments import Rate, RowTable, ThreadStats, no_rows
 from any2vec.operators.hot_rows import hot_rows, no_hot_rows
 from any2vec.operators.kernel import operator_kernel
-from any2vec.operators.merging import _ONE_ROW_OF, merge, merge_due, open_copies
+from any2vec.operators.merging import _ONE_GROWN_ROW_OF, _ONE_ROW_OF, merge, merge_due, open_copies
 from any2vec.samples.draws import KEEP, NEGATIVES, epoch_key
 from any2vec.samples.negatives import alias_table, probabilities
 from any2vec.samples.windows import EpochDraws, keep_thresholds, mean_context
@@ -309,7 +309,7 @@ def test_directions_that_shrink_little_are_merged_as_those_without_a_curvature_o
     np.testing.assert_allclose(label[:hot], wanted, atol=1e-5)
 
 
-def test_merging_is_measured_while_labels_grow():
+def test_merging_is_measured_more_often_while_labels_grow():
     rng = np.random.default_rng(7)
     rows, dim = 40, 16
     place = copies_of(rows, rows, dim, every=10**6)
@@ -324,18 +324,19 @@ def test_merging_is_measured_while_labels_grow():
     assert np.allclose(place.squares, [np.mean(np.sum(label[rows:] ** 2.0, axis=1)) for label in (e, t)], rtol=1e-5)
 
 
-@pytest.mark.parametrize("grows", [1, 0])
-def test_what_merging_takes_from_the_gauge_is_counted(grows):
+@pytest.mark.parametrize("rows", [_ONE_ROW_OF, _ONE_GROWN_ROW_OF])
+def test_what_merging_takes_from_the_gauge_is_counted(rows):
     """Rows are measured by turns, each for as many as a turn has: here all of these are alike."""
     rng = np.random.default_rng(4)
-    rows, dim = _ONE_ROW_OF, 32
+    dim = 32
     place = copies_of(rows, rows, dim)
     base, change, others = rng.standard_normal((3, 2, dim)).astype(np.float32)
     labels = [aligned(np.tile(row, (2 * rows, 1))) for row in base]
     flat = [label.reshape(-1) for label in labels]
     open_copies(*flat, place, dim)
     place.values[:] = 3
-    place.position[[0, 5]] = 2, grows - 1
+    place.position[0] = 2
+    place.position[5] = 0 if rows == _ONE_GROWN_ROW_OF else -1
     wanted = np.zeros((dim, dim))
     for of, label in enumerate(labels):
         label[:rows] += others[of]
@@ -345,7 +346,7 @@ def test_what_merging_takes_from_the_gauge_is_counted(grows):
     merge(*flat, place, 0.1, dim)
     for of, label in enumerate(labels):
         wanted -= (1 - 2 * of) * (label[:rows].T.astype(float) @ label[:rows])
-    np.testing.assert_allclose(place.missing + place.missing.T, grows * wanted, atol=1e-3)
+    np.testing.assert_allclose(place.missing + place.missing.T, wanted, atol=1e-3)
 
 
 def test_threads_that_merge_by_the_curvature_end_where_one_would():

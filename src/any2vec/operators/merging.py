@@ -31,7 +31,7 @@ _NOTHING = 1e-6  # of all curvature
 _LEAST = 0.1  # alpha C n below which others' changes are added whole (as in `sync.combiners.curvature`)
 _ALONG = 4  # directions at a time
 _GROWS = 1.1  # times what it was is the mean square of a label's rows from one measurement to the next, if it grows
-_ONE_ROW_OF = 8  # merged rows is looked at for what is missing, if labels grew since they were last merged
+_ONE_ROW_OF, _ONE_GROWN_ROW_OF = 64, 8  # merged rows is looked at for what is missing; if labels grew meanwhile
 
 
 @njit(nogil=True, cache=True)
@@ -81,7 +81,7 @@ def _measure(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, kappa
     """Measure the curvature of each label from some rows of the other, by a step of subspace iteration.
 
     Where the directions were eigenvectors, they stay so, and the lengths that they are multiplied by are eigenvalues.
-    Notes how long labels grow, at most: then threads move rows alike, and merging takes from the gauge.
+    Notes how long labels grow, at most: threads then move rows alike, and merging takes more from the gauge.
     """
     moved, parts = np.empty((DIRECTIONS, dim), np.float32), aligned(2 * DIRECTIONS)
     places = np.arange(DIRECTIONS) * dim
@@ -150,7 +150,7 @@ def _merge_block(
         if steps * hot.values[of, i] >= _LEAST:
             less[i] = np.exp(-steps * hot.values[of, i]) - kept
             shrunk = i - i % _ALONG + _ALONG
-    grew = hot.merged[of, block] <= hot.position[5]
+    turn = _ONE_GROWN_ROW_OF if hot.merged[of, block] <= hot.position[5] else _ONE_ROW_OF
     for row in range(hot.bounds[block] * dim, hot.bounds[block + 1] * dim, dim):
         copy = row + hot.shift * dim
         for k in range(_AHEAD * dim, (_AHEAD + 1) * dim, LINE):
@@ -174,8 +174,8 @@ def _merge_block(
         for first in range(0, shrunk, _ALONG):
             add_rows(others, 0, directions, places[first:], parts[first:], _ALONG, dim, _WIDTH)
         hot.position[4] += 1
-        if grew and hot.position[4] % _ONE_ROW_OF == 0:
-            _miss(base, mine, master, others, float32(_ONE_ROW_OF * (1 - 2 * of)), hot.missing)
+        if hot.position[4] % turn == 0:
+            _miss(base, mine, master, others, float32(turn * (1 - 2 * of)), hot.missing)
         if last:
             for k in range(dim):
                 master[k] = mine[k] + others[k]
