@@ -6,6 +6,7 @@ moved between cores, so both kinds of turns come up. CPU time varies less than s
 two models together divided by two.
 """
 
+import random
 import statistics
 import threading
 import time
@@ -79,15 +80,15 @@ def main(
         messages: list[list[float]] = []
         found: dict[str, list[float]] = {name: [] for name in contenders}
         costs: dict[str, list[float]] = {name: [] for name in contenders}
-        order = list(contenders)
+        order, shuffled = list(contenders), random.Random(1)
         for _ in range(repeat):
             messages.append([message_time(core_ids())])
             models, one = _timed(apart)
+            shuffled.shuffle(order)  # what ran before may matter
             for name in order:
                 speed, seconds = _timed(contenders[name])
                 found[name].append(speed / models)
                 costs[name].append(seconds / (one / 2))
-            order.append(order.pop(0))  # the place in a turn may matter
             messages[-1].append(message_time(core_ids()))
             turn = ", ".join(f"{name} {x[-1]:.2f}" for name, x in found.items())
             out.print(f"{messages[-1][0]:.0f} to {messages[-1][1]:.0f} ns; {models:,.0f} words/s apart; {turn}")

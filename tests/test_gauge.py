@@ -127,6 +127,7 @@ def test_a_sample_stands_for_all_rows():
 
 
 def test_turns_become_rare():
+    assert [number for number in range(40) if is_due(number, hosts=1)] == [0, 2, 6, 14, 30]
     due = [number for number in range(200) if is_due(number)]
     assert due[:20] == [*range(17), 18, 20, 22]
     assert sum(number >= 160 for number in due) == 3
