@@ -34,8 +34,6 @@ DIRECTIONS = 16
 LINE = 16
 """Numbers of 4 bytes in a cache line."""
 
-_FIRST = 1 << 13  # positions of all threads before the curvature is measured a second time: labels grow fast at first
-
 
 class HotRows(NamedTuple):
     """A thread's copies of the hottest rows.
@@ -55,8 +53,8 @@ class HotRows(NamedTuple):
         Updates of a row of e and of t between two merges, in the mean.
     samples : float64 array, shape (2,)
         Samples in an update of a row of e and of t.
-    soon : int
-        Positions of this thread between the first two measurements of the curvature; then ever more.
+    threads : int
+        The threads.
     before : float32 array, shape (2, rows * dim)
         The copies as they last were equal to their masters.
     merged : int64 array, shape (2, B)
@@ -82,7 +80,7 @@ class HotRows(NamedTuple):
     updates: NDArray[np.float64]
     between: NDArray[np.float64]
     samples: NDArray[np.float64]
-    soon: int
+    threads: int
     before: NDArray[np.float32]
     merged: NDArray[np.int64]
     position: NDArray[np.int64]
@@ -147,7 +145,7 @@ def hot_rows(
             sums / np.diff(bounds),
             max(WINDOWS // threads, _LEAST) * per_window,
             samples,
-            max(_FIRST // threads, 1),
+            threads,
             before=np.empty((2, rows * dim), np.float32),
             merged=np.zeros((2, blocks), np.int64),
             position=np.zeros(6, np.int64),

@@ -27,8 +27,9 @@ _WIDTH = register_width()
 _AHEAD = 8  # rows that merging prefetches
 _SEEN = 32  # rows of a block that are looked at to measure the curvature
 _LOOKS = 1 << 16  # positions between two measurements, at most
+_FIRST = 1 << 13  # of all threads before the second one: labels grow fast at first
 _NOTHING = 1e-6  # of all curvature
-_LEAST = 0.1  # alpha C n below which others' changes are added whole (as in `sync.combiners.curvature`)
+_LEAST = 0.1  # alpha C n, of all threads, below which changes are summed (as in `sync.combiners.curvature`)
 _ALONG = 4  # directions at a time
 _GROWS = 1.1  # times what it was is the mean square of a label's rows from one measurement to the next, if it grows
 _ONE_ROW_OF, _ONE_GROWN_ROW_OF = 64, 8  # merged rows is looked at for what is missing; if labels grew meanwhile
@@ -56,7 +57,7 @@ def merge_due(
     """
     position = hot.position[0]
     if position >= hot.position[2] and kappa > 0:
-        hot.position[2] = position + min(max(position, hot.soon), _LOOKS)
+        hot.position[2] = position + min(max(position, _FIRST // hot.threads, 1), _LOOKS)
         _measure(e, t, hot, kappa, dim)
     following = hot.position[2]
     for of, label in enumerate((e, t)):
@@ -147,7 +148,7 @@ def _merge_block(
     kept = np.exp(-steps * hot.values[of, DIRECTIONS])
     shrunk = 0  # directions, in fours
     for i in range(DIRECTIONS):
-        if steps * hot.values[of, i] >= _LEAST:
+        if hot.threads * steps * hot.values[of, i] >= _LEAST:
             less[i] = np.exp(-steps * hot.values[of, i]) - kept
             shrunk = i - i % _ALONG + _ALONG
     turn = _ONE_GROWN_ROW_OF if hot.merged[of, block] <= hot.position[5] else _ONE_ROW_OF
