@@ -80,12 +80,11 @@ def main(
         messages: list[list[float]] = []
         found: dict[str, list[float]] = {name: [] for name in contenders}
         costs: dict[str, list[float]] = {name: [] for name in contenders}
-        order, shuffled = list(contenders), random.Random(1)
+        generator = random.Random(1)
         for _ in range(repeat):
             messages.append([message_time(core_ids())])
             models, one = _timed(apart)
-            shuffled.shuffle(order)  # what ran before may matter
-            for name in order:
+            for name in generator.sample(list(contenders), len(contenders)):  # what ran before may matter
                 speed, seconds = _timed(contenders[name])
                 found[name].append(speed / models)
                 costs[name].append(seconds / (one / 2))

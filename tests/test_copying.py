@@ -45,6 +45,18 @@ def test_with_one_what_is_faster_is_found(monkeypatch, without):
     assert 0 < slow < 0.1 * fast
 
 
+def test_the_cache_is_looked_at_more_often_without_copies(monkeypatch):
+    machine, asked = Machine(monkeypatch, 1.0, 1.3), []
+
+    def is_shared(_, age):
+        asked.append((machine.copies, age))
+        return True
+
+    monkeypatch.setattr(SharedCache, "is_shared", is_shared)
+    machine.run(300)
+    assert {*asked} == {(True, copying._SELDOM), (False, copying._OFTEN)}
+
+
 def test_trials_are_added_up(monkeypatch):
     machine = Machine(monkeypatch, 1.0, 1.3)
     assert not machine.run(120)

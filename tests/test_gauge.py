@@ -126,9 +126,22 @@ def test_a_sample_stands_for_all_rows():
         assert (total == 64).all()
 
 
+def test_one_host_keeps_what_is_missing_until_a_turn_is_due():
+    masters = new_labels(0, V, DIM)
+    masters.e[:, :DIM], masters.t[:, :DIM] = np.random.default_rng(1).standard_normal((2, V, DIM))
+    gauge = Gauge(masters, Channel(alone()))
+    missing = squares(masters)
+    gauge.missing[:] = missing
+    assert gauge.end(1) is None
+    np.testing.assert_array_equal(gauge.missing, missing.astype(np.float32))
+    turn = gauge.end(2)
+    assert turn is not None
+    assert np.abs(gauge.missing).max() < np.abs(missing).max()
+
+
 def test_turns_become_rare():
     assert [number for number in range(40) if is_due(number, hosts=1)] == [0, 2, 6, 14, 30]
-    due = [number for number in range(200) if is_due(number)]
+    due = [number for number in range(200) if is_due(number, hosts=2)]
     assert due[:20] == [*range(17), 18, 20, 22]
     assert sum(number >= 160 for number in due) == 3
 

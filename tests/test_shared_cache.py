@@ -43,18 +43,19 @@ def test_measured_now_and_then(monkeypatch):
     monkeypatch.setattr(shared_cache, "message_time", answer)
     monkeypatch.setattr(shared_cache.time, "monotonic", lambda: now[0])
     cache = SharedCache()
-    for seconds, answers, shared in (
-        (0, [(math.inf, 0.001)], False),
-        (1, [(200.0, 0.001)], False),
-        (0.4, [], False),
-        (0.2, [(60.0, 0.001)], True),
-        (1, [(math.inf, 0.02)], True),
-        (1, [], True),
-        (2, [(200.0, 0.001)], False),
+    for seconds, age, answers, shared in (
+        (0, 0.5, [(math.inf, 0.001)], False),
+        (1, 0.5, [(200.0, 0.001)], False),
+        (0.4, 0.5, [], False),
+        (0.2, 5.0, [], False),
+        (0, 0.5, [(60.0, 0.001)], True),
+        (1, 0.5, [(math.inf, 0.02)], True),
+        (1, 0.5, [], True),
+        (2, 0.5, [(200.0, 0.001)], False),
     ):
         now[0] += seconds
         found[:] = answers
-        assert cache.is_shared(0.5) is shared
+        assert cache.is_shared(age) is shared
         assert not found
 
 

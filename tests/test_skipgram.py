@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from simulated import skipgram
 
 from any2vec.operators.arguments import Rate, RowTable, ThreadStats, no_rows
-from any2vec.operators.hot_rows import hot_rows, no_hot_rows
+from any2vec.operators.hot_rows import AT, GROWING_UNTIL, MEASURED, NEXT_MEASUREMENT, NEXT_MERGE, hot_rows, no_hot_rows
 from any2vec.operators.kernel import operator_kernel
-from any2vec.operators.merging import _ONE_GROWN_ROW_OF, _ONE_ROW_OF, merge, merge_due, open_copies
+from any2vec.operators.merging import _STRIDE, _STRIDE_GROWING, merge, merge_due, open_copies
 from any2vec.samples.draws import KEEP, NEGATIVES, epoch_key
 from any2vec.samples.negatives import alias_table, probabilities
 from any2vec.samples.windows import EpochDraws, keep_thresholds, mean_context
@@ -253,15 +253,15 @@ def test_merge_equals_the_naive(values):
         open_copies(*flat, place, dim)
     for thread in (0, 1, 1, 2, 0, 2, 1):
         for k, place in enumerate(places):
-            place.position[0] += steps
+            place.position[AT] += steps
             for of, label in enumerate(labels):
                 change = rng.standard_normal((hot, dim)).astype(np.float32)
                 label[place.shift : place.shift + hot] += change
                 copies[k][of] += change
         place = places[thread]
-        done = place.position[0] - place.merged[0, 0]
+        done = place.position[AT] - place.merged[0, 0]
         merge_due(*flat, place, alpha, 0.0, dim)
-        assert (place.merged == place.position[0]).all()
+        assert (place.merged == place.position[AT]).all()
         for of in range(2):
             naive.merge(masters[of], copies[thread][of], before[thread][of], curvatures[of], alpha * done)
             np.testing.assert_allclose(labels[of][:hot], masters[of], atol=1e-4)
@@ -279,7 +279,7 @@ def test_the_last_merge_changes_masters_only_and_those_of_changed_copies_only():
     other = np.zeros(flat.size, np.float32)
     open_copies(flat, other, place, dim)
     place.values[0] = 2.0
-    place.position[0] = steps
+    place.position[AT] = steps
     before = label[:hot].astype(float)
     label[:hot] += rng.standard_normal((hot, dim)).astype(np.float32)
     label[[hot, hot + 2]] += 1
@@ -297,7 +297,7 @@ def test_directions_that_shrink_little_are_merged_as_those_without_a_curvature_o
     label = aligned(rng.standard_normal((2 * hot, dim)))
     flat, other, place = label.reshape(-1), np.zeros(2 * hot * dim, np.float32), copies_of(hot, hot, dim)
     open_copies(flat, other, place, dim)
-    place.position[0] = steps
+    place.position[AT] = steps
     place.values[0] = 0.02
     place.values[0, [0, 3, 4]] = 2.0, 0.19, 1.0  # the second times alpha and the updates is less than a tenth
     before, values = label[:hot].astype(float), np.full(dim, 0.02)
@@ -318,35 +318,54 @@ def test_merging_is_measured_more_often_while_labels_grow():
     open_copies(*flat, place, dim)
     for of, times, grows in ((0, 1.0, 1), (0, 1.0, 0), (0, 1.02, 0), (0, 1.2, 1), (1, 1.2, 1), (1, 0.5, 0)):
         (e, t)[of][rows:] *= times
-        place.position[0], place.position[5] = place.position[2], -1
+        place.position[AT], place.position[GROWING_UNTIL] = place.position[NEXT_MEASUREMENT], -1
         merge_due(*flat, place, 0.1, 0.25, dim)
-        assert place.position[5] == (place.position[2] if grows else -1)
+        assert place.position[GROWING_UNTIL] == (place.position[NEXT_MEASUREMENT] if grows else -1)
     assert np.allclose(place.squares, [np.mean(np.sum(label[rows:] ** 2.0, axis=1)) for label in (e, t)], rtol=1e-5)
 
 
-@pytest.mark.parametrize("rows", [_ONE_ROW_OF, _ONE_GROWN_ROW_OF])
-def test_what_merging_takes_from_the_gauge_is_counted(rows):
-    """Rows are measured by turns, each for as many as a turn has: here all of these are alike."""
-    rng = np.random.default_rng(4)
-    dim = 32
-    place = copies_of(rows, rows, dim)
-    base, change, others = rng.standard_normal((3, 2, dim)).astype(np.float32)
-    labels = [aligned(np.tile(row, (2 * rows, 1))) for row in base]
-    flat = [label.reshape(-1) for label in labels]
-    open_copies(*flat, place, dim)
-    place.values[:] = 3
-    place.position[0] = 2
-    place.position[5] = 0 if rows == _ONE_GROWN_ROW_OF else -1
-    wanted = np.zeros((dim, dim))
-    for of, label in enumerate(labels):
-        label[:rows] += others[of]
-        label[rows:] += change[of]
-        for square, sign in ((base[of], -1), (base[of] + change[of], 1), (base[of] + others[of], 1)):
-            wanted += (1 - 2 * of) * sign * rows * np.outer(square, square.astype(float))
-    merge(*flat, place, 0.1, dim)
-    for of, label in enumerate(labels):
-        wanted -= (1 - 2 * of) * (label[:rows].T.astype(float) @ label[:rows])
-    np.testing.assert_allclose(place.missing + place.missing.T, wanted, atol=1e-3)
+class Merging:
+    """A thread's copies of rows that are all alike; it and others changed all of them."""
+
+    def __init__(self, rows):
+        rng = np.random.default_rng(4)
+        self.rows, self.dim = rows, 32
+        self.place = copies_of(rows, rows, self.dim)
+        base, change, others = rng.standard_normal((3, 2, self.dim)).astype(np.float32)
+        self.labels = [aligned(np.tile(row, (2 * rows, 1))) for row in base]
+        self.flat = [label.reshape(-1) for label in self.labels]
+        open_copies(*self.flat, self.place, self.dim)
+        assert self.place.position[GROWING_UNTIL] == -1
+        self.place.values[:] = 3
+        self.place.position[AT] = 2
+        self.wanted = np.zeros((self.dim, self.dim))
+        for of, label in enumerate(self.labels):
+            label[:rows] += others[of]
+            label[rows:] += change[of]
+            for square, sign in ((base[of], -1), (base[of] + change[of], 1), (base[of] + others[of], 1)):
+                self.wanted += (1 - 2 * of) * sign * rows * np.outer(square, square.astype(float))
+
+    def missing(self):
+        """Merge; return what that took from the gauge, as counted."""
+        merge(*self.flat, self.place, 0.1, self.dim)
+        for of, label in enumerate(self.labels):
+            self.wanted -= (1 - 2 * of) * (label[: self.rows].T.astype(float) @ label[: self.rows])
+        return self.place.missing + self.place.missing.T
+
+
+@pytest.mark.parametrize(("rows", "grows_until"), [(_STRIDE, -1), (_STRIDE_GROWING, 0)])
+def test_what_merging_takes_from_the_gauge_is_counted(rows, grows_until):
+    """One row in so many is measured, and counts for as many: here all are alike."""
+    merging = Merging(rows)
+    merging.place.position[GROWING_UNTIL] = grows_until
+    np.testing.assert_allclose(merging.missing(), merging.wanted, atol=1e-3)
+
+
+@pytest.mark.parametrize(("merged", "grows_until", "measured"), [(0, -1, False), (1, 0, False), (1, 1, True)])
+def test_more_rows_are_measured_if_labels_grew_since_they_were_last_merged(merged, grows_until, measured):
+    merging = Merging(_STRIDE_GROWING)
+    merging.place.merged[:], merging.place.position[GROWING_UNTIL] = merged, grows_until
+    assert merging.missing().any() == measured
 
 
 def test_threads_that_merge_by_the_curvature_end_where_one_would():
@@ -361,7 +380,7 @@ def test_threads_that_merge_by_the_curvature_end_where_one_would():
         place.values[:] = curvature
     for _ in range(4):
         for place in places:
-            place.position[0] += 10
+            place.position[AT] += 10
             label[place.shift] += (1 - np.exp(-alpha * curvature * 10)) * (optimum - label[place.shift])
         for place in places:
             merge_due(*flat, place, alpha, 0.0, dim)
@@ -378,9 +397,9 @@ def test_the_curvature_is_that_of_the_other_label():
     flat = [label.reshape(-1) for label in labels]
     open_copies(*flat, place, dim)
     for _ in range(60):
-        place.position[2] = 0
+        place.position[NEXT_MEASUREMENT] = 0
         merge_due(*flat, place, 0.1, kappa, dim)
-    assert place.position[3] == 60
+    assert place.position[MEASURED] == 60
     for of, samples in enumerate((6, 2)):
         x = labels[1 - of][:hot].astype(float)
         values = np.linalg.eigvalsh(x.T @ x / hot)[::-1] * kappa * samples
@@ -397,11 +416,11 @@ def test_many_threads_measure_the_curvature_sooner(threads):
     labels = [aligned(np.ones(6 * dim)) for _ in "et"]
     open_copies(*labels, place, dim)
     measured = []
-    while place.position[0] < 1 << 18:
-        before = int(place.position[3])
+    while place.position[AT] < 1 << 18:
+        before = int(place.position[MEASURED])
         merge_due(*labels, place, 0.1, 0.2, dim)
-        measured += [int(place.position[0])] * (int(place.position[3]) - before)
-        place.position[0] = max(place.position[1], place.position[0] + 1)
+        measured += [int(place.position[AT])] * (int(place.position[MEASURED]) - before)
+        place.position[AT] = max(place.position[NEXT_MERGE], place.position[AT] + 1)
     first = 8192 // threads
     doubled = [first << k for k in range(20) if first << k <= 1 << 16]
     assert measured == [0, *doubled, 1 << 17, 3 << 16]
@@ -415,7 +434,7 @@ def test_merging_does_not_wait_for_another_thread_until_the_end():
     for label in labels:
         label[dim : 2 * dim] = 2
     busy.locks[:] = 1
-    busy.position[0] = 5
+    busy.position[AT] = 5
     merge_due(*labels, busy, 0.1, 0.0, dim)
     assert all((label[:dim] == 1).all() for label in labels)
     timer = threading.Timer(0.05, busy.locks.fill, [0])

@@ -31,13 +31,13 @@ class SharedCache:
     def __init__(self) -> None:
         self._shared, self._measured, self._next = False, -math.inf, -math.inf
 
-    def is_shared(self, seconds: float) -> bool:
-        """Return whether it does, by what was measured at most so many seconds ago; if that failed, before; or no.
+    def is_shared(self, age: float) -> bool:
+        """Return whether it does, as measured at most `age` seconds ago; no, if that never worked.
 
-        Where measuring takes long, it is done more rarely.
+        It is longer ago if measuring takes long, or if the last attempt failed.
         """
         began = time.monotonic()
-        if began >= max(self._measured + seconds, self._next):
+        if began >= max(self._measured + age, self._next):
             nanoseconds = message_time(core_ids())
             if nanoseconds < math.inf:
                 self._shared = nanoseconds < _NEAR

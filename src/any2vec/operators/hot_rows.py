@@ -15,7 +15,18 @@ from numpy.typing import NDArray
 from any2vec.operators.labels import zeros
 from any2vec.operators.tiles import ROW_ALIGNMENT
 
-__all__ = ["DIRECTIONS", "LINE", "HotRows", "hot_rows", "no_hot_rows"]
+__all__ = [
+    "AT",
+    "DIRECTIONS",
+    "GROWING_UNTIL",
+    "MEASURED",
+    "NEXT_MEASUREMENT",
+    "NEXT_MERGE",
+    "ROWS_MERGED",
+    "HotRows",
+    "hot_rows",
+    "no_hot_rows",
+]
 
 WINDOWS = 256
 """Windows whose updates of a row no thread has merged, about (measured: benchmarks/README.md)."""
@@ -31,8 +42,8 @@ BYTES = 64 << 20
 DIRECTIONS = 16
 """Directions in which the curvature is known; elsewhere it is taken to be the same in all."""
 
-LINE = 16
-"""Numbers of 4 bytes in a cache line."""
+AT, NEXT_MERGE, NEXT_MEASUREMENT, MEASURED, ROWS_MERGED, GROWING_UNTIL = range(6)
+"""Entries of `HotRows.position`."""
 
 
 class HotRows(NamedTuple):
@@ -60,8 +71,8 @@ class HotRows(NamedTuple):
     merged : int64 array, shape (2, B)
         Position, counted from the first one of this thread, where a block was last merged.
     position : int64 array, shape (6,)
-        How far the thread is, where a block is to be merged next, where the curvature is to be measured, and how often
-        it was; how many rows were merged; where labels no longer grow, -1 if they did not.
+        By `AT`, ...: how far the thread is; where a block is next to be merged, and the curvature to be measured; how
+        often it was; how many rows were merged; up to where labels count as growing, or -1.
     directions : float32 array, shape (2, n, dim)
         Of the curvature of e and of t: n directions that have most of it, orthogonal, of length 1.
     values : float32 array, shape (2, n + 1)
@@ -136,7 +147,7 @@ def hot_rows(
     bounds = _blocks(rows, updates.shape[1])
     blocks = bounds.index(rows)
     sums = np.add.reduceat(updates, bounds[:-1], axis=1) if len(bounds) > 1 else np.zeros((2, 0))
-    locks = np.zeros((2, blocks, LINE), np.int32)
+    locks = np.zeros((2, blocks, ROW_ALIGNMENT), np.int32)
     return [
         HotRows(
             rows,

@@ -17,7 +17,7 @@ from any2vec.llvm.fingerprint import fingerprint
 from any2vec.llvm.prefetch import prefetch_row
 from any2vec.operators.arguments import add_curvature, learning_rate
 from any2vec.operators.base import FUNCTIONS, Operator
-from any2vec.operators.hot_rows import HotRows
+from any2vec.operators.hot_rows import AT, NEXT_MERGE, HotRows
 from any2vec.operators.logistic import NOTHING, logistic, put_repeats
 from any2vec.operators.merging import merge_due
 from any2vec.operators.tiles import TILE_ROWS, aligned, dots, update
@@ -209,8 +209,8 @@ def _operator_kernel(
                     apply(e, t, last, tile, stats, targets, dim, width)
                     n, skipped, alpha, measured = sources, skips, next_alpha, next_measured
             if hot.rows:
-                hot.position[0] += stop - position
-                if hot.position[0] >= hot.position[1]:
+                hot.position[AT] += stop - position
+                if hot.position[AT] >= hot.position[NEXT_MERGE]:
                     seen = stats.curvature[1]
                     kappa = stats.curvature[0] / seen if seen >= _ENOUGH else 0.0
                     merge_due(e, t, hot, next_alpha, kappa, dim)

@@ -18,8 +18,17 @@ from numpy.typing import NDArray
 
 from any2vec.llvm.atomics import exchange
 from any2vec.llvm.prefetch import prefetch
-from any2vec.operators.hot_rows import DIRECTIONS, LINE, HotRows
-from any2vec.operators.tiles import add_rows, aligned, dots, register_width
+from any2vec.operators.hot_rows import (
+    AT,
+    DIRECTIONS,
+    GROWING_UNTIL,
+    MEASURED,
+    NEXT_MEASUREMENT,
+    NEXT_MERGE,
+    ROWS_MERGED,
+    HotRows,
+)
+from any2vec.operators.tiles import ROW_ALIGNMENT, add_rows, aligned, dots, register_width
 
 __all__ = ["merge", "merge_due", "open_copies"]
 
@@ -29,22 +38,22 @@ _SEEN = 32  # rows of a block that are looked at to measure the curvature
 _LOOKS = 1 << 16  # positions between two measurements, at most
 _FIRST = 1 << 13  # of all threads before the second one: labels grow fast at first
 _NOTHING = 1e-6  # of all curvature
-_LEAST = 0.1  # alpha C n, of all threads, below which changes are summed (as in `sync.combiners.curvature`)
+_LEAST = 0.1  # alpha C n of all threads together, below which a direction shrinks as the rest does
 _ALONG = 4  # directions at a time
-_GROWS = 1.1  # times what it was is the mean square of a label's rows from one measurement to the next, if it grows
-_ONE_ROW_OF, _ONE_GROWN_ROW_OF = 64, 8  # merged rows is looked at for what is missing; if labels grew meanwhile
+_GROWTH = 1.1  # a label grows if the mean square of its rows is more than so many times what was measured before
+_STRIDE, _STRIDE_GROWING = 64, 8  # one merged row in so many is measured for the gauge; while labels grow
 
 
 @njit(nogil=True, cache=True)
 def open_copies(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, dim: int) -> None:
-    """Copy the masters, flat `e` and `t`, into this thread's copies and into `before`."""
+    """Copy the masters, flat `e` and `t`, into this thread's copies and into `before`; count positions from 0."""
     for label, before in ((e, hot.before[0]), (t, hot.before[1])):
         for k in range(hot.rows * dim):
             before[k] = label[k]  # read once: another thread may be merging
             label[hot.shift * dim + k] = before[k]
     hot.merged[:] = 0
-    hot.position[:3] = 0
-    hot.position[5] = -1
+    hot.position[: NEXT_MEASUREMENT + 1] = 0
+    hot.position[GROWING_UNTIL] = -1
 
 
 @njit(nogil=True)
@@ -55,18 +64,18 @@ def merge_due(
 
     `kappa` is the mean second derivative of the loss; while it is 0, the curvature stays what it was.
     """
-    position = hot.position[0]
-    if position >= hot.position[2] and kappa > 0:
-        hot.position[2] = position + min(max(position, _FIRST // hot.threads, 1), _LOOKS)
+    position = hot.position[AT]
+    if position >= hot.position[NEXT_MEASUREMENT] and kappa > 0:
+        hot.position[NEXT_MEASUREMENT] = position + min(max(position, _FIRST // hot.threads, 1), _LOOKS)
         _measure(e, t, hot, kappa, dim)
-    following = hot.position[2]
+    following = hot.position[NEXT_MEASUREMENT]
     for of, label in enumerate((e, t)):
         for block in range(hot.merged.shape[1]):
             every = int64(hot.between[of] / max(hot.updates[of, block], 1e-9)) + 1
             if position - hot.merged[of, block] >= every:
                 _merge_block(label, hot, of, block, alpha, dim, False)
             following = min(following, hot.merged[of, block] + every)
-    hot.position[1] = max(following, position + 1)
+    hot.position[NEXT_MERGE] = max(following, position + 1)
 
 
 @njit(nogil=True, cache=True)
@@ -82,7 +91,8 @@ def _measure(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, kappa
     """Measure the curvature of each label from some rows of the other, by a step of subspace iteration.
 
     Where the directions were eigenvectors, they stay so, and the lengths that they are multiplied by are eigenvalues.
-    Notes how long labels grow, at most: threads then move rows alike, and merging takes more from the gauge.
+    If a label has grown, it counts as growing until the next measurement: threads then move rows alike, and merging
+    takes more from the gauge.
     """
     moved, parts = np.empty((DIRECTIONS, dim), np.float32), aligned(2 * DIRECTIONS)
     places = np.arange(DIRECTIONS) * dim
@@ -95,7 +105,7 @@ def _measure(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, kappa
             first, last = hot.bounds[block] + shift, hot.bounds[block + 1] + shift
             stride = max((last - first) // _SEEN, 1)
             each = float32(hot.updates[1 - of, block] * stride)
-            for row in range(first + hot.position[3] % stride, last, stride):
+            for row in range(first + hot.position[MEASURED] % stride, last, stride):
                 dots(other, row * dim, directions.reshape(-1), places, parts, 1, DIRECTIONS, dim, _WIDTH)
                 x, length = other[row * dim : (row + 1) * dim], float32(0.0)
                 for k in range(dim):
@@ -109,8 +119,8 @@ def _measure(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, kappa
         if weight == 0:
             continue
         scale, rest = kappa * hot.samples[of] / weight, square
-        if square > _GROWS * hot.squares[1 - of] * weight:
-            hot.position[5] = hot.position[2]
+        if square > _GROWTH * hot.squares[1 - of] * weight:
+            hot.position[GROWING_UNTIL] = hot.position[NEXT_MEASUREMENT]
         hot.squares[1 - of] = square / weight
         for i in range(DIRECTIONS):
             for j in range(i):
@@ -130,7 +140,7 @@ def _measure(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, kappa
         values[DIRECTIONS] = scale * max(rest, 0.0) / max(dim - DIRECTIONS, 1)
         for i in range(DIRECTIONS):  # a direction with nothing may no longer be orthogonal to the others
             values[i] = max(values[i], values[DIRECTIONS])
-    hot.position[3] += 1
+    hot.position[MEASURED] += 1
 
 
 @njit(nogil=True, fastmath=True)
@@ -141,7 +151,7 @@ def _merge_block(
     while exchange(lock, np.int32(1)) != 0:
         if not last:
             return
-    steps = float32(alpha * hot.updates[of, block] * (hot.position[0] - hot.merged[of, block]))
+    steps = float32(alpha * hot.updates[of, block] * (hot.position[AT] - hot.merged[of, block]))
     directions, before = hot.directions[of].reshape(-1), hot.before[of]
     others, parts, less = aligned(dim), aligned(2 * DIRECTIONS), np.zeros(DIRECTIONS, np.float32)
     places = np.arange(DIRECTIONS) * dim
@@ -151,10 +161,10 @@ def _merge_block(
         if hot.threads * steps * hot.values[of, i] >= _LEAST:
             less[i] = np.exp(-steps * hot.values[of, i]) - kept
             shrunk = i - i % _ALONG + _ALONG
-    turn = _ONE_GROWN_ROW_OF if hot.merged[of, block] <= hot.position[5] else _ONE_ROW_OF
+    stride = _STRIDE_GROWING if hot.merged[of, block] <= hot.position[GROWING_UNTIL] else _STRIDE
     for row in range(hot.bounds[block] * dim, hot.bounds[block + 1] * dim, dim):
         copy = row + hot.shift * dim
-        for k in range(_AHEAD * dim, (_AHEAD + 1) * dim, LINE):
+        for k in range(_AHEAD * dim, (_AHEAD + 1) * dim, ROW_ALIGNMENT):
             prefetch(label, row + k)
             prefetch(before, row + k)
             prefetch(label, copy + k)
@@ -174,9 +184,9 @@ def _merge_block(
             others[k] *= kept
         for first in range(0, shrunk, _ALONG):
             add_rows(others, 0, directions, places[first:], parts[first:], _ALONG, dim, _WIDTH)
-        hot.position[4] += 1
-        if hot.position[4] % turn == 0:
-            _miss(base, mine, master, others, float32(turn * (1 - 2 * of)), hot.missing)
+        hot.position[ROWS_MERGED] += 1
+        if hot.position[ROWS_MERGED] % stride == 0:
+            _miss(base, mine, master, others, float32(stride * (1 - 2 * of)), hot.missing)
         if last:
             for k in range(dim):
                 master[k] = mine[k] + others[k]
@@ -186,7 +196,7 @@ def _merge_block(
             mine[k] = merged
             master[k] = merged
             base[k] = merged
-    hot.merged[of, block] = hot.position[0]
+    hot.merged[of, block] = hot.position[AT]
     exchange(lock, np.int32(0))
 
 

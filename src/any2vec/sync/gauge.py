@@ -30,15 +30,15 @@ __all__ = ["Gauge", "is_due"]
 
 _HOTTEST = 64  # vertices that are all in the sample whose changes are measured
 _SEEN = 512  # in that for E^T E and T^T T
-_OFTEN = 16  # rounds that are all followed by a turn, then as many of which half are, a third, ...
+_OFTEN = 16  # rounds of several hosts that are all followed by a turn, then as many of which half are, a third, ...
 _LEAST, _LARGEST = 0.03, 0.5  # logarithms of how much a direction is stretched: what is less can wait
 
 
-def is_due(number: int, hosts: int = 2) -> bool:
+def is_due(number: int, hosts: int) -> bool:
     """Whether the labels are turned after round `number`, from 0: ever more rarely, as ever less is missing.
 
-    On one host, threads merge what they learned all the time, and little is missing once labels have grown: they are
-    turned after 1, 3, 7, 15, ... rounds.
+    On one host, what is missing comes from merging threads' copies, most of it while labels grow: they are turned after
+    1, 3, 7, 15, ... rounds.
     """
     done = number + 1
     return number % (1 + number // _OFTEN) == 0 if hosts > 1 else done & (done + 1) == 0

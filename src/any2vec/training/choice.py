@@ -73,7 +73,7 @@ def estimate(
             memory = max(memory, row * float(rows.max()) / hosts)
     if isinstance(combiner, Curvature):
         number = len(first) + (options.epochs - 1) * rounds
-        turns = 0 if start else sum(map(is_due, range(number)))
+        turns = 0 if start else sum(is_due(n, hosts) for n in range(number))
         sent += (hosts - 1) * (8 * number * dim * (3 * dim + 16) + 4 * turns * dim * (4 * dim + 1))
     pulled = Estimate(sent, 2 * row * owned + 8 * memory)
     scores = seen[2].sum() / max(seen[3].sum(), 1) * words

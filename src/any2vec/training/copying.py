@@ -57,8 +57,7 @@ class Copying:
         for _ in range(len(self._chunks)):  # threads add to it meanwhile
             copied, speed = self._chunks.popleft()
             speeds[copied] += speed
-        copies = self._copies_best != self._trying
-        if not self._cache.is_shared(_SELDOM if copies else _OFTEN):
+        if not self._cache.is_shared(_SELDOM if self._copies else _OFTEN):
             self._stop_trial()
             self._advantage, self._wait = 0.0, _FIRST
             return True
@@ -75,11 +74,15 @@ class Copying:
         self._usual = _Speed(_RECENT * old.positions, _RECENT * old.seconds) + speeds[best]
         self._next = min(self._next, time.monotonic() + self._wait)
         self._trying = self._usual.positions > 0 and time.monotonic() >= self._next
-        return best != self._trying
+        return self._copies
 
     @property
     def _copies_best(self) -> bool:
         return self._advantage <= 0
+
+    @property
+    def _copies(self) -> bool:
+        return self._copies_best != self._trying
 
     def _compare(self) -> None:
         tried, usual = (speed.positions / speed.seconds for speed in (self._tried, self._usual))

@@ -21,8 +21,8 @@ _GROWTH = 1 / 12
 _VISITS = 10.0
 _PER_HOST, _MOST_PER_OTHER = 1.5, 2.5
 _ENOUGH = 12  # rounds, of combiners that allow for long ones: 32 and 128 hosts have one host's accuracy with them
-_TURNS, _THREADS_PER_TURN = 4, 4  # in an epoch of several threads on one host
-_VISITS_PER_TURN = 32.0  # fewer, and merging all copies would cost more than a tenth
+_MOST_ROUNDS, _THREADS_PER_ROUND = 4, 4  # in an epoch of several threads on one host
+_VISITS_PER_ROUND = 32.0  # fewer, and merging all copies would cost more than a tenth
 
 
 def default_rounds(hosts: int, visits: float = 0.0, threads: int = 1, *, long_rounds: bool = False) -> int:
@@ -30,13 +30,13 @@ def default_rounds(hosts: int, visits: float = 0.0, threads: int = 1, *, long_ro
 
     More, up to 2.5 per other host, where these would else meet a vertex more than ten times in a round: what the
     curvature combiner assumes holds for so long. `visits` is how often an epoch meets a vertex, in the mean over
-    vertices, after subsampling. One host of one thread has one round; with several `threads` it ends rounds only to
-    turn its labels (`sync.gauge`), as merging changes B the more, the more they are: once per thread up to four times,
-    and more often if they are more than 16.
+    vertices, after subsampling. One host of one thread has one round; with several `threads` one per
+    thread, up to four, and more if they are more than 16: between some of them it turns its labels
+    (`sync.gauge.is_due`), as merging changes B the more, the more threads there are.
     """
     if hosts == 1:
-        most = max(min(threads, _TURNS), threads // _THREADS_PER_TURN)
-        return max(1, min(most, math.floor(visits / _VISITS_PER_TURN)))
+        most = max(min(threads, _MOST_ROUNDS), threads // _THREADS_PER_ROUND)
+        return max(1, min(most, math.floor(visits / _VISITS_PER_ROUND)))
     wanted = visits * (hosts - 1) / hosts / _VISITS
     least = min(_PER_HOST * hosts, _ENOUGH if long_rounds else math.inf)
     return math.floor(max(least, min(wanted, _MOST_PER_OTHER * (hosts - 1))) + 0.5)

@@ -208,7 +208,7 @@ class _Run:
             self._host.scheme.restore(state.masters)
             if state.version is not None:  # read for this run alone
                 state.masters.release()
-            if same:
+            if state.hosts == self._communicator.size:
                 self._host.scheme.gauge.missing[:] = state.missing
         first = self._schedule.slice(self._host.part, self._number)
         if first is not None:
