@@ -301,6 +301,7 @@ def test_goes_on_from_vectors_and_is_gone_on_with(tmp_path, dies):
         ({"seed": 5}, "another `seed`: 1, not 5"),
         ({"combine": "gradient"}, "another `combine`: 'curvature', not 'gradient'"),
         ({"scheme": "columns"}, "another `scheme`"),
+        ({"model": "cbow"}, "another `model`: 'skipgram', not 'cbow'"),
         ({"source": [*SENTENCES, ["w1", "w2"]]}, "another corpus: this one has 9.. words, not"),
         ({"source": [*SENTENCES[100:], *SENTENCES[:100]]}, "another corpus: this one has another text"),
     ],

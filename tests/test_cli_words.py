@@ -191,6 +191,11 @@ def test_vocabularies(run, text, tmp_path):
         (("--report", "w.txt", "--save-vocabulary", "w.txt"), "w.txt: cannot be both the report and the vocabulary"),
         (("--save-vocabulary", "x.bin"), "x.bin: cannot be both the vectors and the vocabulary; give two names"),
         (("--checkpoint", "x.bin"), "x.bin: cannot be both the vectors and the checkpoints; give two names"),
+        (("--questions", "v.txt", "--report", "v.txt"), "v.txt: is, or lies in, what is read, v.txt"),
+        (("--pairs", "v.txt", "--save-vocabulary", "v.txt"), "v.txt: is, or lies in, what is read, v.txt"),
+        (("--from", "one.bin", "--report", "one.bin"), "one.bin: is, or lies in, what is read, one.bin"),
+        (("--pretrained", "one.bin", "--report", "one.bin"), "one.bin: is, or lies in, what is read, one.bin"),
+        (("--pretrained", "one.bin", "--frozen", "v.txt", "--report", "v.txt"), "v.txt: is, or lies in, what is read"),
         (("--save-vocabulary", "no/w.txt"), "no/w.txt: the folder "),
         (("--vocabulary", "text.txt"), "text.txt, line 1: 'the cat sat on the mat' is not a word and its count"),
     ):
@@ -380,6 +385,18 @@ def test_interrupt_saves(text, tmp_path, sent, hosts):
     assert {path.name for path in tmp_path.iterdir()} == {"text.txt", "v.txt", "r.json"}
 
 
+@pytest.mark.parametrize("checkpoints", [(), ("--checkpoint", "kept")])
+def test_interrupt_after_training_before_there_are_vectors(run, text, monkeypatch, checkpoints):
+    def press(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("any2vec.models.estimator._vectors", press)
+    result = run(text, "-o", "v.txt", *checkpoints)
+    assert result.exit_code == 130
+    advice = "; --resume kept goes on from the last checkpoint, if there is one" if checkpoints else ""
+    assert result.stderr.splitlines()[-1] == f"stopped twice: no vectors were written{advice}"
+
+
 def test_interrupt_before_training(run, text, tmp_path, monkeypatch):
     def press(*_, **__):
         raise KeyboardInterrupt
@@ -469,6 +486,36 @@ def test_standard_output_that_cannot_be_written():
         )
     assert ran.returncode == 1
     assert ran.stderr == "any2vec: standard output: cannot be written: No space left on device\n"
+
+
+def test_names_that_the_terminal_cannot_show_are_escaped(tmp_path):
+    Path(tmp_path, "v.txt").write_text("2 1\nsmile 1\n\U0001f642 2\n", encoding="utf-8")
+    ran = subprocess.run(
+        [sys.executable, "-c", MAIN, "similar", str(tmp_path / "v.txt"), "smile"],
+        env=os.environ | {"PYTHONIOENCODING": "latin-1"},
+        capture_output=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert rb"\U0001f642" in ran.stdout
+
+
+def test_training_goes_on_where_standard_error_cannot_be_written(text, tmp_path):
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run(
+            [sys.executable, "-c", MAIN, "words", text, "-o", str(tmp_path / "v.bin"), "--dim", "4", "--epochs", "1"],
+            stderr=full,
+            check=False,
+        )
+    assert ran.returncode == 0
+    assert Path(tmp_path, "v.bin").exists()
+
+
+def test_an_empty_name_is_not_the_current_directory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("text.txt").write_text("a b c\n")
+    result = CliRunner().invoke(app, ["words", "", "-o", "v.bin"])
+    assert str(result.exception) == "'' is not the name of a file or directory"
 
 
 @pytest.mark.parametrize(

@@ -246,3 +246,15 @@ def test_arguments_that_make_no_sense(vectors, ask, message):
 
 def test_numbers_of_numpy_are_numbers(vectors):
     assert len(vectors.most_similar("w1", topn=np.int64(3), restrict=np.int32(50))) == 3
+
+
+def test_bytes_are_no_words():
+    vectors = Vectors([str(i) for i in range(100)], np.eye(100, dtype=np.float32))
+    for refused in (
+        lambda: vectors[b"34"],
+        lambda: vectors.most_similar(b"34"),
+        lambda: vectors.similarity("3", b"34"),
+    ):
+        with pytest.raises(Any2VecError, match="expected, not b'34'"):
+            refused()
+    assert b"34" not in vectors

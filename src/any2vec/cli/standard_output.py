@@ -31,4 +31,5 @@ def name_errors() -> None:
         return
     own.flush()
     bytes_ = io.BufferedWriter(_Named(own.fileno(), "w", closefd=False))
-    sys.stdout = io.TextIOWrapper(bytes_, own.encoding, own.errors, line_buffering=own.line_buffering)
+    errors = "backslashreplace" if own.errors == "strict" else own.errors  # names that the terminal cannot show
+    sys.stdout = io.TextIOWrapper(bytes_, own.encoding, errors, line_buffering=own.line_buffering)

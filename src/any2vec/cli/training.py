@@ -73,6 +73,8 @@ def run(
                     check_writable(path)
             model = make(display)
             model.check()
+            check_apart(_files(model.frozen), output, report, vocabulary)
+            check_apart([*_files(model.start), *_files(model.pretrained)], None, report, vocabulary)
             check_apart([], output, _path(model.checkpoint), names=("the vectors", "the checkpoints", ""))
             if kind.check_words and isinstance(model.start, str | Path):
                 kind.check_words(load(model.start).words, output)
@@ -80,7 +82,7 @@ def run(
             fit(model, communicator if communicator.size > 1 else None)
     except KeyboardInterrupt:
         if model is None or not hasattr(model, "vectors_"):
-            _stop("stopped before training began: nothing was written", display, communicator)
+            _stop(_without_vectors(model), display, communicator)
     with unterminated() if model.report_.interrupted else nullcontext():
         try:
             with _not_lost(model):
@@ -124,12 +126,25 @@ def read_and_fit(
     return fit
 
 
+def _without_vectors(model: Estimator | None) -> str:
+    """Describe a run that Ctrl-C ended before there were vectors: in training it takes two."""
+    if model is None or not hasattr(model, "report_") or "train" not in model.report_.seconds:
+        return "stopped before training began: nothing was written"
+    kept = f"; --resume {model.checkpoint} goes on from the last checkpoint, if there is one"
+    return f"stopped twice: no vectors were written{kept if model.checkpoint else ''}"
+
+
 def _stop(why: str, display: Display, communicator: Communicator) -> NoReturn:
     """End all hosts after Ctrl-C on this one."""
     display.say(why)
     if communicator.size > 1:
         engines.abort()
     raise typer.Exit(INTERRUPTED) from None
+
+
+def _files(given: object) -> list[str]:
+    """Return the file that is given, if it is one."""
+    return [str(given)] if isinstance(given, str | Path) and Path(given).is_file() else []
 
 
 def _path(name: str | Path | None) -> Path | None:
@@ -152,7 +167,7 @@ def check_apart(
         place = target.resolve()
         for source in sources:
             read = Path(source).resolve()
-            if source != "-" and (place == read or (read.is_dir() and read in place.parents)):
+            if source not in ("-", "") and (place == read or (read.is_dir() and read in place.parents)):
                 raise Any2VecError(f"{target}: is, or lies in, what is read, {source}; write somewhere else")
 
 

@@ -57,7 +57,7 @@ def words(
     run(
         make,
         reading if save_vocabulary else lambda model, communicator: model.fit(corpus, communicator),
-        [*corpus, *filter(None, [options["vocabulary"]])],
+        [*corpus, *(str(path) for path in (options["vocabulary"], questions, pairs) if path)],
         output,
         training=training,
         report=report,

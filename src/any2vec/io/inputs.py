@@ -79,6 +79,8 @@ def files_of(source: Source) -> list[InputFile]:
 def _files_at(path: str | os.PathLike[str], *, many: bool) -> list[InputFile]:
     if path == STANDARD_INPUT:
         return [InputFile(None, None)]
+    if path == "":  # the current directory, for Path
+        raise Any2VecError("'' is not the name of a file or directory")
     shown = " ".join(os.fspath(path).split("\n"))
     is_text = len(shown) > 1000 or shown != os.fspath(path)
     if is_text:

@@ -71,7 +71,8 @@ class Estimator(Options, Parameters, ABC):
 
     callbacks: Sequence[Callback] = option(
         (),
-        "functions called after each epoch with its number, from 1, and the vectors; they may return a dict of figures",
+        "functions called after each epoch with its number, from 1, and the vectors, which training changes (copy "
+        "what you keep); they may return a dict of figures",
         factory=tuple,
         panel="",
     )

@@ -168,7 +168,7 @@ def _damage(folder: Path, shard: Facts) -> str:
 def _check_same(folder: Path, manifest: Facts, facts: dict[str, Facts]) -> None:
     """Refuse another corpus, and other options, by name."""
     before, now = manifest["options"], json.loads(json.dumps(facts["options"]))
-    for name in sorted(before.keys() | now.keys()):
+    for name in [*now, *sorted(before.keys() - now.keys())]:  # `model` before what it chooses
         if name not in _FREE and before.get(name) != now.get(name):
             raise Any2VecError(
                 f"{folder}: the checkpoint is of a run with another `{name}`: {shown(before.get(name))}, not "

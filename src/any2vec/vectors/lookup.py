@@ -113,10 +113,10 @@ class Lookup:
 
     def __getitem__(self, key: str | int | Sequence[str | int]) -> NDArray[np.float32]:
         """Look up a word, giving shape (D,), or a list of n words, giving shape (n, D)."""
-        if isinstance(key, Iterable) and not isinstance(key, str):
+        if isinstance(key, Iterable) and not isinstance(key, str | bytes):
             found: NDArray[np.float32] = self.matrix[[self.id(word) for word in key]]
         else:
-            found = self.matrix[self.id(key)]
+            found = self.matrix[self.id(key)]  # type: ignore[arg-type]  # bytes: refused
         return found
 
     def __repr__(self) -> str:

@@ -222,6 +222,7 @@ def as_queries(queries: Any) -> list[Any]:
     of_words = isinstance(queries, np.ndarray) and queries.dtype.kind in "OTU"
     if isinstance(queries, str) or (isinstance(queries, np.ndarray) and queries.ndim == 1 and not of_words):
         return [queries]
-    if not isinstance(queries, Iterable) or (isinstance(queries, np.ndarray) and queries.ndim == 0):
+    single = isinstance(queries, bytes) or (isinstance(queries, np.ndarray) and queries.ndim == 0)
+    if single or not isinstance(queries, Iterable):
         raise Any2VecError(f"a word, a vector or a sequence of these is expected, not {shown(queries)}")
     return [as_word(query) for query in queries]
