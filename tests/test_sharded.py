@@ -78,6 +78,12 @@ def test_errors_are_those_of_all_hosts(question, message):
     assert isinstance(error, UnknownWordError) == ("none" in message or "7.5" in message)
 
 
+def test_bytes_are_no_list_of_integers():
+    error = ask(2, lambda v: v[b"34"])
+    assert isinstance(error, UnknownWordError)
+    assert "no vector for b'34'" in str(error)
+
+
 def test_hosts_with_other_dimensions():
     def program(communicator):
         with pytest.raises(Any2VecError, match=r"\[2, 3\] dimensions"):

@@ -66,10 +66,9 @@ class Copying:
             if self._settled:
                 self._tried += speeds[not best]
             self._settled |= speeds[not best].seconds > 0  # the first chunks fetch what others had
-            if self._tried.seconds < _TRIAL * self._threads:
-                return not best
-            self._compare()
-            return self._copies_best
+            if self._tried.seconds >= _TRIAL * self._threads:
+                self._compare()
+            return self._copies
         old = self._usual
         self._usual = _Speed(_RECENT * old.positions, _RECENT * old.seconds) + speeds[best]
         self._next = min(self._next, time.monotonic() + self._wait)

@@ -166,5 +166,5 @@ class ShardedVectors:
 
 
 def _listed(words: Any) -> list[Any]:
-    """List words; one alone is not taken for its letters."""
-    return [words] if isinstance(as_word(words), str) else list(words)
+    """List words; one alone is not taken for its letters, nor bytes for integers."""
+    return [words] if isinstance(as_word(words), str | bytes) else list(words)
