@@ -293,6 +293,21 @@ def test_damaged_binary(tmp_path, name, content, expected, monkeypatch):
         assert expected in refusal(path)
 
 
+@pytest.mark.parametrize(
+    ("saved", "name", "expected"),
+    [
+        ("v.txt", "v.bin", "holds word2vec's text format; rename it to end in .txt"),  # word2vec.c's own default
+        ("v.bin", "v.vec", "holds word2vec's binary format; rename it to end in .bin"),
+        ("v.vec.gz", "v.bin.gz", "holds word2vec's text format; rename it to end in .txt.gz"),
+        ("v.bin.gz", "v.txt.gz", "holds word2vec's binary format; rename it to end in .bin.gz"),
+    ],
+)
+def test_the_other_format_s_ending(tmp_path, saved, name, expected):
+    save(example(), tmp_path / saved)
+    (tmp_path / saved).rename(tmp_path / name)
+    assert refusal(tmp_path / name).endswith(expected)
+
+
 @pytest.mark.parametrize("name", ["v.txt.gz", "v.bin.gz"])
 def test_damaged_gzip(tmp_path, name):
     path = tmp_path / name

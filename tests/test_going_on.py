@@ -571,6 +571,7 @@ def mistakes(earlier, folder):
         ({"start": earlier, "frozen": folder / "latin"}, "latin: not UTF-8 at byte 3$"),
         ({"start": earlier, "frozen": [3.5]}, "^`frozen`: a word is expected, not 3.5$"),
         ({"start": earlier, "frozen": 3}, "^`frozen` is 3; it must be words, a file .*, or 'given'$"),
+        ({"start": earlier, "frozen": b"ab"}, "^`frozen` is b'ab'; it must be words"),
         ({"start": 3}, "^`start` is 3; it must be Vectors or the path of saved ones$"),
         (
             {"pretrained": Word2Vec()},

@@ -36,7 +36,7 @@ def check_given(start: object, pretrained: object, frozen: object) -> None:
         if value is not None and not isinstance(value, Vectors | str | os.PathLike):
             hint = "; an estimator has them as vectors_" if hasattr(value, "fit") else ""
             raise Any2VecError(f"`{name}` is {shown(value)}; it must be Vectors or the path of saved ones{hint}")
-    if frozen is not None and not isinstance(frozen, Collection | os.PathLike | bool):
+    if isinstance(frozen, bytes) or (frozen is not None and not isinstance(frozen, Collection | os.PathLike | bool)):
         raise Any2VecError(f"`frozen` is {shown(frozen)}; it must be words, a file with a word per line, or {GIVEN!r}")
 
 

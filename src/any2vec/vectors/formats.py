@@ -16,7 +16,7 @@ from any2vec.vectors.arguments import as_path
 from any2vec.vectors.native import FILES, load_native, save_native
 from any2vec.vectors.shard import Shard, make_shard
 from any2vec.vectors.vectors import Vectors, check_vectors
-from any2vec.vectors.word2vec import check_words
+from any2vec.vectors.word2vec import check_words, is_binary
 from any2vec.vectors.word2vec_binary import load_binary, save_binary
 from any2vec.vectors.word2vec_text import load_text, save_text
 
@@ -40,11 +40,9 @@ class Format:
     """Whether it can hold training vectors."""
 
 
-FORMATS = (
-    Format(load_text, save_text, (".txt", ".vec", ".txt.gz", ".vec.gz"), check_words=check_words),
-    Format(load_binary, save_binary, (".bin", ".bin.gz"), check_words=check_words),
-    Format(load_native, save_native, files=FILES, training=True),
-)
+TEXT = Format(load_text, save_text, (".txt", ".vec", ".txt.gz", ".vec.gz"), check_words=check_words)
+BINARY = Format(load_binary, save_binary, (".bin", ".bin.gz"), check_words=check_words)
+FORMATS = (TEXT, BINARY, Format(load_native, save_native, files=FILES, training=True))
 
 
 def save(
@@ -123,6 +121,14 @@ def load(path: str | os.PathLike[str]) -> Vectors:
         raise Any2VecError(f"{path}: a file without an ending, so its format is unknown; known are {_known()}")
     try:
         return kind.load(path)
+    except Any2VecError as error:
+        if kind in (TEXT, BINARY) and (binary := is_binary(path)) is not None and binary != (kind is BINARY):
+            found, ending = ("binary", BINARY.endings[0]) if binary else ("text", TEXT.endings[0])
+            compressed = ".gz" if path.suffix.lower() == ".gz" else ""
+            raise Any2VecError(
+                f"{path}: holds word2vec's {found} format; rename it to end in {ending}{compressed}"
+            ) from error
+        raise
     except MemoryError as error:
         raise Any2VecError(f"{path}: does not fit into memory; save it as a folder, which is mapped") from error
 

@@ -7,11 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
-from any2vec.io.compression import compression_of
+from any2vec.io.compression import compression_of, open_compressed
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["VectorBuilder", "check_size", "check_words", "parse_header", "quoted"]
+__all__ = ["VectorBuilder", "check_size", "check_words", "is_binary", "parse_header", "quoted"]
 
+LONGEST_HEADER = 1 << 10
+SNIFFED = 1 << 16  # bytes after the header by which a format is recognized
+CONTROL = frozenset(range(9))  # bytes that text has not, and numbers in binary often have
 WHITESPACE = frozenset(" \t\n\r\v\f")
 DEFLATE_RATIO = 1_032  # deflate cannot compress better than this (zlib's manual)
 
@@ -63,6 +66,19 @@ def check_size(number: int, dim: int, least: int, path: Path) -> None:
         promise = f"{number:,} words of {dim:,} dimensions, at least {least:,} bytes"
         size = f"the file has {path.stat().st_size:,}: it is truncated, or the header wrong"
         raise Any2VecError(f"{path}: the header promises {promise}, but {size}")
+
+
+def is_binary(path: Path) -> bool | None:
+    """Whether a file looks like word2vec's binary format or, False, its text format; None if like neither."""
+    with open_compressed(path) as stream:
+        try:
+            _, dim = parse_header(stream.readline(LONGEST_HEADER), path)
+        except Any2VecError:
+            return None
+        start = stream.read(SNIFFED)
+    if not CONTROL.isdisjoint(start):
+        return True
+    return False if len(start.split(b"\n")[0].split()) == dim + 1 else None
 
 
 def check_words(words: Iterable[str], path: Path) -> None:

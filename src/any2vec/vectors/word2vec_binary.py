@@ -12,13 +12,12 @@ from any2vec.io.finite import blocks, first_not_finite
 from any2vec.io.host_order import write_in_host_order
 from any2vec.vectors.shard import Shard
 from any2vec.vectors.vectors import Vectors
-from any2vec.vectors.word2vec import VectorBuilder, check_size, parse_header, quoted
+from any2vec.vectors.word2vec import LONGEST_HEADER, VectorBuilder, check_size, parse_header, quoted
 
 __all__ = ["binary_rows", "load_binary", "save_binary"]
 
 BLOCK_BYTES = 1 << 22
 LONGEST_WORD = 1 << 16
-LONGEST_HEADER = 1 << 10
 
 
 def save_binary(shard: Shard, path: Path) -> None:
