@@ -31,6 +31,9 @@ __all__ = [
 WINDOWS = 256
 """Windows whose updates of a row no thread has merged, about (measured: benchmarks/README.md)."""
 
+_LARGEST_BLOCK = 256  # rows that one thread merges while others have to merge other ones
+
+_RARELY = 1e-9  # updates for a position: as good as none
 _LEAST = 8  # windows that update a row between two merges of a thread's copy, with ever so many threads
 
 WORTH = 64
@@ -40,7 +43,7 @@ BYTES = 64 << 20
 """Bytes that a thread's copies may take."""
 
 DIRECTIONS = 16
-"""Directions in which the curvature is known; elsewhere it is taken to be the same in all."""
+"""Directions in which the curvature is known."""
 
 AT, NEXT_MERGE, NEXT_MEASUREMENT, MEASURED, ROWS_MERGED, GROWING_UNTIL = range(6)
 """Entries of `HotRows.position`."""
@@ -60,8 +63,8 @@ class HotRows(NamedTuple):
         a block are merged together.
     updates : float64 array, shape (2, A)
         Updates of a block's row for a position of the worklist, of e and of t, in the mean.
-    between : float64 array, shape (2,)
-        Updates of a row of e and of t between two merges, in the mean.
+    every : int64 array, shape (2, B)
+        Positions of this thread between two merges of a block, of e and of t.
     samples : float64 array, shape (2,)
         Samples in an update of a row of e and of t.
     threads : int
@@ -75,8 +78,8 @@ class HotRows(NamedTuple):
         often it was; how many rows were merged; up to where labels count as growing, or -1.
     directions : float32 array, shape (2, n, dim)
         Of the curvature of e and of t: n directions that have most of it, orthogonal, of length 1.
-    values : float32 array, shape (2, n + 1)
-        The curvature there, without alpha, and elsewhere.
+    values : float32 array, shape (2, n)
+        The curvature there, without alpha.
     squares : float64 array, shape (2,)
         Mean squared length of the rows of e and of t when the curvature was last measured, by updates.
     missing : float32 array, shape (dim, dim)
@@ -89,7 +92,7 @@ class HotRows(NamedTuple):
     shift: int
     bounds: NDArray[np.int64]
     updates: NDArray[np.float64]
-    between: NDArray[np.float64]
+    every: NDArray[np.int64]
     samples: NDArray[np.float64]
     threads: int
     before: NDArray[np.float32]
@@ -107,8 +110,10 @@ class HotRows(NamedTuple):
         bounds = np.unique(np.minimum(np.append(self.bounds, copied), rows))
         blocks = np.searchsorted(self.bounds, bounds[1:]) - 1
         updates = np.ascontiguousarray(self.updates[:, blocks])
-        merged = np.zeros((2, np.searchsorted(bounds, copied)), np.int64)
-        return self._replace(rows=copied, shift=shift, bounds=bounds, updates=updates, merged=merged)
+        every = np.ascontiguousarray(self.every[:, blocks[: np.searchsorted(bounds, copied)]])
+        return self._replace(
+            rows=copied, shift=shift, bounds=bounds, updates=updates, every=every, merged=np.zeros_like(every)
+        )
 
 
 def hot_rows(
@@ -147,21 +152,24 @@ def hot_rows(
     bounds = _blocks(rows, updates.shape[1])
     blocks = bounds.index(rows)
     sums = np.add.reduceat(updates, bounds[:-1], axis=1) if len(bounds) > 1 else np.zeros((2, 0))
+    rates = sums / np.diff(bounds)
+    between = max(WINDOWS // threads, _LEAST) * per_window[:, None]
+    every = (between / np.maximum(rates[:, :blocks], _RARELY)).astype(np.int64) + 1
     locks = np.zeros((2, blocks, ROW_ALIGNMENT), np.int32)
     return [
         HotRows(
             rows,
             0,
             np.array(bounds),
-            sums / np.diff(bounds),
-            max(WINDOWS // threads, _LEAST) * per_window,
+            rates,
+            every,
             samples,
             threads,
             before=np.empty((2, rows * dim), np.float32),
-            merged=np.zeros((2, blocks), np.int64),
+            merged=np.zeros_like(every),
             position=np.zeros(6, np.int64),
             directions=_directions(dim),
-            values=np.zeros((2, DIRECTIONS + 1), np.float32),
+            values=np.zeros((2, DIRECTIONS), np.float32),
             squares=np.zeros(2),
             missing=np.zeros((dim, dim), np.float32),
             locks=locks,
@@ -171,11 +179,11 @@ def hot_rows(
 
 
 def _blocks(copied: int, rows: int) -> list[int]:
-    """Return the bounds of blocks that double, and that end where the copied rows do."""
+    """Return the bounds of blocks that double, up to a size if they are copied, and that end where these rows do."""
     bounds = [0]
-    while bounds[-1] < rows:
-        end = 2 * bounds[-1] + 1
-        bounds.append(min(end, copied if bounds[-1] < copied else rows))
+    while (begin := bounds[-1]) < rows:
+        end = 2 * begin + 1
+        bounds.append(min(end, begin + _LARGEST_BLOCK, copied) if begin < copied else min(end, rows))
     return bounds
 
 

@@ -6,14 +6,15 @@ to m, one thread would have come to::
 
     m + (c - b) - (1 - exp(-alpha C n)) (m - b)
 
-after its n updates of alpha each, if C is the curvature of the loss (`sync.combiners.curvature`). C is taken to be a
-multiple of the identity, but for a few directions that have most of it.
+after its n updates of alpha each, if C is the curvature of the loss (`sync.combiners.curvature`). C is measured along a
+few directions that have most of it. In all others, what the threads learned is added up: they would lose little, but
+labels grow there for a whole run, and what they lost would add up.
 """
 
 from typing import Any
 
 import numpy as np
-from numba import float32, int64, njit
+from numba import float32, njit
 from numpy.typing import NDArray
 
 from any2vec.llvm.atomics import exchange
@@ -34,11 +35,11 @@ __all__ = ["merge", "merge_due", "open_copies"]
 
 _WIDTH = register_width()
 _AHEAD = 8  # rows that merging prefetches
-_SEEN = 32  # rows of a block that are looked at to measure the curvature
+_SEEN = 32  # rows n to 2 n that are looked at to measure the curvature, for any n
 _LOOKS = 1 << 16  # positions between two measurements, at most
 _FIRST = 1 << 13  # of all threads before the second one: labels grow fast at first
 _NOTHING = 1e-6  # of all curvature
-_LEAST = 0.1  # alpha C n of all threads together, below which a direction shrinks as the rest does
+_LEAST = 0.1  # alpha C n of all threads together, below which a direction is added up
 _ALONG = 4  # directions at a time
 _GROWTH = 1.1  # a label grows if the mean square of its rows is more than so many times what was measured before
 _STRIDE, _STRIDE_GROWING = 64, 8  # one merged row in so many is measured for the gauge; while labels grow
@@ -71,19 +72,25 @@ def merge_due(
     following = hot.position[NEXT_MEASUREMENT]
     for of, label in enumerate((e, t)):
         for block in range(hot.merged.shape[1]):
-            every = int64(hot.between[of] / max(hot.updates[of, block], 1e-9)) + 1
-            if position - hot.merged[of, block] >= every:
+            if position - hot.merged[of, block] >= hot.every[of, block]:
                 _merge_block(label, hot, of, block, alpha, dim, False)
-            following = min(following, hot.merged[of, block] + every)
+            following = min(following, hot.merged[of, block] + hot.every[of, block])
     hot.position[NEXT_MERGE] = max(following, position + 1)
 
 
 @njit(nogil=True, cache=True)
-def merge(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, alpha: float, dim: int) -> None:
-    """Merge all blocks, and wait for other threads where they do."""
-    for of, label in enumerate((e, t)):
-        for block in range(hot.merged.shape[1]):
-            _merge_block(label, hot, of, block, alpha, dim, True)
+def merge(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, alpha: float, dim: int, thread: int) -> None:
+    """Merge all blocks; each thread begins with others, and leaves those that another is merging for later."""
+    blocks = hot.merged.shape[1]
+    left = (np.arange(2 * blocks) + 2 * blocks * thread // hot.threads) % max(2 * blocks, 1)
+    while left.size:
+        busy = 0
+        for place in left:
+            of, block = divmod(place, blocks)
+            if not _merge_block(e if of == 0 else t, hot, of, block, alpha, dim, True):
+                left[busy] = place
+                busy += 1
+        left = left[:busy]
 
 
 @njit(nogil=True, fastmath=True)
@@ -103,9 +110,9 @@ def _measure(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, kappa
         for block in range(hot.updates.shape[1]):
             shift = hot.shift if block < hot.merged.shape[1] else 0
             first, last = hot.bounds[block] + shift, hot.bounds[block + 1] + shift
-            stride = max((last - first) // _SEEN, 1)
+            stride = hot.bounds[block] // _SEEN + 1
             each = float32(hot.updates[1 - of, block] * stride)
-            for row in range(first + hot.position[MEASURED] % stride, last, stride):
+            for row in range(first + (hot.position[MEASURED] - hot.bounds[block]) % stride, last, stride):
                 dots(other, row * dim, directions.reshape(-1), places, parts, 1, DIRECTIONS, dim, _WIDTH)
                 x, length = other[row * dim : (row + 1) * dim], float32(0.0)
                 for k in range(dim):
@@ -118,7 +125,7 @@ def _measure(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, kappa
                 square += each * length
         if weight == 0:
             continue
-        scale, rest = kappa * hot.samples[of] / weight, square
+        scale = kappa * hot.samples[of] / weight
         if square > _GROWTH * hot.squares[1 - of] * weight:
             hot.position[GROWING_UNTIL] = hot.position[NEXT_MEASUREMENT]
         hot.squares[1 - of] = square / weight
@@ -135,31 +142,26 @@ def _measure(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, kappa
             length = np.sqrt(length)
             if length > float32(_NOTHING) * square:
                 directions[i] = moved[i] / length
-                rest -= length
             values[i] = scale * length
-        values[DIRECTIONS] = scale * max(rest, 0.0) / max(dim - DIRECTIONS, 1)
-        for i in range(DIRECTIONS):  # a direction with nothing may no longer be orthogonal to the others
-            values[i] = max(values[i], values[DIRECTIONS])
     hot.position[MEASURED] += 1
 
 
 @njit(nogil=True, fastmath=True)
 def _merge_block(
     label: NDArray[np.float32], hot: HotRows, of: int, block: int, alpha: float, dim: int, last: bool
-) -> None:
+) -> bool:
+    """Merge a block, unless another thread is at it; return whether it was merged."""
     lock = hot.locks[of, block]
-    while exchange(lock, np.int32(1)) != 0:
-        if not last:
-            return
+    if exchange(lock, np.int32(1)) != 0:
+        return False
     steps = float32(alpha * hot.updates[of, block] * (hot.position[AT] - hot.merged[of, block]))
     directions, before = hot.directions[of].reshape(-1), hot.before[of]
     others, parts, less = aligned(dim), aligned(2 * DIRECTIONS), np.zeros(DIRECTIONS, np.float32)
     places = np.arange(DIRECTIONS) * dim
-    kept = np.exp(-steps * hot.values[of, DIRECTIONS])
     shrunk = 0  # directions, in fours
     for i in range(DIRECTIONS):
         if hot.threads * steps * hot.values[of, i] >= _LEAST:
-            less[i] = np.exp(-steps * hot.values[of, i]) - kept
+            less[i] = np.expm1(-steps * hot.values[of, i])
             shrunk = i - i % _ALONG + _ALONG
     stride = _STRIDE_GROWING if hot.merged[of, block] <= hot.position[GROWING_UNTIL] else _STRIDE
     for row in range(hot.bounds[block] * dim, hot.bounds[block + 1] * dim, dim):
@@ -180,8 +182,6 @@ def _merge_block(
         dots(others, 0, directions, places, parts, 1, shrunk, dim, _WIDTH)
         for i in range(shrunk):
             parts[i] *= less[i]
-        for k in range(dim):
-            others[k] *= kept
         for first in range(0, shrunk, _ALONG):
             add_rows(others, 0, directions, places[first:], parts[first:], _ALONG, dim, _WIDTH)
         hot.position[ROWS_MERGED] += 1
@@ -198,6 +198,7 @@ def _merge_block(
             base[k] = merged
     hot.merged[of, block] = hot.position[AT]
     exchange(lock, np.int32(0))
+    return True
 
 
 @njit(nogil=True, fastmath=True)

@@ -185,7 +185,7 @@ class RowHost(Host):
             began = time.perf_counter()
             wanted = copies if self._copying else _NONE
             if hot is not wanted:
-                merge(e, t, hot, learning_rate(rate, begin), self._dim)
+                merge(e, t, hot, learning_rate(rate, begin), self._dim, k)
                 open_copies(e, t, wanted, self._dim)
                 hot = wanted
             done = begin
@@ -197,7 +197,7 @@ class RowHost(Host):
                 self._choice.done(hot is copies, end - begin, time.perf_counter() - began)
             yield
         if hot.rows:
-            merge(e, t, hot, learning_rate(rate, slice_.size), self._dim)
+            merge(e, t, hot, learning_rate(rate, slice_.size), self._dim, k)
 
     def work(self, schedule: Schedule, number: int, stats: list[ThreadStats], look: Callable[[], None]) -> float:
         """Apply the operator to this host's slice of a round, and inspect the next one behind it."""

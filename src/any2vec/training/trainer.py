@@ -182,10 +182,12 @@ class _Run:
         """Compile the operator: host 0 first, so that others find it in the cache."""
         started = time.perf_counter()
         self._display.compiling()
-        if self._communicator.rank == 0:
+        first = self._communicator.rank == 0
+        if first:
             self._host.compile()
         self._communicator.barrier()
-        self._host.compile()
+        if not first:
+            self._host.compile()
         self._report.seconds["compile"] = time.perf_counter() - started
 
     def begin(self, state: TrainingState | None, start: Start | None) -> None:
