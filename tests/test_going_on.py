@@ -580,10 +580,10 @@ def mistakes(earlier, folder):
     ]
 
 
-@pytest.mark.parametrize("number", range(24))
+@pytest.mark.parametrize("number", range(25))
 def test_mistakes(earlier, tmp_path, number):
     cases = mistakes(earlier, tmp_path)
-    assert len(cases) == 24
+    assert len(cases) == 25
     how, message = cases[number]
     with pytest.raises(Any2VecError, match=message):
         fit(AFTER, **how)
