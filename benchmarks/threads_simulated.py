@@ -29,6 +29,8 @@ from words_jobs import Settings
 
 from any2vec import Vectors, Word2Vec
 from any2vec.evaluate.analogies import RESTRICT, evaluate_analogies
+from any2vec.evaluate.questions import read_questions
+from any2vec.evaluate.word_sets import fold, folded_ids
 from any2vec.operators import hot_rows
 from any2vec.operators.arguments import ThreadStats
 from any2vec.training import trainer
@@ -79,10 +81,10 @@ class InTurns(RowHost):
 
 def log_probability(vectors: Vectors, questions: Path) -> float:
     """Mean over the analogies that can be asked; the question's own words are no answers."""
-    lines = [line.lower().split() for line in questions.read_text().splitlines() if not line.startswith(":")]
-    ids = {word: i for i, word in enumerate(vectors.words[:RESTRICT])}
-    asked = np.array([[ids[word] for word in line] for line in lines if all(word in ids for word in line)])
-    matrix = vectors.matrix[:RESTRICT] / np.linalg.norm(vectors.matrix[:RESTRICT], axis=1, keepdims=True)
+    ids, matrix = folded_ids(vectors.words[:RESTRICT]), vectors.get_normed_vectors()[:RESTRICT]
+    lines = [line for section in read_questions(questions) for line in section.questions]
+    asked = np.array([[ids.get(fold(word), -1) for word in line] for line in lines])
+    asked = asked[(asked >= 0).all(axis=1)]
     found = []
     for a, b, c, right in np.array_split(asked.T, len(asked) // 500 + 1, axis=1):
         query = matrix[b] - matrix[a] + matrix[c]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from any2vec import Any2VecError, Word2Vec, save
+from any2vec import Any2VecError, Word2Vec, load, save
 from any2vec.cli import app
 from any2vec.cluster import simulate
 from any2vec.io.outputs import check_writable, replacing
@@ -123,6 +123,39 @@ def test_what_cannot_be_streamed_is_refused(tmp_path, vectors):
         with pytest.raises(Any2VecError, match="not a regular file, so 2 hosts cannot write it"):
             simulate(2, 1, lambda host, call=call: call(tmp_path / "fifo.bin", communicator=host))
     assert stat.S_ISFIFO((tmp_path / "fifo.bin").stat().st_mode)
+
+
+def test_a_broken_fifo_is_read_once(tmp_path):
+    """Reading it again would wait for another writer for ever."""
+    os.mkfifo(tmp_path / "v.txt")
+    writer = threading.Thread(target=(tmp_path / "v.txt").write_bytes, args=(b"a 1\nb x\n",), daemon=True)
+    writer.start()
+    errors = []
+
+    def read():
+        with pytest.raises(Any2VecError) as caught:
+            load(tmp_path / "v.txt")
+        errors.append(str(caught.value))
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    reader.join(30)
+    assert errors == [f"{tmp_path / 'v.txt'}, line 2: 'x' is not a number; expected a word and its numbers"]
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_no_rest_of_a_replaced_folder_stays(tmp_path, vectors, refused, monkeypatch):
+    """Nor where the folder is another user's, whose permissions cannot be changed."""
+
+    def refuse(*_):
+        raise PermissionError
+
+    save(vectors, tmp_path / "v")
+    (tmp_path / "v").chmod(0o755 if refused else 0o555)
+    if refused:
+        monkeypatch.setattr(Path, "chmod", refuse)
+    save(vectors, tmp_path / "v")
+    assert {path.name for path in tmp_path.iterdir()} == {"text", "edges", "v"}
 
 
 @pytest.mark.parametrize("there", [True, False])

@@ -426,13 +426,19 @@ def test_many_threads_measure_the_curvature_sooner(threads):
     assert measured == [0, *doubled, 1 << 17, 3 << 16]
 
 
+def changed_copies(rows, dim):
+    """Make labels of ones, and a thread's copies of all their rows, which it changed to twos."""
+    labels = [np.ones(2 * rows * dim, np.float32) for _ in "et"]
+    place = copies_of(rows, rows, dim)
+    open_copies(*labels, place, dim)
+    for label in labels:
+        label[rows * dim :] = 2
+    return labels, place
+
+
 def test_merging_does_not_wait_for_another_thread_until_the_end():
     dim = 16
-    labels = [np.ones(3 * dim, np.float32) for _ in "et"]
-    busy = copies_of(1, 1, dim)
-    open_copies(*labels, busy, dim)
-    for label in labels:
-        label[dim : 2 * dim] = 2
+    labels, busy = changed_copies(1, dim)
     busy.locks[:] = 1
     busy.position[AT] = 5
     merge_due(*labels, busy, 0.1, 0.0, dim)
@@ -447,11 +453,7 @@ def test_merging_does_not_wait_for_another_thread_until_the_end():
 
 def test_a_thread_merges_other_blocks_while_one_is_busy():
     dim = 16
-    labels = [np.ones(6 * dim, np.float32) for _ in "et"]
-    place = copies_of(3, 3, dim)
-    open_copies(*labels, place, dim)
-    for label in labels:
-        label[3 * dim :] = 2
+    labels, place = changed_copies(3, dim)
     place.locks[0, 1] = 1
     done = threading.Event()
     merging = threading.Thread(target=lambda: (merge(*labels, place, 0.1, dim, 0), done.set()))

@@ -173,7 +173,8 @@ def _put(beside: Path, path: Path) -> None:
 def _remove(path: Path) -> None:
     with suppress(OSError):
         if path.is_dir():
-            path.chmod(0o700)  # one that was read-only may be renamed, but not emptied
+            with suppress(OSError):  # another user's, which may be writable as it is
+                path.chmod(0o700)  # one that was read-only may be renamed, but not emptied
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)

@@ -32,7 +32,6 @@ WINDOWS = 256
 """Windows whose updates of a row no thread has merged, about (measured: benchmarks/README.md)."""
 
 _LARGEST_BLOCK = 256  # rows that one thread merges while others have to merge other ones
-
 _RARELY = 1e-9  # updates for a position: as good as none
 _LEAST = 8  # windows that update a row between two merges of a thread's copy, with ever so many threads
 

@@ -7,8 +7,8 @@ to m, one thread would have come to::
     m + (c - b) - (1 - exp(-alpha C n)) (m - b)
 
 after its n updates of alpha each, if C is the curvature of the loss (`sync.combiners.curvature`). C is measured along a
-few directions that have most of it. In all others, what the threads learned is added up: they would lose little, but
-labels grow there for a whole run, and what they lost would add up.
+few directions that have most of it. In all others, and where alpha C n is small, what the threads learned is added up:
+a merge would reduce it by little, but by that much each time, and labels grow there for a whole run.
 """
 
 from typing import Any

@@ -122,7 +122,8 @@ def load(path: str | os.PathLike[str]) -> Vectors:
     try:
         return kind.load(path)
     except Any2VecError as error:
-        if kind in (TEXT, BINARY) and (binary := is_binary(path)) is not None and binary != (kind is BINARY):
+        binary = is_binary(path) if kind in (TEXT, BINARY) and path.is_file() else None  # a FIFO is read once
+        if binary is not None and binary != (kind is BINARY):
             found, ending = ("binary", BINARY.endings[0]) if binary else ("text", TEXT.endings[0])
             compressed = ".gz" if path.suffix.lower() == ".gz" else ""
             raise Any2VecError(
