@@ -201,9 +201,10 @@ def curvature(s, e, t, epoch, low, high):
     return total, squares
 
 
-def merge(master, copy, before, curvature, steps):
-    """Merge a thread's copies, by SymSGD's rule, and read them afresh; in place. `curvature` is a matrix."""
+def merge(master, copy, before, curvature, steps, threads):
+    """Merge a thread's copies, as `operators.merging` says, and read them afresh; in place. `curvature` is a matrix."""
     values, vectors = np.linalg.eigh(curvature)
-    kept = (vectors * np.exp(-steps * values)) @ vectors.T
-    master[:] = copy + (master - before) @ kept
+    s = (vectors * -np.expm1(-steps * values)) @ vectors.T
+    own, others = copy - before, master - before
+    master[:] = before + own + others - (own / 2 + (1 - 1 / (2 * (threads - 1))) * others) @ s
     copy[:] = before[:] = master

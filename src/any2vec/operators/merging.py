@@ -1,14 +1,20 @@
 """Merging the threads' copies of the hottest rows (`operators.hot_rows`) with their masters.
 
-Added up, what threads learned apart overshoots. They merge by SymSGD's rule (Maleki et al. 2017, "Parallel stochastic
-gradient descent with sound combiners"): where a thread moved its copy from b to c while others moved the master from b
-to m, one thread would have come to::
+Added up, what threads learned apart overshoots. Where a thread moved its copy from b to c while others moved the master
+from b to m, one thread would have come, by SymSGD's rule (Maleki et al. 2017, "Parallel stochastic gradient descent
+with sound combiners"), to::
 
-    m + (c - b) - (1 - exp(-alpha C n)) (m - b)
+    m + (c - b) - s (m - b),    s = 1 - exp(-alpha C n)
 
-after its n updates of alpha each, if C is the curvature of the loss (`sync.combiners.curvature`). C is measured along a
-few directions that have most of it. In all others, and where alpha C n is small, what the threads learned is added up:
-a merge would reduce it by little, but by that much each time, and labels grow there for a whole run.
+after its n updates of alpha each, if C is the curvature of the loss (`sync.combiners.curvature`). Where s is near 1 that
+is c, and all noise of the last updates is in it. So s is divided between what this thread and what T - 1 others learned::
+
+    m + (c - b) - s ((c - b) / 2 + (1 - 1 / (2 (T - 1))) (m - b))
+
+It is the same to second order in alpha C n, where threads merge in turn; for two threads and s = 1, it is the mean of m
+and c. C is measured along a few directions that have most of it. In all others, and where alpha C n is small, what the
+threads learned is added up: a merge would reduce it by little, but by that much each time, and labels grow there for a
+whole run.
 """
 
 from typing import Any
@@ -40,6 +46,7 @@ _LOOKS = 1 << 16  # positions between two measurements, at most
 _FIRST = 1 << 13  # of all threads before the second one: labels grow fast at first
 _NOTHING = 1e-6  # of all curvature
 _LEAST = 0.1  # alpha C n of all threads together, below which a direction is added up
+_OWN = 0.5  # of what is taken from a direction of much curvature: from what the thread itself learned
 _ALONG = 4  # directions at a time
 _GROWTH = 1.1  # a label grows if the mean square of its rows is more than so many times what was measured before
 _STRIDE, _STRIDE_GROWING = 64, 8  # one merged row in so many is measured for the gauge; while labels grow
@@ -156,7 +163,9 @@ def _merge_block(
         return False
     steps = float32(alpha * hot.updates[of, block] * (hot.position[AT] - hot.merged[of, block]))
     directions, before = hot.directions[of].reshape(-1), hot.before[of]
-    others, parts, less = aligned(dim), aligned(2 * DIRECTIONS), np.zeros(DIRECTIONS, np.float32)
+    others, shared = aligned(dim), aligned(dim)
+    parts, less = aligned(2 * DIRECTIONS), np.zeros(DIRECTIONS, np.float32)
+    of_others = float32(1 - _OWN / (hot.threads - 1))
     places = np.arange(DIRECTIONS) * dim
     shrunk = 0  # directions, in fours
     for i in range(DIRECTIONS):
@@ -179,7 +188,8 @@ def _merge_block(
                 continue
         for k in range(dim):
             others[k] = master[k] - base[k]
-        dots(others, 0, directions, places, parts, 1, shrunk, dim, _WIDTH)
+            shared[k] = float32(_OWN) * (mine[k] - base[k]) + of_others * others[k]
+        dots(shared, 0, directions, places, parts, 1, shrunk, dim, _WIDTH)
         for i in range(shrunk):
             parts[i] *= less[i]
         for first in range(0, shrunk, _ALONG):
