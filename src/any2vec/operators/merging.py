@@ -6,15 +6,18 @@ with sound combiners"), to::
 
     m + (c - b) - s (m - b),    s = 1 - exp(-alpha C n)
 
-after its n updates of alpha each, if C is the curvature of the loss (`sync.combiners.curvature`). Where s is near 1 that
-is c, and all noise of the last updates is in it. So s is divided between what this thread and what T - 1 others learned::
+after its n updates of alpha each, if C is the curvature of the loss (`sync.combiners.curvature`). Where s is near 1,
+that is c, with all the noise of the last updates. So s is divided between what this thread learned and what the T - 1
+others did, where p is three quarters::
 
-    m + (c - b) - s ((c - b) / 2 + (1 - 1 / (2 (T - 1))) (m - b))
+    m + (c - b) - s (p (c - b) + (1 - p / (T - 1)) (m - b))
 
-It is the same to second order in alpha C n, where threads merge in turn; for two threads and s = 1, it is the mean of m
-and c. C is measured along a few directions that have most of it. In all others, and where alpha C n is small, what the
-threads learned is added up: a merge would reduce it by little, but by that much each time, and labels grow there for a
-whole run.
+If threads merge in turn, two of them come to the same with any p, and more to second order in alpha C n. Where s is 1,
+masters of two threads become a running mean, (c + 3 m) / 4.
+
+C is measured along a few directions that have most of it. In all others, and where alpha C n is small, what the threads
+learned is added up: a merge would reduce it by little, but by that much each time, and labels grow there for a whole
+run.
 """
 
 from typing import Any
@@ -46,7 +49,7 @@ _LOOKS = 1 << 16  # positions between two measurements, at most
 _FIRST = 1 << 13  # of all threads before the second one: labels grow fast at first
 _NOTHING = 1e-6  # of all curvature
 _LEAST = 0.1  # alpha C n of all threads together, below which a direction is added up
-_OWN = 0.5  # of what is taken from a direction of much curvature: from what the thread itself learned
+_OWN = 0.75  # p: share of s that is taken from what the thread itself learned
 _ALONG = 4  # directions at a time
 _GROWTH = 1.1  # a label grows if the mean square of its rows is more than so many times what was measured before
 _STRIDE, _STRIDE_GROWING = 64, 8  # one merged row in so many is measured for the gauge; while labels grow

@@ -1,8 +1,9 @@
-"""Measure the accuracy of many threads on few cores: one thread takes their turns, of 128 positions, one after another.
+"""Measure the accuracy of several threads, even of more than there are cores: then one thread takes their turns.
 
-That is what as many cores would do if all were equally fast. Operating systems would run a thread for milliseconds.
-Beside the share of right answers goes the mean log-probability of the right one among all words (softmax of 20 times
-the cosine), which varies less from seed to seed.
+In turns, threads do 128 positions, one after another: what as many cores would do if all were equally fast. Operating
+systems would run a thread for milliseconds. Beside the share of right answers goes the mean log-probability of the
+right one among all words (softmax of 20 times the cosine), which varies less from seed to seed, and eigenvalues of
+E^T E and T^T T beside those of one thread with the same seed.
 """
 
 from collections import deque
@@ -95,6 +96,22 @@ def log_probability(vectors: Vectors, questions: Path) -> float:
     return float(np.concatenate(found).mean())
 
 
+def eigenvalues(label: np.ndarray) -> list[float]:
+    """Return the eigenvalues of the sum of the rows' squares, the largest first."""
+    rows = label[:RESTRICT].astype(float)
+    return list(map(float, np.linalg.eigvalsh(rows.T @ rows)[::-1]))
+
+
+def beside(runs: list[dict[str, Any]], ones: list[dict[str, Any]], label: str) -> str:
+    """Return the largest eigenvalue, and the sum of the last 30 %, as shares of those of one thread."""
+    shares = []
+    for run, one in zip(runs, ones, strict=True):
+        found, wanted = np.array(run[label]), np.array(one[label])
+        last = len(found) * 7 // 10
+        shares.append((found[0] / wanted[0], found[last:].sum() / wanted[last:].sum()))
+    return ", ".join(f"{share:.3f}" for share in np.mean(shares, axis=0))
+
+
 def main(
     corpus: CorpusArgument,
     questions: QuestionsOption,
@@ -110,10 +127,12 @@ def main(
         hot_rows.WINDOWS
     ),
     copied: Annotated[bool, typer.Option(help="Whether threads copy rows.")] = True,
+    in_turns: Annotated[bool, typer.Option("--in-turns/--at-once", help="Whether one thread takes all turns.")] = True,
     json_file: JsonOption = None,
 ) -> None:
     """Measure accuracy on analogies (30,000 words), in percent, by number of threads and seed."""
-    trainer.RowHost = InTurns  # type: ignore[misc]
+    if in_turns:
+        trainer.RowHost = InTurns  # type: ignore[misc]
     Copying.wanted = lambda _: copied  # type: ignore[method-assign]
     hot_rows.WINDOWS = windows
     found: dict[str, list[dict[str, Any]]] = {}
@@ -127,17 +146,25 @@ def main(
                 total = evaluate_analogies(model.vectors_, questions).total.accuracy
                 likely = log_probability(model.vectors_, questions)
                 run = {"seed": seed, "total": total, "log_probability": likely, "loss": model.loss_}
+                run |= {"e": eigenvalues(model.vectors_.matrix), "t": eigenvalues(model.vectors_.t)}
                 found.setdefault(number, []).append(run)
                 out.print(
                     f"seed {seed}  threads: {number:>3}  {total:.2f} %  log-probability {likely:.4f}  "
                     f"loss {model.loss_[-1]:.4f}"
                 )
-    means = {n: (mean(r["total"] for r in runs), mean(r["log_probability"] for r in runs)) for n, runs in found.items()}
-    one = means["1"][0] if "1" in means else None
-    rows = [(n, total, None if one is None else total - one, f"{likely:.4f}") for n, (total, likely) in means.items()]
-    title = f"analogies, %: D={dim}, {negative} negatives, epochs: {epochs}"
-    table(title, ("threads", "mean", "- one thread", "log-probability"), rows)
-    write(json_file, "simulated threads", settings, found)
+    ones, rows = found.get("1"), []
+    for number, runs in found.items():
+        total, likely = (mean(run[name] for run in runs) for name in ("total", "log_probability"))
+        row = [number, total, None, f"{likely:.4f}", "", ""]
+        if ones:
+            row[2] = total - mean(one["total"] for one in ones)
+            row[4:] = beside(runs, ones, "e"), beside(runs, ones, "t")
+        rows.append(tuple(row))
+    title = (
+        f"analogies, %: D={dim}, {negative} negatives, epochs: {epochs}; eigenvalues / one thread's: first, last 30 %"
+    )
+    table(title, ("threads", "mean", "- one thread", "log-probability", "E^T E: first, last 30 %", "T^T T"), rows)
+    write(json_file, "threads, in turns" if in_turns else "threads", settings, found)
 
 
 if __name__ == "__main__":
