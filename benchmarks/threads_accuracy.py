@@ -1,4 +1,4 @@
-"""Measure the accuracy of several threads, even of more than there are cores: then one thread takes their turns.
+"""Measure the accuracy of several threads, even of more than there are cores: if simulated, one thread takes all turns.
 
 In turns, threads do 128 positions, one after another: what as many cores would do if all were equally fast. Operating
 systems would run a thread for milliseconds. Beside the share of right answers goes the mean log-probability of the
@@ -97,7 +97,7 @@ def log_probability(vectors: Vectors, questions: Path) -> float:
 
 
 def eigenvalues(label: np.ndarray) -> list[float]:
-    """Return the eigenvalues of the sum of the rows' squares, the largest first."""
+    """Return the eigenvalues of ``label^T label`` over the most frequent words, the largest first."""
     rows = label[:RESTRICT].astype(float)
     return list(map(float, np.linalg.eigvalsh(rows.T @ rows)[::-1]))
 
@@ -139,13 +139,14 @@ def main(
     with plain_text(corpus, size) as (text, folder):
         cache = str(folder / "cache")
         settings = Settings(str(text), cache, dim=dim, negative=negative, sample=sample, epochs=epochs)
+        chosen = {"rounds": rounds, "windows": windows, "copied": copied}
         how = {"dim": dim, "negative": negative, "sample": sample, "epochs": epochs, "cache": cache, "rounds": rounds}
         for seed in map(int, seeds.split(",")):
             for number in threads.split(","):
                 model = Word2Vec(**how, threads=int(number), seed=seed).fit(text)
                 total = evaluate_analogies(model.vectors_, questions).total.accuracy
                 likely = log_probability(model.vectors_, questions)
-                run = {"seed": seed, "total": total, "log_probability": likely, "loss": model.loss_}
+                run = chosen | {"seed": seed, "total": total, "log_probability": likely, "loss": model.loss_}
                 run |= {"e": eigenvalues(model.vectors_.matrix), "t": eigenvalues(model.vectors_.t)}
                 found.setdefault(number, []).append(run)
                 out.print(

@@ -67,7 +67,7 @@ class HotRows(NamedTuple):
     samples : float64 array, shape (2,)
         Samples in an update of a row of e and of t.
     threads : int
-        The threads.
+        The threads, at least two if rows are copied.
     before : float32 array, shape (2, rows * dim)
         The copies as they last were equal to their masters.
     merged : int64 array, shape (2, B)

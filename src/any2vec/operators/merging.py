@@ -7,13 +7,14 @@ with sound combiners"), to::
     m + (c - b) - s (m - b),    s = 1 - exp(-alpha C n)
 
 after its n updates of alpha each, if C is the curvature of the loss (`sync.combiners.curvature`). Where s is near 1,
-that is c, with all the noise of the last updates. So s is divided between what this thread learned and what the T - 1
-others did, where p is three quarters::
+that is c, with the noise of one thread's last updates. So a share of s, p = 3/4, is taken from what this thread
+learned, and the rest from what the T - 1 others did::
 
     m + (c - b) - s (p (c - b) + (1 - p / (T - 1)) (m - b))
 
-If threads merge in turn, two of them come to the same with any p, and more to second order in alpha C n. Where s is 1,
-masters of two threads become a running mean, (c + 3 m) / 4.
+On a quadratic loss, if threads learn as much each and merge in turn, two of them follow one thread's path with any p,
+and more do to second order in s. Where s is large, masters approach the optimum more slowly, and average: where it is
+1, those of two threads are a running mean, (c + 3 m) / 4. (A thread that learns alone loses s p of what it learned.)
 
 C is measured along a few directions that have most of it. In all others, and where alpha C n is small, what the threads
 learned is added up: a merge would reduce it by little, but by that much each time, and labels grow there for a whole
@@ -166,7 +167,7 @@ def _merge_block(
         return False
     steps = float32(alpha * hot.updates[of, block] * (hot.position[AT] - hot.merged[of, block]))
     directions, before = hot.directions[of].reshape(-1), hot.before[of]
-    others, shared = aligned(dim), aligned(dim)
+    others, reduced = aligned(dim), aligned(dim)
     parts, less = aligned(2 * DIRECTIONS), np.zeros(DIRECTIONS, np.float32)
     of_others = float32(1 - _OWN / (hot.threads - 1))
     places = np.arange(DIRECTIONS) * dim
@@ -191,10 +192,12 @@ def _merge_block(
                 continue
         for k in range(dim):
             others[k] = master[k] - base[k]
-            shared[k] = float32(_OWN) * (mine[k] - base[k]) + of_others * others[k]
-        dots(shared, 0, directions, places, parts, 1, shrunk, dim, _WIDTH)
-        for i in range(shrunk):
-            parts[i] *= less[i]
+        if shrunk:
+            for k in range(dim):
+                reduced[k] = float32(_OWN) * (mine[k] - base[k]) + of_others * others[k]
+            dots(reduced, 0, directions, places, parts, 1, shrunk, dim, _WIDTH)
+            for i in range(shrunk):
+                parts[i] *= less[i]
         for first in range(0, shrunk, _ALONG):
             add_rows(others, 0, directions, places[first:], parts[first:], _ALONG, dim, _WIDTH)
         hot.position[ROWS_MERGED] += 1

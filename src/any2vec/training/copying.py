@@ -1,8 +1,8 @@
 """Whether threads work on copies of the hottest rows (`operators.hot_rows`): with them or without, whichever is faster.
 
-Where the threads' cores share no cache, copies are two to three times as fast. Where they do, either may be a little
-faster, depending on the processor: chunks without copies are tried now and then. Virtual machines are moved between
-cores every few seconds, so threads begin with copies, which are never slow, and go back to them after each move.
+Where the threads' cores share no cache, copies are two to three times as fast. Where they do, either may be up to a
+fifth faster, depending on the processor: chunks without copies are tried now and then. Virtual machines are moved
+between cores every few seconds, so threads begin with copies, and go back to them after each move.
 """
 
 import math
