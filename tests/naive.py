@@ -206,5 +206,5 @@ def merge(master, copy, before, curvature, steps, threads):
     values, vectors = np.linalg.eigh(curvature)
     s = (vectors * -np.expm1(-steps * values)) @ vectors.T
     own, others = copy - before, master - before
-    master[:] = before + own + others - (0.75 * own + (1 - 0.75 / (threads - 1)) * others) @ s
+    master[:] = before + own + others - (own / 3 + (1 - 1 / (3 * (threads - 1))) * others) @ s
     copy[:] = before[:] = master

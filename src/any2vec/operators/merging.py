@@ -7,14 +7,15 @@ with sound combiners"), to::
     m + (c - b) - s (m - b),    s = 1 - exp(-alpha C n)
 
 after its n updates of alpha each, if C is the curvature of the loss (`sync.combiners.curvature`). Where s is near 1,
-that is c, with the noise of one thread's last updates. So a share of s, p = 3/4, is taken from what this thread
+that is c, with the noise of one thread's last updates. So a share of s, p = 1/3, is taken from what this thread
 learned, and the rest from what the T - 1 others did::
 
     m + (c - b) - s (p (c - b) + (1 - p / (T - 1)) (m - b))
 
 On a quadratic loss, if threads learn as much each and merge in turn, two of them follow one thread's path with any p,
 and more do to second order in s. Where s is large, masters approach the optimum more slowly, and average: where it is
-1, those of two threads are a running mean, (c + 3 m) / 4. (A thread that learns alone loses s p of what it learned.)
+1, those of two threads are (2 c + m) / 3. A mean lags behind labels that grow: while they do, p is 0. (A thread that
+learns alone loses s p of what it learned.)
 
 C is measured along a few directions that have most of it. In all others, and where alpha C n is small, what the threads
 learned is added up: a merge would reduce it by little, but by that much each time, and labels grow there for a whole
@@ -50,7 +51,7 @@ _LOOKS = 1 << 16  # positions between two measurements, at most
 _FIRST = 1 << 13  # of all threads before the second one: labels grow fast at first
 _NOTHING = 1e-6  # of all curvature
 _LEAST = 0.1  # alpha C n of all threads together, below which a direction is added up
-_OWN = 0.75  # p: share of s that is taken from what the thread itself learned
+_OWN = 1 / 3  # p: share of s that is taken from what the thread itself learned; 0 while labels grow
 _ALONG = 4  # directions at a time
 _GROWTH = 1.1  # a label grows if the mean square of its rows is more than so many times what was measured before
 _STRIDE, _STRIDE_GROWING = 64, 8  # one merged row in so many is measured for the gauge; while labels grow
@@ -169,14 +170,16 @@ def _merge_block(
     directions, before = hot.directions[of].reshape(-1), hot.before[of]
     others, reduced = aligned(dim), aligned(dim)
     parts, less = aligned(2 * DIRECTIONS), np.zeros(DIRECTIONS, np.float32)
-    of_others = float32(1 - _OWN / (hot.threads - 1))
+    growing = hot.merged[of, block] <= hot.position[GROWING_UNTIL]
+    own = float32(0 if growing else _OWN)
+    of_others = float32(1 - own / (hot.threads - 1))
     places = np.arange(DIRECTIONS) * dim
     shrunk = 0  # directions, in fours
     for i in range(DIRECTIONS):
         if hot.threads * steps * hot.values[of, i] >= _LEAST:
             less[i] = np.expm1(-steps * hot.values[of, i])
             shrunk = i - i % _ALONG + _ALONG
-    stride = _STRIDE_GROWING if hot.merged[of, block] <= hot.position[GROWING_UNTIL] else _STRIDE
+    stride = _STRIDE_GROWING if growing else _STRIDE
     for row in range(hot.bounds[block] * dim, hot.bounds[block + 1] * dim, dim):
         copy = row + hot.shift * dim
         for k in range(_AHEAD * dim, (_AHEAD + 1) * dim, ROW_ALIGNMENT):
@@ -194,7 +197,7 @@ def _merge_block(
             others[k] = master[k] - base[k]
         if shrunk:
             for k in range(dim):
-                reduced[k] = float32(_OWN) * (mine[k] - base[k]) + of_others * others[k]
+                reduced[k] = own * (mine[k] - base[k]) + of_others * others[k]
             dots(reduced, 0, directions, places, parts, 1, shrunk, dim, _WIDTH)
             for i in range(shrunk):
                 parts[i] *= less[i]
