@@ -389,6 +389,27 @@ def test_threads_that_merge_by_the_curvature_approach_an_optimum_as_one_would_wh
             np.testing.assert_allclose(np.log(label[0] / before), rate * threads * np.log(left), rtol=2e-3)
 
 
+def test_threads_that_merge_by_the_curvature_end_where_one_would_while_labels_grow():
+    """Each goes towards the optimum of a quadratic loss; added up, they would overshoot."""
+    rng = np.random.default_rng(2)
+    dim, threads, alpha, curvature = 16, 8, 0.1, 1.0
+    label = np.zeros((1 + threads, dim), np.float32)
+    flat, optimum = (label.reshape(-1), np.zeros(label.size, np.float32)), rng.standard_normal(dim)
+    places = [copies_of(1, 1 + k, dim, threads=threads) for k in range(threads)]
+    for place in places:
+        open_copies(*flat, place, dim)
+        place.values[:] = curvature
+        place.position[GROWING_UNTIL] = 10**9
+    for _ in range(4):
+        for place in places:
+            place.position[AT] += 10
+            label[place.shift] += (1 - np.exp(-alpha * curvature * 10)) * (optimum - label[place.shift])
+        for place in places:
+            merge_due(*flat, place, alpha, 0.0, dim)
+    left = np.exp(-alpha * curvature * 10 * threads * 4)
+    np.testing.assert_allclose(label[0], optimum * (1 - left), atol=1e-5)
+
+
 @pytest.mark.parametrize("growing", [False, True])
 @pytest.mark.parametrize(("threads", "weights"), [(2, (2 / 3, 1 / 3, 0)), (3, (2 / 3, 1 / 6, 1 / 6))])
 def test_masters_are_a_running_mean_where_the_curvature_is_large(threads, weights, growing):

@@ -201,8 +201,8 @@ def _merge_block(
             dots(reduced, 0, directions, places, parts, 1, shrunk, dim, _WIDTH)
             for i in range(shrunk):
                 parts[i] *= less[i]
-        for first in range(0, shrunk, _ALONG):
-            add_rows(others, 0, directions, places[first:], parts[first:], _ALONG, dim, _WIDTH)
+            for first in range(0, shrunk, _ALONG):
+                add_rows(others, 0, directions, places[first:], parts[first:], _ALONG, dim, _WIDTH)
         hot.position[ROWS_MERGED] += 1
         if hot.position[ROWS_MERGED] % stride == 0:
             _miss(base, mine, master, others, float32(stride * (1 - 2 * of)), hot.missing)
