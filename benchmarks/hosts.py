@@ -237,7 +237,7 @@ def mpi(
     negative: NegativeOption = 15,
     sample: SampleOption = 1e-4,
     epochs: EpochsOption = 1,
-    scheme: str = "pull-opt",
+    scheme: Annotated[str | None, typer.Option(help="By default any2vec's choice.")] = None,
     combine: str = "curvature",
     wire: WireOption = "float32",
     repeat: Annotated[int, typer.Option(min=1, help="Rounds of all in turn, after a warm-up.")] = 3,
@@ -254,6 +254,7 @@ def mpi(
         given = [
             part
             for name, value in (options | {"combine": combine, "threads": 1}).items()
+            if value is not None
             for part in (f"--{name}", str(value))
         ]
         words = [sys.executable, "-c", "from any2vec.cli import main; main()", "words", str(path), *given, "--quiet"]
@@ -273,7 +274,11 @@ def mpi(
                 speeds[name].append(found)
                 err.print(f"{name:12} {found:12,.0f} words/s")
     rows = [(name, statistics.median(found), min(found), max(found)) for name, found in speeds.items()]
-    table(f"D={dim}, {negative} negatives, {scheme}, {combine}, {wire}", ("words/s", "median", "min", "max"), rows)
+    table(
+        f"D={dim}, {negative} negatives, {scheme or 'default scheme'}, {combine}, {wire}",
+        ("words/s", "median", "min", "max"),
+        rows,
+    )
     for other, target in (("1 rank", 1.8), ("2 processes", 0.95)):
         ratios = [two / one for one, two in zip(speeds[other], speeds["2 ranks"], strict=True)]
         verdict(f"2 ranks / {other}, median of rounds", statistics.median(ratios), target)

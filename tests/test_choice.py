@@ -1,4 +1,4 @@
-"""`--scheme auto`: bytes are estimated as they are counted, and what sends least of what fits is taken."""
+"""The scheme of a run that is given none; `--scheme auto`: bytes are estimated, the least of what fits is taken."""
 
 from dataclasses import replace
 
@@ -99,3 +99,32 @@ def test_auto_has_the_bits_of_what_it_chose():
     assert bits(train(corpus, options(scheme="auto", combine="gradient"))) == bits(
         train(corpus, options(scheme="pull-opt", combine="gradient"))
     )
+
+
+@pytest.mark.parametrize(
+    ("how", "scheme"),
+    [
+        ({}, "rep-opt"),
+        ({"hosts": 1}, "pull-opt"),
+        ({"wire": "bfloat16"}, "pull-opt"),
+        ({"loss": "hierarchical", "negative": None}, "rep-opt"),
+    ],
+    ids=str,
+)
+def test_the_scheme_of_a_run_that_is_given_none(how, scheme):
+    report = Word2Vec(**{"hosts": 2, "rounds": 2, "epochs": 1} | HOW | how).fit(SENTENCES).report_
+    assert (report.scheme, report.options["scheme"]) == (scheme, None)
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 4, 50, 200])
+def test_hosts_have_all_rows_if_their_rounds_touch_most(rounds):
+    report = Word2Vec(**HOW, hosts=2, rounds=rounds, epochs=2).fit(SENTENCES).report_
+    touched = sum(report.rounds.touched[label][-1] for label in "et") / 800
+    assert report.scheme == ("rep-opt" if touched > 0.75 else "pull-opt")
+    assert abs(touched - 0.75) > 0.01
+
+
+def test_hosts_have_all_rows_only_if_memory_suffices(monkeypatch):
+    monkeypatch.setattr(choice, "memory_of_a_host", lambda _: 70_000)  # 400 x 16 x 8 bytes, and half of them again
+    found = Word2Vec(**HOW, hosts=2, rounds=2, epochs=1).fit(SENTENCES)
+    assert found.report_.scheme == "pull-opt"

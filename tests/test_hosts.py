@@ -59,7 +59,7 @@ def test_default_rounds_by_combiner():
 
 
 def test_default_rounds_and_the_report(tmp_path):
-    model = fit(hosts=4)
+    model = fit(hosts=4, scheme="pull-opt")
     report = model.report_
     n = 2 * 6 + rounds_more(4, 6)
     assert (report.hosts, report.round_count, report.threads, len(report.rounds)) == (4, 6, 1, n)
@@ -310,7 +310,7 @@ def words(*arguments):
 def test_the_table_at_the_end(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text("\n".join(map(" ".join, CORPUS)) + "\n")
-    result = words("-o", "v.bin", "--hosts", "4", "--epochs", "2", "--report", "r.json")
+    result = words("-o", "v.bin", "--hosts", "4", "--scheme", "pull-opt", "--epochs", "2", "--report", "r.json")
     assert result.exit_code == 0, result.output
     assert result.stdout == ""
     lines = [line for line in result.stderr.splitlines() if line != COMPILING]

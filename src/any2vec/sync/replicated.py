@@ -12,8 +12,11 @@ from any2vec.sync.combiners import Combiner, Round, Touched
 from any2vec.sync.ids import RowsByHost, broadcast_ids, send_ids
 from any2vec.sync.masters import Changes, Combined
 from any2vec.sync.scheme import HostContext, Scheme
+from any2vec.sync.turn import Turn
 
 __all__ = ["RepModelNaive", "RepModelOpt"]
+
+_NEARLY = 0.9
 
 
 class Replicated(Scheme):
@@ -66,9 +69,9 @@ class Replicated(Scheme):
         self.rows.e[:] = 0
         self.rows.t[:] = 0
         combined = self.combine(changes, here, round_, combiner)
+        self.turn(combined, self.masters)
         for label, mine, masters in self._labels():
-            self._broadcast(label, mine, masters, changes[label])
-        self.turn(combined, self.labels, self.masters)
+            self._broadcast(label, mine, masters, changes[label], combined.turn)
         return combined
 
     def _labels(self) -> list[tuple[str, NDArray[np.float32], NDArray[np.float32]]]:
@@ -101,8 +104,15 @@ class Replicated(Scheme):
         """Return the vertices this host sends, and the rows of masters here that it receives."""
 
     @abstractmethod
-    def _broadcast(self, label: str, mine: NDArray[np.float32], masters: NDArray[np.float32], changes: Changes) -> None:
-        """Send masters to the mirrors."""
+    def _broadcast(
+        self,
+        label: str,
+        mine: NDArray[np.float32],
+        masters: NDArray[np.float32],
+        changes: Changes,
+        turn: Turn | None,
+    ) -> None:
+        """Send masters, which have been turned, to the mirrors."""
 
 
 class RepModelNaive(Replicated):
@@ -113,29 +123,64 @@ class RepModelNaive(Replicated):
         rows = np.tile(np.arange(own, dtype=np.int32), hosts)
         return np.arange(self.context.vertices, dtype=np.int32), RowsByHost(rows, np.full(hosts, own, np.int64))
 
-    def _broadcast(self, label: str, mine: NDArray[np.float32], masters: NDArray[np.float32], changes: Changes) -> None:
+    def _broadcast(
+        self,
+        label: str,
+        mine: NDArray[np.float32],
+        masters: NDArray[np.float32],
+        changes: Changes,
+        turn: Turn | None,
+    ) -> None:
         self._broadcast_all(label, mine, masters)
 
 
 class RepModelOpt(Replicated):
-    """Only rows that a host touched are sent, and those that any host touched are sent back to all."""
+    """Only rows that a host touched are sent, and those that any host touched are sent back to all.
+
+    Where these are nearly all, all are: they need not be copied to be sent, or once received.
+    """
 
     def _exchange_ids(self, label: str, touched: NDArray[np.int32]) -> tuple[NDArray[np.int32], RowsByHost]:
+        touched = _nearly_all(touched, self.context.vertices)
         return touched, send_ids(touched, self.partition, self.channel, "reduce", label)
 
-    def _broadcast(self, label: str, mine: NDArray[np.float32], masters: NDArray[np.float32], changes: Changes) -> None:
+    def _broadcast(
+        self,
+        label: str,
+        mine: NDArray[np.float32],
+        masters: NDArray[np.float32],
+        changes: Changes,
+        turn: Turn | None,
+    ) -> None:
         present = np.zeros(self.masters.vertices, np.bool_)
         present[changes.rows] = True
-        rows = np.flatnonzero(present).astype(np.int32)
+        rows = _nearly_all(np.flatnonzero(present).astype(np.int32), self.masters.vertices)
         ids, counts = broadcast_ids(rows, self.partition, self.channel, "broadcast", label)
-        send = self.wire.gather("broadcast", masters, rows)
-        values = self.wire.rows("received", len(ids))
+        send = masters if len(rows) == len(masters) else self.wire.gather("broadcast", masters, rows)
+        values = mine if len(ids) == len(mine) else self.wire.rows("received", len(ids))
         sent = np.full(self.partition.hosts, len(rows), np.int64)
         request = self.channel.begin(("broadcast", label, "values"), send, sent, values, counts, np.zeros_like(sent))
         self.channel.wait([request])
+        if values is mine:
+            return
+        self._put(mine, ids, values)
+        if turn:  # what was not sent
+            left = np.ones(len(mine), np.bool_)
+            left[ids] = False
+            others = np.flatnonzero(left).astype(np.int32)
+            turned = self.wire.gather("received", mine, others)
+            self.combining += turn.apply(label, turned, self.context.workers)
+            self._put(mine, others, turned)
+
+    def _put(self, mine: NDArray[np.float32], ids: NDArray[np.int32], values: NDArray[np.float32]) -> None:
         workers = self.context.workers
 
         def put(low: int, high: int) -> None:
             mine[ids[low:high]] = values[low:high]
 
         workers.join(workers.spread(put, len(ids), 4096))
+
+
+def _nearly_all(rows: NDArray[np.int32], n: int) -> NDArray[np.int32]:
+    """Return all n rows, if nearly all are named."""
+    return np.arange(n, dtype=np.int32) if len(rows) > _NEARLY * n else rows

@@ -169,10 +169,8 @@ class Scheme(ABC):
             self.combining += gauge.seconds * self.context.workers.threads
         return combined
 
-    def turn(self, combined: Combined, *labels: Labels) -> None:
-        """Turn all rows of labels as combining found it needed; mirrors must do what masters do."""
+    def turn(self, combined: Combined, labels: Labels) -> None:
+        """Turn all rows of labels as combining found it needed."""
         if combined.turn:
-            for one in labels:
-                self.combining += combined.turn.apply(
-                    one.e[: one.vertices], one.t[: one.vertices], self.context.workers
-                )
+            for label, rows in (("e", labels.e), ("t", labels.t)):
+                self.combining += combined.turn.apply(label, rows[: labels.vertices], self.context.workers)

@@ -22,9 +22,9 @@ SCHEMES: dict[str, type[Scheme]] = {
 }
 
 
-def scheme_of(name: str, hosts: int = 2) -> type[Scheme]:
+def scheme_of(name: str | None, hosts: int = 2) -> type[Scheme]:
     """Look up a scheme; on one host, any of whole rows would only hide the masters, but for a replica."""
-    if not isinstance(name, str) or name not in [*SCHEMES, AUTO]:
+    if name is not None and (not isinstance(name, str) or name not in [*SCHEMES, AUTO]):
         raise Any2VecError(f"`scheme` is {shown(name)}; known are {', '.join([*SCHEMES, AUTO])}")
-    scheme = SCHEMES.get(name, PullModelOpt)
+    scheme = SCHEMES.get(name or AUTO, PullModelOpt)
     return scheme if hosts > 1 or scheme.of_its_own else RepModelOpt

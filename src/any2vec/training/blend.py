@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from any2vec.operators.labels import Labels
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import CombinerContext, Round, Touched
-from any2vec.sync.combiners.curvature import LEAST, Curvature, scale_along, share_gone
+from any2vec.sync.combiners.curvature import LEAST, Curvature, share_gone
 from any2vec.training.row_host import RowHost
 from any2vec.training.start import Rows, Start
 
@@ -142,16 +142,16 @@ def _blend_rows(
             continue
         total = float32(updates[i]) / share
         last = rates.size - 1
-        if shared > 0:
-            scale_along(changes[i], vectors[last], shared, share, float32(0.0), float32(0.0))
-            last -= 1
         for c in range(last, -1, -1):
-            steps = rates[c] * total
-            if steps < float32(LEAST):
+            apart = shared > 0 and c == last
+            steps = shared if apart else rates[c] * total
+            if steps < float32(LEAST) and not apart:
                 break
             gone = share_gone(steps)
             moved = share * gone / share_gone(share * steps) - one
-            kept = (one - share) * gone / share_gone((one - share) * steps) + share * gone - one
+            kept = float32(0.0)
+            if not apart:
+                kept = (one - share) * gone / share_gone((one - share) * steps) + share * gone - one
             along = float32(0.0)
             for d in range(vectors.shape[1]):
                 along += (moved * changes[i, d] + kept * before[i, d]) * vectors[c, d]

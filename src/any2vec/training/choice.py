@@ -1,6 +1,10 @@
-"""`--scheme auto`: the scheme that sends least, of those whose memory suffices.
+"""The scheme of a run that is given none, and `--scheme auto`: what sends least, of those whose memory suffices.
 
-If the rounds of a run, of all hosts, touch U_e and U_t rows, each counted once a round, PullModel-Opt on H hosts sends
+A run that is given none pulls the rows that its rounds touch (PullModel-Opt); but where those are most of all, a host
+has a replica of all (RepModel-Opt): inspection would find little to leave out, and kernels need no table of rows.
+
+For `auto`, bytes are estimated. If the rounds of a run, of all hosts, touch U_e and U_t rows, each counted once a
+round, PullModel-Opt on H hosts sends
 
     2 (1 - 1/H) (U_e + U_t) 4 D                 rows, to masters and from them, less those that stay at home; 2 D
                                                 with `wire` bfloat16
@@ -27,20 +31,22 @@ from any2vec.cluster.communicator import Communicator, allreduce
 from any2vec.corpus import Corpus
 from any2vec.operators.kernel import inspection_kernel
 from any2vec.operators.labels import padded_width
-from any2vec.samples.windows import SampleTables, kept_counts
+from any2vec.samples.windows import SampleTables, kept_counts, mean_context
 from any2vec.sync.column_layout import ColumnLayout
 from any2vec.sync.combiners import combiner_of
 from any2vec.sync.combiners.curvature import Curvature
 from any2vec.sync.gauge import is_due
 from any2vec.sync.memory import memory_of_a_host
-from any2vec.sync.wire import WIRES
+from any2vec.sync.schemes import SCHEMES
+from any2vec.sync.wire import FLOAT32, WIRES
 from any2vec.training.options import Options
 from any2vec.training.schedule import Schedule, default_rounds
 from any2vec.training.start import Start
 
-__all__ = ["Estimate", "choose", "estimate"]
+__all__ = ["Estimate", "choose", "estimate", "usual_scheme"]
 
 _SLICES, _LENGTHS = 12, 6  # of a host's part that are inspected
+_MOST = 0.75  # of the rows, touched by a host in a round: then all are held
 
 
 @dataclass(frozen=True)
@@ -56,9 +62,7 @@ def estimate(
 ) -> dict[str, Estimate]:
     """Estimate what each scheme needs; all hosts call this, and get the same."""
     counts, hosts, dim, words = corpus.vocabulary.counts, communicator.size, options.dim, int(corpus.cuts[-1])
-    kept = float(kept_counts(counts, options.sample).sum())
-    combiner = combiner_of(options.combine)
-    rounds = options.rounds or default_rounds(hosts, kept / max(len(counts), 1), long_rounds=combiner.long_rounds)
+    combiner, rounds = combiner_of(options.combine), _rounds(corpus, options, hosts)
     first, usual = _shares(rounds, hosts)
     seen = allreduce(communicator, _inspect(corpus, options, communicator.rank, rounds, float(first[0])))
     owned, row = len(counts) / hosts, 4 * padded_width(dim)
@@ -80,6 +84,18 @@ def estimate(
     width = ColumnLayout(dim, min(hosts, dim)).width
     sent = options.epochs * (hosts - 1) * (8 * scores + 4 * words + 8 * corpus.sentences)
     return {"pull-opt": pulled, "columns": Estimate(float(sent), 8.0 * width * len(counts))}
+
+
+def usual_scheme(corpus: Corpus, options: Options, communicator: Communicator) -> str:
+    """Choose the scheme of a run that is given none; all hosts call this, and get the same."""
+    counts, hosts, words = corpus.vocabulary.counts, communicator.size, max(int(corpus.cuts[-1]), 1)
+    if hosts == 1 or options.wire != FLOAT32:
+        return "pull-opt"
+    kept = float(kept_counts(counts, options.sample).sum()) / words
+    contexts = mean_context(np.array([words / max(corpus.sentences, 1)]), options.window, min(kept, 1.0))
+    updates = options.operator_class(options).updates(counts, contexts) / (hosts * _rounds(corpus, options, hosts))
+    replicated = SCHEMES["rep-opt"].memory(len(counts), options.dim, hosts) <= memory_of_a_host(communicator)
+    return "rep-opt" if replicated and -np.expm1(-updates).mean() > _MOST else "pull-opt"
 
 
 def choose(corpus: Corpus, options: Options, communicator: Communicator, start: Start | None) -> tuple[Options, str]:
@@ -106,6 +122,13 @@ def choose(corpus: Corpus, options: Options, communicator: Communicator, start: 
     line = f"scheme {name}: {shown}; a host has {_size(has)}{f'; no columns, because of {why_not}' if why_not else ''}"
     batch = options.batch if name == "columns" else None
     return replace(options, scheme=name, batch=batch), line
+
+
+def _rounds(corpus: Corpus, options: Options, hosts: int) -> int:
+    """Return the rounds per epoch of several hosts."""
+    counts = corpus.vocabulary.counts
+    visits = float(kept_counts(counts, options.sample).sum()) / max(len(counts), 1)
+    return options.rounds or default_rounds(hosts, visits, long_rounds=combiner_of(options.combine).long_rounds)
 
 
 def _shares(rounds: int, hosts: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -87,11 +87,12 @@ class Options:
         unset="1.5 per host, up to 12 with curvature; more where words or vertices occur often",
         panel="Many hosts",
     )
-    scheme: str = option(
-        "pull-opt",
+    scheme: str | None = option(
+        None,
         f"how the model is spread over hosts: {', '.join(SCHEMES)}; or auto, for what sends least of pull-opt and "
         "columns. Of the first four pull-opt is least, the vectors are the same. With columns each host has some "
         "columns of all vectors, and one thread; server is a parameter server, to compare with",
+        unset="pull-opt, or rep-opt where a host's rounds touch most of the vectors",
         panel="Many hosts",
     )
     wire: str = option(
@@ -168,7 +169,8 @@ class Options:
             raise Any2VecError(f"`scheme` is 'server', which draws negatives from pools; {name} draws none")
         by_columns = scheme_of(self.scheme).by_columns
         if self.batch is not None and not by_columns and self.scheme != AUTO:
-            raise Any2VecError(f"`batch` is {self.batch}; that is for `scheme` columns, and this is {self.scheme}")
+            this = f", and this is {self.scheme}" if self.scheme else ""
+            raise Any2VecError(f"`batch` is {self.batch}; that is for `scheme` columns{this}")
         if self.wire != FLOAT32 and self.scheme != AUTO and not scheme_of(self.scheme).rounds_rows:
             can = ", ".join(name for name, scheme in SCHEMES.items() if scheme.rounds_rows)
             raise Any2VecError(f"`wire` is {self.wire!r}; that is for `scheme` {can}, and this is {self.scheme}")

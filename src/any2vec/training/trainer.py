@@ -23,7 +23,7 @@ from any2vec.sync.partition import Partition
 from any2vec.sync.schemes import AUTO, scheme_of
 from any2vec.training.blend import Blend
 from any2vec.training.checkpoint import Checkpoints
-from any2vec.training.choice import choose
+from any2vec.training.choice import choose, usual_scheme
 from any2vec.training.column_host import ColumnHost
 from any2vec.training.divergence import not_finite
 from any2vec.training.host import Host
@@ -105,10 +105,12 @@ def train(
         If the labels do not fit into memory, there is nothing to learn from, or values stop being finite.
     """
     options = options.training_options()
+    if options.scheme is None:
+        options = replace(options, scheme=usual_scheme(corpus, options, communicator))
     if options.scheme == AUTO:
         options, line = choose(corpus, options, communicator, start)
         display.say(line)
-    report.scheme = options.scheme
+    report.scheme = str(options.scheme)
     scheme = scheme_of(options.scheme, communicator.size)
     check_memory(scheme, len(corpus.vocabulary), options.dim, communicator)
     with together(communicator):

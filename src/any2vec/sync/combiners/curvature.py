@@ -43,16 +43,20 @@ from numba import float32, njit
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import SharedError
+from any2vec.operators.labels import zeros
+from any2vec.operators.tiles import ROW_ALIGNMENT, add_rows, aligned, dots, register_width
 from any2vec.options import option
 from any2vec.sync.combiners.base import CombinerContext, Round, SumCombiner, Touched
 from any2vec.sync.moments import Means, axes_of, moments
 from any2vec.sync.strata import strata
 
-__all__ = ["LEAST", "Curvature", "scale_along", "share_gone"]
+__all__ = ["LEAST", "Curvature", "share_gone"]
 
 _SEEN = 4096  # rows of a label, about, that all hosts together look at to measure its moments
 _HOTTEST, _LEAST_HOTTEST = 512, 8  # hottest rows of a label that are all sampled: by all hosts together; by each
 LEAST = 0.1  # alpha c N below which the scale, then 0.87 at least, is taken as 1
+_ROWS, _ALONG = 16, 8  # rows scaled at a time, along so many vectors
+_WIDTH = register_width()
 
 
 @dataclass(kw_only=True, unsafe_hash=True)
@@ -107,7 +111,7 @@ class Curvature(SumCombiner):
         With the curvature that they began with, what the hosts added would be summed there.
         """
         channel, masters = self.context.channel, self.context.masters
-        dim, padded = masters.dim, masters.e.shape[1]
+        dim = masters.dim
         kappa = round_.kappa if self.kappa is None else self.kappa
         if kappa == 0:
             raise SharedError(
@@ -126,7 +130,7 @@ class Curvature(SumCombiner):
             values, shared, *vectors = channel.broadcast(("broadcast", label, "moments"), solved.get(label, nothing), 0)
             self._rates[label] = (round_.alpha * kappa * samples * values).astype(np.float32)
             self._shared[label] = np.float32(round_.alpha * kappa * shared[0])
-            self._vectors[label] = np.zeros((dim, padded), np.float32)
+            self._vectors[label] = zeros(dim, dim)
             self._vectors[label][:, :dim] = vectors
 
     def scale(
@@ -185,26 +189,62 @@ class Curvature(SumCombiner):
 
 @njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
 def _scale(sums: Any, hosts: Any, updates: Any, vectors: Any, rates: Any, by_other: Any) -> None:
-    for i in range(hosts.size):
-        if hosts[i] < 2:
-            continue
-        share, total = float32(1.0) / float32(hosts[i]), float32(updates[i])
-        for c in range(rates.size - 1, -1, -1):
-            if rates[c] * total < float32(LEAST):  # and so are all that follow
-                break
-            scale_along(sums[i], vectors[c], rates[c] * total, share, by_other[0, c], by_other[1, c])
+    """Scale each row along the vectors in which it takes large steps; its bits do not depend on the other rows."""
+    dim, padded = vectors.shape
+    first, factors, rows = (
+        np.empty(_ROWS, np.int64),
+        np.zeros((_ROWS, dim + _ALONG), np.float32),
+        aligned(_ROWS * padded),
+    )
+    for begin in range(0, hosts.size, _ROWS):
+        some = sums[begin : begin + _ROWS]
+        for k in range(some.shape[0]):
+            first[k] = dim + _ALONG  # none
+            if hosts[begin + k] > 1:
+                share, total = float32(1.0) / float32(hosts[begin + k]), float32(updates[begin + k])
+                first[k] = np.searchsorted(rates, float32(LEAST) / total)  # rates rise
+                _find_factors(rates, total, share, by_other, factors[k])
+        _add_along(some, first, factors, vectors, rows)
+
+
+@njit(nogil=True, fastmath=True, error_model="numpy")
+def _add_along(some: Any, first: Any, factors: Any, vectors: Any, rows: Any) -> None:
+    """Add to each row its factors of what it has along the vectors from `first` on; `rows` is for copies, aligned.
+
+    A few vectors at a time, so that they stay in the nearest cache for all rows.
+    """
+    dim, padded = vectors.shape
+    least = np.min(first[: some.shape[0]])
+    if least >= dim:
+        return
+    axes, places, parts = vectors.reshape(-1), np.zeros(dim + _ALONG, np.int64), aligned(_ALONG + ROW_ALIGNMENT)
+    places[:dim] = np.arange(0, vectors.size, padded)
+    for k in range(some.shape[0]):
+        for d in range(padded):
+            rows[k * padded + d] = some[k, d]
+    for c in range(least - least % _ALONG, dim, _ALONG):
+        for k in range(some.shape[0]):
+            if first[k] < c + _ALONG:
+                dots(rows, k * padded, axes, places[c:], parts, 1, _ALONG, padded, _WIDTH)
+                for j in range(_ALONG):
+                    parts[j] *= factors[k, c + j]
+                add_rows(rows, k * padded, axes, places[c:], parts, _ALONG, padded, _WIDTH)
+    for k in range(some.shape[0]):
+        for d in range(padded):
+            some[k, d] = rows[k * padded + d]
 
 
 @njit(inline="always")
-def scale_along(row: Any, vector: Any, steps: float, share: float, by_all: float, by_one: float) -> None:
-    """Scale from a host's share of the steps to all; of the same errors the other label corrects `by_all`, `by_one`."""
-    along = float32(0.0)
-    for d in range(row.size):
-        along += row[d] * vector[d]
-    gone, part = share_gone(steps), share_gone(steps * share)
-    along *= gone * share * _in_turn(gone, by_all) / (part * _in_turn(part, by_one)) - float32(1.0)
-    for d in range(row.size):
-        row[d] += along * vector[d]
+def _find_factors(rates: Any, updates: float, share: float, by_other: Any, out: Any) -> None:
+    """Find what is to be added to a row along each vector, for each unit of what it has there.
+
+    That scales it from a host's share of the steps to all; of the same errors the other label corrects `by_other`.
+    """
+    for c in range(rates.size):
+        steps = max(rates[c] * updates, float32(LEAST))
+        gone, part = share_gone(steps), share_gone(steps * share)
+        scale = gone * share * _in_turn(gone, by_other[0, c]) / (part * _in_turn(part, by_other[1, c]))
+        out[c] = scale - float32(1.0) if rates[c] * updates >= float32(LEAST) else float32(0.0)
 
 
 @njit(inline="always")
