@@ -203,7 +203,7 @@ BAD = {
     "schedule": ["hogwild", ""],
     "negatives_per": ["hogwild", "", None, "exact"],
     "operator": ["glove", "", 3],
-    "scheme": ["pull", "", None, 3],
+    "scheme": ["pull", "", 3],
     "combine": ["max", "", None, int],
     "rounds": [0, -1, 1.5, "2", True, 100_001],
     "hosts": [0, -1, 1.5, "2", None, True],
@@ -501,7 +501,7 @@ def test_report(tmp_path):
         "operator": "skipgram",
         **{"model": "skipgram", "loss": "negative", "context": "mean", "vocabulary": None},
         "column": None,
-        "scheme": "pull-opt",
+        "scheme": None,
         "wire": "float32",
         "combine": "curvature",
         **dict.fromkeys(("batch", "checkpoint", "checkpoint_every", "checkpoint_minutes", "resume")),
@@ -606,7 +606,7 @@ def test_schedule_and_negatives_per_disagree():
         fit(schedule="window", negatives_per="pair")
 
 
-@pytest.mark.parametrize("scheme", [["rep-opt"], None, 3, "rep"])
-def test_scheme_that_is_none(scheme):
+@pytest.mark.parametrize("scheme", [["rep-opt"], "", 3, "rep"])
+def test_a_scheme_that_is_unknown(scheme):
     with pytest.raises(Any2VecError, match=r"^`scheme` is .*; known are rep-naive, .*, server, auto$"):
         Word2Vec(scheme=scheme).check()

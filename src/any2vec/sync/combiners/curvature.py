@@ -168,11 +168,11 @@ class Curvature(SumCombiner):
         axes, communicator = self._vectors[label][:, : len(squares)], self.context.channel.communicator
         hottest = max(_HOTTEST // communicator.size, _LEAST_HOTTEST)
         seen, each = strata(0, len(touched.rows), communicator.rank, hottest)
-        updates = touched.updates[seen, None].astype(np.float32)
-        errors = (touched.label[touched.rows[seen], : len(squares)] @ axes.T) ** 2 * (updates * each[:, None])
-        rates = self._rates[other] @ squares
-        corrected = [errors * -np.expm1(-rates * n) for n in (1 + communicator.size * (updates - 1), updates)]
-        return np.stack([x.sum(axis=0, dtype=np.float64) for x in (*corrected, errors)])
+        updates = touched.updates[seen].astype(np.float32)
+        errors = (touched.label[touched.rows[seen], : len(squares)] @ axes.T) ** 2 * (updates * each)[:, None]
+        sums = np.zeros((3, len(squares)))
+        _sum_corrected(errors, updates, self._rates[other] @ squares, np.float32(communicator.size), sums)
+        return sums
 
     def _gather(self, label: str, touched: Touched) -> NDArray[np.float64] | None:
         with self._timed():
@@ -188,14 +188,23 @@ class Curvature(SumCombiner):
 
 
 @njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
+def _sum_corrected(errors: Any, updates: Any, rates: Any, hosts: float, sums: Any) -> None:
+    """Sum over rows what of their errors is corrected by the updates of all hosts, by their own; and the errors."""
+    for i in range(updates.size):
+        own = updates[i]
+        every = float32(1.0) + hosts * (own - float32(1.0))
+        for c in range(rates.size):
+            sums[0, c] += errors[i, c] * share_gone(rates[c] * every)
+            sums[1, c] += errors[i, c] * share_gone(rates[c] * own)
+            sums[2, c] += errors[i, c]
+
+
+@njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
 def _scale(sums: Any, hosts: Any, updates: Any, vectors: Any, rates: Any, by_other: Any) -> None:
     """Scale each row along the vectors in which it takes large steps; its bits do not depend on the other rows."""
     dim, padded = vectors.shape
-    first, factors, rows = (
-        np.empty(_ROWS, np.int64),
-        np.zeros((_ROWS, dim + _ALONG), np.float32),
-        aligned(_ROWS * padded),
-    )
+    first, rows = np.empty(_ROWS, np.int64), aligned(_ROWS * padded)
+    factors = np.zeros((_ROWS, dim + _ALONG), np.float32)
     for begin in range(0, hosts.size, _ROWS):
         some = sums[begin : begin + _ROWS]
         for k in range(some.shape[0]):
@@ -203,7 +212,7 @@ def _scale(sums: Any, hosts: Any, updates: Any, vectors: Any, rates: Any, by_oth
             if hosts[begin + k] > 1:
                 share, total = float32(1.0) / float32(hosts[begin + k]), float32(updates[begin + k])
                 first[k] = np.searchsorted(rates, float32(LEAST) / total)  # rates rise
-                _find_factors(rates, total, share, by_other, factors[k])
+                _find_factors(rates, total, share, by_other, first[k], factors[k])
         _add_along(some, first, factors, vectors, rows)
 
 
@@ -235,16 +244,16 @@ def _add_along(some: Any, first: Any, factors: Any, vectors: Any, rows: Any) -> 
 
 
 @njit(inline="always")
-def _find_factors(rates: Any, updates: float, share: float, by_other: Any, out: Any) -> None:
-    """Find what is to be added to a row along each vector, for each unit of what it has there.
+def _find_factors(rates: Any, updates: float, share: float, by_other: Any, first: int, out: Any) -> None:
+    """Find what is to be added to a row along each vector from `first` on, for each unit of what it has there.
 
     That scales it from a host's share of the steps to all; of the same errors the other label corrects `by_other`.
     """
-    for c in range(rates.size):
-        steps = max(rates[c] * updates, float32(LEAST))
-        gone, part = share_gone(steps), share_gone(steps * share)
+    out[first - first % _ALONG : first] = 0
+    for c in range(first, rates.size):
+        gone, part = share_gone(rates[c] * updates), share_gone(rates[c] * updates * share)
         scale = gone * share * _in_turn(gone, by_other[0, c]) / (part * _in_turn(part, by_other[1, c]))
-        out[c] = scale - float32(1.0) if rates[c] * updates >= float32(LEAST) else float32(0.0)
+        out[c] = scale - float32(1.0)
 
 
 @njit(inline="always")
