@@ -41,8 +41,7 @@ def squares(labels):
 def turned(labels, turn):
     if turn:
         with Workers(1, alone()) as workers:
-            turn.apply("e", labels.e, workers)
-            turn.apply("t", labels.t, workers)
+            turn.apply({"e": labels.e, "t": labels.t}, workers)
 
 
 def random_turn(seed, dim):

@@ -169,7 +169,7 @@ class RepModelOpt(Replicated):
             left[ids] = False
             others = np.flatnonzero(left).astype(np.int32)
             turned = self.wire.gather("received", mine, others)
-            self.combining += turn.apply(label, turned, self.context.workers)
+            self.combining += turn.apply({label: turned}, self.context.workers)
             self._put(mine, others, turned)
 
     def _put(self, mine: NDArray[np.float32], ids: NDArray[np.int32], values: NDArray[np.float32]) -> None:

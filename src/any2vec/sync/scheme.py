@@ -172,5 +172,5 @@ class Scheme(ABC):
     def turn(self, combined: Combined, labels: Labels) -> None:
         """Turn all rows of labels as combining found it needed."""
         if combined.turn:
-            for label, rows in (("e", labels.e), ("t", labels.t)):
-                self.combining += combined.turn.apply(label, rows[: labels.vertices], self.context.workers)
+            rows = {"e": labels.e[: labels.vertices], "t": labels.t[: labels.vertices]}
+            self.combining += combined.turn.apply(rows, self.context.workers)

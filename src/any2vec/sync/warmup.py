@@ -48,4 +48,4 @@ def warm_up_turns(masters: Labels, workers: Workers) -> None:
     padded = masters.e.shape[1]
     for n in (1, masters.dim):  # few directions, and many
         nothing = np.zeros((n, masters.dim), np.float32)
-        Turn.of(nothing[:, 0], nothing, padded).apply("e", masters.e, workers)
+        Turn.of(nothing[:, 0], nothing, padded).apply({"e": masters.e}, workers)

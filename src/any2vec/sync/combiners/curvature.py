@@ -130,7 +130,8 @@ class Curvature(SumCombiner):
             values, shared, *vectors = channel.broadcast(("broadcast", label, "moments"), solved.get(label, nothing), 0)
             self._rates[label] = (round_.alpha * kappa * samples * values).astype(np.float32)
             self._shared[label] = np.float32(round_.alpha * kappa * shared[0])
-            self._vectors[label] = zeros(dim, dim)
+            if label not in self._vectors:
+                self._vectors[label] = zeros(dim, dim)
             self._vectors[label][:, :dim] = vectors
 
     def scale(
@@ -203,57 +204,79 @@ def _sum_corrected(errors: Any, updates: Any, rates: Any, hosts: float, sums: An
 def _scale(sums: Any, hosts: Any, updates: Any, vectors: Any, rates: Any, by_other: Any) -> None:
     """Scale each row along the vectors in which it takes large steps; its bits do not depend on the other rows."""
     dim, padded = vectors.shape
-    first, rows = np.empty(_ROWS, np.int64), aligned(_ROWS * padded)
-    factors = np.zeros((_ROWS, dim + _ALONG), np.float32)
-    for begin in range(0, hosts.size, _ROWS):
-        some = sums[begin : begin + _ROWS]
-        for k in range(some.shape[0]):
-            first[k] = dim + _ALONG  # none
-            if hosts[begin + k] > 1:
-                share, total = float32(1.0) / float32(hosts[begin + k]), float32(updates[begin + k])
-                first[k] = np.searchsorted(rates, float32(LEAST) / total)  # rates rise
-                _find_factors(rates, total, share, by_other, first[k], factors[k])
-        _add_along(some, first, factors, vectors, rows)
+    at, first, rows = np.empty(_ROWS, np.int64), np.empty(_ROWS, np.int64), aligned(_ROWS * padded)
+    given, factors = np.zeros((3, padded), np.float32), np.empty((_ROWS, padded), np.float32)
+    given[0, :dim], given[1:, :dim] = rates, by_other
+    n = 0
+    for i in range(hosts.size):
+        total, share, c = float32(updates[i]), float32(1.0) / float32(hosts[i]), dim
+        while hosts[i] > 1 and c and rates[c - 1] * total >= float32(LEAST):  # rates rise
+            c -= 1
+        if dim - c < _ALONG:
+            for k in range(c, dim):
+                by_all, by_one = by_other[0, k], by_other[1, k]
+                _add_along(sums[i], vectors[k], _factor(rates[k] * total, share, by_all, by_one))
+            continue
+        at[n], first[n], rows[n * padded : (n + 1) * padded] = i, c, sums[i]
+        _find_factors(given, total, share, c - c % ROW_ALIGNMENT, factors[n])
+        n += 1
+        if n == _ROWS:
+            _add_along_many(rows, first, factors, vectors, sums, at)
+            n = 0
+    if n:
+        _add_along_many(rows, first[:n], factors, vectors, sums, at)
+
+
+@njit(inline="always")
+def _add_along(row: Any, vector: Any, factor: float) -> None:
+    """Add to a row the factor of what it has along a vector."""
+    along = float32(0.0)
+    for d in range(row.size):
+        along += row[d] * vector[d]
+    for d in range(row.size):
+        row[d] += along * factor * vector[d]
 
 
 @njit(nogil=True, fastmath=True, error_model="numpy")
-def _add_along(some: Any, first: Any, factors: Any, vectors: Any, rows: Any) -> None:
-    """Add to each row its factors of what it has along the vectors from `first` on; `rows` is for copies, aligned.
+def _add_along_many(rows: Any, first: Any, factors: Any, vectors: Any, sums: Any, at: Any) -> None:
+    """Add to some rows the factors of what they have along the vectors from `first` on, and put them into `sums`.
 
     A few vectors at a time, so that they stay in the nearest cache for all rows.
     """
     dim, padded = vectors.shape
-    least = np.min(first[: some.shape[0]])
-    if least >= dim:
-        return
-    axes, places, parts = vectors.reshape(-1), np.zeros(dim + _ALONG, np.int64), aligned(_ALONG + ROW_ALIGNMENT)
+    axes, parts, places = vectors.reshape(-1), aligned(2 * ROW_ALIGNMENT), np.zeros(padded, np.int64)
     places[:dim] = np.arange(0, vectors.size, padded)
-    for k in range(some.shape[0]):
-        for d in range(padded):
-            rows[k * padded + d] = some[k, d]
+    least = np.min(first)
     for c in range(least - least % _ALONG, dim, _ALONG):
-        for k in range(some.shape[0]):
+        for k in range(first.size):
             if first[k] < c + _ALONG:
                 dots(rows, k * padded, axes, places[c:], parts, 1, _ALONG, padded, _WIDTH)
+                some = factors[k, c:]
                 for j in range(_ALONG):
-                    parts[j] *= factors[k, c + j]
+                    parts[j] *= some[j]
                 add_rows(rows, k * padded, axes, places[c:], parts, _ALONG, padded, _WIDTH)
-    for k in range(some.shape[0]):
-        for d in range(padded):
-            some[k, d] = rows[k * padded + d]
+    for k in range(first.size):
+        sums[at[k]] = rows[k * padded : (k + 1) * padded]
 
 
 @njit(inline="always")
-def _find_factors(rates: Any, updates: float, share: float, by_other: Any, first: int, out: Any) -> None:
-    """Find what is to be added to a row along each vector from `first` on, for each unit of what it has there.
+def _find_factors(given: Any, updates: float, share: float, first: int, out: Any) -> None:
+    """Find the factors of a row along vectors from `first` on; `given` are rates, and what the other label corrects."""
+    rates, by_all, by_one, found = given[0, first:], given[1, first:], given[2, first:], out[first:]
+    for c in range(found.size):
+        steps = max(rates[c] * updates, float32(LEAST))
+        factor = _factor(steps, share, by_all[c], by_one[c])
+        found[c] = factor if steps > float32(LEAST) else float32(0.0)
 
-    That scales it from a host's share of the steps to all; of the same errors the other label corrects `by_other`.
+
+@njit(inline="always")
+def _factor(steps: float, share: float, by_all: float, by_one: float) -> float:
+    """Return what is to be added, for each unit, to scale from a host's share of the steps to all.
+
+    Of the same errors the other label corrects `by_all`, and `by_one` host.
     """
-    out[first - first % _ALONG : first] = 0
-    for c in range(first, rates.size):
-        gone, part = share_gone(rates[c] * updates), share_gone(rates[c] * updates * share)
-        scale = gone * share * _in_turn(gone, by_other[0, c]) / (part * _in_turn(part, by_other[1, c]))
-        out[c] = scale - float32(1.0)
+    gone, part = share_gone(steps), share_gone(steps * share)
+    return gone * share * _in_turn(gone, by_all) / (part * _in_turn(part, by_one)) - float32(1.0)
 
 
 @njit(inline="always")
