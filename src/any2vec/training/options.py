@@ -90,7 +90,7 @@ class Options:
     scheme: str | None = option(
         None,
         f"how the model is spread over hosts: {', '.join(SCHEMES)}; or auto, for what sends least of pull-opt and "
-        "columns. The first four have the same vectors; of these, pull-opt sends least. With columns each host has some "
+        "columns. The first four have the same vectors; pull-opt sends least of them. With columns each host has some "
         "columns of all vectors, and one thread; server is a parameter server, to compare with",
         unset="pull-opt, or rep-opt where a host's rounds touch most of the vectors",
         panel="Many hosts",
