@@ -47,9 +47,9 @@ PAPERS = {  # Table 3 of GraphAny2Vec, and what came after it
     "DMTK (1 host)": {"hosts": 1, "scheme": "server"},
     "DMTK(AVG)": {"scheme": "server", "combine": "average"},
     "DMTK(GC)": {"scheme": "server", "combine": "gradient"},
-    "GW2V(AVG)": {"combine": "average"},
-    "GW2V(GC)": {"combine": "gradient"},
-    "curvature": {},
+    "GW2V(AVG)": {"scheme": "pull-opt", "combine": "average"},
+    "GW2V(GC)": {"scheme": "pull-opt", "combine": "gradient"},
+    "curvature": {"scheme": "pull-opt"},
     "columns": {"scheme": "columns", "hosts": 1, "batch": 200},  # has the bits of 4 hosts of 50
 }
 """What to train with, by the papers' names."""

@@ -125,6 +125,24 @@ def test_hosts_have_all_rows_if_their_rounds_touch_most(rounds):
 
 
 def test_hosts_have_all_rows_only_if_memory_suffices(monkeypatch):
-    monkeypatch.setattr(choice, "memory_of_a_host", lambda _: 70_000)  # 400 x 16 x 8 bytes, and half of them again
+    monkeypatch.setattr(
+        choice, "memory_of_a_host", lambda _: 220_000
+    )  # 3 x (400 x 16 x 8 bytes, and half of them again)
     found = Word2Vec(**HOW, hosts=2, rounds=2, epochs=1).fit(SENTENCES)
     assert found.report_.scheme == "pull-opt"
+
+
+@pytest.mark.parametrize(
+    ("lines", "scheme"),
+    [(300, "pull-opt"), (900, "rep-opt")],  # e: 0.33 and 0.7 of the rows, t: 0.85 and 1
+)
+def test_all_updates_of_an_occurrence_touch_one_row(lines, scheme):
+    words = np.random.default_rng(1).integers(0, 3000, (lines, 20)).astype(str).tolist()
+    found = Word2Vec(**HOW | {"negative": 5}, hosts=2, rounds=3, epochs=1).fit(words)
+    assert found.report_.scheme == scheme
+
+
+def test_counts_of_earlier_texts_touch_no_rows():
+    before = Word2Vec(**HOW).fit(SENTENCES)
+    report = Word2Vec(**HOW, start=before.vectors_, hosts=2, rounds=3, epochs=1).fit(SENTENCES[:20]).report_
+    assert report.scheme == "pull-opt"

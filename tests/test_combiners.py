@@ -11,7 +11,7 @@ from simulated import Largest
 from any2vec import Any2VecError
 from any2vec.cluster.local import alone, simulate
 from any2vec.cluster.workers import Workers
-from any2vec.operators.labels import new_labels, padded_width
+from any2vec.operators.labels import new_labels, padded_width, zeros
 from any2vec.sync import masters as merging
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import (
@@ -85,6 +85,44 @@ def combine(combiner, rows, label="e"):
         combiner.combine(label, parts, starts, updates, out)
     assert not out[:, DIM:].any()
     return out[:, :DIM]
+
+
+@pytest.mark.parametrize("dim", [1, 7, 8, 17, 24, 100])
+def test_rows_are_scaled_along_all_vectors_each_by_itself(dim):
+    rng, n = np.random.default_rng(dim), 40
+    vectors, sums = zeros(dim, dim), zeros(n, dim)
+    vectors[:, :dim] = np.linalg.qr(rng.standard_normal((dim, dim)))[0]
+    sums[:, :dim] = rng.standard_normal((n, dim))
+    rates = np.sort(rng.lognormal(-6, 1, dim)).astype(np.float32)
+    by_other = rng.random((2, dim)).astype(np.float32)
+    hosts, updates = rng.integers(0, 9, n).astype(np.int32), rng.integers(0, 2000, n)
+
+    def in_turn(own, other):
+        return (own + other - own * other) / (own + other)
+
+    expected = sums[:, :dim].astype(float)
+    for i, (k, total) in enumerate(zip(hosts, updates, strict=True)):
+        steps = rates.astype(float) * total
+        wanted = (steps >= LEAST) & (k > 1)
+        gone, part = -np.expm1(-steps[wanted]), -np.expm1(-steps[wanted] / max(k, 1))
+        scale = gone * in_turn(gone, by_other[0, wanted]) / (k * part * in_turn(part, by_other[1, wanted]))
+        axes = vectors[wanted, :dim].astype(float)
+        expected[i] += ((scale - 1) * (axes @ expected[i])) @ axes
+
+    def scaled(order, size):
+        out = sums.copy()
+        for begin in range(0, n, size):
+            at = order[begin : begin + size]
+            some = sums[at]
+            curvature_file._scale(some, hosts[at], updates[at], vectors, rates, by_other)
+            out[at] = some
+        return out
+
+    found = scaled(np.arange(n), n)
+    assert np.allclose(found[:, :dim], expected, atol=1e-4)
+    assert np.abs(expected - sums[:, :dim]).max() > 0.1
+    for size in (1, 3, 16, n):
+        assert np.array_equal(scaled(rng.permutation(n), size), found)
 
 
 def random_rows(seed=0, rows=30):

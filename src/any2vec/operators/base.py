@@ -123,7 +123,7 @@ class Operator(ABC):
     def updates(self, counts: NDArray[np.int64], contexts: float) -> NDArray[np.float64]:
         """Estimate the updates of each row of e and of t in an epoch, shape (2, V): the hottest ones have copies.
 
-        A context has `contexts` words in the mean.
+        Where hosts touch most rows, they have replicas of all. A context has `contexts` words in the mean.
         """
         kept = kept_counts(counts, self.options.sample)
         return np.stack([kept * contexts, kept])

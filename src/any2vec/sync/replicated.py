@@ -16,7 +16,7 @@ from any2vec.sync.turn import Turn
 
 __all__ = ["RepModelNaive", "RepModelOpt"]
 
-_NEARLY = 0.9
+_NEARLY = 0.9  # share of the rows from which all are sent
 
 
 class Replicated(Scheme):
@@ -137,7 +137,7 @@ class RepModelNaive(Replicated):
 class RepModelOpt(Replicated):
     """Only rows that a host touched are sent, and those that any host touched are sent back to all.
 
-    Where these are nearly all, all are: they need not be copied to be sent, or once received.
+    Where these are nearly all, all are sent, which spares copying them before and after.
     """
 
     def _exchange_ids(self, label: str, touched: NDArray[np.int32]) -> tuple[NDArray[np.int32], RowsByHost]:

@@ -50,7 +50,7 @@ class Turn(NamedTuple):
         return cls(rows, np.expm1(exponents), np.expm1(-exponents), dim)
 
     def apply(self, rows: dict[str, NDArray[np.float32]], workers: Workers) -> float:
-        """Turn rows, 64-byte aligned, in place; by label, as many of each. Return CPU seconds.
+        """Turn rows, 64-byte aligned, in place; by label, all of which have as many. Return CPU seconds.
 
         A row's bits do not depend on the others.
         """

@@ -1,4 +1,4 @@
-"""The scheme of a run that is given none, and `--scheme auto`: what sends least, of those whose memory suffices.
+"""The scheme of a run that is given none; and `--scheme auto`, which takes what sends least of what fits into memory.
 
 A run that is given none pulls the rows that its rounds touch (PullModel-Opt); but where those are most of all, a host
 has a replica of all (RepModel-Opt): inspection would find little to leave out, and kernels need no table of rows.
@@ -47,6 +47,7 @@ __all__ = ["Estimate", "choose", "estimate", "usual_scheme"]
 
 _SLICES, _LENGTHS = 12, 6  # of a host's part that are inspected
 _MOST = 0.75  # of the rows, touched by a host in a round: then all are held
+_BUFFERS = 3  # times the labels, for those that travel
 
 
 @dataclass(frozen=True)
@@ -88,14 +89,17 @@ def estimate(
 
 def usual_scheme(corpus: Corpus, options: Options, communicator: Communicator) -> str:
     """Choose the scheme of a run that is given none; all hosts call this, and get the same."""
-    counts, hosts, words = corpus.vocabulary.counts, communicator.size, max(int(corpus.cuts[-1]), 1)
+    counts, hosts, words = corpus.vocabulary.counts, communicator.size, int(corpus.cuts[-1])
     if hosts == 1 or options.wire != FLOAT32:
         return "pull-opt"
-    kept = float(kept_counts(counts, options.sample).sum()) / words
-    contexts = mean_context(np.array([words / max(corpus.sentences, 1)]), options.window, min(kept, 1.0))
-    updates = options.operator_class(options).updates(counts, contexts) / (hosts * _rounds(corpus, options, hosts))
-    replicated = SCHEMES["rep-opt"].memory(len(counts), options.dim, hosts) <= memory_of_a_host(communicator)
-    return "rep-opt" if replicated and -np.expm1(-updates).mean() > _MOST else "pull-opt"
+    total, kept = max(int(counts.sum()), 1), kept_counts(counts, options.sample)  # perhaps of earlier texts, too
+    contexts = mean_context(np.array([words / max(corpus.sentences, 1)]), options.window, float(kept.sum()) / total)
+    updates = options.operator_class(options).updates(counts, contexts)
+    updates[0] = np.minimum(updates[0], kept)  # those of one occurrence come together
+    updates *= min(words / total, 1.0) / (hosts * _rounds(corpus, options, hosts))
+    needed = _BUFFERS * SCHEMES["rep-opt"].memory(len(counts), options.dim, hosts)
+    fits = needed <= memory_of_a_host(communicator)
+    return "rep-opt" if fits and -np.expm1(-updates).mean() > _MOST else "pull-opt"
 
 
 def choose(corpus: Corpus, options: Options, communicator: Communicator, start: Start | None) -> tuple[Options, str]:

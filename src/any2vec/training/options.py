@@ -92,7 +92,7 @@ class Options:
         f"how the model is spread over hosts: {', '.join(SCHEMES)}; or auto, for what sends least of pull-opt and "
         "columns. The first four have the same vectors; pull-opt sends least of them. With columns each host has some "
         "columns of all vectors, and one thread; server is a parameter server, to compare with",
-        unset="pull-opt, or rep-opt where a host's rounds touch most of the vectors",
+        unset="pull-opt, or rep-opt where a host's rounds touch most of the vectors and memory suffices",
         panel="Many hosts",
     )
     wire: str = option(

@@ -63,7 +63,7 @@ class Report:
     round_count : int
         S, rounds per epoch.
     scheme : str
-        How hosts communicated: what ``auto`` stood for.
+        How hosts communicated: what was chosen, if none was given or ``auto``.
     rounds : Rounds
         Statistics per round, if there are several hosts.
     interrupted : bool

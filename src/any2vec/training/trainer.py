@@ -105,8 +105,8 @@ def train(
         If the labels do not fit into memory, there is nothing to learn from, or values stop being finite.
     """
     options = options.training_options()
-    if options.scheme is None:
-        options = replace(options, scheme=usual_scheme(corpus, options, communicator))
+    with together(communicator):
+        options = replace(options, scheme=options.scheme or usual_scheme(corpus, options, communicator))
     if options.scheme == AUTO:
         options, line = choose(corpus, options, communicator, start)
         display.say(line)

@@ -55,7 +55,7 @@ __all__ = ["LEAST", "Curvature", "share_gone"]
 _SEEN = 4096  # rows of a label, about, that all hosts together look at to measure its moments
 _HOTTEST, _LEAST_HOTTEST = 512, 8  # hottest rows of a label that are all sampled: by all hosts together; by each
 LEAST = 0.1  # alpha c N below which the scale, then 0.87 at least, is taken as 1
-_ROWS, _ALONG = 16, 8  # rows scaled at a time, along so many vectors
+_ROWS, _ALONG = 16, 8  # rows scaled at a time, along so many vectors; one by one, if along fewer
 _WIDTH = register_width()
 
 
@@ -264,16 +264,16 @@ def _find_factors(given: Any, updates: float, share: float, first: int, out: Any
     """Find the factors of a row along vectors from `first` on; `given` are rates, and what the other label corrects."""
     rates, by_all, by_one, found = given[0, first:], given[1, first:], given[2, first:], out[first:]
     for c in range(found.size):
-        steps = max(rates[c] * updates, float32(LEAST))
-        factor = _factor(steps, share, by_all[c], by_one[c])
-        found[c] = factor if steps > float32(LEAST) else float32(0.0)
+        steps = rates[c] * updates
+        factor = _factor(max(steps, float32(LEAST)), share, by_all[c], by_one[c])
+        found[c] = factor if steps >= float32(LEAST) else float32(0.0)
 
 
 @njit(inline="always")
 def _factor(steps: float, share: float, by_all: float, by_one: float) -> float:
     """Return what is to be added, for each unit, to scale from a host's share of the steps to all.
 
-    Of the same errors the other label corrects `by_all`, and `by_one` host.
+    Of the same errors, the other label corrects the share `by_all` with the updates of all hosts, `by_one` with one's.
     """
     gone, part = share_gone(steps), share_gone(steps * share)
     return gone * share * _in_turn(gone, by_all) / (part * _in_turn(part, by_one)) - float32(1.0)
