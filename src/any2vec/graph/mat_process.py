@@ -7,6 +7,7 @@ nothing of any2vec.
 
 import io
 import sys
+from typing import Any
 
 
 def main() -> None:
@@ -14,8 +15,9 @@ def main() -> None:
     import numpy as np
     import scipy.io
 
+    file: Any = io.BytesIO(sys.stdin.buffer.read())  # not every version of scipy-stubs takes it
     try:
-        matrices = scipy.io.loadmat(io.BytesIO(sys.stdin.buffer.read()))  # type: ignore[arg-type]
+        matrices = scipy.io.loadmat(file)
         matrix = matrices.get(sys.argv[1])
         found = {}
         if matrix is None:

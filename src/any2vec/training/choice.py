@@ -164,7 +164,8 @@ def _inspect(corpus: Corpus, options: Options, rank: int, rounds: int, least: fl
             sources, destinations = np.zeros((2, len(counts)), np.int32)
             kernel(part.ids, part.bounds, low, high, options.window, draws, sources, destinations)
             touched = np.count_nonzero(sources), np.count_nonzero(destinations)
-            found[:, at] += touched[0] / _SLICES, touched[1] / _SLICES, destinations.sum(dtype=np.int64), high - low
+            samples = int(destinations.sum(dtype=np.int64))
+            found[:, at] += touched[0] / _SLICES, touched[1] / _SLICES, samples, high - low
     return found
 
 
