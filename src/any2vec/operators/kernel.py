@@ -42,6 +42,7 @@ def operator_kernel(
     addressing: str = "direct",
     freezing: bool = False,
     measuring: bool = False,
+    copying: bool = False,
 ) -> Callable[..., None]:
     """Compile an operator, or find it in the cache.
 
@@ -61,6 +62,8 @@ def operator_kernel(
         Whether some rows of e must not change (`RowTable.frozen`).
     measuring : bool
         Whether the curvature is measured where addressing is ``direct``, as it is elsewhere.
+    copying : bool
+        Whether threads may have copies of hot rows; the curvature is measured then.
 
     Returns
     -------
@@ -72,8 +75,8 @@ def operator_kernel(
     with _compiling:  # simulated hosts must share it
         scratch = operator.scratch(dim)
         sizes = operator.options.window, scratch, dim, width
-        measuring |= addressing != "direct"
-        return _operator_kernel(*functions_of(operator), *sizes, addressing, freezing, measuring)
+        measuring |= copying or addressing != "direct"
+        return _operator_kernel(*functions_of(operator), *sizes, addressing, freezing, measuring, copying)
 
 
 def inspection_kernel(operator: Operator) -> Callable[..., None]:
@@ -142,6 +145,7 @@ def _operator_kernel(
     addressing: str,
     freezing: bool,
     measuring: bool,
+    copying: bool,
 ) -> Callable[..., None]:
     counted, mapped = addressing == "counted", addressing == "mapped"
     version = 0
@@ -171,55 +175,58 @@ def _operator_kernel(
         measured = next_measured = False
         sentence = np.searchsorted(bounds, low, side="right") - 1
         position = low
-        while position < high and not stats.stop[0]:
-            begin, end = bounds[sentence], bounds[sentence + 1]
-            count, stop = list_windows(ids, position, high, begin, end, window, draws, windows)
+        last = False
+        while not last:
+            last = position >= high or stats.stop[0] != 0  # then only what was listed before is left to apply
+            count, stop = 1, position
+            if not last:
+                begin, end = bounds[sentence], bounds[sentence + 1]
+                count, stop = list_windows(ids, position, high, begin, end, window, draws, windows)
             for i in range(count):
                 centre = windows.centre[i]
                 near = Window(windows.words, centre, windows.begin[i], windows.end[i], windows.key[i])
                 next_alpha = learning_rate(rate, windows.position[i] - low)
                 if measuring:
                     next_measured = near.key % uint64(_ONE_WINDOW_OF) == uint64(0)
-                for batch in range(near.end - near.begin - 1 if batch_per_context else 1):
-                    sources, skips = edges(near, batch, draws.tables, sizes, x[slot], y[slot], labels[slot])
-                    for k in range(sources):
-                        vertex = x[slot, k]
-                        if counted:
-                            rows.e[vertex] += 1
-                        x[slot, k] = _offset(vertex, rows.e, mapped, hot, dim)
-                        if freezing and rows.frozen[vertex]:
-                            x[slot, k] = _copied(e, x[slot, k], rows.spare + 2 * window * slot + k, dim)
-                    updates = 1 if joined else sources
-                    first = y[slot, 0]
-                    for k in range(1, targets - skips if varying else targets):
-                        vertex = y[slot, k]
-                        if counted:
-                            rows.t[vertex] += updates * int64(varying or vertex != first)
-                        y[slot, k] = _offset(vertex, rows.t, mapped, hot, dim)
-                        prefetch_row(t, y[slot, k], dim)
-                    if counted:
-                        rows.t[first] += updates
-                    y[slot, 0] = _offset(first, rows.t, mapped, hot, dim)
-                    if not batch_per_context:
-                        prefetch_row(t, y[slot, 0], dim)
-                        # the centre is a source of windows to come
-                        prefetch_row(e, _offset(windows.words[centre], rows.e, mapped, hot, dim), dim)
+                for batch in range(near.end - near.begin - 1 if batch_per_context and not last else 1):
                     slot = 1 - slot
-                    last = x[slot], y[slot], labels[slot], n, skipped, alpha, measured
-                    apply(e, t, last, tile, stats, targets, dim, width)
+                    sources = skips = 0
+                    if not last:
+                        sources, skips = edges(near, batch, draws.tables, sizes, x[slot], y[slot], labels[slot])
+                        for k in range(sources):
+                            vertex = x[slot, k]
+                            if counted:
+                                rows.e[vertex] += 1
+                            x[slot, k] = _offset(vertex, rows.e, mapped, hot, dim)
+                            if freezing and rows.frozen[vertex]:
+                                x[slot, k] = _copied(e, x[slot, k], rows.spare + 2 * window * slot + k, dim)
+                        updates = 1 if joined else sources
+                        first = y[slot, 0]
+                        for k in range(1, targets - skips if varying else targets):
+                            vertex = y[slot, k]
+                            if counted:
+                                rows.t[vertex] += updates * int64(varying or vertex != first)
+                            y[slot, k] = _offset(vertex, rows.t, mapped, hot, dim)
+                            prefetch_row(t, y[slot, k], dim)
+                        if counted:
+                            rows.t[first] += updates
+                        y[slot, 0] = _offset(first, rows.t, mapped, hot, dim)
+                        if not batch_per_context:
+                            prefetch_row(t, y[slot, 0], dim)
+                            # the centre is a source of windows to come
+                            prefetch_row(e, _offset(windows.words[centre], rows.e, mapped, hot, dim), dim)
+                    before = x[1 - slot], y[1 - slot], labels[1 - slot], n, skipped, alpha, measured
+                    apply(e, t, before, tile, stats, targets, dim, width)
                     n, skipped, alpha, measured = sources, skips, next_alpha, next_measured
-            if hot.rows:
+            if copying:
                 hot.position[AT] += stop - position
-                if hot.position[AT] >= hot.position[NEXT_MERGE]:
+                if hot.rows and hot.position[AT] >= hot.position[NEXT_MERGE]:
                     seen = stats.curvature[1]
                     kappa = stats.curvature[0] / seen if seen >= _ENOUGH else 0.0
-                    merge_due(e, t, hot, next_alpha, kappa, dim)
+                    merge_due(e, t, hot, next_alpha, kappa, int64(dim))  # no constant: it is compiled once
             stats.words[0] += stop - position
             position = stop
-            sentence += int64(stop == end)
-        slot = 1 - slot
-        last = x[slot], y[slot], labels[slot], n, skipped, alpha, measured
-        apply(e, t, last, tile, stats, targets, dim, width)
+            sentence += int64(not last and stop == end)
 
     inlined = njit(inline="always")
     functions = (("blocks", inlined(bind(blocks, name, functions))), *functions)

@@ -69,7 +69,7 @@ def open_copies(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, di
     hot.position[GROWING_UNTIL] = -1
 
 
-@njit(nogil=True)
+@njit(nogil=True, cache=True)
 def merge_due(
     e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, alpha: float, kappa: float, dim: int
 ) -> None:
@@ -85,7 +85,7 @@ def merge_due(
     for of, label in enumerate((e, t)):
         for block in range(hot.merged.shape[1]):
             if position - hot.merged[of, block] >= hot.every[of, block]:
-                _merge_block(label, hot, of, block, alpha, dim, False)
+                _merge_block(label, hot, of, block, alpha, dim, np.bool_(False))  # no constant: compiled once
             following = min(following, hot.merged[of, block] + hot.every[of, block])
     hot.position[NEXT_MERGE] = max(following, position + 1)
 
@@ -99,13 +99,13 @@ def merge(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, alpha: f
         busy = 0
         for place in left:
             of, block = divmod(place, blocks)
-            if not _merge_block(e if of == 0 else t, hot, of, block, alpha, dim, True):
+            if not _merge_block(e if of == 0 else t, hot, of, block, float32(alpha), dim, np.bool_(True)):
                 left[busy] = place
                 busy += 1
         left = left[:busy]
 
 
-@njit(nogil=True, fastmath=True)
+@njit(nogil=True, fastmath=True, cache=True)
 def _measure(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, kappa: float, dim: int) -> None:
     """Measure the curvature of each label from some rows of the other, by a step of subspace iteration.
 
@@ -153,12 +153,13 @@ def _measure(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, kappa
                 length += moved[i, k] * moved[i, k]
             length = np.sqrt(length)
             if length > float32(_NOTHING) * square:
-                directions[i] = moved[i] / length
+                for k in range(dim):
+                    directions[i, k] = moved[i, k] / length
             values[i] = scale * length
     hot.position[MEASURED] += 1
 
 
-@njit(nogil=True, fastmath=True)
+@njit(nogil=True, fastmath=True, cache=True)
 def _merge_block(
     label: NDArray[np.float32], hot: HotRows, of: int, block: int, alpha: float, dim: int, last: bool
 ) -> bool:

@@ -246,17 +246,19 @@ def _orthogonality(changes: Any, first: int, base: Any, start: int) -> tuple[int
     n, dim = base.shape
     parts, scratch = np.empty((changes.ends.size - 1, dim), np.float32), np.empty(dim, np.float32)
     for row in range(first + (start - first) % _ONE_ROW_OF, first + n, _ONE_ROW_OF):
-        k = 0
+        k, squares, combined = 0, np.float32(0), np.float32(0)
         for host in range(changes.ends.size - 1):
             at = find(changes.rows, changes.ends[host], changes.ends[host + 1], row)
             if at < changes.ends[host + 1] and changes.rows[at] == row and changes.updates[at]:
                 for d in range(dim):
                     parts[k, d] = added(changes.values[at, d], base[row - first, d])
+                    squares += parts[k, d] * parts[k, d]
                 k += 1
-        squares = np.sum(parts[:k] * parts[:k])
         if k > 1 and squares > 0:
             gradient_row(parts[:k], scratch)
-            found = np.sum(scratch * scratch) / squares
+            for d in range(dim):
+                combined += scratch[d] * scratch[d]
+            found = combined / squares
             measured += 1
             total += found
             orthogonal += int(found >= ORTHOGONAL)

@@ -81,7 +81,9 @@ def _moments(label: Any, places: Any, updates: Any, start: int, stride: int, blo
                 at = r + k * stride
                 w[k] = 0
                 if at < last:
-                    w[k], x[k] = updates[at], label[places[at]]
+                    w[k] = updates[at]
+                    for d in range(size):
+                        x[k, d] = label[places[at], d]
                 weight += w[k]
                 squares += np.float64(w[k]) ** 2
             _add_products(x, w, size, sums[dim])

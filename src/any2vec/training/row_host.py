@@ -107,7 +107,7 @@ class RowHost(Host):
         self.scheme = scheme_of(options.scheme, communicator.size)(context)
         self.combiner = combiner.bind(CombinerContext(self.scheme.masters, per_pair, self.scheme.channel))
         sizes = self._dim, width or register_width()
-        kinds = {"freezing": bool(self._spare), "measuring": self._blends or self._hot > 0}
+        kinds = {"freezing": bool(self._spare), "measuring": self._blends, "copying": self._hot > 0}
         self._kernel = operator_kernel(operator, *sizes, self.scheme.addressing, **kinds)
 
     def begin_with(self, start: Start) -> None:

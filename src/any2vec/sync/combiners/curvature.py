@@ -206,7 +206,8 @@ def _scale(sums: Any, hosts: Any, updates: Any, vectors: Any, rates: Any, by_oth
     dim, padded = vectors.shape
     at, first, rows = np.empty(_ROWS, np.int64), np.empty(_ROWS, np.int64), aligned(_ROWS * padded)
     given, factors = np.zeros((3, padded), np.float32), np.empty((_ROWS, padded), np.float32)
-    given[0, :dim], given[1:, :dim] = rates, by_other
+    for c in range(dim):
+        given[0, c], given[1, c], given[2, c] = rates[c], by_other[0, c], by_other[1, c]
     n = 0
     for i in range(hosts.size):
         total, share, c = float32(updates[i]), float32(1.0) / float32(hosts[i]), dim
@@ -217,7 +218,9 @@ def _scale(sums: Any, hosts: Any, updates: Any, vectors: Any, rates: Any, by_oth
                 by_all, by_one = by_other[0, k], by_other[1, k]
                 _add_along(sums[i], vectors[k], _factor(rates[k] * total, share, by_all, by_one))
             continue
-        at[n], first[n], rows[n * padded : (n + 1) * padded] = i, c, sums[i]
+        at[n], first[n] = i, c
+        for d in range(padded):
+            rows[n * padded + d] = sums[i, d]
         _find_factors(given, total, share, c - c % ROW_ALIGNMENT, factors[n])
         n += 1
         if n == _ROWS:
@@ -245,7 +248,8 @@ def _add_along_many(rows: Any, first: Any, factors: Any, vectors: Any, sums: Any
     """
     dim, padded = vectors.shape
     axes, parts, places = vectors.reshape(-1), aligned(2 * ROW_ALIGNMENT), np.zeros(padded, np.int64)
-    places[:dim] = np.arange(0, vectors.size, padded)
+    for c in range(dim):
+        places[c] = c * padded
     least = np.min(first)
     for c in range(least - least % _ALONG, dim, _ALONG):
         for k in range(first.size):
@@ -256,7 +260,8 @@ def _add_along_many(rows: Any, first: Any, factors: Any, vectors: Any, sums: Any
                     parts[j] *= some[j]
                 add_rows(rows, k * padded, axes, places[c:], parts, _ALONG, padded, _WIDTH)
     for k in range(first.size):
-        sums[at[k]] = rows[k * padded : (k + 1) * padded]
+        for d in range(padded):
+            sums[at[k], d] = rows[k * padded + d]
 
 
 @njit(inline="always")

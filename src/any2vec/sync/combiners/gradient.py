@@ -14,7 +14,8 @@ __all__ = ["Gradient", "gradient_row"]
 @njit(nogil=True, fastmath=True, error_model="numpy")
 def gradient_row(parts: Any, out: Any) -> None:
     """Combine the parts of one row: GC(g1, .., gk) = GC(gk, .., GC(g2, g1)), Eq. 8 applied in host order."""
-    out[:] = parts[0]
+    for d in range(out.size):
+        out[d] = parts[0, d]
     for j in range(1, parts.shape[0]):
         dot = float32(0.0)
         norm = float32(0.0)
