@@ -218,9 +218,9 @@ def _operator_kernel(
                     before = x[1 - slot], y[1 - slot], labels[1 - slot], n, skipped, alpha, measured
                     apply(e, t, before, tile, stats, targets, dim, width)
                     n, skipped, alpha, measured = sources, skips, next_alpha, next_measured
-            if copying:
+            if copying and hot.rows:
                 hot.position[AT] += stop - position
-                if hot.rows and hot.position[AT] >= hot.position[NEXT_MERGE]:
+                if hot.position[AT] >= hot.position[NEXT_MERGE]:
                     seen = stats.curvature[1]
                     kappa = stats.curvature[0] / seen if seen >= _ENOUGH else 0.0
                     merge_due(e, t, hot, next_alpha, kappa, int64(dim))  # no constant: it is compiled once

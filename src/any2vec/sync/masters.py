@@ -258,7 +258,7 @@ def _orthogonality(changes: Any, first: int, base: Any, start: int) -> tuple[int
             gradient_row(parts[:k], scratch)
             for d in range(dim):
                 combined += scratch[d] * scratch[d]
-            found = combined / squares
+            found = float(combined / squares)
             measured += 1
             total += found
             orthogonal += int(found >= ORTHOGONAL)
