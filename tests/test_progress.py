@@ -1,5 +1,6 @@
 """What is shown while training runs."""
 
+import ast
 import io
 import os
 import subprocess
@@ -122,21 +123,33 @@ finally:
     ],
 )
 def test_a_run_compiles_its_kernel_once_and_the_next_one_nothing(tmp_path, how):
-    (tmp_path / "text").write_text("a b c a b c\n" * 5000)
+    first, second = (compiled(tmp_path, how) for _ in range(2))
+    assert first.count("kernel") == 1
+    assert second == []
+
+
+def test_merging_is_compiled_once_for_all_dimensions_and_not_for_one_thread(tmp_path):
+    assert "merge_due" not in compiled(tmp_path, "--threads 1")
+    names = compiled(tmp_path, "--threads 2")
+    assert names.count("merge_due") == names.count("_merge_block") == 1
+    names = compiled(tmp_path, "--threads 2 --dim 32")
+    assert "kernel" in names
+    assert "merge_due" not in names
+
+
+def compiled(folder, how):
+    """Names of the functions that a run compiles."""
+    (folder / "text").write_text("a b c a b c\n" * 5000)
     options = f"words text -o v.bin --dim 16 --window 2 --epochs 1 --sample 0 --no-cache -q {how}".split()
-    compiled = [
-        subprocess.run(
-            [sys.executable, "-c", COUNTING, *options],
-            cwd=tmp_path,
-            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kernels")},
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.strip()
-        for _ in range(2)
-    ]
-    assert compiled[0].count("'kernel'") == 1
-    assert compiled[1] == "[]"
+    ran = subprocess.run(
+        [sys.executable, "-c", COUNTING, *options],
+        cwd=folder,
+        env=os.environ | {"NUMBA_CACHE_DIR": str(folder / "kernels")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return ast.literal_eval(ran.stdout)
 
 
 @pytest.mark.parametrize(

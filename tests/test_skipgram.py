@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 from simulated import skipgram
 
 from any2vec.operators.arguments import Rate, RowTable, ThreadStats, no_rows
-from any2vec.operators.hot_rows import AT, GROWING_UNTIL, MEASURED, NEXT_MEASUREMENT, NEXT_MERGE, hot_rows, no_hot_rows
+from any2vec.operators.hot_rows import (
+    AT,
+    GROWING_UNTIL,
+    MEASURED,
+    NEXT_MEASUREMENT,
+    NEXT_MERGE,
+    ROWS_MERGED,
+    hot_rows,
+    no_hot_rows,
+)
 from any2vec.operators.kernel import operator_kernel
 from any2vec.operators.merging import _STRIDE, _STRIDE_GROWING, merge, merge_due, open_copies
 from any2vec.samples.draws import KEEP, NEGATIVES, epoch_key
@@ -40,8 +49,9 @@ def aligned(values):
     return found
 
 
-def kernel_of(schedule, dim, window, negative, width, addressing="direct", freezing=False):
-    return operator_kernel(skipgram(schedule, window, negative), dim, width, addressing, freezing=freezing)
+def kernel_of(schedule, dim, window, negative, width, addressing="direct", freezing=False, copying=False):
+    operator = skipgram(schedule, window, negative)
+    return operator_kernel(operator, dim, width, addressing, freezing=freezing, copying=copying)
 
 
 def copies_of(rows, shift, dim, every=1, samples=(1, 1), threads=2):
@@ -90,10 +100,13 @@ class Case:
         copies = copies_of(hot, V, self.dim, every)
         open_copies(e.reshape(-1), t.reshape(-1), copies, self.dim)
         n = len(self.ids)
-        run, rows = kernel_of(*self.sizes, addressing, spare > 0), rows or no_rows()
+        run, rows = kernel_of(*self.sizes, addressing, spare > 0, hot > 0), rows or no_rows()
+        if hot:
+            stats.curvature[1] = -1e9  # too little to go by: what a thread learns alone is added up
         for low, high in parts:
             rate = Rate(self.alpha, FLOOR, float(epoch * n + low), 1.0, float(n * self.epochs))
             run(self.ids, self.bounds, low, high, e.reshape(-1), t.reshape(-1), rows, draws, rate, copies, stats)
+        assert (copies.position[ROWS_MERGED] > 0) == (hot > 0 and every < sum(high - low for low, high in parts))
         merge(e.reshape(-1), t.reshape(-1), copies, self.alpha, self.dim, 0)
         assert not copies.locks.any()
         self.curvature = stats.curvature.tolist()

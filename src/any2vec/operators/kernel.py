@@ -174,10 +174,10 @@ def _operator_kernel(
         alpha, next_alpha = float32(0.0), learning_rate(rate, 0)
         measured = next_measured = False
         sentence = np.searchsorted(bounds, low, side="right") - 1
-        position = low
+        position = end = low
         last = False
         while not last:
-            last = position >= high or stats.stop[0] != 0  # then only what was listed before is left to apply
+            last = position >= high or stats.stop[0] != 0  # then there is no window, only a batch left to apply
             count, stop = 1, position
             if not last:
                 begin, end = bounds[sentence], bounds[sentence + 1]
@@ -215,18 +215,18 @@ def _operator_kernel(
                             prefetch_row(t, y[slot, 0], dim)
                             # the centre is a source of windows to come
                             prefetch_row(e, _offset(windows.words[centre], rows.e, mapped, hot, dim), dim)
-                    before = x[1 - slot], y[1 - slot], labels[1 - slot], n, skipped, alpha, measured
-                    apply(e, t, before, tile, stats, targets, dim, width)
+                    listed = x[1 - slot], y[1 - slot], labels[1 - slot], n, skipped, alpha, measured
+                    apply(e, t, listed, tile, stats, targets, dim, width)
                     n, skipped, alpha, measured = sources, skips, next_alpha, next_measured
             if copying and hot.rows:
                 hot.position[AT] += stop - position
                 if hot.position[AT] >= hot.position[NEXT_MERGE]:
                     seen = stats.curvature[1]
                     kappa = stats.curvature[0] / seen if seen >= _ENOUGH else 0.0
-                    merge_due(e, t, hot, next_alpha, kappa, int64(dim))  # no constant: it is compiled once
+                    merge_due(e, t, hot, next_alpha, kappa, int64(dim))  # no constant: compiled once
             stats.words[0] += stop - position
             position = stop
-            sentence += int64(not last and stop == end)
+            sentence += int64(stop == end)
 
     inlined = njit(inline="always")
     functions = (("blocks", inlined(bind(blocks, name, functions))), *functions)

@@ -99,7 +99,8 @@ def merge(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, alpha: f
         busy = 0
         for place in left:
             of, block = divmod(place, blocks)
-            if not _merge_block(e if of == 0 else t, hot, of, block, float32(alpha), dim, np.bool_(True)):
+            label, rate = e if of == 0 else t, float32(alpha)  # of the types that `merge_due` passes: compiled once
+            if not _merge_block(label, hot, of, block, rate, dim, np.bool_(True)):
                 left[busy] = place
                 busy += 1
         left = left[:busy]
