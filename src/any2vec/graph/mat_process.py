@@ -15,8 +15,8 @@ def main() -> None:
     import numpy as np
     import scipy.io
 
-    file: Any = io.BytesIO(sys.stdin.buffer.read())  # not every version of scipy-stubs takes it
     try:
+        file: Any = io.BytesIO(sys.stdin.buffer.read())  # not every version of scipy-stubs takes it
         matrices = scipy.io.loadmat(file)
         matrix = matrices.get(sys.argv[1])
         found = {}
