@@ -25,7 +25,7 @@ from any2vec.operators.context import join, learn, spread
 from any2vec.operators.kernel import bind, functions_of
 from any2vec.operators.logistic import NOTHING, PADDING, logistic, put_repeats
 from any2vec.operators.mini_batches import spacing
-from any2vec.operators.tiles import ROW_ALIGNMENT, TILE_ROWS, aligned, dots, update
+from any2vec.operators.tiles import ROW_ALIGNMENT, TILE_ROWS, aligned, copy, dots, update
 from any2vec.samples.windows import Window, list_windows
 
 __all__ = ["ColumnKernels", "add_parts", "column_kernels"]
@@ -201,7 +201,7 @@ def _column_kernels(
                     else:
                         dots(h[b * block :], 0, t[b * block :], goals, out, 1, targets, block, width)
                 _sum_blocks(rows, tile, blocks, m)
-                _copy(scores[at:], rows, m)
+                copy(scores[at:], rows, m)
                 continue
             count = (n + TILE_ROWS - 1) // TILE_ROWS
             begin = 0
@@ -215,7 +215,7 @@ def _column_kernels(
                     else:
                         dots(e[b * block :], sources[begin:], t[b * block :], goals, out, size, targets, block, width)
                 _sum_blocks(rows, tile, blocks, size * m)
-                _copy(scores[at:], rows, size * m)
+                copy(scores[at:], rows, size * m)
                 at += size * m
                 begin = end
 
@@ -234,7 +234,7 @@ def _column_kernels(
             for part in range(count):
                 end = (rows * (part + 1)) // count
                 size = end - begin
-                _copy(out, scores[at:], size * m)
+                copy(out, scores[at:], size * m)
                 repeats = skipped > 0 and not varying
                 if repeats:
                     put_repeats(out, goals, size, m, NOTHING)
@@ -242,7 +242,7 @@ def _column_kernels(
                 if repeats:
                     put_repeats(out, goals, size, m, 0.0)
                 stats.loss[0] += loss
-                _copy(scores[at:], out, size * m)
+                copy(scores[at:], out, size * m)
                 at += size * m
                 begin = end
             stats.samples[0] += rows * (targets - skipped)
@@ -294,10 +294,3 @@ def _sum_blocks(rows: Any, tile: int, blocks: int, n: int) -> None:
             for i in range(n):
                 here[i] += there[i]
         step *= 2
-
-
-@njit(inline="always")
-def _copy(to: Any, values: Any, n: int) -> None:
-    """Copy n floats: a slice that is assigned to takes seconds to compile."""
-    for i in range(n):
-        to[i] = values[i]

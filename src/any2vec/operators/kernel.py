@@ -20,7 +20,7 @@ from any2vec.operators.base import FUNCTIONS, Operator
 from any2vec.operators.hot_rows import AT, NEXT_MERGE, HotRows
 from any2vec.operators.logistic import NOTHING, logistic, put_repeats
 from any2vec.operators.merging import merge_due
-from any2vec.operators.tiles import TILE_ROWS, aligned, dots, update
+from any2vec.operators.tiles import TILE_ROWS, aligned, copy, dots, update
 from any2vec.samples.windows import Window, list_windows, new_windows
 
 __all__ = ["bind", "functions_of", "inspection_kernel", "operator_kernel"]
@@ -30,6 +30,7 @@ _ENOUGH = 50.0  # sum of squared gradients
 _compiling = threading.Lock()
 
 edges: Any = None  # bound, as `steps`, `score`, `update` and `varying` are, to what the operator has
+fetch: Any = None  # bound to what lists a batch of it
 steps: Any = logistic
 score: Any = dots
 varying = False
@@ -125,8 +126,7 @@ def _offset(vertex: int, rows: Any, mapped: bool, hot: HotRows, dim: int) -> int
 @njit(inline="always")
 def _copied(e: Any, offset: int, row: int, dim: int) -> int:
     """Copy a frozen row to a spare one, which may change in its place; return that one's offset."""
-    for d in range(dim):
-        e[row * dim + d] = e[offset + d]
+    copy(e[row * dim :], e[offset:], dim)
     return row * dim
 
 
@@ -149,6 +149,36 @@ def _operator_kernel(
 ) -> Callable[..., None]:
     counted, mapped = addressing == "counted", addressing == "mapped"
     version = 0
+
+    def fetch_batch(
+        e: Any, t: Any, lists: Any, near: Any, batch: int, draws: Any, rows: Any, spare: int, hot: Any
+    ) -> tuple[int, int]:
+        """List a batch, with offsets in place of vertices; its rows are then on their way to the cache."""
+        x, y, labels = lists
+        sources, skips = edges(near, batch, draws.tables, sizes, x, y, labels)
+        for k in range(sources):
+            vertex = x[k]
+            if counted:
+                rows.e[vertex] += 1
+            x[k] = _offset(vertex, rows.e, mapped, hot, dim)
+            if freezing and rows.frozen[vertex]:
+                x[k] = _copied(e, x[k], spare + k, dim)
+        updates = 1 if joined else sources
+        first = y[0]
+        for k in range(1, targets - skips if varying else targets):
+            vertex = y[k]
+            if counted:
+                rows.t[vertex] += updates * int64(varying or vertex != first)
+            y[k] = _offset(vertex, rows.t, mapped, hot, dim)
+            prefetch_row(t, y[k], dim)
+        if counted:
+            rows.t[first] += updates
+        y[0] = _offset(first, rows.t, mapped, hot, dim)
+        if not batch_per_context:
+            prefetch_row(t, y[0], dim)
+            # the centre is a source of windows to come
+            prefetch_row(e, _offset(near.words[near.centre], rows.e, mapped, hot, dim), dim)
+        return sources, skips
 
     def kernel(
         ids: Any,
@@ -183,8 +213,7 @@ def _operator_kernel(
                 begin, end = bounds[sentence], bounds[sentence + 1]
                 count, stop = list_windows(ids, position, high, begin, end, window, draws, windows)
             for i in range(count):
-                centre = windows.centre[i]
-                near = Window(windows.words, centre, windows.begin[i], windows.end[i], windows.key[i])
+                near = Window(windows.words, windows.centre[i], windows.begin[i], windows.end[i], windows.key[i])
                 next_alpha = learning_rate(rate, windows.position[i] - low)
                 if measuring:
                     next_measured = near.key % uint64(_ONE_WINDOW_OF) == uint64(0)
@@ -192,29 +221,9 @@ def _operator_kernel(
                     slot = 1 - slot
                     sources = skips = 0
                     if not last:
-                        sources, skips = edges(near, batch, draws.tables, sizes, x[slot], y[slot], labels[slot])
-                        for k in range(sources):
-                            vertex = x[slot, k]
-                            if counted:
-                                rows.e[vertex] += 1
-                            x[slot, k] = _offset(vertex, rows.e, mapped, hot, dim)
-                            if freezing and rows.frozen[vertex]:
-                                x[slot, k] = _copied(e, x[slot, k], rows.spare + 2 * window * slot + k, dim)
-                        updates = 1 if joined else sources
-                        first = y[slot, 0]
-                        for k in range(1, targets - skips if varying else targets):
-                            vertex = y[slot, k]
-                            if counted:
-                                rows.t[vertex] += updates * int64(varying or vertex != first)
-                            y[slot, k] = _offset(vertex, rows.t, mapped, hot, dim)
-                            prefetch_row(t, y[slot, k], dim)
-                        if counted:
-                            rows.t[first] += updates
-                        y[slot, 0] = _offset(first, rows.t, mapped, hot, dim)
-                        if not batch_per_context:
-                            prefetch_row(t, y[slot, 0], dim)
-                            # the centre is a source of windows to come
-                            prefetch_row(e, _offset(windows.words[centre], rows.e, mapped, hot, dim), dim)
+                        lists = x[slot], y[slot], labels[slot]
+                        spare = rows.spare + 2 * window * slot
+                        sources, skips = fetch(e, t, lists, near, batch, draws, rows, spare, hot)
                     listed = x[1 - slot], y[1 - slot], labels[1 - slot], n, skipped, alpha, measured
                     apply(e, t, listed, tile, stats, targets, dim, width)
                     n, skipped, alpha, measured = sources, skips, next_alpha, next_measured
@@ -229,6 +238,7 @@ def _operator_kernel(
             sentence += int64(stop == end)
 
     inlined = njit(inline="always")
+    functions = (("fetch", inlined(bind(fetch_batch, name, functions))), *functions)
     functions = (("blocks", inlined(bind(blocks, name, functions))), *functions)
     functions = (("apply", inlined(bind(apply, name, functions))), *functions)
     bound = bind(kernel, name, functions)

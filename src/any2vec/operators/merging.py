@@ -95,11 +95,12 @@ def merge(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, alpha: f
     """Merge all blocks; each thread begins with others, and leaves those that another is merging for later."""
     blocks = hot.merged.shape[1]
     left = (np.arange(2 * blocks) + 2 * blocks * thread // hot.threads) % max(2 * blocks, 1)
+    rate = float32(alpha)  # as `merge_due` passes it: `_merge_block` is compiled once
     while left.size:
         busy = 0
         for place in left:
             of, block = divmod(place, blocks)
-            label, rate = e if of == 0 else t, float32(alpha)  # of the types that `merge_due` passes: compiled once
+            label = e if of == 0 else t
             if not _merge_block(label, hot, of, block, rate, dim, np.bool_(True)):
                 left[busy] = place
                 busy += 1

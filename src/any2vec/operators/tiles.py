@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from any2vec.llvm.simd import I64, constant, data, fma, load, splat, store, sums, vector
 
-__all__ = ["ROW_ALIGNMENT", "TILE_ROWS", "add_rows", "aligned", "dots", "register_width", "update"]
+__all__ = ["ROW_ALIGNMENT", "TILE_ROWS", "add_rows", "aligned", "copy", "dots", "register_width", "update"]
 
 TILE_ROWS = 5
 """Most source rows in a tile: with 8-float registers, five rows, their five changes and three more fit in 16."""
@@ -191,6 +191,13 @@ def aligned(size: int) -> NDArray[np.float32]:
     spare = np.empty(size + ROW_ALIGNMENT, np.float32)
     skip = int64(spare.ctypes.data // 4) % ROW_ALIGNMENT
     return spare[ROW_ALIGNMENT - skip : ROW_ALIGNMENT - skip + size]
+
+
+@njit(inline="always")
+def copy(to: Any, values: Any, n: int) -> None:
+    """Copy n floats; Numba takes seconds to compile an array that is assigned to a slice."""
+    for i in range(n):
+        to[i] = values[i]
 
 
 @intrinsic(prefer_literal=True)

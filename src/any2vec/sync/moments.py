@@ -7,6 +7,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.io.finite import is_finite
+from any2vec.operators.tiles import copy
 from any2vec.sync.combiners.base import Touched
 
 __all__ = ["Means", "axes_of", "moments"]
@@ -82,8 +83,7 @@ def _moments(label: Any, places: Any, updates: Any, start: int, stride: int, blo
                 w[k] = 0
                 if at < last:
                     w[k] = updates[at]
-                    for d in range(size):
-                        x[k, d] = label[places[at], d]
+                    copy(x[k], label[places[at]], size)
                 weight += w[k]
                 squares += np.float64(w[k]) ** 2
             _add_products(x, w, size, sums[dim])

@@ -44,7 +44,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import SharedError
 from any2vec.operators.labels import zeros
-from any2vec.operators.tiles import ROW_ALIGNMENT, add_rows, aligned, dots, register_width
+from any2vec.operators.tiles import ROW_ALIGNMENT, add_rows, aligned, copy, dots, register_width
 from any2vec.options import option
 from any2vec.sync.combiners.base import CombinerContext, Round, SumCombiner, Touched
 from any2vec.sync.moments import Means, axes_of, moments
@@ -219,8 +219,7 @@ def _scale(sums: Any, hosts: Any, updates: Any, vectors: Any, rates: Any, by_oth
                 _add_along(sums[i], vectors[k], _factor(rates[k] * total, share, by_all, by_one))
             continue
         at[n], first[n] = i, c
-        for d in range(padded):
-            rows[n * padded + d] = sums[i, d]
+        copy(rows[n * padded :], sums[i], padded)
         _find_factors(given, total, share, c - c % ROW_ALIGNMENT, factors[n])
         n += 1
         if n == _ROWS:
@@ -260,8 +259,7 @@ def _add_along_many(rows: Any, first: Any, factors: Any, vectors: Any, sums: Any
                     parts[j] *= some[j]
                 add_rows(rows, k * padded, axes, places[c:], parts, _ALONG, padded, _WIDTH)
     for k in range(first.size):
-        for d in range(padded):
-            sums[at[k], d] = rows[k * padded + d]
+        copy(sums[at[k]], rows[k * padded :], padded)
 
 
 @njit(inline="always")

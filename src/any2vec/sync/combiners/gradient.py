@@ -6,6 +6,7 @@ import numpy as np
 from numba import float32, njit
 from numpy.typing import NDArray
 
+from any2vec.operators.tiles import copy
 from any2vec.sync.combiners.base import PartsCombiner
 
 __all__ = ["Gradient", "gradient_row"]
@@ -14,8 +15,7 @@ __all__ = ["Gradient", "gradient_row"]
 @njit(nogil=True, fastmath=True, error_model="numpy")
 def gradient_row(parts: Any, out: Any) -> None:
     """Combine the parts of one row: GC(g1, .., gk) = GC(gk, .., GC(g2, g1)), Eq. 8 applied in host order."""
-    for d in range(out.size):
-        out[d] = parts[0, d]
+    copy(out, parts[0], out.size)
     for j in range(1, parts.shape[0]):
         dot = float32(0.0)
         norm = float32(0.0)

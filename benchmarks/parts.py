@@ -1,0 +1,153 @@
+"""Where the time of synchronizing goes, by function, per round.
+
+On simulated hosts, which take turns on the threads, CPU is the sum over all hosts. Under MPI each rank prints its own
+times, and how long it waited for slower ranks after computing:
+
+    python benchmarks/parts.py imdb.txt --hosts 32 --rounds 48
+    mpiexec -n 2 python benchmarks/parts.py imdb.txt --dim 200 --negative 15 --epochs 5
+"""
+
+import functools
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+from options import BytesOption, DimOption, EpochsOption, NegativeOption, SampleOption
+from tables import table
+from texts import CorpusArgument, plain_text
+
+from any2vec import Word2Vec
+from any2vec.cluster import Communicator, connect
+from any2vec.cluster.mpi import launched
+from any2vec.sync import gauge, masters, replicated, scheme, turn
+from any2vec.sync.channel import Channel
+from any2vec.sync.combiners import curvature
+from any2vec.training.row_host import RowHost
+from any2vec.training.trainer import _Run
+
+PARTS: tuple[tuple[Any, str, str], ...] = (
+    (RowHost, "work", "computing"),
+    (RowHost, "synchronize", "synchronizing"),
+    (scheme.Scheme, "combine", "  combining"),
+    (curvature.Curvature, "measure", "    curvature"),
+    (curvature.Curvature, "_own_moments", "      moments"),
+    (curvature, "axes_of", "      eigenvectors"),
+    (curvature.Curvature, "_measure_other", "    what the other label corrects"),
+    (gauge.Gauge, "begin", "    gauge, before merging"),
+    (masters._Merge, "run", "    merging"),
+    (masters, "_orthogonality", "      orthogonality"),
+    (masters, "_sum", "      sums"),
+    (curvature.Curvature, "scale", "      scaling"),
+    (masters, "_add", "      adding"),
+    (gauge.Gauge, "end", "    gauge, after merging"),
+    (gauge, "_solve", "      solving for the turn"),
+    (turn.Turn, "apply", "  turning"),
+    (replicated.Replicated, "_reduce", "  reduce (rep-opt)"),
+    (replicated.RepModelOpt, "_broadcast", "  broadcast (rep-opt)"),
+    (Channel, "begin", "messages: beginning, keeping own rows"),
+    (Channel, "wait", "messages: waiting"),
+    (Channel, "gather", "messages: gathering on one host"),
+    (Channel, "broadcast", "messages: broadcasting from one host"),
+)
+
+
+WHOLES = "synchronizing", "  combining", "  reduce (rep-opt)", "  broadcast (rep-opt)"
+"""Parts whose CPU time is not shown: other threads do some of the work."""
+
+
+class Times:
+    """Calls, CPU and wall seconds by part, of all threads; indented parts are within others."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all."""
+        self.found: dict[str, list[float]] = defaultdict(lambda: [0, 0.0, 0.0])
+        self.waited = 0.0
+
+    def wrap(self, owner: Any, name: str, part: str) -> None:
+        """Replace a function by one that is timed."""
+        function: Callable[..., Any] = getattr(owner, name)
+
+        @functools.wraps(function)
+        def timed(*args: Any, **given: Any) -> Any:
+            cpu, wall = time.thread_time(), time.perf_counter()
+            result = function(*args, **given)
+            cpu, wall = time.thread_time() - cpu, time.perf_counter() - wall
+            if isinstance(result, float):  # CPU seconds of the threads that it waited for
+                cpu = result
+            with self._lock:
+                self.found[part] = [a + b for a, b in zip(self.found[part], (1, cpu, wall), strict=True)]
+            return result
+
+        setattr(owner, name, timed)
+
+    def watch(self) -> None:
+        """Time all parts, from the first round on."""
+        for owner, name, part in PARTS:
+            self.wrap(owner, name, part)
+        work, epochs = RowHost.work, _Run.epochs
+
+        def work_and_wait(host: RowHost, *given: Any) -> float:
+            seconds = work(host, *given)
+            began = time.perf_counter()
+            host._communicator.barrier()
+            self.waited += time.perf_counter() - began
+            return seconds
+
+        def from_now_on(run: Any, *given: Any) -> bool:
+            run._communicator.barrier()  # all have compiled
+            if run._communicator.rank == 0 or launched():
+                self.clear()
+            run._communicator.barrier()
+            return epochs(run, *given)
+
+        RowHost.work, _Run.epochs = work_and_wait, from_now_on  # type: ignore[method-assign]
+
+    def show(self, title: str, hosts: int) -> None:
+        """Print milliseconds per round of so many hosts."""
+        rounds = self.found["computing"][0] / hosts
+        rows = []
+        for part in [part for _, _, part in PARTS if part in self.found]:
+            calls, cpu, wall = (x / rounds for x in self.found[part])
+            rows.append((part, None if part in WHOLES else 1000 * cpu, 1000 * wall, calls))
+        title += f", {rounds:.0f} rounds; waited for slower hosts: {1000 * self.waited / rounds:.1f} ms a round"
+        table(title, ("milliseconds per round", "CPU", "wall", "calls"), rows)
+
+
+def main(
+    corpus: CorpusArgument,
+    size: BytesOption = None,
+    hosts: Annotated[int, typer.Option(min=2, help="Simulated hosts; under MPI, ranks are hosts.")] = 32,
+    rounds: Annotated[int | None, typer.Option(help="Rounds per epoch; by default as any2vec chooses.")] = None,
+    dim: DimOption = 100,
+    negative: NegativeOption = 5,
+    sample: SampleOption = 1e-4,
+    epochs: EpochsOption = 1,
+    scheme_name: Annotated[str | None, typer.Option("--scheme", help="By default any2vec's choice.")] = None,
+) -> None:
+    """Print where the time of a round goes."""
+    ranks: Communicator | None = connect() if launched() else None
+    who = {"hosts": hosts, "threads": 2} if ranks is None else {"threads": 1}
+    how = {"dim": dim, "negative": negative, "sample": sample, "epochs": epochs, "rounds": rounds}
+    times = Times()
+    times.watch()
+    with plain_text(corpus, size) as (text, _):
+        report = Word2Vec(**how, **who, scheme=scheme_name).fit(text, ranks).report_
+    title = f"D={dim}, {negative} negatives, {report.words_per_second:,.0f} words/s"
+    if ranks is None:
+        times.show(f"{hosts} hosts, {title}", hosts)
+        return
+    for rank in range(ranks.size):
+        ranks.barrier()
+        if rank == ranks.rank:
+            times.show(f"rank {rank} of {ranks.size}, {title}", 1)
+
+
+if __name__ == "__main__":
+    typer.run(main)
