@@ -1,7 +1,7 @@
-"""Where the time of synchronizing goes, by function, per round.
+"""Where the time of a round of several hosts goes, by function.
 
-On simulated hosts, which take turns on the threads, CPU is the sum over all hosts. Under MPI each rank prints its own
-times, and how long it waited for slower ranks after computing:
+On simulated hosts, which take turns on two threads, it is CPU time, of all hosts together. Under MPI each rank prints
+wall time, too, and how long it waited for slower ranks after computing:
 
     python benchmarks/parts.py imdb.txt --hosts 32 --rounds 48
     mpiexec -n 2 python benchmarks/parts.py imdb.txt --dim 200 --negative 15 --epochs 5
@@ -22,7 +22,7 @@ from texts import CorpusArgument, plain_text
 from any2vec import Word2Vec
 from any2vec.cluster import Communicator, connect
 from any2vec.cluster.mpi import launched
-from any2vec.sync import gauge, masters, replicated, scheme, turn
+from any2vec.sync import gauge, masters, pulled, replicated, scheme, turn
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import curvature
 from any2vec.training.row_host import RowHost
@@ -47,77 +47,78 @@ PARTS: tuple[tuple[Any, str, str], ...] = (
     (turn.Turn, "apply", "  turning"),
     (replicated.Replicated, "_reduce", "  reduce (rep-opt)"),
     (replicated.RepModelOpt, "_broadcast", "  broadcast (rep-opt)"),
+    (pulled.Pulled, "_learn", "  inspection of the next round (pull-opt)"),
+    (pulled.Pulled, "_pull", "  broadcast (pull-opt)"),
     (Channel, "begin", "messages: beginning, keeping own rows"),
     (Channel, "wait", "messages: waiting"),
     (Channel, "gather", "messages: gathering on one host"),
     (Channel, "broadcast", "messages: broadcasting from one host"),
 )
+"""Owner, function, and the part as shown; indented parts are within those above, messages within all of them."""
 
-
-WHOLES = "synchronizing", "  combining", "  reduce (rep-opt)", "  broadcast (rep-opt)"
-"""Parts whose CPU time is not shown: other threads do some of the work."""
+SHARED = "synchronizing", "  combining"
+"""Parts that other threads have a share in: the CPU time of the one that waits for them would be too little."""
 
 
 class Times:
-    """Calls, CPU and wall seconds by part, of all threads; indented parts are within others."""
+    """Calls, CPU and wall seconds by part, of all hosts of this process."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self.clear()
+        self._clear()
 
-    def clear(self) -> None:
-        """Forget all."""
-        self.found: dict[str, list[float]] = defaultdict(lambda: [0, 0.0, 0.0])
-        self.waited = 0.0
-
-    def wrap(self, owner: Any, name: str, part: str) -> None:
-        """Replace a function by one that is timed."""
-        function: Callable[..., Any] = getattr(owner, name)
-
-        @functools.wraps(function)
-        def timed(*args: Any, **given: Any) -> Any:
-            cpu, wall = time.thread_time(), time.perf_counter()
-            result = function(*args, **given)
-            cpu, wall = time.thread_time() - cpu, time.perf_counter() - wall
-            if isinstance(result, float):  # CPU seconds of the threads that it waited for
-                cpu = result
-            with self._lock:
-                self.found[part] = [a + b for a, b in zip(self.found[part], (1, cpu, wall), strict=True)]
-            return result
-
-        setattr(owner, name, timed)
+    def _clear(self) -> None:
+        self._found: dict[str, list[float]] = defaultdict(lambda: [0, 0.0, 0.0])
+        self._waited = 0.0
 
     def watch(self) -> None:
         """Time all parts, from the first round on."""
         for owner, name, part in PARTS:
-            self.wrap(owner, name, part)
+            setattr(owner, name, self._timed(getattr(owner, name), part))
         work, epochs = RowHost.work, _Run.epochs
 
         def work_and_wait(host: RowHost, *given: Any) -> float:
             seconds = work(host, *given)
             began = time.perf_counter()
             host._communicator.barrier()
-            self.waited += time.perf_counter() - began
+            self._waited += time.perf_counter() - began
             return seconds
 
         def from_now_on(run: Any, *given: Any) -> bool:
             run._communicator.barrier()  # all have compiled
-            if run._communicator.rank == 0 or launched():
-                self.clear()
+            self._clear()
             run._communicator.barrier()
             return epochs(run, *given)
 
-        RowHost.work, _Run.epochs = work_and_wait, from_now_on  # type: ignore[method-assign]
+        _Run.epochs = from_now_on  # type: ignore[method-assign]
+        if launched():
+            RowHost.work = work_and_wait  # type: ignore[method-assign]
+
+    def _timed(self, function: Callable[..., Any], part: str) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def timed(*args: Any, **given: Any) -> Any:
+            cpu, wall = time.thread_time(), time.perf_counter()
+            result = function(*args, **given)
+            cpu, wall = time.thread_time() - cpu, time.perf_counter() - wall
+            if isinstance(result, float):  # `work` and `apply` return the CPU seconds of all threads
+                cpu = result
+            with self._lock:
+                self._found[part] = [a + b for a, b in zip(self._found[part], (1, cpu, wall), strict=True)]
+            return result
+
+        return timed
 
     def show(self, title: str, hosts: int) -> None:
         """Print milliseconds per round of so many hosts."""
-        rounds = self.found["computing"][0] / hosts
+        rounds = self._found["computing"][0] / hosts
         rows = []
-        for part in [part for _, _, part in PARTS if part in self.found]:
-            calls, cpu, wall = (x / rounds for x in self.found[part])
-            rows.append((part, None if part in WHOLES else 1000 * cpu, 1000 * wall, calls))
-        title += f", {rounds:.0f} rounds; waited for slower hosts: {1000 * self.waited / rounds:.1f} ms a round"
-        table(title, ("milliseconds per round", "CPU", "wall", "calls"), rows)
+        for part in [part for _, _, part in PARTS if part in self._found]:
+            calls, cpu, wall = (x / rounds for x in self._found[part])
+            shown = None if part in SHARED else 1000 * cpu
+            rows.append((part, shown, 1000 * wall if launched() else None, calls))
+        if launched():
+            rows.append(("waiting for slower ranks", None, 1000 * self._waited / rounds, None))
+        table(f"{title}, {rounds:.0f} rounds", ("milliseconds per round", "CPU", "wall", "calls"), rows)
 
 
 def main(
@@ -129,17 +130,19 @@ def main(
     negative: NegativeOption = 5,
     sample: SampleOption = 1e-4,
     epochs: EpochsOption = 1,
-    scheme_name: Annotated[str | None, typer.Option("--scheme", help="By default any2vec's choice.")] = None,
+    by: Annotated[str | None, typer.Option("--scheme", help="One of whole rows; by default any2vec's choice.")] = None,
 ) -> None:
     """Print where the time of a round goes."""
     ranks: Communicator | None = connect() if launched() else None
     who = {"hosts": hosts, "threads": 2} if ranks is None else {"threads": 1}
-    how = {"dim": dim, "negative": negative, "sample": sample, "epochs": epochs, "rounds": rounds}
+    how = {"dim": dim, "negative": negative, "sample": sample, "epochs": epochs, "rounds": rounds, "scheme": by}
     times = Times()
     times.watch()
-    with plain_text(corpus, size) as (text, _):
-        report = Word2Vec(**how, **who, scheme=scheme_name).fit(text, ranks).report_
-    title = f"D={dim}, {negative} negatives, {report.words_per_second:,.0f} words/s"
+    with plain_text(corpus, size) as (text, folder):
+        if ranks is not None and text != corpus.absolute():
+            raise typer.BadParameter("under mpiexec, give a plain text, which is used as a whole: ranks must share it")
+        model = Word2Vec(**how, **who, cache=str(folder / "cache")).fit(text, ranks)
+    title = f"D={dim}, {negative} negatives, {model.report_.words_per_second:,.0f} words/s"
     if ranks is None:
         times.show(f"{hosts} hosts, {title}", hosts)
         return

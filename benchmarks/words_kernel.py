@@ -15,7 +15,6 @@ thread; figures are nanoseconds per centre, the best of several rounds:
 
 import time
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -34,6 +33,7 @@ from any2vec.operators.tiles import TILE_ROWS, dots, register_width, update
 from any2vec.samples.draws import draw
 from any2vec.samples.negatives import alias_table
 from any2vec.samples.windows import EpochDraws, SampleTables, Window, is_kept, list_windows, new_windows
+from any2vec.training.options import Options
 
 __all__ = ["count", "measure"]
 
@@ -119,8 +119,7 @@ class _Case:
 
 
 def _operator(settings: Settings, schedule: str) -> SkipGram:
-    per = NEGATIVES_PER[schedule]
-    return SkipGram(SimpleNamespace(window=settings.window, negatives=settings.negative, negatives_per=per))
+    return SkipGram(Options(window=settings.window, negative=settings.negative, negatives_per=NEGATIVES_PER[schedule]))
 
 
 def _case(settings: Settings) -> _Case:

@@ -51,7 +51,7 @@ class ThreadStats(NamedTuple):
         Positions done, samples applied, and the sum of their losses.
     curvature : float64 array, shape (2,)
         Over some samples, sums of the loss's second derivative, times the squared gradient, and of the latter; one
-        thread alone does not measure it.
+        thread alone does not measure it, unless its run blends.
     stop : int64 array, shape (1,)
         Nonzero if the kernel is to return early; shared by the threads.
     """

@@ -30,7 +30,7 @@ _ENOUGH = 50.0  # sum of squared gradients
 _compiling = threading.Lock()
 
 edges: Any = None  # bound, as `steps`, `score`, `update` and `varying` are, to what the operator has
-fetch: Any = None  # bound to what lists a batch of it
+fetch: Any = None  # bound to `fetch_batch`
 steps: Any = logistic
 score: Any = dots
 varying = False
@@ -151,10 +151,10 @@ def _operator_kernel(
     version = 0
 
     def fetch_batch(
-        e: Any, t: Any, lists: Any, near: Any, batch: int, draws: Any, rows: Any, spare: int, hot: Any
+        e: Any, t: Any, here: Any, near: Any, batch: int, draws: Any, rows: Any, spare: int, hot: Any
     ) -> tuple[int, int]:
-        """List a batch, with offsets in place of vertices; its rows are then on their way to the cache."""
-        x, y, labels = lists
+        """List a batch by offsets of rows: count their updates, copy frozen ones, prefetch those of t."""
+        x, y, labels = here
         sources, skips = edges(near, batch, draws.tables, sizes, x, y, labels)
         for k in range(sources):
             vertex = x[k]
@@ -221,9 +221,8 @@ def _operator_kernel(
                     slot = 1 - slot
                     sources = skips = 0
                     if not last:
-                        lists = x[slot], y[slot], labels[slot]
-                        spare = rows.spare + 2 * window * slot
-                        sources, skips = fetch(e, t, lists, near, batch, draws, rows, spare, hot)
+                        here, spare = (x[slot], y[slot], labels[slot]), rows.spare + 2 * window * slot
+                        sources, skips = fetch(e, t, here, near, batch, draws, rows, spare, hot)
                     listed = x[1 - slot], y[1 - slot], labels[1 - slot], n, skipped, alpha, measured
                     apply(e, t, listed, tile, stats, targets, dim, width)
                     n, skipped, alpha, measured = sources, skips, next_alpha, next_measured

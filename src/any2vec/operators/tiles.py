@@ -195,7 +195,7 @@ def aligned(size: int) -> NDArray[np.float32]:
 
 @njit(inline="always")
 def copy(to: Any, values: Any, n: int) -> None:
-    """Copy n floats; Numba takes seconds to compile an array that is assigned to a slice."""
+    """Copy n floats, in a loop: Numba takes seconds to compile an assignment to a slice."""
     for i in range(n):
         to[i] = values[i]
 
