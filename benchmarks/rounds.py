@@ -132,6 +132,9 @@ def main(
     """Look at some rounds of a run."""
     hosts, rounds = map(int, shape.split("x"))
     wanted = sorted(map(int, numbers.split(",")))
+    if wanted[-1] >= rounds * epochs:
+        message = f"there is no round {wanted[-1]}: {epochs} epochs of {rounds} have rounds 0 to {rounds * epochs - 1}"
+        raise typer.BadParameter(message, param_hint="--numbers")
     how = {"dim": dim, "negative": negative, "sample": sample, "epochs": epochs, "seed": seed, "threads": 1}
     with plain_text(corpus) as (path, folder):
         cache = str(folder / "cache")
