@@ -1,7 +1,7 @@
 """Where the time of a round of several hosts goes, by function.
 
-On simulated hosts, which take turns on two threads, it is CPU time, of all hosts together. Under MPI each rank prints
-wall time, too, and how long it waited for slower ranks after computing:
+With simulated hosts, which share two threads, it is CPU time, summed over hosts. Under MPI each rank prints wall time,
+too, and how long it waited for slower ranks after computing:
 
     python benchmarks/parts.py imdb.txt --hosts 32 --rounds 48
     mpiexec -n 2 python benchmarks/parts.py imdb.txt --dim 200 --negative 15 --epochs 5
@@ -45,10 +45,10 @@ PARTS: tuple[tuple[Any, str, str], ...] = (
     (gauge.Gauge, "end", "    gauge, after merging"),
     (gauge, "_solve", "      solving for the turn"),
     (turn.Turn, "apply", "  turning"),
-    (replicated.Replicated, "_reduce", "  reduce (rep-opt)"),
-    (replicated.RepModelOpt, "_broadcast", "  broadcast (rep-opt)"),
-    (pulled.Pulled, "_learn", "  inspection of the next round (pull-opt)"),
-    (pulled.Pulled, "_pull", "  broadcast (pull-opt)"),
+    (replicated.Replicated, "_reduce", "  reduce (whole models)"),
+    (replicated.RepModelOpt, "_broadcast", "  broadcast (whole models)"),
+    (pulled.Pulled, "_learn", "  inspection of the next round (pull)"),
+    (pulled.Pulled, "_pull", "  broadcast (pull)"),
     (Channel, "begin", "messages: beginning, keeping own rows"),
     (Channel, "wait", "messages: waiting"),
     (Channel, "gather", "messages: gathering on one host"),
@@ -57,7 +57,7 @@ PARTS: tuple[tuple[Any, str, str], ...] = (
 """Owner, function, and the part as shown; indented parts are within those above, messages within all of them."""
 
 SHARED = "synchronizing", "  combining"
-"""Parts that other threads have a share in: the CPU time of the one that waits for them would be too little."""
+"""Parts that several threads work on: their CPU time is not shown, as only the calling thread's is measured."""
 
 
 class Times:
@@ -109,7 +109,7 @@ class Times:
         return timed
 
     def show(self, title: str, hosts: int) -> None:
-        """Print milliseconds per round of so many hosts."""
+        """Print milliseconds per round; this process ran `hosts` hosts."""
         rounds = self._found["computing"][0] / hosts
         rows = []
         for part in [part for _, _, part in PARTS if part in self._found]:

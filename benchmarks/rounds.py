@@ -132,9 +132,9 @@ def main(
     """Look at some rounds of a run."""
     hosts, rounds = map(int, shape.split("x"))
     wanted = sorted(map(int, numbers.split(",")))
-    if wanted[-1] >= rounds * epochs:
-        message = f"there is no round {wanted[-1]}: {epochs} epochs of {rounds} have rounds 0 to {rounds * epochs - 1}"
-        raise typer.BadParameter(message, param_hint="--numbers")
+    last = Schedule(0.0, epochs, rounds, np.arange(hosts + 1)).numbers(epochs - 1).stop - 1
+    if wanted[-1] > last:
+        raise typer.BadParameter(f"there is no round {wanted[-1]}: the last is {last}", param_hint="--numbers")
     how = {"dim": dim, "negative": negative, "sample": sample, "epochs": epochs, "seed": seed, "threads": 1}
     with plain_text(corpus) as (path, folder):
         cache = str(folder / "cache")
@@ -156,6 +156,11 @@ def main(
                 _show_gauge(title, labels, sum(noting.added[number]), one)
 
 
+def _bands(dim: int) -> list[tuple[int, int]]:
+    """Cut the eigenvectors into bands."""
+    return list(pairwise((*(low for low in BANDS if low < dim), dim)))
+
+
 def _show(title: str, labels: Parts, e: NDArray[np.float32], t: NDArray[np.float32]) -> None:
     rows: list[list[Any]] = []
     for label, alone_, other in (("e", e, "t"), ("t", t, "e")):
@@ -168,12 +173,12 @@ def _show(title: str, labels: Parts, e: NDArray[np.float32], t: NDArray[np.float
             here = (updates >= least) & (updates < most)
             if here.sum() > 1:
                 cells = []
-                for low, high in pairwise((*BANDS, len(axes))):
+                for low, high in _bands(len(axes)):
                     x, y = together[here, low:high], one[here, low:high]
                     cells.append(f"{(x * y).sum() / (y * y).sum():.2f}")
                 share = (together[here] * one[here]).sum() / (one[here] ** 2).sum()
                 rows.append([label, f"{least} or more", int(here.sum()), f"{share:.2f}", *cells])
-    bands = [f"{low} to {high - 1}" for low, high in pairwise((*BANDS, e.shape[1]))]
+    bands = [f"{low} to {high - 1}" for low, high in _bands(e.shape[1])]
     table(title, ("label", "updates", "rows", "all", *bands), rows)
 
 
@@ -183,7 +188,7 @@ def _show_gauge(title: str, labels: Parts, hosts: NDArray[np.float64], one: Part
 
     moments = _product(labels["e"], "e") - _product(labels["t"], "t")
     axes = np.linalg.eigh(moments)[1][:, ::-1]
-    bands = list(pairwise((*BANDS, len(axes))))
+    bands = _bands(len(axes))
     whole = np.diag(axes.T @ moments @ axes)
     rows = []
     for name, sums in (

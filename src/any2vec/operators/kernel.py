@@ -151,10 +151,10 @@ def _operator_kernel(
     version = 0
 
     def fetch_batch(
-        e: Any, t: Any, here: Any, near: Any, batch: int, draws: Any, rows: Any, spare: int, hot: Any
+        e: Any, t: Any, into: Any, near: Any, batch: int, draws: Any, rows: Any, spare: int, hot: Any
     ) -> tuple[int, int]:
-        """List a batch by offsets of rows: count their updates, copy frozen ones, prefetch those of t."""
-        x, y, labels = here
+        """List a batch as offsets of rows: count updates, copy frozen rows, prefetch those that are used next."""
+        x, y, labels = into
         sources, skips = edges(near, batch, draws.tables, sizes, x, y, labels)
         for k in range(sources):
             vertex = x[k]
@@ -221,8 +221,8 @@ def _operator_kernel(
                     slot = 1 - slot
                     sources = skips = 0
                     if not last:
-                        here, spare = (x[slot], y[slot], labels[slot]), rows.spare + 2 * window * slot
-                        sources, skips = fetch(e, t, here, near, batch, draws, rows, spare, hot)
+                        into, spare = (x[slot], y[slot], labels[slot]), rows.spare + 2 * window * slot
+                        sources, skips = fetch(e, t, into, near, batch, draws, rows, spare, hot)
                     listed = x[1 - slot], y[1 - slot], labels[1 - slot], n, skipped, alpha, measured
                     apply(e, t, listed, tile, stats, targets, dim, width)
                     n, skipped, alpha, measured = sources, skips, next_alpha, next_measured

@@ -92,7 +92,7 @@ def merge_due(
 
 @njit(nogil=True, cache=True)
 def merge(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, alpha: float, dim: int, thread: int) -> None:
-    """Merge all blocks; each thread begins at another one, and leaves those that another is merging for later."""
+    """Merge all blocks; each thread begins at a different one, and returns later to those that another is merging."""
     blocks = hot.merged.shape[1]
     left = (np.arange(2 * blocks) + 2 * blocks * thread // hot.threads) % max(2 * blocks, 1)
     rate = float32(alpha)  # as `merge_due` passes it, so that `_merge_block` is compiled once
