@@ -163,6 +163,7 @@ def _bands(dim: int) -> list[tuple[int, int]]:
 
 def _show(title: str, labels: Parts, e: NDArray[np.float32], t: NDArray[np.float32]) -> None:
     rows: list[list[Any]] = []
+    bands = _bands(e.shape[1])
     for label, alone_, other in (("e", e, "t"), ("t", t, "e")):
         weights = labels[f"{other} updates"]
         moments = (labels[other] * weights[:, None]).T @ labels[other]
@@ -173,13 +174,12 @@ def _show(title: str, labels: Parts, e: NDArray[np.float32], t: NDArray[np.float
             here = (updates >= least) & (updates < most)
             if here.sum() > 1:
                 cells = []
-                for low, high in _bands(len(axes)):
+                for low, high in bands:
                     x, y = together[here, low:high], one[here, low:high]
                     cells.append(f"{(x * y).sum() / (y * y).sum():.2f}")
                 share = (together[here] * one[here]).sum() / (one[here] ** 2).sum()
                 rows.append([label, f"{least} or more", int(here.sum()), f"{share:.2f}", *cells])
-    bands = [f"{low} to {high - 1}" for low, high in _bands(e.shape[1])]
-    table(title, ("label", "updates", "rows", "all", *bands), rows)
+    table(title, ("label", "updates", "rows", "all", *(f"{low} to {high - 1}" for low, high in bands)), rows)
 
 
 def _show_gauge(title: str, labels: Parts, hosts: NDArray[np.float64], one: Parts) -> None:
