@@ -139,7 +139,8 @@ def test_linked_copies_are_not_written_over(tmp_path):
 
     copied = []
     fit(folder, checkpoint_every=1, rounds=1, epochs=10, callbacks=[link])
-    assert check_whole(copy) == check_whole(folder) == 2
+    assert check_whole(folder) == 2
+    assert check_whole(copy) in (2, 3)  # the oldest is removed after the newest is complete
 
 
 @pytest.mark.parametrize("failing", [{5}, {5, 6}, {1}, range(1, 1000)])
