@@ -1,6 +1,6 @@
 """Where the kernel's time goes, and how many samples a corpus has.
 
-A centre has n context words (window schedule: one tile, or two if n exceeds `TILE_ROWS`; exact: n tiles of one).
+A centre has n context words (window schedule: one tile, or two if n exceeds `tile_rows`; exact: n tiles of one).
 `count` walks through the samples of an epoch as the kernel does and counts tiles by size. `measure` times on one
 thread; figures are nanoseconds per centre, the best of several rounds:
 
@@ -29,7 +29,7 @@ from any2vec.operators.kernel import operator_kernel
 from any2vec.operators.labels import new_labels
 from any2vec.operators.logistic import PADDING, logistic_steps
 from any2vec.operators.skipgram import SkipGram
-from any2vec.operators.tiles import TILE_ROWS, dots, register_width, update
+from any2vec.operators.tiles import dots, register_width, tile_rows, update
 from any2vec.samples.draws import draw
 from any2vec.samples.negatives import alias_table
 from any2vec.samples.windows import EpochDraws, SampleTables, Window, is_kept, list_windows, new_windows
@@ -43,6 +43,7 @@ NEGATIVES_PER = {"window": "window", "exact": "pair"}
 _FEW = 128  # rows that fit the L2 cache, 2 x 128 x 832 bytes, with few negatives equal to the centre
 _ROUNDS = 5
 _SECONDS = 0.05
+_MOST = tile_rows(register_width())
 _JIT = {"nogil": True, "fastmath": True, "error_model": "numpy"}
 
 
@@ -138,9 +139,9 @@ def count(settings: Settings) -> dict[str, int]:
 
 def _tiles(contexts: NDArray[np.int64], schedule: str) -> NDArray[np.float64]:
     """Return the average number of tiles of 1, 2... source rows per centre."""
-    tiles = np.zeros(TILE_ROWS + 1)
+    tiles = np.zeros(_MOST + 1)
     for n, centres in enumerate(contexts):
-        blocks = -(-n // TILE_ROWS) if schedule == "window" else n
+        blocks = -(-n // _MOST) if schedule == "window" else n
         for block in range(blocks):
             tiles[n * (block + 1) // blocks - n * block // blocks] += centres
     return tiles[1:] / contexts[1:].sum()
@@ -170,15 +171,15 @@ def _loops(targets: int, dim: int, width: int) -> dict[str, Callable[..., None]]
 def _intrinsics(settings: Settings) -> dict[str, list[float]]:
     """Return nanoseconds of each intrinsic for tiles of 1, 2... source rows, with the rows in the L1 cache."""
     targets = settings.negative + 1
-    model = new_labels(0, max(targets, TILE_ROWS + 1), settings.dim, seed=1)
+    model = new_labels(0, max(targets, _MOST + 1), settings.dim, seed=1)
     dim = model.e.shape[1]
     e, t = model.e.reshape(-1), model.t.reshape(-1)
-    x, y = (np.arange(rows, dtype=np.int64) * dim for rows in (TILE_ROWS + 1, targets))
-    tile = new_labels(0, 1, TILE_ROWS * targets + PADDING, seed=1).t.reshape(-1)
+    x, y = (np.arange(rows, dtype=np.int64) * dim for rows in (_MOST + 1, targets))
+    tile = new_labels(0, 1, _MOST * targets + PADDING, seed=1).t.reshape(-1)
     nanoseconds: dict[str, list[float]] = {}
     for name, loop in _loops(targets, dim, register_width()).items():
         nanoseconds[name] = []
-        for n in range(1, TILE_ROWS + 1):
+        for n in range(1, _MOST + 1):
             loop(e, x, t, y, tile, n, 1)
             tile[:] = 1e-9
 

@@ -10,10 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from any2vec.operators.tiles import register_width
+
 GOLDEN = 0x9E3779B97F4A7C15
 LOW64 = 2**64 - 1
 KEEP, NEGATIVES = 0, 1  # streams of draws
-TILE_ROWS = 5
+TILE_ROWS = {4: 5, 8: 5, 16: 10}  # by the floats in a register: half as many registers, half as many rows
+HERE = TILE_ROWS[register_width()]
 LIMIT = 16
 FLOOR = 1e-4
 
@@ -92,6 +95,7 @@ class Setting(NamedTuple):
     seed: int = 1
     frozen: tuple = ()
     seen: int = 0
+    rows: int = HERE
 
 
 class Step(NamedTuple):
@@ -157,9 +161,9 @@ def apply_tile(e, t, sources, targets, alpha):
     return loss(x, label)[np.broadcast_to(counts, x.shape)]
 
 
-def blocks(sources):
-    """Cut the sources evenly into as few blocks of at most TILE_ROWS as will do."""
-    n, k = len(sources), -(-len(sources) // TILE_ROWS)
+def blocks(sources, rows=HERE):
+    """Cut the sources evenly into as few blocks of at most `rows` as will do."""
+    n, k = len(sources), -(-len(sources) // rows)
     return [sources[n * i // k : n * (i + 1) // k] for i in range(k)]
 
 
@@ -171,7 +175,7 @@ def train(s, e, t, epoch, low, high):
     losses, frozen = [], list(s.frozen)
     rows = e[frozen]
     for step in steps(s, epoch, low, high):
-        for block in blocks(step.sources):
+        for block in blocks(step.sources, s.rows):
             losses.append(apply_tile(e, t, block, step.targets, step.alpha))
             e[frozen] = rows
     return sum(map(len, losses)), sum(x.sum() for x in losses)

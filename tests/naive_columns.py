@@ -28,7 +28,7 @@ def join(e, sources, context):
 def blocks_of(batch, model):
     """(sources, targets, alpha) of what is applied at once: a context, or up to five of its words."""
     for sources, targets, alpha in batch:
-        for block in [sources] if model == "cbow" else naive.blocks(sources):
+        for block in [sources] if model == "cbow" else naive.blocks(sources, 5):
             yield block, targets, alpha
 
 

@@ -41,9 +41,9 @@ def step_of(x, label, alpha, loss):
 
 
 def apply_skipgram(e, t, sources, targets, alpha, loss):
-    """Pair every source with every target, up to five sources at a time; return the losses."""
+    """Pair every source with every target, as many sources at a time as a tile has rows; return the losses."""
     losses = []
-    for block in naive.blocks(sources):
+    for block in naive.blocks(sources, 5 if loss == "hierarchical" else naive.HERE):
         before, change = e[block], np.zeros((len(block), e.shape[1]))
         scores = [before @ t[target] for target, _ in targets]
         for (target, label), x in zip(targets, scores, strict=True):

@@ -65,7 +65,7 @@ class Case:
 
     def __init__(self, sentences, sizes, sample=0.05, seed=1, alpha=None, epochs=3):
         self.sizes, self.sample, self.seed = sizes, sample, seed
-        schedule, self.dim, window, negative, _ = sizes
+        schedule, self.dim, window, negative, width = sizes
         self.ids = np.array([word for sentence in sentences for word in sentence], np.int32)
         self.bounds = np.cumsum([0, *map(len, sentences)])
         self.ids.flags.writeable = self.bounds.flags.writeable = False  # as a worklist is: the same compiled kernel
@@ -83,6 +83,7 @@ class Case:
             self.alpha,
             epochs,
             seed,
+            rows=naive.TILE_ROWS[width],
         )
         rng = np.random.default_rng(abs(seed))
         self.e, self.t = (rng.normal(0, 0.7 / self.dim**0.25, (V, self.dim)).astype(np.float32) for _ in "et")

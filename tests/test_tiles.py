@@ -9,7 +9,7 @@ from numba import njit
 from any2vec.llvm.prefetch import prefetch_row
 from any2vec.operators import tiles
 from any2vec.operators.logistic import LIMIT, PADDING, logistic_steps
-from any2vec.operators.tiles import ROW_ALIGNMENT, TILE_ROWS
+from any2vec.operators.tiles import ROW_ALIGNMENT, tile_rows
 
 WIDTHS = (4, 8, 16)
 ROWS = 40
@@ -49,7 +49,7 @@ def test_dots_and_update(m, dim, width):
         prefetch_row(e, x[0], dim)
         tiles.update(e, x, t, y, g, n, m, dim, width)
 
-    for n in range(1, TILE_ROWS + 1):
+    for n in range(1, tile_rows(width) + 1):
         for k, (x, y) in enumerate(rows_for(n, m, 10 * n)):
             e, t = labels(dim, k)
             g = np.random.default_rng(k).uniform(-0.1, 0.1, (m, n)).astype(np.float32)
@@ -176,5 +176,5 @@ def test_register_width(monkeypatch):
 
 def test_rows_fit_the_registers():
     assert all(ROW_ALIGNMENT % width == 0 for width in WIDTHS)
-    assert naive.TILE_ROWS == TILE_ROWS
+    assert {width: tile_rows(width) for width in WIDTHS} == naive.TILE_ROWS
     assert max(WIDTHS) <= PADDING

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.operators.logistic import PADDING, logistic
-from any2vec.operators.tiles import TILE_ROWS, dots, update
+from any2vec.operators.tiles import MOST_ROWS, dots, update
 from any2vec.samples.windows import kept_counts
 
 __all__ = ["FUNCTIONS", "Operator", "OperatorOptions"]
@@ -82,7 +82,8 @@ class Operator(ABC):
         the loss is logistic, the first target has label 1 and the others label 0.
     score, update : function
         ``score(e, x, t, y, scores, sources, targets, dim, width)`` and ``update(...)``, `operators.tiles.dots` and
-        `update`: from rows to scores, and from steps to changed rows, for at most five sources at a time.
+        `update`: from rows to scores, and from steps to changed rows, for at most ten sources at a time (five without
+        AVX-512, or if `varying`).
     apply : function, optional
         ``apply(e, t, batch, scratch, stats, targets, dim, width)`` applies a whole batch, in place of `score`, `steps`
         and `update`. `batch` is ``x, y, labels, sources, skipped, alpha, measured``: x and y are the offsets of the
@@ -145,7 +146,7 @@ class Operator(ABC):
 
     def scratch(self, dim: int) -> int:
         """Floats that a thread keeps for a batch, with `dim` floats in a row."""
-        return TILE_ROWS * self.targets + PADDING
+        return MOST_ROWS * self.targets + PADDING
 
     @property
     def sizes(self) -> tuple[int, ...]:

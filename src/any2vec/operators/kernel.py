@@ -20,7 +20,7 @@ from any2vec.operators.base import FUNCTIONS, Operator
 from any2vec.operators.hot_rows import AT, NEXT_MERGE, HotRows
 from any2vec.operators.logistic import NOTHING, logistic, put_repeats
 from any2vec.operators.merging import merge_due
-from any2vec.operators.tiles import TILE_ROWS, aligned, copy, dots, update
+from any2vec.operators.tiles import TILE_ROWS, aligned, copy, dots, tile_rows, update
 from any2vec.samples.windows import Window, list_windows, new_windows
 
 __all__ = ["bind", "functions_of", "inspection_kernel", "operator_kernel"]
@@ -255,9 +255,10 @@ def apply(e: Any, t: Any, batch: Any, tile: Any, stats: Any, targets: int, dim: 
 
 
 def blocks(e: Any, t: Any, batch: Any, tile: Any, stats: Any, targets: int, dim: int, width: int) -> None:
-    """Apply a batch, at most TILE_ROWS sources at a time, evenly: score, step, update."""
+    """Apply a batch, at most `tile_rows` sources at a time, evenly: score, step, update."""
     x, y, labels, n, skipped, alpha, measured = batch
-    count = (n + TILE_ROWS - 1) // TILE_ROWS
+    most = TILE_ROWS if varying else tile_rows(width)  # all paths have the root: with ten, analogies are 0.4 worse
+    count = (n + most - 1) // most
     begin = 0
     for block in range(count):
         end = (n * (block + 1)) // count

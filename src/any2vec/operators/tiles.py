@@ -2,7 +2,7 @@
 
 Numba's own loops reach a third of their speed, as they do not keep a tile of several rows in registers. The
 intrinsics below emit LLVM IR (through llvmlite, no compiler is needed); LLVM lowers a vector of `width` floats to
-whatever the processor has. A tile is `n` source rows (1 to `TILE_ROWS`) against `m` destination rows. Rows are
+whatever the processor has. A tile is `n` source rows (1 to `tile_rows`) against `m` destination rows. Rows are
 addressed by their offset, in floats, from the start of a label; every offset is a multiple of 16 and
 the labels are 64-byte aligned, so that all loads are aligned.
 
@@ -18,25 +18,39 @@ import numpy as np
 from llvmlite import ir
 from numba import int64, njit, types
 from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.extending import intrinsic, register_jitable
 from numpy.typing import NDArray
 
 from any2vec.llvm.simd import I64, constant, data, fma, load, splat, store, sums, vector
 
-__all__ = ["ROW_ALIGNMENT", "TILE_ROWS", "add_rows", "aligned", "copy", "dots", "register_width", "update"]
+__all__ = [
+    "MOST_ROWS",
+    "ROW_ALIGNMENT",
+    "TILE_ROWS",
+    "add_rows",
+    "aligned",
+    "copy",
+    "dots",
+    "register_width",
+    "tile_rows",
+    "update",
+]
 
 TILE_ROWS = 5
-"""Most source rows in a tile: with 8-float registers, five rows, their five changes and three more fit in 16."""
+"""Source rows that any processor takes at once: five rows, their five changes and three more fit in 16 registers."""
+
+MOST_ROWS = 10
+"""Source rows that processors with 32 registers take at once."""
 
 ROW_ALIGNMENT = 16
 """Floats in a cache line; rows are padded to a multiple of it."""
 
 # Destination rows held against n source rows: 8 sums in flight hide the latency of a fused multiply-add, at most 12
 # stay in registers.
-_DESTINATIONS = {1: 8, 2: 4, 3: 4, 4: 2, 5: 2}
+_DESTINATIONS = {1: 8, 2: 4, 3: 4} | dict.fromkeys(range(4, MOST_ROWS + 1), 2)
 # Registers of columns that an update takes at once, and sums over which its destinations take turns; likewise.
-_COLUMNS = {1: 2, 2: 2, 3: 1, 4: 1, 5: 1}
-_TURNS = {1: 1, 2: 1, 3: 2, 4: 1, 5: 1}
+_COLUMNS = {1: 2, 2: 2} | dict.fromkeys(range(3, MOST_ROWS + 1), 1)
+_TURNS = dict.fromkeys(range(1, MOST_ROWS + 1), 1) | {3: 2}
 
 
 def register_width() -> int:
@@ -47,6 +61,12 @@ def register_width() -> int:
     return 8 if features.get("avx") else 4
 
 
+@register_jitable
+def tile_rows(width: int) -> int:
+    """Return the most source rows in a tile: AVX-512 has 32 registers of 16 floats."""
+    return MOST_ROWS if width == 16 else TILE_ROWS
+
+
 def _number(kind: types.Type, value: ir.Value) -> ir.Value:
     return constant(kind.literal_value) if isinstance(kind, types.IntegerLiteral) else value
 
@@ -55,11 +75,11 @@ def _row(b: ir.IRBuilder, label: ir.Value, offsets: ir.Value, index: ir.Value) -
     return b.gep(label, [b.load(b.gep(offsets, [index]))])
 
 
-def _switch(b: ir.IRBuilder, n: ir.Value, emit: Callable[[int], None]) -> None:
+def _switch(b: ir.IRBuilder, n: ir.Value, width: int, emit: Callable[[int], None]) -> None:
     """Emit the code for each number of source rows, and a switch."""
     after = b.append_basic_block("tile.after")
     switch = b.switch(n, after)
-    for rows in range(1, TILE_ROWS + 1):
+    for rows in range(1, tile_rows(width) + 1):
         block = b.append_basic_block(f"tile.{rows}")
         switch.add_case(constant(rows), block)
         b.position_at_end(block)
@@ -100,7 +120,7 @@ def dots(typing: Any, e: Any, x: Any, t: Any, y: Any, out: Any, n: Any, m: Any, 
     out : float32 array
         At least ``n * m + 16`` floats, 64-byte aligned; those behind the first ``n * m`` are overwritten.
     n : int
-        Source rows, 1 to `TILE_ROWS`.
+        Source rows, 1 to `tile_rows(width)`.
     m : int
         Destination rows; a literal spares code and time.
     dim, width : int, literal int
@@ -143,7 +163,7 @@ def dots(typing: Any, e: Any, x: Any, t: Any, y: Any, out: Any, n: Any, m: Any, 
         if alone:
             emit(1)
         else:
-            _switch(b, args[5], emit)
+            _switch(b, args[5], w_, emit)
         return context.get_dummy_value()
 
     return signature, codegen
@@ -266,7 +286,7 @@ def update(typing: Any, e: Any, x: Any, t: Any, y: Any, g: Any, n: Any, m: Any, 
             if whole < d_:
                 columns(b, p, sources, constant(whole), (d_ - whole) // w_)
 
-        _switch(b, args[5], emit)
+        _switch(b, args[5], w_, emit)
         return context.get_dummy_value()
 
     return signature, codegen
