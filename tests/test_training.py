@@ -95,7 +95,7 @@ def test_rounds_change_nothing_on_one_host(sizes):
 
 def test_width_of_this_processor_is_the_default():
     corpus = read_corpus(SMALL, min_count=1, cache=None)
-    options = Options(**SIZES, threads=1, epochs=1, sample=0)
+    options = Options(**SIZES | {"window": 2}, threads=1, epochs=1, sample=0)  # four context words are one tile
     found = [train(corpus, options, alone(), Quiet(), Report({}), width=width).embedding for width in (8, None)]
     np.testing.assert_allclose(*found, atol=1e-5)
 
