@@ -1,6 +1,6 @@
 """Where the kernel's time goes, and how many samples a corpus has.
 
-A centre has n context words (window schedule: one tile, or two if n exceeds `tile_rows`; exact: n tiles of one).
+A centre has n context words (window schedule: as few tiles as `tile_rows` allows; exact: n tiles of one).
 `count` walks through the samples of an epoch as the kernel does and counts tiles by size. `measure` times on one
 thread; figures are nanoseconds per centre, the best of several rounds:
 

@@ -111,6 +111,7 @@ def _column_kernels(
     varying = dict(functions)["varying"]
     apart = spacing(window)
     mean, corrected = context != "sum", context == "corrected"
+    # five rows on any processor: hosts send each other scores, whose order depends on it
     tile = -(-(TILE_ROWS * targets + PADDING) // ROW_ALIGNMENT) * ROW_ALIGNMENT
 
     def listing(

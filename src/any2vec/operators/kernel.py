@@ -75,6 +75,8 @@ def operator_kernel(
     """
     with _compiling:  # simulated hosts must share it
         scratch = operator.scratch(dim)
+        if operator.apply is None:
+            scratch = max(scratch, Operator.scratch(operator, dim))  # tiles are not checked for overflow
         sizes = operator.options.window, scratch, dim, width
         measuring |= copying or addressing != "direct"
         return _operator_kernel(*functions_of(operator), *sizes, addressing, freezing, measuring, copying)
@@ -257,7 +259,7 @@ def apply(e: Any, t: Any, batch: Any, tile: Any, stats: Any, targets: int, dim: 
 def blocks(e: Any, t: Any, batch: Any, tile: Any, stats: Any, targets: int, dim: int, width: int) -> None:
     """Apply a batch, at most `tile_rows` sources at a time, evenly: score, step, update."""
     x, y, labels, n, skipped, alpha, measured = batch
-    most = TILE_ROWS if varying else tile_rows(width)  # all paths have the root: with ten, analogies are 0.4 worse
+    most = TILE_ROWS if varying else tile_rows(width)  # all paths have the root: with ten, analogies were worse
     count = (n + most - 1) // most
     begin = 0
     for block in range(count):

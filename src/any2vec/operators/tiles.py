@@ -40,13 +40,13 @@ TILE_ROWS = 5
 """Source rows that any processor takes at once: five rows, their five changes and three more fit in 16 registers."""
 
 MOST_ROWS = 10
-"""Source rows that processors with 32 registers take at once."""
+"""Source rows that processors with AVX-512 take at once: ten, and two sums for each, fit in 32 registers."""
 
 ROW_ALIGNMENT = 16
 """Floats in a cache line; rows are padded to a multiple of it."""
 
 # Destination rows held against n source rows: 8 sums in flight hide the latency of a fused multiply-add, at most 12
-# stay in registers.
+# stay in 16 registers, 20 in 32.
 _DESTINATIONS = {1: 8, 2: 4, 3: 4} | dict.fromkeys(range(4, MOST_ROWS + 1), 2)
 # Registers of columns that an update takes at once, and sums over which its destinations take turns; likewise.
 _COLUMNS = {1: 2, 2: 2} | dict.fromkeys(range(3, MOST_ROWS + 1), 1)
