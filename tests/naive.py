@@ -15,7 +15,7 @@ from any2vec.operators.tiles import register_width
 GOLDEN = 0x9E3779B97F4A7C15
 LOW64 = 2**64 - 1
 KEEP, NEGATIVES = 0, 1  # streams of draws
-TILE_ROWS = {4: 5, 8: 5, 16: 10}  # by the floats in a register: half as many registers, half as many rows
+TILE_ROWS = {4: 5, 8: 5, 16: 10}  # by the floats in a register
 HERE = TILE_ROWS[register_width()]
 LIMIT = 16
 FLOOR = 1e-4

@@ -35,6 +35,7 @@ KERNELS = [
     ("exact", 48, 5, 2, 4),
     ("exact", 112, 1, 1, 8),  # likewise
     ("exact", 16, 3, 3, 16),
+    ("window", 16, 8, 5, 16),  # up to 16 sources: two tiles of the widest registers, too
 ]
 IDS = ["-".join(map(str, sizes)) for sizes in KERNELS]
 OF_HOSTS = [KERNELS[1], KERNELS[4]]  # those that tests of several hosts use, of either schedule
