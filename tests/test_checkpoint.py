@@ -1,7 +1,6 @@
 """Checkpoints: what ends early is gone on with, to the same bits; what is damaged, or of another run, is named."""
 
 import errno
-import fcntl
 import json
 import os
 import re
@@ -22,8 +21,8 @@ from any2vec import Any2VecError, DeepWalk, Vectors, Word2Vec, load
 from any2vec.graph import karate_club
 from any2vec.training import checkpoint as module
 from any2vec.training import trainer
-from any2vec.training.checkpoint_files import MANIFEST, listed
-from any2vec.training.resume import _damage, _read_manifest
+from any2vec.training.folder_lock import FolderLock
+from any2vec.training.manifest import damage, listed, own_digest, read_manifest
 
 SENTENCES = text(200, words=30)
 HOW = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "cache": None, "threads": 1, "sample": 0, "epochs": 3}
@@ -107,10 +106,10 @@ def test_goes_on_to_the_same_bits(tmp_path, dies, scheme, number):
 
 def check_whole(folder):
     """Check that the shards of every version are whole; return how many versions there are."""
-    for _, path in listed(folder, MANIFEST):
-        manifest, problem = _read_manifest(path)
+    for _, path in listed(folder):
+        manifest, problem = read_manifest(path)
         for shard in manifest.get("shards", []):
-            problem = problem or _damage(folder, shard)
+            problem = problem or damage(folder, shard)
         assert not problem or not path.exists(), problem  # it was being removed
     return len(versions(folder))
 
@@ -385,7 +384,7 @@ def test_no_version_is_whole(tmp_path):
 
 def test_a_manifest_that_is_no_json(tmp_path):
     fit(tmp_path)
-    for _, path in listed(tmp_path, MANIFEST):
+    for _, path in listed(tmp_path):
         path.write_text("{")
     with pytest.raises(Any2VecError, match="damaged: not JSON: "):
         fit(resume=tmp_path)
@@ -402,25 +401,28 @@ def test_a_finished_run_is_said_to_be_finished(tmp_path):
     ("change", "message"),
     [
         (lambda manifest: manifest | {"format": 1}, "has format 1; this any2vec reads 2; no checkpoint is left in"),
-        (lambda manifest: manifest | {"shards": [{**s, "crc32": "ab"} for s in manifest["shards"]]}, "damaged: sizes"),
-        (lambda manifest: manifest | {"shards": [{"first": 0, "rows": 1, "bytes": 9}]}, "damaged: KeyError 'file'"),
+        (
+            lambda manifest: manifest | {"shards": [{**s, "crc32": "ab"} for s in manifest["shards"]]},
+            "damaged: `crc32` is 'ab'",
+        ),
+        (lambda manifest: manifest | {"shards": [{"first": 0, "rows": 1, "bytes": 9}]}, "damaged: `hosts` is 3"),
     ],
 )
 def test_manifests_of_another_format(tmp_path, change, message):
     fit(tmp_path)
-    for _, path in listed(tmp_path, MANIFEST):
+    for _, path in listed(tmp_path):
         manifest = change(json.loads(path.read_text()))
-        path.write_text(json.dumps(manifest | {"sha256": module.own_digest(manifest)}))
+        path.write_text(json.dumps(manifest | {"sha256": own_digest(manifest)}))
     with pytest.raises(Any2VecError, match=message):
         fit(resume=tmp_path)
 
 
 def test_a_folder_that_a_run_writes_to_is_not_gone_on_from(tmp_path):
     fit(tmp_path)
-    with (tmp_path / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(Any2VecError, match="another run writes its checkpoints here; wait until it ends, or go on"):
-            fit(resume=tmp_path)
+    lock = FolderLock(tmp_path, "")
+    with pytest.raises(Any2VecError, match="another run writes its checkpoints here; wait until it ends, or go on"):
+        fit(resume=tmp_path)
+    lock.release()
     fit(resume=tmp_path)
 
 

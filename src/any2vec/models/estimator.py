@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -16,6 +17,7 @@ from any2vec.cluster.cores import host_cores, usable_cores
 from any2vec.cluster.local import alone, is_simulated, simulate
 from any2vec.corpus import Corpus, Vocabulary
 from any2vec.errors import Any2VecError, shown
+from any2vec.io.outputs import refusals
 from any2vec.models.given import Given, check_given, shown_given
 from any2vec.operators.labels import Labels
 from any2vec.options import Parameters, documented, option
@@ -23,8 +25,9 @@ from any2vec.sync.combiners import Combiner
 from any2vec.sync.schemes import scheme_of
 from any2vec.training.agreement import check_agreement
 from any2vec.training.checkpoint import Checkpoints
+from any2vec.training.checkpoint_files import check_folder
 from any2vec.training.options import MOST_THREADS, Options
-from any2vec.training.progress import Display, Quiet
+from any2vec.training.progress import Display, Quiet, warn
 from any2vec.training.report import Report
 from any2vec.training.resume import corpus_facts, read_state
 from any2vec.training.start import Start
@@ -144,6 +147,16 @@ class Estimator(Options, Parameters, ABC):
             raise Any2VecError("`checkpoint_every` or `checkpoint_minutes` is given, and no folder: give `checkpoint`")
         if self.checkpoint_every is not None and self.checkpoint_minutes is not None:
             raise Any2VecError("`checkpoint_every` and `checkpoint_minutes` are given; give one")
+        if self.checkpoint is not None:
+            with refusals(Path(self.checkpoint)):
+                check_folder(Path(self.checkpoint), resumed=self._resumes_its_own)
+
+    @property
+    def _resumes_its_own(self) -> bool:
+        """Whether checkpoints are written to the folder that the run goes on from."""
+        if self.resume is None or self.checkpoint is None:
+            return False
+        return Path(self.resume).resolve() == Path(self.checkpoint).resolve()
 
     def _fit(self, source: Any, communicator: Communicator | None, warm_start: bool) -> Self:
         """Read and train."""
@@ -236,16 +249,16 @@ class Estimator(Options, Parameters, ABC):
             return
         options = {name: value for name, value in self.report_.options.items() if name not in _NOT_OF_A_RUN}
         facts = {"options": options, "corpus": corpus_facts(corpus, communicator)}
-        same = self.resume is not None and self.checkpoint is not None
-        same = same and Path(str(self.resume)).resolve() == Path(str(self.checkpoint)).resolve()
+        same = self._resumes_its_own
+        warned = partial(warn, display) if communicator.rank == 0 else Quiet().say
         state = checkpoints = None
         if self.resume is not None:
             folder, vertices = Path(self.resume), len(corpus.vocabulary)
             here = folder, facts, vertices, self.dim, communicator, display.say
-            state = read_state(*here, or_none=same, or_another=self.another_corpus_begins_anew)
+            state = read_state(*here, warn=warned, or_none=same, or_another=self.another_corpus_begins_anew)
         if self.checkpoint is not None:
             minutes = _MINUTES if self.checkpoint_minutes is None else self.checkpoint_minutes
-            given = Path(self.checkpoint), self.checkpoint_every, minutes, facts, communicator, display.say
+            given = Path(self.checkpoint), self.checkpoint_every, minutes, facts, communicator, warned
             version = state.version if state and same else None
             checkpoints = Checkpoints(*given, resumed=same, version=version)
         try:

@@ -6,13 +6,13 @@ first host writes that when it sees the notes of all: from then on the version i
 ends, into the system's cache of files, which is the copy that lets training go on; ``fsync``, the manifest and the
 removal of all versions but two follow while the next rounds compute. No file of a version that is there is changed.
 The next version is written over the shards of a third one, which has no manifest any more: that costs less than freeing
-their pages.
+their pages. `checkpoint_files` says which files are ours.
 """
 
-import fcntl
+import errno
 import json
 import os
-import re
+import stat
 import threading
 import time
 import zlib
@@ -28,17 +28,17 @@ import numpy as np
 from any2vec.cluster.communicator import Communicator, allgather_bytes, together
 from any2vec.errors import Any2VecError
 from any2vec.io.finite import CACHED, blocks
-from any2vec.io.outputs import check_only_own, refusals
+from any2vec.io.outputs import refusals
+from any2vec.io.private import make_private, private
 from any2vec.io.safetensors_file import header_of
 from any2vec.sync.scheme import Scheme
-from any2vec.training.checkpoint_files import LOCK, MANIFEST, Facts, listed, own_digest, put, reason, take
+from any2vec.training.checkpoint_files import CheckpointFiles, check_folder, put, reason
+from any2vec.training.folder_lock import FolderLock
+from any2vec.training.manifest import FORMAT, Facts, listed, note_name, own_digest, shard_name
 from any2vec.training.state import TrainingState
 
-__all__ = ["FORMAT", "Checkpoints"]
+__all__ = ["Checkpoints"]
 
-FORMAT = 2
-_ANY = re.compile(r"(\d{6,})\..*")
-_SHARD, _NOTE = ".safetensors", ".note"
 _KEPT = 2  # versions
 _POLL = 0.01
 
@@ -58,8 +58,8 @@ class Checkpoints:
         What the run is of, for the manifest.
     communicator : Communicator
         The hosts.
-    say : function
-        Prints a line.
+    warn : function
+        Prints a line that the user must see.
     resumed : bool
         Whether the run goes on from this folder, and so may add to it.
     version : int, optional
@@ -85,33 +85,33 @@ class Checkpoints:
         minutes: float | None,
         facts: Facts,
         communicator: Communicator,
-        say: Callable[[str], None],
+        warn: Callable[[str], None],
         *,
         resumed: bool,
         version: int | None = None,
     ) -> None:
         self.folder = folder
         self._every, self._minutes, self._facts = every, minutes, facts
-        self._communicator, self._say = communicator, say
+        self._communicator, self._warn = communicator, warn
         self._last, self._rounds = time.monotonic(), 0
-        self._lock: IO[str] | None = None
+        self._lock: FolderLock | None = None
+        self._files: CheckpointFiles | None = None  # on the first host
         self._writer = ThreadPoolExecutor(1, thread_name_prefix="checkpoint")
         self._pending: Future[None] | None = None
         self._given_up = threading.Event()
         self._shard: tuple[int, Path] | None = None  # of the version that is not complete
         self._own: list[tuple[int, Path]] = []  # this run's complete versions: at most two, and one to write over
+        self._bounds: list[tuple[int, int]] = []  # of the hosts' vertices
         self._said = ""
         self.newest = self._wanted = version  # the newest that is complete; the last that is to be
         self.kept = False
-        first = 0
         try:
             with together(communicator), refusals(folder, communicator):
                 if communicator.rank == 0:
-                    first = self._open(resumed)
+                    self._open(resumed, version)
         except Any2VecError:
             self.abandon()
             raise
-        self._version = int(communicator.allgather(np.array([first], np.int64))[0, 0])
 
     def due(self) -> bool:
         """Whether a checkpoint is due after this round; all hosts get the same answer."""
@@ -127,11 +127,14 @@ class Checkpoints:
         What the file system refuses (a full disk) is said; training goes on, and the versions before stay.
         """
         self._settle()
-        version, rank = self._version, self._communicator.rank
-        self._version, self._wanted, self._last = version + 1, version, time.monotonic()
-        low, high = scheme.partition.range(rank)
-        name = f"{version:06d}.{low}-{high}"
-        path = self.folder / f"{name}{'' if high > low else f'.{rank}'}{_SHARD}"
+        rank, hosts, self._last = self._communicator.rank, self._communicator.size, time.monotonic()
+        self._bounds = [scheme.partition.range(host) for host in range(hosts)]
+        version, refused = self._announce()
+        self._wanted = version
+        if refused:
+            return
+        low, high = self._bounds[rank]
+        path = self.folder / shard_name(version, low, high, rank)
         self._shard = version, path
         problem, found = self._write_shard(path, state, scheme, high - low)
         if self._refused(problem):
@@ -155,15 +158,22 @@ class Checkpoints:
 
     def newest_line(self) -> str:
         """Say where to go on from, to complete an error's message."""
-        found = listed(self.folder, MANIFEST)
-        return f"; the last checkpoint is in {self.folder}: see `resume`" if found else ""
+        with suppress(OSError):
+            if listed(self.folder):
+                return f"; the last checkpoint is in {self.folder}: see `resume`"
+        return ""
 
     def close(self) -> None:
         """Wait until what was written is on the disk, and give up the folder; all hosts call this."""
         try:
             self._settle()
+            self._remove_spare()
             newest = np.array([self.newest is not None and self.newest == self._wanted])
             self.kept = bool(self._communicator.allgather(newest)[0, 0])
+            if self._files:
+                self._files.close()
+                if self._said and not self.kept:
+                    self._warn(f"{self.folder}: what is trained last is in no checkpoint: {self._newest()}")
         finally:
             self.abandon()
 
@@ -171,13 +181,37 @@ class Checkpoints:
         """Give up the folder at once, and remove the shard that is left to be written over; other hosts may be gone."""
         self._given_up.set()
         self._writer.shutdown()
+        self._remove_spare()
+        if self._files and self._communicator.size == 1:
+            self._files.close()
+        if self._lock:
+            self._lock.release()
+            self._lock = None
+
+    def _remove_spare(self) -> None:
         with suppress(OSError):
             for _, path in self._own[:-_KEPT]:
-                path.unlink()
+                path.unlink(missing_ok=True)
         self._own.clear()
-        if self._lock:
-            self._lock.close()
-            self._lock = None
+
+    def _announce(self) -> tuple[int, bool]:
+        """List the files of the next version before any host writes one; return it, and whether that was refused."""
+        version, problem = 0, ""
+        if self._files:
+            version = self._files.next
+            try:
+                self._files.announce(self._names(version))
+            except OSError as error:
+                problem = reason(error)
+                self._files.skip()
+        version = int(self._communicator.allgather(np.array([version], np.int64))[0, 0])
+        return version, self._refused(problem)
+
+    def _names(self, version: int) -> list[str]:
+        """List the files of a version that no manifest lists while they are written."""
+        shards = [shard_name(version, *bounds, host) for host, bounds in enumerate(self._bounds)]
+        notes = [note_name(version, host) for host in range(len(self._bounds))]
+        return [*shards, *notes, *(f"{note}.part" for note in notes), f"{version:06d}.json.part"]
 
     def _write_shard(self, path: Path, state: TrainingState, scheme: Scheme, rows: int) -> tuple[str, int]:
         """Write a shard; return what the file system refused, or an empty text, and the shard's CRC-32."""
@@ -212,23 +246,25 @@ class Checkpoints:
         if len(self._own) > _KEPT:
             version, spare = self._own.pop(0)
             try:
-                if not self._manifest(version).exists() and spare.stat().st_nlink == 1:  # links may be a user's copy
+                found = spare.stat(follow_symlinks=False)
+                alone = stat.S_ISREG(found.st_mode) and found.st_nlink == 1  # links may be a user's copy
+                if alone and not self._manifest(version).exists() and not os.path.lexists(path):
                     spare.rename(path)
-                    return path.open("r+b")
+                    return open(path, "r+b", opener=private)
             except OSError:
                 with suppress(OSError):
                     path.unlink(missing_ok=True)
-        return path.open("xb")
+        return open(path, "xb", opener=private)
 
     def _complete(self, version: int, shard: Facts, manifest: Facts) -> None:
         """Make sure that this host's shard is on the disk; on the first host, that all are: a thread does this."""
         path, rank, hosts = self.folder / shard["file"], self._communicator.rank, self._communicator.size
-        with path.open("rb") as file:
+        with path.open("r+b") as file:
             os.fsync(file.fileno())
-        put(self._note(version, rank), shard | {"bytes": path.stat().st_size})
+        put(self.folder / note_name(version, rank), shard | {"bytes": path.stat().st_size})
         if rank:
             return
-        notes = [self._note(version, host) for host in range(hosts)]
+        notes = [self.folder / note_name(version, host) for host in range(hosts)]
         while not all(note.exists() for note in notes):
             if self._given_up.wait(_POLL):
                 return
@@ -236,34 +272,18 @@ class Checkpoints:
         manifest |= {"shards": shards}
         try:
             put(self._manifest(version), manifest | {"sha256": own_digest(manifest)}, durable=True)
-        except OSError:  # perhaps of the folder's fsync
-            self._manifest(version).unlink(missing_ok=True)
+        except OSError as error:  # perhaps of the folder's fsync
+            if error.errno != errno.EEXIST:
+                self._manifest(version).unlink(missing_ok=True)
             raise
         kept = {self.newest, version}  # others may be damaged
         self.newest = version
-        self._remove(version, kept)
-
-    def _remove(self, version: int, kept: "set[int | None]") -> None:
-        """Remove what is older than a version, but for those that are kept, and shards to write over.
-
-        What the file system refuses to remove, the next version tries again.
-        """
         spare = self._own[-_KEPT][0] if len(self._own) >= _KEPT else None  # `version` is not yet among them
-        files = [(number, path) for number, path in listed(self.folder, _ANY) if number <= version]
-        files.sort(key=lambda file: not MANIFEST.fullmatch(file[1].name))  # first
-        for number, path in files:
-            if path.suffix == _NOTE or (number not in kept and not (number == spare and path.suffix == _SHARD)):
-                try:
-                    path.unlink(missing_ok=True)
-                except OSError:
-                    if MANIFEST.fullmatch(path.name):
-                        kept.add(number)
+        assert self._files
+        self._files.complete([shard["file"] for shard in shards], kept, spare, self._names(self._files.after()))
 
     def _manifest(self, version: int) -> Path:
         return self.folder / f"{version:06d}.json"
-
-    def _note(self, version: int, host: int) -> Path:
-        return self.folder / f"{version:06d}.{host}{_NOTE}"
 
     def _settle(self) -> None:
         """Wait until the version before is complete, or a host has failed to write it."""
@@ -286,6 +306,8 @@ class Checkpoints:
         if not self._shard:
             return
         version, path = self._shard
+        if self._files and self._files.next == version:
+            self._files.skip()
         with suppress(OSError):
             if not self._manifest(version).exists():
                 path.unlink()
@@ -305,21 +327,22 @@ class Checkpoints:
         if not text:
             return False
         on = f" on host {host}" if self._communicator.size > 1 else ""
-        last = "there is none yet" if self.newest is None else f"the last one is number {self.newest}"
-        line = f"{self.folder}: a checkpoint could not be written{on}: {text}; training goes on; {last}"
+        line = f"{self.folder}: a checkpoint could not be written{on}: {text}; training goes on; {self._newest()}"
         if self._communicator.rank == 0 and line != self._said:
-            self._say(line)
+            self._warn(line)
             self._said = line
         return True
 
-    def _open(self, resumed: bool) -> int:
-        """Make the folder and lock it; return the first version to write."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        check_only_own(self.folder, lambda name: name == LOCK or _ANY.fullmatch(name) is not None)
-        self._lock = (self.folder / LOCK).open("w")
-        take(self._lock, fcntl.LOCK_EX, self.folder, "give another folder")
-        first = 1 + max((number for number, _ in listed(self.folder, _ANY)), default=0)
-        if first > 1 and not resumed:
-            why = "has checkpoints of an earlier run"
-            raise Any2VecError(f"{self.folder}: {why}; go on from them with `resume`, or give another folder")
-        return first
+    def _newest(self) -> str:
+        return "there is none yet" if self.newest is None else f"the last one is number {self.newest}"
+
+    def _open(self, resumed: bool, version: int | None) -> None:
+        """Make the folder and lock it."""
+        check_folder(self.folder, resumed=resumed)
+        make_private(self.folder)
+        self._lock = FolderLock(self.folder, "give another folder")
+        if self._lock.missing:
+            why = f"the file system has no locks ({self._lock.missing})"
+            self._warn(f"{self.folder}: {why}: make sure that no other run writes its checkpoints here")
+        check_folder(self.folder, resumed=resumed)
+        self._files = CheckpointFiles(self.folder, version)

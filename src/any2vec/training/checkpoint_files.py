@@ -1,90 +1,271 @@
-"""The files of a folder of checkpoints: their names, its lock, digests, and how a manifest is written."""
+"""The files of a folder of checkpoints: which of them are ours, and so may be removed or written over.
 
-import fcntl
-import hashlib
+Ours are, by their exact names, the manifests that are whole and the shards that these list; and files that the list of
+unfinished ones names, if they begin as these do: the list is written before them. All else is the user's.
+"""
+
+import errno
 import json
 import os
 import re
-import zlib
+import stat
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
 
 from any2vec.errors import Any2VecError
-from any2vec.io.finite import CACHED
+from any2vec.io.private import private
+from any2vec.training.folder_lock import LOCK
+from any2vec.training.manifest import Facts, listed, open_regular, own_digest, read_manifest
 
-__all__ = [
-    "LOCK",
-    "MANIFEST",
-    "Facts",
-    "check_not_written",
-    "checksum",
-    "listed",
-    "own_digest",
-    "put",
-    "reason",
-    "take",
-]
+__all__ = ["CheckpointFiles", "check_folder", "put", "reason"]
 
-LOCK = "lock"
-MANIFEST = re.compile(r"(\d{6,})\.json")
+UNFINISHED = "unfinished"
+"""The list of files that may be there, and that no manifest lists."""
 
-Facts = dict[str, Any]
-"""What a run is of: its options, and its corpus."""
+_KIND = "unfinished files of any2vec's checkpoints"
+_NUMBERED = re.compile(r"(\d{6,12})\.(\d+-\d+(\.\d+)?\.safetensors|\d+\.note(\.part)?|json(\.part)?)")
+_LAST = 999_999_999_998  # version, for which there are such names
+_LARGEST = 1 << 26  # bytes of the list
+_HEADER = 8  # bytes of a shard before its header; most of these are 0
 
 
-def check_not_written(folder: Path) -> None:
-    """Raise an Any2VecError if a run writes to a folder now: it would write over the rows that another one maps."""
-    with suppress(FileNotFoundError), (folder / LOCK).open() as lock:
-        take(lock, fcntl.LOCK_SH, folder, "wait until it ends, or go on from a copy of the folder")
+class CheckpointFiles:
+    """The files of a folder that are ours; the first host has it, while the folder is locked.
+
+    What a dead run left unfinished is removed at once.
+
+    Parameters
+    ----------
+    folder : Path
+        Of checkpoints.
+    version : int or None
+        That the run goes on from.
+
+    Attributes
+    ----------
+    next : int
+        Version to write next.
+    """
+
+    def __init__(self, folder: Path, version: int | None) -> None:
+        self._folder = folder
+        self._versions = _whole(folder)
+        self._unfinished = _unfinished(folder)
+        self._taken = {_number(path.name) for path in folder.iterdir()}  # no version may meet a file of the user's
+        self.next = self._free(max([*self._versions, *map(_number, self._unfinished)], default=0))
+        if _begins(folder / _part(UNFINISHED), _LIST):
+            self._remove(_part(UNFINISHED))
+        self.close()
+        if version is not None:  # as a run that was killed meanwhile would have done
+            older = sorted(v for v in self._versions if v < version)[:-1]
+            self._retire(older, set(), None)
+
+    def announce(self, names: Collection[str]) -> None:
+        """List files that are about to be written, and those listed before that are still there."""
+        of_versions = {name for shards in self._versions.values() for name in shards}
+        left = {name for name in self._unfinished - of_versions if os.path.lexists(self._folder / name)}
+        if left.union(names) == self._unfinished:
+            return
+        if os.path.lexists(self._folder / UNFINISHED) and not _begins(self._folder / UNFINISHED, _LIST):
+            raise FileExistsError(errno.EEXIST, f"{UNFINISHED} is a file of another kind")
+        content = {"kind": _KIND, "files": sorted(left.union(names))}
+        put(self._folder / UNFINISHED, content | {"sha256": own_digest(content)}, durable=True, replaces=True)
+        self._unfinished = left.union(names)
+
+    def complete(self, shards: Collection[str], kept: "set[int | None]", spare: int | None, ahead: list[str]) -> None:
+        """Remove what is older than the version `next`, which is complete, but for versions kept.
+
+        The shards of the version `spare` stay, to be written over; `ahead` are the files of the version after this one.
+        What the file system refuses to remove, the next version tries again.
+        """
+        self._versions[self.next] = list(shards)
+        self._retire([v for v in self._versions if v < self.next and v not in kept], set(ahead), spare)
+        self.skip()
+
+    def skip(self) -> None:
+        """Go on to the version after `next`."""
+        self.next = self._free(self.next)
+
+    def after(self) -> int:
+        """Return the version after `next`."""
+        return self._free(self.next)
+
+    def close(self) -> None:
+        """Remove what is unfinished, and the list."""
+        self._remove_unfinished(set(), None)
+        if not self._unfinished and _begins(self._folder / UNFINISHED, _LIST):
+            self._remove(UNFINISHED)
+
+    def _retire(self, versions: list[int], ahead: set[str], spare: int | None) -> None:
+        """Remove versions; their manifests first, once their shards are listed elsewhere."""
+        shards = [name for v in versions for name in self._versions[v]]
+        try:
+            self.announce([*shards, *ahead])
+        except OSError:  # a full disk: then manifests go last
+            for v in versions:
+                if all(map(self._remove, [*self._versions[v], f"{v:06d}.json"])):
+                    del self._versions[v]
+            return
+        for v in versions:
+            if self._remove(f"{v:06d}.json"):
+                del self._versions[v]
+        self._remove_unfinished(ahead, spare)
+
+    def _remove_unfinished(self, ahead: set[str], spare: int | None) -> None:
+        """Remove what is listed, but for what is to be written, or written over."""
+        of_versions = {name for shards in self._versions.values() for name in shards}
+        left = set()
+        for name in self._unfinished - of_versions - ahead:
+            reused = spare is not None and _number(name) == spare and name.endswith(".safetensors")
+            if reused or (_begins(self._folder / name, _beginning(name)) and not self._remove(name)):
+                left.add(name)
+        self._unfinished = left | ahead
+
+    def _remove(self, name: str) -> bool:
+        """Remove a file; return whether it is gone, or is none of ours."""
+        path = self._folder / name
+        try:
+            if stat.S_ISREG(path.lstat().st_mode):
+                path.unlink()
+        except FileNotFoundError:
+            pass
+        except OSError:
+            return False
+        return True
+
+    def _free(self, version: int) -> int:
+        """Return the next version after one that no file is named by."""
+        while (version := version + 1) in self._taken:
+            pass
+        if version > _LAST:
+            raise Any2VecError(f"{self._folder}: has a checkpoint of the highest number; give another folder")
+        return version
 
 
-def take(lock: IO[str], kind: int, folder: Path, advice: str) -> None:
-    """Lock a folder's lock file, without waiting; raise an Any2VecError if another run has it."""
-    try:
-        fcntl.flock(lock, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise Any2VecError(f"{folder}: another run writes its checkpoints here; {advice}") from None
+def check_folder(folder: Path, *, resumed: bool) -> None:
+    """Raise if checkpoints cannot be written to a folder, which need not exist: it has other files, and none of ours.
 
-
-def listed(folder: Path, pattern: re.Pattern[str]) -> list[tuple[int, Path]]:
-    """List the files of a folder whose names match, with their versions, the oldest first."""
-    return sorted((int(m[1]), path) for path in folder.iterdir() if (m := pattern.fullmatch(path.name)))
-
-
-def own_digest(manifest: Facts) -> str:
-    """SHA-256 of a manifest without this, in hexadecimal."""
-    text = json.dumps({name: value for name, value in manifest.items() if name != "sha256"}, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def checksum(path: Path) -> int:
-    """CRC-32 of a file."""
-    found = 0
-    with path.open("rb") as file:
-        while block := file.read(4 * CACHED):
-            found = zlib.crc32(block, found)
-    return found
-
-
-def put(path: Path, content: Facts, *, durable: bool = False) -> None:
-    """Write JSON to a file beside it and rename that; if `durable`, fsync the file before and the folder after."""
-    beside = path.with_name(f"{path.name}.part")
-    with beside.open("w", encoding="utf-8") as file:
-        file.write(json.dumps(content))
-        file.flush()
-        if durable:
-            os.fsync(file.fileno())
-    beside.replace(path)
-    if not durable:
+    Other files are left alone where there are checkpoints; a new run does not add to those of another one.
+    """
+    if not folder.is_dir():
         return
-    folder = os.open(path.parent, os.O_RDONLY)
+    if _whole(folder):
+        if not resumed:
+            why = "has checkpoints of an earlier run"
+            raise Any2VecError(f"{folder}: {why}; go on from them with `resume`, or give another folder")
+        _check_list(folder)
+        return
+    lists = {name for name in (UNFINISHED, _part(UNFINISHED)) if _begins(folder / name, _LIST)}
+    ours = lists | {LOCK} if _begins(folder / LOCK, b"") else lists
+    others = {path.name for path in folder.iterdir()} - ours
+    others -= {name for name in _unfinished(folder) & others if _begins(folder / name, _beginning(name))}
+    if others:
+        what = f"the folder holds other files, such as {min(others)!r}, and no checkpoint"
+        raise Any2VecError(f"{folder}: {what}; give a new folder, or an empty one")
+
+
+def put(path: Path, content: Facts, *, durable: bool = False, replaces: bool = False) -> None:
+    """Write JSON to a file beside it and rename that; if `durable`, fsync the file before and the folder after.
+
+    Unless it `replaces` the file, there must be none. No link is followed.
+    """
+    beside = path.with_name(_part(path.name))
+    file = open(beside, "x", encoding="utf-8", opener=private)  # noqa: SIM115
     try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+        with file:
+            file.write(json.dumps(content))
+            file.flush()
+            if durable:
+                os.fsync(file.fileno())
+        if not replaces and os.path.lexists(path):
+            raise FileExistsError(errno.EEXIST, f"{path.name} is there already")
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+    if durable:
+        _flush_folder(path.parent)
 
 
 def reason(error: Exception) -> str:
     """Return what the system says of a refusal."""
     return getattr(error, "strerror", None) or str(error)
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make sure that names are on the disk; Windows has no way to."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _part(name: str) -> str:
+    return f"{name}.part"
+
+
+def _whole(folder: Path) -> dict[int, list[str]]:
+    """Return the shards of the versions whose manifests are whole."""
+    found = {}
+    for version, path in listed(folder):
+        manifest, problem = read_manifest(path)
+        if not problem and not path.is_symlink():
+            found[version] = [shard["file"] for shard in manifest["shards"]]
+    return found
+
+
+def _unfinished(folder: Path) -> set[str]:
+    """Return the names that the list of unfinished files has; none if it is not whole, or not there."""
+    path = folder / UNFINISHED
+    with suppress(OSError, ValueError, KeyError, TypeError, RecursionError):
+        if path.is_symlink():
+            return set()
+        with open_regular(path) as file:
+            content = json.loads(file.read(_LARGEST))
+        if content["kind"] == _KIND and content["sha256"] == own_digest(content):
+            return {name for name in content["files"] if _number(name)}
+    return set()
+
+
+def _number(name: str) -> int:
+    """Return the version that a file is named by; 0 if its name is none of ours."""
+    found = _NUMBERED.fullmatch(name)
+    return int(found[1]) if found else 0
+
+
+def _beginning(name: str) -> bytes:
+    """Return how a file begins, a shard behind the length of its header."""
+    if name.endswith(".safetensors"):
+        low, high = name.split(".")[1].split("-")
+        return b'{"missing":{"dtype"' if low == high else b'{"e":{"dtype":"F32"'
+    return b'{"file": "' if ".note" in name else b'{"format": '
+
+
+_LIST = json.dumps({"kind": _KIND})[:-1].encode()
+
+
+def _begins(path: Path, beginning: bytes) -> bool:
+    """Whether a file, and no link, is empty or begins as ours do, perhaps cut short."""
+    with suppress(OSError):
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return False
+        with open_regular(path) as file:
+            start = file.read(_HEADER + len(beginning))
+        if not beginning:
+            return not start
+        if path.suffix == ".safetensors" and start:
+            return len(start) >= _HEADER and not any(start[4:_HEADER]) and beginning.startswith(start[_HEADER:])
+        return start.startswith(beginning) or beginning.startswith(start)
+    return False
+
+
+def _check_list(folder: Path) -> None:
+    """Raise if what has the name of the list of unfinished files is none."""
+    path = folder / UNFINISHED
+    if os.path.lexists(path) and not _begins(path, _LIST):
+        what = "is not a list of unfinished files of checkpoints"
+        raise Any2VecError(f"{path}: {what}; move it elsewhere, or give another folder")

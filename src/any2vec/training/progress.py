@@ -1,5 +1,6 @@
 """Progress of training: a moving line on a terminal, plain lines elsewhere, or nothing."""
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ __all__ = [
     "announcing_compilation",
     "display_for",
     "too_many_hosts",
+    "warn",
 ]
 
 COMPILING = "compiling kernels: some seconds, once for these options"
@@ -168,6 +170,14 @@ def display_for(console: Console, *, quiet: bool = False, progress: bool = True)
     if not progress:
         return SomeLines(console)
     return RichLine(console) if console.is_terminal else PlainLines(console)
+
+
+def warn(display: Display, line: str) -> None:
+    """Print a line that must be seen, on standard error where `display` shows nothing: work may be lost."""
+    if isinstance(display, Quiet):
+        print(line, file=sys.stderr, flush=True)
+    else:
+        display.say(line)
 
 
 @contextmanager

@@ -16,8 +16,8 @@ from any2vec.io.outputs import refusals
 from any2vec.io.safetensors_file import map_tensors
 from any2vec.operators.labels import Labels, zeros
 from any2vec.sync.partition import Partition
-from any2vec.training.checkpoint import FORMAT
-from any2vec.training.checkpoint_files import MANIFEST, Facts, check_not_written, checksum, listed, own_digest
+from any2vec.training.folder_lock import check_not_written
+from any2vec.training.manifest import Facts, damage, listed, read_manifest
 from any2vec.training.state import MeterState, TrainingState
 
 __all__ = ["corpus_facts", "read_state"]
@@ -52,6 +52,7 @@ def read_state(
     communicator: Communicator,
     say: Callable[[str], None],
     *,
+    warn: Callable[[str], None] | None = None,
     or_none: bool = False,
     or_another: bool = False,
 ) -> TrainingState | None:
@@ -59,14 +60,14 @@ def read_state(
 
     With `or_none`, a folder that has no checkpoint yet, or does not exist, has none: a run that is started again and
     again by the same command may have ended before its first one. With `or_another`, a checkpoint of another corpus
-    counts as none.
+    counts as none. `warn` prints lines that must be seen, `say` by default.
 
     Raises
     ------
     Any2VecError
         If there is no checkpoint, none is whole, or it is of another run: of which option or corpus, is named.
     """
-    manifest = _newest(folder, communicator, say, or_none)
+    manifest = _newest(folder, communicator, say, warn or say, or_none)
     if manifest is None:
         return None
     if or_another and manifest["corpus"] != facts["corpus"]:
@@ -100,12 +101,14 @@ def read_state(
     return state
 
 
-def _newest(folder: Path, communicator: Communicator, say: Callable[[str], None], or_none: bool) -> Facts | None:
+def _newest(
+    folder: Path, communicator: Communicator, say: Callable[[str], None], warn: Callable[[str], None], or_none: bool
+) -> Facts | None:
     """Return the newest manifest all of whose shards are whole."""
     names = ""
     with together(communicator), refusals(folder, communicator, "cannot be read"):
         if communicator.rank == 0:
-            found = listed(folder, MANIFEST) if folder.exists() or not or_none else []
+            found = listed(folder) if folder.exists() or not or_none else []
             if not found and not or_none:
                 raise Any2VecError(f"{folder}: has no checkpoint; without `resume`, a run begins anew")
             if found:
@@ -117,53 +120,17 @@ def _newest(folder: Path, communicator: Communicator, say: Callable[[str], None]
         return None
     versions = names.split("\n")
     for name in versions:
-        manifest, problem = _read_manifest(folder / name)
+        manifest, problem = read_manifest(folder / name)
         for shard in manifest.get("shards", [])[communicator.rank :: communicator.size]:
-            problem = problem or _damage(folder, shard)
-        problems = [text.decode() for text in allgather_bytes(communicator, problem.encode())]
-        problem = next(filter(None, problems), "")
+            problem = problem or damage(folder, shard)
+        problems = allgather_bytes(communicator, problem.encode("utf-8", "surrogateescape"))
+        problem = next(filter(None, problems), b"").decode("utf-8", "surrogateescape")
         if not problem:
             return manifest | {"version": int(name.removesuffix(".json"))}
         if name != versions[-1]:
-            say(f"{problem}; an older checkpoint is looked for")
+            warn(f"{problem}; an older checkpoint is looked for")
     advice = f"no checkpoint is left in {folder}: without `resume`, and with another folder, a run begins anew"
     raise SharedError(f"{problem}; {advice}")
-
-
-def _read_manifest(path: Path) -> tuple[Facts, str]:
-    """Read a manifest; return it and what is wrong with it."""
-    try:
-        manifest = json.loads(path.read_bytes())
-        if manifest["format"] != FORMAT:
-            return {}, f"{path}: has format {shown(manifest['format'])}; this any2vec reads {FORMAT}"
-        if manifest["sha256"] != own_digest(manifest):
-            return {}, f"{path}: damaged: its SHA-256 is not that in it"
-        files = [s["file"] for s in manifest["shards"]]
-        numbers = [s[name] for s in manifest["shards"] for name in ("first", "rows", "bytes", "crc32")]
-        numbers += [manifest[name] for name in ("hosts", "rounds", "epoch", "rounds_done")]
-        if not all(type(n) is int and n >= 0 for n in numbers) or not all(name == Path(name).name for name in files):
-            return {}, f"{path}: damaged: sizes or names of shards are none"
-        MeterState(**manifest["meter"])
-        np.array(manifest["left"], np.int64).reshape(-1, 2)
-        dict(manifest["options"]), dict(manifest["corpus"]), float(manifest["kappa"]), manifest["begun"]
-    except OSError as error:
-        return {}, f"{path}: cannot be read: {error.strerror or error}"
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        kind = "not JSON:" if isinstance(error, json.JSONDecodeError) else type(error).__name__
-        return {}, f"{path}: damaged: {kind} {error}"
-    return manifest, ""
-
-
-def _damage(folder: Path, shard: Facts) -> str:
-    """Return what is wrong with a shard, or an empty text."""
-    path = folder / shard["file"]
-    try:
-        size = path.stat().st_size
-        if size != shard["bytes"]:
-            return f"{path}: has {size:,} bytes, not {shard['bytes']:,}: it was truncated, or changed"
-        return "" if checksum(path) == shard["crc32"] else f"{path}: damaged: its CRC-32 is not that of the manifest"
-    except OSError as error:
-        return f"{path}: cannot be read: {error.strerror or error}"
 
 
 def _check_same(folder: Path, manifest: Facts, facts: dict[str, Facts]) -> None:
@@ -172,13 +139,13 @@ def _check_same(folder: Path, manifest: Facts, facts: dict[str, Facts]) -> None:
     for name in [*now, *sorted(before.keys() - now.keys())]:  # `model` before what it chooses
         if name not in _FREE and before.get(name) != now.get(name):
             raise Any2VecError(
-                f"{folder}: the checkpoint is of a run with another `{name}`: {shown(before.get(name))}, not "
-                f"{shown(now.get(name))}"
+                f"{folder}: the checkpoint is of a run with another `{name if name in now else shown(name)}`: "
+                f"{shown(before.get(name))}, not {shown(now.get(name))}"
             )
     for name in ("words", "sentences", "vocabulary", "text"):
         old, new = (known["corpus"].get(name) for known in (manifest, facts))
         if old != new:
-            what = f"{new:,} {name}, not {old:,}" if isinstance(old, int) else f"another {name}"
+            what = f"{new:,} {name}, not {old:,}" if type(old) is type(new) is int else f"another {name}"
             raise Any2VecError(f"{folder}: the checkpoint is of another corpus: this one has {what}")
     if now["epochs"] < before["epochs"]:
         raise Any2VecError(
@@ -201,19 +168,29 @@ def _rows(
             continue
         tensors = map_tensors(folder / shard["file"])
         if own:
-            missing = tensors["missing"].copy()
+            missing = _tensor(tensors, "missing", (dim, dim), folder / shard["file"]).copy()
+            if not np.isfinite(missing).all():
+                raise Any2VecError(f"{folder / shard['file']}: damaged: `missing` has numbers that are not finite")
         if first < last:
             here, there = slice(first - low, last - low), slice(first - shard["first"], last - shard["first"])
-            for label in "et":
-                if label not in tensors or tensors[label].shape != (shard["rows"], dim):
-                    raise Any2VecError(f"{folder / shard['file']}: damaged: has no {label} of {shard['rows']} x {dim}")
+            both = [_tensor(tensors, label, (shard["rows"], dim), folder / shard["file"]) for label in "et"]
             if last - first == high - low:  # the usual case: nothing is copied
-                e, t = tensors["e"][there], tensors["t"][there]
+                e, t = (tensor[there] for tensor in both)
             else:
                 if not filled:
                     e, t = (zeros(high - low, dim) for _ in range(2))
-                e[here, :dim], t[here, :dim] = tensors["e"][there], tensors["t"][there]
+                e[here, :dim], t[here, :dim] = (tensor[there] for tensor in both)
             filled += last - first
-    if filled != high - low:
-        raise Any2VecError(f"{folder}: the shards of checkpoint {manifest['version']} lack vertices")
+    shards = manifest["shards"]
+    if filled != high - low or shards[-1]["first"] + shards[-1]["rows"] != vertices:
+        raise Any2VecError(f"{folder}: the shards of checkpoint {manifest['version']} are not of {vertices:,} vertices")
     return Labels(e, t, low, high - low, dim), np.zeros((dim, dim), np.float32) if missing is None else missing
+
+
+def _tensor(
+    tensors: dict[str, NDArray[np.float32]], name: str, shape: tuple[int, int], path: Path
+) -> NDArray[np.float32]:
+    """Return a matrix of a shard."""
+    if name not in tensors or tensors[name].shape != shape:
+        raise Any2VecError(f"{path}: damaged: has no {name} of {shape[0]} x {shape[1]}")
+    return tensors[name]
