@@ -265,7 +265,7 @@ def _begins(path: Path, beginning: bytes) -> bool:
 
 def _check_list(folder: Path) -> None:
     """Raise if what has the name of the list of unfinished files is none."""
-    path = folder / UNFINISHED
-    if os.path.lexists(path) and not _begins(path, _LIST):
-        what = "is not a list of unfinished files of checkpoints"
-        raise Any2VecError(f"{path}: {what}; move it elsewhere, or give another folder")
+    for path in (folder / UNFINISHED, folder / _part(UNFINISHED)):
+        if os.path.lexists(path) and not _begins(path, _LIST):
+            what = "is not a list of unfinished files of checkpoints"
+            raise Any2VecError(f"{path}: {what}; move it elsewhere, or give another folder")
