@@ -191,6 +191,15 @@ def test_a_file_system_without_locks_is_said_even_if_quiet(tmp_path, monkeypatch
     left_by_a_run(tmp_path)
 
 
+@pytest.mark.parametrize("code", [errno.EINVAL, errno.ENOTSUP])
+def test_a_file_system_that_cannot_flush(tmp_path, monkeypatch, code):
+    def refuse(_):
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    assert once(tmp_path).report_.kept
+
+
 @pytest.mark.parametrize("hosts", [1, 3])
 def test_a_failed_checkpoint_is_said_even_if_quiet(tmp_path, monkeypatch, capsys, hosts):
     def full(_):
@@ -402,23 +411,23 @@ def dying(folder, number, train):
     return 0
 
 
-@pytest.mark.parametrize(("hosts", "step"), [(1, 1), (2, 3)])
-def test_a_run_may_die_before_any_operation(tmp_path, hosts, step):
-    how = {"hosts": hosts, "rounds": 1, "epochs": 4}
+@pytest.mark.parametrize(("hosts", "epochs", "every", "step"), [(1, 4, 1, 1), (2, 2, 3, 3)])
+def test_a_run_may_die_before_any_operation(tmp_path, hosts, epochs, every, step):
+    how = {"hosts": hosts, "rounds": 1, "epochs": epochs}
     undisturbed, chance = fit(**how), random.Random(hosts)
     number, died = 1, 9
     while died == 9:
         folder = tmp_path / f"{number}"
 
         def train(folder=folder):
-            fit(folder, checkpoint_every=1, resume=folder, **how)
+            fit(folder, checkpoint_every=every, resume=folder, **how)
 
         died = run_in_fork(lambda folder=folder, train=train, number=number: dying(folder, number, train))
         assert died in (0, 9), number
         if number % 5 == 0:  # and once more, elsewhere
             again = chance.randrange(1, 60)
             assert run_in_fork(lambda folder=folder, train=train, at=again: dying(folder, at, train)) in (0, 9)
-        found = fit(folder, checkpoint_every=1, resume=folder, **how)
+        found = fit(folder, checkpoint_every=every, resume=folder, **how)
         assert same(found, undisturbed), number
         assert found.loss_ == undisturbed.loss_
         left_by_a_run(folder)

@@ -32,7 +32,7 @@ from any2vec.io.outputs import refusals
 from any2vec.io.private import make_private, private
 from any2vec.io.safetensors_file import header_of
 from any2vec.sync.scheme import Scheme
-from any2vec.training.checkpoint_files import CheckpointFiles, check_folder, put, reason
+from any2vec.training.checkpoint_files import CheckpointFiles, check_folder, flush, put, reason
 from any2vec.training.folder_lock import FolderLock
 from any2vec.training.manifest import FORMAT, Facts, listed, note_name, own_digest, shard_name
 from any2vec.training.state import TrainingState
@@ -260,7 +260,7 @@ class Checkpoints:
         """Make sure that this host's shard is on the disk; on the first host, that all are: a thread does this."""
         path, rank, hosts = self.folder / shard["file"], self._communicator.rank, self._communicator.size
         with path.open("r+b") as file:
-            os.fsync(file.fileno())
+            flush(file.fileno())
         put(self.folder / note_name(version, rank), shard | {"bytes": path.stat().st_size})
         if rank:
             return

@@ -18,7 +18,7 @@ from any2vec.io.private import private
 from any2vec.training.folder_lock import LOCK
 from any2vec.training.manifest import Facts, listed, open_regular, own_digest, read_manifest
 
-__all__ = ["CheckpointFiles", "check_folder", "put", "reason"]
+__all__ = ["CheckpointFiles", "check_folder", "flush", "put", "reason"]
 
 UNFINISHED = "unfinished"
 """The list of files that may be there, and that no manifest lists."""
@@ -27,6 +27,7 @@ _KIND = "unfinished files of any2vec's checkpoints"
 _NUMBERED = re.compile(r"(\d{6,12})\.(\d+-\d+(\.\d+)?\.safetensors|\d+\.note(\.part)?|json(\.part)?)")
 _LAST = 999_999_999_998  # version, for which there are such names
 _LARGEST = 1 << 26  # bytes of the list
+_CANNOT_FLUSH = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 _HEADER = 8  # bytes of a shard before its header; most of these are 0
 
 
@@ -70,7 +71,7 @@ class CheckpointFiles:
         if os.path.lexists(self._folder / UNFINISHED) and not _begins(self._folder / UNFINISHED, _LIST):
             raise FileExistsError(errno.EEXIST, f"{UNFINISHED} is a file of another kind")
         content = {"kind": _KIND, "files": sorted(left.union(names))}
-        put(self._folder / UNFINISHED, content | {"sha256": own_digest(content)}, durable=True, replaces=True)
+        put(self._folder / UNFINISHED, content | {"sha256": own_digest(content)}, replaces=True)
         self._unfinished = left.union(names)
 
     def complete(self, shards: Collection[str], kept: "set[int | None]", spare: int | None, ahead: list[str]) -> None:
@@ -177,7 +178,7 @@ def put(path: Path, content: Facts, *, durable: bool = False, replaces: bool = F
             file.write(json.dumps(content))
             file.flush()
             if durable:
-                os.fsync(file.fileno())
+                flush(file.fileno())
         if not replaces and os.path.lexists(path):
             raise FileExistsError(errno.EEXIST, f"{path.name} is there already")
         beside.replace(path)
@@ -193,13 +194,22 @@ def reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
+def flush(descriptor: int) -> None:
+    """Make sure that a file is on the disk, where the file system can say so of it."""
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _CANNOT_FLUSH:
+            raise
+
+
 def _flush_folder(folder: Path) -> None:
     """Make sure that names are on the disk; Windows has no way to."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
-        os.fsync(descriptor)
+        flush(descriptor)
     finally:
         os.close(descriptor)
 
