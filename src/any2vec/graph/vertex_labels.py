@@ -1,19 +1,26 @@
 """Class labels of vertices, by which embeddings are judged."""
 
 import os
-from collections.abc import Iterable, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import closing
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import Any2VecError
-from any2vec.graph.dialect import delimiter_byte, quoted
+from any2vec.errors import Any2VecError, counted, shown
+from any2vec.graph.build import ReadOptions
+from any2vec.graph.dialect import UNCLOSED, guess_delimiter
+from any2vec.graph.text import quoted
 from any2vec.graph.lines import block_size, read_blocks
 from any2vec.graph.matrices import load_mat
+from any2vec.graph.names import label_name, vertex_name
 from any2vec.graph.parse import SPACES
-from any2vec.graph.readers import detect_format, graph_file
+from any2vec.graph.quotes import UnclosedQuoteError, split_fields, without_quoted
+from any2vec.graph.readers import GraphWarning, detect_format, graph_file
+from any2vec.io.foreign import HEAD, foreign
 from any2vec.io.inputs import InputFile
 
 __all__ = ["LABEL_FORMATS", "Labels", "VertexLabels", "read_labels"]
@@ -44,6 +51,30 @@ class VertexLabels:
     labels: list[str]
     source: str = "the labels"
     lines: Sequence[int] = ()
+
+    @classmethod
+    def of(cls, labels: Mapping[Any, Any]) -> "VertexLabels":
+        """Make them of a dict.
+
+        Parameters
+        ----------
+        labels : dict
+            The label of each vertex, or a list, tuple or set of its labels. Vertices and labels are named as vertices
+            of graphs are (see `read_graph`); of labels, also bools.
+
+        Raises
+        ------
+        Any2VecError
+            If a vertex or a label has no name.
+        """
+        pairs = []
+        for vertex, given in labels.items():
+            where = f"the dict, vertex {shown(vertex)}"
+            name = vertex_name(vertex, where)
+            several = given if isinstance(given, list | tuple | Set | np.ndarray) and np.ndim(given) else [given]
+            pairs += [(name, label_name(label, where), 0) for label in several]
+        found = _labels_of_pairs("the dict", pairs, _sorted({label for _, label, _ in pairs}))
+        return cls(found.names, found.matrix, found.labels, found.source)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -87,7 +118,7 @@ def read_labels(
     path: str | os.PathLike[str],
     *,
     format: str = "auto",  # noqa: A002 (as read_graph)
-    comments: str = "#%",
+    comments: str | None = "#%",
     delimiter: str | None = None,
     key: str = "group",
 ) -> VertexLabels:
@@ -102,9 +133,11 @@ def read_labels(
         ``mat``: Matlab, a row for each vertex and a column for each label; ``auto``: by the ending, ``.mat`` (also
         compressed) or else ``vertices``.
     comments : str
-        Lines that begin with one of these characters are skipped, and not counted.
+        Lines that begin with one of these characters are skipped, and not counted; None or an empty string: none. If
+        there are such lines after the first one with labels, a warning says so.
     delimiter : str, optional
-        The character between two fields. By default whitespace.
+        The character between two fields; a space stands for any whitespace. By default as of edge lists (see
+        `read_graph`), but a tab in the first line is what separates it. Fields may be quoted, as in CSV.
     key : str
         Name of the matrix in a ``.mat`` file.
 
@@ -119,11 +152,22 @@ def read_labels(
         If the file cannot be read.
     """
     if format not in LABEL_FORMATS:
-        raise Any2VecError(f"`format` is {format!r}; known are {', '.join(LABEL_FORMATS)}")
+        raise Any2VecError(f"`format` is {shown(format)}; known are {', '.join(LABEL_FORMATS)}")
+    if not isinstance(path, str | os.PathLike):
+        raise Any2VecError(f"labels are read from a file, not from {shown(path)}; `VertexLabels.of` takes a dict")
+    for name, value in (("comments", comments), ("delimiter", delimiter)):
+        if not isinstance(value, str | None):
+            raise Any2VecError(f"`{name}` is {shown(value)}: give a string")
     file = graph_file(path)
     if format == "mat" or (format == "auto" and detect_format(file) == "mat"):
         return _labels_of_mat(file, key)
-    lines = _fields_of_lines(file, comments, delimiter)
+    options = ReadOptions(comments="" if comments is None else comments, delimiter=delimiter)
+    lines, skipped = _fields_of_lines(file, options)
+    if skipped:
+        note = f"{counted(skipped, 'line')} after the first begin with {' or '.join(options.comments)}, and are skipped"
+        warnings.warn(
+            f"{file.name}: {note} as comments; with `comments` '' they are labels", GraphWarning, stacklevel=2
+        )
     pairs: list[tuple[str, str, int]]
     if format == "labels":
         while lines and not lines[-1][1]:  # what follows the last label
@@ -172,27 +216,51 @@ def _labels_of_mat(file: InputFile, key: str) -> VertexLabels:
     return VertexLabels([str(vertex) for vertex in vertices.tolist()], matrix, labels, f"{file.name}, {key!r}")
 
 
-def _fields_of_lines(file: InputFile, comments: str, delimiter: str | None) -> list[tuple[int, list[str]]]:
-    """Split each line that is not a comment; lines are numbered from 1."""
+def _fields_of_lines(file: InputFile, options: ReadOptions) -> tuple[list[tuple[int, list[str]]], int]:
+    """Split each line that is not a comment; lines are numbered from 1. Count the comments after the first of them."""
     found: list[tuple[int, list[str]]] = []
-    number = 0
-    skipped = tuple(character.encode() for character in comments)
-    byte = SPACES if delimiter is None else delimiter_byte(delimiter)
-    separator = None if byte == SPACES else bytes([byte])
+    number = skipped = 0
+    comments = tuple(bytes([byte]) for byte in options.comments.encode())
+    byte, quotes, pending = -1, True, 0
     with closing(read_blocks(file, block_size(file))) as blocks:
         for block in blocks:
-            for raw in block.text[block.begin : block.end].tobytes().split(b"\n")[:-1]:
+            text = block.text[block.begin : block.end].tobytes()
+            if not number:
+                if known := foreign(text[:HEAD]):
+                    raise Any2VecError(f"{file.name}: this is {known.what}; expected lines of a vertex and its labels")
+                if b"\0" in text[:HEAD]:
+                    raise Any2VecError(
+                        f"{file.name}: has NUL bytes; is this UTF-16 or a binary file? It must be UTF-8 text"
+                    )
+            for raw in text.split(b"\n")[:-1]:
                 number += 1
                 line = raw.strip()
-                if skipped and line.startswith(skipped):
+                if comments and line.startswith(comments):
+                    pending += byte >= 0
                     continue
+                where = f"{file.name}, line {number:,}"
+                if line and byte < 0:
+                    byte = guess_delimiter(line, where, options, labels=True)
+                    quotes = byte != SPACES or without_quoted(line) != line
+                if line and byte == SPACES and options.delimiter is None and b"\t" in line and b" " in line:
+                    raise Any2VecError(f"{where}: {quoted(raw)}: has spaces and tabs; give `delimiter`: ' ' or '\\t'")
                 try:  # bytes are split at ASCII whitespace only, as edge lists are
-                    fields = [field.strip().decode() for field in line.split(separator)] if line else []
+                    fields = (
+                        [field.decode() for field in (split_fields if quotes else _plain)(line, byte)] if line else []
+                    )
+                except UnclosedQuoteError:
+                    raise Any2VecError(f"{where}: {quoted(raw)}: {UNCLOSED}") from None
                 except UnicodeDecodeError as error:
-                    where = f"{file.name}, line {number:,}: {quoted(raw)}"
-                    raise Any2VecError(f"{where}: is not UTF-8; save the file as UTF-8") from error
+                    raise Any2VecError(f"{where}: {quoted(raw)}: is not UTF-8; save the file as UTF-8") from error
+                if fields:
+                    skipped, pending = skipped + pending, 0
                 found.append((number, [field for field in fields if field]))
-    return found
+    return found, skipped
+
+
+def _plain(line: bytes, byte: int) -> list[bytes]:
+    """Split a line in which quotes mean nothing."""
+    return line.split() if byte == SPACES else [field.strip() for field in line.split(bytes([byte]))]
 
 
 def _sorted(labels: Iterable[str]) -> list[str]:
