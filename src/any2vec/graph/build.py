@@ -9,8 +9,8 @@ import numpy as np
 from any2vec.errors import Any2VecError
 from any2vec.graph.csr import CSR, Edges, build_csr
 from any2vec.graph.graph import Graph
-from any2vec.graph.text import quoted
 from any2vec.graph.names import names_of_vertices
+from any2vec.graph.text import quoted
 from any2vec.io.memory import zeros
 
 __all__ = ["EdgeTable", "ReadOptions", "build_graph"]
@@ -69,7 +69,9 @@ _HEADER = "if it is a header, `header=True` skips it"
 
 def _once_only(names: Sequence[str], csr: CSR, *, directed: bool) -> bool:
     """Whether the first edge looks like a header: words that are in no other edge."""
-    if len(names) < 4 or csr.indices[: csr.indptr[2]].tolist() != ([1] if directed else [1, 0]):
+    if len(names) < 4 or not (len(names) > 4 or names[2][:1].isdigit()):  # two edges of words are no evidence
+        return False
+    if csr.indices[: csr.indptr[2]].tolist() != ([1] if directed else [1, 0]):
         return False
     if any(name.lstrip("+-")[:1].isdigit() for name in names[:2]):
         return False

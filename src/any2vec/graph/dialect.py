@@ -7,8 +7,8 @@ from any2vec.errors import Any2VecError
 from any2vec.graph.build import ReadOptions
 from any2vec.graph.foreign import metis_hint
 from any2vec.graph.parse import ADJACENCY, SPACES
-from any2vec.graph.text import DECIMAL_COMMA, quoted
 from any2vec.graph.quotes import UnclosedQuoteError, split_fields, without_quoted
+from any2vec.graph.text import DECIMAL_COMMA, quoted
 
 __all__ = ["UNCLOSED", "Dialect", "delimiter_byte", "detect_dialect", "guess_delimiter"]
 

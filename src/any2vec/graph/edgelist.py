@@ -16,11 +16,11 @@ from any2vec.graph import parse
 from any2vec.graph.build import EdgeTable, ReadOptions
 from any2vec.graph.csr import Edges
 from any2vec.graph.dialect import UNCLOSED, Dialect, detect_dialect
-from any2vec.graph.text import quoted
 from any2vec.graph.foreign import metis_hint, refuse_foreign
 from any2vec.graph.lines import LineBlock, block_size, read_blocks
 from any2vec.graph.numbering import number_vertices, to_global
 from any2vec.graph.quotes import unquote
+from any2vec.graph.text import quoted
 from any2vec.graph.weights import weight_of
 from any2vec.io.inputs import InputFile
 from any2vec.io.memory import zeros

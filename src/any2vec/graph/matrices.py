@@ -127,7 +127,7 @@ def _in_a_process(key: str, content: io.BytesIO) -> dict[str, NDArray[Any]]:
     """Let a process of its own read a Matlab file, which may crash it."""
     command = [sys.executable, "-I", mat_process.__file__, key]
     ran = subprocess.run(command, input=content.getbuffer(), capture_output=True, check=False)
-    if ran.returncode == mat_process.TOO_LITTLE or ran.returncode == _KILLED:
+    if ran.returncode in (mat_process.TOO_LITTLE, _KILLED):
         raise MemoryError("what the file declares does not fit")
     if ran.returncode < 0:
         raise ValueError("it crashes SciPy's reader")

@@ -19,8 +19,8 @@ __all__ = ["VertexIds", "label_name", "names_of_vertices", "vertex_column", "ver
 
 _MISSING = ("NoneType", "NaTType", "NAType", "MaskedConstant")
 _NUMBER = numbers.Number | np.number
-_REFUSED = bytes | bytearray | memoryview | list | dict | set | frozenset | np.ndarray | np.void | range | type
-_TIMES = date | time | timedelta | np.datetime64 | np.timedelta64
+_TIMES = (date, time, timedelta, np.datetime64, np.timedelta64)
+_REFUSED = (bool, np.bool_, bytes, bytearray, memoryview, list, dict, set, frozenset, np.ndarray, np.void, range, type)
 _GIVE = "give strings or integers"
 
 
@@ -51,7 +51,7 @@ def vertex_name(vertex: Any, where: str, what: str = "a vertex") -> str:
         vertex = vertex.as_py()
     if type(vertex).__name__ in _MISSING:
         raise Any2VecError(f"{where}: {what} is missing ({vertex})")
-    if isinstance(vertex, bool | np.bool_ | _TIMES | _REFUSED) or callable(vertex):
+    if isinstance(vertex, _TIMES + _REFUSED) or callable(vertex):
         raise Any2VecError(f"{where}: {what} is a {type(vertex).__name__}, {shown(vertex)}; {_GIVE}")
     if isinstance(vertex, _NUMBER):
         return _name_of_number(vertex, where, what)
@@ -60,7 +60,7 @@ def vertex_name(vertex: Any, where: str, what: str = "a vertex") -> str:
     if isinstance(vertex, tuple):
         return _checked(_name_of_tuple(vertex), where, what)
     kind = type(vertex)
-    if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:  # its text would be an address
+    if all(getattr(kind, text) is getattr(object, text) for text in ("__str__", "__repr__")):  # else an address
         raise Any2VecError(f"{where}: {what} is a {kind.__name__}, which has no text of its own; {_GIVE}")
     return _checked(str(vertex), where, what)
 
@@ -136,18 +136,16 @@ def _checked(name: str, where: str, what: str) -> str:
         try:
             name.encode()
         except UnicodeEncodeError:
-            raise Any2VecError(f"{where}: {what} is {ascii(name)}, which is not valid Unicode") from None
+            raise Any2VecError(f"{where}: {what} is {name!a}, which is not valid Unicode") from None
     return name
 
 
 def _name_of_number(number: Any, where: str, what: str) -> str:
     if number != number:  # noqa: PLR0124 (NaN of any type)
         raise Any2VecError(f"{where}: {what} is missing ({number})")
+    exact = isinstance(number, int | np.integer | Decimal | numbers.Rational | float | np.floating)
     try:
-        if isinstance(number, int | np.integer) or not isinstance(number, float | np.floating):
-            whole = int(number) if isinstance(number, Decimal | numbers.Rational) else operator.index(number)
-        else:
-            whole = int(number)
+        whole = int(number) if exact else operator.index(number)
         if whole == number:
             name = str(whole)
             if isinstance(number, float | np.floating) and abs(whole) >= _exact(np.asarray(number).dtype):

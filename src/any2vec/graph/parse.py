@@ -130,7 +130,7 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
                 status = EMPTY
                 break
             if stop == start and fields == ADJACENCY:  # may only fill up the line
-                while byte == delimiter or byte == 32 or (9 <= byte <= 13 and byte != LINE_FEED):
+                while byte in (delimiter, 32) or (9 <= byte <= 13 and byte != LINE_FEED):
                     position += 1
                     byte = text[position]
                 if byte != LINE_FEED or field == 0:

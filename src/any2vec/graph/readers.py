@@ -20,7 +20,16 @@ from any2vec.graph.tables import from_table, is_lazy, is_table, refuse_lazy
 from any2vec.graph.tensors import from_data, is_data, is_hetero_data, refuse_hetero_data
 from any2vec.io.inputs import STANDARD_INPUT, InputFile, files_of
 
-__all__ = ["FILE_FORMATS", "FORMATS", "GraphWarning", "detect_format", "graph_file", "is_graph_source", "read_graph"]
+__all__ = [
+    "FILE_FORMATS",
+    "FORMATS",
+    "GraphWarning",
+    "checked_text",
+    "detect_format",
+    "graph_file",
+    "is_graph_source",
+    "read_graph",
+]
 
 
 class GraphWarning(UserWarning):
@@ -118,7 +127,8 @@ def read_graph(
     Graph
         Vertices of files are named by their text. Integers, and floats that are whole numbers, are written as decimal
         numbers, strings stay as they are, and other objects are named by their str(); vertices of matrices, and of
-        igraph graphs without names, by their numbers. Vertices of lines, edges and dicts are in the order in which they first occur, others in the source's.
+        igraph graphs without names, by their numbers. Vertices of lines, edges and dicts are in the order in which
+        they first occur, others in the source's.
 
     Raises
     ------
@@ -127,10 +137,7 @@ def read_graph(
     """
     if format not in FORMATS:
         raise Any2VecError(f"`format` is {shown(format)}; known are {', '.join(FORMATS)}")
-    comments = "" if comments is None else comments
-    for name, value in (("comments", comments), ("delimiter", delimiter), ("key", key)):
-        if not isinstance(value, str) and (name, value) != ("delimiter", None):
-            raise Any2VecError(f"`{name}` is {shown(value)}: give a string")
+    comments, delimiter = checked_text("comments", comments) or "", checked_text("delimiter", delimiter)
     if threads is not None and (isinstance(threads, bool) or not hasattr(threads, "__index__") or threads < 1):
         raise Any2VecError(f"`threads` is {shown(threads)}: must be at least 1")
     threads = int(threads or usable_cores())
@@ -145,6 +152,13 @@ def read_graph(
     for note in table.notes:
         warnings.warn(note, GraphWarning, stacklevel=2)
     return graph
+
+
+def checked_text(name: str, value: Any) -> str | None:
+    """Return an option that is a string or None; raise if it is something else."""
+    if not isinstance(value, str | None):
+        raise Any2VecError(f"`{name}` is {shown(value)}: give a string")
+    return value
 
 
 def graph_file(path: str | os.PathLike[str]) -> InputFile:

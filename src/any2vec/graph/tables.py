@@ -1,4 +1,4 @@
-"""Edges from tables, an edge in each row: data frames of pandas and polars, Arrow's tables, NumPy's structured arrays."""
+"""Edges from the rows of tables: data frames of pandas and polars, Arrow's tables, NumPy's structured arrays."""
 
 from typing import Any, NoReturn
 

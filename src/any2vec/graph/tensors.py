@@ -48,7 +48,8 @@ def from_data(source: Any, options: ReadOptions) -> EdgeTable:
     ends = as_array(given, f"{_NAME}, edge_index")
     if ends.ndim != 2 or ends.shape[0] != 2 or ends.dtype.kind not in "iu":
         raise Any2VecError(
-            f"{_NAME}: edge_index has the shape {ends.shape} and the type {ends.dtype}; expected integers of shape (2, E)"
+            f"{_NAME}: edge_index has the shape {ends.shape} and the type {ends.dtype}; expected integers of "
+            f"shape (2, E)"
         )
     vertices = _vertices(source, ends)
     weights = _weights(source, ends, options)
@@ -83,8 +84,8 @@ def _weights(source: Any, ends: NDArray[Any], options: ReadOptions) -> NDArray[n
     weights = as_array(given, f"{_NAME}, edge_weight")
     if weights.size != ends.shape[1] or weights.dtype.kind not in "iuf":
         raise Any2VecError(
-            f"{_NAME}: edge_weight has the shape {weights.shape} and the type {weights.dtype}; expected a number for each "
-            f"of {ends.shape[1]:,} edges"
+            f"{_NAME}: edge_weight has the shape {weights.shape} and the type {weights.dtype}; expected a number "
+            f"for each of {ends.shape[1]:,} edges"
         )
     return checked_weights(weights.reshape(-1), lambda i: f"{_NAME}, edge {i:,}")
 

@@ -3,24 +3,18 @@
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence, Set
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import Any2VecError, counted, shown
+from any2vec.errors import Any2VecError, shown
 from any2vec.graph.build import ReadOptions
-from any2vec.graph.dialect import UNCLOSED, guess_delimiter
-from any2vec.graph.text import quoted
-from any2vec.graph.lines import block_size, read_blocks
+from any2vec.graph.label_lines import read_fields
 from any2vec.graph.matrices import load_mat
 from any2vec.graph.names import label_name, vertex_name
-from any2vec.graph.parse import SPACES
-from any2vec.graph.quotes import UnclosedQuoteError, split_fields, without_quoted
-from any2vec.graph.readers import GraphWarning, detect_format, graph_file
-from any2vec.io.foreign import HEAD, foreign
+from any2vec.graph.readers import GraphWarning, checked_text, detect_format, graph_file
 from any2vec.io.inputs import InputFile
 
 __all__ = ["LABEL_FORMATS", "Labels", "VertexLabels", "read_labels"]
@@ -71,7 +65,7 @@ class VertexLabels:
         for vertex, given in labels.items():
             where = f"the dict, vertex {shown(vertex)}"
             name = vertex_name(vertex, where)
-            several = given if isinstance(given, list | tuple | Set | np.ndarray) and np.ndim(given) else [given]
+            several = given if isinstance(given, list | tuple | Set) or getattr(given, "ndim", 0) == 1 else [given]
             pairs += [(name, label_name(label, where), 0) for label in several]
         found = _labels_of_pairs("the dict", pairs, _sorted({label for _, label, _ in pairs}))
         return cls(found.names, found.matrix, found.labels, found.source)
@@ -155,37 +149,39 @@ def read_labels(
         raise Any2VecError(f"`format` is {shown(format)}; known are {', '.join(LABEL_FORMATS)}")
     if not isinstance(path, str | os.PathLike):
         raise Any2VecError(f"labels are read from a file, not from {shown(path)}; `VertexLabels.of` takes a dict")
-    for name, value in (("comments", comments), ("delimiter", delimiter)):
-        if not isinstance(value, str | None):
-            raise Any2VecError(f"`{name}` is {shown(value)}: give a string")
+    options = ReadOptions(comments=checked_text("comments", comments) or "", delimiter=delimiter)
+    checked_text("delimiter", delimiter)
     file = graph_file(path)
     if format == "mat" or (format == "auto" and detect_format(file) == "mat"):
         return _labels_of_mat(file, key)
-    options = ReadOptions(comments="" if comments is None else comments, delimiter=delimiter)
-    lines, skipped = _fields_of_lines(file, options)
-    if skipped:
-        note = f"{counted(skipped, 'line')} after the first begin with {' or '.join(options.comments)}, and are skipped"
-        warnings.warn(
-            f"{file.name}: {note} as comments; with `comments` '' they are labels", GraphWarning, stacklevel=2
-        )
-    pairs: list[tuple[str, str, int]]
-    if format == "labels":
-        while lines and not lines[-1][1]:  # what follows the last label
-            lines.pop()
-        pairs = [(vertex, str(label), at) for label, (at, fields) in enumerate(lines) for vertex in fields]
-        labels = [str(label) for label in range(len(lines))]
-    else:
-        pairs = []
-        for number, fields in lines:
-            if not fields:
-                continue
-            if len(fields) == 1:
-                raise Any2VecError(
-                    f"{file.name}, line {number:,}: {fields[0]!r} has no label; expected a vertex and its labels"
-                )
-            pairs += [(fields[0], label, number) for label in fields[1:]]
-        labels = _sorted({label for _, label, _ in pairs})
+    lines, notes = read_fields(file, options)
+    for note in notes:
+        warnings.warn(note, GraphWarning, stacklevel=2)
+    pairs, labels = _pairs_of_lines(file.name, lines) if format != "labels" else _pairs_by_label(lines)
     return _labels_of_pairs(file.name, pairs, labels)
+
+
+_Pairs = list[tuple[str, str, int]]  # vertex, label and line
+
+
+def _pairs_by_label(lines: list[tuple[int, list[str]]]) -> tuple[_Pairs, list[str]]:
+    """Take lines as lists of vertices: line i, from 0, has those of label i."""
+    while lines and not lines[-1][1]:  # what follows the last label
+        lines.pop()
+    pairs = [(vertex, str(label), at) for label, (at, fields) in enumerate(lines) for vertex in fields]
+    return pairs, [str(label) for label in range(len(lines))]
+
+
+def _pairs_of_lines(name: str, lines: list[tuple[int, list[str]]]) -> tuple[_Pairs, list[str]]:
+    """Take lines as a vertex and its labels."""
+    pairs = []
+    for number, fields in lines:
+        if not fields:
+            continue
+        if len(fields) == 1:
+            raise Any2VecError(f"{name}, line {number:,}: {fields[0]!r} has no label; expected a vertex and its labels")
+        pairs += [(fields[0], label, number) for label in fields[1:]]
+    return pairs, _sorted({label for _, label, _ in pairs})
 
 
 def _labels_of_pairs(source: str, pairs: Sequence[tuple[str, str, int]], labels: list[str]) -> VertexLabels:
@@ -214,53 +210,6 @@ def _labels_of_mat(file: InputFile, key: str) -> VertexLabels:
     matrix[places, entries.col[held]] = True
     labels = [str(label) for label in range(entries.shape[1])]
     return VertexLabels([str(vertex) for vertex in vertices.tolist()], matrix, labels, f"{file.name}, {key!r}")
-
-
-def _fields_of_lines(file: InputFile, options: ReadOptions) -> tuple[list[tuple[int, list[str]]], int]:
-    """Split each line that is not a comment; lines are numbered from 1. Count the comments after the first of them."""
-    found: list[tuple[int, list[str]]] = []
-    number = skipped = 0
-    comments = tuple(bytes([byte]) for byte in options.comments.encode())
-    byte, quotes, pending = -1, True, 0
-    with closing(read_blocks(file, block_size(file))) as blocks:
-        for block in blocks:
-            text = block.text[block.begin : block.end].tobytes()
-            if not number:
-                if known := foreign(text[:HEAD]):
-                    raise Any2VecError(f"{file.name}: this is {known.what}; expected lines of a vertex and its labels")
-                if b"\0" in text[:HEAD]:
-                    raise Any2VecError(
-                        f"{file.name}: has NUL bytes; is this UTF-16 or a binary file? It must be UTF-8 text"
-                    )
-            for raw in text.split(b"\n")[:-1]:
-                number += 1
-                line = raw.strip()
-                if comments and line.startswith(comments):
-                    pending += byte >= 0
-                    continue
-                where = f"{file.name}, line {number:,}"
-                if line and byte < 0:
-                    byte = guess_delimiter(line, where, options, labels=True)
-                    quotes = byte != SPACES or without_quoted(line) != line
-                if line and byte == SPACES and options.delimiter is None and b"\t" in line and b" " in line:
-                    raise Any2VecError(f"{where}: {quoted(raw)}: has spaces and tabs; give `delimiter`: ' ' or '\\t'")
-                try:  # bytes are split at ASCII whitespace only, as edge lists are
-                    fields = (
-                        [field.decode() for field in (split_fields if quotes else _plain)(line, byte)] if line else []
-                    )
-                except UnclosedQuoteError:
-                    raise Any2VecError(f"{where}: {quoted(raw)}: {UNCLOSED}") from None
-                except UnicodeDecodeError as error:
-                    raise Any2VecError(f"{where}: {quoted(raw)}: is not UTF-8; save the file as UTF-8") from error
-                if fields:
-                    skipped, pending = skipped + pending, 0
-                found.append((number, [field for field in fields if field]))
-    return found, skipped
-
-
-def _plain(line: bytes, byte: int) -> list[bytes]:
-    """Split a line in which quotes mean nothing."""
-    return line.split() if byte == SPACES else [field.strip() for field in line.split(bytes([byte]))]
 
 
 def _sorted(labels: Iterable[str]) -> list[str]:

@@ -85,7 +85,7 @@ def number_of(weight: Any, where: str) -> float:
     except (TypeError, ValueError, OverflowError, RuntimeError) as error:
         message = f"the weight {reprlib.repr(weight)} is not a number; `weighted=False` ignores weights"
         raise Any2VecError(f"{where}: {message}") from error
-    if abs(number) >= EXACT and isinstance(weight, int | np.integer) and abs(weight) > EXACT:
+    if abs(number) >= EXACT and isinstance(weight, int | np.integer) and abs(int(weight)) > EXACT:
         raise Any2VecError(f"{where}: the weight {weight} {_TOO_LARGE}")
     return number
 

@@ -66,8 +66,10 @@ def foreign(head: bytes) -> Foreign | None:
     for magic, name, what, how in _MAGIC:
         if head.startswith(magic) and (magic not in _SHORT_MAGIC or _SHORT_MAGIC[magic].match(head)):
             return Foreign(name, what, how)
-    if head.startswith(b"PK\x03\x04"):
-        return _zipped(head)
+    return _zipped(head) if head.startswith(b"PK\x03\x04") else _by_structure(head)
+
+
+def _by_structure(head: bytes) -> Foreign | None:
     if _PICKLE.match(head):
         how = "read it with the library that wrote it, if you trust where it comes from: it may run any code"
         return Foreign("pickle", "a pickle of Python, as gensim's save writes", how)
