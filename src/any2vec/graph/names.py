@@ -104,7 +104,8 @@ def whole_numbers(floats: NDArray[Any], where: Any) -> NDArray[np.int64]:
         right = (np.abs(floats) < min(_exact(floats.dtype), 2.0**62)) & (np.trunc(floats) == floats)
     if not right.all():
         i = int(np.argmin(right))
-        _name_of_number(floats.flat[i], where(i), "a vertex")
+        name = _name_of_number(floats.flat[i], where(i), "a vertex")
+        raise Any2VecError(f"{where(i)}: a vertex is {name}; floats so large are not read; {_GIVE}")
     return floats.astype(np.int64)
 
 
