@@ -11,10 +11,10 @@ __all__ = ["check_fits", "naming_shortage"]
 
 
 def check_fits(needed: int, name: str, what: str) -> None:
-    """Raise if a source needs more bytes of memory than there are; `what` says what needs them."""
+    """Raise if a source needs more bytes of memory than there are; `what` says they are for."""
     if needed > (there := available()):
         raise Any2VecError(
-            f"{name}: too little memory: {what} needs {needed / 1e9:,.1f} GB, and {there / 1e9:,.1f} GB are available"
+            f"{name}: too little memory: {needed / 1e9:,.1f} GB for {what}, and {there / 1e9:,.1f} GB are available"
         )
 
 
