@@ -1,7 +1,7 @@
-"""Flip single bits of graphs and labels, and train on what is still read: nothing may crash, or read what is not there.
+"""Flip single bits of graphs and labels, and train on what is still read: nothing may crash.
 
-Each kind is tried in a process of its own, whose memory is limited. A flip in an edge list may be another graph; in .npz
-the checksums of the file must find it, in .mat any index that points outside. Needs the extra `graphs`.
+Each kind is tried in a process of its own, whose memory is limited. An edge list with a flipped bit may be another
+graph; in .npz the file's checksums find it, in .mat an index that points outside. Needs the extra `graphs`.
 """
 
 import multiprocessing
