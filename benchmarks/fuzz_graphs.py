@@ -114,6 +114,7 @@ def main(
             for line in found["failures"][:5]:
                 out.print(f"{name}: {line}", markup=False)
             bad += len(found["failures"])
+            out.print(f"{name}: {found['used']:,} used, {found['refused']:,} refused", markup=False)
             rows.append((name, flips, found["used"], found["refused"], len(found["failures"])))
     table("flipped bits", ("kind", "flips", "used", "refused", "failures"), rows)
     raise typer.Exit(bad > 0)

@@ -5,6 +5,7 @@ import io
 import pickle
 import subprocess
 import sys
+import warnings
 import zipfile
 
 import numpy as np
@@ -270,3 +271,27 @@ def test_a_matlab_file_that_does_not_fit(tmp_path, monkeypatch):
         monkeypatch.setattr("any2vec.graph.matrices.subprocess.run", lambda *_, ended=ended, **__: ended)
         with pytest.raises(Any2VecError, match=r"a.mat: too little memory to read this graph"):
             read_graph(tmp_path / "a.mat")
+
+
+def test_single_flipped_bits(tmp_path):
+    rng = np.random.default_rng(1)
+    matrix = sparse.csr_array(np.random.default_rng(0).random((12, 12)) < 0.3, dtype=float)
+    sparse.save_npz(tmp_path / "g.npz", matrix)
+    (tmp_path / "g.csv").write_text("".join(f'"n {i}";"n {i * 7 % 13}";{i + 1}\n' for i in range(40)))
+    (tmp_path / "g.edges").write_text("# c\n" + "".join(f"{i} v{i * 7 % 13} {i + 0.5}\n" for i in range(40)))
+    (tmp_path / "g.labels").write_text("".join(f"{i}\tclass {i % 3}\n" for i in range(12)))
+    options = {"directed": True, "threads": 1}
+    wanted = rows_of_graph(read_graph(tmp_path / "g.npz", **options))
+    for path in tmp_path.iterdir():
+        original = path.read_bytes()
+        for _ in range(50):
+            content, bit = bytearray(original), int(rng.integers(8 * len(original)))
+            content[bit // 8] ^= 1 << bit % 8
+            path.write_bytes(content)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", GraphWarning)
+                try:
+                    graph = read_labels(path) if path.suffix == ".labels" else read_graph(path, **options)
+                except Any2VecError:
+                    continue
+            assert path.suffix != ".npz" or rows_of_graph(graph) == wanted  # in a time of the archive, say
