@@ -68,15 +68,13 @@ def metis_hint(line: bytes) -> str:
 
 def is_metis(text: bytes) -> bool:
     """Whether a text is a graph of METIS without weights: each edge is there from both ends."""
-    lines = [line for line in text.split(b"\n") if not line.startswith(b"%")]
-    numbers = lines[0].split() if lines else []
+    numbers = text[: text.find(b"\n")].split()
     if len(numbers) != 2 or not all(number.isdigit() and len(number) < 10 for number in numbers):
         return False
     vertices, edges = map(int, numbers)
-    while len(lines) > vertices + 1 and not lines[-1].strip():
-        lines.pop()
-    if vertices < 3 or len(lines) != vertices + 1:
+    if vertices < 3 or text.count(b"\n") != vertices + 1:  # most are told apart here
         return False
+    lines = text.split(b"\n")[:-1]
     try:
         pairs = [(i, int(other)) for i, line in enumerate(lines[1:], 1) for other in line.split()]
     except ValueError:
