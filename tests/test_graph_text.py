@@ -186,9 +186,11 @@ def test_files_that_are_no_edge_lists(read, what):
     assert "delimiter" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "text", ["graph paper\npaper pen\n", "p q\nq r\n", "(a) (b)\n(b) c\n", "[a] [b]\n", "4 4\n4 1\n"]
-)
+LIKE = ["graph paper\npaper pen\n", "p q\nq r\n", "(a) (b)\n(b) c\n", "a b\nc (b,d)\n", "[a] [b]\n", "4 4\n4 1\n"]
+LIKE += ["% " * 2000 + "\na b\n"]
+
+
+@pytest.mark.parametrize("text", LIKE)
 def test_edge_lists_that_look_like_others(read, text):
     assert read(text).edges
 

@@ -27,9 +27,10 @@ _TEXTS = (  # of the first HEAD bytes, without a byte-order mark
     (rb"\s*<(\?xml|graphml|gexf)\b", re.IGNORECASE, "XML", "read it with the library that wrote it and give the graph"),
     (rb"^[ \t]*graph\s*\[\s*$", _LINE, "GML", _NETWORKX.format("read_gml")),
     (rb"\s*(Creator\s.*\s+)?(Version\s.*\s+)?graph\s*\[", re.IGNORECASE, "GML", _NETWORKX.format("read_gml")),
-    (rb"\s*([#%].*\s+|//.*\s+|/\*[\s\S]*?\*/\s*)*(strict\s+)?(di)?graph\b[^\n\[\],;]*\s*\{", re.IGNORECASE,
-     "Graphviz (DOT)", _NETWORKX.format("nx_pydot.read_dot")),
-    (rb"\s*(%.*\s+)*\*(vertices|network|arcs|edges)\b", re.IGNORECASE, "a Pajek file", _NETWORKX.format("read_pajek")),
+    (rb"\s*([#%][^\n]*\n\s*|//[^\n]*\n\s*|/\*(?:[^*]|\*(?!/))*\*/\s*)*(strict\s+)?(di)?graph\b[^\n\[\],;]*\s*\{",
+     re.IGNORECASE, "Graphviz (DOT)", _NETWORKX.format("nx_pydot.read_dot")),
+    (rb"\s*(%[^\n]*\n\s*)*\*(vertices|network|arcs|edges)\b", re.IGNORECASE, "a Pajek file",
+     _NETWORKX.format("read_pajek")),
     (rb"^p[ \t]+(edge|edges|col|sp|max|min|asn|tw|cep|aux)[ \t]+\S+[ \t]+\d+", _LINE, "a DIMACS file",
      "give its lines without the first letter, and without those of c and p"),
     (rb"\s*(LEDA\.GRAPH)\b", 0, "a LEDA file", _NETWORKX.format("read_leda")),
@@ -39,7 +40,7 @@ _TEXTS = (  # of the first HEAD bytes, without a byte-order mark
     (rb'\s*[\[{]\s*["\[{\]}]', 0, "JSON",
      "read it with json.load and give networkx.node_link_graph(...), or a list of pairs"),
     (rb"\s*\[\s*-?\d+\s*(,|\])", 0, "JSON", "read it with json.load and give a list of pairs"),
-    (rb"\s*\(\s*[^()\n]+,[^()\n]+\)\s*,?\s*$", re.MULTILINE, "a text of Python's tuples",
+    (rb"\A\s*\(\s*[^()\n]+,[^()\n]+\)\s*,?\s*$", re.MULTILINE, "a text of Python's tuples",
      "read its lines with ast.literal_eval and give a list of them"),
 )  # fmt: skip
 _PATTERNS = [(re.compile(pattern, flags), what, how) for pattern, flags, what, how in _TEXTS]
