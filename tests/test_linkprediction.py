@@ -244,7 +244,10 @@ def test_wrong_links(tmp_path):
         evaluate_links(vectors, [], negatives)
     with pytest.raises(Any2VecError, match="two or more of each kind"):
         evaluate_links(vectors, positives, negatives[:1])
-    for wrong in (5, [("v1", "v2", "v3")], [1, 2], [(["v1"], "v2")]):
+    for wrong, message in (([(["v1"], "v2")], "a vertex is a list"), ([("v1", None)], "a vertex is missing")):
+        with pytest.raises(Any2VecError, match=f"negatives, pair 0: {message}"):
+            evaluate_links(vectors, positives, wrong)
+    for wrong in (5, [("v1", "v2", "v3")], [1, 2]):
         with pytest.raises(Any2VecError, match="negatives: a file, a Graph or pairs of names are expected, not"):
             evaluate_links(vectors, positives, wrong)
     with pytest.raises(Any2VecError, match="`seed` is -1; it must"):

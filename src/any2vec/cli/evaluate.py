@@ -13,6 +13,7 @@ from rich.text import Text
 
 from any2vec.cli import options
 from any2vec.cli.errors import Errors
+from any2vec.cli.graphs import saying
 from any2vec.cli.similar import VectorsFile
 from any2vec.cli.training import check_apart
 from any2vec.errors import Any2VecError, counted, shown
@@ -120,8 +121,9 @@ def nodes(
     ] = "auto",
     delimiter: Annotated[
         str | None,
-        typer.Option(metavar="CHAR", help="Field separator of LABELS; \\t is a tab.", show_default="whitespace"),
+        typer.Option(metavar="CHAR", help="Field separator of LABELS; \\t is a tab.", show_default="by the first line"),
     ] = None,
+    comments: options.Comments = "#%",
     ratios: Annotated[
         str, typer.Option(metavar="PERCENTS", help="Fractions of the vertices to train on, in percent.")
     ] = ",".join(f"{100 * ratio:g}" for ratio in RATIOS),
@@ -140,7 +142,8 @@ def nodes(
         whole_number("threads", threads, 1)
     _check_json(json_file, vectors, labels)
     shares = _ratios(ratios)
-    known = read_labels(labels, format=file_format, delimiter=options.sign(delimiter))
+    with saying():
+        known = read_labels(labels, format=file_format, delimiter=options.sign(delimiter), comments=comments)
     result = evaluate_nodes(
         load(vectors), known, shares, shuffles, seed=seed, threads=threads, skip_unknown=skip_unknown
     )
@@ -172,6 +175,8 @@ def split(
     directed: Annotated[bool, typer.Option("--directed", help="Edges have a direction.")] = False,
     weighted: options.Weighted = None,
     delimiter: options.Delimiter = None,
+    comments: options.Comments = "#%",
+    header: options.Header = False,
     seed: Seed = 1,
 ) -> None:
     """Hide edges of GRAPH, keeping its connected components, and draw as many pairs without an edge."""
@@ -179,8 +184,9 @@ def split(
     whole_number("seed", seed, 0)
     check_apart([str(graph)], output, None)
     check_split_folder(output)
-    between = options.sign(delimiter)
-    whole = read_graph(graph, format=file_format, directed=directed, weighted=weighted, delimiter=between)
+    lines = {"delimiter": options.sign(delimiter), "comments": comments, "header": header}
+    with saying():
+        whole = read_graph(graph, format=file_format, directed=directed, weighted=weighted, **lines)  # type: ignore[arg-type]
     parts = split_links(whole, share, seed)
     parts.save(output)
     hidden = len(parts.hidden) / (len(parts.hidden) + parts.train.edges)
@@ -219,7 +225,9 @@ def links(
         raise Any2VecError(f"{negatives}: is the file of the POSITIVES; `split` writes absent.edges for NEGATIVES")
     _check_json(json_file, vectors, positives, negatives)
     loaded = load(vectors)
-    results = compare_operators(loaded, positives, negatives, OPERATORS if operator == "all" else (operator,), seed)
+    with saying():
+        chosen = OPERATORS if operator == "all" else (operator,)
+        results = compare_operators(loaded, positives, negatives, chosen, seed)
     table = _table("operator", "AUC", "average precision", "tested pairs")
     for result in results:
         table.add_row(result.operator, f"{result.auc:.4f}", f"{result.average_precision:.4f}", f"{result.tested:,}")

@@ -1,12 +1,14 @@
 """`any2vec nodes`: a graph in, vectors of its vertices out; `any2vec walks`: the walks as text."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from any2vec.cli import options as shared
+from any2vec.cli.graphs import saying
 from any2vec.cli.training import check_apart, run
 from any2vec.cluster.cores import usable_cores
 from any2vec.errors import Any2VecError
@@ -44,15 +46,19 @@ def nodes(
     directed: shared.Directed = False,
     weighted: shared.Weighted = None,
     delimiter: shared.Delimiter = None,
+    comments: shared.Comments = "#%",
+    header: shared.Header = False,
     training: shared.Training = False,
     report: shared.ReportFile = None,
     quiet: shared.Quiet = False,
 ) -> None:
     """Train vectors of the vertices of GRAPH: skip-gram on DeepWalk's walks, or with p and q on node2vec's."""
+    options_of_graph = _options(format, directed, weighted, delimiter, comments, header)
     run(
         lambda display: Node2Vec(**options, display=display),
         lambda model, communicator: model.fit(
-            lambda share: _that_fits(_read(graph, format, directed, weighted, delimiter, share), output), communicator
+            lambda share: _that_fits(_read(graph, options_of_graph | {"threads": share}, model.display.say), output),
+            communicator,
         ),
         [graph],
         output,
@@ -76,6 +82,8 @@ def walks(
     directed: shared.Directed = False,
     weighted: shared.Weighted = None,
     delimiter: shared.Delimiter = None,
+    comments: shared.Comments = "#%",
+    header: shared.Header = False,
 ) -> None:
     """Write walks on GRAPH as text."""
     number, threads = options.pop("walks"), options.pop("threads")
@@ -85,7 +93,8 @@ def walks(
     if str(output) != "-":
         check_apart([graph], output, None)
         check_writable(output)
-    walker = Walker(_read(graph, format, directed, weighted, delimiter, threads), **options)
+    options_of_graph = _options(format, directed, weighted, delimiter, comments, header)
+    walker = Walker(_read(graph, options_of_graph | {"threads": threads}), **options)
     if str(output) == "-":
         with refusals(Path("standard output")):
             write_text(walker, number, sys.stdout.buffer, threads=threads or usable_cores())
@@ -102,19 +111,19 @@ def _that_fits(graph: Graph, output: Path) -> Graph:
     return graph
 
 
-def _read(
-    graph: str,
+def _options(
     format: str,  # noqa: A002
     directed: bool,
     weighted: bool | None,
     delimiter: str | None,
-    threads: int | None,
-) -> Graph:
-    return read_graph(
-        graph,
-        format=format,
-        directed=directed or None,
-        weighted=weighted,
-        delimiter=shared.sign(delimiter),
-        threads=threads,
-    )
+    comments: str,
+    header: bool,
+) -> dict[str, Any]:
+    """Return the options of `read_graph`."""
+    found = {"format": format, "directed": directed or None, "weighted": weighted}
+    return found | {"delimiter": shared.sign(delimiter), "comments": comments, "header": header}
+
+
+def _read(graph: str, options: dict[str, Any], say: Callable[[str], None] | None = None) -> Graph:
+    with saying(say):
+        return read_graph(graph, **options)

@@ -16,9 +16,11 @@ from any2vec.sync.combiners import COMBINERS, Combiner
 
 __all__ = [
     "DATA",
+    "Comments",
     "CorpusFiles",
     "Delimiter",
     "Directed",
+    "Header",
     "Output",
     "Quiet",
     "ReportFile",
@@ -75,6 +77,15 @@ Delimiter = Annotated[
         rich_help_panel=DATA,
     ),
 ]
+
+
+Comments = Annotated[
+    str,
+    typer.Option(
+        metavar="CHARS", help="Lines that begin with one of these are skipped; '' for none.", rich_help_panel=DATA
+    ),
+]
+Header = Annotated[bool, typer.Option("--header", help="Skip the first line, a header.", rich_help_panel=DATA)]
 
 
 def from_fields(

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -79,7 +79,7 @@ class ClassificationResult:
 
 def evaluate_nodes(
     vectors: Vectors,
-    labels: str | os.PathLike[str] | VertexLabels,
+    labels: str | os.PathLike[str] | VertexLabels | Mapping[Any, Any],
     ratios: Sequence[float] = RATIOS,
     shuffles: int = 10,
     *,
@@ -98,8 +98,8 @@ def evaluate_nodes(
     ----------
     vectors : Vectors
         Words are the names of the vertices.
-    labels : path or VertexLabels
-        A file for `read_labels`, or what it returns.
+    labels : path, VertexLabels or dict
+        A file for `read_labels`, what it returns, or the label of each vertex, or list of its labels.
     ratios : sequence of float
         Fractions of the vertices to train on, between 0 and 1.
     shuffles : int
@@ -127,8 +127,13 @@ def evaluate_nodes(
     """
     check_vectors(vectors)
     _check_options(ratios, shuffles, seed, threads, solver)
-    if not isinstance(labels, VertexLabels):
+    if isinstance(labels, str | os.PathLike):
         labels = read_labels(labels)
+    elif isinstance(labels, Mapping):
+        labels = VertexLabels.of(labels)
+    elif not isinstance(labels, VertexLabels):
+        expected = "a file, a dict of labels, or what read_labels returns"
+        raise Any2VecError(f"labels: {expected} is expected, not {shown(labels)}")
     names, matrix, skipped = _labelled(vectors, labels, skip_unknown)
     for ratio in ratios:
         if not 0 < int(ratio * len(names)) < len(names):

@@ -1,9 +1,9 @@
 """Link prediction from vectors, as in node2vec: distinguish edges from other pairs of vertices."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from any2vec.errors import Any2VecError, missing_extra, shown
 from any2vec.evaluate.linksplit import Link
 from any2vec.graph.graph import Graph
+from any2vec.graph.names import VertexIds
 from any2vec.graph.readers import read_graph
 from any2vec.io.finite import check_finite
 from any2vec.vectors.arguments import whole_number
@@ -83,7 +84,7 @@ def evaluate_links(
     ----------
     vectors : Vectors
         Words are the names of the vertices. They must not have been trained on the positives.
-    positives, negatives : path, Graph or sequence of (str, str)
+    positives, negatives : path, Graph or sequence of pairs
         Pairs of vertices with an edge and without: those of a `LinkSplit`, the edges of graphs, or files for
         `read_links`.
     operator : str
@@ -162,13 +163,7 @@ def _ids(vectors: Vectors, links: Links, kind: str) -> Ids:
         if not links.directed:
             pairs = pairs[pairs[:, 0] <= pairs[:, 1]]  # each edge is stored twice
     else:
-        places: dict[str, int] = {}
-        try:
-            numbered = [[places.setdefault(name, len(places)) for name in (a, b)] for a, b in links]
-        except (TypeError, ValueError):
-            expected = "a file, a Graph or pairs of names are expected"
-            raise Any2VecError(f"{kind}: {expected}, not {shown(links)}") from None
-        pairs, names = np.array(numbered, np.int64), list(places)
+        pairs, names = _numbered(links, kind)
     if not len(pairs):
         raise Any2VecError(f"{source}: there are no pairs")
     known = vectors.vocabulary.ids
@@ -179,6 +174,23 @@ def _ids(vectors: Vectors, links: Links, kind: str) -> Ids:
         raise Any2VecError(f"{source}: {len(unknown):,} of {len(names):,} vertices have no vector: {some}")
     found: Ids = ids[pairs]
     return found
+
+
+def _numbered(links: Any, kind: str) -> tuple[Ids, list[str]]:
+    """Return pairs of places in a list of names, and the list."""
+    places, numbered = VertexIds(), []
+    try:
+        if isinstance(links, Mapping | bytes):
+            raise TypeError
+        for i, (a, b) in enumerate(links):
+            if isinstance(links[i] if isinstance(links, list) else None, str):  # "ab" is no pair
+                raise TypeError
+            where = f"{kind}, pair {i:,}"
+            numbered.append((places.add(a, where), places.add(b, where)))
+    except (TypeError, ValueError):
+        expected = "a file, a Graph or pairs of names are expected"
+        raise Any2VecError(f"{kind}: {expected}, not {shown(links)}") from None
+    return np.array(numbered, np.int64).reshape(-1, 2), list(places.ids)
 
 
 def _halves(pairs: Ids, random: np.random.Generator) -> tuple[Ids, Ids]:

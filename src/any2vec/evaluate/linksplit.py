@@ -21,7 +21,7 @@ __all__ = ["Link", "LinkSplit", "check_split_folder", "split_links"]
 
 DENSE = 4  # with this many possible pairs per pair taken, or fewer, they are listed; else drawn, edges rejected
 
-SEPARATORS = re.compile(r"^[#%]|[\s,]")
+SEPARATORS = re.compile(r"^[#%\"]|[\s,]")
 """What a name in a text file of edges cannot contain."""
 
 PARTS = ("train.edges", "hidden.edges", "absent.edges")
@@ -77,7 +77,7 @@ class LinkSplit:
         check_split_folder(folder)
         for name in self.train.names:
             if SEPARATORS.search(name):
-                reason = f"the vertex {name!r} holds whitespace or a comma or begins with # or %"
+                reason = f"the vertex {name!r} holds whitespace or a comma or begins with #, % or a quote"
                 raise Any2VecError(f"{folder}: {reason}, so text files cannot hold it; use split_links from Python")
         with replacing(folder, folder=True) as part:
             for name, lines in zip(PARTS, (self._train_lines(), self.positives, self.negatives), strict=True):

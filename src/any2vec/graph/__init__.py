@@ -3,13 +3,15 @@
 The modules, in the order in which edges pass through them:
 
 - `readers`: `read_graph`, which does all of the following, and `FILE_FORMATS`
-- files of text: `edgelist` (edge lists and adjacency lists), with `dialect` (how lines are written), `lines` (blocks of
-  lines), `parse` (bytes to edges) and `numbering` (vertices by first occurrence)
-- `matrices` (SciPy, .npz, Matlab), `pairs` (pairs, dicts, arrays, data frames), `objects` (networkx, igraph)
+- files of text: `edgelist` (edge lists and adjacency lists), with `dialect` (how lines are written), `quotes` (of CSV),
+  `foreign` (other formats, recognized), `lines` (blocks), `parse` (bytes to edges) and `numbering` (vertices by
+  first occurrence)
+- `names`: what a vertex is called, for all others; `pairs` (pairs, dicts), `arrays`, `tables` (data frames), `tensors`
+  (PyTorch Geometric), `objects` (networkx, igraph), `matrices` (SciPy, .npz, Matlab; `shortage` of memory)
 - `build`: `EdgeTable` to `Graph`, with `csr` (sorted rows) and `weights`
 - `graph`: what the user gets; `karate`: an example
 
-`vertex_labels` reads the classes of vertices, for evaluation alone.
+`vertex_labels` reads the classes of vertices, for evaluation alone, with `label_lines`.
 """
 
 from any2vec.graph.graph import Graph

@@ -1,14 +1,16 @@
 """What every source is asked (`ReadOptions`) and answers (`EdgeTable`), and the graph made from it."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from any2vec.errors import Any2VecError
 from any2vec.graph.csr import CSR, Edges, build_csr
 from any2vec.graph.graph import Graph
+from any2vec.graph.names import names_of_vertices
+from any2vec.graph.text import quoted
 from any2vec.io.memory import zeros
 
 __all__ = ["EdgeTable", "ReadOptions", "build_graph"]
@@ -21,6 +23,7 @@ class ReadOptions(NamedTuple):
     weighted: bool | None = None
     comments: str = "#%"
     delimiter: str | None = None
+    header: bool = False
     key: str = "network"
     threads: int = 1
     block: int | None = None
@@ -34,10 +37,12 @@ class EdgeTable:
     edges: list[Edges]
     names: Sequence[str]
     directed: bool | None = None
+    notes: list[str] = field(default_factory=list)  # what the user should know of how it was read
+    first: bytes = b""  # the first line of edges, of a file of text
 
 
 def build_graph(
-    table: EdgeTable, *, directed: bool | None, merge: bool, loops: bool, vertices: Iterable[str] | None, threads: int
+    table: EdgeTable, *, directed: bool | None, merge: bool, loops: bool, vertices: Iterable[Any] | None, threads: int
 ) -> Graph:
     """Build a graph with the options of `read_graph`; empties the table's list of edges to free memory early."""
     directed = bool(table.directed) if directed is None else directed
@@ -51,15 +56,30 @@ def build_graph(
         dropped = "" if loops else " other than self loops, which `loops=False` drops"
         raise Any2VecError(f"{table.name}: has no edges{dropped}; expected at least one")
     names = table.names
+    if table.first and _once_only(names, csr, directed=directed):
+        line = quoted(table.first)
+        table.notes.append(f"{table.name}: the vertices of the first line, {line}, are in no other; {_HEADER}")
     if vertices is not None:
         names, csr = _add_vertices(names, csr, vertices)
     return Graph(csr.indptr, csr.indices, csr.weights, names, directed)
 
 
-def _add_vertices(names: Sequence[str], csr: CSR, vertices: Iterable[str]) -> tuple[list[str], CSR]:
-    if isinstance(vertices, str):
-        raise Any2VecError(f"vertices {vertices!r}: is a string; give a list of names")
-    names = list(dict.fromkeys((*names, *vertices)))
+_HEADER = "if it is a header, `header=True` skips it"
+
+
+def _once_only(names: Sequence[str], csr: CSR, *, directed: bool) -> bool:
+    """Whether the first edge looks like a header: words that are in no other edge."""
+    if len(names) < 4 or not (len(names) > 4 or names[2][:1].isdigit()):  # two edges of words are no evidence
+        return False
+    if csr.indices[: csr.indptr[2]].tolist() != ([1] if directed else [1, 0]):
+        return False
+    if any(name.lstrip("+-")[:1].isdigit() for name in names[:2]):
+        return False
+    return not directed or int(np.count_nonzero(csr.indices <= 1)) == 1
+
+
+def _add_vertices(names: Sequence[str], csr: CSR, vertices: Iterable[Any]) -> tuple[list[str], CSR]:
+    names = list(dict.fromkeys((*names, *names_of_vertices(vertices, "`vertices`"))))
     indptr = zeros(len(names) + 1, np.int64)
     indptr[: len(csr.indptr)] = csr.indptr
     indptr[len(csr.indptr) :] = csr.indptr[-1]

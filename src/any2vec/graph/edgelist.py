@@ -11,13 +11,16 @@ from numpy.typing import NDArray
 
 from any2vec.corpus.word_hash import PADDING
 from any2vec.corpus.word_table import WordCounts, WordTable
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, counted
 from any2vec.graph import parse
 from any2vec.graph.build import EdgeTable, ReadOptions
 from any2vec.graph.csr import Edges
-from any2vec.graph.dialect import Dialect, detect_dialect, quoted
+from any2vec.graph.dialect import UNCLOSED, Dialect, detect_dialect
+from any2vec.graph.foreign import metis_hint, refuse_foreign
 from any2vec.graph.lines import LineBlock, block_size, read_blocks
 from any2vec.graph.numbering import number_vertices, to_global
+from any2vec.graph.quotes import unquote
+from any2vec.graph.text import quoted
 from any2vec.graph.weights import weight_of
 from any2vec.io.inputs import InputFile
 from any2vec.io.memory import zeros
@@ -25,6 +28,7 @@ from any2vec.io.ordered import ordered
 
 __all__ = ["read_adjacency_list", "read_edge_list"]
 
+SMALL = 1 << 20  # bytes of a file that is looked at as a whole
 FEW_NUMBERS, UNKNOWN_NUMBERS = 1 << 20, 1 << 24
 
 
@@ -44,35 +48,69 @@ class _Parsed(NamedTuple):
     lines: int
     highest: int
     error: _ParseError | None
+    leading: int = 0  # comments before the first edge
+    comments: int = 0  # other comments
+    comment: int = 0  # line of the first of these
 
 
 def read_edge_list(file: InputFile, options: ReadOptions, *, adjacency: bool = False) -> EdgeTable:
     """Read a file of edges, a line each."""
+    comments = _comment_bytes(options.comments)
     with closing(read_blocks(file, options.block or block_size(file))) as blocks:
-        begun, dialect = _detect(file, blocks, options, adjacency)
+        begun, done, dialect, first = _detect(file, blocks, options, adjacency)
         if dialect is None:
-            raise Any2VecError(f"{file.name}: has no edges; expected lines of two vertices")
+            after = " after the header" if options.header else ""
+            raise Any2VecError(f"{file.name}: has no edges{after}; expected lines of two vertices")
         likely = UNKNOWN_NUMBERS if file.size is None else file.size // 8  # keeps the table of numbers small
-        parser = _Parser(dialect, _comment_bytes(options.comments), max(FEW_NUMBERS, likely))
+        parser = _Parser(dialect, comments, max(FEW_NUMBERS, likely))
         edges: list[Edges] = []
         table = WordTable()  # one for all threads: tables take more memory than edges
-        done, highest = 0, -1
+        highest, skipped = -1, _Skipped()
         with closing(ordered(parser.parse, chain(begun, blocks), options.threads)) as results:
             for parsed in results:
                 if parsed.error is not None:
                     line, text, message = parsed.error
-                    raise Any2VecError(f"{file.name}, line {done + line + 1:,}: {quoted(text)}: {message}")
+                    hint = metis_hint(first) if "fields" in message else ""
+                    raise Any2VecError(f"{file.name}, line {done + line + 1:,}: {quoted(text)}: {message}{hint}")
                 if len(parsed.strings):
                     ids = table.add(parsed.strings)
                     to_global(parsed.edges.sources, ids)
                     to_global(parsed.edges.targets, ids)
+                skipped.add(parsed, done, begun=bool(edges))
                 edges.append(parsed.edges)
                 done += parsed.lines
                 highest = max(highest, parsed.highest)
                 del parsed  # its strings, before the next block's are made
     strings = table.part()
     del table
-    return EdgeTable(file.name, edges, number_vertices(edges, strings, highest))
+    names = number_vertices(edges, strings, highest)
+    return EdgeTable(file.name, edges, names, notes=skipped.notes(file.name, options.comments), first=first)
+
+
+class _Skipped:
+    """Counts comments after the first edge."""
+
+    def __init__(self) -> None:
+        self.count = self.line = 0
+
+    def add(self, parsed: _Parsed, done: int, *, begun: bool) -> None:
+        """Count those of a block, which begins after `done` lines; `begun` says whether there were edges before it."""
+        count = parsed.comments + (parsed.leading if begun else 0)
+        if count and not self.count:
+            self.line = done + parsed.comment + 1 if not parsed.leading or not begun else 0
+        self.count += count
+
+    def notes(self, name: str, comments: str) -> list[str]:
+        """Say how many there were."""
+        if not self.count:
+            return []
+        lines = f"{counted(self.count, 'line')} after the first edge {'begins' if self.count == 1 else 'begin'}"
+        where = f" (line {self.line:,})" if self.line else ""
+        signs = " or ".join(comments)
+        return [
+            f"{name}: {lines} with {signs}{where}, and {'was' if self.count == 1 else 'were'} skipped as comments; "
+            f"with `comments` '' they are edges"
+        ]
 
 
 def read_adjacency_list(file: InputFile, options: ReadOptions) -> EdgeTable:
@@ -82,26 +120,34 @@ def read_adjacency_list(file: InputFile, options: ReadOptions) -> EdgeTable:
 
 def _detect(
     file: InputFile, blocks: Iterable[LineBlock], options: ReadOptions, adjacency: bool
-) -> tuple[list[LineBlock], Dialect | None]:
-    """Read up to the first line that is not a comment; return the blocks read and the dialect of that line."""
-    begun: list[LineBlock] = []
+) -> tuple[list[LineBlock], int, Dialect | None, bytes]:
+    """Read up to the first line that is neither a comment nor a header.
+
+    Return the block that has it, without lines up to a header, how many lines came before this, the dialect, and the
+    line.
+    """
     comments = tuple(bytes([byte]) for byte in options.comments.encode())
-    line = 0
-    started = b""
+    before = line = 0
+    started, header = True, options.header
     for block in blocks:
-        begun.append(block)
         text = block.text[block.begin : block.end].tobytes()
-        started = started or text[:20]
+        if started:
+            refuse_foreign(text, len(text) < SMALL and not adjacency, file.name)
+        started = False
         at = 0
         while at < len(text):
             stop = text.index(b"\n", at)
             line += 1
             found = text[at:stop].strip()
             if found and not found.startswith(comments):
-                where = f"{file.name}, line {line:,}"
-                return begun, detect_dialect(found, where, started, options, adjacency=adjacency)
+                if not header:
+                    dialect = detect_dialect(found, f"{file.name}, line {line:,}", options, adjacency=adjacency)
+                    return [block], before, dialect, found
+                header, before = False, line
+                block = block._replace(begin=block.begin + stop + 1)  # noqa: PLW2901 (text keeps its own beginning)
             at = stop + 1
-    return begun, None
+        before = line
+    return [], before, None, b""
 
 
 def _comment_bytes(comments: str) -> NDArray[np.bool_]:
@@ -127,11 +173,14 @@ class _Parser(NamedTuple):
         sources, targets = upto(most, np.int32), upto(most, np.int32)
         weights, slow = upto(most if weighted else 1, np.float32), upto(4 * most if weighted else 1, np.int64)
         arena, starts = upto(size + 1 + PADDING, np.uint8), upto(size // 2 + 2, np.int64)
-        state = np.zeros(6, np.int64)
+        state = np.zeros(parse.STATES, np.int64)
         lines = block.text, block.begin, block.end
         out = sources, targets, weights, slow, arena, starts, state
-        status = parse.parse(*lines, dialect.delimiter, dialect.fields, dialect.exact, self.limit, self.comments, *out)
-        pairs, strings, slows, line, place, highest = state.tolist()
+        how = dialect.delimiter, dialect.fields, dialect.exact, dialect.quotes, self.limit
+        status = parse.parse(*lines, *how, self.comments, *out)
+        if status == parse.QUOTED:
+            return self._parse_quoted(block)
+        pairs, strings, slows, line, place, highest, *skipped = state.tolist()
         error = _parse_slow_weights(block, slow[: 4 * slows], weights)
         if error is None and status != parse.DONE:
             error = _ParseError(line, _line_at(block.text, place), _reason(status, dialect))
@@ -139,7 +188,28 @@ class _Parser(NamedTuple):
             error = _check_utf8(block, arena, int(starts[strings]))
         edges = Edges(sources[:pairs], targets[:pairs], weights[:pairs] if weighted else None)
         counts = WordCounts(arena, starts[: strings + 1], np.zeros(strings, np.int64))
-        return _Parsed(edges, counts, line, highest, error)
+        return _Parsed(edges, counts, line, highest, error, *skipped)
+
+    def _parse_quoted(self, block: LineBlock) -> _Parsed:
+        """Parse a block in which fields are quoted, after rewriting it: far slower."""
+        text = block.text[block.begin : block.end].tobytes()
+        plain = unquote(text, self.dialect.delimiter, np.flatnonzero(self.comments).astype(np.uint8).tobytes())
+        if isinstance(plain, int):
+            error = _ParseError(plain, text.split(b"\n")[plain], UNCLOSED)
+            nothing = np.zeros(0, np.int32)
+            return _Parsed(Edges(nothing, nothing), WordCounts.of([], np.zeros(0, np.int64)), 0, -1, error)
+        rewritten = np.frombuffer(bytearray(plain.text), np.uint8)  # writable, as what the kernel is compiled for
+        parser = self._replace(
+            dialect=self.dialect._replace(delimiter=plain.delimiter, quotes=False),
+            comments=np.zeros_like(self.comments),
+        )
+        parsed = parser.parse(LineBlock(rewritten, 0, len(rewritten)))
+        if parsed.error is not None:
+            line, _, message = parsed.error
+            message = message.replace(parser.dialect.expected, self.dialect.expected)
+            return parsed._replace(error=_ParseError(line, text.split(b"\n")[line], message))
+        comment = plain.comments[0] if plain.comments else 0
+        return parsed._replace(leading=plain.leading, comments=len(plain.comments), comment=comment)
 
 
 def _parse_slow_weights(block: LineBlock, slow: NDArray[np.int64], weights: NDArray[np.float32]) -> _ParseError | None:

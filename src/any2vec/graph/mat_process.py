@@ -9,9 +9,11 @@ import io
 import sys
 from typing import Any
 
+TOO_LITTLE = 3  # exit status: what the file declares does not fit into memory
+
 
 def main() -> None:
-    """Read, choose, write; an error is a line on the standard error, and exit status 1."""
+    """Read, choose, write; an error is a line on the standard error, and exit status 1 (of memory: 3)."""
     import numpy as np
     import scipy.io
 
@@ -29,6 +31,8 @@ def main() -> None:
             found["dense"] = matrix
         out = io.BytesIO()
         np.savez(out, **found)  # type: ignore[arg-type]
+    except MemoryError:
+        sys.exit(TOO_LITTLE)
     except Exception as error:  # SciPy's readers raise whatever the bytes lead them to
         sys.exit(" ".join(str(error).split())[:80] or type(error).__name__)
     sys.stdout.buffer.write(out.getvalue())

@@ -3,6 +3,7 @@
 import io
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from functools import partial
 from types import ModuleType
@@ -16,13 +17,17 @@ from any2vec.graph import mat_process
 from any2vec.graph.build import EdgeTable, ReadOptions
 from any2vec.graph.csr import Edges
 from any2vec.graph.numbering import plain_names
+from any2vec.graph.shortage import check_fits
 from any2vec.graph.weights import checked_weights
+from any2vec.io.foreign import HEAD, foreign
 from any2vec.io.inputs import InputFile
 from any2vec.io.streams import naming, open_stream
 
 __all__ = ["from_matrix", "is_matrix", "load_mat", "read_mat", "read_npz"]
 
 MOST = 2**31 - 1
+_BYTES = 30  # of a vertex: its rows, its name and where this begins
+_KILLED = -9
 
 
 def is_matrix(source: Any) -> bool:
@@ -32,7 +37,8 @@ def is_matrix(source: Any) -> bool:
 
 def read_npz(file: InputFile, options: ReadOptions) -> EdgeTable:
     """Read the matrix that scipy.sparse.save_npz wrote."""
-    matrix = _load(file, _scipy("sparse").load_npz, "a file of scipy.sparse.save_npz")
+    _scipy("sparse")
+    matrix = _load(file, partial(_load_npz, file.name), "a file of scipy.sparse.save_npz")
     return from_matrix(matrix, options, file.name)
 
 
@@ -54,6 +60,7 @@ def from_matrix(matrix: Any, options: ReadOptions, name: str = "the matrix") -> 
     if matrix.dtype.kind not in "biuf":
         raise Any2VecError(f"{name}: has entries of type {matrix.dtype}; expected real numbers")
     _check_indices(matrix, name)
+    check_fits(_BYTES * shape[0], name, f"a graph of {shape[0]:,} vertices")
     if not getattr(matrix, "has_canonical_format", True):  # an entry may be there in parts
         matrix = matrix.tocsr(copy=True)
         matrix.sum_duplicates()
@@ -120,12 +127,28 @@ def _in_a_process(key: str, content: io.BytesIO) -> dict[str, NDArray[Any]]:
     """Let a process of its own read a Matlab file, which may crash it."""
     command = [sys.executable, "-I", mat_process.__file__, key]
     ran = subprocess.run(command, input=content.getbuffer(), capture_output=True, check=False)
+    if ran.returncode in (mat_process.TOO_LITTLE, _KILLED):
+        raise MemoryError("what the file declares does not fit")
     if ran.returncode < 0:
         raise ValueError("it crashes SciPy's reader")
     if ran.returncode:
         raise ValueError(ran.stderr.decode(errors="replace").strip())
     with np.load(io.BytesIO(ran.stdout), allow_pickle=False) as arrays:
         return dict(arrays)
+
+
+def _load_npz(name: str, content: io.BytesIO) -> Any:
+    """Load SciPy's .npz, if what it unpacks to fits: a small file may declare any size."""
+    try:
+        with zipfile.ZipFile(content) as members:
+            size = sum(member.file_size for member in members.infolist())
+    except zipfile.BadZipFile as error:
+        head = content.getvalue()[:HEAD]
+        found = foreign(head)
+        raise ValueError(f"it is {found.what}" if found else error) from error
+    check_fits(size, name, "its arrays")
+    content.seek(0)
+    return _scipy("sparse").load_npz(content)
 
 
 def _check_indices(matrix: Any, name: str) -> None:
@@ -161,7 +184,7 @@ def _load(file: InputFile, load: Callable[[Any], Any], expected: str) -> Any:
     try:
         with open_stream(file) as (stream, _), naming(file):
             return load(io.BytesIO(stream.read()))
-    except Any2VecError:
+    except (Any2VecError, MemoryError):
         raise
     except Exception as error:  # SciPy's readers raise whatever the bytes lead them to
         reason = " ".join(str(error).split())[:80]

@@ -1,6 +1,7 @@
 """Graphs of networkx and igraph, recognized by their methods: neither library is imported."""
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from any2vec.errors import Any2VecError
 from any2vec.graph.build import EdgeTable, ReadOptions
 from any2vec.graph.csr import Edges
+from any2vec.graph.names import vertex_name
 from any2vec.graph.weights import weights_of_objects
 
 __all__ = ["from_igraph", "from_networkx", "is_igraph", "is_networkx"]
@@ -24,13 +26,13 @@ def is_igraph(source: Any) -> bool:
 
 
 def from_networkx(graph: Any, options: ReadOptions) -> EdgeTable:
-    """Take edges with their ``weight``; names are str(node)."""
+    """Take edges with their ``weight``."""
     ids = {node: i for i, node in enumerate(graph.nodes)}
     pairs, weights = [], []
     for source, target, weight in graph.edges(data="weight"):
         pairs.append((ids[source], ids[target]))
         weights.append(weight)
-    return _table("the networkx graph", pairs, weights, [str(node) for node in ids], graph, options)
+    return _table("the networkx graph", pairs, weights, _named("the networkx graph", ids), graph, options)
 
 
 def from_igraph(graph: Any, options: ReadOptions) -> EdgeTable:
@@ -38,7 +40,11 @@ def from_igraph(graph: Any, options: ReadOptions) -> EdgeTable:
     names = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
     pairs = graph.get_edgelist()
     weights = graph.es["weight"] if "weight" in graph.es.attributes() else [None] * len(pairs)
-    return _table("the igraph graph", pairs, weights, [str(name) for name in names], graph, options)
+    return _table("the igraph graph", pairs, weights, _named("the igraph graph", names), graph, options)
+
+
+def _named(title: str, vertices: Iterable[Any]) -> list[str]:
+    return [vertex_name(vertex, f"{title}, vertex {i:,}", "its name") for i, vertex in enumerate(vertices)]
 
 
 def _table(

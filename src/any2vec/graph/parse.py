@@ -11,10 +11,24 @@ from numpy.typing import NDArray
 
 from any2vec.graph.csr import NONE
 
-__all__ = ["ADJACENCY", "DONE", "EMPTY", "LONGEST", "NUL", "SPACES", "TOO_FEW", "TOO_LONG", "TOO_MANY", "parse"]
+__all__ = [
+    "ADJACENCY",
+    "DONE",
+    "EMPTY",
+    "LONGEST",
+    "NUL",
+    "QUOTED",
+    "SPACES",
+    "STATES",
+    "TOO_FEW",
+    "TOO_LONG",
+    "TOO_MANY",
+    "parse",
+]
 
-DONE, TOO_FEW, TOO_MANY, EMPTY, NUL, TOO_LONG = range(6)  # why the kernel stopped
-PAIRS, STRINGS, SLOW, LINE, PLACE, HIGHEST = range(6)  # indices of its state
+DONE, TOO_FEW, TOO_MANY, EMPTY, NUL, TOO_LONG, QUOTED = range(7)  # why the kernel stopped
+PAIRS, STRINGS, SLOW, LINE, PLACE, HIGHEST, LEADING, COMMENTS, COMMENT = range(9)  # indices of its state
+STATES = 9
 SPACES = 0  # the delimiter: any run of it
 ADJACENCY = 0  # fields of a line: any number
 LONGEST = 65_536  # bytes of an id; a longer one comes from a file that is not text
@@ -35,6 +49,7 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
     delimiter: int,
     fields: int,
     exact: bool,
+    quotes: bool,
     limit: int,
     is_comment: NDArray[np.bool_],
     sources: NDArray[np.int32],
@@ -47,11 +62,12 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
 ) -> int:
     """Parse the lines ``text[begin:end]``.
 
-    `fields` is 2, 3 (with a weight) or ADJACENCY; more are refused if `exact`, else skipped. `slow` gets an edge,
-    where its weight begins and ends in the text, and its line. `state` gets the numbers of edges, strings, slow
-    weights and lines read, where the line that stopped it begins, and the largest code.
+    `fields` is 2, 3 (with a weight) or ADJACENCY; more are refused if `exact`, else skipped. With `quotes`, the first
+    field that begins with a quote stops it. `slow` gets an edge, where its weight begins and ends in the text, and its
+    line. `state` gets the numbers of edges, strings, slow weights and lines read, where the line that stopped it
+    begins, the largest code, the comments before the first edge and all others, and the line of the first of these.
     """
-    pairs = strings = slows = line = 0
+    pairs = strings = slows = line = leading = comments = comment = 0
     highest = np.int64(-1)
     status = DONE
     position = place = begin
@@ -66,6 +82,11 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
             line += 1
             continue
         if is_comment[byte]:
+            if pairs == 0:
+                leading += 1
+            else:
+                comment = line if comments == 0 else comment
+                comments += 1
             while text[position] != LINE_FEED:
                 position += 1
             continue
@@ -87,6 +108,9 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
             ends = byte == LINE_FEED or ((byte == 32 or 9 <= byte <= 13) if delimiter == SPACES else byte == delimiter)
             stop = digits
             if not ends:  # not just digits
+                if quotes and text[start] == 34:
+                    status = QUOTED
+                    break
                 while True:
                     if byte == 0:
                         status = NUL
@@ -102,8 +126,15 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
                 stop = position
                 while stop > start and (text[stop - 1] == 32 or 9 <= text[stop - 1] <= 13):
                     stop -= 1
-            if stop == start:
+            if stop == start and (field < fields or exact):
                 status = EMPTY
+                break
+            if stop == start and fields == ADJACENCY:  # may only fill up the line
+                while byte in (delimiter, 32) or (9 <= byte <= 13 and byte != LINE_FEED):
+                    position += 1
+                    byte = text[position]
+                if byte != LINE_FEED or field == 0:
+                    status = EMPTY
                 break
             # on to the next field
             more = byte != LINE_FEED
@@ -165,6 +196,7 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
         line += 1
     state[PAIRS], state[STRINGS], state[SLOW] = pairs, strings, slows
     state[LINE], state[PLACE], state[HIGHEST] = line, place, highest
+    state[LEADING], state[COMMENTS], state[COMMENT] = leading, comments, comment
     return status
 
 
@@ -188,6 +220,8 @@ def _weight(text: NDArray[np.uint8], begin: int, stop: int) -> np.float32:  # no
             break
         position += 1
     if digits == 0 or digits > 19 or mantissa == 0:
+        return left
+    if position == stop and not point and mantissa > EXACT_DIGITS:  # an integer that a float64 does not hold
         return left
     if position < stop:
         if text[position] | 32 != 101 or position + 1 == stop:  # an e or E

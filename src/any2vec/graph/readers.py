@@ -1,23 +1,39 @@
 """`read_graph`: graphs from files and from other libraries' objects."""
 
 import os
+import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from any2vec.cluster.cores import usable_cores
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, shown
+from any2vec.graph.arrays import from_array, is_array
 from any2vec.graph.build import EdgeTable, ReadOptions, build_graph
 from any2vec.graph.edgelist import read_adjacency_list, read_edge_list
 from any2vec.graph.graph import Graph
 from any2vec.graph.matrices import from_matrix, is_matrix, read_mat, read_npz
 from any2vec.graph.objects import from_igraph, from_networkx, is_igraph, is_networkx
-from any2vec.graph.pairs import from_array, from_data_frame, from_neighbours, from_pairs, is_data_frame
+from any2vec.graph.pairs import from_neighbours, from_pairs
+from any2vec.graph.shortage import naming_shortage
+from any2vec.graph.tables import from_table, is_lazy, is_table, refuse_lazy
+from any2vec.graph.tensors import from_data, is_data, is_hetero_data, refuse_hetero_data
 from any2vec.io.inputs import STANDARD_INPUT, InputFile, files_of
 
-__all__ = ["FILE_FORMATS", "FORMATS", "detect_format", "graph_file", "read_graph"]
+__all__ = [
+    "FILE_FORMATS",
+    "FORMATS",
+    "GraphWarning",
+    "checked_text",
+    "detect_format",
+    "graph_file",
+    "is_graph_source",
+    "read_graph",
+]
+
+
+class GraphWarning(UserWarning):
+    """Something in a file of a graph was read in a way that may not be meant."""
 
 
 class FileFormat(NamedTuple):
@@ -36,12 +52,15 @@ FILE_FORMATS = {
 FORMATS = ("auto", *FILE_FORMATS)
 
 OBJECTS: list[tuple[Callable[[Any], bool], Callable[[Any, ReadOptions], EdgeTable]]] = [  # the first that matches
+    (is_lazy, refuse_lazy),  # first, as asking a lazy table for more may compute it
     (is_networkx, from_networkx),
     (is_igraph, from_igraph),
     (is_matrix, from_matrix),
-    (is_data_frame, from_data_frame),
-    (lambda source: isinstance(source, np.ndarray), from_array),
+    (is_hetero_data, refuse_hetero_data),
+    (is_data, from_data),
+    (is_table, from_table),
     (lambda source: hasattr(source, "items"), from_neighbours),
+    (is_array, from_array),
     (lambda source: hasattr(source, "__iter__") and not isinstance(source, bytes), from_pairs),
 ]
 
@@ -54,9 +73,10 @@ def read_graph(
     weighted: bool | None = None,
     merge: bool = True,
     loops: bool = True,
-    vertices: Iterable[str] | None = None,
-    comments: str = "#%",
+    vertices: Iterable[Any] | None = None,
+    comments: str | None = "#%",
     delimiter: str | None = None,
+    header: bool = False,
     key: str = "network",
     threads: int | None = None,
 ) -> Graph:
@@ -68,10 +88,11 @@ def read_graph(
         One of:
 
         - a file, also ``.gz``, ``.bz2``, ``.xz`` or ``.zst``; ``-`` is standard input;
-        - edges: an iterable of pairs ``(source, target)`` or of triples with a weight; a pandas or polars data frame
-          of two or three columns; an array of integers or strings, shape (E, 2);
+        - edges: an iterable of pairs ``(source, target)`` or of triples with a weight; a data frame of pandas
+          or polars or a table of Arrow, of two or three columns; an array or tensor of integers or strings, of shape
+          (E, 2), or (2, E) as PyTorch Geometric's `edge_index`;
         - neighbours: a dict ``{vertex: [neighbour, ...]}`` or ``{vertex: {neighbour: weight}}``;
-        - a graph of networkx or igraph, with the edges' ``weight``;
+        - a graph of networkx or igraph, with the edges' ``weight``; Data of PyTorch Geometric, with `edge_weight`;
         - a square sparse matrix of SciPy; entry (i, j) is the edge from i to j.
     format : str
         Of a file. ``edges``: each line is two vertices, or two and a weight; ``adjacency``: each line is a vertex and
@@ -86,12 +107,16 @@ def read_graph(
         Whether repeated edges become one, with the sum of their weights.
     loops : bool
         Whether to keep edges from a vertex to itself.
-    vertices : iterable of str, optional
-        Vertices that the graph gets even without an edge, after those of the source.
-    comments : str
-        Lines that begin with one of these characters are skipped.
+    vertices : iterable, optional
+        Vertices that the graph gets even without an edge, after those of the source; named as these.
+    comments : str, optional
+        Lines that begin with one of these characters are skipped; None or an empty string: none. If there are such
+        lines after the first edge, a warning says so.
     delimiter : str, optional
-        The character between two fields; a space stands for any whitespace. By default the first line decides.
+        The character between two fields; a space stands for any whitespace. By default the first line decides, if it
+        can: between commas, semicolons, bars, tabs and spaces. Fields may be quoted, as in CSV.
+    header : bool
+        Whether the first line that is no comment is a header, and is skipped.
     key : str
         Name of the matrix in a ``.mat`` file.
     threads : int, optional
@@ -100,8 +125,10 @@ def read_graph(
     Returns
     -------
     Graph
-        Vertices are named by their text or str(); those of matrices, and of igraph graphs without names, by their
-        numbers. Vertices of lines, edges and dicts are in the order in which they first occur, others in the source's.
+        Vertices of files are named by their text. Integers, and floats that are whole numbers, are written as decimal
+        numbers, strings stay as they are, and other objects are named by their str(); vertices of matrices, and of
+        igraph graphs without names, by their numbers. Vertices of lines, edges and dicts are in the order in which
+        they first occur, others in the source's.
 
     Raises
     ------
@@ -109,17 +136,29 @@ def read_graph(
         If the source cannot be read or has no edges.
     """
     if format not in FORMATS:
-        raise Any2VecError(f"`format` is {format!r}; known are {', '.join(FORMATS)}")
-    if threads is not None and threads < 1:
-        raise Any2VecError(f"`threads` is {threads}: must be at least 1")
-    threads = threads or usable_cores()
-    options = ReadOptions(directed, weighted, comments, delimiter, key, threads)
-    if isinstance(source, str | os.PathLike):
-        file = graph_file(source)
-        table = FILE_FORMATS[detect_format(file) if format == "auto" else format].read(file, options)
-    else:
-        table = _read_object(source, options)
-    return build_graph(table, directed=directed, merge=merge, loops=loops, vertices=vertices, threads=threads)
+        raise Any2VecError(f"`format` is {shown(format)}; known are {', '.join(FORMATS)}")
+    comments, delimiter = checked_text("comments", comments) or "", checked_text("delimiter", delimiter)
+    if threads is not None and (isinstance(threads, bool) or not hasattr(threads, "__index__") or threads < 1):
+        raise Any2VecError(f"`threads` is {shown(threads)}: must be at least 1")
+    threads = int(threads or usable_cores())
+    options = ReadOptions(directed, weighted, comments, delimiter, header, key, threads)
+    file = graph_file(source) if isinstance(source, str | os.PathLike) else None
+    with naming_shortage("the graph" if file is None else file.name):
+        if file is None:
+            table = _read_object(source, options)
+        else:
+            table = FILE_FORMATS[detect_format(file) if format == "auto" else format].read(file, options)
+        graph = build_graph(table, directed=directed, merge=merge, loops=loops, vertices=vertices, threads=threads)
+    for note in table.notes:
+        warnings.warn(note, GraphWarning, stacklevel=2)
+    return graph
+
+
+def checked_text(name: str, value: Any) -> str | None:
+    """Return an option that is a string or None; raise if it is something else."""
+    if not isinstance(value, str | None):
+        raise Any2VecError(f"`{name}` is {shown(value)}: give a string")
+    return value
 
 
 def graph_file(path: str | os.PathLike[str]) -> InputFile:
@@ -138,12 +177,17 @@ def detect_format(file: InputFile) -> str:
     return next((name for name, form in FILE_FORMATS.items() if ending in form.endings), "edges")
 
 
+def is_graph_source(source: Any) -> bool:
+    """Whether an object is one of the kinds that `read_graph` reads, by its methods; its content may be wrong."""
+    return any(matches(source) for matches, _ in OBJECTS)
+
+
 def _read_object(source: Any, options: ReadOptions) -> EdgeTable:
     for matches, read in OBJECTS:
         if matches(source):
             return read(source, options)
     raise Any2VecError(
         f"a graph cannot be read from an object of type {type(source).__name__}; give a path, pairs (source, target), "
-        f"a dict of neighbours, an integer array of shape (E, 2), a data frame, a networkx or igraph graph, or a "
-        f"sparse matrix of SciPy"
+        f"a dict of neighbours, an integer array of shape (E, 2), a data frame, a networkx or igraph graph, Data of "
+        f"PyTorch Geometric, or a sparse matrix of SciPy"
     )

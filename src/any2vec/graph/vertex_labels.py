@@ -1,19 +1,20 @@
 """Class labels of vertices, by which embeddings are judged."""
 
 import os
-from collections.abc import Iterable, Sequence
-from contextlib import closing
+import warnings
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import Any2VecError
-from any2vec.graph.dialect import delimiter_byte, quoted
-from any2vec.graph.lines import block_size, read_blocks
+from any2vec.errors import Any2VecError, shown
+from any2vec.graph.build import ReadOptions
+from any2vec.graph.label_lines import read_fields
 from any2vec.graph.matrices import load_mat
-from any2vec.graph.parse import SPACES
-from any2vec.graph.readers import detect_format, graph_file
+from any2vec.graph.names import label_name, vertex_name
+from any2vec.graph.readers import GraphWarning, checked_text, detect_format, graph_file
 from any2vec.io.inputs import InputFile
 
 __all__ = ["LABEL_FORMATS", "Labels", "VertexLabels", "read_labels"]
@@ -44,6 +45,30 @@ class VertexLabels:
     labels: list[str]
     source: str = "the labels"
     lines: Sequence[int] = ()
+
+    @classmethod
+    def of(cls, labels: Mapping[Any, Any]) -> "VertexLabels":
+        """Make them of a dict.
+
+        Parameters
+        ----------
+        labels : dict
+            The label of each vertex, or a list, tuple or set of its labels. Vertices and labels are named as vertices
+            of graphs are (see `read_graph`); of labels, also bools.
+
+        Raises
+        ------
+        Any2VecError
+            If a vertex or a label has no name.
+        """
+        pairs = []
+        for vertex, given in labels.items():
+            where = f"the dict, vertex {shown(vertex)}"
+            name = vertex_name(vertex, where)
+            several = given if isinstance(given, list | tuple | Set) or getattr(given, "ndim", 0) == 1 else [given]
+            pairs += [(name, label_name(label, where), 0) for label in several]
+        found = _labels_of_pairs("the dict", pairs, _sorted({label for _, label, _ in pairs}))
+        return cls(found.names, found.matrix, found.labels, found.source)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -87,7 +112,7 @@ def read_labels(
     path: str | os.PathLike[str],
     *,
     format: str = "auto",  # noqa: A002 (as read_graph)
-    comments: str = "#%",
+    comments: str | None = "#%",
     delimiter: str | None = None,
     key: str = "group",
 ) -> VertexLabels:
@@ -102,9 +127,11 @@ def read_labels(
         ``mat``: Matlab, a row for each vertex and a column for each label; ``auto``: by the ending, ``.mat`` (also
         compressed) or else ``vertices``.
     comments : str
-        Lines that begin with one of these characters are skipped, and not counted.
+        Lines that begin with one of these characters are skipped, and not counted; None or an empty string: none. If
+        there are such lines after the first one with labels, a warning says so.
     delimiter : str, optional
-        The character between two fields. By default whitespace.
+        The character between two fields; a space stands for any whitespace. By default as of edge lists (see
+        `read_graph`), but a tab in the first line is what separates it. Fields may be quoted, as in CSV.
     key : str
         Name of the matrix in a ``.mat`` file.
 
@@ -119,29 +146,42 @@ def read_labels(
         If the file cannot be read.
     """
     if format not in LABEL_FORMATS:
-        raise Any2VecError(f"`format` is {format!r}; known are {', '.join(LABEL_FORMATS)}")
+        raise Any2VecError(f"`format` is {shown(format)}; known are {', '.join(LABEL_FORMATS)}")
+    if not isinstance(path, str | os.PathLike):
+        raise Any2VecError(f"labels are read from a file, not from {shown(path)}; `VertexLabels.of` takes a dict")
+    options = ReadOptions(comments=checked_text("comments", comments) or "", delimiter=delimiter)
+    checked_text("delimiter", delimiter)
     file = graph_file(path)
     if format == "mat" or (format == "auto" and detect_format(file) == "mat"):
         return _labels_of_mat(file, key)
-    lines = _fields_of_lines(file, comments, delimiter)
-    pairs: list[tuple[str, str, int]]
-    if format == "labels":
-        while lines and not lines[-1][1]:  # what follows the last label
-            lines.pop()
-        pairs = [(vertex, str(label), at) for label, (at, fields) in enumerate(lines) for vertex in fields]
-        labels = [str(label) for label in range(len(lines))]
-    else:
-        pairs = []
-        for number, fields in lines:
-            if not fields:
-                continue
-            if len(fields) == 1:
-                raise Any2VecError(
-                    f"{file.name}, line {number:,}: {fields[0]!r} has no label; expected a vertex and its labels"
-                )
-            pairs += [(fields[0], label, number) for label in fields[1:]]
-        labels = _sorted({label for _, label, _ in pairs})
+    lines, notes = read_fields(file, options)
+    for note in notes:
+        warnings.warn(note, GraphWarning, stacklevel=2)
+    pairs, labels = _pairs_of_lines(file.name, lines) if format != "labels" else _pairs_by_label(lines)
     return _labels_of_pairs(file.name, pairs, labels)
+
+
+_Pairs = list[tuple[str, str, int]]  # vertex, label and line
+
+
+def _pairs_by_label(lines: list[tuple[int, list[str]]]) -> tuple[_Pairs, list[str]]:
+    """Take lines as lists of vertices: line i, from 0, has those of label i."""
+    while lines and not lines[-1][1]:  # what follows the last label
+        lines.pop()
+    pairs = [(vertex, str(label), at) for label, (at, fields) in enumerate(lines) for vertex in fields]
+    return pairs, [str(label) for label in range(len(lines))]
+
+
+def _pairs_of_lines(name: str, lines: list[tuple[int, list[str]]]) -> tuple[_Pairs, list[str]]:
+    """Take lines as a vertex and its labels."""
+    pairs = []
+    for number, fields in lines:
+        if not fields:
+            continue
+        if len(fields) == 1:
+            raise Any2VecError(f"{name}, line {number:,}: {fields[0]!r} has no label; expected a vertex and its labels")
+        pairs += [(fields[0], label, number) for label in fields[1:]]
+    return pairs, _sorted({label for _, label, _ in pairs})
 
 
 def _labels_of_pairs(source: str, pairs: Sequence[tuple[str, str, int]], labels: list[str]) -> VertexLabels:
@@ -170,29 +210,6 @@ def _labels_of_mat(file: InputFile, key: str) -> VertexLabels:
     matrix[places, entries.col[held]] = True
     labels = [str(label) for label in range(entries.shape[1])]
     return VertexLabels([str(vertex) for vertex in vertices.tolist()], matrix, labels, f"{file.name}, {key!r}")
-
-
-def _fields_of_lines(file: InputFile, comments: str, delimiter: str | None) -> list[tuple[int, list[str]]]:
-    """Split each line that is not a comment; lines are numbered from 1."""
-    found: list[tuple[int, list[str]]] = []
-    number = 0
-    skipped = tuple(character.encode() for character in comments)
-    byte = SPACES if delimiter is None else delimiter_byte(delimiter)
-    separator = None if byte == SPACES else bytes([byte])
-    with closing(read_blocks(file, block_size(file))) as blocks:
-        for block in blocks:
-            for raw in block.text[block.begin : block.end].tobytes().split(b"\n")[:-1]:
-                number += 1
-                line = raw.strip()
-                if skipped and line.startswith(skipped):
-                    continue
-                try:  # bytes are split at ASCII whitespace only, as edge lists are
-                    fields = [field.strip().decode() for field in line.split(separator)] if line else []
-                except UnicodeDecodeError as error:
-                    where = f"{file.name}, line {number:,}: {quoted(raw)}"
-                    raise Any2VecError(f"{where}: is not UTF-8; save the file as UTF-8") from error
-                found.append((number, [field for field in fields if field]))
-    return found
 
 
 def _sorted(labels: Iterable[str]) -> list[str]:

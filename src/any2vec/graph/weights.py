@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
-from any2vec.graph.dialect import quoted
+from any2vec.graph.text import DECIMAL_COMMA, quoted
 
-__all__ = ["checked_weights", "number_of", "weight_of", "weights_of_objects"]
+__all__ = ["checked_weights", "number_of", "weight_column", "weight_of", "weights_of_objects"]
 
 LARGEST = float(np.finfo(np.float32).max)
+EXACT = 1 << 53  # integers beyond it are no longer told apart: ids, or times in nanoseconds
+_TOO_LARGE = "is an integer beyond 2^53: is it an id or a time? Weights are numbers such as 2.5"
 
 
 def weight_of(field: bytes) -> tuple[float, str]:
@@ -22,8 +24,9 @@ def weight_of(field: bytes) -> tuple[float, str]:
     try:
         weight = float(field.replace(b"_", b"?"))  # Python would read 1_000
     except ValueError:
-        return 0.0, f"{shown} is not a number; expected a positive one"
-    message = _wrong(weight)
+        comma = ": write 1234.5, with a point and nothing between thousands" if DECIMAL_COMMA.fullmatch(field) else ""
+        return 0.0, f"{shown} is not a number; expected a positive one{comma}"
+    message = _wrong(weight) or (_TOO_LARGE if field.lstrip(b"+").isdigit() and int(weight) > EXACT else "")
     return weight, message and f"{shown} {message}"
 
 
@@ -33,6 +36,9 @@ def checked_weights(values: Any, where: Callable[[int], str], how: str = "") -> 
     `how` says how edges of weight zero can be dropped.
     """
     exact = np.asarray(values)
+    if exact.dtype.kind in "iu" and exact.size and exact.max() > EXACT:
+        i = int((exact > EXACT).argmax())
+        raise Any2VecError(f"{where(i)}: the weight {exact[i]!s} {_TOO_LARGE}")
     with np.errstate(over="ignore", under="ignore"):
         weights = exact.astype(np.float32)
     right = (weights > 0) & np.isfinite(weights)
@@ -57,13 +63,31 @@ def weights_of_objects(
     return checked_weights(np.array([number_of(weight, where(i)) for i, weight in enumerate(weights)]), where)
 
 
+def weight_column(column: NDArray[Any], where: str) -> list[Any]:
+    """Return the weights in a column as objects of Python; raise if its type is not one of numbers."""
+    if np.ma.is_masked(column):
+        raise Any2VecError(f"{where}: has masked entries; fill them, or drop these edges")
+    if column.dtype.kind not in "iufOUT":
+        raise Any2VecError(
+            f"{where}: is of type {column.dtype}; weights are numbers: convert it, or `weighted=False` ignores weights"
+        )
+    return list(column.tolist())
+
+
 def number_of(weight: Any, where: str) -> float:
     """Convert a weight that a Python object holds; `where` is for errors."""
+    if type(weight) is float:
+        return weight
     try:
-        return float("" if isinstance(weight, str | bytes) else weight)
-    except (TypeError, ValueError, OverflowError) as error:
-        message = f"the weight {reprlib.repr(weight)} is not a number; weighted=False ignores weights"
+        if isinstance(weight, str | bytes | bool | np.bool_ | np.datetime64 | np.timedelta64):
+            raise TypeError
+        number = float(weight)
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:
+        message = f"the weight {reprlib.repr(weight)} is not a number; `weighted=False` ignores weights"
         raise Any2VecError(f"{where}: {message}") from error
+    if abs(number) >= EXACT and isinstance(weight, int | np.integer) and abs(int(weight)) > EXACT:
+        raise Any2VecError(f"{where}: the weight {weight} {_TOO_LARGE}")
+    return number
 
 
 def _wrong(weight: float) -> str:

@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Self
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.local import alone
 from any2vec.corpus import Corpus, Vocabulary
-from any2vec.errors import Any2VecError, counted
+from any2vec.errors import Any2VecError, counted, shown
 from any2vec.graph.graph import Graph
-from any2vec.graph.readers import read_graph
+from any2vec.graph.readers import is_graph_source, read_graph
 from any2vec.models.estimator import Estimator
 from any2vec.options import changed, documented, option
 from any2vec.samples.draws import WALKS, epoch_key
@@ -93,8 +93,10 @@ class DeepWalk(Estimator):
         began = time.perf_counter()
         graph = source
         with together(communicator or alone()):
-            if callable(source):
+            if callable(source) and not is_graph_source(source):  # Data of PyTorch Geometric can be called, too
                 graph = source(threads)
+                if not isinstance(graph, Graph):
+                    raise Any2VecError(f"the function that is to return a Graph returned {shown(graph)}")
             elif not isinstance(source, Graph):
                 graph = read_graph(source, directed=self.directed, weighted=self.weighted, threads=threads)
         say = self.display.say

@@ -1,0 +1,77 @@
+"""Lines of labels, split into fields."""
+
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+
+from any2vec.errors import Any2VecError, counted
+from any2vec.graph.build import ReadOptions
+from any2vec.graph.dialect import UNCLOSED, guess_delimiter
+from any2vec.graph.lines import block_size, read_blocks
+from any2vec.graph.parse import SPACES
+from any2vec.graph.quotes import UnclosedQuoteError, split_fields, without_quoted
+from any2vec.graph.text import quoted
+from any2vec.io.foreign import HEAD, foreign
+from any2vec.io.inputs import InputFile
+
+__all__ = ["read_fields"]
+
+_EXPECTED = "expected lines of a vertex and its labels"
+
+
+def read_fields(file: InputFile, options: ReadOptions) -> tuple[list[tuple[int, list[str]]], list[str]]:
+    """Return the number, from 1, and the fields of each line that is no comment, and notes on what was read."""
+    lines: list[tuple[int, list[str]]] = []
+    comments = tuple(bytes([byte]) for byte in options.comments.encode())
+    split: Callable[[bytes], list[bytes]] | None = None
+    number = skipped = 0
+    with closing(read_blocks(file, block_size(file))) as blocks:
+        for block in blocks:
+            text = block.text[block.begin : block.end].tobytes()
+            if not number:
+                _check_text(text[:HEAD], file.name)
+            for raw in text.split(b"\n")[:-1]:
+                number += 1
+                line = raw.strip()
+                if comments and line.startswith(comments):
+                    skipped += split is not None
+                    continue
+                if line and split is None:
+                    split = _splitter(line, f"{file.name}, line {number:,}", options)
+                try:  # bytes are split at ASCII whitespace only, as edge lists are
+                    fields = [field.decode() for field in split(line)] if split and line else []
+                except (UnclosedQuoteError, UnicodeDecodeError, Any2VecError) as error:
+                    raise Any2VecError(f"{file.name}, line {number:,}: {quoted(raw)}: {_wrong(error)}") from None
+                lines.append((number, [field for field in fields if field]))
+    if not skipped:
+        return lines, []
+    begin = f"{counted(skipped, 'line')} after the first {'begins' if skipped == 1 else 'begin'}"
+    signs = " or ".join(options.comments)
+    return lines, [f"{file.name}: {begin} with {signs}, and {'was' if skipped == 1 else 'were'} skipped as comments"]
+
+
+def _check_text(head: bytes, name: str) -> None:
+    if found := foreign(head):
+        raise Any2VecError(f"{name}: this is {found.what}; {_EXPECTED}")
+    if b"\0" in head:
+        raise Any2VecError(f"{name}: has NUL bytes; is this UTF-16 or a binary file? It must be UTF-8 text")
+
+
+def _splitter(line: bytes, where: str, options: ReadOptions) -> Callable[[bytes], list[bytes]]:
+    """Return what splits lines like the first."""
+    byte = guess_delimiter(line, where, options, labels=True)
+    if byte != SPACES or without_quoted(line) != line:
+        return partial(split_fields, delimiter=byte)
+    return bytes.split if options.delimiter is not None else _at_spaces
+
+
+def _at_spaces(line: bytes) -> list[bytes]:
+    if b"\t" in line and b" " in line:
+        raise Any2VecError("has spaces and tabs, the first line only one of them; give `delimiter`: ' ' or '\\t'")
+    return line.split()
+
+
+def _wrong(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "is not UTF-8; save the file as UTF-8"
+    return UNCLOSED if isinstance(error, UnclosedQuoteError) else str(error)
