@@ -34,12 +34,16 @@ class InputFile:
         Time of the last modification, in nanoseconds.
     column : str or None
         Of a Parquet file, what is read.
+    identity : tuple of int
+        Its number in the file system, and when it last changed there, in nanoseconds: unlike `modified`, that cannot
+        be set.
     """
 
     path: Path | None
     size: int | None
     modified: int = 0
     column: str | None = None
+    identity: tuple[int, int] = (0, 0)
 
     @property
     def name(self) -> str:
@@ -115,4 +119,5 @@ def _inside(directory: Path) -> list[Path]:
 
 def _describe(path: Path, about: os.stat_result) -> InputFile:
     regular = stat.S_ISREG(about.st_mode)
-    return InputFile(path, about.st_size if regular else None, about.st_mtime_ns)
+    identity = about.st_ino, about.st_ctime_ns
+    return InputFile(path, about.st_size if regular else None, about.st_mtime_ns, identity=identity)
