@@ -125,8 +125,10 @@ class Caching:
         try:
             if entry.is_dir():
                 old = temporary_folder(entry.parent)
-                entry.rename(old.path / "old")
-                old.remove()
+                try:
+                    entry.rename(old.path / "old")
+                finally:
+                    old.remove()
             beside.keep()
             beside.path.rename(entry)
         except OSError as error:
