@@ -70,7 +70,7 @@ def _of_table(what: str, source: Any, names: Any, column: str | None) -> Iterabl
         return _of_transformed(source, column)
     if hasattr(source, "with_format"):
         chosen = source if names is None else source.select_columns([column])
-        if hasattr(source, "__getitem__"):
+        if hasattr(source, "num_rows"):
             return _of_tables(chosen.with_format("arrow").iter(_ROWS), column)
         return _values(chosen.with_format(None), column)  # a stream, whose rows need not fit into one Arrow table
     if hasattr(source, "scanner"):
