@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, SharedError, allreduce, first_other, together
@@ -17,6 +16,7 @@ from any2vec.corpus.corpus import Corpus
 from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.corpus.worklist import IDS, Worklist, open_worklist
 from any2vec.io.disk import disk_errors
+from any2vec.llvm.compiled import njit
 from any2vec.walks.walker import Walker
 from any2vec.walks.worklist import generate
 
