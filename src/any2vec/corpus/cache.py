@@ -5,7 +5,6 @@ import json
 import os
 import shutil
 import sys
-import tempfile
 import threading
 import time
 import weakref
@@ -26,6 +25,7 @@ from any2vec.errors import Any2VecError
 from any2vec.io.disk import disk_errors
 from any2vec.io.inputs import InputFile
 from any2vec.io.outputs import replacing
+from any2vec.io.temporary import temporary_folder
 
 __all__ = ["build_cached", "build_temporary", "default_cache", "key_of", "load"]
 
@@ -108,11 +108,7 @@ def build_temporary(build: Callable[[Path], Corpus], folder: Path | None, commun
     with shared_errors(communicator):
         if folder is not None:
             _make_folder(folder)
-        try:
-            where = Path(tempfile.mkdtemp(prefix=".any2vec-", suffix=".part", dir=folder))
-        except OSError as error:
-            where = folder or Path(tempfile.gettempdir())
-            raise Any2VecError(f"{where}: cannot be written: {error.strerror}") from error
+        where = temporary_folder(folder)
     try:
         corpus = build(where)
     except BaseException:

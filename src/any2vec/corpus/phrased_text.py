@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,6 +22,7 @@ from any2vec.io.disk import disk_errors
 from any2vec.io.host_order import Chunk, write_in_host_order
 from any2vec.io.inputs import PARQUET, InputFile, Source, files_of, names_files
 from any2vec.io.parquet import parquet_columns
+from any2vec.io.temporary import temporary_folder
 
 __all__ = ["KeptText", "PhrasedText", "Progress", "input_files", "keep_text", "path_of"]
 
@@ -114,10 +114,7 @@ def keep_text(
 ) -> KeptText:
     """Read a text in one pass; keep it as ids in a temporary folder."""
     files = input_files(source, column)
-    try:
-        folder = Path(tempfile.mkdtemp(prefix=".any2vec-", suffix=".part"))
-    except OSError as error:
-        raise Any2VecError(f"{tempfile.gettempdir()}: cannot be written: {error.strerror}") from error
+    folder = temporary_folder()
     try:
         if files is None:
             scan = scan_sentences(cast("Iterable[Any]", source), folder, column=column)

@@ -23,6 +23,7 @@ from any2vec.corpus.phrased_text import PhrasedText, Progress, input_files
 from any2vec.corpus.scan import Scan, name_of, no_words, scan_blocks
 from any2vec.corpus.sentences import scan_sentences
 from any2vec.corpus.splits import InputSplits, split_evenly, split_inputs
+from any2vec.corpus.users_cache import users_cache
 from any2vec.corpus.vocabulary import Vocabulary, merge_valid
 from any2vec.corpus.word_table import WordCounts
 from any2vec.corpus.worklist import open_worklist
@@ -138,7 +139,7 @@ def read_corpus(
         hosts, held = communicator.size, range(communicator.rank, communicator.rank + 1)
     how = (min_count, max_size, threads, progress, _block, hosts, held, communicator, given, known)
     reader = _Reader(files, source, column, phrased, *how)
-    folder = caching.default_cache() if cache == "auto" else cache if cache is None else Path(cache)
+    folder = users_cache(communicator) if cache == "auto" else cache if cache is None else Path(cache)
     digest = phrased.phrases.digest if phrased is not None else ""
     key = None if files is None else caching.key_of(files, min_count, max_size, hosts, held, given, digest, known)
     if folder is None or key is None:

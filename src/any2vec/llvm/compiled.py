@@ -28,7 +28,7 @@ def njit(function: Callable[..., Any] | None = None, *, cache: bool = False, **o
     def compiled(function: Callable[..., Any]) -> Any:
         kernel = numba.njit(**options)(function)
         if cache and isinstance(kernel, Dispatcher):  # not with NUMBA_DISABLE_JIT
-            kernel._cache = _KernelCache(function)
+            kernel._cache = _KernelCache(function)  # type: ignore[attr-defined]
         return kernel
 
     return compiled if function is None else compiled(function)

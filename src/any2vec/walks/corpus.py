@@ -2,7 +2,6 @@
 
 import hashlib
 import shutil
-import tempfile
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from any2vec.corpus.corpus import Corpus
 from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.corpus.worklist import IDS, Worklist, open_worklist
 from any2vec.io.disk import disk_errors
+from any2vec.io.temporary import temporary_folder
 from any2vec.llvm.compiled import njit
 from any2vec.walks.walker import Walker
 from any2vec.walks.worklist import generate
@@ -53,8 +53,8 @@ def walk_corpus(
     first, last = ends[held.start], ends[held.stop]
     folder = None
     if (last - first) * walker.length * 4 >= large:
-        folder = Path(tempfile.mkdtemp(prefix=".any2vec-", suffix=".part"))
-    place = folder or Path(tempfile.gettempdir())
+        folder = temporary_folder()
+    place = folder or Path()
     try:
         with together(communicator), disk_errors(place):
             ids, bounds, visits = generate(walker, walks, threads=threads, first=first, last=last, folder=folder)
