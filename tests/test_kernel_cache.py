@@ -304,6 +304,7 @@ def test_a_planted_kernel_is_not_run(tmp_path, shared):
         shutil.copytree(plant, shared / name)
     for path in itertools.chain(*(folder.rglob("*") for folder in shared.glob("any2vec-*")), shared.glob("any2vec-*")):
         os.chown(path, ATTACKER, ATTACKER)
+        path.chmod(0o777)  # the victim must be able to write: Numba asks for that
     ran = run_python("-c", CALL, folder=shared, TMPDIR=shared, HOME="/nonexistent", LOGNAME="victim")
     assert not marker.exists()
     assert (ran.returncode, ran.stdout) == (0, "2\n")
