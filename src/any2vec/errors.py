@@ -5,7 +5,7 @@ import reprlib
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Any2VecError", "UnknownWordError", "counted", "missing_extra", "respelled", "shown"]
+__all__ = ["Any2VecError", "Any2VecWarning", "UnknownWordError", "counted", "missing_extra", "respelled", "shown"]
 
 _MARKED = re.compile(r"`([a-z]\w*)(?:=([^`]*))?`")
 
@@ -15,6 +15,10 @@ class Any2VecError(Exception):
 
     The command line prints the message alone, on one line, and ends with status 1.
     """
+
+
+class Any2VecWarning(UserWarning):
+    """Something that a user should know, though the work goes on; the command line prints it on one line."""
 
 
 class UnknownWordError(Any2VecError, KeyError):

@@ -18,7 +18,7 @@ from any2vec.corpus.corpus import Corpus
 from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.corpus.worklist import BOUNDS, IDS, open_worklist
 from any2vec.io.inputs import InputFile
-from any2vec.io.private import distrust
+from any2vec.private import distrust
 
 __all__ = ["FILES", "FORMAT", "META", "Entry", "describe", "in_use", "load", "save", "use"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from any2vec.corpus.cache_entry import META, Entry
 from any2vec.errors import Any2VecError, shown
-from any2vec.io.private import distrust, make_private
+from any2vec.private import distrust, make_private
 
 __all__ = ["Place", "default_cache", "entries", "for_large_files", "limit", "place_of", "size_of", "trim"]
 
@@ -83,15 +83,17 @@ def place_of(cache: object) -> Place:
     except (OSError, RuntimeError) as error:
         why = getattr(error, "strerror", None) or str(error)
         if not named:
-            where = "this user has no home folder" if isinstance(error, RuntimeError) else f"{folder}: {why}"
-            return Place(None, f"no corpus is kept for the next run: {where}; ANY2VEC_CACHE names another folder")
+            where = "there is no home folder" if isinstance(error, RuntimeError) else f"{folder}: {why}"
+            said = f"corpora are not kept for the next run: {where}; set ANY2VEC_CACHE to another folder"
+            return Place(None, said)
         raise Any2VecError(
             f"{folder}: the cache folder cannot be made or written: {why}; "
             "set ANY2VEC_CACHE to another folder, or give `cache=None`"
         ) from error
     if reason:
         others_cannot_rename = folder.stat().st_mode & stat.S_ISVTX and os.access(folder, os.W_OK | os.X_OK)
-        why = f"the cache {folder} is not used, as {reason}: take a folder of your own, of mode 700 (ANY2VEC_CACHE)"
+        what = f"corpora are not kept for the next run: {folder}: {reason}"
+        why = f"{what}; set ANY2VEC_CACHE to a folder that only you may write to"
         return Place(None, why, folder if named and others_cannot_rename else None)
     limit(folder)  # raises now if it is no size
     return Place(folder, temporary=folder)

@@ -6,7 +6,6 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.corpus.id_text import END
@@ -15,6 +14,7 @@ from any2vec.corpus.worklist import BOUNDS, IDS
 from any2vec.io.disk import write_all
 from any2vec.io.memory import zeros
 from any2vec.io.ordered import ordered
+from any2vec.llvm.compiled import njit
 
 __all__ = ["SENTENCE_END", "encode_pieces", "remap"]
 

@@ -1,6 +1,7 @@
 """Read a corpus: scan the text, choose V, encode W; on one host, or as one host of a cluster."""
 
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,7 +29,7 @@ from any2vec.corpus.splits import InputSplits, split_evenly, split_inputs
 from any2vec.corpus.vocabulary import Vocabulary, merge_valid
 from any2vec.corpus.word_table import WordCounts, merge
 from any2vec.corpus.worklist import open_worklist
-from any2vec.errors import Any2VecError, counted, shown
+from any2vec.errors import Any2VecError, Any2VecWarning, counted, shown
 from any2vec.io.disk import disk_errors
 from any2vec.io.inputs import InputFile, Source
 from any2vec.io.memory import memory_errors
@@ -97,7 +98,7 @@ def read_corpus(
     line_end_word : bool
         Whether a word ``</s>`` ends a sentence, as in word2vec.c; else it is a word.
     say : function, optional
-        Called with what the user should know of the cache: that it cannot be used, that an entry is damaged.
+        Called with what the user should know of an entry of the cache: that it is damaged, and built again.
     _block : int
         For tests: the bytes of text that a thread takes at a time.
 
@@ -105,6 +106,11 @@ def read_corpus(
     -------
     Corpus
         The vocabulary and the worklist.
+
+    Warns
+    -----
+    Any2VecWarning
+        If the user's cache cannot be used; the corpus is not kept then.
 
     Raises
     ------
@@ -154,10 +160,9 @@ def read_corpus(
         if files is not None and place.folder is not None:
             digest = phrased.phrases.digest if phrased is not None else ""
             key = key_of(files, min_count, max_size, hosts, held, given, digest, known, line_end_word)
-    say = say or (lambda _: None)
-    if place.why:
-        say(place.why)
-    return Caching(place, key, files or (), communicator, threads, say).corpus(reader.build)
+    if place.why and communicator.rank == 0:
+        warnings.warn(place.why, Any2VecWarning, stacklevel=2)
+    return Caching(place, key, files or (), communicator, threads, say or (lambda _: None)).corpus(reader.build)
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ _STALE = 7 * 24 * 3600  # seconds after which one without a lock is taken for de
 _OURS = re.compile(r"\.any2vec-\w+\.part|\.[0-9a-f]{32}\.[0-9a-f]{32}\.(part|old)")  # the latter of earlier versions
 _LOCK = "lock"
 _ATTEMPTS = 5
+_IN_MEMORY = Path("/dev/shm")  # Linux's; where nothing else can be written
 
 
 class TemporaryFolder:
@@ -50,7 +51,9 @@ class TemporaryFolder:
 
 
 def temporary_folder(parent: Path | None = None) -> TemporaryFolder:
-    """Make an empty folder in `parent`, or in the system's temporary one, where what dead processes left is removed.
+    """Make an empty folder in `parent`, or in the system's temporary one; remove what dead processes left there.
+
+    As a last resort it lies in memory.
 
     Raises
     ------
@@ -58,17 +61,24 @@ def temporary_folder(parent: Path | None = None) -> TemporaryFolder:
         If it cannot be made.
     """
     try:
-        parent = parent or Path(tempfile.gettempdir())
-        sweep(parent)
-        for _ in range(_ATTEMPTS):
-            path = parent / f".any2vec-{uuid.uuid4().hex}.part"
-            path.mkdir(mode=0o700)
-            with suppress(Timeout, FileNotFoundError):  # another process has taken it for dead: there is a next one
-                return TemporaryFolder(path, _held(path))
-        raise OSError("other processes remove what is made there")
+        return _made(Path(tempfile.gettempdir()) if parent is None else parent)
     except OSError as error:
-        where = "the system's temporary folder" if parent is None else parent
-        raise Any2VecError(f"{where}: cannot be written: {error.strerror or error}") from error
+        if parent is None and _IN_MEMORY.is_dir():
+            with suppress(OSError):
+                return _made(_IN_MEMORY)
+        if parent is not None:
+            raise Any2VecError(f"{parent}: cannot be written: {error.strerror or error}") from error
+        raise Any2VecError("no temporary folder can be written; set TMPDIR to one that can") from error
+
+
+def _made(parent: Path) -> TemporaryFolder:
+    sweep(parent)
+    for _ in range(_ATTEMPTS):
+        path = parent / f".any2vec-{uuid.uuid4().hex}.part"
+        path.mkdir(mode=0o700)
+        with suppress(Timeout, FileNotFoundError):  # another process has taken it for dead: there is a next one
+            return TemporaryFolder(path, _held(path))
+    raise OSError("other processes remove what is made there")
 
 
 def sweep(parent: Path) -> None:

@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, SharedError, allreduce, first_other, together
@@ -19,6 +18,7 @@ from any2vec.corpus.worklist import IDS, Worklist, open_worklist
 from any2vec.io.disk import disk_errors
 from any2vec.io.memory import memory_errors
 from any2vec.io.temporary import temporary_folder
+from any2vec.llvm.compiled import njit
 from any2vec.walks.walker import Walker
 from any2vec.walks.worklist import generate
 
