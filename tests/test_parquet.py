@@ -1,7 +1,10 @@
 """Columns of Parquet files, of Arrow tables and of data sets of Hugging Face."""
 
 import importlib.util
+import subprocess
+import sys
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -220,3 +223,38 @@ def test_data_frames():
     assert "item 1 of the corpus is a dict with the columns 'b', not 'a'" in refused(
         iter([{"a": "x"}, {"b": "y"}]), "a"
     )
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="measuring memory needs Linux")
+@pytest.mark.parametrize("same", [True, False])  # Parquet writes equal rows once
+def test_large_rows_take_little_memory(tmp_path, same):
+    row = "x " * 250_000
+    pq.write_table(pa.table({"text": [row + ("" if same else str(i)) for i in range(1200)]}), tmp_path / "t.parquet")
+    program = """
+import sys
+from pathlib import Path
+from any2vec.io.parquet import open_column
+
+def peak():
+    return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
+
+before, size = peak(), 0
+with open_column(Path(sys.argv[1]), "text") as (file, _):
+    while some := file.read(1 << 20):
+        size += len(some)
+print(size, peak() - before)
+"""
+    command = [sys.executable, "-c", program, str(tmp_path / "t.parquet")]
+    size, memory = map(int, subprocess.run(command, check=True, capture_output=True, text=True).stdout.split())
+    assert size >= 1200 * len(row)
+    assert memory < 400_000  # kB, of 600,000
+
+
+def test_too_little_memory_is_called_that(tmp_path, monkeypatch):
+    pq.write_table(pa.table({"text": ["a b"]}), tmp_path / "t.parquet")
+
+    def none(*_):
+        raise pa.ArrowMemoryError("malloc of size 4294967296 failed")
+
+    monkeypatch.setattr("any2vec.io.parquet.arrow_lines", none)
+    assert f"{tmp_path}/t.parquet: not enough memory to read its rows" in refused(tmp_path / "t.parquet", "text")

@@ -20,7 +20,7 @@ from any2vec.corpus.worklist import BOUNDS, IDS, open_worklist
 from any2vec.io.inputs import InputFile
 from any2vec.private import distrust
 
-__all__ = ["FILES", "FORMAT", "META", "Entry", "describe", "in_use", "load", "save", "use"]
+__all__ = ["FILES", "FORMAT", "META", "Entry", "describe", "in_use", "load", "save", "use", "write_description"]
 
 FORMAT = 3
 META, WORDS, COUNTS = "meta.json", "words.txt", "counts.int64"
@@ -51,7 +51,7 @@ def save(folder: Path, corpus: Corpus, files: Sequence[InputFile], threads: int 
         "held": [corpus.held.start, corpus.held.stop],
         "sums": _sums(folder, threads),
     }
-    (folder / META).write_text(json.dumps(about | {"check": _check_of(about)}))
+    write_description(folder, about)
     for name in FILES:
         (folder / name).chmod(0o600)
 
@@ -91,6 +91,11 @@ def describe(folder: Path) -> dict[str, Any] | None:
         raise _DamagedError(f"{META} is not what was written")
     found: dict[str, Any] = about
     return found
+
+
+def write_description(folder: Path, about: dict[str, Any]) -> None:
+    """Write the description of an entry, with its own checksum."""
+    (folder / META).write_text(json.dumps(about | {"check": _check_of(about)}))
 
 
 def _check_of(about: dict[str, Any]) -> int:

@@ -1,18 +1,17 @@
 """Sentences in what a Python program holds: an iterable of them, or a column of rows of many kinds."""
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from any2vec.errors import Any2VecError, shown
+from any2vec.io.whitespace import split
 
 __all__ = ["no_column", "sentences_of"]
 
 _ROWS = 1000  # of a table, taken at a time
 _BYTES = 1 << 24  # of a table's column, likewise
 _FEW = 10  # columns named in a message
-_tokens_of = re.compile(r"[^ \t\n\v\f\r]+").findall  # as words of files; str.split would cut at other characters too
 
 
 def sentences_of(source: Any, column: str | None) -> Iterable[Any]:
@@ -112,7 +111,7 @@ def _values(rows: Iterable[Any], column: str) -> Iterator[Any]:
 def _split(values: Iterable[Any], column: str) -> Iterator[Any]:
     for i, value in enumerate(values):
         if isinstance(value, str):
-            yield _tokens_of(value)
+            yield split(value)  # as words of files
         elif _is_null(value):
             kind = type(value).__name__
             null = f"row {i:,} of the column {shown(column)} is null; leave such rows out"

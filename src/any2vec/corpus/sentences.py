@@ -165,5 +165,5 @@ def _check_tokens(i: int, first: int, tokens: list[Any]) -> None:
         if isinstance(token, str) or (isinstance(token, Integral) and not isinstance(token, bool)):
             continue
         kind = type(token).__name__
-        advice = {"bytes": "use token.decode()", "NoneType": "leave it out"}.get(kind, "use str(token)")
-        raise Any2VecError(f"sentence {i}, token {j} is of type {kind} ({shown(token)}); {advice}")
+        advice = "token.decode()" if isinstance(token, bytes) else "str(token)"
+        raise Any2VecError(f"sentence {i}, token {j} is of type {kind} ({shown(token)}); use {advice}")

@@ -13,7 +13,7 @@ from any2vec.cluster.communicator import Communicator, SharedError, allreduce, f
 from any2vec.cluster.local import alone
 from any2vec.corpus.cache_folder import for_large_files
 from any2vec.corpus.corpus import Corpus
-from any2vec.corpus.vocabulary import Vocabulary
+from any2vec.corpus.vocabulary import Vocabulary, check_sum
 from any2vec.corpus.worklist import IDS, Worklist, open_worklist
 from any2vec.io.disk import disk_errors
 from any2vec.io.memory import memory_errors
@@ -100,6 +100,7 @@ def _with_known(
     places = np.array([ids.get(name, -1) for name in names], np.int64)
     absent = np.ones(len(known), bool)
     absent[places[places >= 0]] = False
+    check_sum(known.counts, "the known vertices and the walks", visits)
     visits = visits + np.where(places >= 0, known.counts[places], 0)
     gone = np.flatnonzero(absent)
     return [*names, *(known.words[i] for i in gone.tolist())], np.append(visits, known.counts[gone])
