@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from any2vec import Phrases
 from any2vec.cli import app
 from any2vec.cluster.local import simulate
-from any2vec.corpus import cache_folder, read_corpus
+from any2vec.corpus import cache_entry, cache_folder, read_corpus
 from any2vec.corpus.cache_entry import FILES
 from any2vec.corpus.cache_folder import size_of
 from any2vec.errors import Any2VecError, Any2VecWarning
@@ -128,27 +128,30 @@ def test_a_flipped_bit_is_noticed(text, name):
         assert read(text)[0].cached
 
 
-def test_ids_beyond_the_vocabulary_are_not_trained_on(text, monkeypatch):
+def test_ids_beyond_the_vocabulary_are_not_trained_on(text):
     """Though their checksums are right."""
     corpus, _ = read(text)
-    expected = found(corpus)
-    bad = corpus.worklist.ids.copy()
-    bad[17] = len(corpus.vocabulary)
-    (corpus.folder / "ids.int32").write_bytes(bad.tobytes())
-    from any2vec.corpus import cache_entry
+    folder, expected, ids = corpus.folder, found(corpus), corpus.worklist.ids.copy()
+    del corpus
 
-    about = cache_entry.describe(corpus.folder)
-    about["sums"] = cache_entry._sums(corpus.folder, 1)
-    cache_entry.write_description(corpus.folder, about)
-    again, said = read(text)
-    assert "damaged" in said[0]
-    assert found(again) == expected
-    bounds = np.array([0, 5, 4, len(bad)])
-    bounds.tofile(corpus.folder / "bounds.int64")
-    (corpus.folder / "ids.int32").write_bytes(corpus.worklist.ids.tobytes())
-    about["sums"] = cache_entry._sums(corpus.folder, 1)
-    cache_entry.write_description(corpus.folder, about)
-    assert "does not rise" in read(text)[1][0]
+    def write(ids, bounds):
+        (folder / "ids.int32").write_bytes(ids.tobytes())
+        (folder / "bounds.int64").write_bytes(bounds.tobytes())
+        about = cache_entry.describe(folder)
+        about["sums"] = cache_entry._sums(folder, 1)
+        cache_entry.write_description(folder, about)
+        again, said = read(text)
+        assert found(again) == expected
+        assert not again.cached
+        return said[0]
+
+    bad, bounds = ids.copy(), np.fromfile(folder / "bounds.int64", np.int64)
+    for wrong in (len(WORDS) + 1, -1):
+        bad[17] = wrong
+        assert "damaged (ids.int32 is not what was written)" in write(bad, bounds)
+    for wrong in ([0, 5, 4, len(ids)], [1, len(ids)], [0, 5, 5, len(ids)]):
+        assert "does not rise" in write(ids, np.array(wrong))
+    assert "do not belong together" in write(ids, np.array([0, 4, len(ids) + 1]))
 
 
 def test_all_is_private(tmp_path, text, cache):
@@ -218,7 +221,7 @@ def test_without_a_home(text, monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("cache", ["", 3, b"", "a\0b"])
 def test_what_is_no_cache(text, cache):
-    with pytest.raises(Any2VecError, match="`cache` is .* it must be a folder"):
+    with pytest.raises(Any2VecError, match=r"`cache` is .*; it must be a folder"):
         read_corpus(text, cache=cache)
 
 
@@ -240,6 +243,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next(text, tmp_path, cache, ke
     command = [sys.executable, "-c", DIES, str(text), str(tmp_path / "temporary"), kept]
     assert subprocess.run(command, check=False).returncode < 0
     assert len(list(tmp_path.glob("*/.any2vec-*.part"))) == 2
+    cache.mkdir(exist_ok=True)
     living = temporary_folder(), temporary_folder(cache)
     corpus, _ = read(text)
     sweep(tmp_path / "temporary")
@@ -259,13 +263,16 @@ def test_temporary_folders_of_others_stay(tmp_path):
 
 
 def test_the_limit(text, tmp_path, cache, monkeypatch):
-    size = sum(path.stat().st_size for path in read(text)[0].folder.iterdir())
+    def size(folder):
+        return sum(path.stat().st_size for path in folder.iterdir())
+
+    first = read(text)[0].folder
     folders = [read(text, max_size=200 + i)[0].folder for i in range(4)]
     for i, folder in enumerate(folders):
         os.utime(folder / "meta.json", (1000 + i, 1000 + i))
     read(text, max_size=200)  # used again
     gc.collect()
-    monkeypatch.setenv("ANY2VEC_CACHE_LIMIT", str(4 * size))
+    monkeypatch.setenv("ANY2VEC_CACHE_LIMIT", str(size(first) + 3 * size(folders[3]) + 500))
     held, _ = read(text, max_size=210)
     assert [folder.exists() for folder in folders] == [True, False, False, True]
     monkeypatch.setenv("ANY2VEC_CACHE_LIMIT", "1 kB")

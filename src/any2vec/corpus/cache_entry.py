@@ -251,7 +251,8 @@ class Entry:
             with suppress(OSError):
                 about = (folder / name).lstat()
                 self.size += about.st_size
-                self.used = max(self.used, about.st_mtime)
+                if name == META:
+                    self.used = about.st_mtime
 
     @property
     def texts(self) -> list[str]:

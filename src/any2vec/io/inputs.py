@@ -121,8 +121,10 @@ def _inside(directory: Path) -> list[Path]:
             continue
         try:
             mode = link.stat().st_mode
-        except FileNotFoundError:
-            raise Any2VecError(f"{link}: a symbolic link to what does not exist; mend or remove it") from None
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.ELOOP):
+                raise Any2VecError(f"{link}: a symbolic link to what does not exist; mend or remove it") from None
+            raise file_error(f"{link}: cannot be read: {error.strerror}", error) from None
         if stat.S_ISDIR(mode):
             links += _listed(link, real, seen, found)
         else:
