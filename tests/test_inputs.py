@@ -146,5 +146,5 @@ def test_too_little_memory_for_a_corpus(tmp_path, monkeypatch):
 
     Path(tmp_path / "t").write_text("a b\n" * 9)
     monkeypatch.setattr("any2vec.corpus.read.merge_valid", none)
-    with pytest.raises(Any2VecError, match="the corpus: not enough memory to read it .unable to allocate 9 EiB"):
+    with pytest.raises(Any2VecError, match=r"the corpus: not enough memory to read it .unable to allocate 9 EiB"):
         read_corpus(tmp_path / "t", cache=None)
