@@ -246,7 +246,6 @@ def test_what_a_killed_run_left_is_removed_by_the_next(text, tmp_path, cache, ke
     cache.mkdir(exist_ok=True)
     living = temporary_folder(), temporary_folder(cache)
     corpus, _ = read(text)
-    sweep(tmp_path / "temporary")
     left = {path for folder in (cache, tmp_path / "temporary") for path in folder.glob(".any2vec-*")}
     assert left == {one.path for one in living}
     assert {path for one in living for path in one.path.iterdir()}

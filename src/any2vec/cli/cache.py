@@ -28,8 +28,10 @@ def cache(
 ) -> None:
     """List the encoded corpora that are kept for the next run, with their sizes and when they were last used.
 
-    They lie in the folder that ANY2VEC_CACHE names, or in the user's folder of caches. When one is added, those not
-    used for longest are removed: together they take a fifth of the disk at most, or ANY2VEC_CACHE_LIMIT, such as 20GB.
+    They lie in the folder ANY2VEC_CACHE, or in the user's folder of caches.
+
+    When one is added, those not used for longest are removed, so that all together
+    take at most a fifth of the disk, or ANY2VEC_CACHE_LIMIT, such as 20GB.
     """
     if clear and most is not None:
         raise Any2VecError("--clear and --limit are given; give one")
@@ -46,7 +48,7 @@ def cache(
         console.print(f"{len(removed):,} removed, {_size(freed)}", highlight=False)
     found = entries(folder)
     if found and not clear:
-        table = Table.grid(padding=(0, 2))
+        table = Table(box=None, pad_edge=False)
         for name in ("last used", "size", "text"):
             table.add_column(name, justify="right" if name == "size" else "left", overflow="fold")
         for entry in reversed(found):
@@ -54,7 +56,7 @@ def cache(
             table.add_row(used, _size(entry.size), Text(_texts(entry.texts)))
         console.print(table)
     total = sum(entry.size for entry in found)
-    kept = "in use" if clear else "corpora"
+    kept = "in use" if clear else "corpus" if len(found) == 1 else "corpora"
     at_most = f", at most {_size(limit(folder))}" if folder.exists() else ""
     console.print(f"{len(found):,} {kept}, {_size(total)}{at_most}, in {folder}", soft_wrap=True, markup=False)
 

@@ -20,10 +20,10 @@ Before V is chosen, phrases may be joined (`phrases`: the estimator; `phrase_lis
 
 **Where words and sentences end.** In files, words are separated by ASCII whitespace (space, tab, vertical tab, form
 feed, carriage return, line feed), and a sentence ends at a line feed and at the end of a file. `tokenizer.scan` and
-`scan` mark these ends by the provisional id -1, and `encode.remap` turns them into the bounds of W, dropping sentences
-without a word of V. (If asked to, as by ``any2vec word2vec``, a word ``</s>`` ends a sentence, too.) A sentence may be of any length: it may span many blocks, but never two hosts, as `splits` and
-`blocks` cut hosts' parts at line feeds only. In memory a sentence is an item of what the user gives; its tokens may
-hold whitespace.
+`scan` mark these ends by the provisional id -1, and `encode.remap` turns them into the bounds of W, dropping
+sentences without a word of V. (If asked to, as by ``any2vec word2vec``, a word ``</s>`` ends a sentence, too.) A
+sentence may be of any length: it may span many blocks, but never two hosts, as `splits` and `blocks` cut hosts' parts
+at line feeds only. In memory a sentence is an item of what the user gives; its tokens may hold whitespace.
 """
 
 from any2vec.corpus.corpus import Corpus

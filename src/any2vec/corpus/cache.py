@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import sys
+import tempfile
 import threading
 import weakref
 import zlib
@@ -85,6 +86,8 @@ class Caching:
 
     def corpus(self, build: Callable[[Path], Corpus]) -> Corpus:
         """Return the corpus that `build` makes in the folder that it is given."""
+        with suppress(OSError):  # there may be none
+            sweep(Path(tempfile.gettempdir()))
         usable = self._folder is not None and self._key is not None
         if not self._communicator.allgather(np.array([usable])).all() or self._folder is None or self._key is None:
             return build_temporary(build, self._temporary, self._communicator)

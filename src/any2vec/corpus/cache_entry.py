@@ -44,7 +44,7 @@ def save(folder: Path, corpus: Corpus, files: Sequence[InputFile], threads: int 
     corpus.vocabulary.counts.tofile(folder / COUNTS)
     about = {
         "format": FORMAT,
-        "texts": [os.fsencode(file.name).decode("latin-1") for file in files],
+        "texts": [os.fsencode(file.path.absolute()).decode("latin-1") for file in files if file.path],
         "identities": [list(file.identity) for file in files],
         "facts": {name: getattr(corpus, name) for name in FACTS},
         "cuts": corpus.cuts.tolist(),
