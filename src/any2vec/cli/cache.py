@@ -26,7 +26,7 @@ def cache(
         ),
     ] = None,
 ) -> None:
-    """List the encoded corpora that are kept for the next run, with their sizes and when they were last used.
+    """List the encoded corpora that are kept for the next run; limit or clear them.
 
     They lie in the folder ANY2VEC_CACHE, or in the user's folder of caches.
 

@@ -165,26 +165,25 @@ def first_other(communicator: Communicator, digest: bytes) -> int | None:
 def together(communicator: Communicator) -> Iterator[None]:
     """Raise a SharedError on all hosts if the block raises an Any2VecError on one: the first such host's.
 
-    One host alone raises its own.
-
     The block must make no collective call after failing. An error that hosts are lost is raised at once: they cannot be
     asked.
     """
-    if communicator.size == 1:
-        yield
-        return
     problem = b""
+    cause: Any2VecError | None = None
     try:
         yield
     except LostHostError:
         raise
     except Any2VecError as error:
         kind = next((i for i, one in enumerate(FILE_ERRORS, 1) if isinstance(error, one)), 0)
+        if kind and communicator.size == 1:
+            raise
+        cause = None if kind else error  # a missing file needs no explanation
         problem = b"%d" % kind + str(error).encode("utf-8", "surrogateescape")
     problems = allgather_bytes(communicator, problem)
     first = next((text for text in problems if text), None)
     if first is not None:
-        raise _KINDS[int(first[:1])](first[1:].decode("utf-8", "surrogateescape"))
+        raise _KINDS[int(first[:1])](first[1:].decode("utf-8", "surrogateescape")) from cause
 
 
 def broadcast(communicator: Communicator, values: NDArray[Any], root: int) -> NDArray[Any]:
