@@ -29,7 +29,7 @@ from tables import out, table
 
 from any2vec import Any2VecError, Phrases, Vectors, Word2Vec, load, save
 from any2vec.cluster.local import alone
-from any2vec.corpus import cache as corpus_cache
+from any2vec.corpus import cache_entry
 from any2vec.corpus.given_vocabulary import load_vocabulary
 from any2vec.corpus.phrase_file import read_phrases
 from any2vec.evaluate.questions import read_questions
@@ -204,7 +204,7 @@ READERS: list[Reader] = [
     ("labels, .mat", matrix("l.mat"), read_labels),
     ("parquet", parquet, columns),
     ("checkpoint", checkpoint, resumed),
-    ("corpus cache", cached, lambda path: corpus_cache.load(path.parent)),
+    ("corpus cache", cached, lambda path: cache_entry.load(path.parent)),
 ]
 
 

@@ -56,6 +56,15 @@ def test_similar_reads_words_from_standard_input(run, royal):
     assert run("similar", royal, input="") == []
 
 
+def test_words_of_standard_input_are_any_tokens(run, tmp_path):
+    tokens = ["\u00a0", "\u3000a\u2003", "\x1c", "a"]
+    save(Vectors(tokens, np.eye(4, dtype=np.float32)), tmp_path / "v")
+    for token in tokens:
+        assert run("similar", tmp_path / "v", input=f"\ufeff {token}\t\r\n") == run("similar", tmp_path / "v", token)
+    with pytest.raises(Any2VecError, match=r"standard input, line 2: b'\\xff\\xfe' is not UTF-8 text"):
+        run("similar", tmp_path / "v", input=b"a\n\xff\xfe\n")
+
+
 def test_long_words_are_not_cut(run, tmp_path):
     long = "word" * 60
     save(Vectors(["a", long], np.ones((2, 2), np.float32)), tmp_path / "v")

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from any2vec import Word2Vec, load
 from any2vec.cli import app, main
 from any2vec.cli.word2vec_flags import FLAGS, NAMES, options_of, parse, usage
+from any2vec.cluster.local import simulate
 from any2vec.corpus import load_vocabulary, read_corpus
 from any2vec.training.progress import COMPILING
 from any2vec.vectors.formats import FORMATS
@@ -158,7 +159,7 @@ def test_vocabularies(run, text, tmp_path):
     shown = run("-train", text, "-save-vocab", "v.txt", small=["-cbow", 0]).stderr
     assert shown.splitlines()[-1] == "the vocabulary of 9 words is in v.txt"
     lines = (tmp_path / "v.txt").read_text().splitlines()
-    assert lines[:3] == ["</s> 150", "the 200", "a 100"]
+    assert lines[:3] == ["</s> 200", "the 200", "a 100"]  # word2vec counts lines without words, too
     assert load_vocabulary(tmp_path / "v.txt") == read_corpus(text, cache=None).vocabulary
     run("-train", text, "-output", "one", "-save-vocab", "w.txt")
     run("-train", text, "-output", "two", "-read-vocab", "w.txt", "-save-vocab", "again.txt")
@@ -171,12 +172,42 @@ def test_vocabularies(run, text, tmp_path):
     assert re.findall("^[a-z]+", (tmp_path / "three").read_text(), re.M) == ["bird", "the", "cat", "owl"]
 
 
-def test_a_text_with_line_ends_as_words(run, text, tmp_path):
-    text.write_text("the cat </s>\n" * 9 + "the dog\n" * 9)
-    shown = run("-train", text, "-output", "v", "-save-vocab", "vocab").stderr
-    assert "the word </s> of the text is left out" in shown
-    assert (tmp_path / "vocab").read_text() == "</s> 18\nthe 18\ncat 9\ndog 9\n"
-    assert re.findall(r"^\S+ ", (tmp_path / "v").read_text(), re.M) == ["4 ", "</s> ", "the ", "cat ", "dog "]
+def test_a_word_line_end_ends_a_sentence_as_in_word2vec(run, text, tmp_path):
+    """In word2vec.c, </s> read as a word has id 0, which ends the sentence; it is counted with the line ends."""
+    text.write_text("the cat </s> dog owl\n" * 9 + "the dog </s>\n" * 9 + "</s>\n\nthe </s> </s> cat")
+    run("-train", text, "-output", "v", "-save-vocab", "vocab")
+    assert (tmp_path / "vocab").read_text() == "</s> 41\nthe 19\ndog 18\ncat 10\nowl 9\n"
+    assert re.findall(r"^\S+ ", (tmp_path / "v").read_text(), re.M) == ["5 ", "</s> ", "the ", "dog ", "cat ", "owl "]
+    (tmp_path / "cut.txt").write_text("the cat\ndog owl\n" * 9 + "the dog\n" * 9 + "the\ncat")
+    run("-train", "cut.txt", "-output", "cut")
+    assert (tmp_path / "v").read_bytes() == (tmp_path / "cut").read_bytes()
+    run("-train", text, "-output", "read", "-read-vocab", "vocab")
+    assert (tmp_path / "v").read_bytes() == (tmp_path / "read").read_bytes()
+    run("-train", text, "-save-vocab", "alone", small=["-cbow", 0])
+    assert (tmp_path / "alone").read_bytes() == (tmp_path / "vocab").read_bytes()
+
+
+@pytest.mark.parametrize("block", [3, 10, 1 << 22])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_line_ends_in_the_worklist(tmp_path, block, threads):
+    text = "</s> a b </s></s> </s>a a </s>\n\n</s> </s> b a c\n</s> b" * 5
+    (tmp_path / "t").write_text(text)
+    how = {"cache": None, "threads": threads, "_block": block}
+    corpus = read_corpus(tmp_path / "t", min_count=1, line_end_word=True, **how)
+    words = " ".join(text.replace("\n", " </s> ").split(" ")).split()
+    sentences = [one.split() for one in " ".join("\n" if w == "</s>" else w for w in words).split("\n")]
+    expected = read_corpus(list(filter(None, sentences)), min_count=1, cache=None)
+    assert corpus.vocabulary == expected.vocabulary
+    assert corpus.worklist.ids.tolist() == expected.worklist.ids.tolist()
+    assert corpus.worklist.bounds.tolist() == expected.worklist.bounds.tolist()
+    assert corpus.line_ends == words.count("</s>")
+    assert corpus.raw_words == len(words) - corpus.line_ends
+    parts = simulate(
+        2, 2, lambda one: read_corpus(tmp_path / "t", min_count=1, line_end_word=True, communicator=one, **how)
+    )
+    assert [part.line_ends for part in parts] == [corpus.line_ends] * 2
+    assert [i for part in parts for i in part.worklist.ids.tolist()] == corpus.worklist.ids.tolist()
+    assert "</s>" in read_corpus(tmp_path / "t", min_count=1, **how).vocabulary.ids
 
 
 def test_classes(run, text, tmp_path):

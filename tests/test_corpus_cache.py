@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,7 +13,8 @@ import pytest
 from naive_corpus import found, naive
 
 from any2vec.corpus import cache as caching
-from any2vec.corpus import read_corpus
+from any2vec.corpus import cache_folder, read_corpus
+from any2vec.corpus.cache_folder import default_cache
 from any2vec.errors import Any2VecError
 
 TEXT = "a b é a\nb a c\n".encode() * 2000
@@ -128,27 +130,31 @@ def test_threads_that_read_the_same_text(text):
 
 
 def test_remains_of_killed_runs_are_removed_after_a_week(text, cache):
-    for name, age in ((".x.1.part", 8), (".y.2.part", 6)):
+    ours, others = ".any2vec-{}.part", ".{}.part"
+    names = {ours.format("a1"): 8, ours.format("b_2"): 6, others.format("a1"): 8, f".{'0a' * 16}.{'1b' * 16}.old": 8}
+    for name, age in names.items():
         (cache / name).mkdir(parents=True)
-        when = caching.time.time() - age * 24 * 3600
+        when = time.time() - age * 24 * 3600
         os.utime(cache / name, (when, when))
+    (cache / "x").mkdir()
+    cache.chmod(0o700)
     read_corpus(text)
-    assert [path.name for path in cache.iterdir() if path.name.startswith(".")] == [".y.2.part"]
+    assert {path.name for path in cache.iterdir() if path.name.startswith(".")} == {".any2vec-b_2.part", ".a1.part"}
 
 
 def test_where_the_cache_is(monkeypatch, tmp_path, cache):
-    assert caching.default_cache() == cache
+    assert default_cache() == cache
     monkeypatch.delenv("ANY2VEC_CACHE")
-    monkeypatch.setattr(caching.sys, "platform", "linux")
+    monkeypatch.setattr(cache_folder.sys, "platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert caching.default_cache() == tmp_path / "any2vec"
+    assert default_cache() == tmp_path / "any2vec"
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    assert caching.default_cache() == Path.home() / ".cache" / "any2vec"
-    monkeypatch.setattr(caching.sys, "platform", "darwin")
-    assert caching.default_cache() == Path.home() / "Library" / "Caches" / "any2vec"
-    monkeypatch.setattr(caching.sys, "platform", "win32")
+    assert default_cache() == Path.home() / ".cache" / "any2vec"
+    monkeypatch.setattr(cache_folder.sys, "platform", "darwin")
+    assert default_cache() == Path.home() / "Library" / "Caches" / "any2vec"
+    monkeypatch.setattr(cache_folder.sys, "platform", "win32")
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
-    assert caching.default_cache() == tmp_path / "any2vec" / "Cache"
+    assert default_cache() == tmp_path / "any2vec" / "Cache"
 
 
 def test_a_corpus_in_another_process_at_the_end_of_a_program(text, tmp_path):
@@ -166,15 +172,15 @@ def test_another_process_that_makes_the_same_entry_first(text, monkeypatch):
     expected = found(read_corpus(text))
     really_load, calls = caching.load, []
 
-    def load(folder):
+    def load(folder, *given, **how):
         calls.append(folder)
-        return really_load(folder) if len(calls) > 1 else None
+        return really_load(folder, *given, **how) if len(calls) > 1 else None
 
     def full(*_arguments):
         raise OSError(39, "Directory not empty")
 
     monkeypatch.setattr(caching, "load", load)
-    monkeypatch.setattr("any2vec.io.outputs._put", full)
+    monkeypatch.setattr(Path, "rename", full)
     corpus = read_corpus(text)
     assert corpus.cached
     assert found(corpus) == expected

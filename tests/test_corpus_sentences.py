@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from naive_corpus import found
 
-from any2vec import Word2Vec
+from any2vec import Phrases, Word2Vec
 from any2vec.corpus import read_corpus
 from any2vec.corpus.sentences import Numbered, scan_sentences
 from any2vec.errors import Any2VecError
@@ -109,7 +109,9 @@ def test_rows_without_a_column_that_is_named(tmp_path):
     assert refused([{"review": "a b"}]).endswith("column='review'")
     assert "no columns" in refused([{}])
     assert "item 0 of the corpus is of type list; column='text' needs dicts" in refused([["a"]], column="text")
-    assert "sentence 1 is of type NoneType (None)" in refused([ROWS[0], {"text": None}], column="text")
+    assert "sentence 1 is of type NoneType (None): row 1 of the column 'text' is null" in refused(
+        [ROWS[0], {"text": None}], column="text"
+    )
     frame = DataFrame({"text": ["a b"], "label": [1]})
     message = "the corpus is a DataFrame with the columns 'text', 'label'"
     assert refused(frame) == f"{message}; say which holds the sentences: column='text'"
@@ -141,6 +143,41 @@ def test_messages_are_short_however_large_the_data(big):
     refused(DataFrame({"x" * 10**5: [1], **{f"column{i}": [1] for i in range(1000)}}))
     for name in ("column", "min_count", "max_size", "hosts", "threads"):
         refused([["a", "b"]], **{name: big if name == "column" else [big]})
+
+
+class MineError(TypeError):
+    pass
+
+
+def test_a_token_that_is_none_in_an_iterator_is_named():
+    assert "sentence 1, token 2 is of type float (3.5)" in refused([["a"], (t for t in ["a", "b", 3.5])])
+    assert "sentence 0, token 70000 is of type list" in refused([iter([*["a"] * 70_000, ["b"]])])
+    assert "sentence 0, token 1 is of type NoneType (None)" in refused([iter(["a", None])])
+    assert "sentence 0, token 0 is of type bool" in refused([(True, "a")])
+    phrased = Phrases(min_count=1).fit([["a", "b"]]).transform([iter(["a", 3.5])])
+    with pytest.raises(Any2VecError, match="sentence 0, token 1 is of type float"):
+        list(phrased)
+
+
+@pytest.mark.parametrize("error", [MineError("mine"), ValueError("mine"), TypeError("unhashable type: 'list'")])
+def test_an_error_of_the_users_own_generator_stays_what_it_is(error):
+    def tokens():
+        yield "a"
+        raise error
+
+    for source in ([tokens()], (one for one in [["a"], tokens()])):
+        with pytest.raises(type(error)) as caught:
+            read_corpus(source, min_count=1, cache=None)
+        assert caught.value is error
+    with pytest.raises(TypeError, match="NoneType"):  # an iterator of C has no frames of its own
+        read_corpus([map(len, [[], None])], min_count=1, cache=None)
+
+
+def test_a_long_sentence_that_is_an_iterator_is_not_held(tmp_path):
+    (tmp_path / "a").mkdir()
+    scan = scan_sentences([iter(["a", "b"] * 100_000)], tmp_path / "a", size=1000)
+    assert len(scan.pieces) > 3
+    assert read([iter(["a", "b"] * 100_000)]) == read([["a", "b"] * 100_000])
 
 
 class Told(Quiet):

@@ -252,3 +252,16 @@ def test_reading_before_training(text):
     assert model.report_.words == 33
     with pytest.raises(Any2VecError, match="the corpus was read for 2 hosts, not for these 1; read it for them"):
         Word2Vec(**HOW).fit(corpus)
+
+
+def test_counts_whose_sum_does_not_fit(tmp_path):
+    (tmp_path / "v").write_text("".join(f"word{i} {10**18 - 1}\n" for i in range(10)))
+    with pytest.raises(Any2VecError, match=f"{tmp_path}/v: the counts sum to 9,999,999,999,999,999,990; the most is"):
+        load_vocabulary(tmp_path / "v")
+    (tmp_path / "v").write_text("".join(f"word{i} {9 * 10**17}\n" for i in range(10)))
+    most = load_vocabulary(tmp_path / "v")
+    many = Vocabulary([f"word{i}" for i in range(3)], np.full(3, 2**62))
+    for how in ({"vocabulary": many}, {"known": many}, {"known": Vocabulary(["a", "b"], np.array([2**63 - 9, 5]))}):
+        with pytest.raises(Any2VecError, match=r"vocabulary|known words.*: the counts sum to "):
+            read_corpus([["word1", "word2"] * 9], min_count=1, cache=None, **how)
+    assert read_corpus([["word1", "word2"] * 9], min_count=1, cache=None, vocabulary=most).vocabulary == most

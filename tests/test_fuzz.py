@@ -21,3 +21,10 @@ def test_damaged_files_are_read_or_refused(tmp_path):
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert len(re.findall(r"\b150 │ +[0-9]+ │ +[0-9]+ │ +0 │", ran.stdout)) == 17
+
+
+def test_a_damaged_entry_of_the_cache_is_noticed(tmp_path):
+    command = [sys.executable, FUZZ.with_name("fuzz_cache.py"), "--cases", "60", "--seeds", "3"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "0 wrong" in ran.stdout

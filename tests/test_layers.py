@@ -17,7 +17,7 @@ from any2vec.training.options import Options
 
 SOURCE = Path(any2vec.__file__).parent
 ROOMS = [
-    {"errors", "signals", "version"},
+    {"errors", "private", "signals", "version"},
     {"options"},
     {"llvm"},
     {"cluster"},
@@ -38,7 +38,7 @@ ROOMS = [
 ]
 FLOOR = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
 EXTRA = {  # of the rooms before it, these only
-    "vectors": {"errors", "signals", "version", "options", "cluster", "io", "corpus"},
+    "vectors": {"errors", "private", "signals", "version", "options", "cluster", "io", "corpus"},
 }
 LATE = {  # imports of later rooms, inside functions: methods of Vectors that gensim's users expect there
     "vectors/evaluations.py": {"any2vec.evaluate.gensim_scores"},

@@ -1,5 +1,6 @@
 """DeepWalk and Node2Vec, `any2vec nodes` and `any2vec walks`, and how walks become the worklists of hosts."""
 
+import errno
 import json
 import sys
 import tempfile
@@ -133,7 +134,7 @@ def content(corpus):
 @pytest.mark.parametrize("hosts", [1, 2, 3])
 @pytest.mark.parametrize("large", [0, 1 << 30], ids=["file", "memory"])
 def test_worklists_of_hosts(tmp_path, monkeypatch, directed, hosts, large):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("ANY2VEC_CACHE", str(tmp_path))
     walker = Walker(random_graph(directed), length=9, seed=2)
     whole = walk_corpus(walker, 3, hosts=hosts)
     names = np.array(whole.vocabulary.words)
@@ -164,6 +165,33 @@ def test_worklists_of_hosts(tmp_path, monkeypatch, directed, hosts, large):
 
     assert len(list(tmp_path.iterdir())) == (0 if large else hosts + 1)
     del again, part, parts
+    assert not list(tmp_path.iterdir())
+
+
+def test_where_large_walks_go(tmp_path, monkeypatch):
+    walker = Walker(random_graph(False), length=9, seed=2)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.delenv("TMPDIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    monkeypatch.setenv("ANY2VEC_CACHE", str(tmp_path / "named"))
+    assert walk_corpus(walker, 3, large=0).folder.parent == tmp_path / "named"
+    monkeypatch.delenv("ANY2VEC_CACHE")
+    assert walk_corpus(walker, 3, large=0).folder.parent == tmp_path / "caches" / "any2vec"
+    (tmp_path / "caches" / "any2vec").chmod(0o777)
+    assert walk_corpus(walker, 3, large=0).folder.parent == tmp_path
+    (tmp_path / "caches" / "any2vec").chmod(0o700)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert walk_corpus(walker, 3, large=0).folder.parent == tmp_path
+
+
+def test_a_full_disk_under_walks(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setenv("ANY2VEC_CACHE", str(tmp_path))
+    monkeypatch.setattr("os.pwrite", full)
+    with pytest.raises(Any2VecError, match=f"^no space in {tmp_path}: No space left .* 4 bytes"):
+        walk_corpus(Walker(random_graph(False), length=9, seed=2), 3, large=0)
     assert not list(tmp_path.iterdir())
 
 

@@ -1,7 +1,10 @@
 """Columns of Parquet files, of Arrow tables and of data sets of Hugging Face."""
 
 import importlib.util
+import subprocess
+import sys
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -146,3 +149,112 @@ def test_tables_and_data_sets(kind):
     assert read(table, column="text") == read(rows)
     assert "with the columns 'text', 'id', not 'words'" in refused(table, "words")
     assert "with the columns 'text', 'id'; say which" in refused(table, None) or kind == "streamed"
+
+
+def test_a_transform_is_applied_and_other_columns_are_not_looked_at():
+    datasets = pytest.importorskip("datasets")
+    rows = datasets.Dataset.from_dict({"text": ["a b", "c d e", "f"], "other": [None, [], None]})
+    upper = read([["A", "B"], ["C", "D", "E"], ["F"]])
+    shouted = rows.with_transform(lambda some: {"text": [text.upper() for text in some["text"]]})
+    assert read(shouted, column="text") == upper
+    assert read(shouted.select([2, 0]), column="text") == read([["F"], ["A", "B"]])
+    tokens = rows.with_transform(lambda some: {"tokens": [text.upper().split() for text in some["text"]]})
+    assert read(tokens, column="tokens") == upper
+    assert "the transformed corpus has rows with the columns 'tokens', not 'text'" in refused(tokens, "text")
+    plain = read([["a", "b"], ["c", "d", "e"], ["f"]])
+    for kind in ("numpy", "torch", "pandas", "polars", "arrow"):
+        if importlib.util.find_spec(kind) or kind == "arrow":
+            assert read(rows.with_format(kind), column="text") == plain, kind
+            assert read(rows.with_format(kind, columns=["other"]), column="text") == plain, kind
+    assert read(rows.map(lambda row: {"text": row["text"].upper()}), column="text") == upper
+
+
+def test_streams_whose_columns_do_not_fit_into_one_table():
+    datasets = pytest.importorskip("datasets")
+
+    def made():
+        for text, other, tokens in (("a b", None, []), ("c d e", [], ["x"]), ("f", [1.5], ["y", "z"])):
+            yield {"text": text, "other": other, "tokens": tokens}
+
+    stream = datasets.IterableDataset.from_generator(made)
+    assert read(stream, column="text") == read([["a", "b"], ["c", "d", "e"], ["f"]])
+    assert read(stream, column="tokens") == read([[], ["x"], ["y", "z"]])
+    upper = stream.map(lambda row: {"text": row["text"].upper()})
+    assert read(upper, column="text") == read([["A", "B"], ["C", "D", "E"], ["F"]])
+    assert read(stream.with_format("numpy"), column="tokens") == read([[], ["x"], ["y", "z"]])
+    null = datasets.Dataset.from_dict({"text": ["a", None]})
+    for source in (null, null.to_iterable_dataset()):
+        assert "row 1 of the column 'text' is null" in refused(source, "text")
+
+
+@pytest.mark.parametrize("kind", [pa.large_string(), pa.dictionary(pa.int32(), pa.string()), pa.string_view()])
+def test_arrow_of_many_kinds(tmp_path, kind):
+    import pyarrow.dataset
+
+    rows = [row.split() for row in ROWS]
+    column = pa.array(ROWS).cast(kind)
+    table = pa.Table.from_batches([pa.record_batch({"text": column}), pa.record_batch({"text": column.slice(1)})])
+    expected = read([*rows, *rows[1:]])
+    assert read(table, column="text") == expected
+    assert read(table.to_reader(), column="text") == expected
+    assert read(pyarrow.dataset.dataset(table), column="text") == expected
+    assert "the columns 'text', not 'words'" in refused(table.to_reader(), "words")
+    lists = pa.chunked_array([pa.array([["a", "b"]]), pa.array([["c"]])])
+    assert read(lists) == read([["a", "b"], ["c"]])
+    assert "has no columns" in refused(lists, "text")
+    assert "sentence 0 is a str" in refused(column, None)
+    twice = pa.Table.from_arrays([column, column], names=["text", "text"])
+    assert "more than one column 'text'" in refused(twice, "text")
+
+
+def test_data_frames():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    rows = [row.split() for row in ROWS]
+    frame = pandas.DataFrame({"text": ROWS, "tokens": rows}, index=[7 * i for i in range(len(ROWS))])
+    assert read(frame, column="text") == read(frame.set_index("text", drop=False), column="text") == read(rows)
+    assert read(frame, column="tokens") == read(frame["tokens"]) == read(rows)
+    for null in (None, float("nan"), pandas.NA):
+        broken = pandas.DataFrame({"text": ["a", null]})
+        assert "row 1 of the column 'text' is null" in refused(broken, "text")
+    assert "more than one column 'text'" in refused(pandas.concat([frame, frame], axis=1), "text")
+    frame = polars.DataFrame({"text": ROWS, "tokens": rows})
+    assert read(frame, column="text") == read(frame, column="tokens") == read(rows)
+    assert "the corpus is a LazyFrame, whose rows are not computed yet; give" in refused(frame.lazy(), "text")
+    assert "item 1 of the corpus is a dict with the columns 'b', not 'a'" in refused(
+        iter([{"a": "x"}, {"b": "y"}]), "a"
+    )
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="measuring memory needs Linux")
+@pytest.mark.parametrize("same", [True, False])  # Parquet writes equal rows once
+def test_large_rows_take_little_memory(tmp_path, same):
+    row = "x " * 250_000
+    pq.write_table(pa.table({"text": [row + ("" if same else str(i)) for i in range(1200)]}), tmp_path / "t.parquet")
+    program = """
+import sys
+from pathlib import Path
+from any2vec.io.parquet import open_column
+
+def peak():
+    return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
+
+before, size = peak(), 0
+with open_column(Path(sys.argv[1]), "text") as (file, _):
+    while some := file.read(1 << 20):
+        size += len(some)
+print(size, peak() - before)
+"""
+    command = [sys.executable, "-c", program, str(tmp_path / "t.parquet")]
+    size, memory = map(int, subprocess.run(command, check=True, capture_output=True, text=True).stdout.split())
+    assert size >= 1200 * len(row)
+    assert memory < 400_000  # kB, of 600,000
+
+
+def test_too_little_memory_is_called_that(tmp_path, monkeypatch):
+    pq.write_table(pa.table({"text": ["a b"]}), tmp_path / "t.parquet")
+
+    def none(*_):
+        raise pa.ArrowMemoryError("malloc of size 4294967296 failed")
+
+    monkeypatch.setattr("any2vec.io.parquet.arrow_lines", none)
+    assert f"{tmp_path}/t.parquet: not enough memory to read its rows" in refused(tmp_path / "t.parquet", "text")

@@ -5,7 +5,6 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from any2vec.errors import Any2VecError
-from any2vec.io.numba_cache import ensure_numba_cache
 
 if TYPE_CHECKING:
     from any2vec.corpus.phrases import Phrases
@@ -39,8 +38,6 @@ _MODULES = {
     "load": "any2vec.vectors.formats",
     "save": "any2vec.vectors.formats",
 }
-
-ensure_numba_cache()  # before a kernel is defined
 
 
 def __getattr__(name: str) -> Any:

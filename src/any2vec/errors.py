@@ -5,7 +5,17 @@ import reprlib
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["Any2VecError", "UnknownWordError", "counted", "missing_extra", "respelled", "shown"]
+__all__ = [
+    "FILE_ERRORS",
+    "Any2VecError",
+    "Any2VecWarning",
+    "UnknownWordError",
+    "counted",
+    "file_error",
+    "missing_extra",
+    "respelled",
+    "shown",
+]
 
 _MARKED = re.compile(r"`([a-z]\w*)(?:=([^`]*))?`")
 
@@ -15,6 +25,43 @@ class Any2VecError(Exception):
 
     The command line prints the message alone, on one line, and ends with status 1.
     """
+
+
+class Any2VecWarning(UserWarning):
+    """Something that a user should know, though the work goes on; the command line prints it on one line."""
+
+
+class FileError(Any2VecError, OSError):
+    """A file cannot be read; of one of the kinds below it is also the error that Python has for that."""
+
+    def __str__(self) -> str:  # OSError's has a number
+        return str(self.args[0])
+
+
+class MissingFileError(FileError, FileNotFoundError):
+    """There is no such file or directory; also a FileNotFoundError."""
+
+
+class ForbiddenFileError(FileError, PermissionError):
+    """A file may not be read; also a PermissionError."""
+
+
+class DirectoryError(FileError, IsADirectoryError):
+    """A directory stands where a file is wanted; also an IsADirectoryError."""
+
+
+FILE_ERRORS = (MissingFileError, ForbiddenFileError, DirectoryError)
+
+
+def file_error(message: str, cause: Exception) -> Any2VecError:
+    """Make an error about a file, of the kind of what the system raised."""
+    kind = next((kind for kind in FILE_ERRORS if isinstance(cause, kind.__bases__[1])), None)
+    if kind is None:
+        return Any2VecError(message)
+    error = kind(message)
+    error.errno = getattr(cause, "errno", None)
+    error.filename = getattr(cause, "filename", None)
+    return error
 
 
 class UnknownWordError(Any2VecError, KeyError):

@@ -7,7 +7,7 @@ import typer
 
 from any2vec.cli.commands import Commands
 from any2vec.cli.errors import UsageError, fail, usage
-from any2vec.cli.standard_error import ignore_errors
+from any2vec.cli.standard_error import ignore_errors, one_line_warnings
 from any2vec.cli.standard_output import name_errors
 from any2vec.errors import Any2VecError
 from any2vec.signals import INTERRUPTED, quit_at_once, raise_interrupts
@@ -38,6 +38,7 @@ def main() -> None:
     """Run the command line; a user's mistake is one line on standard error and status 1, or 2 if it does not parse."""
     name_errors()
     ignore_errors()
+    one_line_warnings()
     try:
         try:
             status = app(standalone_mode=False)

@@ -31,6 +31,7 @@ COMMANDS = {
     "similar": Command("similar", "Show the words most similar to each WORD, with their cosines."),
     "analogy": Command("analogy", "Find what is to C as B is to A: man king woman gives queen."),
     "walks": Command("nodes", "Write walks on GRAPH as text."),
+    "cache": Command("cache", "List the encoded corpora that are kept for the next run; limit or clear them."),
     "demo": Command("demo", "Train on the speeches of the US presidents and show the neighbours of a few words."),
     "word2vec": Command(
         "word2vec",

@@ -76,7 +76,8 @@ def fail(error: Any2VecError, status: int = 1) -> NoReturn:
     from any2vec.cluster.communicator import SharedError
 
     try:
-        rank = engines.connect().rank if engines.detected() else None
+        communicator = engines.connect() if engines.detected() else None
+        rank = communicator.rank if communicator and communicator.size > 1 else None
     except Any2VecError:  # that is the error
         rank = None
     if isinstance(error, SharedError) or rank is None:

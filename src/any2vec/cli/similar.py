@@ -1,6 +1,7 @@
 """`any2vec similar`: the words nearest to a word."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, shown
+from any2vec.io.whitespace import strip
 from any2vec.vectors.arguments import whole_number
 from any2vec.vectors.formats import load
 from any2vec.vectors.neighbours import Similar
@@ -35,7 +37,7 @@ def similar(
     loaded = load(vectors)
     console = Console()
     unknown = False
-    for word in words or filter(None, map(str.strip, sys.stdin)):
+    for word in words or _words_of_standard_input():
         try:
             answers = loaded.most_similar(word, topn=topn)
         except Any2VecError as error:
@@ -46,6 +48,19 @@ def similar(
         console.print(neighbours(answers))
     if unknown:
         raise typer.Exit(1)
+
+
+def _words_of_standard_input() -> Iterator[str]:
+    """Yield a word per line; tokens may hold what Unicode, but not ASCII, calls whitespace."""
+    if sys.stdin is None:
+        raise Any2VecError("standard input is closed; give words")
+    for number, line in enumerate(sys.stdin.buffer, 1):
+        try:
+            word = strip(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+        except UnicodeDecodeError:
+            raise Any2VecError(f"standard input, line {number:,}: {shown(line.strip())} is not UTF-8 text") from None
+        if word:
+            yield word
 
 
 def neighbours(answers: Similar) -> Table:

@@ -1,10 +1,13 @@
-"""Standard error that may go away: training goes on without its reader."""
+"""Standard error: it may go away, and training goes on without its reader; a warning is a line of it."""
 
 import sys
+import warnings
 from contextlib import suppress
 from typing import Any
 
-__all__ = ["ignore_errors"]
+from any2vec.errors import Any2VecWarning
+
+__all__ = ["ignore_errors", "one_line_warnings"]
 
 
 class _Dispensable:
@@ -30,3 +33,16 @@ def ignore_errors() -> None:
     """Let messages be lost, and nothing else, where standard error cannot be written."""
     if sys.stderr is not None and sys.stderr is sys.__stderr__:  # not a calling program's
         sys.stderr = _Dispensable(sys.stderr)
+
+
+def one_line_warnings() -> None:
+    """Print what a user should know on one line, without the line of code that it comes from."""
+    others = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+        if issubclass(category, Any2VecWarning):
+            print(f"any2vec: {message}", file=sys.stderr)
+        else:
+            others(message, category, *where, **more)
+
+    warnings.showwarning = show  # type: ignore[assignment]

@@ -111,16 +111,18 @@ def _not_lost(model: Estimator) -> Iterator[None]:
 
 
 def read_and_fit(
-    read: Callable[[Word2Vec, Communicator | None], Corpus], vocabulary: Path | None
+    read: Callable[[Word2Vec, Communicator | None], Corpus],
+    vocabulary: Path | None,
+    line_ends: Callable[[Corpus], int] = lambda corpus: corpus.sentences,
 ) -> Callable[[Word2Vec, Communicator | None], Word2Vec]:
-    """Return a `fit` for `run` that writes the vocabulary as soon as the corpus is read."""
+    """Return a `fit` for `run` that writes the vocabulary, with a count of line ends, as soon as the corpus is read."""
 
     def fit(model: Word2Vec, communicator: Communicator | None) -> Word2Vec:
         everyone = communicator or alone()
         with together(everyone):
             corpus = read(model, communicator)
         if vocabulary:
-            save_vocabulary(corpus.vocabulary, vocabulary, line_ends=corpus.sentences, communicator=everyone)
+            save_vocabulary(corpus.vocabulary, vocabulary, line_ends=line_ends(corpus), communicator=everyone)
         return model.fit(corpus, communicator)
 
     return fit

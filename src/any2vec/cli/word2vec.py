@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,8 +13,7 @@ from any2vec.cli.word2vec_flags import NAMES, options_of, parse, usage
 from any2vec.cluster import engines
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.cores import usable_cores
-from any2vec.corpus import Corpus, Vocabulary, save_vocabulary
-from any2vec.corpus.given_vocabulary import LINE_END
+from any2vec.corpus import Corpus, save_vocabulary
 from any2vec.errors import Any2VecError, respelled
 from any2vec.io.outputs import check_writable
 from any2vec.models import Word2Vec
@@ -86,7 +84,7 @@ def _run(flags: dict[str, Any], negative_given: bool) -> None:
     if flags["output"]:
         run(
             make,
-            read_and_fit(read, vocabulary),
+            read_and_fit(read, vocabulary, lambda corpus: corpus.line_ends),
             read_from,
             Path(flags["output"]),
             vocabulary=vocabulary,
@@ -130,17 +128,8 @@ def _model(options: dict[str, Any], display: Display) -> Word2Vec:
 
 
 def _read(model: Word2Vec, source: list[str], communicator: Communicator | None) -> Corpus:
-    """Read the text; a word </s> of its own is left out, as word2vec's files keep the name for line ends."""
-    corpus = model.read(source, communicator)
-    ids = corpus.vocabulary.ids
-    if LINE_END not in ids:
-        return corpus
-    if source == ["-"]:
-        raise Any2VecError(f"standard input: has the word {LINE_END}, which stands for line ends; give a file")
-    model.display.say(f"the word {LINE_END} of the text is left out: it stands for line ends in word2vec's files")
-    kept = [i for word, i in ids.items() if word != LINE_END]
-    others = Vocabulary([corpus.vocabulary.words[i] for i in kept], corpus.vocabulary.counts[kept])
-    return replace(model, vocabulary=others).read(source, communicator)
+    """Read the text; a word </s> of its own ends a sentence, as in word2vec.c."""
+    return model.read(source, communicator, line_end_word=True)
 
 
 def _save_vocabulary(
@@ -153,5 +142,5 @@ def _save_vocabulary(
     with together(communicator):
         check_apart(read_from, None, None, output)
         corpus = _read(make(display), read_from[:1], communicator if communicator.size > 1 else None)
-    save_vocabulary(corpus.vocabulary, output, line_ends=corpus.sentences, communicator=communicator)
+    save_vocabulary(corpus.vocabulary, output, line_ends=corpus.line_ends, communicator=communicator)
     display.say(f"the vocabulary of {len(corpus.vocabulary):,} words is in {output}")

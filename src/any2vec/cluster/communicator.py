@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.lost import LostHostError
-from any2vec.errors import Any2VecError
+from any2vec.errors import FILE_ERRORS, Any2VecError, file_error
 
 __all__ = [
     "Communicator",
@@ -32,6 +32,13 @@ __all__ = [
 
 class SharedError(Any2VecError):
     """An error raised on all hosts, so that one of them may print it and none waits for another."""
+
+
+_KINDS: tuple[type[SharedError], ...] = (
+    SharedError,
+    *(type(f"Shared{kind.__name__}", (SharedError, kind), {}) for kind in FILE_ERRORS),
+)
+"""A shared error is also what it is on one host, such as a FileNotFoundError."""
 
 
 class Request(Protocol):
@@ -162,17 +169,21 @@ def together(communicator: Communicator) -> Iterator[None]:
     asked.
     """
     problem = b""
-    error: Any2VecError | None = None
+    cause: Any2VecError | None = None
     try:
         yield
     except LostHostError:
         raise
-    except Any2VecError as raised:
-        error, problem = raised, b"!" + str(raised).encode("utf-8", "surrogateescape")
+    except Any2VecError as error:
+        kind = next((i for i, one in enumerate(FILE_ERRORS, 1) if isinstance(error, one)), 0)
+        if kind and communicator.size == 1:
+            raise
+        cause = None if kind else error  # a missing file needs no explanation
+        problem = b"%d" % kind + str(error).encode("utf-8", "surrogateescape")
     problems = allgather_bytes(communicator, problem)
     first = next((text for text in problems if text), None)
     if first is not None:
-        raise SharedError(first[1:].decode("utf-8", "surrogateescape")) from error
+        raise _KINDS[int(first[:1])](first[1:].decode("utf-8", "surrogateescape")) from cause
 
 
 def broadcast(communicator: Communicator, values: NDArray[Any], root: int) -> NDArray[Any]:
@@ -207,4 +218,4 @@ def shared_errors(communicator: Communicator) -> Iterator[None]:
         except LostHostError:
             raise
         except Any2VecError as error:
-            raise Any2VecError(f"host {communicator.rank}: {error}") from error
+            raise file_error(f"host {communicator.rank}: {error}", error) from None

@@ -11,10 +11,11 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from numba import int32, njit
+from numba import int32
 
 from any2vec.cluster.cores import core_ids
 from any2vec.llvm.atomics import exchange, load
+from any2vec.llvm.compiled import njit
 
 __all__ = ["SharedCache", "message_time"]
 

@@ -6,11 +6,11 @@ The modules, in the order in which text passes through them:
 - `splits`: where each host's part of the files begins
 - `blocks`: pieces of a part, which threads take
 - `tokenizer`: bytes to words, with `word_hash` and `word_table`; `scan` runs it on all blocks and writes provisional
-  ids; `sentences` does the same for sentences in memory
+  ids; `sentences` does the same for sentences in memory, which `rows` finds in tables and data sets
 - `vocabulary`: V, chosen from the counts; `distributed_vocabulary`: from those of all hosts; `given_vocabulary`: given
   by the user; `fingerprint`: do all hosts read the same?
 - `encode`: provisional ids to the ids of W, a `worklist`
-- `cache`: keeps them for the next run; `corpus`: what the user gets
+- `cache`: keeps them for the next run, as a `cache_entry` of the `cache_folder`; `corpus`: what the user gets
 
 Before V is chosen, phrases may be joined (`phrases`: the estimator; `phrase_list`, what it finds, and `phrase_file`):
 
@@ -20,10 +20,10 @@ Before V is chosen, phrases may be joined (`phrases`: the estimator; `phrase_lis
 
 **Where words and sentences end.** In files, words are separated by ASCII whitespace (space, tab, vertical tab, form
 feed, carriage return, line feed), and a sentence ends at a line feed and at the end of a file. `tokenizer.scan` and
-`scan` mark these ends by the provisional id -1, and `encode.remap` turns them into the bounds of W, dropping sentences
-without a word of V. A sentence may be of any length: it may span many blocks, but never two hosts, as `splits` and
-`blocks` cut hosts' parts at line feeds only. In memory a sentence is an item of what the user gives; its tokens may
-hold whitespace.
+`scan` mark these ends by the provisional id -1, and `encode.remap` turns them into the bounds of W, dropping
+sentences without a word of V. (If asked to, as by ``any2vec word2vec``, a word ``</s>`` ends a sentence, too.) A
+sentence may be of any length: it may span many blocks, but never two hosts, as `splits` and `blocks` cut hosts' parts
+at line feeds only. In memory a sentence is an item of what the user gives; its tokens may hold whitespace.
 """
 
 from any2vec.corpus.corpus import Corpus

@@ -10,7 +10,6 @@ from queue import SimpleQueue
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.corpus.id_text import END, IdText
@@ -19,6 +18,7 @@ from any2vec.corpus.worklist import map_file, release
 from any2vec.io.disk import write_all
 from any2vec.io.memory import zeros
 from any2vec.io.ordered import ordered
+from any2vec.llvm.compiled import njit
 
 __all__ = ["Bigrams", "Rule", "find_bigrams", "hash_pair"]
 

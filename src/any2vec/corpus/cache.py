@@ -3,15 +3,13 @@
 import hashlib
 import json
 import os
-import shutil
 import sys
 import tempfile
 import threading
-import time
 import weakref
 import zlib
-from collections.abc import Callable
-from contextlib import ExitStack, nullcontext, suppress
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,36 +17,22 @@ from typing import Any
 import numpy as np
 
 from any2vec.cluster.communicator import Communicator, shared_errors
+from any2vec.corpus.cache_entry import FACTS, FORMAT, Say, load, save, use
+from any2vec.corpus.cache_folder import Place, limit, trim
 from any2vec.corpus.corpus import Corpus
+from any2vec.corpus.fingerprint import sample_of
 from any2vec.corpus.vocabulary import Vocabulary
-from any2vec.corpus.worklist import BOUNDS, IDS, open_worklist
 from any2vec.errors import Any2VecError
 from any2vec.io.disk import disk_errors
 from any2vec.io.inputs import InputFile
-from any2vec.io.outputs import replacing
+from any2vec.io.temporary import TemporaryFolder, sweep, temporary_folder
 
-__all__ = ["build_cached", "build_temporary", "default_cache", "key_of", "load"]
+__all__ = ["Caching", "build_temporary", "key_of"]
 
-FORMAT = 2
-META, WORDS, COUNTS = "meta.json", "words.txt", "counts.int64"
-FACTS = ("raw_words", "sentences", "invalid")
-SAMPLES, SAMPLE = 16, 1 << 14  # pieces of a file that go into its checksum, and bytes of each
-STALE = 7 * 24 * 3600  # seconds after which what a killed run left is removed
+_SAMPLED = 1 << 26  # bytes of all files whose checksum is part of a key
+_LEAST, _MOST = 1 << 14, 1 << 20  # bytes of one of them
 
 _building = threading.Lock()  # two threads must not write one entry
-
-
-def default_cache() -> Path:
-    """Return the cache folder: ``$ANY2VEC_CACHE``, or any2vec in the user's folder of caches."""
-    own = os.environ.get("ANY2VEC_CACHE")
-    if own:
-        return Path(own)
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "any2vec"
-    if sys.platform == "win32" and os.environ.get("LOCALAPPDATA"):
-        return Path(os.environ["LOCALAPPDATA"], "any2vec", "Cache")
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    return (Path(base) if base.startswith("/") else Path.home() / ".cache") / "any2vec"
 
 
 def key_of(
@@ -60,120 +44,129 @@ def key_of(
     vocabulary: Vocabulary | None = None,
     phrases: str = "",
     known: Vocabulary | None = None,
+    line_end_word: bool = False,
 ) -> str | None:
     """Return the name of a corpus's entry; None if some text is not in a file that stays.
 
-    `phrases` is a checksum of those that are joined.
+    `phrases` is a checksum of those that are joined. Of each file its name, size, time and a sample of its bytes count:
+    all of them if it is small. (That it is the very same file, the entry says: `InputFile.identity`.) The number of
+    hosts does, as it decides where parts begin, which only the text shows.
     """
     about: list[Any] = [FORMAT, sys.byteorder, min_count, max_size, hosts, held.start, held.stop]
     about += [] if vocabulary is None else [vocabulary.digest]
     about += [["phrases", phrases]] if phrases else []
     about += [] if known is None else [["known", known.digest]]
+    about += ["line ends"] if line_end_word else []
+    budget = min(_MOST, max(_LEAST, _SAMPLED // max(len(files), 1)))
     for file in files:
         if file.path is None or file.size is None:
             return None
-        about.append([str(file.path.absolute()), file.size, file.modified, *filter(None, [file.column])])
+        name = str(file.path.absolute())
+        about.append([name, file.size, file.modified, sample_of(file, budget), *filter(None, [file.column])])
     return hashlib.sha256(json.dumps(about).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
-def build_cached(build: Callable[[Path], Corpus], folder: Path, key: str, communicator: Communicator) -> Corpus:
-    """Take a corpus from the cache, or build it there; the hosts of a cluster all do the one or the other."""
-    with _building if communicator.size == 1 else nullcontext():  # hosts that are threads wait for each other: no lock
-        entry = folder / key
-        loaded = load(entry)
-        digest = -1 if loaded is None else _digest(loaded)
-        all_have_it = bool((communicator.allgather(np.array([digest])) == digest).all())
-        if loaded is not None and all_have_it:
-            return loaded
-        with ExitStack() as stack:
+class Caching:
+    """Takes the corpora of some files from the cache, or builds them; the hosts of a cluster all do the one or other.
+
+    `say` is given what the user should know.
+    """
+
+    def __init__(
+        self,
+        place: Place,
+        key: str | None,
+        files: Sequence[InputFile],
+        communicator: Communicator,
+        threads: int,
+        say: Say,
+    ) -> None:
+        self._folder, self._temporary, self._key, self._files = place.folder, place.temporary, key, files
+        self._communicator, self._threads, self._say = communicator, threads, say
+
+    def corpus(self, build: Callable[[Path], Corpus]) -> Corpus:
+        """Return the corpus that `build` makes in the folder that it is given."""
+        with suppress(OSError):  # there may be none
+            sweep(Path(tempfile.gettempdir()))
+        usable = self._folder is not None and self._key is not None
+        if not self._communicator.allgather(np.array([usable])).all() or self._folder is None or self._key is None:
+            return build_temporary(build, self._temporary, self._communicator)
+        return self._build_cached(build, self._folder, self._folder / self._key)
+
+    def _build_cached(self, build: Callable[[Path], Corpus], folder: Path, entry: Path) -> Corpus:
+        communicator = self._communicator
+        with (
+            _building if communicator.size == 1 else nullcontext()
+        ):  # hosts that are threads wait for each other: no lock
+            loaded = self._load(entry)
+            digest = -1 if loaded is None else _digest(loaded)
+            all_have_it = bool((communicator.allgather(np.array([digest])) == digest).all())
+            if loaded is not None and all_have_it:
+                sweep(folder)
+                return _held(loaded)
+            del loaded
             with shared_errors(communicator):
-                _make_folder(folder)
-                beside = stack.enter_context(replacing(entry, folder=True))
-            corpus = build(beside)
-            with shared_errors(communicator):
-                with disk_errors(beside):
-                    _save(beside, corpus)
+                beside = temporary_folder(folder)
+            try:
+                corpus = build(beside.path)
+                with shared_errors(communicator):
+                    with disk_errors(beside.path):
+                        save(beside.path, corpus, self._files, self._threads)
+                    corpus = _held(self._put(beside, entry, corpus))
+                with shared_errors(communicator):  # all hosts hold theirs by now
+                    trim(folder, limit(folder), keep=entry)
+            except BaseException:
+                beside.remove()
+                raise
+            return corpus
+
+    def _load(self, entry: Path) -> Corpus | None:
+        return load(entry, self._files, threads=self._threads, say=self._say)
+
+    def _put(self, beside: TemporaryFolder, entry: Path, corpus: Corpus) -> Corpus:
+        """Rename what was built to the entry, in the place of what is there."""
+        try:
+            if entry.is_dir():
+                old = temporary_folder(entry.parent)
                 try:
-                    stack.close()
-                except Any2VecError:
-                    loaded = load(entry)
-                    if loaded is None:
-                        raise
-                    return loaded  # another process put it there a moment ago
+                    entry.rename(old.path / "old")
+                finally:
+                    old.remove()
+            beside.keep()
+            beside.path.rename(entry)
+        except OSError as error:
+            loaded = self._load(entry)
+            if loaded is None:
+                raise Any2VecError(f"{entry}: cannot be written: {error.strerror or error}") from error
+            beside.remove()
+            return loaded  # another process put it there a moment ago
         return replace(corpus, folder=entry)
 
 
-def build_temporary(build: Callable[[Path], Corpus], folder: Path | None, communicator: Communicator) -> Corpus:
-    """Build a corpus whose files are removed with it; they lie in `folder`, or in the system's temporary one."""
+def build_temporary(build: Callable[[Path], Corpus], parent: Path | None, communicator: Communicator) -> Corpus:
+    """Build a corpus whose files are removed with it; they lie in `parent`, or in the system's temporary folder."""
     with shared_errors(communicator):
-        if folder is not None:
-            _make_folder(folder)
-        try:
-            where = Path(tempfile.mkdtemp(prefix=".any2vec-", suffix=".part", dir=folder))
-        except OSError as error:
-            where = folder or Path(tempfile.gettempdir())
-            raise Any2VecError(f"{where}: cannot be written: {error.strerror}") from error
+        folder = temporary_folder(parent)
     try:
-        corpus = build(where)
+        corpus = build(folder.path)
     except BaseException:
-        shutil.rmtree(where, ignore_errors=True)
+        folder.remove()
         raise
-    weakref.finalize(corpus, shutil.rmtree, where, ignore_errors=True)
+    weakref.finalize(corpus, folder.remove)
     return corpus
 
 
-def _make_folder(folder: Path) -> None:
-    """Make the cache folder, and remove from it what runs killed more than a week ago left."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise PermissionError(None, "no permission to write")
-    except OSError as error:
-        raise Any2VecError(
-            f"{folder}: the cache folder cannot be made or written: {error.strerror or error}; "
-            "set ANY2VEC_CACHE to another folder, or give `cache=None`"
-        ) from error
+def _held(corpus: Corpus) -> Corpus:
+    """Keep an entry from being removed as long as its corpus is there."""
+    file = use(corpus.folder)
+    if file is not None:
+        weakref.finalize(corpus, _close, file)
+    return corpus
+
+
+def _close(file: int) -> None:
     with suppress(OSError):
-        for left in folder.glob(".*.part"):
-            if time.time() - left.stat().st_mtime > STALE:
-                shutil.rmtree(left, ignore_errors=True)
-
-
-def _save(folder: Path, corpus: Corpus) -> None:
-    """Write the vocabulary, whose words hold no line feeds, and the description beside a worklist."""
-    (folder / WORDS).write_bytes("\n".join(corpus.vocabulary.words).encode())
-    corpus.vocabulary.counts.tofile(folder / COUNTS)
-    facts = {name: getattr(corpus, name) for name in FACTS}
-    held = [corpus.held.start, corpus.held.stop]
-    meta = {"format": FORMAT, "facts": facts, "cuts": corpus.cuts.tolist(), "held": held, "sums": _sums(folder)}
-    (folder / META).write_text(json.dumps(meta))
-
-
-def load(folder: Path) -> Corpus | None:
-    """Read an entry; None if it is not there, or damaged."""
-    try:
-        meta = json.loads((folder / META).read_text())
-        if meta["format"] != FORMAT or meta["sums"] != _sums(folder):
-            return None
-        counts = np.fromfile(folder / COUNTS, np.int64)
-        words = (folder / WORDS).read_bytes().decode().split("\n")
-        cuts, held = np.array(meta["cuts"], np.int64), range(*meta["held"])
-        low, high = cuts[[held.start, held.stop]].tolist()
-        worklist = open_worklist(folder, low)
-        if len(words) != len(counts) or not worklist.bounds[-1] == len(worklist.ids) == high - low:
-            return None
-        return Corpus(
-            Vocabulary(words, counts),
-            worklist,
-            **{name: int(meta["facts"][name]) for name in FACTS},
-            cuts=cuts,
-            held=held,
-            cached=True,
-            seconds={"scan": 0.0, "encode": 0.0},
-            folder=folder,
-        )
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError):
-        return None
+        os.close(file)
 
 
 def _digest(corpus: Corpus) -> int:
@@ -181,18 +174,3 @@ def _digest(corpus: Corpus) -> int:
     facts = [getattr(corpus, name) for name in FACTS]
     words = json.dumps([facts, *corpus.vocabulary.words]).encode()
     return zlib.crc32(corpus.cuts.tobytes(), zlib.crc32(corpus.vocabulary.counts.tobytes(), zlib.crc32(words)))
-
-
-def _sums(folder: Path) -> dict[str, list[int]]:
-    return {name: _sum(folder / name) for name in (IDS, BOUNDS, WORDS, COUNTS)}
-
-
-def _sum(path: Path) -> list[int]:
-    """Return a file's size and a checksum of pieces of it, its first and last bytes among them."""
-    with path.open("rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        found = 0
-        for i in range(SAMPLES):
-            file.seek(max(size - SAMPLE, 0) * i // (SAMPLES - 1))
-            found = zlib.crc32(file.read(SAMPLE), found)
-        return [size, found]

@@ -38,6 +38,8 @@ class Corpus:
         ``scan`` (read, count, choose) and ``encode`` (write the worklist); 0 if cached.
     folder : Path
         Holds the worklist's files; removed with this object unless it is in the cache.
+    line_ends : int
+        Line feeds of the text, and words ``</s>`` if these end sentences; 0 if it has no lines.
     """
 
     vocabulary: Vocabulary
@@ -50,6 +52,7 @@ class Corpus:
     cached: bool
     seconds: dict[str, float] = field(repr=False)
     folder: Path
+    line_ends: int = 0
 
     @property
     def hosts(self) -> int:

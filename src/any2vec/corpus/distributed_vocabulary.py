@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, exchange, shared_errors
@@ -11,6 +10,7 @@ from any2vec.cluster.local import computing
 from any2vec.corpus.vocabulary import Totals, Vocabulary, candidates, choose, totals_of
 from any2vec.corpus.word_hash import PADDING, SEED, key_of, mix
 from any2vec.corpus.word_table import WordCounts, merge
+from any2vec.llvm.compiled import njit
 
 __all__ = ["build_vocabulary_distributed"]
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.corpus.id_text import END
@@ -15,8 +14,12 @@ from any2vec.corpus.worklist import BOUNDS, IDS
 from any2vec.io.disk import write_all
 from any2vec.io.memory import zeros
 from any2vec.io.ordered import ordered
+from any2vec.llvm.compiled import njit
 
-__all__ = ["encode_pieces", "remap"]
+__all__ = ["SENTENCE_END", "encode_pieces", "remap"]
+
+SENTENCE_END = -2
+"""The final id of a word that ends a sentence."""
 
 
 def encode_pieces(
@@ -32,6 +35,7 @@ def encode_pieces(
 
     `files` hold each thread's provisional ids, `final` the id of each of its words; -1 drops it.
     """
+    ending = [bool((ids == SENTENCE_END).any()) for ids in final]
     largest = max((piece.entries for piece in pieces), default=0)
     spare: SimpleQueue[NDArray[np.int32]] = SimpleQueue()  # written buffers: fresh pages cost more than the remap
 
@@ -44,7 +48,8 @@ def encode_pieces(
         with files[piece.part].open("rb") as file:
             file.seek(piece.offset)
             file.readinto(ids.data)
-        ends = np.empty(int(np.count_nonzero(ids < 0)), np.int64)
+        most = np.count_nonzero(ids < 0) if not ending[piece.part] else piece.entries
+        ends = np.empty(int(most), np.int64)
         kept, ended = remap(ids, final[piece.part], ends)
         return piece.host, buffer, kept, ends[:ended]
 
@@ -70,7 +75,7 @@ def encode_pieces(
 
 @njit(nogil=True, cache=True)
 def remap(ids: NDArray[np.int32], final: NDArray[np.int32], ends: NDArray[np.int64]) -> tuple[int, int]:
-    """Turn provisional ids into final ones in place, without INSIDE and words whose final id is -1; return those left.
+    """Turn provisional ids into final ones in place, without INSIDE and final ids below 0; return the number left.
 
     `ends` gets where sentences end, and their number is returned too. The first end is always written, as a sentence
     that began in an earlier block may end there; other sentences left without a word are dropped.
@@ -83,7 +88,11 @@ def remap(ids: NDArray[np.int32], final: NDArray[np.int32], ends: NDArray[np.int
             word = final[word]
             ids[kept] = word  # kept <= i, so nothing unread is overwritten
             kept += word >= 0
-        elif word == END and kept != last:
+            if word != SENTENCE_END:
+                continue
+        elif word != END:
+            continue
+        if kept != last:
             ends[ended] = kept
             ended += 1
             last = kept

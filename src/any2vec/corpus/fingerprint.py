@@ -13,10 +13,10 @@ from any2vec.errors import Any2VecError
 from any2vec.io.inputs import InputFile
 from any2vec.io.streams import naming
 
-__all__ = ["check_same_fingerprint", "corpus_fingerprint"]
+__all__ = ["check_same_fingerprint", "corpus_fingerprint", "sample_of"]
 
 SAMPLE = 4096  # bytes compared at a position
-POSITIONS = 256  # positions compared, from the beginning of a file to its end
+COMPARED = 1 << 20  # bytes compared of a file, from its beginning to its end
 
 
 def corpus_fingerprint(files: Sequence[InputFile] | None, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -28,17 +28,26 @@ def corpus_fingerprint(files: Sequence[InputFile] | None, options: Mapping[str, 
     for file in files or ():
         if file.path is None or file.size is None:
             raise Any2VecError(f"{file.name}: each host of a cluster reads a part, which needs a file; give files")
-        with naming(file), file.path.open("rb") as stream:
-            check = 0
-            last = max(file.size - SAMPLE, 0)
-            for position in sorted({last * k // (POSITIONS - 1) for k in range(POSITIONS)}):
-                stream.seek(position)
-                check = zlib.crc32(stream.read(SAMPLE), check)
-        found.append([os.fsencode(file.path).decode("latin-1"), file.size, check])
+        found.append([os.fsencode(file.path).decode("latin-1"), file.size, sample_of(file)])
     compressed = any(file.compression for file in files or ())  # how it is decompressed decides where parts begin
     source = "sentences in memory" if files is None else "files"
     python = platform.python_version() if compressed else None
     return {"settings": {"the source": source, **options, "Python": python}, "files": found}
+
+
+def sample_of(file: InputFile, most: int = COMPARED) -> int:
+    """Return a checksum of at most `most` bytes of a file that has a path and a size: of all, or of pieces of it."""
+    assert file.path is not None
+    assert file.size is not None
+    check, pieces = 0, max(most // SAMPLE, 2)
+    with naming(file), file.path.open("rb") as stream:
+        if file.size <= most:
+            return zlib.crc32(stream.read(most))
+        last = file.size - SAMPLE
+        for k in range(pieces):
+            stream.seek(last * k // (pieces - 1))
+            check = zlib.crc32(stream.read(SAMPLE), check)
+    return check
 
 
 def check_same_fingerprint(communicator: Communicator, mine: dict[str, Any]) -> None:

@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.local import alone
-from any2vec.corpus.vocabulary import Vocabulary, choose, laid_out, merge_valid
+from any2vec.corpus.vocabulary import Vocabulary, check_sum, choose, laid_out, merge_valid
 from any2vec.corpus.word_table import WordCounts, merge
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.compression import open_compressed
 from any2vec.io.host_order import write_in_host_order
+from any2vec.io.whitespace import WHITESPACE
 
 __all__ = ["LINE_END", "given_vocabulary", "load_vocabulary", "look_up", "save_vocabulary"]
 
 LINE_END = "</s>"
 """What word2vec counts at the end of each line: the first word of its vocabularies."""
 
-_WHITESPACE = frozenset(" \t\n\r\v\f")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LONGEST_LINE = 1 << 16
 _LONGEST_COUNT = 18  # digits of a number that certainly fits into 64 bits
@@ -57,6 +57,7 @@ def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
             f"{name}: {had}; a vocabulary has two or more, each on a line with its count, such as: cat 42"
         )
     counts = np.array([count for _, count in lines.values()], np.int64)
+    check_sum(counts, str(name))
     part, _, _ = merge_valid([WordCounts.of(list(lines), counts)])
     return choose(part, 0, None)[0]
 
@@ -93,7 +94,7 @@ def save_vocabulary(
     with together(communicator):
         _laid_out(vocabulary)  # raises if a word is no text
         for word in vocabulary.words:
-            if not word or not _WHITESPACE.isdisjoint(word):
+            if not word or not set(WHITESPACE).isdisjoint(word):
                 raise Any2VecError(f"{name}: a line holds a word and its count, not the word {shown(word)}")
     write_in_host_order(name, _lines(vocabulary, line_ends) if communicator.rank == 0 else (), communicator)
 
@@ -107,6 +108,7 @@ def given_vocabulary(given: object, min_count: int, max_size: int | None) -> Voc
     if len(given.ids) != len(given):
         twice = next(word for i, word in enumerate(given.words) if given.ids[word] != i)
         raise Any2VecError(f"the vocabulary has the word {shown(twice)} twice")
+    check_sum(given.counts, "the vocabulary")
     kept = int(np.count_nonzero(given.counts >= min_count))
     if kept < 2:
         had = f"the vocabulary has {len(given):,} words, the largest count is {int(given.counts.max(initial=0)):,}"

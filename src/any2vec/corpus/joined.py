@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.corpus.blocks import Block, changed, new_buffer
@@ -13,6 +12,7 @@ from any2vec.corpus.scan import Piece
 from any2vec.errors import Any2VecError
 from any2vec.io.host_order import Chunk
 from any2vec.io.ordered import ordered
+from any2vec.llvm.compiled import njit
 
 __all__ = ["joined_blocks", "spelled_pieces"]
 

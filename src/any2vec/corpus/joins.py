@@ -5,13 +5,13 @@ from contextlib import closing
 from queue import SimpleQueue
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.corpus.bigrams import hash_pair
 from any2vec.corpus.id_text import END, INSIDE, IdText
 from any2vec.corpus.scan import Piece
 from any2vec.io.ordered import ordered
+from any2vec.llvm.compiled import njit
 
 __all__ = ["join"]
 

@@ -1,8 +1,6 @@
 """A text with its phrases joined: what `Phrases.transform` gives, and `Word2Vec.fit` takes, without writing text."""
 
 import os
-import shutil
-import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,13 +14,15 @@ from any2vec.corpus.blocks import BLOCK, blocks_of
 from any2vec.corpus.id_text import END, IdText
 from any2vec.corpus.joined import joined_blocks, spelled_pieces
 from any2vec.corpus.phrase_list import PhraseList, join_phrases
+from any2vec.corpus.rows import sentences_of
 from any2vec.corpus.scan import no_words, scan_blocks
-from any2vec.corpus.sentences import scan_sentences, sentences_of, tokens_in
+from any2vec.corpus.sentences import scan_sentences, tokens_in
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.disk import disk_errors
 from any2vec.io.host_order import Chunk, write_in_host_order
 from any2vec.io.inputs import PARQUET, InputFile, Source, files_of, names_files
 from any2vec.io.parquet import parquet_columns
+from any2vec.io.temporary import temporary_folder
 
 __all__ = ["KeptText", "PhrasedText", "Progress", "input_files", "keep_text", "path_of"]
 
@@ -114,10 +114,8 @@ def keep_text(
 ) -> KeptText:
     """Read a text in one pass; keep it as ids in a temporary folder."""
     files = input_files(source, column)
-    try:
-        folder = Path(tempfile.mkdtemp(prefix=".any2vec-", suffix=".part"))
-    except OSError as error:
-        raise Any2VecError(f"{tempfile.gettempdir()}: cannot be written: {error.strerror}") from error
+    temporary = temporary_folder()
+    folder = temporary.path
     try:
         if files is None:
             scan = scan_sentences(cast("Iterable[Any]", source), folder, column=column)
@@ -130,9 +128,9 @@ def keep_text(
             raise no_words(files)
         kept = KeptText(IdText.of(scan), files, folder)
     except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
+        temporary.remove()
         raise
-    weakref.finalize(kept, shutil.rmtree, folder, ignore_errors=True)
+    weakref.finalize(kept, temporary.remove)
     return kept
 
 

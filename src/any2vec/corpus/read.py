@@ -1,6 +1,8 @@
 """Read a corpus: scan the text, choose V, encode W; on one host, or as one host of a cluster."""
 
 import time
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,13 +12,14 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, shared_errors
 from any2vec.cluster.local import alone, computing
-from any2vec.corpus import cache as caching
 from any2vec.corpus.blocks import BLOCK, blocks_of
+from any2vec.corpus.cache import Caching, key_of
+from any2vec.corpus.cache_folder import place_of
 from any2vec.corpus.corpus import Corpus
 from any2vec.corpus.distributed_vocabulary import build_vocabulary_distributed
-from any2vec.corpus.encode import encode_pieces
+from any2vec.corpus.encode import SENTENCE_END, encode_pieces
 from any2vec.corpus.fingerprint import check_same_fingerprint, corpus_fingerprint
-from any2vec.corpus.given_vocabulary import given_vocabulary, look_up
+from any2vec.corpus.given_vocabulary import LINE_END, given_vocabulary, look_up
 from any2vec.corpus.id_text import IdText
 from any2vec.corpus.phrase_list import join_phrases
 from any2vec.corpus.phrased_text import PhrasedText, Progress, input_files
@@ -24,11 +27,12 @@ from any2vec.corpus.scan import Scan, name_of, no_words, scan_blocks
 from any2vec.corpus.sentences import scan_sentences
 from any2vec.corpus.splits import InputSplits, split_evenly, split_inputs
 from any2vec.corpus.vocabulary import Vocabulary, merge_valid
-from any2vec.corpus.word_table import WordCounts
+from any2vec.corpus.word_table import WordCounts, merge
 from any2vec.corpus.worklist import open_worklist
-from any2vec.errors import Any2VecError, counted, shown
+from any2vec.errors import Any2VecError, Any2VecWarning, counted, shown
 from any2vec.io.disk import disk_errors
 from any2vec.io.inputs import InputFile, Source
+from any2vec.io.memory import memory_errors
 
 __all__ = ["read_corpus"]
 
@@ -46,6 +50,8 @@ def read_corpus(
     communicator: Communicator | None = None,
     vocabulary: Vocabulary | str | Path | None = None,
     known: Vocabulary | None = None,
+    line_end_word: bool = False,
+    say: Callable[[str], None] | None = None,
     _block: int = BLOCK,
 ) -> Corpus:
     """Turn text into a vocabulary and a worklist, in one pass over the text.
@@ -89,6 +95,10 @@ def read_corpus(
     known : Vocabulary, optional
         Words of earlier texts, which all get ids, whether this text has them or not; the counts are added. `min_count`
         is for other words, and `max_size` for all: it leaves less for others.
+    line_end_word : bool
+        Whether a word ``</s>`` ends a sentence, as in word2vec.c; else it is a word.
+    say : function, optional
+        Called with what the user should know of an entry of the cache: that it is damaged, and built again.
     _block : int
         For tests: the bytes of text that a thread takes at a time.
 
@@ -96,6 +106,11 @@ def read_corpus(
     -------
     Corpus
         The vocabulary and the worklist.
+
+    Warns
+    -----
+    Any2VecWarning
+        If the user's cache cannot be used; the corpus is not kept then.
 
     Raises
     ------
@@ -126,6 +141,7 @@ def read_corpus(
                 "max_size": max_size,
                 "cache": cache is not None,
                 "block": _block,
+                "whether </s> ends a sentence": line_end_word,
             }
             options |= {} if given is None else {"the vocabulary": given.digest[:16]}
             options |= {"known words": None if known is None else known.digest}
@@ -136,14 +152,17 @@ def read_corpus(
     if several:
         check_same_fingerprint(communicator, fingerprint)
         hosts, held = communicator.size, range(communicator.rank, communicator.rank + 1)
-    how = (min_count, max_size, threads, progress, _block, hosts, held, communicator, given, known)
+    how = (min_count, max_size, threads, progress, _block, hosts, held, communicator, given, known, line_end_word)
     reader = _Reader(files, source, column, phrased, *how)
-    folder = caching.default_cache() if cache == "auto" else cache if cache is None else Path(cache)
-    digest = phrased.phrases.digest if phrased is not None else ""
-    key = None if files is None else caching.key_of(files, min_count, max_size, hosts, held, given, digest, known)
-    if folder is None or key is None:
-        return caching.build_temporary(reader.build, folder, communicator)
-    return caching.build_cached(reader.build, folder, key, communicator)
+    with shared_errors(communicator):
+        place = place_of(cache)
+        key = None
+        if files is not None and place.folder is not None:
+            digest = phrased.phrases.digest if phrased is not None else ""
+            key = key_of(files, min_count, max_size, hosts, held, given, digest, known, line_end_word)
+    if place.why and communicator.rank == 0:
+        warnings.warn(place.why, Any2VecWarning, stacklevel=2)
+    return Caching(place, key, files or (), communicator, threads, say or (lambda _: None)).corpus(reader.build)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,21 +183,30 @@ class _Reader:
     communicator: Communicator
     vocabulary: Vocabulary | None
     known: Vocabulary | None
+    line_end_word: bool
 
     def build(self, where: Path) -> Corpus:
         """Read the corpus; its files are made in the folder `where`."""
         began, communicator = time.perf_counter(), self.communicator
         splits = split_inputs(self.files, self.hosts, self.held)
-        with shared_errors(communicator), computing(communicator):
+        with shared_errors(communicator), memory_errors("the corpus"), computing(communicator):
             part, places, invalid, found = self._counted(where, splits)
-        raw_words, invalid = communicator.allgather(np.array([found.words, invalid])).sum(0).tolist()
+            end = _place_of(LINE_END, part) if self.line_end_word else None
+            ends = 0 if end is None else int(part.counts[end])
+            if end is not None:
+                part.counts[end] = 0  # no word: `min_count` leaves it out
+            line_ends = getattr(found, "lines", 0) + ends
+        found_by_all = communicator.allgather(np.array([found.words - ends, invalid, line_ends])).sum(0)
+        raw_words, invalid, line_ends = found_by_all.tolist()
         if raw_words == 0:
             raise no_words(self.files)
         vocabulary, ids = self._choose(part)
+        if end is not None:
+            ids[end] = SENTENCE_END
         final = [ids[place] for place in places]
         del part, places, ids
         scanned = time.perf_counter()
-        with shared_errors(communicator), computing(communicator), disk_errors(where):
+        with shared_errors(communicator), memory_errors("the corpus"), computing(communicator), disk_errors(where):
             own, ended = encode_pieces(found.pieces, found.files, final, where, threads=self.threads, hosts=self.hosts)
             for path in found.files:
                 if path.parent == where:  # else it is kept
@@ -194,9 +222,8 @@ class _Reader:
         if splits is None and communicator.size == 1:
             cuts = split_evenly(worklist.bounds, self.hosts)
         seconds = {"scan": scanned - began, "encode": time.perf_counter() - scanned}
-        return Corpus(
-            vocabulary, worklist, raw_words, sentences, invalid, cuts, self.held, False, seconds, folder=where
-        )
+        facts = (raw_words, sentences, invalid, cuts, self.held, False, seconds)
+        return Corpus(vocabulary, worklist, *facts, folder=where, line_ends=line_ends)
 
     def _counted(
         self, where: Path, splits: InputSplits | None
@@ -252,6 +279,13 @@ class _Reader:
             host = by_process.index(0)
             reason = f"host {host} gave no sentence with words of the vocabulary"
             raise Any2VecError(f"{reason}; each host gives its own part of the sentences")
+
+
+def _place_of(word: str, part: WordCounts) -> int | None:
+    """Return the place of a word, None if it is not there."""
+    one = WordCounts.of([word.encode()], np.zeros(1, np.int64))
+    _, (_, (place,)) = merge([part, one])
+    return int(place) if place < len(part) else None
 
 
 def _check_options(min_count: int, max_size: int | None, threads: int, hosts: int, column: str | None) -> None:

@@ -45,12 +45,15 @@ class Scan:
         The blocks, in the order of the text.
     words : int
         Words in the text.
+    lines : int
+        Line feeds in the text; 0 if it is no text.
     """
 
     parts: list[WordCounts]
     files: list[Path]
     pieces: list[Piece]
     words: int
+    lines: int = 0
 
 
 class _Done(NamedTuple):
@@ -107,7 +110,7 @@ def scan_blocks(
             free.put(counter)
 
     pieces: list[Piece] = []
-    words = lines = 0
+    words = lines = all_lines = 0
     begun: Block | None = None  # the first block of the file being read
     try:
         with closing(ordered(count, blocks, threads)) as results:
@@ -120,13 +123,14 @@ def scan_blocks(
                     raise _not_text(f"{block.file.name}, line {line:,}", scanned.status)
                 pieces.append(piece)
                 words += scanned.words
+                all_lines += scanned.lines
                 if progress is not None:
                     progress(block.consumed)
     finally:
         for counter in counters:
             counter.file.close()
     parts = [counter.table.part() for counter in counters]
-    return Scan(parts, [counter.path for counter in counters], pieces, words)
+    return Scan(parts, [counter.path for counter in counters], pieces, words, all_lines)
 
 
 def _not_text(where: str, status: int) -> Any2VecError:

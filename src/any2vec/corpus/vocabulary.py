@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from any2vec.corpus.word_table import WordCounts, merge
 from any2vec.errors import Any2VecError, shown
 
-__all__ = ["Totals", "Vocabulary", "candidates", "choose", "laid_out", "merge_valid", "totals_of"]
+__all__ = ["Totals", "Vocabulary", "candidates", "check_sum", "choose", "laid_out", "merge_valid", "totals_of"]
 
 GROUP = 1 << 16  # words decoded at a time
 
@@ -126,6 +126,7 @@ def _choose_more(
     """Choose the known words and the most frequent of the others, `max_size` in all."""
     if max_size is not None and max_size < len(known):
         raise Any2VecError(f"`max_size` is {max_size:,}, but there are {len(known):,} known words, which all stay")
+    check_sum(known.counts, "the known words and the corpus", part.counts)
     merged, (old, places) = merge([laid_out(known), part])
     is_new = np.ones(len(merged), bool)
     is_new[old] = False
@@ -141,6 +142,15 @@ def _choose_more(
     _check(merged, kept, min_count, totals)
     vocabulary, ids = _numbered(merged, kept)
     return vocabulary, ids[places]
+
+
+def check_sum(counts: NDArray[np.int64], what: str, *more: NDArray[np.int64]) -> None:
+    """Raise an error about `what` if the sum of all counts does not fit into 64 bits."""
+    if sum(float(one.sum(dtype=np.float64)) for one in (counts, *more)) < 2.0**62:
+        return
+    total = sum(sum(one.tolist()) for one in (counts, *more))
+    if total >= 1 << 63:
+        raise Any2VecError(f"{what}: the counts sum to {total:,}; the most is 2^63 - 1, or {(1 << 63) - 1:,}")
 
 
 def laid_out(vocabulary: Vocabulary, refusal: str = "a known word is not Unicode text") -> WordCounts:

@@ -1,10 +1,10 @@
 """Keys and hashes of words, eight bytes at a time."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.llvm.bits import load_u64
+from any2vec.llvm.compiled import njit
 
 __all__ = ["LONG", "PADDING", "SEED", "hash_key", "key_of", "low_bytes", "mix", "same_bytes"]
 

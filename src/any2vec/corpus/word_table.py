@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.corpus.word_hash import LONG, PADDING, hash_key, key_of, same_bytes
 from any2vec.errors import Any2VecError
 from any2vec.io.memory import zeros
+from any2vec.llvm.compiled import njit
 
 __all__ = ["DONE", "GROW_ARENA", "GROW_SLOTS", "WordCounts", "WordTable", "find", "insert", "merge"]
 

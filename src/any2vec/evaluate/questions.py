@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from any2vec.errors import Any2VecError, shown
 from any2vec.evaluate.word_sets import read_lines
+from any2vec.io.whitespace import split, strip
 from any2vec.vectors.arguments import as_path
 
 __all__ = ["Question", "QuestionSection", "Questions", "as_questions", "read_questions"]
@@ -47,11 +48,11 @@ def read_questions(path: str | os.PathLike[str]) -> tuple[QuestionSection, ...]:
     sections: list[tuple[str, list[Question]]] = []
     for number, line in enumerate(read_lines(path), 1):
         if line.startswith(":"):
-            if not (name := line[1:].strip()):
+            if not (name := strip(line[1:])):
                 raise Any2VecError(f"{path}, line {number:,}: the section has no name; ': name' is expected")
             sections.append((name, []))
         elif line:
-            words = line.split()
+            words = split(line)
             if len(words) != 4:
                 wrong = f"a question has 4 words, this line has {len(words)}: {line[:60]!r}"
                 raise Any2VecError(f"{path}, line {number:,}: {wrong}")

@@ -2,7 +2,6 @@
 
 import math
 import os
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, missing_extra, shown
 from any2vec.evaluate.word_sets import fold, folded_ids, read_lines
+from any2vec.io.whitespace import split, strip
 from any2vec.vectors.arguments import as_path
 from any2vec.vectors.vectors import Vectors, check_vectors
 
@@ -172,10 +172,10 @@ def _cells(line: str, delimiter: str | None) -> list[str]:
     if delimiter is None and "\t" in line:
         delimiter = "\t"
     if delimiter is not None:
-        return [cell.strip() for cell in line.split(delimiter)]
+        return [strip(cell) for cell in line.split(delimiter)]
     if "," in line:
-        return [cell.strip().strip('"') for cell in line.split(",")]
-    return re.split(r"\s+", line)
+        return [strip(cell).strip('"') for cell in line.split(",")]
+    return split(line)
 
 
 def _score_column(cells: list[str]) -> int | None:

@@ -4,7 +4,8 @@ import codecs
 from collections.abc import Iterable
 from pathlib import Path
 
-from any2vec.errors import Any2VecError, shown
+from any2vec.errors import Any2VecError, file_error, shown
+from any2vec.io.whitespace import strip
 
 __all__ = ["fold", "folded_ids", "read_lines"]
 
@@ -14,7 +15,7 @@ def read_lines(path: Path, encoding: str = "utf-8") -> list[str]:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise Any2VecError(f"{path}: cannot be read: {error.strerror or error}") from error
+        raise file_error(f"{path}: cannot be read: {error.strerror or error}", error) from None
     try:
         name = codecs.lookup(encoding).name
         text = content.decode("utf-8-sig" if name == "utf-8" else name)
@@ -23,7 +24,7 @@ def read_lines(path: Path, encoding: str = "utf-8") -> list[str]:
         raise Any2VecError(f"{path}, line {line:,}: not {name.upper()} text") from error
     except (LookupError, TypeError, ValueError):
         raise Any2VecError(f"`encoding` is {shown(encoding)}; a name such as 'utf-8' is expected") from None
-    return [line.strip() for line in text.split("\n")]
+    return [strip(line) for line in text.split("\n")]
 
 
 def fold(word: str) -> str:

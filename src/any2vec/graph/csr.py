@@ -10,11 +10,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
 from any2vec.io.memory import zeros
+from any2vec.llvm.compiled import njit
 
 __all__ = ["CSR", "NONE", "Edges", "build_csr"]
 

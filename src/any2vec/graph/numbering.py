@@ -1,13 +1,13 @@
 """Vertices are numbered in the order in which they first occur."""
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.corpus.word_table import WordCounts
 from any2vec.graph.csr import NONE, Edges
 from any2vec.graph.graph import Names
 from any2vec.io.memory import zeros
+from any2vec.llvm.compiled import njit
 
 __all__ = ["number_vertices", "plain_names", "to_global"]
 

@@ -6,10 +6,10 @@ close to the middle of two float32 that the quick way might round wrongly, are l
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.graph.csr import NONE
+from any2vec.llvm.compiled import njit
 
 __all__ = [
     "ADJACENCY",

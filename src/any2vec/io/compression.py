@@ -11,10 +11,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from any2vec.errors import Any2VecError, missing_extra
+from any2vec.errors import Any2VecError, file_error, missing_extra
+from any2vec.io.memory import available
 
 __all__ = ["compression_of", "decompressed", "open_compressed", "reading_errors"]
 
+_WINDOW = 1 << 31  # bytes: the largest window of zstd
 _CHUNK = 4096  # bytes of zstd decompressed at a time: each of them can become some thousands
 
 
@@ -39,7 +41,7 @@ def decompressed(file: io.BufferedReader, compression: str) -> IO[bytes]:
     if compression == "bz2":
         return bz2.BZ2File(file)
     if compression == "xz":
-        return lzma.LZMAFile(file)
+        return _open_xz(file)
     return _open_zstd(file) if compression == "zst" else file
 
 
@@ -49,11 +51,17 @@ def reading_errors(name: str, compression: str = "") -> Iterator[None]:
     try:
         yield
     except _decompression_errors() as error:
+        if "too much memory" in str(error):  # zstd's words
+            raise Any2VecError(_needs_memory(name, compression)) from None
         raise _damaged(name, compression, error) from error
+    except Any2VecError:
+        raise
+    except MemoryError:
+        raise Any2VecError(_needs_memory(name, compression)) from None
     except OSError as error:
         if compression and error.errno is None:  # how bz2 reports wrong bytes
             raise _damaged(name, compression, error) from error
-        raise Any2VecError(f"{name}: cannot be read: {error.strerror or error}") from error
+        raise file_error(f"{name}: cannot be read: {error.strerror or error}", error) from None
 
 
 def _decompression_errors() -> tuple[type[Exception], ...]:
@@ -62,22 +70,45 @@ def _decompression_errors() -> tuple[type[Exception], ...]:
     return (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, *zstd_errors)
 
 
+def _needs_memory(name: str, compression: str) -> str:
+    why = f": its {compression} was made with a large dictionary or window" if compression in ("xz", "zst") else ""
+    return f"{name}: not enough memory to read it{why}"
+
+
 def _damaged(name: str, compression: str, error: Exception) -> Any2VecError:
     reason = " ".join(str(error).split()) or type(error).__name__
     advice = f"copy or make it again, or leave out the ending .{compression} if it is not compressed"
     return Any2VecError(f"{name}: not a complete {compression} file: {reason}; {advice}")
 
 
+def _open_xz(file: io.BufferedReader) -> IO[bytes]:
+    """Open an xz file, whose header may ask for gigabytes: that is refused before they are taken."""
+    try:
+        lzma.LZMADecompressor(memlimit=_spare()).decompress(file.peek(1 << 12)[: 1 << 12], 1)
+    except lzma.LZMAError as error:
+        if "emory" in str(error):
+            raise MemoryError from error
+    return lzma.LZMAFile(file)
+
+
+def _spare() -> int:
+    """Return how much memory decompression may take: half of what there is, but what usual files need in any case."""
+    return max(available() // 2, 1 << 28)
+
+
 def _open_zstd(file: io.BufferedReader) -> IO[bytes]:
     if sys.version_info >= (3, 14):
         from compression import zstd
 
-        return zstd.ZstdFile(file)
+        most = min(_spare(), _WINDOW).bit_length() - 1
+        return zstd.ZstdFile(file, options={zstd.DecompressionParameter.window_log_max: most})
     try:
         import zstandard
     except ImportError as error:
         raise missing_extra("zstandard", "zstd") from error
-    return io.BufferedReader(_Zstd(zstandard.ZstdDecompressor().decompressobj, file))
+    return io.BufferedReader(
+        _Zstd(zstandard.ZstdDecompressor(max_window_size=min(_spare(), _WINDOW)).decompressobj, file)
+    )
 
 
 class _Zstd(io.RawIOBase):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, file_error
 from any2vec.io.compression import compression_of
 
 __all__ = ["PARQUET", "STANDARD_INPUT", "InputFile", "Source", "files_of", "names_files"]
@@ -34,12 +34,16 @@ class InputFile:
         Time of the last modification, in nanoseconds.
     column : str or None
         Of a Parquet file, what is read.
+    identity : tuple of int
+        Its number in the file system, and when it last changed there, in nanoseconds: unlike `modified`, that cannot
+        be set.
     """
 
     path: Path | None
     size: int | None
     modified: int = 0
     column: str | None = None
+    identity: tuple[int, int] = (0, 0)
 
     @property
     def name(self) -> str:
@@ -64,7 +68,8 @@ def names_files(source: Source) -> bool:
 def files_of(source: Source) -> list[InputFile]:
     """List the files of one or several paths, at least one, in reading order; raise an error that names a bad path.
 
-    ``-`` is standard input; a directory stands for all files below it, sorted by path, without hidden ones.
+    ``-`` is standard input; a directory stands for all files below it, sorted by path, without hidden ones. Symbolic
+    links in it are followed, but no file is listed twice for them.
     """
     paths = [source] if isinstance(source, str | os.PathLike) else list(source)
     files: list[InputFile] = []
@@ -94,25 +99,72 @@ def _files_at(path: str | os.PathLike[str], *, many: bool) -> list[InputFile]:
             if not inside:
                 raise Any2VecError(f"{path}: the directory has no files (hidden ones are not read)")
             return [_describe(file, file.stat()) for file in inside]
+    except Any2VecError:
+        raise
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise Any2VecError(f"{shown}: no such file or directory{hint}") from error
+        raise file_error(f"{shown}: no such file or directory{hint}", error) from None
     except (OSError, ValueError) as error:  # a ValueError: a zero byte in the name
         hint = hint if getattr(error, "errno", None) == errno.ENAMETOOLONG else ""
-        raise Any2VecError(f"{shown}: cannot be read: {getattr(error, 'strerror', None) or error}{hint}") from error
+        raise file_error(f"{shown}: cannot be read: {getattr(error, 'strerror', None) or error}{hint}", error) from None
     return [_describe(path, about)]
 
 
 def _inside(directory: Path) -> list[Path]:
-    def refuse(error: OSError) -> None:
-        raise error
-
+    """List the files below a directory, each real one once: symbolic links are followed when all else is listed."""
+    seen: set[str] = set()
     found: list[Path] = []
-    for folder, folders, names in os.walk(directory, onerror=refuse):
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        found += [Path(folder, name) for name in names if not name.startswith(".")]
-    return sorted((path for path in found if path.is_file()), key=lambda path: path.parts)
+    links = [directory]
+    while links:
+        link = links.pop(0)
+        real = os.path.realpath(link)
+        if real in seen:
+            continue
+        try:
+            mode = link.stat().st_mode
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.ELOOP):
+                raise Any2VecError(f"{link}: a symbolic link to what does not exist; mend or remove it") from None
+            raise file_error(f"{link}: cannot be read: {error.strerror}", error) from None
+        if stat.S_ISDIR(mode):
+            links += _listed(link, real, seen, found)
+        else:
+            _add(link, real, mode, seen, found)
+    return sorted(found, key=lambda path: path.parts)
+
+
+def _listed(directory: Path, real: str, seen: set[str], found: list[Path]) -> list[Path]:
+    """Append what is below a directory, at the path `real`, to `found`; return the symbolic links there."""
+    links: list[Path] = []
+    folders = [(directory, real)]
+    while folders:
+        folder, place = folders.pop()
+        seen.add(place)
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                path, at = Path(entry.path), os.path.join(place, entry.name)  # noqa: PTH118 (compared as text)
+                if entry.name.startswith(".") or at in seen:
+                    continue
+                if entry.is_symlink():
+                    links.append(path)
+                elif entry.is_dir():
+                    folders.append((path, at))
+                elif entry.is_file():
+                    seen.add(at)
+                    found.append(path)
+                else:
+                    _add(path, at, entry.stat().st_mode, seen, found)
+    return sorted(links)
+
+
+def _add(path: Path, real: str, mode: int, seen: set[str], found: list[Path]) -> None:
+    if not stat.S_ISREG(mode):
+        kind = "a FIFO" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
+        raise Any2VecError(f"{path}: is {kind}, among the files of a directory; name the files to read, or move it")
+    seen.add(real)
+    found.append(path)
 
 
 def _describe(path: Path, about: os.stat_result) -> InputFile:
     regular = stat.S_ISREG(about.st_mode)
-    return InputFile(path, about.st_size if regular else None, about.st_mtime_ns)
+    identity = about.st_ino, about.st_ctime_ns
+    return InputFile(path, about.st_size if regular else None, about.st_mtime_ns, identity=identity)

@@ -1,14 +1,17 @@
 """Large arrays of zeros in huge pages, whose memory goes back to the system at once; how much there is."""
 
 import mmap
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["available", "release", "zeros"]
+from any2vec.errors import Any2VecError
+
+__all__ = ["available", "memory_errors", "release", "zeros"]
 
 _HUGE_PAGE = 1 << 21
 
@@ -47,6 +50,21 @@ def release(array: NDArray[Any], low: int, high: int) -> None:
     first += -first % mmap.PAGESIZE
     if (length := last - last % mmap.PAGESIZE - first) > 0:
         owner.madvise(mmap.MADV_DONTNEED, first, length)
+
+
+@contextmanager
+def memory_errors(what: str) -> Iterator[None]:
+    """Turn a lack of memory into an error that says for what."""
+    try:
+        yield
+    except MemoryError as error:
+        raise Any2VecError(f"{what}: not enough memory to read it{_wanted(error)}") from None
+
+
+def _wanted(error: MemoryError) -> str:
+    """Return what NumPy says it could not allocate."""
+    text = str(error)
+    return f" ({text[0].lower()}{text[1:]})" if text.startswith("Unable to allocate") else ""
 
 
 def available(machine: int = 1, group: int = 1, process: int = 1, addresses: float = 1.0) -> int:

@@ -11,7 +11,10 @@ from any2vec.errors import Any2VecError, missing_extra, shown
 
 __all__ = ["arrow_lines", "open_column", "parquet_columns"]
 
-_ROWS = 1 << 12  # read at a time
+_ROWS = 1 << 8  # decoded at a time, if they are not large: a small dictionary can stand for gigabytes
+_TAKEN = 1 << 12, 1 << 20  # rows and bytes made text at a time
+_BYTES = 1 << 24  # of rows decoded, or made text, at a time
+_BUFFER = 1 << 22  # bytes of a file read at a time
 _FEW = 10  # columns named in a message
 _LINE_ENDS = r"[\n\v\f\r]"
 _SPACE = r"[ \t\n\v\f\r]"
@@ -26,7 +29,7 @@ def open_column(path: Path, column: str) -> Iterator[tuple[IO[bytes], Callable[[
     Any2VecError
         If pyarrow is missing, the file is damaged or has no such column, or a row of it is null.
     """
-    with _errors(path), _pyarrow().parquet.ParquetFile(path) as file:
+    with _errors(path), _pyarrow().parquet.ParquetFile(path, buffer_size=_BUFFER) as file:
         names = file.schema_arrow.names
         if column not in names:
             raise Any2VecError(f"{path}: has no column {shown(column)}; it has {_listed(names)}")
@@ -89,12 +92,46 @@ def _is_text(kind: Any) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
+def _parts(file: Any, column: str) -> Iterator[Any]:
+    """Yield a column's values, some rows and some bytes at a time, however large rows are."""
+    for number in range(file.metadata.num_row_groups):
+        group = file.metadata.row_group(number)
+        chunks = [group.column(i) for i in range(group.num_columns)]
+        size = sum(one.total_uncompressed_size for one in chunks if _is_of(one.path_in_schema, column))
+        rows = min(_ROWS, max(1, _BYTES * group.num_rows // max(size, 1)))
+        taken: list[Any] = []
+        held = bytes_held = 0
+        for batch in file.iter_batches(rows, row_groups=[number], columns=[column], use_threads=False):
+            values = batch.column(0)
+            taken.append(values)
+            held, bytes_held = held + len(values), bytes_held + values.nbytes
+            if held >= _TAKEN[0] or bytes_held >= _TAKEN[1]:
+                yield from _slices(taken, bytes_held)
+                taken, held, bytes_held = [], 0, 0
+        if taken:
+            yield from _slices(taken, bytes_held)
+
+
+def _is_of(path: str, column: str) -> bool:
+    return path == column or path.startswith(f"{column}.")
+
+
+def _slices(arrays: list[Any], size: int) -> Iterator[Any]:
+    """Join arrays of `size` bytes, and yield them in pieces that are not large."""
+    import pyarrow as pa
+
+    values = pa.concat_arrays(arrays) if len(arrays) > 1 else arrays[0]
+    rows = max(1, _BYTES * len(values) // max(size, 1))
+    for at in range(0, len(values), rows):
+        yield values.slice(at, rows)
+
+
 class _Lines(io.RawIOBase):
     """The rows of a column as lines, a batch at a time."""
 
     def __init__(self, path: Path, file: Any, column: str) -> None:
         self._path, self._column = path, column
-        self._batches = file.iter_batches(_ROWS, columns=[column], use_threads=False)
+        self._parts = _parts(file, column)
         self._size, self._rows = path.stat().st_size, file.metadata.num_rows
         self._row = 0
         self._left = memoryview(b"")
@@ -109,14 +146,14 @@ class _Lines(io.RawIOBase):
     def readinto(self, buffer: Any) -> int:
         while not self._left:
             with _errors(self._path):
-                batch = next(self._batches, None)
-                if batch is None:
+                values = next(self._parts, None)
+                if values is None:
                     return 0
                 try:
-                    self._left = memoryview(arrow_lines(batch.column(0), self._row))
+                    self._left = memoryview(arrow_lines(values, self._row))
                 except Any2VecError as error:
                     raise Any2VecError(f"{self._path}: column {shown(self._column)}: {error}") from error
-            self._row += batch.num_rows
+            self._row += len(values)
         count = min(len(buffer), len(self._left))
         buffer[:count] = self._left[:count]
         self._left = self._left[count:]
@@ -129,6 +166,8 @@ def _errors(path: Path) -> Iterator[None]:
     pa = _pyarrow()
     try:
         yield
+    except MemoryError:
+        raise Any2VecError(f"{path}: not enough memory to read its rows, which are large") from None
     except pa.ArrowNotImplementedError as error:
         why = " ".join(str(error).split())[:200]
         raise Any2VecError(f"{path}: this pyarrow cannot read it: {why}; try a newer one") from error

@@ -50,7 +50,8 @@ def open_stream(file: InputFile) -> Iterator[tuple[IO[bytes], Callable[[], int]]
             with naming(file):
                 source = stack.enter_context(file.path.open("rb"))
         counted = _Counted(source)
-        text = stack.enter_context(decompressed(io.BufferedReader(counted), file.compression))
+        with naming(file):
+            text = stack.enter_context(decompressed(io.BufferedReader(counted), file.compression))
         yield text, lambda: counted.count
 
 

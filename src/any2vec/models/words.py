@@ -86,13 +86,15 @@ class Word2Vec(Estimator):
         """
         return self._fit(source, communicator, warm_start)
 
-    def read(self, source: Source, communicator: Communicator | None = None) -> Corpus:
+    def read(self, source: Source, communicator: Communicator | None = None, *, line_end_word: bool = False) -> Corpus:
         """Read a corpus as `fit` does, without training: ``fit(read(source))`` does what ``fit(source)`` does.
 
         Parameters
         ----------
         source, communicator
             As of `fit`.
+        line_end_word : bool
+            Whether a word ``</s>`` ends a sentence, as in word2vec.c.
 
         Returns
         -------
@@ -106,9 +108,11 @@ class Word2Vec(Estimator):
         """
         self.check()
         given = self._given(self.training_options(), communicator or alone(), warm_start=False)
-        return self._read_text(source, communicator, given.known if given else None)
+        return self._read_text(source, communicator, given.known if given else None, line_end_word)
 
-    def _read_text(self, source: Source, communicator: Communicator | None, known: Vocabulary | None) -> Corpus:
+    def _read_text(
+        self, source: Source, communicator: Communicator | None, known: Vocabulary | None, line_end_word: bool = False
+    ) -> Corpus:
         if self.vocabulary is not None and known is not None:
             raise Any2VecError("`vocabulary` is given, and vectors to go on from, which bring theirs; give one")
         cores = usable_cores() if communicator is None else min(host_cores(communicator), MOST_THREADS)
@@ -125,6 +129,8 @@ class Word2Vec(Estimator):
                 communicator=communicator,
                 vocabulary=self.vocabulary,
                 known=known,
+                line_end_word=line_end_word,
+                say=self.display.say,
             )
         finally:
             self.display.close()

@@ -3,8 +3,10 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float32, njit
+from numba import float32
 from numpy.typing import NDArray
+
+from any2vec.llvm.compiled import njit
 
 __all__ = ["Rate", "RowTable", "ThreadStats", "add_curvature", "learning_rate", "no_rows"]
 

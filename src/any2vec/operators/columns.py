@@ -15,8 +15,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import float32, int64, njit
+from numba import float32, int64
 
+from any2vec.llvm.compiled import njit
 from any2vec.llvm.fingerprint import fingerprint
 from any2vec.llvm.prefetch import prefetch_row
 from any2vec.operators.arguments import learning_rate

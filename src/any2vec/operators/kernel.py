@@ -11,8 +11,9 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
-from numba import float32, int64, njit, uint64
+from numba import float32, int64, uint64
 
+from any2vec.llvm.compiled import njit
 from any2vec.llvm.fingerprint import fingerprint
 from any2vec.llvm.prefetch import prefetch_row
 from any2vec.operators.arguments import add_curvature, learning_rate

@@ -4,13 +4,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import float32, njit, uint64
+from numba import float32, uint64
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
 from any2vec.io.finite import is_finite
 from any2vec.io.memory import release
 from any2vec.io.memory import zeros as pages
+from any2vec.llvm.compiled import njit
 from any2vec.operators.tiles import ROW_ALIGNMENT
 from any2vec.samples.draws import INITIAL, draw, epoch_key
 

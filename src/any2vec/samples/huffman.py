@@ -7,10 +7,11 @@ rows come first.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
+from any2vec.llvm.compiled import njit
 from any2vec.samples.draws import draw
 
 __all__ = ["LONGEST", "Paths", "huffman_paths", "same_splits"]

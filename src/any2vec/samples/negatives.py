@@ -1,8 +1,10 @@
 """The distribution of negative samples: unigram counts to the power 0.75, drawn in one table look-up."""
 
 import numpy as np
-from numba import int64, njit, uint64
+from numba import int64, uint64
 from numpy.typing import NDArray
+
+from any2vec.llvm.compiled import njit
 
 __all__ = ["alias_table", "negative", "probabilities"]
 

@@ -7,9 +7,10 @@ and each is as likely to be drawn from it.
 from typing import Any
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
 from numpy.typing import NDArray
 
+from any2vec.llvm.compiled import njit
 from any2vec.samples.draws import POOL, draw, epoch_key
 from any2vec.samples.negatives import negative
 from any2vec.samples.windows import EpochDraws, SampleTables, is_kept

@@ -7,9 +7,10 @@ wherever a slice begins or ends. Kernels and inspection both loop over what `lis
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import int64, njit, uint64
+from numba import int64, uint64
 from numpy.typing import NDArray
 
+from any2vec.llvm.compiled import njit
 from any2vec.samples.draws import KEEP, NEGATIVES, below, draw, epoch_key, shifted
 
 __all__ = [

@@ -15,10 +15,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.io.finite import is_finite
+from any2vec.llvm.compiled import njit
 from any2vec.operators.labels import Labels
 from any2vec.sync.channel import Channel
 from any2vec.sync.masters import Changes, find

@@ -3,10 +3,10 @@
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import exchange
+from any2vec.llvm.compiled import njit
 from any2vec.sync.channel import Channel
 from any2vec.sync.partition import Partition
 

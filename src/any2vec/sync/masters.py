@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.cluster.workers import Workers
+from any2vec.llvm.compiled import njit
 from any2vec.llvm.prefetch import prefetch_row
 from any2vec.operators.labels import Labels
 from any2vec.operators.tiles import ROW_ALIGNMENT

@@ -3,10 +3,10 @@
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.io.finite import is_finite
+from any2vec.llvm.compiled import njit
 from any2vec.operators.tiles import copy
 from any2vec.sync.combiners.base import Touched
 

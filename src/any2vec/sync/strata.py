@@ -3,7 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from any2vec.llvm.compiled import njit
 
 __all__ = ["strata"]
 

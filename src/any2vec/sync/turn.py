@@ -6,10 +6,10 @@ from functools import cache
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.cluster.workers import Workers
+from any2vec.llvm.compiled import njit
 from any2vec.operators.labels import zeros
 from any2vec.operators.tiles import ROW_ALIGNMENT, TILE_ROWS, aligned, dots, register_width
 

@@ -9,12 +9,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
 from any2vec.cluster.workers import Workers
 from any2vec.llvm.bits import bits_of, float_of
+from any2vec.llvm.compiled import njit
 from any2vec.sync.buffers import Buffers
 
 __all__ = ["FLOAT32", "WIRES", "Wire", "added"]

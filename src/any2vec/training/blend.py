@@ -18,9 +18,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import float32, njit
+from numba import float32
 from numpy.typing import NDArray
 
+from any2vec.llvm.compiled import njit
 from any2vec.operators.labels import Labels
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import CombinerContext, Round, Touched

@@ -29,8 +29,8 @@ from any2vec.cluster.communicator import Communicator, allgather_bytes, together
 from any2vec.errors import Any2VecError
 from any2vec.io.finite import CACHED, blocks
 from any2vec.io.outputs import refusals
-from any2vec.io.private import make_private, private
 from any2vec.io.safetensors_file import header_of
+from any2vec.private import make_private, private
 from any2vec.sync.scheme import Scheme
 from any2vec.training.checkpoint_files import CheckpointFiles, check_folder, flush, put, reason
 from any2vec.training.folder_lock import FolderLock

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from any2vec.errors import Any2VecError
-from any2vec.io.private import private
+from any2vec.private import private
 from any2vec.training.folder_lock import LOCK
 from any2vec.training.manifest import Facts, listed, open_regular, own_digest, read_manifest
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from filelock import lock_descriptor, unlock_descriptor
 
 from any2vec.errors import Any2VecError
-from any2vec.io.private import private
+from any2vec.private import private
 
 __all__ = ["LOCK", "FolderLock", "check_not_written"]
 

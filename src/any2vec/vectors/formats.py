@@ -1,5 +1,6 @@
 """Save vectors to files and load them, in the format that the ending of the name says."""
 
+import errno
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ import numpy as np
 
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, together
 from any2vec.cluster.local import alone
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, file_error
 from any2vec.io.finite import check_finite
 from any2vec.io.outputs import check_only_own, check_writable, refusals
 from any2vec.vectors.arguments import as_path
@@ -116,7 +117,7 @@ def load(path: str | os.PathLike[str]) -> Vectors:
     path = as_path(path)
     kind = format_of(path)
     if not path.exists():
-        raise Any2VecError(f"{path}: does not exist")
+        raise file_error(f"{path}: does not exist", FileNotFoundError(errno.ENOENT, "does not exist"))
     if kind.files and not path.is_dir():
         raise Any2VecError(f"{path}: a file without an ending, so its format is unknown; known are {_known()}")
     try:

@@ -1,22 +1,24 @@
 """Walks as a corpus: V is the vertices by decreasing visits, W the walks."""
 
 import hashlib
-import shutil
-import tempfile
 import weakref
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, SharedError, allreduce, first_other, together
 from any2vec.cluster.local import alone
+from any2vec.corpus.cache_folder import for_large_files
 from any2vec.corpus.corpus import Corpus
-from any2vec.corpus.vocabulary import Vocabulary
+from any2vec.corpus.vocabulary import Vocabulary, check_sum
 from any2vec.corpus.worklist import IDS, Worklist, open_worklist
 from any2vec.io.disk import disk_errors
+from any2vec.io.memory import memory_errors
+from any2vec.io.temporary import temporary_folder
+from any2vec.llvm.compiled import njit
 from any2vec.walks.walker import Walker
 from any2vec.walks.worklist import generate
 
@@ -39,8 +41,8 @@ def walk_corpus(
     """Generate the walks of all hosts, or on a cluster of this one, as a corpus.
 
     Every host has the whole graph; walks are cut evenly for `hosts`, in their order. From `large` bytes on they are
-    kept in a temporary file. The vocabulary has all vertices, by decreasing visits, ties in the graph's order; `known`
-    vertices of earlier graphs too, and their visits are added.
+    kept in a temporary file, where corpora are cached. The vocabulary has all vertices, by decreasing visits, ties in
+    the graph's order; `known` vertices of earlier graphs too, and their visits are added.
     """
     vertices = len(walker.graph)
     total = walks * vertices
@@ -51,23 +53,24 @@ def walk_corpus(
     ends = [total * h // hosts for h in range(hosts + 1)]
     held = range(communicator.rank, communicator.rank + 1) if several else range(hosts)
     first, last = ends[held.start], ends[held.stop]
-    folder = None
-    if (last - first) * walker.length * 4 >= large:
-        folder = Path(tempfile.mkdtemp(prefix=".any2vec-", suffix=".part"))
-    place = folder or Path(tempfile.gettempdir())
+    temporary = None
+    with together(communicator):
+        if (last - first) * walker.length * 4 >= large:
+            temporary = temporary_folder(for_large_files())
+    folder = temporary.path if temporary else None
     try:
-        with together(communicator), disk_errors(place):
+        with together(communicator), memory_errors("the walks"), _writing(folder):
             ids, bounds, visits = generate(walker, walks, threads=threads, first=first, last=last, folder=folder)
         visits = allreduce(communicator, visits)
         names, visits = _with_known(walker.graph.names, visits, known)
         order = np.argsort(-visits, kind="stable")
         new = np.empty(len(order), np.int32)
         new[order] = np.arange(len(order), dtype=np.int32)
-        with together(communicator), disk_errors(place):
+        with together(communicator), _writing(folder):
             worklist = _renumber(ids, bounds, new, folder)
     except BaseException:
-        if folder:
-            shutil.rmtree(folder, ignore_errors=True)
+        if temporary:
+            temporary.remove()
         raise
     lengths = communicator.allgather(np.array([len(ids)], np.int64))[:, 0]
     if several:
@@ -78,9 +81,13 @@ def walk_corpus(
     vocabulary = Vocabulary([names[i] for i in order.tolist()], visits[order])
     positions = int(cuts[-1])
     corpus = Corpus(vocabulary, worklist, positions, total, 0, cuts, held, False, {}, folder or Path())
-    if folder:
-        weakref.finalize(corpus, shutil.rmtree, folder, ignore_errors=True)
+    if temporary:
+        weakref.finalize(corpus, temporary.remove)
     return corpus
+
+
+def _writing(folder: Path | None) -> AbstractContextManager[None]:
+    return disk_errors(folder, "a step of a walk takes 4 bytes") if folder else nullcontext()
 
 
 def _with_known(
@@ -93,6 +100,7 @@ def _with_known(
     places = np.array([ids.get(name, -1) for name in names], np.int64)
     absent = np.ones(len(known), bool)
     absent[places[places >= 0]] = False
+    check_sum(known.counts, "the known vertices and the walks", visits)
     visits = visits + np.where(places >= 0, known.counts[places], 0)
     gone = np.flatnonzero(absent)
     return [*names, *(known.words[i] for i in gone.tolist())], np.append(visits, known.counts[gone])

@@ -23,8 +23,9 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import int64, njit, uint64
+from numba import int64, uint64
 
+from any2vec.llvm.compiled import njit
 from any2vec.llvm.prefetch import prefetch
 from any2vec.samples.draws import draw, mix
 from any2vec.walks.order import half_draw, vertex_at

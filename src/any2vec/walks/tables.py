@@ -4,10 +4,11 @@ Memory: 16 bytes an entry for choices; for neighbours 11 an entry (22 with weigh
 """
 
 import numpy as np
-from numba import int64, njit, uint64
+from numba import int64, uint64
 from numpy.typing import NDArray
 
 from any2vec.io.memory import zeros
+from any2vec.llvm.compiled import njit
 
 __all__ = ["BUCKET", "WEIGHTED_BUCKET", "bucket_of", "choices", "chosen", "find", "neighbour_table", "relative_weights"]
 

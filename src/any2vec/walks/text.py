@@ -5,11 +5,11 @@ from contextlib import closing
 from typing import BinaryIO
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
 from any2vec.io.ordered import ordered
+from any2vec.llvm.compiled import njit
 from any2vec.walks.walker import Walker
 from any2vec.walks.worklist import WalkBlock, compact, walk_blocks
 

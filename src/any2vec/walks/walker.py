@@ -4,12 +4,12 @@ from math import inf
 from numbers import Integral
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
 from any2vec.graph.graph import Graph
 from any2vec.io.read_only import read_only
+from any2vec.llvm.compiled import njit
 from any2vec.samples.draws import draw
 from any2vec.walks.first_order import first_order
 from any2vec.walks.order import pass_key, sides, vertex_at

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from any2vec.corpus.worklist import BOUNDS, IDS, open_worklist
 from any2vec.errors import Any2VecError
 from any2vec.io.memory import zeros
+from any2vec.llvm.compiled import njit
 from any2vec.walks.walker import Walker
 
 __all__ = ["WalkBlock", "Walks", "compact", "generate", "walk_blocks"]

@@ -39,10 +39,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numba import float32, njit
+from numba import float32
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import SharedError
+from any2vec.llvm.compiled import njit
 from any2vec.operators.labels import zeros
 from any2vec.operators.tiles import ROW_ALIGNMENT, add_rows, aligned, copy, dots, register_width
 from any2vec.options import option

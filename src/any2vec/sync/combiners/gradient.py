@@ -3,9 +3,10 @@
 from typing import Any
 
 import numpy as np
-from numba import float32, njit
+from numba import float32
 from numpy.typing import NDArray
 
+from any2vec.llvm.compiled import njit
 from any2vec.operators.tiles import copy
 from any2vec.sync.combiners.base import PartsCombiner
 

@@ -5,7 +5,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["distrust", "make_private", "private"]
+__all__ = ["distrust", "distrust_way_to", "make_private", "private"]
 
 
 def make_private(folder: Path) -> None:
@@ -25,11 +25,30 @@ def distrust(folder: Path) -> str:
 
     Where there are no owners (Windows), the user's folders are taken for private.
     """
+    return _distrust(folder.stat()) if hasattr(os, "geteuid") else ""
+
+
+def distrust_way_to(folder: Path) -> str:
+    """Return why others could have written in a folder, or put another in its place; an empty text if they could not.
+
+    The folder itself must be no symbolic link: whoever made one chose where it leads.
+    """
     if not hasattr(os, "geteuid"):
         return ""
-    found = folder.stat()
+    if folder.is_symlink():
+        return "it is a symbolic link"
+    place = folder.resolve()
+    for above in place.parents:
+        found = above.stat()
+        kept = bool(found.st_mode & stat.S_ISVTX)  # sticky, as /tmp: only owners rename what is in it
+        if why := _distrust(found, kept=kept):
+            return f"{above}: {why}"
+    return _distrust(place.stat())
+
+
+def _distrust(found: os.stat_result, *, kept: bool = False) -> str:
     if not stat.S_ISDIR(found.st_mode):
         return "it is not a folder"
     if found.st_uid not in (os.geteuid(), 0):
         return "it belongs to another user"
-    return "other users may write to it" if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) else ""
+    return "other users may write to it" if not kept and found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) else ""
