@@ -51,4 +51,16 @@ def _distrust(found: os.stat_result, *, kept: bool = False) -> str:
         return "it is not a folder"
     if found.st_uid not in (os.geteuid(), 0):
         return "it belongs to another user"
-    return "other users may write to it" if not kept and found.st_mode & (stat.S_IWGRP | stat.S_IWOTH) else ""
+    others = stat.S_IWOTH if _is_own(found.st_gid) else stat.S_IWGRP | stat.S_IWOTH
+    return "other users may write to it" if not kept and found.st_mode & others else ""
+
+
+def _is_own(group: int) -> bool:
+    """Whether a group is the one that many systems make for each user alone, whose folders are group-writable."""
+    with suppress(ImportError, KeyError):
+        import grp
+        import pwd
+
+        user, found = pwd.getpwuid(os.geteuid()), grp.getgrgid(group)
+        return (user.pw_gid, user.pw_name) == (group, found.gr_name) and not {*found.gr_mem} - {user.pw_name}
+    return False
