@@ -183,7 +183,20 @@ assert connect().allgather(np.array([connect().rank])).tolist() == [[0], [1]]
     ("environment", "message"),
     [
         ({"RANK": "first"}, "RANK is 'first' in the environment; it must be a number"),
-        ({"WORLD_SIZE": "-2"}, "WORLD_SIZE is '-2' in the environment"),
+        ({"RANK": "2"}, "RANK is '2' in the environment; it must be a number, from 0 to 1: WORLD_SIZE is 2"),
+        ({"RANK": "-1"}, "RANK is '-1' in the environment; it must be a number, from 0 to 1"),
+        ({"RANK": "\u0661"}, "RANK is '\u0661' in the environment"),
+        ({"WORLD_SIZE": "-2"}, "WORLD_SIZE is '-2' in the environment; it must be a number, 1 or more"),
+        ({"WORLD_SIZE": "0"}, "WORLD_SIZE is '0' in the environment"),
+        ({"WORLD_SIZE": "2.0"}, "WORLD_SIZE is '2.0' in the environment"),
+        (
+            {"MASTER_PORT": "99999999"},
+            "MASTER_PORT is '99999999' in the environment; it must be a number, from 1 to 65,535",
+        ),
+        ({"MASTER_PORT": "0"}, "MASTER_PORT is '0' in the environment"),
+        ({"MASTER_PORT": "http"}, "MASTER_PORT is 'http' in the environment"),
+        ({"ANY2VEC_TIMEOUT": "soon"}, "ANY2VEC_TIMEOUT is 'soon' in the environment; it must be a positive number"),
+        ({"ANY2VEC_TIMEOUT": "1e30"}, "ANY2VEC_TIMEOUT is '1e30' in the environment"),
         ({"RANK": "1", "ANY2VEC_TIMEOUT": "2"}, "host 1 cannot join the others at 127.0.0.1:1: "),
     ],
 )

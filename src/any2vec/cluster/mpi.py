@@ -144,18 +144,25 @@ def _library() -> Any:
         raise Any2VecError(
             f"mpi4py finds no MPI library ({why}): pip install mpich, or load your cluster's module"
         ) from None
-    name = MPI.Get_library_version().partition("\n")[0].partition(",")[0].strip("\0 ")
-    ranks = _launched_ranks()
-    # MPICH ends the process if it is initialised under Open MPI's launcher.
-    other = "OMPI_COMM_WORLD_SIZE" in os.environ and ("MPICH" in name or "Intel" in name)
+    version = MPI.Get_library_version()
+    name = version.partition("\n")[0].partition(",")[0].strip("\0 ")
+    ranks, other = _launched_ranks(), _ends_at_once(name, version)
     if not other and not MPI.Is_initialized():
         MPI.Init_thread(MPI.THREAD_FUNNELED)
-    if ranks > 1 and (other or MPI.COMM_WORLD.size == 1):
+    if other or (ranks > 1 and MPI.COMM_WORLD.size == 1):
         raise OtherMpiError(
             f"{ranks} ranks were launched, but each is alone: mpi4py uses another MPI ({' '.join(name.split())})"
             " than the launcher; start with the mpiexec that came with it, or with torchrun"
         )
     return MPI
+
+
+def _ends_at_once(name: str, version: str) -> bool:
+    """Return whether a library ends the process when it is initialised under this launcher, as MPICH does."""
+    if "OMPI_COMM_WORLD_SIZE" in os.environ:
+        return "MPICH" in name or "Intel" in name
+    lacks_pmix = "MPICH configure:" in version and "pmix" not in version.lower()
+    return lacks_pmix and "PMIX_RANK" in os.environ and "PMI_RANK" not in os.environ
 
 
 class _Ranks(CheckedTransfers):
