@@ -72,7 +72,7 @@ class Channel:
             return broadcast(self.communicator, values, root)
 
     def reduce(self, what: tuple[str, str, str], values: NDArray[Any], root: int) -> NDArray[np.float64] | None:
-        """Sum arrays of all hosts, in host order, on one; None elsewhere. Each sums some rows, so that none gets all."""
+        """Sum arrays of all hosts, in host order, on one; None elsewhere. Each host sums some rows: none gets all."""
         size, rank = self.communicator.size, self.communicator.rank
         rows = np.ascontiguousarray(values).reshape(-1, values.shape[-1])
         counts = np.diff(Partition(len(rows), size).bounds)
