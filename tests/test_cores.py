@@ -109,7 +109,7 @@ def test_threads_that_the_system_refuses(few):
 
 
 def test_simulated_hosts_that_the_system_refuses(few):
-    with pytest.raises(Any2VecError, match="no more than 5 of 8 threads .* smaller `hosts`"):
+    with pytest.raises(Any2VecError, match=r"no more than 5 of 8 threads .* smaller `hosts`"):
         simulate(9, 2, lambda host: host.barrier())
     for thread in few:
         assert not thread.is_alive()

@@ -250,7 +250,7 @@ print(sorted(listening()))
 
 
 @needs_torch
-@pytest.mark.skipif(not os.path.exists("/proc/self/net/tcp"), reason="no /proc")
+@pytest.mark.skipif(not Path("/proc/self/net/tcp").exists(), reason="no /proc")
 @pytest.mark.parametrize(
     ("environment", "everywhere"),
     [

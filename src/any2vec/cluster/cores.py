@@ -24,7 +24,8 @@ def usable_cores() -> int:
     Part of a core does not count: a thread that waits for its share keeps the others waiting. No more than half of the
     threads that the groups still allow.
     """
-    return max(1, int(min([len(core_ids()), threads_left() // 2, *core_quotas().values()])))
+    limits: list[int | Fraction] = [threads_left() // 2, *core_quotas().values()]
+    return max(1, int(min(len(core_ids()), *limits)))
 
 
 def host_cores(communicator: Communicator) -> int:

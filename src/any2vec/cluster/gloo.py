@@ -81,7 +81,7 @@ def world_of(rank: int, size: int, address: str, port: int) -> Communicator:
 
 @contextmanager
 def joined(
-    rank: int, size: int, address: str, port: int, *, listening: socket.socket | None = None, secret: str = ""
+    rank: int, size: int, address: str, port: int, secret: str = "", *, listening: socket.socket | None = None
 ) -> Iterator[Communicator]:
     """Join hosts of which the first listens at a port; at the end of the block, leave them.
 
