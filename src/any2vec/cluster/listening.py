@@ -13,7 +13,7 @@ from ipaddress import ip_address
 
 from any2vec.cluster.environment import told
 
-__all__ = ["among", "is_loopback", "listen_at"]
+__all__ = ["among", "is_loopback", "listen_anywhere", "listen_at"]
 
 _INTERFACE = "GLOO_SOCKET_IFNAME"
 _QUEUE = 2048  # hosts that connect at once
@@ -57,6 +57,13 @@ def listen_at(address: str, port: int) -> socket.socket | None:
             return None
         raise
     return found
+
+
+def listen_anywhere() -> socket.socket:
+    """Listen at all addresses of this machine, at a port that the system chooses."""
+    if socket.has_dualstack_ipv6():
+        return socket.create_server(("", 0), family=socket.AF_INET6, backlog=_QUEUE, dualstack_ipv6=True)
+    return socket.create_server(("", 0), backlog=_QUEUE)
 
 
 @contextmanager

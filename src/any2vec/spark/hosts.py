@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, functions
 
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, together
 from any2vec.cluster.gloo import joined, load_library
-from any2vec.cluster.listening import listen_at
+from any2vec.cluster.listening import listen_anywhere, listen_at
 from any2vec.corpus.sentences import Numbered
 from any2vec.errors import Any2VecError
 from any2vec.graph import read_graph
@@ -175,7 +175,7 @@ def _stage(work: Callable[[Iterable[Any], Communicator], dict[str, Any]], folder
 
         context = BarrierTaskContext.get()
         rank, infos = context.partitionId(), context.getTaskInfos()
-        place, listening = _meeting_place(context, infos[0].address.rpartition(":")[0])
+        place, listening = _meeting_place(context, infos[0].address.rpartition(":")[0].strip("[]"))
         with joined(rank, len(infos), *place, listening=listening) as communicator:
             try:
                 _check_shared(Path(folder), communicator)
@@ -200,8 +200,7 @@ def _meeting_place(context: BarrierTaskContext, address: str) -> tuple[_Place, s
     """Agree on where the first host listens; there, it does from now on."""
     listening, told = None, ""
     if context.partitionId() == 0:
-        listening = listen_at(address, 0) or listen_at("0.0.0.0", 0)
-        assert listening
+        listening = listen_at(address, 0) or listen_anywhere()
         told = f"{listening.getsockname()[1]} {secrets.token_hex(16)}"
     with ThreadPoolExecutor(1) as thread:  # Spark takes a second or more
         heard = thread.submit(context.allGather, told)
