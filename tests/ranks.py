@@ -10,18 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from any2vec.cluster import environment, mpi
+
 MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shutil.which("mpiexec")
-VARIABLES = (  # of launchers
-    "OMPI_COMM_WORLD_SIZE",
-    "PMI_SIZE",
-    "MV2_COMM_WORLD_SIZE",
-    "SLURM_STEP_NUM_TASKS",
-    "PMIX_RANK",
-    "RANK",
-    "WORLD_SIZE",
-    "MASTER_ADDR",
-    "MASTER_PORT",
-)
+VARIABLES = [  # of launchers
+    *mpi._SIZES,
+    *mpi._RANKS,
+    *environment._MEET,
+    *environment._UNMET,
+    *(name for name in os.environ if name.startswith("SLURM_")),
+]
 OPEN_MPI = {  # its launcher asks for these where mpich's does not mind
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",

@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -183,7 +184,20 @@ assert connect().allgather(np.array([connect().rank])).tolist() == [[0], [1]]
     ("environment", "message"),
     [
         ({"RANK": "first"}, "RANK is 'first' in the environment; it must be a number"),
-        ({"WORLD_SIZE": "-2"}, "WORLD_SIZE is '-2' in the environment"),
+        ({"RANK": "2"}, "RANK is '2' in the environment; it must be a number, from 0 to 1: WORLD_SIZE is 2"),
+        ({"RANK": "-1"}, "RANK is '-1' in the environment; it must be a number, from 0 to 1"),
+        ({"RANK": "\u0661"}, "RANK is '\u0661' in the environment"),
+        ({"WORLD_SIZE": "-2"}, "WORLD_SIZE is '-2' in the environment; it must be a number, 1 or more"),
+        ({"WORLD_SIZE": "0"}, "WORLD_SIZE is '0' in the environment"),
+        ({"WORLD_SIZE": "2.0"}, "WORLD_SIZE is '2.0' in the environment"),
+        (
+            {"MASTER_PORT": "99999999"},
+            "MASTER_PORT is '99999999' in the environment; it must be a number, from 1 to 65,535",
+        ),
+        ({"MASTER_PORT": "0"}, "MASTER_PORT is '0' in the environment"),
+        ({"MASTER_PORT": "http"}, "MASTER_PORT is 'http' in the environment"),
+        ({"ANY2VEC_TIMEOUT": "soon"}, "ANY2VEC_TIMEOUT is 'soon' in the environment; it must be a positive number"),
+        ({"ANY2VEC_TIMEOUT": "1e30"}, "ANY2VEC_TIMEOUT is '1e30' in the environment"),
         ({"RANK": "1", "ANY2VEC_TIMEOUT": "2"}, "host 1 cannot join the others at 127.0.0.1:1: "),
     ],
 )
@@ -218,3 +232,49 @@ def test_launched_is_read_from_the_environment(monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
     with pytest.raises(Any2VecError, match="RANK and WORLD_SIZE are set in the environment, but not MASTER_PORT"):
         engines.connect()
+
+
+LISTENS = """
+def listening():
+    names = [f"/proc/self/fd/{fd}" for fd in os.listdir("/proc/self/fd")]
+    own = {os.readlink(name) for name in names if os.path.islink(name)}
+    found = set()
+    for name in ("tcp", "tcp6"):
+        for line in open(f"/proc/self/net/{name}").read().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and f"socket:[{fields[9]}]" in own:
+                found.add(fields[1].partition(":")[0])
+    return found
+print(sorted(listening()))
+"""
+
+
+@needs_torch
+@pytest.mark.skipif(not Path("/proc/self/net/tcp").exists(), reason="no /proc")
+@pytest.mark.parametrize(
+    ("environment", "everywhere"),
+    [
+        ({}, False),
+        ({"MASTER_ADDR": "localhost"}, False),
+        ({"MASTER_ADDR": "localhost", "KUBERNETES_SERVICE_HOST": "10.0.0.1"}, True),
+    ],
+)
+def test_hosts_listen_where_they_must(environment, everywhere):
+    """On one machine, on its loopback interface only; Kubernetes tells the first host that it is called localhost."""
+    found = ends(start("-c", START + LISTENS, hosts=2, environment=environment))
+    assert [status for status, *_ in found] == [0, 0], found
+    said = [text.strip() for _, text, _ in found]
+    loopback = "['0100007F']"
+    assert said[0] != loopback if everywhere else said == [loopback] * 2
+
+
+@needs_torch
+def test_a_port_that_is_taken():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        given = {"RANK": "0", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(taken.getsockname()[1])}
+        ran = run_python("-m", "any2vec", "words", "x", "-o", "y", environment=given)
+    assert ran.returncode == 1
+    assert re.search(r"host 0 cannot join the others at 127.0.0.1:\d+: .*in use; MASTER_PORT names", ran.stderr)
+    assert ran.stderr.count("\n") == 1

@@ -1,13 +1,15 @@
 """Hosts that are ranks of MPI: scripts that run under mpiexec."""
 
+import os
 import re
+import subprocess
 import sys
 import textwrap
 import time
 from pathlib import Path
 
 import pytest
-from ranks import VARIABLES, needs_mpi, run_python
+from ranks import MPIEXEC, VARIABLES, needs_mpi, run_python
 
 from any2vec.cluster import mpi
 from any2vec.cluster.lost import time_limit
@@ -192,7 +194,7 @@ def test_a_launcher_of_another_make_is_named(tmp_path):
         assert not ran.stderr
         return ran.stdout
 
-    for name in ("OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"):
+    for name in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"):
         text = told(**{name: "3"})
         assert text.startswith("3 ranks were launched, but each is alone: mpi4py uses another MPI (")
         assert text.count("\n") == 1
@@ -218,7 +220,10 @@ def test_without_mpi4py(monkeypatch):
         ({"OMPI_COMM_WORLD_SIZE": "2", "PMIX_RANK": "0"}, True),
         ({"OMPI_COMM_WORLD_SIZE": "1", "PMIX_RANK": "0"}, False),
         ({"OMPI_COMM_WORLD_SIZE": "1", "SLURM_STEP_NUM_TASKS": "8"}, False),  # mpiexec in a step of srun
-        ({"SLURM_STEP_NUM_TASKS": "8"}, True),
+        ({"SLURM_STEP_NUM_TASKS": "8"}, False),  # `slurm` asks for MPI if it is there
+        ({"SLURM_STEP_NUM_TASKS": "8", "PMIX_RANK": "3"}, False),
+        ({"JSM_NAMESPACE_SIZE": "3", "JSM_NAMESPACE_RANK": "0"}, True),
+        ({"PALS_RANKID": "0"}, True),
         ({"SLURM_NTASKS": "8", "SLURM_PROCID": "0"}, False),  # a batch script, not a rank
         ({"MV2_COMM_WORLD_SIZE": "3"}, True),
         ({"PMIX_RANK": "0"}, True),
@@ -287,3 +292,25 @@ def test_time_limits(monkeypatch):
         monkeypatch.setenv("ANY2VEC_TIMEOUT", bad)
         with pytest.raises(Any2VecError, match=r"ANY2VEC_TIMEOUT is .* positive number of seconds"):
             time_limit()
+
+
+@needs_mpi
+@pytest.mark.skipif(not Path(MPIEXEC or "").with_name("mpiexec.gforker").exists(), reason="no MPICH with gforker")
+def test_ranks_that_open_no_port(tmp_path):
+    """As SECURITY.md says."""
+    script = """
+    names = [f"/proc/self/fd/{fd}" for fd in os.listdir("/proc/self/fd")]
+    own = {os.readlink(name) for name in names if os.path.islink(name)}
+    for name in ("tcp", "tcp6"):
+        for line in open(f"/proc/self/net/{name}").read().splitlines()[1:]:
+            assert not (line.split()[3] == "0A" and f"socket:[{line.split()[9]}]" in own), line
+    assert world.allgather(np.array([world.rank])).tolist() == [[0], [1], [2]]
+    """
+    path = tmp_path / "script.py"
+    path.write_text(START + textwrap.dedent(script), "utf-8")
+    command = [Path(MPIEXEC).with_name("mpiexec.gforker"), "-n", "3", sys.executable, path]
+    inherited = {name: value for name, value in os.environ.items() if name not in VARIABLES}
+    ran = subprocess.run(
+        command, env=inherited | {"UCX_TLS": "self,sm"}, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ran.returncode == 0, ran.stderr

@@ -25,6 +25,7 @@ if any(importlib.util.find_spec(name) is None for name in ("pyspark", "torch", "
 
 from pyspark.ml import Pipeline, PipelineModel
 from pyspark.ml.classification import LogisticRegression
+from pyspark.ml.feature import Word2Vec as SparkWord2Vec
 from pyspark.ml.linalg import Vectors as SparkVectors
 from pyspark.sql import SparkSession
 
@@ -161,6 +162,67 @@ def test_vectors_of_vertices(spark, tmp_path):
         Word2VecModel.load(str(tmp_path / "model"))
     with pytest.raises(Any2VecError, match="there is no column 'src'; the data has a, b, w"):
         DeepWalk().fit(edges)
+
+
+def test_whole_numbers_are_the_same_vertices_whatever_their_type(spark):
+    pairs = spark.createDataFrame([(i, (i + 1) % 7) for i in range(7)], "a long, b long")
+    edges = pairs.selectExpr("cast(a as double) a", "cast(b as decimal(20, 2)) b")
+    walks = {"vectorSize": 8, "srcCol": "a", "dstCol": "b", "numWalks": 1, "walkLength": 5, "numHosts": 1}
+    model = DeepWalk(**walks, outputCol="v").fit(edges)
+    assert sorted(model.vectors.words) == [str(i) for i in range(7)]
+    for kind in ("double", "float", "string", "tinyint", "decimal(38, 0)"):
+        found = model.transform(edges.limit(1).selectExpr(f"cast(cast(a as int) as {kind}) id")).head()
+        assert found.v.toArray().any()
+
+
+def test_numbers_that_are_no_vertices(spark):
+    for sql, message in (
+        ("1.5D a", r"column 'a' has the vertex 1.5, not a whole number"),
+        ("cast('NaN' as double) a", "column 'a' has the vertex nan"),
+        ("1e300D a", r"column 'a' has the vertex 1e\+300"),
+        ("cast(3e7 as float) a", r"column 'a' has the vertex 30000000.0, .* too large for float"),
+        ("1.5BD a", "column 'a' has the vertex 1.5"),
+        ("true a", "column 'a' is of type boolean; vertices are strings or whole numbers"),
+        ("current_date() a", "column 'a' is of type date"),
+        ("array(1) a", "column 'a' is of type array<int>"),
+    ):
+        edges = spark.sql(f"select {sql}, 2 b")
+        with pytest.raises(Any2VecError, match=message):
+            DeepWalk(srcCol="a", dstCol="b", numHosts=1).fit(edges)
+
+
+def test_what_is_sparks_and_what_is_ours(spark, reviews, tmp_path):
+    few = reviews.limit(200)
+    with pytest.raises(Any2VecError, match=r"any2vec.spark.Word2Vec trains on what Spark has, such as this DataFrame"):
+        OurWord2Vec(column="words").fit(few)
+    with pytest.raises(Any2VecError, match=r"any2vec.spark.Word2Vec trains on what Spark has, such as this"):
+        OurWord2Vec().fit(few.rdd)
+    with pytest.raises(Any2VecError, match=r"any2vec.spark.DeepWalk trains on what Spark has"):
+        OurDeepWalk().fit(few)
+    with pytest.raises(Any2VecError, match=r"on a data frame of Spark, not on \[\['a'\]\]; any2vec.Word2Vec does"):
+        estimator().fit([["a"]])
+    theirs = SparkWord2Vec(vectorSize=4, inputCol="words", outputCol="mean", minCount=1)
+    theirs.save(str(tmp_path / "estimator"))
+    theirs.fit(few).save(str(tmp_path / "model"))
+    (tmp_path / "empty").mkdir()
+    for kind, name, message in (
+        (Word2Vec, "estimator", r"holds a .*, not a Word2Vec of any2vec; load it by pyspark.ml.feature.Word2Vec"),
+        (Word2VecModel, "model", r"holds a .*, not a Word2VecModel of any2vec; load it by pyspark.ml.feature"),
+        (Word2VecModel, "none", "no Word2VecModel that was saved"),
+        (Word2Vec, "empty", "no Word2Vec that was saved"),
+    ):
+        with pytest.raises(Any2VecError, match=message) as caught:
+            kind.load(str(tmp_path / name))
+        assert "\n" not in str(caught.value)
+
+
+def test_none_is_not_given(spark, reviews):
+    nothing = dict.fromkeys(("seed", "numPartitions", "numHosts", "rounds", "modelDir", "outputCol"))
+    given = Word2Vec(inputCol="words", vectorSize=8, **nothing)
+    assert given.getSeed() == Word2Vec().getSeed()
+    assert not given.isSet(given.numPartitions)
+    assert given.setSeed(5).setSeed(None).getSeed() == 1
+    assert len(given.setNumHosts(1).fit(reviews.limit(200)).vectors)
 
 
 def executors(spark):

@@ -57,6 +57,8 @@ def _distrust(found: os.stat_result, *, kept: bool = False) -> str:
 
 def _is_own(group: int) -> bool:
     """Whether a group is the one that many systems make for each user alone, whose folders are group-writable."""
+    if not group:  # root's, which containers give to every user
+        return False
     with suppress(ImportError, KeyError):
         import grp
         import pwd

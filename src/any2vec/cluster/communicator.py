@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.lost import LostHostError
+from any2vec.cluster.lost import LostHostError, checked_counts
 from any2vec.errors import FILE_ERRORS, Any2VecError, file_error
 
 __all__ = [
@@ -140,14 +140,14 @@ def exchange(
     ones = np.ones(communicator.size, np.int64)
     counts = np.empty(communicator.size, np.int64)
     communicator.alltoallv(np.ascontiguousarray(send_counts, np.int64), ones, counts, ones)
-    rows = np.empty((int(counts.sum()), *send.shape[1:]), send.dtype)
+    rows = np.empty((int(checked_counts(counts).sum()), *send.shape[1:]), send.dtype)
     communicator.alltoallv(send, send_counts, rows, counts)
     return rows, counts
 
 
 def allgather_bytes(communicator: Communicator, data: bytes) -> list[bytes]:
     """Gather bytes, of any length, of all hosts on every host."""
-    lengths = communicator.allgather(np.array([len(data)], np.int64))[:, 0]
+    lengths = checked_counts(communicator.allgather(np.array([len(data)], np.int64))[:, 0], "a length")
     padded = np.zeros(int(lengths.max()), np.uint8)
     padded[: len(data)] = np.frombuffer(data, np.uint8)
     parts = communicator.allgather(padded)

@@ -8,8 +8,10 @@ from fractions import Fraction
 from pathlib import Path
 
 from any2vec.cluster.communicator import Communicator, allgather_bytes
+from any2vec.cluster.groups import core_quotas, threads_left
+from any2vec.errors import Any2VecError
 
-__all__ = ["core_ids", "host_cores", "hosts_here", "usable_cores"]
+__all__ = ["core_ids", "host_cores", "hosts_here", "refused_thread", "usable_cores"]
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")  # containers of one machine may have other names
 
@@ -17,16 +19,37 @@ _GROUPS = Path("/proc/self/cgroup")
 
 
 def usable_cores() -> int:
-    """Count the processor cores that this process may run on."""
-    return len(core_ids())
+    """Count the processor cores that this process may use, 1 or more: by affinity, and by quotas of control groups.
+
+    Part of a core does not count: a thread that waits for its share keeps the others waiting. No more than half of the
+    threads that the groups still allow.
+    """
+    limits: list[int | Fraction] = [threads_left() // 2, *core_quotas().values()]
+    return max(1, int(min(len(core_ids()), *limits)))
 
 
 def host_cores(communicator: Communicator) -> int:
-    """Return this host's share of its machine's cores, 1 or more; collective. A core of k hosts counts 1/k."""
+    """Return this host's share of its machine's cores, 1 or more; collective. A core of k hosts counts 1/k.
+
+    So does a quota of a control group that they are all in.
+    """
+    quotas = {group: [cores.numerator, cores.denominator] for group, cores in core_quotas().items()}
     machine, mine = _machine(), core_ids()
-    answers = map(json.loads, allgather_bytes(communicator, json.dumps((machine, mine)).encode()))
-    hosts = Counter(core for where, cores in answers if where == machine for core in cores)
-    return max(1, int(sum(Fraction(1, hosts[core]) for core in mine)))
+    own = json.dumps((machine, mine, quotas)).encode()
+    answers = [answer for answer in map(json.loads, allgather_bytes(communicator, own)) if answer[0] == machine]
+    hosts = Counter(core for _, cores, _ in answers for core in cores)
+    sharing = Counter(group for *_, groups in answers for group in groups)
+    shares = [sum(Fraction(1, hosts[core]) for core in mine)]
+    shares += [Fraction(*quota) / sharing[group] for group, quota in quotas.items()]
+    return max(1, int(min(*shares, threads_left() // (2 * len(answers)))))
+
+
+def refused_thread(number: int, wanted: int, option: str) -> Any2VecError:
+    """Make the error for a thread that the system does not start, of as many as an `option` asks for."""
+    return Any2VecError(
+        f"the system starts no more than {number:,} of {wanted:,} threads (ulimit -u, or the limit of a container): "
+        f"give a smaller `{option}`"
+    )
 
 
 def hosts_here(communicator: Communicator) -> tuple[int, int]:

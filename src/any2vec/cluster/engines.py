@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from any2vec.cluster import gloo, mpi
+from any2vec.cluster import gloo, mpi, slurm
 from any2vec.cluster.communicator import Communicator
+from any2vec.cluster.environment import check_launcher
 from any2vec.cluster.local import alone
 from any2vec.errors import Any2VecError
 
@@ -33,6 +34,7 @@ class Engine:
 
 ENGINES: dict[str, Engine] = {
     "gloo": Engine(gloo.launched, gloo.world, gloo.leave),
+    "slurm": Engine(slurm.launched, slurm.world, mpi.end_all),
     "mpi": Engine(mpi.launched, mpi.world, mpi.end_all),
 }
 """Engines by name. A new one needs a line here; the first whose launcher is detected is used."""
@@ -59,12 +61,14 @@ def connect(name: str | None = None) -> Communicator:
     Raises
     ------
     Any2VecError
-        If no engine has this name, the engine cannot connect, or the environment names only some of what gloo needs.
+        If no engine has this name, the engine cannot connect, or a launcher started this process as one of several that
+        have no way to meet.
     """
     if name is None:
         if engine := detected():
             return engine.connect()
-        gloo.check_environment()
+        slurm.check_environment()
+        check_launcher()
         return alone()
     if name not in ENGINES:
         raise Any2VecError(f"engine {name!r} is unknown; known are {', '.join(ENGINES)}")

@@ -1,10 +1,12 @@
-"""Hosts that torchrun, Slurm, Kubernetes, Ray or Spark start, over torch.distributed's gloo; torch is imported late.
+"""Hosts that torchrun, Kubernetes, Ray, Spark or Slurm start, over torch.distributed's gloo; torch is imported late.
 
 Whoever starts them tells each its number, how many there are, and where the first one listens: in RANK, WORLD_SIZE,
 MASTER_ADDR and MASTER_PORT, as torch.distributed has them.
 """
 
+import errno
 import os
+import socket
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -19,11 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, Request
+from any2vec.cluster.environment import told, told_number
+from any2vec.cluster.listening import among, listen_at
 from any2vec.cluster.lost import LostHostError, time_limit
 from any2vec.cluster.transfer import CheckedTransfers, Transfer
-from any2vec.errors import Any2VecError, missing_extra, shown
+from any2vec.errors import Any2VecError, missing_extra
 
-__all__ = ["check_environment", "joined", "launched", "leave", "load_library", "world"]
+__all__ = ["joined", "launched", "leave", "load_library", "told_port", "world", "world_of"]
 
 _VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 _TESTS = 20  # in a row, before a waiting host sleeps
@@ -34,22 +38,17 @@ _TIMEOUTS = ("timed out", "timeout")  # in gloo's messages
 
 def launched() -> bool:
     """Return whether the environment says that this process is one of several hosts."""
-    return all(os.environ.get(name) for name in _VARIABLES) and os.environ["WORLD_SIZE"] != "1"
+    return all(told(name) for name in _VARIABLES) and told("WORLD_SIZE") != "1"
 
 
-def check_environment() -> None:
-    """Raise an Any2VecError if the environment gives a rank among several, but not where the first one is."""
-    given = [name for name in _VARIABLES if os.environ.get(name)]
-    lacking = [name for name in _VARIABLES if name not in given]
-    if lacking and {"RANK", "WORLD_SIZE"} <= {*given} and os.environ["WORLD_SIZE"] != "1":
-        raise Any2VecError(f"RANK and WORLD_SIZE are set in the environment, but not {' and '.join(lacking)}")
+def told_port() -> int:
+    """Return the port that MASTER_PORT names."""
+    return told_number("MASTER_PORT", 1, 65535)
 
 
 @cache
 def world() -> Communicator:
-    """Return the communicator of all hosts that the environment tells of.
-
-    If the program has its own default process group, with any backend, the hosts are its processes.
+    """Return the communicator of all hosts that the environment tells of; see `world_of`.
 
     Returns
     -------
@@ -62,24 +61,34 @@ def world() -> Communicator:
         If torch is missing, the environment is not what it must be, or the hosts cannot reach each other within the
         time limit (`lost.time_limit`).
     """
+    size = told_number("WORLD_SIZE", 1)
+    rank = told_number("RANK", 0, size - 1, f": WORLD_SIZE is {size:,}")
+    return world_of(rank, size, told("MASTER_ADDR"), told_port())
+
+
+def world_of(rank: int, size: int, address: str, port: int) -> Communicator:
+    """Return the communicator of hosts of which the first listens at a port.
+
+    If the program has its own default process group, with any backend, the hosts are its processes.
+    """
+    limit = timedelta(seconds=time_limit())
     library = load_library()
     if library.is_initialized():
-        limit = timedelta(seconds=time_limit())
         return _Processes(library, library.new_group(backend="gloo", timeout=limit))
-    numbers = {name: os.environ.get(name, "") for name in _VARIABLES if name != "MASTER_ADDR"}
-    for name, text in numbers.items():
-        if not text.isdecimal():
-            raise Any2VecError(f"{name} is {shown(text)} in the environment; it must be a number")
-    rank, size, port = (int(numbers[name]) for name in ("RANK", "WORLD_SIZE", "MASTER_PORT"))
-    _join(library, rank, size, os.environ.get("MASTER_ADDR", ""), port)
+    _join(library, rank, size, address, port)
     return _Processes(library, library.group.WORLD)
 
 
 @contextmanager
-def joined(rank: int, size: int, address: str, port: int) -> Iterator[Communicator]:
-    """Join hosts of which the first listens at a port; at the end of the block, leave them."""
+def joined(
+    rank: int, size: int, address: str, port: int, secret: str = "", *, listening: socket.socket | None = None
+) -> Iterator[Communicator]:
+    """Join hosts of which the first listens at a port; at the end of the block, leave them.
+
+    The first may be `listening` already. Who does not know the `secret` cannot read where the hosts are, nor say it.
+    """
     library = load_library()
-    _join(library, rank, size, address, port)
+    _join(library, rank, size, address, port, listening, secret)
     try:
         yield _Processes(library, library.group.WORLD)
     finally:
@@ -90,22 +99,35 @@ def leave() -> None:
     """Do nothing: when this process ends, the others notice."""
 
 
-def _join(library: Any, rank: int, size: int, address: str, port: int) -> None:
+def _join(
+    library: Any,
+    rank: int,
+    size: int,
+    address: str,
+    port: int,
+    listening: socket.socket | None = None,
+    secret: str = "",
+) -> None:
     """Make the default process group; torchrun's own store outlives hosts that it starts again."""
     limit = timedelta(seconds=time_limit())
-    served = os.environ.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
+    served = told("TORCHELASTIC_USE_AGENT_STORE") == "True"
     attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") if served else "0"
+    first = rank == 0 and not served
 
     def join() -> None:
-        store = library.TCPStore(address, port, size, is_master=rank == 0 and not served, timeout=limit)
-        store = library.PrefixStore(f"any2vec/{attempt}", store)
-        library.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=limit)
+        own = listening or listen_at(address, port) if first else None
+        given = {"master_listen_fd": own.detach()} if own else {}
+        store = library.TCPStore(address, port, size, is_master=first, timeout=limit, **given)
+        store = library.PrefixStore(f"any2vec/{attempt}{secret}", store)
+        with among(address):
+            library.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=limit)
 
     try:
         _beside(join)
     except (RuntimeError, ValueError, OSError) as error:
-        why = " ".join(str(error).split()).partition(". ")[0][:300]
-        raise Any2VecError(f"host {rank} cannot join the others at {address}:{port}: {why}") from error
+        why = getattr(error, "strerror", None) or " ".join(str(error).split()).partition(". ")[0][:300]
+        hint = "; MASTER_PORT names another port" if getattr(error, "errno", None) == errno.EADDRINUSE else ""
+        raise Any2VecError(f"host {rank} cannot join the others at {address}:{port}: {why}{hint}") from error
 
 
 def _beside(call: Callable[[], None]) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, Request
+from any2vec.cluster.cores import refused_thread
 from any2vec.cluster.rendezvous import Call, ReleasedError, Rendezvous
 from any2vec.cluster.transfer import CheckedTransfers, Transfer
 
@@ -101,8 +102,11 @@ def simulate(hosts: int, cores: int, program: Callable[[Communicator], T]) -> li
         for rank in range(1, hosts)
     ]
     with _noting(errors, rendezvous, 0):
-        for thread in threads:
-            thread.start()
+        for number, thread in enumerate(threads):
+            try:
+                thread.start()
+            except RuntimeError:
+                raise refused_thread(number, len(threads), "hosts") from None
         run(0)
     started = [thread for thread in threads if thread.ident is not None]
     while len(set(ended) - {0}) < len(started):

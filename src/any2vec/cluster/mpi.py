@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, Request
+from any2vec.cluster.environment import told, told_size
 from any2vec.cluster.roll_call import RollCall
 from any2vec.cluster.transfer import CheckedTransfers, Transfer
 from any2vec.errors import Any2VecError, missing_extra
@@ -22,10 +23,28 @@ from any2vec.errors import Any2VecError, missing_extra
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-__all__ = ["end_all", "launched", "world"]
+__all__ = ["OtherMpiError", "end_all", "launched", "told_rank", "told_ranks", "world"]
 
-_SIZES = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS")
-"""Where launchers store the number of ranks: Open MPI's; MPICH's and Intel's; MVAPICH2's; srun."""
+_SIZES = (
+    "OMPI_COMM_WORLD_SIZE",
+    "PMI_SIZE",
+    "MV2_COMM_WORLD_SIZE",
+    "JSM_NAMESPACE_SIZE",
+    "FLUX_JOB_SIZE",
+    "MPI_LOCALNRANKS",
+)
+"""Where launchers store the number of ranks: Open MPI's; MPICH's and Intel's; MVAPICH2's; jsrun; Flux; of a machine."""
+_RANKS = (
+    "OMPI_COMM_WORLD_RANK",
+    "PMIX_RANK",
+    "PMI_RANK",
+    "MV2_COMM_WORLD_RANK",
+    "JSM_NAMESPACE_RANK",
+    "FLUX_TASK_RANK",
+    "PALS_RANKID",
+    "ALPS_APP_PE",
+)
+"""Where they store a rank; the last two are of HPE's launchers."""
 
 _MOST = 2**31 - 1  # rows that MPI 3 can count in one call
 _TESTS = 50  # in a row, before a waiting rank may sleep
@@ -34,17 +53,33 @@ _SHORTEST, _LONGEST = 50e-6, 2e-3  # sleeps, in seconds
 _FORWARDING = 0.2  # seconds for the launcher to pass on what was printed, or it drops that when ranks are aborted
 
 
+class OtherMpiError(Any2VecError):
+    """Several ranks were launched, but mpi4py uses an MPI that knows of one."""
+
+
 def launched() -> bool:
     """Return whether an MPI launcher started this process, as one of several ranks if the environment says how many."""
-    ranks = _launched_ranks()
-    return "PMIX_RANK" in os.environ if ranks is None else ranks > 1
+    (name, ranks), step = told_ranks(), told_size("SLURM_STEP_NUM_TASKS")
+    if ranks is None:
+        return told_rank() is not None and step is None  # or srun gave it
+    if name == "PMI_SIZE" and ranks == step and told("WORLD_SIZE") == "1":
+        return False  # `slurm`: each task is to train alone
+    return ranks > 1
 
 
-def _launched_ranks() -> int | None:
-    for name in _SIZES:
-        if os.environ.get(name, "").isdecimal():
-            return int(os.environ[name])
-    return None
+def told_ranks() -> tuple[str | None, int | None]:
+    """Return the variable that has the number of ranks, and the number; None if there is none."""
+    return next(((name, size) for name in _SIZES if (size := told_size(name)) is not None), (None, None))
+
+
+def told_rank() -> int | None:
+    """Return the rank that a launcher gave this process; None if none did."""
+    return next((rank for name in _RANKS if (rank := told_size(name)) is not None), None)
+
+
+def _launched_ranks() -> int:
+    """Return how many ranks were launched, at least."""
+    return max(told_ranks()[1] or told_size("SLURM_STEP_NUM_TASKS") or 1, 1 + (told_rank() or 0))
 
 
 @cache
@@ -93,7 +128,10 @@ def _library() -> Any:
     try:
         import mpi4py
     except ModuleNotFoundError:
-        raise missing_extra("mpi4py", "mpi") from None
+        missing = missing_extra("mpi4py", "mpi")
+        if launched():
+            missing = Any2VecError(f"a launcher of MPI started this process: {missing}, or start with torchrun")
+        raise missing from None
     if "mpi4py.MPI" not in sys.modules:
         mpi4py.rc.initialize = False  # first see whether it can work
         mpi4py.rc.finalize = True
@@ -106,18 +144,25 @@ def _library() -> Any:
         raise Any2VecError(
             f"mpi4py finds no MPI library ({why}): pip install mpich, or load your cluster's module"
         ) from None
-    name = MPI.Get_library_version().partition("\n")[0].partition(",")[0].strip("\0 ")
-    ranks = _launched_ranks()
-    # MPICH ends the process if it is initialised under Open MPI's launcher.
-    other = "OMPI_COMM_WORLD_SIZE" in os.environ and ("MPICH" in name or "Intel" in name)
+    version = MPI.Get_library_version()
+    name = version.partition("\n")[0].partition(",")[0].strip("\0 ")
+    ranks, other = _launched_ranks(), _ends_at_once(name, version)
     if not other and not MPI.Is_initialized():
         MPI.Init_thread(MPI.THREAD_FUNNELED)
-    if ranks is not None and ranks > 1 and (other or MPI.COMM_WORLD.size == 1):
-        raise Any2VecError(
+    if other or (ranks > 1 and MPI.COMM_WORLD.size == 1):
+        raise OtherMpiError(
             f"{ranks} ranks were launched, but each is alone: mpi4py uses another MPI ({' '.join(name.split())})"
-            " than the launcher; start with the mpiexec that came with it"
+            " than the launcher; start with the mpiexec that came with it, or with torchrun"
         )
     return MPI
+
+
+def _ends_at_once(name: str, version: str) -> bool:
+    """Return whether a library ends the process when it is initialised under this launcher, as MPICH does."""
+    if "OMPI_COMM_WORLD_SIZE" in os.environ:
+        return "MPICH" in name or "Intel" in name
+    lacks_pmix = "MPICH configure:" in version and "pmix" not in version.lower()
+    return lacks_pmix and "PMIX_RANK" in os.environ and "PMI_RANK" not in os.environ
 
 
 class _Ranks(CheckedTransfers):

@@ -1,11 +1,13 @@
 """The threads of one host."""
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from types import TracebackType
 from typing import Any, Self
 
 from any2vec.cluster.communicator import Communicator
+from any2vec.cluster.cores import refused_thread
 from any2vec.cluster.local import computing, waiting
 
 __all__ = ["Workers"]
@@ -20,6 +22,7 @@ class Workers:
         self.threads = threads
         self._communicator = communicator
         self._pool = ThreadPoolExecutor(threads)
+        self._start_threads()
 
     def __enter__(self) -> Self:
         return self
@@ -55,6 +58,18 @@ class Workers:
                 if look:
                     look()
         return [future.result() for future in futures]
+
+    def _start_threads(self) -> None:
+        """Start all threads now, not one by one while training goes on; raise an Any2VecError if that cannot be."""
+        together, number = threading.Event(), 0
+        try:
+            for number in range(self.threads):  # noqa: B007
+                self._pool.submit(together.wait)
+        except RuntimeError:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+            raise refused_thread(number, self.threads, "threads") from None
+        finally:
+            together.set()
 
     def _work(self, task: Callable[[int], Any], part: int) -> Any:
         with computing(self._communicator):

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, exchange, shared_errors
 from any2vec.cluster.local import computing
+from any2vec.cluster.lost import DamagedError, checked_counts
 from any2vec.corpus.vocabulary import Totals, Vocabulary, candidates, choose, totals_of
 from any2vec.corpus.word_hash import PADDING, SEED, key_of, mix
 from any2vec.corpus.word_table import WordCounts, merge
@@ -55,22 +56,29 @@ def _send(communicator: Communicator, part: WordCounts, rows: NDArray[np.int64])
     lengths, _ = exchange(communicator, np.diff(part.starts), rows)
     counts, _ = exchange(communicator, part.counts, rows)
     arena, _ = exchange(communicator, part.arena[: offsets[-1]], np.diff(offsets))
-    return _part(arena, lengths, counts)
+    return _checked(arena, lengths, counts)
 
 
 def _gather(communicator: Communicator, part: WordCounts) -> WordCounts:
     """Give every host the words of all, in host order."""
     columns = (part.arena[: part.starts[-1]], np.diff(part.starts), part.counts)
     arena, lengths, counts = (_to_all(communicator, column) for column in columns)
-    return _part(arena, lengths, counts)
+    return _checked(arena, lengths, counts)
 
 
 def _to_all(communicator: Communicator, column: NDArray[Any]) -> NDArray[Any]:
-    counts = communicator.allgather(np.array([len(column)], np.int64))[:, 0]
+    counts = checked_counts(communicator.allgather(np.array([len(column)], np.int64))[:, 0])
     every = np.empty(int(counts.sum()), column.dtype)
     same = np.full(communicator.size, len(column), np.int64)
     communicator.alltoallv(column, same, every, counts, np.zeros_like(same))
     return every
+
+
+def _checked(arena: NDArray[np.uint8], lengths: NDArray[np.int64], counts: NDArray[np.int64]) -> WordCounts:
+    """Return words that hosts sent, if they can be."""
+    if min(lengths.min(initial=1) - 1, counts.min(initial=0)) < 0 or lengths.sum() != len(arena):
+        raise DamagedError("hosts sent words whose lengths or counts cannot be: messages are damaged on their way")
+    return _part(arena, lengths, counts)
 
 
 def _part(arena: NDArray[np.uint8], lengths: NDArray[np.int64], counts: NDArray[np.int64]) -> WordCounts:

@@ -160,6 +160,9 @@ class Estimator(Options, Parameters, ABC):
 
     def _fit(self, source: Any, communicator: Communicator | None, warm_start: bool) -> Self:
         """Read and train."""
+        if type(source).__module__.partition(".")[0] == "pyspark":
+            name = "DeepWalk" if "walks" in vars(self) else "Word2Vec"
+            raise Any2VecError(f"any2vec.spark.{name} trains on what Spark has, such as this {type(source).__name__}")
         self.check()
         options = self.training_options()
         given = self._given(options, communicator or alone(), warm_start)

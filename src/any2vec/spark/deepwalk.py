@@ -8,10 +8,11 @@ from pyspark.sql.types import NumericType
 
 from any2vec import models
 from any2vec.errors import Any2VecError
-from any2vec.spark.estimator import HostEstimator, column_named, model_folder
+from any2vec.spark.estimator import HostEstimator, model_folder
 from any2vec.spark.hosts import run, walking_program
 from any2vec.spark.model import DeepWalkModel
 from any2vec.spark.params import DeepWalkParams, with_setters
+from any2vec.spark.vertices import check_vertices, column_named, vertex_column
 
 __all__ = ["DeepWalk"]
 
@@ -25,7 +26,7 @@ class DeepWalk(HostEstimator, DeepWalkParams):
     Parameters
     ----------
     srcCol, dstCol : str
-        Columns of the vertices that edges join; vertices are taken as strings.
+        Columns of the vertices that edges join; vertices are taken as strings, whole numbers as '1', not '1.0'.
     weightCol : str, optional
         Column of weights, numbers of at least 0.
     directed : bool
@@ -100,8 +101,11 @@ class DeepWalk(HostEstimator, DeepWalkParams):
         for name in names[2:]:
             if not isinstance(kinds[name], NumericType):
                 raise Any2VecError(f"column {name!r} is of type {kinds[name].simpleString()}; weights are numbers")
-        types = zip(names, ("a", "b", "weight"), ("string", "string", "double"), strict=False)
-        edges = dataset.select([column_named(name).cast(kind).alias(alias) for name, alias, kind in types])
+        for name in names[:2]:
+            check_vertices(dataset, name, kinds[name])
+        columns = [vertex_column(name, kinds[name]) for name in names[:2]]
+        columns += [column_named(name).cast("double") for name in names[2:]]
+        edges = dataset.select([column.alias(as_) for column, as_ in zip(columns, ("a", "b", "weight"), strict=False)])
         hosts = self._hosts(edges)
         with model_folder(self._given(self.modelDir)) as folder:
             edges.write.parquet(f"file://{folder}/edges")

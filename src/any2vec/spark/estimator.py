@@ -13,14 +13,14 @@ from uuid import uuid4
 
 from pyspark.ml import Estimator
 from pyspark.ml.param import Param
-from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
-from pyspark.sql import Column, DataFrame, functions
+from pyspark.ml.util import DefaultParamsReadable, DefaultParamsReader, DefaultParamsWritable
+from pyspark.sql import DataFrame, SparkSession
 
-from any2vec.errors import Any2VecError, respelled
+from any2vec.errors import Any2VecError, respelled, shown
 from any2vec.spark.hosts import slots
 from any2vec.spark.params import HostParams
 
-__all__ = ["HostEstimator", "column_named", "model_folder"]
+__all__ = ["HostEstimator", "metadata_of", "model_folder"]
 
 _WORTH_A_HOST = 1000  # rows
 _THEIRS = {
@@ -41,10 +41,22 @@ class HostEstimator(Estimator, HostParams, DefaultParamsReadable, DefaultParamsW
     """Base class of estimators whose `fit` is a barrier stage of hosts."""
 
     def _fit(self, dataset: DataFrame) -> Any:
+        name = type(self).__name__
+        if not isinstance(dataset, DataFrame):
+            raise Any2VecError(
+                f"any2vec.spark.{name} trains on a data frame of Spark, not on {shown(dataset)}; any2vec.{name} does"
+            )
+        if type(dataset).__module__.startswith("pyspark.sql.connect"):
+            raise Any2VecError("Spark Connect cannot run barrier stages: use a session of the cluster itself")
         try:
             return self._trained(dataset)
         except Any2VecError as error:
             raise Any2VecError(respelled(str(error), _as_parameter)) from error
+
+    @classmethod
+    def read(cls) -> Any:
+        """Return what loads a saved estimator."""
+        return _Reader(cls)
 
     @abstractmethod
     def _trained(self, dataset: DataFrame) -> Any:
@@ -57,7 +69,7 @@ class HostEstimator(Estimator, HostParams, DefaultParamsReadable, DefaultParamsW
             "window": self.getWindowSize(),
             "epochs": self.getMaxIter(),
             "alpha": self.getStepSize(),
-            "seed": self.getSeed() % (1 << 31),
+            "seed": (self.getSeed() or 0) % (1 << 31),
             "negative": self.getNegative(),
             "sample": self.getSample(),
             "combine": self.getCombine(),
@@ -87,6 +99,36 @@ class HostEstimator(Estimator, HostParams, DefaultParamsReadable, DefaultParamsW
         return int(hosts)
 
 
+class _Reader(DefaultParamsReader[Any]):
+    """Loads an estimator, of this class only: Spark's own would import whatever class a file names."""
+
+    def load(self, path: str) -> Any:
+        metadata_of(path, self.sparkSession, self.cls)
+        return super().load(path)
+
+
+def metadata_of(path: str, session: SparkSession, kind: type[Any]) -> dict[str, Any]:
+    """Return the metadata of what was saved, if it is of a class.
+
+    Raises
+    ------
+    Any2VecError
+        If it is not, or nothing was saved there.
+    """
+    try:
+        metadata = DefaultParamsReader.loadMetadata(path, session)
+        saved = metadata["class"]
+    except Exception as error:  # of Java, or of JSON
+        why = str(error).strip().partition("\n")[0][:200]
+        raise Any2VecError(f"{path}: no {kind.__name__} that was saved: {why}") from error
+    ours = f"{kind.__module__}.{kind.__qualname__}"
+    if saved != ours:
+        name = ours.rpartition(".")[2]
+        hint = f"; load it by pyspark.ml.feature.{name}" if saved.endswith(f"spark.ml.feature.{name}") else ""
+        raise Any2VecError(f"{path}: holds a {saved}, not a {kind.__name__} of any2vec{hint}")
+    return dict(metadata)
+
+
 @contextmanager
 def model_folder(parent: str | None) -> Iterator[Path]:
     """Make a folder for a model, in `modelDir` or a temporary one that goes when the driver ends; yield it.
@@ -108,12 +150,6 @@ def model_folder(parent: str | None) -> Iterator[Path]:
         raise
     for name in ("checkpoints", "edges"):
         shutil.rmtree(folder / name, ignore_errors=True)
-
-
-def column_named(name: str) -> Column:
-    """Return a column by its whole name, which may have dots."""
-    quoted = name.replace("`", "``")
-    return functions.col(f"`{quoted}`")
 
 
 def _new_folder(parent: str | None) -> Path:

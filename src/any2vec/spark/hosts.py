@@ -7,7 +7,7 @@ import socket
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from pyspark import BarrierTaskContext, SparkContext
@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, functions
 
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, together
 from any2vec.cluster.gloo import joined, load_library
+from any2vec.cluster.listening import listen_anywhere, listen_at
 from any2vec.corpus.sentences import Numbered
 from any2vec.errors import Any2VecError
 from any2vec.graph import read_graph
@@ -174,8 +175,8 @@ def _stage(work: Callable[[Iterable[Any], Communicator], dict[str, Any]], folder
 
         context = BarrierTaskContext.get()
         rank, infos = context.partitionId(), context.getTaskInfos()
-        address, port = _meeting_place(context, infos[0].address.rpartition(":")[0])
-        with joined(rank, len(infos), address, port) as communicator:
+        place, listening = _meeting_place(context, infos[0].address.rpartition(":")[0].strip("[]"))
+        with joined(rank, len(infos), *place, listening=listening) as communicator:
             try:
                 _check_shared(Path(folder), communicator)
                 report = work(batches, communicator)
@@ -187,17 +188,25 @@ def _stage(work: Callable[[Iterable[Any], Communicator], dict[str, Any]], folder
     return program
 
 
-def _meeting_place(context: BarrierTaskContext, address: str) -> tuple[str, int]:
-    """Agree on where the first host listens."""
-    port = ""
+class _Place(NamedTuple):
+    """Where the first host listens, and what only hosts know: Spark passes it on."""
+
+    address: str
+    port: int
+    secret: str
+
+
+def _meeting_place(context: BarrierTaskContext, address: str) -> tuple[_Place, socket.socket | None]:
+    """Agree on where the first host listens; there, it does from now on."""
+    listening, told = None, ""
     if context.partitionId() == 0:
-        with socket.socket() as free:
-            free.bind(("", 0))
-            port = str(free.getsockname()[1])
+        listening = listen_at(address, 0) or listen_anywhere()
+        told = f"{listening.getsockname()[1]} {secrets.token_hex(16)}"
     with ThreadPoolExecutor(1) as thread:  # Spark takes a second or more
-        told = thread.submit(context.allGather, port)
+        heard = thread.submit(context.allGather, told)
         load_library()
-    return address, int(told.result()[0])
+    port, secret = heard.result()[0].split()
+    return _Place(address, int(port), secret), listening
 
 
 def _check_shared(folder: Path, communicator: Communicator) -> None:

@@ -11,12 +11,13 @@ from pyspark.ml.functions import array_to_vector
 from pyspark.ml.linalg import Vector, _convert_to_vector
 from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReadable, MLReader, MLWritable, MLWriter
 from pyspark.sql import Column, DataFrame, SparkSession, functions
-from pyspark.sql.types import ArrayType, DoubleType
+from pyspark.sql.types import ArrayType, DoubleType, StringType
 
 from any2vec.errors import Any2VecError
-from any2vec.spark.estimator import column_named, model_folder
+from any2vec.spark.estimator import metadata_of, model_folder
 from any2vec.spark.hosts import run, saving_program, slots
 from any2vec.spark.params import DeepWalkParams, HostParams, Word2VecParams
+from any2vec.spark.vertices import column_named, vertex_column
 from any2vec.vectors.formats import load
 from any2vec.vectors.vectors import Vectors
 
@@ -114,7 +115,9 @@ class DeepWalkModel(VectorsModel, DeepWalkParams):
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         """Add the vector of the vertex in `inputCol`; zeros if it is unknown."""
-        vertex = functions.array(column_named(self.getInputCol()).cast("string"))
+        name = self.getInputCol()
+        kind = next((field.dataType for field in dataset.schema.fields if field.name == name), StringType())
+        vertex = functions.array(vertex_column(name, kind))
         return dataset.withColumn(self.getOutputCol(), self._mean_of(vertex))
 
 
@@ -139,9 +142,7 @@ class _Reader(MLReader):
 
     def load(self, path: str) -> VectorsModel:
         spark = self.sparkSession
-        metadata = DefaultParamsReader.loadMetadata(path, spark.sparkContext)
-        if metadata["class"].rpartition(".")[2] != self._kind.__name__:
-            raise Any2VecError(f"{path}: holds a {metadata['class']}, not a {self._kind.__name__}")
+        metadata = metadata_of(path, spark, self._kind)
         parts = slots(spark.sparkContext)
         table = spark.read.schema(_TABLE).parquet(f"{path}/data")
         ordered = table.repartitionByRange(parts, "id").sortWithinPartitions("id")

@@ -1,6 +1,6 @@
 """Parameters of estimators and their models: those of pyspark's Word2Vec, and ours."""
 
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.param.shared import HasInputCol, HasMaxIter, HasOutputCol, HasSeed, HasStepSize
@@ -75,6 +75,13 @@ class HostParams(HasStepSize, HasMaxIter, HasSeed):
         super().__init__(*args)
         self._setDefault(vectorSize=100, windowSize=5, numPartitions=1, stepSize=0.025, maxIter=1, negative=5)
         self._setDefault(combine="curvature", scheme="pull-opt", wire="float32", checkpointMinutes=10.0, seed=1)
+
+    def _set(self, **given: Any) -> Self:
+        """Set parameters; None, as in constructors of pyspark, leaves one at its default."""
+        for name in [name for name, value in given.items() if value is None]:
+            self.clear(getattr(self, name))
+        super()._set(**{name: value for name, value in given.items() if value is not None})
+        return self
 
 
 @with_getters

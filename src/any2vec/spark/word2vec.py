@@ -8,10 +8,11 @@ from pyspark.sql.types import ArrayType, StringType
 
 from any2vec import models
 from any2vec.errors import Any2VecError
-from any2vec.spark.estimator import HostEstimator, column_named, model_folder
+from any2vec.spark.estimator import HostEstimator, model_folder
 from any2vec.spark.hosts import host_program, partitioned, run
 from any2vec.spark.model import Word2VecModel
 from any2vec.spark.params import Word2VecParams, with_setters
+from any2vec.spark.vertices import column_named
 
 __all__ = ["Word2Vec"]
 

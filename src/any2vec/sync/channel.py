@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, Request, broadcast, gather
 from any2vec.cluster.local import clock_of
+from any2vec.sync.partition import Partition
 
 __all__ = ["KEYS", "Channel"]
 
@@ -69,6 +70,34 @@ class Channel:
         self.count(what, np.full(self.communicator.size, values.nbytes * (self.communicator.rank == root)), 1)
         with self.timed():
             return broadcast(self.communicator, values, root)
+
+    def reduce(self, what: tuple[str, str, str], values: NDArray[Any], root: int) -> NDArray[np.float64] | None:
+        """Sum arrays of all hosts, in host order, on one; None elsewhere. Each host sums some rows: none gets all."""
+        size, rank = self.communicator.size, self.communicator.rank
+        rows = np.ascontiguousarray(values).reshape(-1, values.shape[-1])
+        counts = np.diff(Partition(len(rows), size).bounds)
+        own = int(counts[rank])
+        parts = np.empty((size * own, rows.shape[1]), rows.dtype)
+        self.wait([self.begin(what, rows, counts, parts, np.full(size, own))])
+        total = parts[:own].astype(np.float64)
+        for first in range(own, len(parts), max(own, 1)):
+            total += parts[first : first + own]
+        here = rank == root
+        out, sent, came = np.empty((len(rows) * here, rows.shape[1])), np.zeros(size, np.int64), counts * here
+        sent[root] = own
+        self.wait([self.begin(what, total, sent, out, came)])
+        return out.reshape(values.shape) if here else None
+
+    def distribute(self, what: tuple[str, str, str], values: NDArray[Any], root: int) -> NDArray[Any]:
+        """Return one host's array on all, as `broadcast` does: it sends each some rows, and that host sends them on."""
+        size, here = self.communicator.size, self.communicator.rank == root
+        rows = np.ascontiguousarray(values).reshape(-1, values.shape[-1])
+        counts, came = np.diff(Partition(len(rows), size).bounds), np.zeros(size, np.int64)
+        came[root] = counts[self.communicator.rank]
+        own, out = np.empty((int(came[root]), rows.shape[1]), rows.dtype), np.empty_like(rows)
+        self.wait([self.begin(what, rows, counts * here, own, came)])
+        self.allgather(what, own, counts, out)
+        return out.reshape(values.shape)
 
     def allgather(
         self, what: tuple[str, str, str], values: NDArray[Any], counts: NDArray[np.int64], out: NDArray[Any]

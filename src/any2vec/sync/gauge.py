@@ -88,13 +88,13 @@ class Gauge:
         with self._timed():
             own = np.stack([self.missing, *(x.before.T @ x.before for x in self._sample(number, _SEEN))])
         self.missing[:] = 0
-        sums = self._channel.gather(("reduce", "both", "moments"), own, 0)
+        sums = self._channel.reduce(("reduce", "both", "moments"), own, 0)
         found = np.zeros((self._masters.dim, 1 + self._masters.dim), np.float32)
         if sums is not None:
             with self._timed():
-                logs, directions, self.missing[:] = _solve(*sums.sum(axis=0, dtype=np.float64))
+                logs, directions, self.missing[:] = _solve(*sums)
                 found[: len(logs), 0], found[: len(logs), 1:] = logs, directions
-        found = self._channel.broadcast(("broadcast", "both", "moments"), found, 0)
+        found = self._channel.distribute(("broadcast", "both", "moments"), found, 0)
         n = np.count_nonzero(found[:, 0])
         return Turn.of(found[:n, 0], found[:n, 1:], self._masters.e.shape[1]) if n else None
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import exchange
+from any2vec.cluster.lost import DamagedError, checked_counts
 from any2vec.llvm.compiled import njit
 from any2vec.sync.channel import Channel
 from any2vec.sync.partition import Partition
@@ -30,7 +31,7 @@ def send_ids(ids: NDArray[np.int32], partition: Partition, channel: Channel, pha
         received, counts = exchange(channel.communicator, message, lengths)
     low, high = partition.range(channel.communicator.rank)
     sizes, starts = np.full(partition.hosts, high - low), np.zeros(partition.hosts, np.int64)
-    return RowsByHost(*_decode(received, counts, sizes, starts))
+    return _decoded(received, counts, sizes, starts)
 
 
 def broadcast_ids(
@@ -43,11 +44,21 @@ def broadcast_ids(
     lengths = np.full(partition.hosts, len(message), np.int64)
     channel.count((phase, label, "ids"), lengths, 1)
     with channel.timed():
-        counts = communicator.allgather(lengths[:1])[:, 0]
+        counts = checked_counts(communicator.allgather(lengths[:1])[:, 0])
         received = np.empty(int(counts.sum()), np.uint8)
         communicator.alltoallv(message, lengths, received, counts, np.zeros_like(lengths))
     bounds = partition.bounds
-    return RowsByHost(*_decode(received, counts, np.diff(bounds), bounds[:-1]))
+    return _decoded(received, counts, np.diff(bounds), bounds[:-1])
+
+
+def _decoded(
+    data: NDArray[np.uint8], lengths: NDArray[np.int64], sizes: NDArray[np.int64], starts: NDArray[np.int64]
+) -> RowsByHost:
+    """Decode messages of hosts; raise a DamagedError if one names rows that are not in its range, or do not rise."""
+    found = RowsByHost(*_decode(data, lengths, sizes, starts))
+    if found.counts.min() < 0:
+        raise DamagedError.of(int(np.argmin(found.counts)), "ids of rows that do not exist")
+    return found
 
 
 @njit(nogil=True, cache=True)
@@ -74,35 +85,43 @@ def _encode(ids: Any, bounds: Any) -> tuple[NDArray[np.uint8], NDArray[np.int64]
 
 @njit(nogil=True, cache=True)
 def _decode(data: Any, lengths: Any, sizes: Any, starts: Any) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Decode what `_encode` wrote, for ranges that begin at `starts`; return the ids per range too."""
-    counts = np.empty(lengths.size, np.int64)
+    """Decode what `_encode` wrote, for ranges that begin at `starts`; return the ids per range too, -1 if damaged."""
+    counts = np.zeros(lengths.size, np.int64)
     ids = np.empty(8 * data.size, np.int32)
     begin = n = 0
     for h in range(lengths.size):
         part = data[begin : begin + lengths[h]]
         if part.size < _bits(sizes[h]):
-            counts[h] = _listed(part, starts[h], ids[n:])
+            counts[h] = _listed(part, starts[h], sizes[h], ids[n:])
         else:
-            counts[h] = _marked(part, starts[h], ids[n:])
+            counts[h] = _marked(part, starts[h], sizes[h], ids[n:])
+        if counts[h] < 0:
+            break
         begin += part.size
         n += counts[h]
     return ids[:n].copy(), counts
 
 
 @njit(inline="always")
-def _listed(data: Any, start: int, ids: Any) -> int:
-    n = data.size // _LISTED
+def _listed(data: Any, start: int, size: int, ids: Any) -> int:
+    n, last = data.size // _LISTED, np.int64(-1)
+    if data.size % _LISTED:
+        return -1
     for i in range(n):
         row = np.int64(0)
         for k in range(_LISTED):
             row |= np.int64(data[_LISTED * i + k]) << (8 * k)
-        ids[i] = start + row
+        if row <= last or row >= size:
+            return -1
+        ids[i], last = start + row, row
     return n
 
 
 @njit(inline="always")
-def _marked(data: Any, start: int, ids: Any) -> int:
+def _marked(data: Any, start: int, size: int, ids: Any) -> int:
     n = 0
+    if data.size != _bits(size) or (size % 8 and data[data.size - 1] >> (size % 8)):
+        return -1
     for i in range(data.size):
         for bit in range(8):
             if data[i] >> bit & 1:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.cluster.lost import DamagedError
 from any2vec.cluster.workers import Workers
 from any2vec.llvm.compiled import njit
 from any2vec.llvm.prefetch import prefetch_row
@@ -17,7 +18,7 @@ from any2vec.sync.combiners.gradient import gradient_row
 from any2vec.sync.turn import Turn
 from any2vec.sync.wire import added
 
-__all__ = ["ORTHOGONAL", "Changes", "Combined", "Parts", "find", "merge"]
+__all__ = ["ORTHOGONAL", "Changes", "Combined", "Parts", "check_updates", "find", "merge"]
 
 ORTHOGONAL = 0.99
 """Orthogonality (Eq. 9) from which a row's changes count as orthogonal: two of equal length at 82 degrees or more."""
@@ -95,6 +96,13 @@ class Combined:
         self.orthogonality += other.orthogonality
         self.seconds += other.seconds
         return self
+
+
+def check_updates(changes: Changes) -> None:
+    """Raise a DamagedError if a host says that it updated a row less than no times."""
+    if changes.updates.min(initial=0) < 0:
+        host = int(np.searchsorted(np.cumsum(changes.counts), int(np.argmin(changes.updates)), "right"))
+        raise DamagedError.of(host, "a number of updates below 0")
 
 
 def merge(masters: Labels, changes: dict[str, Changes], combiner: Combiner, workers: Workers) -> Combined:

@@ -47,14 +47,11 @@ class Means(NamedTuple):
     updates: float
 
     @classmethod
-    def of(cls, sums: NDArray[np.float64]) -> Self:
-        """From what hosts sum, in their order."""
-        total = np.zeros_like(sums[0])
-        for one in sums:
-            total += one
-        total /= max(total[-1, 0], 1.0)
+    def of(cls, total: NDArray[np.float64], hosts: int) -> Self:
+        """From what so many hosts summed."""
+        total = total / max(total[-1, 0], 1.0)
         lower = np.tril(total[:-3])
-        return cls(lower + np.tril(lower, -1).T, total[-3], float(total[-2, 0]) * len(sums))
+        return cls(lower + np.tril(lower, -1).T, total[-3], float(total[-2, 0]) * hosts)
 
 
 def axes_of(matrix: NDArray[np.float64], mean: NDArray[np.float64], shared: float) -> NDArray[np.float32]:

@@ -17,7 +17,7 @@ from any2vec.operators.labels import Labels, padded_width
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import Combiner, Round, Touched
 from any2vec.sync.gauge import Gauge
-from any2vec.sync.masters import Changes, Combined, merge
+from any2vec.sync.masters import Changes, Combined, check_updates, merge
 from any2vec.sync.partition import Partition
 from any2vec.sync.wire import FLOAT32, WIRES
 
@@ -156,6 +156,8 @@ class Scheme(ABC):
         self, changes: dict[str, Changes], here: dict[str, Touched], round_: Round, combiner: Combiner
     ) -> Combined:
         """Merge what hosts changed into the masters; `here` is what this one touched."""
+        for change in changes.values():
+            check_updates(change)
         before = combiner.seconds
         combiner.begin(round_, here)
         self.combining += (combiner.seconds - before) * self.context.workers.threads  # they wait for it

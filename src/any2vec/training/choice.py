@@ -9,8 +9,8 @@ round, PullModel-Opt on H hosts sends
     2 (1 - 1/H) (U_e + U_t) 4 D                 rows, to masters and from them, less those that stay at home; 2 D
                                                 with `wire` bfloat16
     (1 - 1/H) (U_e + U_t) 4 + ids               updates, and which rows they are
-    (H - 1) rounds 8 D (3 D + 16)               moments of `curvature`
-    (H - 1) turns 4 (3 D^2 + 16 (D + 1))        the gauge
+    (H - 1/H) rounds 8 D (3 D + 16)             moments of `curvature`
+    (H - 1/H) turns 4 (4 D^2 + D), and 12 D^2   the gauge
 
 and columns, whose samples have N scores,
 
@@ -79,7 +79,8 @@ def estimate(
     if isinstance(combiner, Curvature):
         number = len(first) + (options.epochs - 1) * rounds
         turns = 0 if start else sum(is_due(n, hosts) for n in range(number))
-        sent += (hosts - 1) * (8 * number * dim * (3 * dim + 16) + 4 * turns * dim * (4 * dim + 1))
+        sent += (hosts - 1 / hosts) * (8 * number * dim * (3 * dim + 16) + 4 * turns * dim * (4 * dim + 1))
+        sent += 12 * (1 - 1 / hosts) * turns * dim * dim  # sums, to the host that solves, have 8 bytes
     pulled = Estimate(sent, 2 * row * owned + 8 * memory)
     scores = seen[2].sum() / max(seen[3].sum(), 1) * words
     width = ColumnLayout(dim, min(hosts, dim)).width

@@ -122,7 +122,9 @@ class ColumnHost(Host):
         rate = schedule.rate(number, slice_.size)
         keep = self._tables.epoch(slice_.epoch, self._worklist.first)
         for low, high in slice_.ranges:
-            stretch = share_stretch(self._worklist, low, high, self._window, keep, channel)
+            stretch = share_stretch(
+                self._worklist, low, high, self._window, keep, channel, self.scheme.context.vertices
+            )
             draws = self._tables.epoch(slice_.epoch, stretch.first)
             ahead = rate._replace(done=rate.done + rate.pace * before)
             place = _Place(stretch, draws, ahead, low - stretch.first, high - stretch.first)

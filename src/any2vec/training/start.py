@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, exchange
+from any2vec.cluster.lost import DamagedError
 from any2vec.operators.base import Operator
 from any2vec.operators.labels import Labels
 from any2vec.samples.draws import INITIAL, epoch_key
@@ -42,7 +43,10 @@ class Rows:
         wanted = wanted[np.argsort(places[wanted], kind="stable")]  # in the order of the hosts that have them
         asked = places[wanted].astype(np.int64)
         of_mine, counts = exchange(communicator, asked, np.diff(np.searchsorted(asked, self.bounds)))
-        sent = self.matrix[of_mine - self.bounds[communicator.rank]]
+        places = of_mine - self.bounds[communicator.rank]
+        if len(wrong := np.flatnonzero((places < 0) | (places >= len(self.matrix)))):
+            raise DamagedError.of(int(np.searchsorted(np.cumsum(counts), wrong[0], "right")), "ids that do not exist")
+        sent = self.matrix[places]
         out[wanted, :dim], _ = exchange(communicator, sent, counts)
 
 

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.cluster.lost import DamagedError, checked_counts
 from any2vec.corpus import Worklist
 from any2vec.samples.windows import EpochDraws, needed_around
 from any2vec.sync.channel import Channel
@@ -32,7 +33,9 @@ class Stretch(NamedTuple):
     first: int
 
 
-def share_stretch(worklist: Worklist, low: int, high: int, window: int, draws: EpochDraws, channel: Channel) -> Stretch:
+def share_stretch(
+    worklist: Worklist, low: int, high: int, window: int, draws: EpochDraws, channel: Channel, vertices: int
+) -> Stretch:
     """Gather positions low..high-1 of W, and what the windows there need around them; all hosts call this.
 
     Parameters
@@ -47,13 +50,19 @@ def share_stretch(worklist: Worklist, low: int, high: int, window: int, draws: E
         The epoch's, for this host's part.
     channel : Channel
         The hosts.
+    vertices : int
+        V.
     """
     ids, lengths, first = _own(worklist, low - worklist.first, high - worklist.first, window, draws)
     communicator = channel.communicator
-    sizes = communicator.allgather(np.array([len(ids), len(lengths), worklist.first + first], np.int64))
+    sizes = checked_counts(communicator.allgather(np.array([len(ids), len(lengths), worklist.first + first], np.int64)))
     whole, spans = _gather(ids, sizes[:, 0], channel), _gather(lengths, sizes[:, 1], channel)
     has = np.flatnonzero(sizes[:, 0])
     bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(spans)])
+    if spans.min(initial=0) < 0 or bounds[-1] != len(whole):
+        raise DamagedError("lengths of sentences that hosts sent do not add up: messages are damaged on their way")
+    if len(whole) and not 0 <= int(whole.min()) <= int(whole.max()) < vertices:
+        raise DamagedError("hosts sent ids that do not exist: messages are damaged on their way")
     return Stretch(whole, bounds, int(sizes[has[0], 2]) if len(has) else low)
 
 

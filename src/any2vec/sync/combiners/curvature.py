@@ -106,7 +106,7 @@ class Curvature(SumCombiner):
         self._measure_other(here)
 
     def measure(self, round_: Round, here: dict[str, Touched]) -> None:
-        """Measure the curvature: each host sums over rows that it touched, and the first does the rest.
+        """Measure the curvature: each host sums over rows that it touched, and the first solves.
 
         The rows are as the round left them: in the first rounds they grow many times over, and into new directions.
         With the curvature that they began with, what the hosts added would be summed there.
@@ -119,16 +119,19 @@ class Curvature(SumCombiner):
                 "the combiner curvature needs the second derivative of the loss, but the operator's `steps` returns 0; "
                 "return it, give Curvature(kappa=...), or take another combiner, such as combine='gradient'"
             )
-        e_sums, t_sums = (self._gather(label, here[label]) for label in "et")
+        e_sums, t_sums = (self._sum(label, here[label]) for label in "et")
         solved = {}
         if e_sums is not None and t_sums is not None:
             with self._timed(), np.errstate(all="ignore"):  # the trainer will say what is not finite
-                e, t = Means.of(e_sums), Means.of(t_sums)
+                hosts = channel.communicator.size
+                e, t = Means.of(e_sums, hosts), Means.of(t_sums, hosts)
                 shared = {"e": float(e.row @ e.row) * t.updates * self.mean_apart, "t": 0.0}
                 solved = {label: axes_of(x.moments, e.row, shared[label]) for label, x in (("e", t), ("t", e))}
         for label, samples in self.context.samples_per_pair.items():
             nothing = np.empty((dim + 2, dim), np.float32)
-            values, shared, *vectors = channel.broadcast(("broadcast", label, "moments"), solved.get(label, nothing), 0)
+            values, shared, *vectors = channel.distribute(
+                ("broadcast", label, "moments"), solved.get(label, nothing), 0
+            )
             self._rates[label] = (round_.alpha * kappa * samples * values).astype(np.float32)
             self._shared[label] = np.float32(round_.alpha * kappa * shared[0])
             if label not in self._vectors:
@@ -176,10 +179,10 @@ class Curvature(SumCombiner):
         _sum_corrected(errors, updates, self._rates[other] @ squares, np.float32(communicator.size), sums)
         return sums
 
-    def _gather(self, label: str, touched: Touched) -> NDArray[np.float64] | None:
+    def _sum(self, label: str, touched: Touched) -> NDArray[np.float64] | None:
         with self._timed():
             own = self._own_moments(touched)
-        return self.context.channel.gather(("reduce", label, "moments"), own, 0)
+        return self.context.channel.reduce(("reduce", label, "moments"), own, 0)
 
     def _own_moments(self, touched: Touched) -> NDArray[np.float64]:
         """Sum over some of the rows of a label, as often as met: moments; the rows; their updates; how often."""
