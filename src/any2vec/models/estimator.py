@@ -136,6 +136,9 @@ class Estimator(Options, Parameters, ABC):
         super().check()
         if not isinstance(self.callbacks, Sequence) or not all(map(callable, self.callbacks)):
             raise Any2VecError("`callbacks` must be a list of functions, each called with the epoch and the vectors")
+        for name in ("say", "reading", "compiling", "training", "close"):
+            if isinstance(self.display, type) or not callable(getattr(self.display, name, None)):
+                raise Any2VecError(f"`display` is {shown(self.display)}; it must have the methods of a Display")
         check_given(self.start, self.pretrained, self.frozen)
         for name, value in (("checkpoint", self.checkpoint), ("resume", self.resume)):
             if value is not None and (not isinstance(value, str | Path) or not str(value)):
