@@ -169,6 +169,16 @@ def test_numbers_of_other_kinds_are_numbers(name, value, plain):
     assert (found, type(found)) == (plain, type(plain))
 
 
+def test_a_communicator_that_is_none():
+    for value in ("mpi", 3, object):
+        with pytest.raises(Any2VecError, match="`communicator` is"):
+            Word2Vec(min_count=1).fit(SENTENCES, value)
+        with pytest.raises(Any2VecError, match="`communicator` is"):
+            Word2Vec(min_count=1).read(SENTENCES, value)
+        with pytest.raises(Any2VecError, match="`communicator` is"):
+            DeepWalk().fit(EDGES, value)
+
+
 REFUSED = [
     ("alpha", 10**400, "`alpha` is 1000"),
     ("alpha", float("1e400"), "`alpha` is inf; it must be a number above 0 up to 1"),

@@ -177,6 +177,8 @@ class Estimator(Options, Parameters, ABC):
 
     def _given(self, options: Options, communicator: Communicator, warm_start: bool) -> Given | None:
         """Load what to begin with."""
+        if not hasattr(communicator, "allgather"):
+            raise Any2VecError(f"`communicator` is {shown(communicator)}; it must be what cluster.connect() returns")
         with together(communicator):
             if warm_start and not hasattr(self, "vectors_"):
                 raise Any2VecError("`warm_start=True`, but there are no vectors to go on from yet: fit first")
