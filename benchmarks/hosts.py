@@ -247,7 +247,7 @@ def mpi(
     beside = Path(sys.executable).with_name("mpiexec")
     mpiexec = str(beside) if beside.exists() else shutil.which("mpiexec")
     if mpiexec is None:
-        raise typer.BadParameter("no mpiexec found: pip install 'any2vec[mpi]'")
+        raise typer.BadParameter("no mpiexec found: pip install '.[mpi]'")
     contenders = {"1 rank": (1, 1), "2 ranks": (2, 1), "2 processes": (1, 2)}
     speeds: dict[str, list[float]] = {name: [] for name in contenders}
     with plain_text(corpus, size) as (path, _), TemporaryDirectory() as folder:

@@ -28,7 +28,7 @@ OPEN_MPI = {  # its launcher asks for these where mpich's does not mind
 
 needs_mpi = pytest.mark.skipif(
     MPIEXEC is None or importlib.util.find_spec("mpi4py") is None,
-    reason="no MPI: pip install 'any2vec[mpi]'",
+    reason="no MPI: pip install '.[mpi]'",
 )
 
 

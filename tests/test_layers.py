@@ -88,6 +88,13 @@ def test_late_imports_are_in_functions_only(file, late):
     assert inside == late
 
 
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_kernels_are_kept_where_nobody_else_may_write(path):
+    text = path.read_text("utf-8")
+    if "cache=True" in text and path.name != "compiled.py":
+        assert "from any2vec.llvm.compiled import njit" in text
+
+
 def test_every_room_is_known():
     found = {room_of(path) for path in MODULES}
     assert found == set(FLOOR)

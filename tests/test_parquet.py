@@ -126,8 +126,8 @@ def test_without_pyarrow(tmp_path, monkeypatch, absent):
     path = write(tmp_path / "t.parquet", {"text": ["a b"]})
     for module in absent:
         monkeypatch.setitem(__import__("sys").modules, module, None)
-    assert "any2vec[arrow]" in refused(path, "text")
-    assert "any2vec[arrow]" in refused(path, None)
+    assert "pip install 'pyarrow>=" in refused(path, "text")
+    assert "pip install 'pyarrow>=" in refused(path, None)
 
 
 @pytest.mark.parametrize("kind", ["table", "batch", "dataset", "shuffled", "streamed"])

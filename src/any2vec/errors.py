@@ -3,6 +3,7 @@
 import re
 import reprlib
 from collections.abc import Callable
+from shlex import quote
 from typing import Any
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "UnknownWordError",
     "counted",
     "file_error",
+    "installing",
     "missing_extra",
     "respelled",
     "shown",
@@ -83,12 +85,38 @@ class UnknownWordError(Any2VecError, KeyError):
 
 def missing_extra(module: str, extra: str) -> Any2VecError:
     """Make the error for a library that is not installed; `extra` is the extra of any2vec that installs it."""
-    return Any2VecError(f"this needs {module}, which is not installed: pip install 'any2vec[{extra}]'")
+    return Any2VecError(f"this needs {module}, which is not installed: {installing(extra, module)}")
+
+
+def installing(extra: str, module: str) -> str:
+    """Return the command that installs what an extra needs; any2vec itself may come from a folder, not from PyPI."""
+    from importlib.metadata import PackageNotFoundError, requires
+
+    try:
+        declared = requires("any2vec") or []
+    except PackageNotFoundError:  # run from its sources
+        declared = []
+    return "pip install " + (" ".join(map(quote, _needed(declared, extra))) or module)
+
+
+def _needed(declared: list[str], extra: str) -> list[str]:
+    """Return the requirements of an extra, and of others of any2vec that it names."""
+    needed: dict[str, None] = {}
+    for requirement, _, marker in (line.partition(";") for line in declared):
+        if re.search(rf"extra == ['\"]{extra}['\"]", marker):
+            own = re.match(r"any2vec\[(.*)\]", requirement)
+            for other in own[1].split(",") if own else ():
+                needed |= dict.fromkeys(_needed(declared, other.strip()))
+            needed |= {} if own else {requirement.strip(): None}
+    return list(needed)
 
 
 def shown(value: object) -> str:
     """Return a value's repr for a message: on one line, and short however large the value is."""
-    return " ".join(reprlib.repr(value).split())
+    try:
+        return " ".join(reprlib.repr(value).split())
+    except Exception:  # what a user's class may raise; Python shows no integer of thousands of digits
+        return f"a value of type {type(value).__name__} that cannot be shown"
 
 
 def counted(number: int, noun: str) -> str:

@@ -1,17 +1,29 @@
 """Options declared once, as dataclass fields: their defaults, ranges and help for Python and the command line."""
 
+import errno
 import math
+import operator
+import os
 import re
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
+from decimal import Decimal
 from numbers import Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+
+import numpy as np
 
 from any2vec.errors import Any2VecError, shown
 
-__all__ = ["Parameters", "changed", "check_option", "documented", "option", "sentence"]
+__all__ = ["Parameters", "can_be_path", "changed", "check_options", "documented", "option", "plain_number", "sentence"]
 
+_MOST = 2**63 - 1
+"""Of what is counted."""
+
+_FOLDERS = (str | Path | None, "str | Path | None")
+"""Types of options that name a folder."""
 
 T = TypeVar("T", bound="type[Any]")
 
@@ -103,34 +115,88 @@ def changed(base: type, name: str, default: Any, **texts: str) -> Any:
     return field(default=default, metadata={**metadata, **texts})
 
 
-def check_option(declared: "Field[Any]", value: Any) -> None:
-    """Raise an error if the value of a field made by `option` is not what it declares."""
-    meta, name = declared.metadata, declared.name
-    if not meta or (value is None and meta["unset"]):
-        return
+def check_options(owner: Any) -> None:
+    """Raise an error if a field made by `option` is not what it declares; make numbers of other kinds Python's own.
+
+    These are integers and floats of NumPy, which overflow and round where Python's do not, fractions and decimals.
+    """
+    for declared in filter(lambda declared: declared.metadata, fields(owner)):
+        value = getattr(owner, declared.name)
+        if not (value is None and declared.metadata["unset"]):
+            plain = _checked(declared, value)
+            if plain is not value:
+                object.__setattr__(owner, declared.name, plain)
+
+
+def _checked(declared: "Field[Any]", value: Any) -> Any:
+    """Return a value as Python's own number, if it is one."""
+    meta, kind, plain = declared.metadata, declared.type, value
     usual = f" ({meta['usual']} is usual)" if meta["usual"] else ""
-    if meta["choices"] and value not in meta["choices"]:
-        raise Any2VecError(f"`{name}` is {shown(value)}; known are {', '.join(meta['choices'])}")
-    kind = declared.type
-    if kind in (int, int | None) and not _is_integer(value, meta):
+    wanted = ""
+    if meta["choices"] and not (isinstance(value, str) and value in meta["choices"]):
+        raise Any2VecError(f"`{declared.name}` is {shown(value)}; known are {', '.join(meta['choices'])}")
+    if kind in (int, int | None) and (plain := _integer(value, meta)) is None:
         low, high = meta["low"], meta["high"]
         of = f" from {low:,} to {high:,}" if high is not None else f", at least {low:,}" if low is not None else ""
-        raise Any2VecError(f"`{name}` is {shown(value)}; it must be a whole number{of}{usual}")
-    if kind in (float, float | None) and not _is_number(value, meta):
-        raise Any2VecError(f"`{name}` is {shown(value)}; it must be a number {_bounds(meta)}{usual}")
-    if kind in (bool, bool | None) and not isinstance(value, bool):
-        raise Any2VecError(f"`{name}` is {shown(value)}; it must be True or False")
+        of += ", and below 2^63" if high is None and isinstance(value, int) and value > _MOST else ""
+        wanted = f"a whole number{of}{usual}"
+    elif kind in (float, float | None) and (plain := _number(value, meta)) is None:
+        wanted = f"a number {_bounds(meta)}{usual}".strip()
+    elif kind in (bool, bool | None) and (plain := _truth(value)) is None:
+        wanted = "True or False"
+    elif kind in _FOLDERS and value is not None and not can_be_path(value):
+        wanted = "the name of a folder"
+    if wanted:
+        raise Any2VecError(f"`{declared.name}` is {shown(value)}; it must be {wanted}")
+    return plain
 
 
-def _is_integer(value: Any, meta: Any) -> bool:
-    return hasattr(value, "__index__") and not isinstance(value, bool) and _within(value, meta)
+def _integer(value: Any, meta: Any) -> int | None:
+    try:
+        plain = None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        return None
+    if plain is None or (meta["low"] is not None and abs(plain) > _MOST):  # a seed may have any number of bits
+        return None
+    return plain if _within(plain, meta) else None
 
 
-def _is_number(value: Any, meta: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value) and _within(value, meta)
+def _number(value: Any, meta: Any) -> float | None:
+    plain = plain_number(value)
+    return plain if plain is not None and _within(plain, meta) else None
 
 
-def _within(value: Any, meta: Any) -> bool:
+def plain_number(value: Any) -> float | None:
+    """Return a finite number of any kind as Python's own int or float; None for everything else."""
+    if not isinstance(value, Real | Decimal) or isinstance(value, bool):
+        return None
+    try:
+        plain = float(value)
+    except (OverflowError, ValueError):
+        return None
+    if not math.isfinite(plain):
+        return None
+    return value if isinstance(value, int | float) and type(value).__module__ == "builtins" else plain
+
+
+def _truth(value: Any) -> bool | None:
+    return bool(value) if isinstance(value, bool | np.bool) else None
+
+
+def can_be_path(value: object) -> bool:
+    """Whether a value is text that could name a file: not empty, not too long, of characters that names can have."""
+    if not isinstance(value, str | Path) or not str(value):
+        return False
+    try:
+        os.lstat(value)
+    except OSError as error:
+        return error.errno != errno.ENAMETOOLONG
+    except ValueError:  # a null character, or half of a character of UTF-16
+        return False
+    return True
+
+
+def _within(value: float, meta: Any) -> bool:
     low, high, above, below = (meta[name] for name in ("low", "high", "above", "below"))
     return not (
         (low is not None and value < low)

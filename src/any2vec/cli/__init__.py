@@ -15,7 +15,13 @@ from any2vec.version import __version__
 
 __all__ = ["app", "main"]
 
-app = typer.Typer(name="any2vec", cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False)
+app = typer.Typer(
+    name="any2vec",
+    cls=Commands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
 
 
 def _print_version(asked: bool) -> None:

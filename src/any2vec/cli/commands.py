@@ -49,6 +49,12 @@ class Commands(Errors):
         super().__init__(**given)
         self.commands.update({name: TyperCommand(name, help=command.help) for name, command in COMMANDS.items()})
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Show the version, wherever the user asks for it."""
+        options = args[: args.index("--")] if "--" in args else args
+        asked = args[:1] == ["version"] or "--version" in options
+        return super().parse_args(ctx, ["--version"] if asked else args)
+
     def load(self, name: str) -> Any:
         """Import a command, and put it in the place of its line."""
         command = COMMANDS[name]

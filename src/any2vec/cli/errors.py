@@ -22,6 +22,10 @@ _PATIENCE = 2.0  # seconds for another host to print the same error
 class Errors(TyperGroup):
     """Commands whose errors name options as the command line does, and that Ctrl-C ends with status 130."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read `help COMMAND` as `COMMAND --help`."""
+        return self.parse_args(ctx, [*args[1:], "--help"]) if args[:1] == ["help"] else super().parse_args(ctx, args)
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command that the user named."""
         try:

@@ -45,4 +45,4 @@ def one_line_warnings() -> None:
         else:
             others(message, category, *where, **more)
 
-    warnings.showwarning = show  # type: ignore[assignment]
+    warnings.showwarning = show

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from numbers import Real
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -17,13 +16,16 @@ from any2vec.errors import Any2VecError, shown
 from any2vec.io.disk import disk_errors
 from any2vec.io.host_order import write_in_host_order
 from any2vec.io.inputs import Source
-from any2vec.options import Parameters, check_option, documented, option
+from any2vec.options import Parameters, check_options, documented, option, plain_number
 
 __all__ = ["Phrases"]
 
 _USUAL = 100.0  # word2phrase's threshold
 _MOST_PASSES = 100
 _PANEL = "Phrases"
+
+
+_LARGEST = 3.4e38  # scores are float32
 
 
 @documented
@@ -70,7 +72,7 @@ class Phrases(Parameters):
     )
     min_count: int = option(5, "ignore words and pairs that occur less often", low=1, panel=_PANEL)
     delta: float | None = option(
-        None, "discount, taken off the count of a pair", low=0, unset="the minimum count", panel=_PANEL
+        None, "discount, taken off the count of a pair", low=0, high=1e30, unset="the minimum count", panel=_PANEL
     )
     passes: int | None = option(
         None,
@@ -104,11 +106,9 @@ class Phrases(Parameters):
         Any2VecError
             If one is out of range.
         """
-        for declared in fields(self):
-            check_option(declared, getattr(self, declared.name))
+        check_options(self)
         for threshold in self._thresholds():
-            number = isinstance(threshold, Real) and not isinstance(threshold, bool)
-            if not (number and 0 < threshold < float("inf")):
+            if not 0 < (plain_number(threshold) or 0) <= _LARGEST:
                 raise Any2VecError(f"`threshold` is {shown(threshold)}; it must be a number above 0 (100 is usual)")
         given = len(self._thresholds())
         if given == 0 or (self.passes is not None and given > self.passes):

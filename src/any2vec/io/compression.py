@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from any2vec.errors import Any2VecError, file_error, missing_extra
+from any2vec.errors import Any2VecError, file_error, missing_extra, shown
 from any2vec.io.memory import available
+from any2vec.options import can_be_path
 
 __all__ = ["compression_of", "decompressed", "open_compressed", "reading_errors"]
 
@@ -29,6 +30,8 @@ def compression_of(path: Path) -> str:
 @contextmanager
 def open_compressed(path: Path) -> Iterator[IO[bytes]]:
     """Open a file, decompressing it if its name says so; reading errors in the block name the file."""
+    if not can_be_path(path):
+        raise Any2VecError(f"{shown(str(path))} is not the name of a file")
     compression = compression_of(path)
     with reading_errors(str(path), compression), path.open("rb") as file, decompressed(file, compression) as stream:
         yield stream

@@ -139,6 +139,9 @@ class Estimator(Options, Parameters, ABC):
         super().check()
         if not isinstance(self.callbacks, Sequence) or not all(map(callable, self.callbacks)):
             raise Any2VecError("`callbacks` must be a list of functions, each called with the epoch and the vectors")
+        for name in ("say", "reading", "compiling", "training", "close"):
+            if isinstance(self.display, type) or not callable(getattr(self.display, name, None)):
+                raise Any2VecError(f"`display` is {shown(self.display)}; it must have the methods of a Display")
         check_given(self.start, self.pretrained, self.frozen)
         for name, value in (("checkpoint", self.checkpoint), ("resume", self.resume)):
             if value is not None and (not isinstance(value, str | Path) or not str(value)):
@@ -190,6 +193,8 @@ class Estimator(Options, Parameters, ABC):
 
     def _given(self, options: Options, communicator: Communicator, warm_start: bool) -> Given | None:
         """Load what to begin with."""
+        if not hasattr(communicator, "allgather"):
+            raise Any2VecError(f"`communicator` is {shown(communicator)}; it must be what cluster.connect() returns")
         with together(communicator):
             if warm_start and not hasattr(self, "vectors_"):
                 raise Any2VecError("`warm_start=True`, but there are no vectors to go on from yet: fit first")

@@ -195,7 +195,10 @@ def _words(frozen: Frozen | None) -> "tuple[str, ...] | Literal['given'] | None"
         if not words:
             raise Any2VecError(f"{path}: holds no word")
     else:
-        words = [as_word(word) for word in frozen]
+        try:
+            words = [as_word(word) for word in frozen]
+        except TypeError:  # an array without a dimension
+            raise Any2VecError(f"`frozen`: words are expected, not {shown(frozen)}") from None
         for word in words:
             if not isinstance(word, str):
                 raise Any2VecError(f"`frozen`: a word is expected, not {shown(word)}")

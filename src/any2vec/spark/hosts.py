@@ -17,7 +17,7 @@ from any2vec.cluster.communicator import Communicator, SharedError, allgather_by
 from any2vec.cluster.gloo import joined, load_library
 from any2vec.cluster.listening import listen_anywhere, listen_at
 from any2vec.corpus.sentences import Numbered
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, installing
 from any2vec.graph import read_graph
 from any2vec.models import DeepWalk, Word2Vec
 from any2vec.vectors.formats import save
@@ -146,7 +146,8 @@ def run(table: DataFrame, hosts: int, program: Program) -> dict[str, Any]:
         found = rows.collect()
     except Exception as error:
         if found := _NO_PACKAGE.search(str(error)):
-            raise Any2VecError(f"an executor has no {found[1]}: install any2vec[spark] there, too") from error
+            how = installing("spark", found[1])
+            raise Any2VecError(f"an executor has no {found[1]}: install it there, too: {how}") from error
         raise
     if not found:  # Spark leaves out a stage that it knows to have no rows
         raise Any2VecError("the data frame has no rows")

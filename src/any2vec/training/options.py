@@ -6,7 +6,7 @@ from any2vec.errors import Any2VecError
 from any2vec.operators import LOSSES, MODELS, OPERATORS, Operator, operator_of
 from any2vec.operators.cbow import CONTEXTS
 from any2vec.operators.skipgram import NEGATIVES_PER, SkipGram
-from any2vec.options import check_option, option
+from any2vec.options import check_options, option
 from any2vec.sync.combiners import COMBINERS, Combiner, combiner_of
 from any2vec.sync.schemes import AUTO, SCHEMES, scheme_of
 from any2vec.sync.wire import FLOAT32, WIRES
@@ -134,8 +134,7 @@ class Options:
         Any2VecError
             If there is one.
         """
-        for declared in fields(self):
-            check_option(declared, getattr(self, declared.name))
+        check_options(self)
         if self.schedule is not None and self.negatives_per not in ("window", _SCHEDULES[self.schedule]):
             raise Any2VecError(
                 f"`schedule` is {self.schedule!r}, `negatives_per` {self.negatives_per!r}; give `negatives_per` alone"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from any2vec.errors import Any2VecError, shown
+from any2vec.options import can_be_path
 
 __all__ = ["as_path", "as_word", "fraction", "whole_number"]
 
@@ -16,7 +17,7 @@ def as_path(path: object) -> Path:
     name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
     if not isinstance(name, str):
         raise Any2VecError(f"path: the name of a file or folder is expected, not {shown(path)}")
-    if not name or "\0" in name:
+    if not can_be_path(name):
         raise Any2VecError(f"path: {shown(path)} is not the name of a file or folder")
     return Path(name)
 

@@ -6,7 +6,7 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, shown
 from any2vec.graph.graph import Graph
 from any2vec.io.read_only import read_only
 from any2vec.llvm.compiled import njit
@@ -122,9 +122,9 @@ class Walker:
 def check_walks(walks: int, length: int, p: float, q: float, restart: float) -> None:
     """Raise an error if the number of walks from each vertex, or an argument of `Walker`, is out of range."""
     if not isinstance(walks, Integral) or not 1 <= walks <= MOST:
-        raise Any2VecError(f"`walks` is {walks!r}; each vertex must have from 1 to {MOST:,}")
+        raise Any2VecError(f"`walks` is {shown(walks)}; each vertex must have from 1 to {MOST:,}")
     if not isinstance(length, Integral) or not 1 <= length <= MOST:
-        raise Any2VecError(f"`length` is {length!r}; walks must have from 1 to {MOST:,} vertices")
+        raise Any2VecError(f"`length` is {shown(length)}; walks must have from 1 to {MOST:,} vertices")
     for name, value in (("p", p), ("q", q)):
         if not 0 < value < inf:
             raise Any2VecError(f"`{name}` is {value}; it must be a number above 0")

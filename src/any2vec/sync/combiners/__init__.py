@@ -1,9 +1,7 @@
 """Combiners by name; a new one is a file of this package and a line below."""
 
-from dataclasses import fields
-
 from any2vec.errors import Any2VecError, shown
-from any2vec.options import check_option
+from any2vec.options import check_options
 from any2vec.sync.combiners.adasum import Adasum
 from any2vec.sync.combiners.average import Average
 from any2vec.sync.combiners.base import (
@@ -72,6 +70,5 @@ def combiner_of(which: str | Combiner | type[Combiner]) -> Combiner:
         how = "give it one: row = staticmethod(njit(function of parts, updates, out))"
         raise Any2VecError(f"the combiner {kind.__name__} has no Numba function 'row'; {how}")
     combiner = which if isinstance(which, Combiner) else kind()
-    for declared in (f for f in fields(combiner) if f.metadata):
-        check_option(declared, getattr(combiner, declared.name))
+    check_options(combiner)
     return combiner
