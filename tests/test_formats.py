@@ -438,7 +438,7 @@ def test_damaged_tensors(tmp_path, content, expected):
 @given(st.sampled_from(["v.txt", "v.bin", "v.txt.gz", "v.bin.gz"]), st.data())
 def test_no_damage_gives_a_traceback(tmp_path, name, data):
     path = tmp_path / name
-    save(example(), path)
+    save(example(), path, force=True)
     content = bytearray(path.read_bytes())
     start = data.draw(st.integers(0, len(content) - 1))
     content[start : start + data.draw(st.integers(0, 9))] = data.draw(st.binary(max_size=9))
