@@ -15,8 +15,10 @@ from any2vec.corpus.word_table import WordCounts, merge
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.compression import open_compressed
 from any2vec.io.host_order import write_in_host_order
+from any2vec.io.outputs import check_writable
+from any2vec.io.replaceable import Kind, start_of
 
-__all__ = ["LINE_END", "given_vocabulary", "load_vocabulary", "look_up", "save_vocabulary"]
+__all__ = ["LINE_END", "VOCABULARY", "given_vocabulary", "load_vocabulary", "look_up", "save_vocabulary"]
 
 LINE_END = "</s>"
 """What word2vec counts at the end of each line: the first word of its vocabularies."""
@@ -66,6 +68,7 @@ def save_vocabulary(
     path: str | os.PathLike[str],
     *,
     line_ends: int = 0,
+    force: bool = False,
     communicator: Communicator | None = None,
 ) -> None:
     """Save a vocabulary as word2vec does: a word and its count on each line, in the order of ids.
@@ -77,25 +80,44 @@ def save_vocabulary(
     vocabulary : Vocabulary
         Words and counts.
     path : str or path
-        The file; compressed if the name ends in .gz. An existing one is replaced once the new one is complete.
+        The file; compressed if the name ends in .gz. A vocabulary that was saved before is replaced once the new one
+        is complete.
     line_ends : int
         The count of ``</s>``, such as the sentences of a corpus; that of a word ``</s>`` is added.
+    force : bool
+        Replace a file that holds something else, too.
     communicator : Communicator, optional
         Of the hosts that all call this; the first one writes.
 
     Raises
     ------
     Any2VecError
-        If the format cannot hold a word (empty, or with whitespace), or the file cannot be written.
+        If the format cannot hold a word (empty, or with whitespace), or the file cannot be written or holds something
+        else.
     """
     communicator = communicator or alone()
     name = Path(path)
+    check_writable(name, VOCABULARY, force=force, communicator=communicator)
     with together(communicator):
         _laid_out(vocabulary)  # raises if a word is no text
         for word in vocabulary.words:
             if not word or not _WHITESPACE.isdisjoint(word):
                 raise Any2VecError(f"{name}: a line holds a word and its count, not the word {shown(word)}")
     write_in_host_order(name, _lines(vocabulary, line_ends) if communicator.rank == 0 else (), communicator)
+
+
+def _holds_vocabulary(path: Path) -> bool:
+    """Recognize what `save_vocabulary` or word2vec wrote: </s> first, then words by falling count."""
+    content, whole = start_of(path, _LONGEST_LINE)
+    lines = content.split(b"\n")[: None if whole else -1]
+    rows = [fields for line in lines if (fields := line.split())]
+    if not rows or rows[0][0] != LINE_END.encode() or not all(len(row) == 2 and row[1].isdigit() for row in rows):
+        return False
+    counts = [int(count) for _, count in rows[1:]]
+    return counts == sorted(counts, reverse=True)
+
+
+VOCABULARY = Kind("a vocabulary", _holds_vocabulary)
 
 
 def given_vocabulary(given: object, min_count: int, max_size: int | None) -> Vocabulary:

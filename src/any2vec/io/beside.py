@@ -82,7 +82,7 @@ def sweep(path: Path) -> None:
             remove(left)
     for left in _named(path, "part"):
         with suppress(OSError):
-            _remove_if_dead(left)
+            _remove_if_dead(left, path)
 
 
 def set_aside(path: Path) -> list[Path]:
@@ -118,13 +118,8 @@ def _stem(path: Path) -> str:
 
 def _named(path: Path, ending: str) -> Iterator[Path]:
     pattern = re.compile(rf"\.{re.escape(_stem(path))}\.[0-9a-f]{{32}}\.{ending}")
-    try:
-        names = os.listdir(path.parent)
-    except OSError:  # a folder may be writable but not readable
-        return
-    for name in names:
-        if pattern.fullmatch(name):
-            yield path.with_name(name)
+    with suppress(OSError):  # a folder may be writable but not readable
+        yield from [found for found in path.parent.iterdir() if pattern.fullmatch(found.name)]
 
 
 def _make(part: Path, folder: bool, private: bool) -> int | None:
@@ -153,15 +148,19 @@ def _lock(descriptor: int) -> bool | None:
     return True
 
 
-def _remove_if_dead(left: Path) -> None:
-    found = left.lstat()
+def _remove_if_dead(left: Path, path: Path) -> None:
+    found, target = left.lstat(), _found(path)
     is_folder = stat.S_ISDIR(found.st_mode)
-    if not (is_folder or stat.S_ISREG(found.st_mode)) or (hasattr(os, "geteuid") and found.st_uid != os.geteuid()):
+    if not (is_folder or stat.S_ISREG(found.st_mode)):
         return  # none of ours
+    if hasattr(os, "geteuid") and found.st_uid not in (os.geteuid(), target.st_uid if target else os.geteuid()):
+        return
+    descriptor: int | None = None
     try:
         descriptor = os.open(left, (os.O_RDONLY if is_folder else os.O_RDWR) | _NO_LINK | _NO_WAIT)
     except PermissionError:
-        descriptor = os.open(left, os.O_RDONLY | _NO_LINK | _NO_WAIT) if hasattr(os, "geteuid") else None
+        with suppress(OSError):
+            descriptor = os.open(left, os.O_RDONLY | _NO_LINK | _NO_WAIT)
     try:
         locked = None if descriptor is None else _lock(descriptor)
         if locked or (locked is None and time.time() - found.st_mtime > STALE):

@@ -38,7 +38,7 @@ class FolderReader:
 
     def names(self) -> list[str]:
         """List the files; none once it was replaced and removed."""
-        return os.listdir(self.path if self._folder is None else self._folder)
+        return os.listdir(self.path if self._folder is None else self._folder)  # noqa: PTH208
 
     def open(self, name: str) -> IO[bytes]:
         """Open a file to read."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from any2vec.errors import Any2VecError
 from any2vec.io.compression import open_compressed
 
-__all__ = ["Kind", "check_only_own", "check_replaceable", "has_mark", "json_of", "mark", "start_of"]
+__all__ = ["Kind", "check_only_own", "check_replaceable", "has_mark", "json_of", "mark", "marked", "start_of"]
 
 _MARK = "user.any2vec"
 _LARGEST_JSON = 1 << 28
@@ -28,6 +28,11 @@ class Kind:
     """Whether it is text like any other, of which only a mark beside it says that we wrote it."""
     files: tuple[str, ...] = ()
     """The names of its files, if it is a folder."""
+
+
+def marked(name: str) -> Kind:
+    """Return the kind of a text that is recognized only by its mark."""
+    return Kind(name, lambda path: has_mark(path, name), marked=True)
 
 
 def check_replaceable(path: Path, kind: Kind, force: bool) -> None:

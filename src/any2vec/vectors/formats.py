@@ -44,9 +44,7 @@ class Format:
     """Recognize a file or folder that holds it, to be replaced by another; if None, it is loaded."""
 
 
-TEXT = Format(
-    load_text, save_text, (".txt", ".vec", ".txt.gz", ".vec.gz"), check_words=check_words, holds=holds_text
-)
+TEXT = Format(load_text, save_text, (".txt", ".vec", ".txt.gz", ".vec.gz"), check_words=check_words, holds=holds_text)
 BINARY = Format(load_binary, save_binary, (".bin", ".bin.gz"), check_words=check_words, holds=holds_binary)
 FORMATS = (TEXT, BINARY, Format(load_native, save_native, files=FILES, training=True, holds=holds_folder))
 
@@ -64,8 +62,9 @@ def save(
 
     `.txt` and `.vec` are word2vec's text format and `.bin` its binary format, compressed if `.gz` follows;
     gensim's `KeyedVectors.load_word2vec_format` reads them. A name without an ending is a folder in any2vec's
-    own format, the only one that keeps counts and training vectors and holds words with whitespace. A file or folder that
-    holds vectors is replaced once the new one is complete, and keeps its mode; one that holds something else is refused.
+    own format, the only one that keeps counts and training vectors and holds words with whitespace. A file or folder
+    that holds vectors is replaced once the new one is complete, and keeps its mode; anything else that is there is
+    refused.
 
     Parameters
     ----------

@@ -49,7 +49,8 @@ def holds_binary(path: Path) -> bool:
         return False
     if not compression_of(path) and path.stat().st_size < header + number * (4 * dim + 2):
         return False
-    at, numbers = header, []
+    at = header
+    numbers: list[bytes] = []
     while len(numbers) < number and at <= len(content):
         space = content.find(b" ", at, at + LONGEST_WORD + 2)
         if space < 0 and not whole:
