@@ -13,7 +13,7 @@ from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.errors import Any2VecError, UnknownWordError, shown
 from any2vec.io.finite import blocks, check_finite
 from any2vec.io.read_only import read_only
-from any2vec.vectors.arguments import as_word
+from any2vec.vectors.arguments import as_word, asked, of_integers
 
 __all__ = ["NEGATIVE", "Lookup", "Query"]
 
@@ -23,7 +23,7 @@ NEGATIVE = "negative"
 COMPARED = 50_000  # most frequent words that an unknown one is compared with: a fraction of a second
 
 Query: TypeAlias = str | int | NDArray[np.float32]
-"""A word, an integer for the word of its digits, or a vector of shape (D,)."""
+"""A word, an integer for the word of its digits where all words are integers, or a vector of shape (D,)."""
 
 
 class Lookup:
@@ -109,7 +109,8 @@ class Lookup:
 
     def __contains__(self, word: object) -> bool:
         name = as_word(word)
-        return isinstance(name, str) and name in self.vocabulary.ids
+        known = isinstance(name, str) and name in self.vocabulary.ids
+        return known and (isinstance(word, str) or self.of_integers)
 
     def __getitem__(self, key: str | int | Sequence[str | int]) -> NDArray[np.float32]:
         """Look up a word, giving shape (D,), or a list of n words, giving shape (n, D)."""
@@ -122,17 +123,26 @@ class Lookup:
     def __repr__(self) -> str:
         return f"<Vectors: {len(self):,} words of {self.dim} dimensions>"
 
+    @cached_property
+    def of_integers(self) -> bool:
+        """Whether all words are integers, so that an integer can be asked for: 3 for the word "3"."""
+        return of_integers(self.words)
+
+    def _as_word(self, value: Any) -> Any:
+        """Return an integer as the word of its digits, if words are integers; return anything else as it is."""
+        return value if type(value) is str else asked(value, self.of_integers)
+
     def id(self, word: str | int) -> int:
-        """Return the id of a word, its row in the matrix; an integer stands for its digits, as in training.
+        """Return the id of a word, its row in the matrix; if tokens were integers, an integer stands for its digits.
 
         Raises
         ------
         UnknownWordError
             If the word is unknown; the error, also a KeyError, names words spelt similarly.
         Any2VecError
-            If it is no word.
+            If it is no word, or an integer where not all words are integers.
         """
-        name = as_word(word)
+        name = self._as_word(word)
         if not isinstance(name, str):
             raise Any2VecError(f"a word is expected, not {shown(word)}")
         found = self.vocabulary.ids.get(name)
@@ -153,7 +163,7 @@ class Lookup:
 
     def _vector(self, query: Any) -> NDArray[np.float32]:
         """Return the vector of a word or the vector given, shape (D,), all finite."""
-        query = as_word(query)
+        query = self._as_word(query)
         try:
             with np.errstate(over="ignore"):
                 vector = self[query] if isinstance(query, str) else np.asarray(query, np.float32)
@@ -176,7 +186,7 @@ class Lookup:
         weights = weights / (np.abs(weights).max(initial=0) or 1)  # their sum is finite
         total = np.zeros(self.dim)
         for query, weight in zip(queries, weights, strict=True):
-            word = unit and isinstance(as_word(query), str)
+            word = unit and isinstance(self._as_word(query), str)
             total += weight * (self._unit(query) if word else self._vector(query)).astype(np.float64)
         return total / (np.abs(weights).sum() or 1)
 
