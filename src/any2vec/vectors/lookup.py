@@ -1,6 +1,7 @@
 """Words and the rows of a matrix that are their vectors."""
 
 import difflib
+import operator
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import islice
@@ -38,17 +39,14 @@ class Lookup:
         t: NDArray[np.float32] | None = None,
         loss: str = NEGATIVE,
     ) -> None:
-        if not isinstance(vocabulary, Vocabulary):
-            words = _checked_words(vocabulary)
-            vocabulary = Vocabulary(
-                words, np.zeros(len(words), np.int64) if counts is None else _checked_counts(counts)
-            )
-        self.vocabulary = vocabulary
+        self.vocabulary = _checked(vocabulary, counts)
         """The words, their counts (zeros: unknown) and ids."""
         self.matrix = _numbers(matrix)
         """The embedding vectors e, float32, shape (V, D), read-only."""
         self.t = None if t is None else _numbers(t)
         """The training vectors, float32, shape (V, D), read-only; or None."""
+        if type(loss) is not str:
+            raise Any2VecError(f"`loss` is {shown(loss)}; it must be a name")
         self.loss = loss
         """The loss that `t` was trained with; if "hierarchical", its rows are those of the tree's inner vertices."""
         self._check_shapes()
@@ -196,28 +194,59 @@ def _unit(vector: NDArray[Any]) -> NDArray[np.float32]:
     return (vector / norm if norm else vector).astype(np.float32)
 
 
-def _checked_words(words: object) -> list[str]:
-    """Return words as a list, integers as their digits."""
+def _checked(vocabulary: Any, counts: object) -> Vocabulary:
+    """Return the vocabulary itself, or that of a collection of words, if it can be saved."""
+    if not isinstance(vocabulary, Vocabulary):
+        words = list(_checked_words(vocabulary))
+        return Vocabulary(words, np.zeros(len(words), np.int64) if counts is None else _checked_counts(counts, words))
+    words = _checked_words(vocabulary.words)
+    numbers = _checked_counts(vocabulary.counts, words)
+    same = words is vocabulary.words and numbers is vocabulary.counts
+    return vocabulary if same else Vocabulary(words, numbers)
+
+
+def _checked_words(words: Any) -> Any:
+    """Return words, if they are strings themselves; integers as their digits."""
     if isinstance(words, str) or not isinstance(words, Collection):
         raise Any2VecError(f"vocabulary: a sequence of words is expected, not {shown(words)}")
     if set(map(type, words)) <= {str}:
-        return list(words)
+        return words
     listed = [as_word(word) for word in words]
     for i, word in enumerate(listed):
         if not isinstance(word, str):
             raise Any2VecError(f"vocabulary: a word is expected, not {shown(word)}, which is word {i:,}")
-    return listed
+    return [str(word) for word in listed]
 
 
-def _checked_counts(counts: object) -> NDArray[np.int64]:
+def _checked_counts(counts: object, words: Sequence[str]) -> NDArray[np.int64]:
+    """Return counts as they are saved, whole numbers from 0 to 2^63 - 1; an int64 array of them itself."""
+    if isinstance(counts, np.ndarray) and counts.dtype == np.int64 and counts.ndim == 1 and not (counts < 0).any():
+        return counts
     try:
-        return np.asarray(counts, np.int64).reshape(-1)
+        values = [_whole(value) for value in np.asarray(counts).reshape(-1).tolist()]
     except (OverflowError, TypeError, ValueError):
         raise Any2VecError(f"the counts are not whole numbers: {shown(counts)}") from None
+    for i, value in enumerate(values):
+        if not 0 <= value < 1 << 63:
+            of = f" of {shown(words[i])}" if len(values) == len(words) else ""
+            raise Any2VecError(f"the count{of} is {value:,}; it must be from 0 to 2^63 - 1")
+    return np.array(values, np.int64)
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, bool):
+        raise TypeError
+    return operator.index(value)
 
 
 def _numbers(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
     try:
-        return read_only(np.asarray(matrix, np.float32))
+        given = np.asarray(matrix)
+        if given.dtype.kind not in "iufb":
+            raise TypeError
+        with np.errstate(over="ignore"):  # `check_finite` names the word
+            return read_only(given.astype(np.float32, copy=False))
     except (TypeError, ValueError):
         raise Any2VecError(f"the matrix is not an array of numbers: {shown(matrix)}") from None
