@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-__all__ = ["Beside", "hidden", "make_beside", "not_followed", "remove", "set_aside", "sweep"]
+__all__ = ["Beside", "hidden", "make_beside", "not_followed", "remove", "remove_aside", "set_aside", "sweep"]
 
 STALE = 7 * 24 * 3600  # seconds after which what has no lock is a dead run's, where there are no locks
 _PLAIN_NAME = 40  # characters; a name may have 255 bytes
@@ -79,7 +79,7 @@ def sweep(path: Path) -> None:
             if not os.path.lexists(path):
                 left.rename(path)
         if os.path.lexists(path):
-            remove(left)
+            remove_aside(left, path)
     for left in _named(path, "part"):
         with suppress(OSError):
             _remove_if_dead(left, path)
@@ -98,6 +98,14 @@ def hidden(path: Path, ending: str) -> Path:
 def not_followed(path: str, flags: int) -> int:
     """Open a file, for `open(..., opener=not_followed)`, but never through a symbolic link."""
     return os.open(path, flags | _NO_LINK, 0o666)
+
+
+def remove_aside(old: Path, path: Path) -> None:
+    """Remove a folder that was set aside, under another name: nobody may put back what is partly removed."""
+    part = hidden(path, "part")
+    with suppress(OSError):
+        old.rename(part)
+        remove(part)
 
 
 def remove(path: Path) -> None:

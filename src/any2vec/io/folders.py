@@ -1,6 +1,7 @@
 """One version of a folder that other programs may replace at any moment."""
 
 import os
+import stat
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,11 +16,9 @@ T = TypeVar("T")
 
 _TRIES = 1000
 _PAUSE = 0.001  # seconds, where a folder is gone for the moment
-_BY_DESCRIPTOR = os.open in os.supports_dir_fd and os.listdir in os.supports_fd
-
-
-class ReplacedError(Exception):
-    """The folder was replaced while it was read."""
+_SURE = 3  # looks that find neither it nor one that was set aside
+_BY_DESCRIPTOR = os.open in os.supports_dir_fd and os.stat in os.supports_dir_fd
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0)
 
 
 class FolderReader:
@@ -27,7 +26,7 @@ class FolderReader:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._folder = os.open(path, os.O_RDONLY | getattr(os, "O_DIRECTORY", 0)) if _BY_DESCRIPTOR else None
+        self._folder = os.open(path, _FOLDER) if _BY_DESCRIPTOR else None
 
     def __enter__(self) -> "FolderReader":
         return self
@@ -36,9 +35,13 @@ class FolderReader:
         if self._folder is not None:
             os.close(self._folder)
 
-    def names(self) -> list[str]:
-        """List the files; none once it was replaced and removed."""
-        return os.listdir(self.path if self._folder is None else self._folder)  # noqa: PTH208
+    def has(self, name: str) -> bool:
+        """Whether there is a file of this name."""
+        try:
+            where = self.path / name if self._folder is None else name
+            return stat.S_ISREG(os.stat(where, dir_fd=self._folder).st_mode)
+        except FileNotFoundError:
+            return False
 
     def open(self, name: str) -> IO[bytes]:
         """Open a file to read."""
@@ -49,12 +52,11 @@ class FolderReader:
 
     def was_replaced(self) -> bool:
         """Whether the folder's name leads to another one by now, or nowhere."""
-        if self._folder is None:
-            return not self.path.is_dir()
         try:
-            return not os.path.samestat(os.fstat(self._folder), self.path.stat())
+            found = self.path.stat()
         except FileNotFoundError:
             return True
+        return self._folder is not None and not os.path.samestat(os.fstat(self._folder), found)
 
 
 def read_folder(path: Path, read: Callable[[FolderReader], T]) -> T:
@@ -63,22 +65,37 @@ def read_folder(path: Path, read: Callable[[FolderReader], T]) -> T:
     Raises
     ------
     Any2VecError
-        If it does not exist, or is replaced all the time.
+        If it does not exist, cannot be read, or is replaced all the time.
     """
     for _ in range(_TRIES):
         try:
-            with FolderReader(path) as folder:
-                try:
-                    return read(folder)
-                except (Any2VecError, FileNotFoundError):
-                    if not folder.was_replaced():
-                        raise
+            folder = FolderReader(path)
         except FileNotFoundError:
-            if os.path.lexists(path):
-                raise
-            if not set_aside(path):
-                raise Any2VecError(f"{path}: does not exist") from None
-            time.sleep(_PAUSE)  # between two renames
-    if left := set_aside(path):
-        raise Any2VecError(f"{path}: is gone; a run that was killed while it replaced it left {left[0]}: rename that")
+            _wait_for(path)
+            continue
+        except OSError as error:
+            raise Any2VecError(f"{path}: cannot be read: {error.strerror or error}") from error
+        with folder:
+            try:
+                return read(folder)
+            except Any2VecError:
+                if not folder.was_replaced():
+                    raise
+    if not path.exists():
+        raise Any2VecError(f"{path}: is gone; a run that was killed left {_aside(path)[0]} in its place: rename that")
     raise Any2VecError(f"{path}: is replaced faster than it can be read; read it when no program saves to it")
+
+
+def _wait_for(path: Path) -> None:
+    """Wait a moment for a folder that was renamed and will be there again; raise if there is no sign of one."""
+    for _ in range(_SURE):
+        if path.exists():
+            return
+        time.sleep(_PAUSE)
+        if _aside(path):
+            return
+    raise Any2VecError(f"{path}: does not exist")
+
+
+def _aside(path: Path) -> list[Path]:
+    return set_aside(Path(os.path.realpath(path)))

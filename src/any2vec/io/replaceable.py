@@ -2,6 +2,7 @@
 
 import json
 import os
+import stat
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -54,7 +55,9 @@ def check_replaceable(path: Path, kind: Kind, force: bool) -> None:
 
 def check_only_own(folder: Path, is_own: Callable[[str], bool]) -> None:
     """Raise if a folder, which may not exist, holds other files than those by whose names it may be replaced."""
-    others = sorted(path.name for path in folder.iterdir() if not is_own(path.name)) if folder.is_dir() else []
+    others: list[str] = []
+    with suppress(FileNotFoundError, NotADirectoryError):
+        others = sorted(path.name for path in folder.iterdir() if not is_own(path.name))
     if others:
         raise Any2VecError(f"{folder}: the folder holds other files, such as {others[0]!r}; give a new name")
 
@@ -97,6 +100,8 @@ def _note(path: Path, name: str) -> bytes:
 
 def _is_empty(path: Path) -> bool:
     """Whether there is nothing to lose: no file or folder, or an empty one."""
-    if path.is_dir():
-        return not any(path.iterdir())
-    return not path.is_file() or not path.stat().st_size
+    try:
+        found = path.stat()
+        return not any(path.iterdir()) if stat.S_ISDIR(found.st_mode) else not found.st_size
+    except FileNotFoundError:
+        return True

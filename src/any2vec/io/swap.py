@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from any2vec.io.beside import hidden, remove
+from any2vec.io.beside import hidden, remove_aside
 
 __all__ = ["put_folder"]
 
@@ -70,10 +70,10 @@ def _by_two_renames(new: Path, path: Path) -> bool:
         new.rename(path)
     except OSError as error:
         if error.errno in _TAKEN:
-            remove(old)
+            remove_aside(old, path)
             return False
         with suppress(OSError):
             old.rename(path)
         raise
-    remove(old)
+    remove_aside(old, path)
     return True

@@ -125,7 +125,7 @@ def load(path: str | os.PathLike[str]) -> Vectors:
     kind = format_of(path)
     if not path.exists() and not kind.files:
         raise Any2VecError(f"{path}: does not exist")
-    if kind.files and path.exists() and not path.is_dir():
+    if kind.files and path.is_file():
         raise Any2VecError(f"{path}: a file without an ending, so its format is unknown; known are {_known()}")
     try:
         return kind.load(path)

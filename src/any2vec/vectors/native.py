@@ -6,7 +6,6 @@
 
 import json
 import re
-from fnmatch import filter as matching
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from any2vec.io.safetensors_file import map_open, write_tensors
 from any2vec.vectors.shard import Shard
 from any2vec.vectors.vectors import NEGATIVE, Vectors
 
-__all__ = ["FILES", "META", "load_native", "save_native"]
+__all__ = ["FILES", "load_native", "meta_of", "save_native"]
 
 VERSION = 1
 _CHECKPOINTS = "[0-9]*[0-9].json"  # files of a folder of checkpoints
@@ -60,6 +59,12 @@ def load_native(path: Path) -> Vectors:
     While other programs replace it, this is one of the versions that were there.
     """
     return read_folder(path, _load)
+
+
+def meta_of(folder: FolderReader) -> dict[str, Any]:
+    """Return what the file of sizes says, unchecked; raise if a file is missing or it is no JSON."""
+    _check_complete(folder)
+    return _read_json(folder, META)
 
 
 def _load(folder: FolderReader) -> Vectors:
@@ -114,11 +119,9 @@ def _id(shard: Shard, tensors: dict[str, NDArray[np.float32]]) -> str:
 
 
 def _check_complete(folder: FolderReader) -> None:
-    names = folder.names()
-    missing = [name for name in FILES if name not in names or (folder.path / name).is_dir()]
-    if missing:
+    if missing := [name for name in FILES if not folder.has(name)]:
         lacking = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
-        hint = "; it has checkpoints: --resume goes on from them" if matching(names, _CHECKPOINTS) else ""
+        hint = "; it has checkpoints: --resume goes on from them" if list(folder.path.glob(_CHECKPOINTS)) else ""
         raise Any2VecError(f"{folder.path}: not a folder of vectors: {lacking}{hint}") from None
 
 

@@ -6,7 +6,9 @@ import numpy as np
 
 from any2vec.errors import Any2VecError
 from any2vec.io.compression import compression_of
-from any2vec.io.replaceable import json_of, start_of
+from any2vec.io.folders import read_folder
+from any2vec.io.replaceable import start_of
+from any2vec.vectors.native import meta_of
 from any2vec.vectors.word2vec import LONGEST_WORD, parse_header, without_mark
 
 __all__ = ["holds_binary", "holds_folder", "holds_text"]
@@ -69,9 +71,7 @@ def holds_binary(path: Path) -> bool:
 
 def holds_folder(path: Path) -> bool:
     """Recognize any2vec's own format by the file that says its version and sizes."""
-    from any2vec.vectors.native import FILES, META
-
-    found = json_of(path / META) if all((path / name).is_file() for name in FILES) else None
+    found = read_folder(path, meta_of)
     return isinstance(found, dict) and all(type(found.get(name)) is int for name in ("format", "words", "dimensions"))
 
 
