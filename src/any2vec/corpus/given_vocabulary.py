@@ -26,6 +26,7 @@ LINE_END = "</s>"
 _WHITESPACE = frozenset(" \t\n\r\v\f")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LONGEST_LINE = 1 << 16
+_LONGEST_WORD = _LONGEST_LINE - 32
 _LONGEST_COUNT = 18  # digits of a number that certainly fits into 64 bits
 
 
@@ -92,17 +93,24 @@ def save_vocabulary(
     Raises
     ------
     Any2VecError
-        If the format cannot hold a word (empty, or with whitespace), or the file cannot be written or holds something
-        else.
+        If the format cannot hold a word (empty, with whitespace, or long) or a count, there are fewer than two words,
+        or the file cannot be written or holds something else.
     """
     communicator = communicator or alone()
     name = Path(path)
     check_writable(name, VOCABULARY, force=force, communicator=communicator)
     with together(communicator):
-        _laid_out(vocabulary)  # raises if a word is no text
+        _check(vocabulary)
         for word in vocabulary.words:
-            if not word or not _WHITESPACE.isdisjoint(word):
+            long = 4 * len(word) > _LONGEST_WORD and len(word.encode()) > _LONGEST_WORD
+            if not word or long or not _WHITESPACE.isdisjoint(word):
                 raise Any2VecError(f"{name}: a line holds a word and its count, not the word {shown(word)}")
+        ends = line_ends + int(vocabulary.counts[vocabulary.ids[LINE_END]]) if LINE_END in vocabulary.ids else line_ends
+        for word, count in ((LINE_END, ends), *zip(vocabulary.words, vocabulary.counts.tolist(), strict=True)):
+            if not 0 <= count < 10**_LONGEST_COUNT:
+                raise Any2VecError(f"{name}: the count of {shown(word)} is {count:,}; it must be below 10^18")
+        if len(vocabulary.ids.keys() - {LINE_END}) < 2:
+            raise Any2VecError(f"{name}: not saved: a vocabulary has two words or more, not {len(vocabulary)}")
     write_in_host_order(name, _lines(vocabulary, line_ends) if communicator.rank == 0 else (), communicator)
 
 
@@ -126,9 +134,7 @@ def given_vocabulary(given: object, min_count: int, max_size: int | None) -> Voc
         given = load_vocabulary(given)
     if not isinstance(given, Vocabulary):
         raise Any2VecError(f"`vocabulary` is {shown(given)}; it must be a Vocabulary, or the name of its file")
-    if len(given.ids) != len(given):
-        twice = next(word for i, word in enumerate(given.words) if given.ids[word] != i)
-        raise Any2VecError(f"the vocabulary has the word {shown(twice)} twice")
+    _check(given)
     kept = int(np.count_nonzero(given.counts >= min_count))
     if kept < 2:
         had = f"the vocabulary has {len(given):,} words, the largest count is {int(given.counts.max(initial=0)):,}"
@@ -140,6 +146,25 @@ def look_up(vocabulary: Vocabulary, part: WordCounts) -> NDArray[np.int32]:
     """Return the id of each word of `part`, -1 if it has none."""
     _, (_, places) = merge([_laid_out(vocabulary), part])
     return np.where(places < len(vocabulary), places, np.int32(-1))
+
+
+def _check(vocabulary: Vocabulary) -> None:
+    """Refuse a vocabulary of a user's own that could not be trained on or saved."""
+    for word in vocabulary.words:
+        if not isinstance(word, str):
+            raise Any2VecError(f"the vocabulary has {shown(word)}; a word is a string")
+    if len(vocabulary.ids) != len(vocabulary):
+        twice = next(word for i, word in enumerate(vocabulary.words) if vocabulary.ids[word] != i)
+        raise Any2VecError(f"the vocabulary has the word {shown(twice)} twice")
+    counts = np.asarray(vocabulary.counts)
+    if counts.shape != (len(vocabulary),) or counts.dtype.kind not in "iu":
+        raise Any2VecError(
+            f"the counts of the vocabulary are {shown(counts)}; they must be whole numbers, one per word"
+        )
+    if (wrong := np.flatnonzero((counts < 0) | (counts >= 1 << 63))).size:
+        word, count = vocabulary.words[int(wrong[0])], int(counts[wrong[0]])
+        raise Any2VecError(f"the count of {shown(word)} is {count:,}; it must be from 0 to 2^63 - 1")
+    _laid_out(vocabulary)  # raises if a word is no text
 
 
 def _laid_out(vocabulary: Vocabulary) -> WordCounts:

@@ -38,7 +38,7 @@ def read_phrases(path: Path) -> tuple[PhraseList, dict[str, Any]]:
     with open_compressed(path) as stream:
         data = stream.read()
     try:
-        lines = data.decode().split("\n")
+        lines = data.decode("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         raise Any2VecError(f"{path}: is not UTF-8 text, so no file of phrases") from error
     settings = _settings(lines)

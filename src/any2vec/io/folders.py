@@ -78,7 +78,7 @@ def read_folder(path: Path, read: Callable[[FolderReader], T]) -> T:
         with folder:
             try:
                 return read(folder)
-            except Any2VecError:
+            except (Any2VecError, FileNotFoundError):
                 if not folder.was_replaced():
                     raise
     if not path.exists():

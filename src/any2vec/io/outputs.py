@@ -102,7 +102,7 @@ def refusals(path: Path, communicator: Communicator | None = None, what: str = "
     host = f" on host {communicator.rank}" if communicator is not None and communicator.size > 1 else ""
     try:
         yield
-    except BrokenPipeError:  # the reader of a pipe has gone, which is no mistake
+    except (Any2VecError, BrokenPipeError):  # the reader of a pipe has gone, which is no mistake
         raise
     except OSError as error:
         raise Any2VecError(f"{path}: {what}{host}: {error.strerror or error}") from error
