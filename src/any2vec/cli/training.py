@@ -68,9 +68,10 @@ def run(
     files = files or Files()
     model: E | None = None
     try:
-        kind = files.check(output, training, communicator, force)
         with together(communicator):
             check_apart(sources, output, report, vocabulary)
+        kind = files.check(output, training, communicator, force)
+        with together(communicator):
             for path, what in ((report, REPORT), (vocabulary, VOCABULARY)):
                 if path and first:
                     check_writable(path, what, force=force)

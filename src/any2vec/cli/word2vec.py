@@ -57,9 +57,10 @@ def _named_as_flags() -> Iterator[None]:
 
 
 def _as_flag(name: str, value: str | None) -> str | None:
+    if name == "force":
+        return "-force 1"
     if name not in NAMES:
         return None
-    value = "1" if value == "True" else value
     return f"-{NAMES[name]}" + (f" {value}" if value else "")
 
 
@@ -154,9 +155,10 @@ def _save_vocabulary(
     """Write the vocabulary alone."""
     communicator = engines.connect()
     display = display_for(Console(stderr=True), quiet=quiet or communicator.rank > 0, progress=progress)
-    check_writable(output, VOCABULARY, force=force, communicator=communicator)
     with together(communicator):
         check_apart(read_from, None, None, output)
+    check_writable(output, VOCABULARY, force=force, communicator=communicator)
+    with together(communicator):
         corpus = _read(make(display), read_from[:1], communicator if communicator.size > 1 else None)
     save_vocabulary(corpus.vocabulary, output, line_ends=corpus.sentences, force=force, communicator=communicator)
     display.say(f"the vocabulary of {len(corpus.vocabulary):,} words is in {output}")

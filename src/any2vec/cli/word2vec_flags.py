@@ -54,7 +54,6 @@ NAMES = {
     "min_count": "min-count",
     "alpha": "alpha",
     "classes": "classes",
-    "force": "force",
     "vocabulary": "read-vocab",
 }
 """Flags by the parameters that messages name."""

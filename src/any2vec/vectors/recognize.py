@@ -14,6 +14,7 @@ from any2vec.vectors.word2vec import LONGEST_WORD, parse_header, without_mark
 __all__ = ["holds_binary", "holds_folder", "holds_text"]
 
 _START = 1 << 20  # bytes that are looked at
+_UNEVEN = 4  # how much longer the first rows may be than the mean of all
 _WITHOUT_HEADER = 10  # dimensions from which on a table of fractions counts as vectors: GloVe's have 25 or more
 
 
@@ -21,8 +22,7 @@ def holds_text(path: Path) -> bool:
     """Recognize word2vec's text format, or GloVe's: all lines that are looked at have a word and D numbers."""
     content, whole = start_of(path, _START)
     lines = without_mark(content, path).split(b"\n")
-    if not whole and len(lines) > 1:
-        lines.pop()  # a part of a line
+    cut = [] if whole else lines.pop().split()[1:-1]  # numbers of a line that goes on
     rows = [fields for line in lines if (fields := line.split())]
     if not rows:
         return False
@@ -34,14 +34,15 @@ def holds_text(path: Path) -> bool:
     rows = rows[1:]
     if whole:
         return len(rows) == number and all(_is_row(row, dim) for row in rows)
-    if not compression_of(path) and path.stat().st_size < number * (2 * dim + 2):
+    if not rows:
+        return 0 < len(cut) < dim and _are_numbers(cut)
+    if not all(_is_row(row, dim) for row in rows) or len(rows) > number:
         return False
-    long = not rows and len(lines[-1].split()) > 1000  # a single row is longer than what is looked at
-    return long or (0 < len(rows) <= number and all(_is_row(row, dim) for row in rows))
+    return bool(compression_of(path)) or path.stat().st_size * len(rows) > number * len(content) / _UNEVEN
 
 
 def holds_binary(path: Path) -> bool:
-    """Recognize word2vec's binary format: rows follow each other to the end, or there are bytes that no text has."""
+    """Recognize word2vec's binary format: rows follow each other, with bytes that no text has."""
     content, whole = start_of(path, _START)
     content = without_mark(content, path)
     header = content.find(b"\n") + 1
@@ -62,11 +63,8 @@ def holds_binary(path: Path) -> bool:
             return False
         at = space + 1 + 4 * dim
         numbers.append(content[space + 1 : at])
-    found = b"".join(numbers)
-    if not whole:
-        return not _is_text(found)
     ends = len(numbers) == number and at <= len(content) and not content[at:].strip(b"\n")
-    return ends and bool(np.isfinite(np.frombuffer(found, "<f4")).all())
+    return (ends or not whole) and not _is_text(b"".join(numbers))
 
 
 def holds_folder(path: Path) -> bool:
@@ -77,10 +75,12 @@ def holds_folder(path: Path) -> bool:
 
 def _is_row(fields: list[bytes], dim: int) -> bool:
     """Whether the last D of some fields are numbers, and no more than a word precedes them."""
-    if len(fields) != dim + 1:
-        return False
+    return len(fields) == dim + 1 and _are_numbers(fields[1:])
+
+
+def _are_numbers(fields: list[bytes]) -> bool:
     try:
-        return bool(np.isfinite(np.array(fields[1:], np.float64)).all())
+        return bool(np.isfinite(np.array(fields, np.float64)).all())
     except ValueError:
         return False
 
