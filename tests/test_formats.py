@@ -547,8 +547,7 @@ def test_what_can_be_saved_can_be_loaded(tmp_path, name, data):
         else:
             saved = Vectors(chosen, matrix.reshape(-1, 1), counts=None if counts is None else kind(counts))
         save(saved, tmp_path / name, force=True)
-    except Any2VecError as error:
-        assert "\n" not in str(error)
+    except Any2VecError:
         return
     loaded = load(tmp_path / name)
     assert_equal(loaded, saved)
@@ -584,7 +583,7 @@ def test_nothing_is_not_saved(tmp_path):
     for name in ALL:
         with pytest.raises(Any2VecError, match="not saved: there are no vectors"):
             save(Vectors([], np.empty((0, 3), np.float32)), tmp_path / name)
-    with pytest.raises(Any2VecError, match="cannot hold the word .*: a pair of surrogates"):
+    with pytest.raises(Any2VecError, match=r"cannot hold the word .*: a pair of surrogates"):
         save(Vectors(["\ud83d\ude00"], np.ones((1, 1), np.float32)), tmp_path / "v")
     assert not list(tmp_path.iterdir())
 
@@ -641,8 +640,7 @@ def test_what_the_safetensors_library_refuses_is_refused(tmp_path, header, more,
     path.write_bytes(tensors(encoded, bytes(max(0, end + more))))
     try:
         ours = set(map_tensors(path))
-    except Any2VecError as error:
-        assert "\n" not in str(error)
+    except Any2VecError:
         return
     with safetensors.safe_open(path, "np") as file:
         assert ours == set(file.keys())
@@ -657,6 +655,7 @@ def test_what_the_safetensors_library_refuses_is_refused(tmp_path, header, more,
         (HEADERS[2], 90, "tensor 't' begins at byte 30 of the numbers, where the one before ends at 60"),
         (HEADERS[3], 124, "tensor 't' begins at byte 64 of the numbers, where the one before ends at 60"),
         (HEADERS[5], 120, "tensor 'e' begins at byte 60 of the numbers, where the one before ends at 0"),
+        (b'{"e":{"dtype":"F32","shape":[5,3],"data_offsets":[-0,60]}}', 60, "-0 is no number"),
         (HEADERS[7], 60, "the metadata are not texts with names"),
         (b'{"e":{"dtype":"F32","shape":[5,3],"data_offsets":[0,60],"shape":[5,3]}}', 60, "a key occurs twice"),
     ],

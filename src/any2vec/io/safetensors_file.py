@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from math import prod
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,7 +73,9 @@ def map_open(path: Path, file: IO[bytes]) -> tuple[dict[str, NDArray[np.float32]
     if size < 8 or length > min(size - 8, LONGEST_HEADER):
         raise Any2VecError(f"{path}: damaged: a header of {length:,} bytes in a file of {size:,}")
     try:
-        header = json.loads(file.read(length).decode(), object_pairs_hook=_distinct, parse_constant=_refuse)
+        header = json.loads(
+            file.read(length).decode(), object_pairs_hook=_distinct, parse_constant=_refuse, parse_int=_integer
+        )
     except (ValueError, RecursionError) as error:
         raise Any2VecError(f"{path}, byte 8: damaged: the header is not JSON: {error}") from error
     if not isinstance(header, dict):
@@ -103,7 +105,11 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _refuse(constant: str) -> None:
+def _integer(text: str) -> int:
+    return _refuse(text) if text == "-0" else int(text)
+
+
+def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no number")
 
 
