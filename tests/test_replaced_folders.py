@@ -254,7 +254,7 @@ def test_files_of_two_saves_do_not_mix(tmp_path):
         save(version(1), one)
         save(version(2), two)
         (two / name).replace(one / name)
-        with pytest.raises(Any2VecError, match="its files are of different saves"):
+        with pytest.raises(Any2VecError, match="its files are not of one save"):
             load(one)
         save(version(2), two, force=True)
 
@@ -267,12 +267,6 @@ def test_folders_of_earlier_versions_load(tmp_path):
         content = json.loads((path / name).read_text())
         del content["id"]
         (path / name).write_text(json.dumps(content))
-    assert number_of(load(path)) == 1
-    content = (path / native.TENSORS).read_bytes()
-    header = json.loads(content[8 : (end := 8 + int.from_bytes(content[:8], "little"))])
-    del header["__metadata__"]
-    text = json.dumps(header).encode()
-    (path / native.TENSORS).write_bytes(len(text).to_bytes(8, "little") + text + content[end:])
     assert number_of(load(path)) == 1
 
 

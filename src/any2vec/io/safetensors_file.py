@@ -32,19 +32,18 @@ def write_tensors(
     number: int,
     communicator: Communicator,
     path: Path,
-    about: dict[str, str],
 ) -> None:
-    """Write this host's rows of each matrix, in blocks, and metadata; all hosts, `number` rows in all, call this."""
-    before = [header_of({name: (number, matrix.shape[1]) for name, matrix in tensors.items()}, about)]
+    """Write this host's rows of each matrix, in blocks; all hosts, `number` rows in all, call this."""
+    before = [header_of({name: (number, matrix.shape[1]) for name, matrix in tensors.items()})]
     before = before if communicator.rank == 0 else []
     for matrix in tensors.values():  # all hosts' rows of one before those of the next
         append_in_host_order(part, chain(before, _chunks(matrix)), communicator, path)
         before = []
 
 
-def header_of(shapes: Mapping[str, tuple[int, ...]], about: Mapping[str, str] | None = None) -> bytes:
-    """Return what precedes the numbers of matrices of these shapes, in their order, with metadata if there are any."""
-    header: dict[str, Any] = {_METADATA: dict(about)} if about else {}
+def header_of(shapes: Mapping[str, tuple[int, ...]]) -> bytes:
+    """Return what precedes the numbers of matrices of these shapes, in their order."""
+    header: dict[str, Any] = {}
     end = 0
     for name, shape in shapes.items():
         start, end = end, end + 4 * prod(shape)
@@ -58,13 +57,13 @@ def map_tensors(path: Path) -> dict[str, NDArray[np.float32]]:
     """Map the matrices of a file into memory, read-only; raise if the header is damaged or does not fit the file."""
     try:
         with path.open("rb") as file:
-            return map_open(path, file)[0]
+            return map_open(path, file)
     except OSError as error:
         raise Any2VecError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def map_open(path: Path, file: IO[bytes]) -> tuple[dict[str, NDArray[np.float32]], dict[str, str]]:
-    """Map the matrices of an open file into memory, read-only, and return its metadata; errors name `path`.
+def map_open(path: Path, file: IO[bytes]) -> dict[str, NDArray[np.float32]]:
+    """Map the matrices of an open file into memory, read-only; errors name `path`.
 
     What the safetensors library refuses is refused: the tensors must lie one after the other, and fill the file.
     """
@@ -95,7 +94,7 @@ def map_open(path: Path, file: IO[bytes]) -> tuple[dict[str, NDArray[np.float32]
         end = stop
     if end != data:
         raise Any2VecError(f"{path}: damaged: {data:,} bytes of numbers, where the header describes {end:,}")
-    return tensors, about
+    return tensors
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

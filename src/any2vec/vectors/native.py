@@ -1,7 +1,8 @@
 """any2vec's own format: a folder, loaded memory-mapped, that holds any word, counts and training vectors.
 
 `vectors.safetensors` has the tensors "e" and, for training, "t"; `vocabulary.json` the words and counts;
-`any2vec.json` the version and the sizes. All three have the same `id`, a digest: files of two saves do not mix.
+`any2vec.json` the version and the sizes. The latter two have the same `id`, and `any2vec.json` has digests of some
+rows: files of two saves do not mix.
 """
 
 import json
@@ -27,9 +28,7 @@ __all__ = ["FILES", "load_native", "meta_of", "save_native"]
 VERSION = 1
 _CHECKPOINTS = "[0-9]*[0-9].json"  # files of a folder of checkpoints
 META, WORDS, TENSORS = FILES = "any2vec.json", "vocabulary.json", "vectors.safetensors"
-_ID = "any2vec"
-"""The key of the id among the metadata of tensors."""
-_SAMPLED = 64  # rows that the id is made of, besides words and counts
+_SAMPLED = 64  # rows of a matrix that the digest is made of
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
@@ -41,13 +40,14 @@ def save_native(shard: Shard, path: Path) -> None:
     tensors = {"e": shard.own.matrix}
     if shard.training and shard.own.t is not None:
         tensors["t"] = shard.own.t
-    id_ = _id(shard, tensors)
+    rows, id_ = _digests(shard, tensors)
     with replacing(path, folder=True, communicator=communicator) as folder:
-        write_tensors(folder / TENSORS, tensors, shard.total, communicator, path, {_ID: id_})
+        write_tensors(folder / TENSORS, tensors, shard.total, communicator, path)
         if shard.first:
             vocabulary = {"id": id_, "words": list(shard.words), "counts": shard.counts.tolist()}
             (folder / WORDS).write_text(json.dumps(vocabulary), "ascii")
-            meta: dict[str, Any] = {"format": VERSION, "id": id_, "words": shard.total, "dimensions": shard.own.dim}
+            meta: dict[str, Any] = {"format": VERSION, "words": shard.total, "dimensions": shard.own.dim}
+            meta |= {"id": id_, "rows": rows}
             if shard.own.loss != NEGATIVE:
                 meta["loss"] = shard.own.loss
             (folder / META).write_text(json.dumps(meta) + "\n", "ascii")
@@ -70,10 +70,11 @@ def meta_of(folder: FolderReader) -> dict[str, Any]:
 def _load(folder: FolderReader) -> Vectors:
     path = folder.path
     try:
-        number, dim, loss, id_ = _read_meta(folder)
+        meta = _read_meta(folder)
+        number, dim = meta["words"], meta["dimensions"]
         words, counts, words_id = _read_vocabulary(folder, number)
         with folder.open(TENSORS) as file:
-            tensors, about = map_open(path / TENSORS, file)
+            tensors = map_open(path / TENSORS, file)
     except OSError as error:
         if isinstance(error, FileNotFoundError | IsADirectoryError):
             _check_complete(folder)
@@ -84,12 +85,11 @@ def _load(folder: FolderReader) -> Vectors:
         if tensors[name].shape != (number, dim):
             shapes = f"tensor {name!r} has shape {tensors[name].shape}, not {(number, dim)} as {META} says"
             raise Any2VecError(f"{path / TENSORS}: {shapes}")
-    if len({str(one) for one in (id_, words_id, about.get(_ID)) if one is not None}) > 1:
-        raise Any2VecError(f"{path}: its files are of different saves; copy all three of one, or save again")
-    for name in tensors.keys() & {"e", "t"}:
         check_finite(words, tensors[name], f"{path / TENSORS}: tensor {name!r}: ")
+    if "id" in meta and (words_id != meta["id"] or not _is_of(tensors, meta.get("rows"))):
+        raise Any2VecError(f"{path}: its files are not of one save; copy all three of one, or save again")
     try:
-        return Vectors(words, tensors["e"], counts=counts, t=tensors.get("t"), loss=loss)
+        return Vectors(words, tensors["e"], counts=counts, t=tensors.get("t"), loss=meta.get("loss", NEGATIVE))
     except Any2VecError as error:  # a word occurs twice
         raise Any2VecError(f"{path / WORDS}: {error}") from error
 
@@ -104,18 +104,35 @@ def _check_words(shard: Shard, path: Path) -> None:
                 raise Any2VecError(f"{path}: cannot hold the word {shown(word)}: a pair of surrogates") from None
 
 
-def _id(shard: Shard, tensors: dict[str, NDArray[np.float32]]) -> str:
-    """Return a digest of words, counts and some rows, the same however rows are spread; all hosts call this."""
-    first = int(shard.communicator.allgather(np.array([len(shard.own)]))[: shard.communicator.rank].sum())
-    rows = np.unique(np.linspace(0, shard.total - 1, _SAMPLED).astype(np.int64)) - first
+def _digests(shard: Shard, tensors: dict[str, NDArray[np.float32]]) -> tuple[dict[str, str], str]:
+    """Return digests of some rows, and of these and the vocabulary, however rows are spread; all hosts call this."""
+    communicator = shard.communicator
+    first = int(communicator.allgather(np.array([len(shard.own)]))[: communicator.rank].sum())
+    rows = _sampled(shard.total) - first
     rows = rows[(rows >= 0) & (rows < len(shard.own))]
-    found = sha256()
-    for matrix in tensors.values():
-        for part in allgather_bytes(shard.communicator, matrix[rows].astype("<f4").tobytes()):
-            found.update(part)
-    words = json.dumps([list(shard.words), shard.counts.tolist()]).encode() if shard.first else b""
-    found.update(allgather_bytes(shard.communicator, sha256(words).digest())[0])
-    return found.hexdigest()[:32]
+    found = {}
+    for name, matrix in tensors.items():
+        found[name] = _digest(allgather_bytes(communicator, matrix[rows].astype("<f4").tobytes()))
+    words = json.dumps([found, list(shard.words), shard.counts.tolist()]) if shard.first else ""
+    return found, _digest([words.encode()])
+
+
+def _is_of(tensors: dict[str, NDArray[np.float32]], rows: object) -> bool:
+    """Whether the matrices have the digests that were saved; t may have been left out."""
+    return isinstance(rows, dict) and all(
+        rows.get(name) == _digest([matrix[_sampled(len(matrix))].astype("<f4").tobytes()])
+        for name, matrix in tensors.items()
+        if name in ("e", "t")
+    )
+
+
+def _digest(parts: list[bytes]) -> str:
+    return sha256(b"".join(parts)).hexdigest()[:32]
+
+
+def _sampled(number: int) -> NDArray[np.int64]:
+    """Choose rows of a matrix, the first and the last among them."""
+    return np.unique(np.linspace(0, number - 1, _SAMPLED).astype(np.int64))
 
 
 def _check_complete(folder: FolderReader) -> None:
@@ -137,7 +154,7 @@ def _read_json(folder: FolderReader, name: str) -> dict[str, Any]:
     return content
 
 
-def _read_meta(folder: FolderReader) -> tuple[int, int, str, object]:
+def _read_meta(folder: FolderReader) -> dict[str, Any]:
     meta, path = _read_json(folder, META), folder.path / META
     if meta.get("format") != VERSION:
         raise Any2VecError(f"{path}: has format {meta.get('format')!r}; this any2vec reads format {VERSION}")
@@ -147,7 +164,7 @@ def _read_meta(folder: FolderReader) -> tuple[int, int, str, object]:
     loss = meta.get("loss", NEGATIVE)
     if type(loss) is not str:
         raise Any2VecError(f"{path}: the loss is {shown(loss)}, not a name")
-    return (*sizes, loss, meta.get("id"))  # type: ignore[return-value]
+    return meta
 
 
 def _read_vocabulary(folder: FolderReader, number: int) -> tuple[list[str], NDArray[np.int64], object]:
