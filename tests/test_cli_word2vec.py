@@ -69,6 +69,7 @@ def test_defaults():
         "binary": 0,
         "save-vocab": None,
         "read-vocab": None,
+        "force": 0,
         "cbow": 1,
     }
     assert parse(["-train", "t", "-output", "o", "-cbow", "0"])["alpha"] == 0.025

@@ -340,9 +340,9 @@ def test_help_names_every_option(run):
 
 
 def test_an_old_file_survives_a_mistake(run, text, tmp_path):
-    (tmp_path / "v.txt").write_text("old")
+    (tmp_path / "v.txt").write_text("1 1\nold 1\n")
     assert run(text, "-o", "v.txt", "--alpha", "7").exit_code == 1
-    assert (tmp_path / "v.txt").read_text() == "old"
+    assert (tmp_path / "v.txt").read_text() == "1 1\nold 1\n"
     assert run(text, "-o", "v.txt").exit_code == 0
     assert (tmp_path / "v.txt").read_text().startswith("9 16\n")
 

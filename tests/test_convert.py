@@ -88,7 +88,7 @@ def test_from_gensim():
     np.testing.assert_array_equal(vectors["b"], model.wv["b"])
     assert not vectors["b"].flags.writeable
     keyed = models.KeyedVectors(2, dtype=np.float64)
-    keyed.add_vectors([7, "x"], np.eye(2))
+    keyed.add_vectors([7, 12], np.eye(2))
     assert Vectors.from_gensim(keyed)[7].tolist() == [1, 0]
     with pytest.raises(Any2VecError, match="KeyedVectors are expected, not Word2Vec; a model has them as wv"):
         Vectors.from_gensim(model)

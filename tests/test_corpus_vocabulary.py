@@ -6,7 +6,7 @@ from itertools import pairwise
 import gensim
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from naive_corpus import found
 
@@ -265,3 +265,34 @@ def test_counts_whose_sum_does_not_fit(tmp_path):
         with pytest.raises(Any2VecError, match=r"vocabulary|known words.*: the counts sum to "):
             read_corpus([["word1", "word2"] * 9], min_count=1, cache=None, **how)
     assert read_corpus([["word1", "word2"] * 9], min_count=1, cache=None, vocabulary=most).vocabulary == most
+
+
+@pytest.mark.parametrize(
+    ("words", "counts", "message"),
+    [
+        (["a", "b"], [3, -1], "the count of 'b' is -1; it must be from 0 to"),
+        (["a", "b"], [10**18, 1], "the count of 'a' is 1,000,000,000,000,000,000; it must be below"),
+        (["a", "b"], [3, 2.5], "the counts of the vocabulary are .* whole numbers"),
+        (["a", 5], [3, 1], "the vocabulary has 5; a word is a string"),
+        (["a", "a"], [3, 1], "the word 'a' twice"),
+        (["a", "x" * 70_000], [3, 1], "not the word 'xxx"),
+        (["a"], [3], "two words or more, not 1"),
+    ],
+)
+def test_a_vocabulary_that_could_not_be_loaded_is_not_saved(file, words, counts, message):
+    mine = Vocabulary(words, np.array(counts))
+    with pytest.raises(Any2VecError, match=message):
+        save_vocabulary(mine, file, force=True)
+    assert len(load_vocabulary(file)) == len(COUNTS)
+
+
+@given(st.dictionaries(st.text(max_size=3), st.integers(0, 10**18), min_size=1, max_size=4))
+@settings(suppress_health_check=list(HealthCheck))
+def test_what_can_be_saved_can_be_loaded(file, counts):
+    try:
+        save_vocabulary(Vocabulary(list(counts), np.array(list(counts.values()), np.int64)), file, force=True)
+    except Any2VecError:
+        return
+    loaded = load_vocabulary(file)
+    counts.pop("</s>", None)
+    assert dict(zip(loaded.words, loaded.counts.tolist(), strict=True)) == counts

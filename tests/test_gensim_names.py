@@ -224,8 +224,8 @@ def test_vectors_of_zeros_have_cosine_zero(zeros):
 
 
 def test_integers_are_words_not_rows():
-    vectors = Vectors([12, "7", "cat"], np.eye(3, dtype=np.float32))
-    assert vectors.words == ["12", "7", "cat"]
+    vectors = Vectors([12, "7", -5], np.eye(3, dtype=np.float32))
+    assert vectors.words == ["12", "7", "-5"]
     assert vectors.get_index(7) == 1
     assert vectors.get_index(0, -1) == -1
     assert not vectors.has_index_for(0)

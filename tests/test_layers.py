@@ -111,6 +111,7 @@ def test_the_command_line_is_made_from_the_fields():
             "corpus",
             "output",
             "schedule",
+            "force",
             "cache",
             "questions",
             "pairs",

@@ -92,3 +92,23 @@ def test_hosts_with_other_dimensions():
             )
 
     simulate(2, 2, program)
+
+
+@pytest.mark.parametrize("words", [["7", "12", "0"], ["7", "12", "cat"]])
+def test_integers_are_words_if_those_of_all_hosts_are(words):
+    """No host may find what another refuses."""
+
+    def program(communicator):
+        one = communicator.rank
+        own = Vectors(words[one : one + 1], np.eye(3, dtype=np.float32)[one : one + 1])
+        vectors = ShardedVectors(own, communicator)
+        found = [7 in vectors]
+        for question in (lambda: vectors[7], lambda: vectors[[7]], lambda: vectors.most_similar(7)):
+            try:
+                question()
+                found.append(True)
+            except Any2VecError as error:
+                found.append("stands for a word only where all words are integers" not in str(error))
+        return found
+
+    assert simulate(3, 2, program) == [[words[2] == "0"] * 4] * 3

@@ -147,11 +147,11 @@ def test_unknown_words_are_named_with_what_is_spelt_nearly_so(word, near):
 
 
 def test_integers_stand_for_their_digits():
-    vectors = Vectors(["7", "12", "cat"], np.eye(3, dtype=np.float32))
+    vectors = Vectors(["7", "12", "0"], np.eye(3, dtype=np.float32))
     assert vectors.id(12) == vectors.id(np.int64(12)) == 1
     assert 7 in vectors
     assert 8 not in vectors
-    assert (vectors[[7, "cat"]] == vectors[["7", "cat"]]).all()
+    assert (vectors[[7, "0"]] == vectors[["7", "0"]]).all()
     assert vectors.most_similar(7) == vectors.most_similar([7]) == vectors.most_similar("7")
     assert vectors.most_similar_batch([7, 12]) == vectors.most_similar_batch(["7", "12"])
     assert vectors.similarity(7, 7) == 1
@@ -159,6 +159,59 @@ def test_integers_stand_for_their_digits():
         vectors[8]
     with pytest.raises(Any2VecError, match="a word is expected, not True"):
         vectors[True]
+
+
+@pytest.mark.parametrize("words", [["7", "12", "cat"], ["0", "1", "007"], ["0", "1", "2.0"], ["0", "1", "+2"]])
+@pytest.mark.parametrize("number", [0, 1, 7, np.int8(7), np.int64(0), np.uint16(1), -1, 10**30])
+def test_an_integer_is_no_word_where_tokens_were_texts(words, number):
+    vectors = Vectors(words, np.eye(3, dtype=np.float32))
+    for ask in (
+        lambda: vectors[number],
+        lambda: vectors[[words[0], number]],
+        lambda: vectors.id(number),
+        lambda: vectors.get_index(number),
+        lambda: vectors.get_vector(number),
+        lambda: vectors.get_vecattr(number, "count"),
+        lambda: vectors.similarity(number, words[0]),
+        lambda: vectors.distance(words[0], number),
+        lambda: vectors.distances(number),
+        lambda: vectors.distances(words[0], [number]),
+        lambda: vectors.most_similar(number),
+        lambda: vectors.most_similar([number]),
+        lambda: vectors.most_similar([(number, 2.0)]),
+        lambda: vectors.most_similar(words[0], [number]),
+        lambda: vectors.most_similar_batch([number]),
+        lambda: vectors.most_similar_cosmul(number),
+        lambda: vectors.similar_by_word(number),
+        lambda: vectors.similar_by_key(number),
+        lambda: vectors.most_similar_to_given(words[0], [number]),
+        lambda: vectors.analogy(*words[:2], number),
+        lambda: vectors.get_mean_vector([words[0], number]),
+        lambda: vectors.n_similarity([words[0]], [number]),
+        lambda: vectors.rank(words[0], number),
+        lambda: vectors.closer_than(number, words[0]),
+        lambda: vectors.doesnt_match([*words, number]),
+    ):
+        with pytest.raises(Any2VecError, match=rf"^{number} is an integer, and stands for a word only where all"):
+            ask()
+    assert number not in vectors
+    assert not vectors.has_index_for(number)
+    assert vectors.get_index(number, -1) == -1
+    with pytest.raises(KeyError):
+        vectors.key_to_index[number]
+    with pytest.raises(Any2VecError, match=r"the word of its digits is '1', row 1 is `vectors.matrix\[1\]`$"):
+        vectors[1]
+
+
+@pytest.mark.parametrize("number", [3, np.int8(3), np.int64(3), np.uint8(3)])
+def test_words_that_are_all_integers(number):
+    vectors = Vectors(["3", "-1", "0"], np.eye(3, dtype=np.float32))
+    assert number in vectors
+    assert vectors[number].tolist() == vectors.get_vector(number).tolist() == [1, 0, 0]
+    assert vectors.most_similar(number) == vectors.most_similar([number]) == vectors.most_similar("3")
+    assert vectors.similarity(number, -1) == 0
+    with pytest.raises(Any2VecError, match="no vector for '1'; an integer stands for the word of its digits, row 1"):
+        vectors[1]
 
 
 def test_what_does_not_fit():

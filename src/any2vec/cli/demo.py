@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
+from any2vec.cli import options
 from any2vec.cli.similar import neighbours
 from any2vec.models import Word2Vec
 from any2vec.signals import INTERRUPTED
@@ -25,10 +26,11 @@ def demo(
         Path | None,
         typer.Option("--output", "-o", metavar="VECTORS", help="Save the vectors too.", show_default=False),
     ] = None,
+    force: options.Force = False,
 ) -> None:
     """Train on the speeches of the US presidents and show the neighbours of a few words."""
     if output:
-        check_output(output)
+        check_output(output, force=force)
     console = Console()
     console.print(
         "The inaugural and State of the Union addresses of the US presidents: "
@@ -54,7 +56,7 @@ def demo(
         console.print(Text(word, style="bold"))
         console.print(neighbours(model.vectors_.most_similar(word, topn=5)))
     if output:
-        save(model.vectors_, output)
+        save(model.vectors_, output, force=force)
     if model.report_.interrupted:
         console.print("stopped early: these are the vectors trained so far")
         raise typer.Exit(INTERRUPTED)

@@ -25,7 +25,8 @@ from any2vec.evaluate.questions import read_questions
 from any2vec.evaluate.similarity import evaluate_similarity, read_pairs
 from any2vec.graph.readers import FORMATS, read_graph
 from any2vec.graph.vertex_labels import LABEL_FORMATS, read_labels
-from any2vec.io.outputs import check_writable, replacing
+from any2vec.io.outputs import check_writable, replacing_file
+from any2vec.io.replaceable import Kind, json_of
 from any2vec.vectors.arguments import fraction, whole_number
 from any2vec.vectors.formats import load
 
@@ -51,10 +52,11 @@ def analogies(
     ],
     restrict: Annotated[int, typer.Option(metavar="N", help="Use only the N most frequent words; 0: all.")] = RESTRICT,
     json_file: Json = None,
+    force: options.Force = False,
 ) -> None:
     """Answer "a is to b as c is to ?", as word2vec's compute-accuracy does."""
     whole_number("restrict", restrict, 0)
-    _check_json(json_file, vectors, questions)
+    _check_json(json_file, force, vectors, questions)
     sections = read_questions(questions)
     loaded = load(vectors)
     restrict *= restrict < len(loaded)
@@ -84,9 +86,10 @@ def similarity(
         Path, typer.Argument(metavar="PAIRS", help="Such as WordSim-353 or SimLex-999.", show_default=False)
     ],
     json_file: Json = None,
+    force: options.Force = False,
 ) -> None:
     """Correlate cosines with human judgements of similarity."""
-    _check_json(json_file, vectors, pairs)
+    _check_json(json_file, force, vectors, pairs)
     scored = read_pairs(pairs)
     result = evaluate_similarity(load(vectors), scored)
     if not result.used:
@@ -134,13 +137,14 @@ def nodes(
         bool, typer.Option("--skip-unknown", help="Leave out labelled vertices that have no vector.")
     ] = False,
     json_file: Json = None,
+    force: options.Force = False,
 ) -> None:
     """Predict labels of vertices from their vectors, as DeepWalk's scoring.py does."""
     whole_number("shuffles", shuffles, 1)
     whole_number("seed", seed, 0)
     if threads is not None:
         whole_number("threads", threads, 1)
-    _check_json(json_file, vectors, labels)
+    _check_json(json_file, force, vectors, labels)
     shares = _ratios(ratios)
     with saying():
         known = read_labels(labels, format=file_format, delimiter=options.sign(delimiter), comments=comments)
@@ -178,17 +182,18 @@ def split(
     comments: options.Comments = "#%",
     header: options.Header = False,
     seed: Seed = 1,
+    force: options.Force = False,
 ) -> None:
     """Hide edges of GRAPH, keeping its connected components, and draw as many pairs without an edge."""
     fraction("--share", share, "0.5 hides half of the edges")
     whole_number("seed", seed, 0)
     check_apart([str(graph)], output, None)
-    check_split_folder(output)
+    check_split_folder(output, force)
     lines = {"delimiter": options.sign(delimiter), "comments": comments, "header": header}
     with saying():
         whole = read_graph(graph, format=file_format, directed=directed, weighted=weighted, **lines)  # type: ignore[arg-type]
     parts = split_links(whole, share, seed)
-    parts.save(output)
+    parts.save(output, force=force)
     hidden = len(parts.hidden) / (len(parts.hidden) + parts.train.edges)
     table = _figures(
         ("edges to train on", f"{parts.train.edges:,}"),
@@ -216,6 +221,7 @@ def links(
     ] = "hadamard",
     seed: Seed = 1,
     json_file: Json = None,
+    force: options.Force = False,
 ) -> None:
     """Distinguish edges that were hidden in training from pairs without an edge."""
     whole_number("seed", seed, 0)
@@ -223,7 +229,7 @@ def links(
         raise Any2VecError(f"--operator is {shown(operator)}; known are {', '.join(OPERATORS)}, all")
     if positives.resolve() == negatives.resolve():
         raise Any2VecError(f"{negatives}: is the file of the POSITIVES; `split` writes absent.edges for NEGATIVES")
-    _check_json(json_file, vectors, positives, negatives)
+    _check_json(json_file, force, vectors, positives, negatives)
     loaded = load(vectors)
     with saying():
         chosen = OPERATORS if operator == "all" else (operator,)
@@ -234,18 +240,36 @@ def links(
     _report(table, {result.operator: result.as_dict() for result in results}, json_file)
 
 
-def _check_json(json_file: Path | None, *sources: Path) -> None:
+def _check_json(json_file: Path | None, force: bool, *sources: Path) -> None:
     """Raise now if the figures could not be written later, or would replace what is read."""
     if json_file:
         check_apart([str(source) for source in sources], json_file, None)
-        check_writable(json_file)
+        check_writable(json_file, _FIGURES, force=force)
 
 
 def _report(table: Table, figures: dict[str, Any] | None = None, json_file: Path | None = None) -> None:
     Console().print(table)
     if json_file:
-        with replacing(json_file) as part:
-            part.write_text(json.dumps(figures, indent=2) + "\n", "utf-8")
+        with replacing_file(json_file) as file:
+            file.write((json.dumps(figures, indent=2) + "\n").encode())
+
+
+def _holds_figures(path: Path) -> bool:
+    """Recognize figures that `_report` wrote, of any command."""
+    found = json_of(path)
+    if not isinstance(found, dict):
+        return False
+    operators = all(isinstance(one, dict) and one.keys() >= _OF_LINKS for one in found.values())
+    return any(found.keys() >= names for names in _OF_OTHERS) or (bool(found) and operators)
+
+
+_OF_LINKS = {"operator", "auc", "average_precision"}
+_OF_OTHERS = (
+    {"macro", "coverage", "sections"},
+    {"spearman", "pearson", "used", "skipped"},
+    {"vertices", "labels", "shuffles", "ratios"},
+)
+_FIGURES = Kind("figures of an evaluation", _holds_figures)
 
 
 def _ratios(percents: str) -> list[float]:

@@ -14,7 +14,8 @@ from any2vec.cluster.cores import usable_cores
 from any2vec.errors import Any2VecError
 from any2vec.graph.graph import Graph
 from any2vec.graph.readers import FORMATS, read_graph
-from any2vec.io.outputs import check_writable, refusals, replacing
+from any2vec.io.outputs import check_writable, refusals, replacing_file
+from any2vec.io.replaceable import marked
 from any2vec.models import Node2Vec
 from any2vec.vectors.formats import format_of
 from any2vec.walks.text import write_text
@@ -22,6 +23,7 @@ from any2vec.walks.walker import Walker, check_walks
 
 __all__ = ["nodes", "walks"]
 
+_WALKS = marked("walks that any2vec wrote")
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 Source = Annotated[
@@ -50,6 +52,7 @@ def nodes(
     header: shared.Header = False,
     training: shared.Training = False,
     report: shared.ReportFile = None,
+    force: shared.Force = False,
     quiet: shared.Quiet = False,
 ) -> None:
     """Train vectors of the vertices of GRAPH: skip-gram on DeepWalk's walks, or with p and q on node2vec's."""
@@ -64,6 +67,7 @@ def nodes(
         output,
         training=training,
         report=report,
+        force=force,
         quiet=quiet,
     )
 
@@ -84,6 +88,7 @@ def walks(
     delimiter: shared.Delimiter = None,
     comments: shared.Comments = "#%",
     header: shared.Header = False,
+    force: shared.Force = False,
 ) -> None:
     """Write walks on GRAPH as text."""
     number, threads = options.pop("walks"), options.pop("threads")
@@ -92,7 +97,7 @@ def walks(
         raise Any2VecError(f"{output}: walks are written as plain text; leave out the ending {output.suffix}")
     if str(output) != "-":
         check_apart([graph], output, None)
-        check_writable(output)
+        check_writable(output, _WALKS, force=force)
     options_of_graph = _options(format, directed, weighted, delimiter, comments, header)
     walker = Walker(_read(graph, options_of_graph | {"threads": threads}), **options)
     if str(output) == "-":
@@ -100,7 +105,7 @@ def walks(
             write_text(walker, number, sys.stdout.buffer, threads=threads or usable_cores())
             sys.stdout.buffer.flush()
         return
-    with replacing(output) as beside, beside.open("wb") as file:
+    with replacing_file(output, _WALKS) as file:
         write_text(walker, number, file, threads=threads or usable_cores())
 
 

@@ -20,6 +20,7 @@ __all__ = [
     "CorpusFiles",
     "Delimiter",
     "Directed",
+    "Force",
     "Header",
     "Output",
     "Quiet",
@@ -59,6 +60,10 @@ ReportFile = Annotated[
     Path | None, typer.Option(metavar="FILE.json", help="Write the figures of the run.", rich_help_panel=_RUN)
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors.", rich_help_panel=_RUN)]
+Force = Annotated[
+    bool,
+    typer.Option("--force", help="Replace outputs that hold something else, too.", rich_help_panel=_RUN),
+]
 Directed = Annotated[bool, typer.Option("--directed", help="Edges have a direction.", rich_help_panel=DATA)]
 Weighted = Annotated[
     bool | None,

@@ -11,6 +11,8 @@ from rich.console import Console
 from any2vec.cli import options as shared
 from any2vec.cli.training import check_apart
 from any2vec.cluster import engines
+from any2vec.corpus.phrase_file import PHRASES
+from any2vec.corpus.phrased_text import PHRASED_TEXT
 from any2vec.corpus.phrases import Phrases
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.outputs import check_writable, refusals
@@ -49,6 +51,7 @@ def phrases(
             rich_help_panel="Run",
         ),
     ] = None,
+    force: shared.Force = False,
     quiet: shared.Quiet = False,
 ) -> None:
     """Join the words of phrases such as new_york in CORPUS: pairs that occur together more often than expected."""
@@ -61,9 +64,9 @@ def phrases(
         raise Any2VecError("--phrases is '-'; it must be a file: only the text, with -o -, goes to standard output")
     written = str(output) != _STANDARD_OUTPUT
     check_apart(corpus, output if written else None, listed, names=("the text", "the list of phrases", ""))
-    for path in (output if written else None, listed):
+    for path, what in ((output if written else None, PHRASED_TEXT), (listed, PHRASES)):
         if path is not None:
-            check_writable(path)
+            check_writable(path, what, force=force)
     began = time.perf_counter()
     try:
         with announcing_compilation(display.say):
@@ -71,14 +74,14 @@ def phrases(
     finally:
         display.close()
     if written:
-        text.write(output)
+        text.write(output, force=force)
     else:
         with refusals(Path("standard output")):
             for chunk in text.chunks():
                 sys.stdout.buffer.write(chunk)
             sys.stdout.buffer.flush()
     if listed is not None:
-        found.save(listed)
+        found.save(listed, force=force)
     display.say(_summary(found, output if written else None, time.perf_counter() - began))
 
 

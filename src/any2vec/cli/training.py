@@ -14,12 +14,13 @@ from any2vec.cluster import engines
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.local import alone
 from any2vec.corpus import Corpus, save_vocabulary
+from any2vec.corpus.given_vocabulary import VOCABULARY
 from any2vec.errors import Any2VecError, counted
 from any2vec.io.outputs import check_writable
 from any2vec.models import Estimator, Word2Vec
 from any2vec.signals import INTERRUPTED, unterminated
 from any2vec.training.progress import Display, announcing_compilation, display_for
-from any2vec.training.report import Report
+from any2vec.training.report import REPORT, Report
 from any2vec.vectors.formats import Format, check_output, load, save
 from any2vec.vectors.vectors import Vectors
 
@@ -33,13 +34,13 @@ class Files:
 
     what = "vectors"
 
-    def check(self, output: Path, training: bool, communicator: Communicator) -> Format:
+    def check(self, output: Path, training: bool, communicator: Communicator, force: bool) -> Format:
         """Raise now what `save` would raise after hours of training, as far as that is known; return the format."""
-        return check_output(output, training, communicator)
+        return check_output(output, training, communicator, force=force)
 
-    def save(self, vectors: Vectors, output: Path, training: bool, communicator: Communicator) -> None:
+    def save(self, vectors: Vectors, output: Path, training: bool, communicator: Communicator, force: bool) -> None:
         """Save this host's vectors."""
-        save(vectors, output, training=training, communicator=communicator)
+        save(vectors, output, training=training, communicator=communicator, force=force)
 
 
 def run(
@@ -51,13 +52,15 @@ def run(
     training: bool = False,
     report: Path | None = None,
     vocabulary: Path | None = None,
+    force: bool = False,
     quiet: bool = False,
     progress: bool = True,
     files: Files | None = None,
 ) -> None:
     """Make an estimator, fit it (on a cluster with its communicator) and save; outputs must not lie in `sources`.
 
-    `vocabulary` is written by `fit`; `files` says how the output is saved if its ending does not.
+    `vocabulary` is written by `fit`; `files` says how the output is saved if its ending does not. With `force`, outputs
+    replace what holds something else, too.
     """
     communicator = engines.connect()
     first = communicator.rank == 0
@@ -65,12 +68,13 @@ def run(
     files = files or Files()
     model: E | None = None
     try:
-        kind = files.check(output, training, communicator)
         with together(communicator):
             check_apart(sources, output, report, vocabulary)
-            for path in filter(None, (report, vocabulary)):
-                if first:
-                    check_writable(path)
+        kind = files.check(output, training, communicator, force)
+        with together(communicator):
+            for path, what in ((report, REPORT), (vocabulary, VOCABULARY)):
+                if path and first:
+                    check_writable(path, what, force=force)
             model = make(display)
             model.check()
             check_apart(_files(model.frozen), output, report, vocabulary)
@@ -86,11 +90,11 @@ def run(
     with unterminated() if model.report_.interrupted else nullcontext():
         try:
             with _not_lost(model):
-                files.save(model.vectors_, output, training, communicator)
+                files.save(model.vectors_, output, training, communicator, force)
         except KeyboardInterrupt:
             _stop("stopped while saving: nothing was written", display, communicator)
         if report and first:
-            model.report_.write(report)
+            model.report_.write(report, force=force)
     if len(model.report_.rounds):
         display.say(rounds_table(model.report_))
     display.say(_summary(model, output, f"{files.what} of {model.report_.vocabulary:,} {model.kind}"))
@@ -114,6 +118,8 @@ def read_and_fit(
     read: Callable[[Word2Vec, Communicator | None], Corpus],
     vocabulary: Path | None,
     line_ends: Callable[[Corpus], int] = lambda corpus: corpus.sentences,
+    *,
+    force: bool,
 ) -> Callable[[Word2Vec, Communicator | None], Word2Vec]:
     """Return a `fit` for `run` that writes the vocabulary, with a count of line ends, as soon as the corpus is read."""
 
@@ -122,7 +128,8 @@ def read_and_fit(
         with together(everyone):
             corpus = read(model, communicator)
         if vocabulary:
-            save_vocabulary(corpus.vocabulary, vocabulary, line_ends=line_ends(corpus), communicator=everyone)
+            ends = line_ends(corpus)
+            save_vocabulary(corpus.vocabulary, vocabulary, line_ends=ends, force=force, communicator=everyone)
         return model.fit(corpus, communicator)
 
     return fit

@@ -14,6 +14,7 @@ from any2vec.cluster import engines
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.cores import usable_cores
 from any2vec.corpus import Corpus, save_vocabulary
+from any2vec.corpus.given_vocabulary import VOCABULARY
 from any2vec.errors import Any2VecError, respelled
 from any2vec.io.outputs import check_writable
 from any2vec.models import Word2Vec
@@ -55,6 +56,8 @@ def _named_as_flags() -> Iterator[None]:
 
 
 def _as_flag(name: str, value: str | None) -> str | None:
+    if name == "force":
+        return "-force 1"
     if name not in NAMES:
         return None
     return f"-{NAMES[name]}" + (f" {value}" if value else "")
@@ -64,7 +67,7 @@ def _run(flags: dict[str, Any], negative_given: bool) -> None:
     source = [flags["train"]]
     read_from = [*source, *filter(None, [flags["read-vocab"]])]
     vocabulary = Path(flags["save-vocab"]) if flags["save-vocab"] else None
-    quiet, progress = flags["debug"] == 0, flags["debug"] > 1
+    quiet, progress, force = flags["debug"] == 0, flags["debug"] > 1, bool(flags["force"])
 
     def make(display: Display) -> Word2Vec:
         options, cores = options_of(flags), usable_cores()
@@ -84,16 +87,17 @@ def _run(flags: dict[str, Any], negative_given: bool) -> None:
     if flags["output"]:
         run(
             make,
-            read_and_fit(read, vocabulary, lambda corpus: corpus.line_ends),
+            read_and_fit(read, vocabulary, lambda corpus: corpus.line_ends, force=force),
             read_from,
             Path(flags["output"]),
             vocabulary=vocabulary,
+            force=force,
             quiet=quiet,
             progress=progress,
             files=_Files(bool(flags["binary"]), flags["classes"], flags["threads"]),
         )
     elif vocabulary:
-        _save_vocabulary(make, read_from, vocabulary, quiet, progress)
+        _save_vocabulary(make, read_from, vocabulary, force, quiet, progress)
 
 
 class _Files(Files):
@@ -104,7 +108,7 @@ class _Files(Files):
         self.classes, self.threads = classes, threads
         self.what = "classes" if classes else "vectors"
 
-    def check(self, output: Path, training: bool, communicator: Communicator) -> Format:
+    def check(self, output: Path, training: bool, communicator: Communicator, force: bool) -> Format:
         with together(communicator):
             if str(output) == "-":
                 raise Any2VecError("-output -: name a file; /dev/stdout is one")
@@ -112,13 +116,16 @@ class _Files(Files):
                 check_classes(self.classes)
                 if communicator.size > 1:
                     raise Any2VecError(f"-classes is for one host, not {communicator.size}; train vectors on them")
-        return check_output(output, training, communicator, self.format)
+        return check_output(
+            output, training, communicator, self.format, force=force, replaceable=word2vec_c.VECTORS_OR_CLASSES
+        )
 
-    def save(self, vectors: Vectors, output: Path, training: bool, communicator: Communicator) -> None:
+    def save(self, vectors: Vectors, output: Path, training: bool, communicator: Communicator, force: bool) -> None:
+        self.check(output, training, communicator, force)
         if self.classes:
             word2vec_c.save_classes(vectors, output, self.classes, self.threads, communicator)
         else:
-            save(vectors, output, training=training, communicator=communicator, format=self.format)
+            save(vectors, output, training=training, force=True, communicator=communicator, format=self.format)
 
 
 def _model(options: dict[str, Any], display: Display) -> Word2Vec:
@@ -133,14 +140,15 @@ def _read(model: Word2Vec, source: list[str], communicator: Communicator | None)
 
 
 def _save_vocabulary(
-    make: Callable[[Display], Word2Vec], read_from: list[str], output: Path, quiet: bool, progress: bool
+    make: Callable[[Display], Word2Vec], read_from: list[str], output: Path, force: bool, quiet: bool, progress: bool
 ) -> None:
     """Write the vocabulary alone."""
     communicator = engines.connect()
     display = display_for(Console(stderr=True), quiet=quiet or communicator.rank > 0, progress=progress)
-    check_writable(output, communicator=communicator)
     with together(communicator):
         check_apart(read_from, None, None, output)
+    check_writable(output, VOCABULARY, force=force, communicator=communicator)
+    with together(communicator):
         corpus = _read(make(display), read_from[:1], communicator if communicator.size > 1 else None)
-    save_vocabulary(corpus.vocabulary, output, line_ends=corpus.line_ends, communicator=communicator)
+    save_vocabulary(corpus.vocabulary, output, line_ends=corpus.line_ends, force=force, communicator=communicator)
     display.say(f"the vocabulary of {len(corpus.vocabulary):,} words is in {output}")

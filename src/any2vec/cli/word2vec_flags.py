@@ -40,6 +40,7 @@ FLAGS = {
     "binary": Flag(int, "1 for the binary format of vectors, 0 for text", 0, 0, 1),
     "save-vocab": Flag(str, "Write the vocabulary to this file; alone, without -output, nothing is trained"),
     "read-vocab": Flag(str, "Take the vocabulary and its counts from this file, not from the text"),
+    "force": Flag(int, "1 to replace files that hold something else than vectors, classes or a vocabulary", 0, 0, 1),
     "cbow": Flag(int, "1 for continuous bag of words (CBOW), 0 for skip-gram", 1, 0, 1),
 }
 

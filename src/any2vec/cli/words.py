@@ -41,6 +41,7 @@ def words(
     ] = None,
     training: shared.Training = False,
     report: shared.ReportFile = None,
+    force: shared.Force = False,
     quiet: shared.Quiet = False,
 ) -> None:
     """Train word vectors on CORPUS, by skip-gram or CBOW."""
@@ -53,7 +54,7 @@ def words(
             callbacks.append(SimilarityChecker(pairs))
         return Word2Vec(**options, cache="auto" if cache else None, callbacks=callbacks, display=display)
 
-    reading = read_and_fit(lambda model, communicator: model.read(corpus, communicator), save_vocabulary)
+    reading = read_and_fit(lambda model, communicator: model.read(corpus, communicator), save_vocabulary, force=force)
     run(
         make,
         reading if save_vocabulary else lambda model, communicator: model.fit(corpus, communicator),
@@ -62,5 +63,6 @@ def words(
         training=training,
         report=report,
         vocabulary=save_vocabulary,
+        force=force,
         quiet=quiet,
     )

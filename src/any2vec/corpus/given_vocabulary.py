@@ -15,15 +15,18 @@ from any2vec.corpus.word_table import WordCounts, merge
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.compression import open_compressed
 from any2vec.io.host_order import write_in_host_order
+from any2vec.io.outputs import check_writable
+from any2vec.io.replaceable import Kind, start_of
 from any2vec.io.whitespace import WHITESPACE
 
-__all__ = ["LINE_END", "given_vocabulary", "load_vocabulary", "look_up", "save_vocabulary"]
+__all__ = ["LINE_END", "VOCABULARY", "given_vocabulary", "load_vocabulary", "look_up", "save_vocabulary"]
 
 LINE_END = "</s>"
 """What word2vec counts at the end of each line: the first word of its vocabularies."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _LONGEST_LINE = 1 << 16
+_LONGEST_WORD = _LONGEST_LINE - 32
 _LONGEST_COUNT = 18  # digits of a number that certainly fits into 64 bits
 
 
@@ -67,6 +70,7 @@ def save_vocabulary(
     path: str | os.PathLike[str],
     *,
     line_ends: int = 0,
+    force: bool = False,
     communicator: Communicator | None = None,
 ) -> None:
     """Save a vocabulary as word2vec does: a word and its count on each line, in the order of ids.
@@ -78,25 +82,51 @@ def save_vocabulary(
     vocabulary : Vocabulary
         Words and counts.
     path : str or path
-        The file; compressed if the name ends in .gz. An existing one is replaced once the new one is complete.
+        The file; compressed if the name ends in .gz. A vocabulary that was saved before is replaced once the new one
+        is complete.
     line_ends : int
         The count of ``</s>``, such as the sentences of a corpus; that of a word ``</s>`` is added.
+    force : bool
+        Replace a file that holds something else, too.
     communicator : Communicator, optional
         Of the hosts that all call this; the first one writes.
 
     Raises
     ------
     Any2VecError
-        If the format cannot hold a word (empty, or with whitespace), or the file cannot be written.
+        If the format cannot hold a word (empty, with whitespace, or long) or a count, there are fewer than two words,
+        or the file cannot be written or holds something else.
     """
     communicator = communicator or alone()
     name = Path(path)
+    check_writable(name, VOCABULARY, force=force, communicator=communicator)
     with together(communicator):
-        _laid_out(vocabulary)  # raises if a word is no text
+        _check(vocabulary)
         for word in vocabulary.words:
-            if not word or not set(WHITESPACE).isdisjoint(word):
+            long = 4 * len(word) > _LONGEST_WORD and len(word.encode()) > _LONGEST_WORD
+            if not word or long or not set(WHITESPACE).isdisjoint(word):
                 raise Any2VecError(f"{name}: a line holds a word and its count, not the word {shown(word)}")
+        ends = line_ends + int(vocabulary.counts[vocabulary.ids[LINE_END]]) if LINE_END in vocabulary.ids else line_ends
+        for word, count in ((LINE_END, ends), *zip(vocabulary.words, vocabulary.counts.tolist(), strict=True)):
+            if not 0 <= count < 10**_LONGEST_COUNT:
+                raise Any2VecError(f"{name}: the count of {shown(word)} is {count:,}; it must be below 10^18")
+        if len(vocabulary.ids.keys() - {LINE_END}) < 2:
+            raise Any2VecError(f"{name}: not saved: a vocabulary has two words or more, not {len(vocabulary)}")
     write_in_host_order(name, _lines(vocabulary, line_ends) if communicator.rank == 0 else (), communicator)
+
+
+def _holds_vocabulary(path: Path) -> bool:
+    """Recognize what `save_vocabulary` or word2vec wrote: </s> first, then words by falling count."""
+    content, whole = start_of(path, _LONGEST_LINE)
+    lines = content.split(b"\n")[: None if whole else -1]
+    rows = [fields for line in lines if (fields := line.split())]
+    if not rows or rows[0][0] != LINE_END.encode() or not all(len(row) == 2 and row[1].isdigit() for row in rows):
+        return False
+    counts = [int(count) for _, count in rows[1:]]
+    return counts == sorted(counts, reverse=True)
+
+
+VOCABULARY = Kind("a vocabulary", _holds_vocabulary)
 
 
 def given_vocabulary(given: object, min_count: int, max_size: int | None) -> Vocabulary:
@@ -105,9 +135,7 @@ def given_vocabulary(given: object, min_count: int, max_size: int | None) -> Voc
         given = load_vocabulary(given)
     if not isinstance(given, Vocabulary):
         raise Any2VecError(f"`vocabulary` is {shown(given)}; it must be a Vocabulary, or the name of its file")
-    if len(given.ids) != len(given):
-        twice = next(word for i, word in enumerate(given.words) if given.ids[word] != i)
-        raise Any2VecError(f"the vocabulary has the word {shown(twice)} twice")
+    _check(given)
     check_sum(given.counts, "the vocabulary")
     kept = int(np.count_nonzero(given.counts >= min_count))
     if kept < 2:
@@ -120,6 +148,25 @@ def look_up(vocabulary: Vocabulary, part: WordCounts) -> NDArray[np.int32]:
     """Return the id of each word of `part`, -1 if it has none."""
     _, (_, places) = merge([_laid_out(vocabulary), part])
     return np.where(places < len(vocabulary), places, np.int32(-1))
+
+
+def _check(vocabulary: Vocabulary) -> None:
+    """Refuse a vocabulary of a user's own that could not be trained on or saved."""
+    for word in vocabulary.words:
+        if not isinstance(word, str):
+            raise Any2VecError(f"the vocabulary has {shown(word)}; a word is a string")
+    if len(vocabulary.ids) != len(vocabulary):
+        twice = next(word for i, word in enumerate(vocabulary.words) if vocabulary.ids[word] != i)
+        raise Any2VecError(f"the vocabulary has the word {shown(twice)} twice")
+    counts = np.asarray(vocabulary.counts)
+    if counts.shape != (len(vocabulary),) or counts.dtype.kind not in "iu":
+        raise Any2VecError(
+            f"the counts of the vocabulary are {shown(counts)}; they must be whole numbers, one per word"
+        )
+    if (wrong := np.flatnonzero((counts < 0) | (counts >= 1 << 63))).size:
+        word, count = vocabulary.words[int(wrong[0])], int(counts[wrong[0]])
+        raise Any2VecError(f"the count of {shown(word)} is {count:,}; it must be from 0 to 2^63 - 1")
+    _laid_out(vocabulary)  # raises if a word is no text
 
 
 def _laid_out(vocabulary: Vocabulary) -> WordCounts:

@@ -11,8 +11,9 @@ import numpy as np
 from any2vec.corpus.phrase_list import Pass, PhraseList
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.compression import open_compressed
+from any2vec.io.replaceable import Kind, start_of
 
-__all__ = ["lines_of", "read_phrases"]
+__all__ = ["PHRASES", "lines_of", "read_phrases"]
 
 _TITLE = "# any2vec phrases "
 _COLUMNS = ("phrase", "score", "count", "pass", "first", "second")
@@ -37,7 +38,7 @@ def read_phrases(path: Path) -> tuple[PhraseList, dict[str, Any]]:
     with open_compressed(path) as stream:
         data = stream.read()
     try:
-        lines = data.decode().split("\n")
+        lines = data.decode("utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         raise Any2VecError(f"{path}: is not UTF-8 text, so no file of phrases") from error
     settings = _settings(lines)
@@ -55,6 +56,13 @@ def read_phrases(path: Path) -> tuple[PhraseList, dict[str, Any]]:
         _, firsts, seconds, counts, scores = zip(*group, strict=True)
         passes.append(Pass(firsts, seconds, np.array(counts, np.int64), np.array(scores, np.float32)))
     return PhraseList(joiner, passes), settings
+
+
+def _holds_phrases(path: Path) -> bool:
+    return start_of(path, len(_TITLE))[0] == _TITLE.encode()
+
+
+PHRASES = Kind("phrases", _holds_phrases)
 
 
 def _settings(lines: list[str]) -> dict[str, Any] | None:

@@ -21,10 +21,12 @@ from any2vec.errors import Any2VecError, shown
 from any2vec.io.disk import disk_errors
 from any2vec.io.host_order import Chunk, write_in_host_order
 from any2vec.io.inputs import PARQUET, InputFile, Source, files_of, names_files
+from any2vec.io.outputs import check_writable
 from any2vec.io.parquet import parquet_columns
+from any2vec.io.replaceable import marked
 from any2vec.io.temporary import temporary_folder
 
-__all__ = ["KeptText", "PhrasedText", "Progress", "input_files", "keep_text", "path_of"]
+__all__ = ["PHRASED_TEXT", "KeptText", "PhrasedText", "Progress", "input_files", "keep_text", "path_of"]
 
 Progress = Callable[[int, int | None], None]
 
@@ -64,7 +66,7 @@ class PhrasedText:
         for i, sentence in enumerate(sentences_of(self.source, self.column)):
             yield self.phrases.join_tokens(tokens_in(i, sentence))
 
-    def write(self, path: str | Path) -> None:
+    def write(self, path: str | Path, *, force: bool = False) -> None:
         """Write the text, a sentence per line, with its phrases joined.
 
         Text of files stays as it is but for the whitespace inside a phrase, which the joiner replaces; a last line
@@ -73,17 +75,20 @@ class PhrasedText:
         Parameters
         ----------
         path : str or Path
-            Gzip-compressed if its name ends in .gz.
+            Gzip-compressed if its name ends in .gz. A text that this wrote before is replaced.
+        force : bool
+            Replace any other file, too.
 
         Raises
         ------
         Any2VecError
-            If the text cannot be read or written.
+            If the text cannot be read or written, or there is another file.
         """
         path = path_of(path)
         if path.suffix.lower() in (".bz2", ".xz", ".zst"):
             raise Any2VecError(f"{path}: text is written plain or as .gz; leave out the ending {path.suffix}")
-        write_in_host_order(path, self.chunks(), alone())
+        check_writable(path, PHRASED_TEXT, force=force)
+        write_in_host_order(path, self.chunks(), alone(), PHRASED_TEXT)
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield what `write` writes."""
@@ -107,6 +112,9 @@ class PhrasedText:
         with disk_errors(kept.folder):
             join_phrases(kept.text, self.phrases, self.threads)
         return kept
+
+
+PHRASED_TEXT = marked("a text that any2vec wrote")
 
 
 def keep_text(

@@ -9,13 +9,14 @@ from any2vec.cluster.cores import usable_cores
 from any2vec.cluster.local import alone
 from any2vec.corpus.bigrams import Rule
 from any2vec.corpus.blocks import BLOCK
-from any2vec.corpus.phrase_file import lines_of, read_phrases
+from any2vec.corpus.phrase_file import PHRASES, lines_of, read_phrases
 from any2vec.corpus.phrase_list import PhraseList, find_phrases
 from any2vec.corpus.phrased_text import KeptText, PhrasedText, keep_text, path_of
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.disk import disk_errors
 from any2vec.io.host_order import write_in_host_order
 from any2vec.io.inputs import Source
+from any2vec.io.outputs import check_writable
 from any2vec.options import Parameters, check_options, documented, option, plain_number
 
 __all__ = ["Phrases"]
@@ -189,7 +190,7 @@ class Phrases(Parameters):
             raise Any2VecError("there are no phrases yet: call fit, or load them")
         return PhrasedText(source, self._found, self.column, self._threads, None, self._block)
 
-    def save(self, path: str | Path) -> None:
+    def save(self, path: str | Path, *, force: bool = False) -> None:
         r"""Write the phrases as text: a line of parameters, one of names, then one per phrase, tab-separated.
 
         Its columns are phrase, score, count, pass, first and second word. (pandas reads it with ``sep="\t",
@@ -198,16 +199,21 @@ class Phrases(Parameters):
         Parameters
         ----------
         path : str or Path
-            Gzip-compressed if its name ends in .gz.
+            Gzip-compressed if its name ends in .gz. Phrases that were saved before are replaced.
+        force : bool
+            Replace a file that holds something else, too.
 
         Raises
         ------
         Any2VecError
-            If there are no phrases yet, a word holds a tab or a line feed, or the file cannot be written.
+            If there are no phrases yet, a word holds a tab or a line feed, or the file cannot be written or holds
+            something else.
         """
         if not hasattr(self, "_found"):
             raise Any2VecError("there are no phrases yet: call fit, or load them")
-        write_in_host_order(path_of(path), lines_of(self._found, self._settings()), alone())
+        path = path_of(path)
+        check_writable(path, PHRASES, force=force)
+        write_in_host_order(path, lines_of(self._found, self._settings()), alone())
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, missing_extra, shown
 from any2vec.graph.graph import Graph
-from any2vec.io.outputs import check_only_own, check_writable, replacing
+from any2vec.io.outputs import check_writable, replacing
+from any2vec.io.replaceable import Kind, start_of
 from any2vec.vectors.arguments import as_path, fraction, whole_number
 
 __all__ = ["Link", "LinkSplit", "check_split_folder", "split_links"]
@@ -60,21 +61,23 @@ class LinkSplit:
         """The pairs without an edge, as names."""
         return self._named(self.absent)
 
-    def save(self, folder: str | os.PathLike[str]) -> None:
+    def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write ``train.edges``, to train on, and ``hidden.edges`` and ``absent.edges``, for `evaluate_links`.
 
         Parameters
         ----------
         folder : str or path
-            An existing folder is replaced; it may hold only files with these names.
+            A split that was saved before is replaced. A folder that holds other files than these never is.
+        force : bool
+            Replace files with these names that are no split, too.
 
         Raises
         ------
         Any2VecError
-            If it cannot be written, holds other files, or a name would not be read back as one.
+            If it cannot be written, holds something else, or a name would not be read back as one.
         """
         folder = as_path(folder)
-        check_split_folder(folder)
+        check_split_folder(folder, force)
         for name in self.train.names:
             if SEPARATORS.search(name):
                 reason = f"the vertex {name!r} holds whitespace or a comma or begins with #, % or a quote"
@@ -96,10 +99,24 @@ class LinkSplit:
         return [(names[a], names[b]) for a, b in pairs.tolist()]
 
 
-def check_split_folder(folder: Path) -> None:
+def check_split_folder(folder: Path, force: bool = False) -> None:
     """Raise now if `LinkSplit.save` could not write to a folder, or would lose other files in it."""
-    check_writable(folder, folder=True)
-    check_only_own(folder, PARTS.__contains__)
+    check_writable(folder, _SPLIT, folder=True, force=force)
+
+
+def _holds_split(folder: Path) -> bool:
+    """Recognize the three files by their lines: names, separated by a tab, and of the first also a weight."""
+    for name, most in zip(PARTS, (3, 2, 2), strict=True):
+        content, whole = start_of(folder / name, 1 << 16)
+        lines = content.split(b"\n")[:-1]
+        if (content and not lines) or not all(2 <= len(line.split(b"\t")) <= most for line in lines):
+            return False
+        if whole and not content.endswith(b"\n") and content:
+            return False
+    return True
+
+
+_SPLIT = Kind("a split of a graph's edges", _holds_split, files=PARTS)
 
 
 def split_links(graph: Graph, share: float = 0.5, seed: int = 1) -> LinkSplit:

@@ -5,30 +5,42 @@ Where many hosts write one output, the first creates and renames it, and an erro
 
 import errno
 import os
-import shutil
-import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from any2vec.cluster.communicator import Communicator, allgather_bytes, together
 from any2vec.cluster.local import alone
 from any2vec.errors import Any2VecError
+from any2vec.io.beside import Beside, make_beside, not_followed, sweep
+from any2vec.io.replaceable import Kind, check_only_own, check_replaceable, mark
+from any2vec.io.swap import put_folder
 
-__all__ = ["check_only_own", "check_writable", "refusals", "replacing"]
+__all__ = ["check_only_own", "check_writable", "refusals", "replacing", "replacing_file"]
 
 _MOST_LINKS = 40  # of a chain of symbolic links, as in Linux
 
 
-def check_writable(path: Path, *, folder: bool = False, communicator: Communicator | None = None) -> None:
+def check_writable(
+    path: Path,
+    kind: Kind | None = None,
+    *,
+    folder: bool = False,
+    force: bool = False,
+    communicator: Communicator | None = None,
+) -> None:
     """Raise now, before hours of training, if a file or folder could not be written later; collective.
 
-    The folder it lies in must exist. What is no regular file (a FIFO, a device) can be written by one host only.
+    The folder it lies in must exist. What is there must be of the `kind` that is to be written, or empty, unless
+    `force` is given. What is no regular file (a FIFO, a device) can be written by one host only.
     """
     communicator = communicator or alone()
     with together(communicator), refusals(path, communicator):
         if communicator.rank == 0:
             _check_place(path, folder, communicator.size)
+            if kind is not None and not _is_special(path):
+                check_replaceable(path, kind, force)
     if _is_special(path):
         return
     refused = f"cannot write in {_target(path).parent}"
@@ -36,25 +48,21 @@ def check_writable(path: Path, *, folder: bool = False, communicator: Communicat
         _beside(path, False, communicator, refused) as probe,
         together(communicator),
         refusals(path, communicator, refused),
-        probe.open("r+b"),
+        open(probe.path, "r+b", opener=not_followed),
     ):
         pass
 
 
-def check_only_own(folder: Path, is_own: Callable[[str], bool]) -> None:
-    """Raise if a folder, which may not exist, holds other files than those by whose names it may be replaced."""
-    others = sorted(path.name for path in folder.iterdir() if not is_own(path.name)) if folder.is_dir() else []
-    if others:
-        raise Any2VecError(f"{folder}: the folder holds other files, such as {others[0]!r}; give a new name")
-
-
 @contextmanager
-def replacing(path: Path, *, folder: bool = False, communicator: Communicator | None = None) -> Iterator[Path]:
+def replacing(
+    path: Path, *, folder: bool = False, communicator: Communicator | None = None, kind: Kind | None = None
+) -> Iterator[Path]:
     """Yield an empty temporary file or folder beside `path`, renamed to it if the block succeeds; collective.
 
     The temporary path is the same on all hosts, and is removed if the block raises; it must make no collective call
-    after failing. A symbolic link is kept, and its target replaced. What is no regular file (a FIFO, a device) is
-    yielded itself, to be written in one pass.
+    after failing. A symbolic link is kept, and its target replaced, whose mode stays. What is no regular file (a FIFO,
+    a device) is yielded itself, to be written in one pass. `check_writable` says what may be replaced; the `kind` that
+    it is given later is noted here, if it is one that is marked. What dead runs left beside `path` is removed.
 
     Raises
     ------
@@ -70,10 +78,22 @@ def replacing(path: Path, *, folder: bool = False, communicator: Communicator | 
         return
     with _beside(path, folder, communicator) as beside:
         with together(communicator), refusals(path, communicator):
-            yield beside
+            yield beside.path
         with together(communicator), refusals(path, communicator):
             if communicator.rank == 0:
-                _put(beside, _target(path))
+                if kind is not None and kind.marked:
+                    mark(beside.path, kind.name)
+                beside.settle(_target(path))
+                _put(beside.path, _target(path))
+
+
+@contextmanager
+def replacing_file(path: Path, kind: Kind | None = None) -> Iterator[IO[bytes]]:
+    """Yield a file to write, which replaces `path` as in `replacing` if the block succeeds."""
+    with replacing(path, kind=kind) as part:
+        opener = None if part == path else not_followed  # /dev/stdout is a link
+        with open(part, "wb", opener=opener) as file:
+            yield file
 
 
 @contextmanager
@@ -130,26 +150,24 @@ def _target(path: Path) -> Path:
 
 
 @contextmanager
-def _beside(path: Path, folder: bool, communicator: Communicator, what: str = "cannot be written") -> Iterator[Path]:
-    """Create a new file or folder beside `path` on host 0, check that all hosts see it, yield it, remove it."""
-    own = _hidden(_target(path), "part")
-    beside = Path(os.fsdecode(allgather_bytes(communicator, os.fsencode(own))[0]))
+def _beside(path: Path, folder: bool, communicator: Communicator, what: str = "cannot be written") -> Iterator[Beside]:
+    """Make a new file or folder beside `path` on host 0, check that all hosts see it, yield it, remove it."""
+    beside: Beside | None = None
     try:
         with together(communicator), refusals(path, communicator, what):
             if communicator.rank == 0:
-                beside.mkdir() if folder else beside.touch(exist_ok=False)
+                sweep(_target(path))
+                beside = make_beside(_target(path), folder)
+        name = os.fsencode(beside.path) if beside else b""
+        there = Path(os.fsdecode(allgather_bytes(communicator, name)[0]))
         with together(communicator), refusals(path, communicator):
-            if not _sees(beside, communicator):
-                missing = f"host {communicator.rank} does not see {beside}, which host 0 has just created"
+            if not _sees(there, communicator):
+                missing = f"host {communicator.rank} does not see {there}, which host 0 has just created"
                 raise Any2VecError(f"{path}: {missing}; all hosts must write to one file system")
-        yield beside
+        yield beside or Beside(there)
     finally:
-        if communicator.rank == 0:
-            _remove(beside)
-
-
-def _hidden(path: Path, ending: str) -> Path:
-    return path.with_name(f".{path.name[:40]}.{uuid.uuid4().hex}.{ending}")  # a name may have 255 bytes
+        if beside:
+            beside.discard()
 
 
 def _sees(beside: Path, communicator: Communicator) -> bool:
@@ -157,24 +175,7 @@ def _sees(beside: Path, communicator: Communicator) -> bool:
 
 
 def _put(beside: Path, path: Path) -> None:
-    if beside.is_dir() and path.is_dir():  # a folder cannot be renamed over one that is not empty
-        old = _hidden(path, "old")
-        path.rename(old)
-        try:
-            beside.rename(path)
-        except OSError:
-            old.rename(path)
-            raise
-        _remove(old)
+    if beside.is_dir():
+        put_folder(beside, path)
     else:
         beside.replace(path)
-
-
-def _remove(path: Path) -> None:
-    with suppress(OSError):
-        if path.is_dir():
-            with suppress(OSError):  # another user's, which may be writable as it is
-                path.chmod(0o700)  # one that was read-only may be renamed, but not emptied
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)

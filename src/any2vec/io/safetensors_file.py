@@ -5,11 +5,12 @@ The format: 8 bytes with the length of the header, little-endian; the header, JS
 """
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from itertools import chain
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +20,18 @@ from any2vec.errors import Any2VecError
 from any2vec.io.finite import blocks
 from any2vec.io.host_order import append_in_host_order
 
-__all__ = ["header_of", "map_tensors", "write_tensors"]
+__all__ = ["header_of", "map_open", "map_tensors", "write_tensors"]
 
 LONGEST_HEADER = 100_000_000  # the library's own limit
+_METADATA = "__metadata__"
 
 
 def write_tensors(
-    part: Path, tensors: dict[str, NDArray[np.float32]], number: int, communicator: Communicator, path: Path
+    part: Path,
+    tensors: dict[str, NDArray[np.float32]],
+    number: int,
+    communicator: Communicator,
+    path: Path,
 ) -> None:
     """Write this host's rows of each matrix, in blocks; all hosts, `number` rows in all, call this."""
     before = [header_of({name: (number, matrix.shape[1]) for name, matrix in tensors.items()})]
@@ -50,29 +56,60 @@ def header_of(shapes: Mapping[str, tuple[int, ...]]) -> bytes:
 def map_tensors(path: Path) -> dict[str, NDArray[np.float32]]:
     """Map the matrices of a file into memory, read-only; raise if the header is damaged or does not fit the file."""
     try:
-        size = path.stat().st_size
         with path.open("rb") as file:
-            length = int.from_bytes(file.read(8), "little")
-            if size < 8 or length > min(size - 8, LONGEST_HEADER):
-                raise Any2VecError(f"{path}: damaged: a header of {length:,} bytes in a file of {size:,}")
-            header = json.loads(file.read(length))
+            return map_open(path, file)
     except OSError as error:
         raise Any2VecError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def map_open(path: Path, file: IO[bytes]) -> dict[str, NDArray[np.float32]]:
+    """Map the matrices of an open file into memory, read-only; errors name `path`.
+
+    What the safetensors library refuses is refused: the tensors must lie one after the other, and fill the file.
+    """
+    size = os.fstat(file.fileno()).st_size
+    length = int.from_bytes(file.read(8), "little")
+    if size < 8 or length > min(size - 8, LONGEST_HEADER):
+        raise Any2VecError(f"{path}: damaged: a header of {length:,} bytes in a file of {size:,}")
+    try:
+        header = json.loads(
+            file.read(length).decode(), object_pairs_hook=_distinct, parse_constant=_refuse, parse_int=_integer
+        )
     except (ValueError, RecursionError) as error:
         raise Any2VecError(f"{path}, byte 8: damaged: the header is not JSON: {error}") from error
     if not isinstance(header, dict):
         raise Any2VecError(f"{path}, byte 8: damaged: the header is not a JSON object")
-    header.pop("__metadata__", None)
+    about = header.pop(_METADATA, None)
+    about = {} if about is None else about
+    if not isinstance(about, dict) or not all(isinstance(value, str) for value in about.values()):
+        raise Any2VecError(f"{path}, byte 8: damaged: the metadata are not texts with names")
     data = size - 8 - length
-    tensors = {}
-    end = 0
-    for name, entry in header.items():
-        shape, start, stop = _check_entry(path, name, entry, data)
-        tensors[name] = np.memmap(path, "<f4", "r", 8 + length + start, shape)
-        end = max(end, stop)
+    entries = sorted((_check_entry(path, name, entry, data), name) for name, entry in header.items())
+    tensors, end = {}, 0
+    for (start, stop, shape), name in entries:
+        if start != end:
+            where = f"tensor {name!r} begins at byte {start:,} of the numbers, where the one before ends at {end:,}"
+            raise Any2VecError(f"{path}: damaged: {where}")
+        tensors[name] = np.asarray(np.memmap(file, "<f4", "r", 8 + length + start, shape))
+        end = stop
     if end != data:
         raise Any2VecError(f"{path}: damaged: {data:,} bytes of numbers, where the header describes {end:,}")
-    return {name: np.asarray(matrix) for name, matrix in tensors.items()}
+    return tensors
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return found
+
+
+def _integer(text: str) -> int:
+    return _refuse(text) if text == "-0" else int(text)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number")
 
 
 def _chunks(matrix: NDArray[np.float32]) -> Iterator[memoryview]:
@@ -80,15 +117,18 @@ def _chunks(matrix: NDArray[np.float32]) -> Iterator[memoryview]:
         yield np.ascontiguousarray(matrix[block], "<f4").data
 
 
-def _check_entry(path: Path, name: str, entry: Any, data: int) -> tuple[tuple[int, int], int, int]:
+def _check_entry(path: Path, name: str, entry: Any, data: int) -> tuple[int, int, tuple[int, int]]:
+    """Return where a matrix begins and ends, and its shape."""
     try:
         dtype, shape, (start, stop) = entry["dtype"], entry["shape"], entry["data_offsets"]
         sizes_are_whole = all(type(n) is int and n >= 0 for n in [*shape, start, stop])
     except (KeyError, TypeError, ValueError) as error:
         raise Any2VecError(f"{path}: damaged: tensor {name!r} lacks dtype, shape or data_offsets") from error
+    if more := sorted(entry.keys() - {"dtype", "shape", "data_offsets"}):
+        raise Any2VecError(f"{path}: tensor {name!r} has {more[0]!r}, which this any2vec does not know")
     if dtype != "F32" or not sizes_are_whole or len(shape) != 2 or 0 in shape:
         raise Any2VecError(f"{path}: tensor {name!r} is {dtype} of shape {shape}, not a matrix of F32")
     if stop - start != 4 * prod(shape) or stop > data:
         where = f"bytes {start:,} to {stop:,} of {data:,}"
         raise Any2VecError(f"{path}: damaged or truncated: tensor {name!r} of shape {shape} cannot lie at {where}")
-    return (shape[0], shape[1]), start, stop
+    return start, stop, (shape[0], shape[1])

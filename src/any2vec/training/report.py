@@ -8,11 +8,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from any2vec.io.outputs import replacing
+from any2vec.io.outputs import check_writable, replacing_file
+from any2vec.io.replaceable import Kind, json_of
 from any2vec.training.rounds import Rounds
 from any2vec.version import __version__
 
-__all__ = ["Report", "peak_memory"]
+__all__ = ["REPORT", "Report", "peak_memory"]
 
 
 def peak_memory() -> int:
@@ -97,21 +98,32 @@ class Report:
         versions |= {"any2vec": __version__, "python": platform.python_version()}
         return {"versions": versions, "machine": platform.platform(), **asdict(self)}
 
-    def write(self, path: Path) -> None:
+    def write(self, path: Path, *, force: bool = False) -> None:
         """Write the report as JSON.
 
         Parameters
         ----------
         path : Path
-            The file; replaced if it exists.
+            The file; an earlier report is replaced.
+        force : bool
+            Replace it also if it holds something else.
 
         Raises
         ------
         Any2VecError
-            If it cannot be written.
+            If it cannot be written, or holds something else.
         """
-        with replacing(path) as beside:
-            beside.write_text(json.dumps(self.as_dict(), indent=2, default=_plain) + "\n", encoding="utf-8")
+        check_writable(path, REPORT, force=force)
+        with replacing_file(path) as file:
+            file.write((json.dumps(self.as_dict(), indent=2, default=_plain) + "\n").encode())
+
+
+def _holds_report(path: Path) -> bool:
+    found = json_of(path)
+    return isinstance(found, dict) and found.keys() >= {"versions", "machine", "options", "seconds", "vocabulary"}
+
+
+REPORT = Kind("a report", _holds_report)
 
 
 def _plain(value: Any) -> Any:

@@ -2,6 +2,8 @@
 
 import operator
 import os
+import re
+from collections.abc import Collection
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,10 @@ from typing import Any
 from any2vec.errors import Any2VecError, shown
 from any2vec.options import can_be_path
 
-__all__ = ["as_path", "as_word", "fraction", "whole_number"]
+__all__ = ["as_path", "as_word", "asked", "fraction", "of_integers", "whole_number"]
+
+
+_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 
 
 def as_path(path: object) -> Path:
@@ -25,6 +30,23 @@ def as_path(path: object) -> Path:
 def as_word(value: Any) -> Any:
     """Return an integer id as the word that it was in training; return anything else as it is."""
     return str(int(value)) if isinstance(value, Integral) and not isinstance(value, bool) else value
+
+
+def of_integers(words: Collection[str]) -> bool:
+    """Whether tokens were integers: all words are the digits of one, as `as_word` writes them."""
+    return bool(words) and all(map(_INTEGER.fullmatch, words))
+
+
+def asked(value: Any, integers: bool) -> Any:
+    """Return what was asked for as a word; an integer only where tokens were integers, or it is meant as a row."""
+    if integers or not isinstance(value, Integral) or isinstance(value, bool):
+        return as_word(value)
+    number = int(value)
+    row = f", row {number} is `vectors.matrix[{number}]`" if number >= 0 else ""
+    raise Any2VecError(
+        f"{number} is an integer, and stands for a word only where all words are integers: "
+        f"the word of its digits is {str(number)!r}{row}"
+    )
 
 
 def whole_number(name: str, value: object, least: int) -> int:

@@ -3,7 +3,7 @@
 import errno
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,16 +12,18 @@ from any2vec.cluster.communicator import Communicator, SharedError, allgather_by
 from any2vec.cluster.local import alone
 from any2vec.errors import Any2VecError, file_error
 from any2vec.io.finite import check_finite
-from any2vec.io.outputs import check_only_own, check_writable, refusals
+from any2vec.io.outputs import check_writable, refusals
+from any2vec.io.replaceable import Kind
 from any2vec.vectors.arguments import as_path
 from any2vec.vectors.native import FILES, load_native, save_native
+from any2vec.vectors.recognize import holds_binary, holds_folder, holds_text
 from any2vec.vectors.shard import Shard, make_shard
 from any2vec.vectors.vectors import Vectors, check_vectors
 from any2vec.vectors.word2vec import check_words, is_binary
 from any2vec.vectors.word2vec_binary import load_binary, save_binary
 from any2vec.vectors.word2vec_text import load_text, save_text
 
-__all__ = ["FORMATS", "Format", "check_output", "format_of", "load", "save"]
+__all__ = ["FORMATS", "VECTORS", "Format", "check_output", "format_of", "load", "save"]
 
 
 @dataclass(frozen=True)
@@ -39,11 +41,13 @@ class Format:
     """Refuse words that the format cannot hold; None if it holds any."""
     training: bool = False
     """Whether it can hold training vectors."""
+    holds: Callable[[Path], bool] | None = None
+    """Recognize a file or folder that holds it, to be replaced by another; if None, it is loaded."""
 
 
-TEXT = Format(load_text, save_text, (".txt", ".vec", ".txt.gz", ".vec.gz"), check_words=check_words)
-BINARY = Format(load_binary, save_binary, (".bin", ".bin.gz"), check_words=check_words)
-FORMATS = (TEXT, BINARY, Format(load_native, save_native, files=FILES, training=True))
+TEXT = Format(load_text, save_text, (".txt", ".vec", ".txt.gz", ".vec.gz"), check_words=check_words, holds=holds_text)
+BINARY = Format(load_binary, save_binary, (".bin", ".bin.gz"), check_words=check_words, holds=holds_binary)
+FORMATS = (TEXT, BINARY, Format(load_native, save_native, files=FILES, training=True, holds=holds_folder))
 
 
 def save(
@@ -51,6 +55,7 @@ def save(
     path: str | os.PathLike[str],
     *,
     training: bool = False,
+    force: bool = False,
     communicator: Communicator | None = None,
     format: Format | None = None,  # noqa: A002
 ) -> None:
@@ -58,8 +63,9 @@ def save(
 
     `.txt` and `.vec` are word2vec's text format and `.bin` its binary format, compressed if `.gz` follows;
     gensim's `KeyedVectors.load_word2vec_format` reads them. A name without an ending is a folder in any2vec's
-    own format, the only one that keeps counts and training vectors and holds words with whitespace. An existing file or
-    folder is replaced once the new one is complete.
+    own format, the only one that keeps counts and training vectors and holds words with whitespace. A file or folder
+    that holds vectors is replaced once the new one is complete, and keeps its mode; anything else that is there is
+    refused.
 
     Parameters
     ----------
@@ -69,6 +75,8 @@ def save(
         The file or folder; the same on all hosts, which must share a file system.
     training : bool
         Save the training vectors t as well.
+    force : bool
+        Replace a file that holds no vectors, too. A folder that holds other files than vectors' is never replaced.
     communicator : Communicator, optional
         Of the hosts that save together; all call this, and each writes its own rows. One host by default.
     format : Format, optional
@@ -77,14 +85,14 @@ def save(
     Raises
     ------
     Any2VecError
-        If the ending is unknown, the format cannot hold the vectors, a vector is not finite, or the file
-        cannot be written. What fails on one host raises this on all.
+        If the ending is unknown, the format cannot hold the vectors, there are none, a vector is not finite, or the
+        file cannot be written or holds something else. What fails on one host raises this on all.
     """
     communicator = communicator or alone()
     with together(communicator):
         check_vectors(vectors)
         path = as_path(path)
-    kind = check_output(path, training, communicator, format)
+    kind = check_output(path, training, communicator, format, force=force)
     with together(communicator):
         if training and vectors.t is None:
             raise Any2VecError(f"{path}: these vectors have no training vectors t to save")
@@ -116,9 +124,9 @@ def load(path: str | os.PathLike[str]) -> Vectors:
     """
     path = as_path(path)
     kind = format_of(path)
-    if not path.exists():
+    if not path.exists() and not kind.files:
         raise file_error(f"{path}: does not exist", FileNotFoundError(errno.ENOENT, "does not exist"))
-    if kind.files and not path.is_dir():
+    if kind.files and path.is_file():
         raise Any2VecError(f"{path}: a file without an ending, so its format is unknown; known are {_known()}")
     try:
         return kind.load(path)
@@ -140,8 +148,13 @@ def check_output(
     training: bool = False,
     communicator: Communicator | None = None,
     format: Format | None = None,  # noqa: A002
+    *,
+    force: bool = False,
+    replaceable: Kind | None = None,
 ) -> Format:
     """Raise now, before hours of training, if vectors could not be saved to `path`; all hosts call this.
+
+    What is there must hold vectors, or be what `replaceable` says, unless `force` is given.
 
     Returns
     -------
@@ -166,11 +179,29 @@ def check_output(
             kind = format_of(path, training)
     if format is None:
         kind = FORMATS[int(communicator.allgather(np.array([FORMATS.index(kind)]))[0, 0])]
-    check_writable(path, folder=bool(kind.files), communicator=communicator)
-    with together(communicator), refusals(path, communicator):
-        if kind.files and communicator.rank == 0:
-            check_only_own(path, kind.files.__contains__)
+    held = replaceable or replace(VECTORS, files=kind.files)
+    check_writable(path, held, folder=bool(kind.files), force=force, communicator=communicator)
     return kind
+
+
+def _holds_vectors(path: Path) -> bool:
+    return any(_holds(kind, path) for kind in FORMATS if bool(kind.files) == path.is_dir())
+
+
+def _holds(kind: Format, path: Path) -> bool:
+    if kind.holds:
+        return kind.holds(path)
+    if not kind.files and not path.name.lower().endswith(kind.endings):
+        return False
+    try:
+        kind.load(path)
+    except Exception:  # whatever a format of the user's own raises
+        return False
+    return True
+
+
+VECTORS = Kind("vectors", _holds_vectors)
+"""What vectors may replace: vectors in any format."""
 
 
 def format_of(path: Path, training: bool = False) -> Format:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, UnknownWordError, shown
-from any2vec.vectors.arguments import as_word, whole_number
+from any2vec.vectors.arguments import whole_number
 from any2vec.vectors.lookup import Query
 from any2vec.vectors.neighbours import Neighbours, as_queries
 from any2vec.vectors.search import best, cosines_of
@@ -23,8 +23,8 @@ Word = TypeVar("Word", str, int)
 class GensimNames(Neighbours):
     """What users of gensim call; arguments and results are gensim's, except as a docstring says.
 
-    Throughout, an integer stands for the word of its digits and never for a row, and the cosine with a vector of zeros
-    is 0, not NaN.
+    Throughout, an integer never stands for a row, but where all words are integers for the word of its digits, and the
+    cosine with a vector of zeros is 0, not NaN.
     """
 
     @property
@@ -106,7 +106,7 @@ class GensimNames(Neighbours):
         Any2VecError
             If `keys` is empty, or `weights` are not as many finite numbers.
         """
-        queries = _listed("keys", keys)
+        queries = self._listed("keys", keys)
         shares = _weights(weights, len(queries))
         if ignore_missing:
             known = [not isinstance(query, str) or query in self for query in queries]
@@ -148,8 +148,8 @@ class GensimNames(Neighbours):
         Any2VecError
             If there is no positive input, or an argument is invalid.
         """
-        near = _listed("positive", () if positive is None else positive)
-        far = [] if negative is None else as_queries(as_word(negative))
+        near = self._listed("positive", () if positive is None else positive)
+        far = [] if negative is None else as_queries(self._as_word(negative), self._as_word)
         rows = self._rows(restrict_vocab=restrict_vocab)
         top, bottom = (np.prod([(1 + self._cosines(query, rows)) / 2 for query in q], axis=0) for q in (near, far))
         scores: NDArray[np.float32] = (top / (bottom + SMALL)).astype(np.float32)
@@ -165,7 +165,7 @@ class GensimNames(Neighbours):
 
     def distances(self, word_or_vector: Query, other_words: Iterable[str | int] | None = ()) -> NDArray[np.float32]:
         """Return 1 minus the cosine of a word or vector with `other_words`, by default with all: shape (n,)."""
-        others = [] if other_words is None else as_queries(as_word(other_words))
+        others = [] if other_words is None else as_queries(self._as_word(other_words), self._as_word)
         rows = [self.id(word) for word in others] if others else slice(None)
         return 1 - self._cosines(word_or_vector, rows)
 
@@ -180,7 +180,7 @@ class GensimNames(Neighbours):
             If a set is empty.
         """
         means = []
-        for name, words in (("ws1", _listed("ws1", ws1)), ("ws2", _listed("ws2", ws2))):
+        for name, words in (("ws1", self._listed("ws1", ws1)), ("ws2", self._listed("ws2", ws2))):
             if all(isinstance(word, str) and word not in self for word in words):
                 raise UnknownWordError(f"no word of `{name}` has a vector: {shown(words)}")
             means.append(self.get_mean_vector(words, pre_normalize=False))
@@ -189,7 +189,7 @@ class GensimNames(Neighbours):
     def most_similar_to_given(self, key1: Query, keys_list: Sequence[Word]) -> Word:
         """Return the word of a list that is nearest to a word, the first of equals."""
         keys = list(keys_list)
-        return keys[int(self._cosines(key1, [self.id(key) for key in _listed("keys_list", keys)]).argmax())]
+        return keys[int(self._cosines(key1, [self.id(key) for key in self._listed("keys_list", keys)]).argmax())]
 
     def closer_than(self, key1: str | int, key2: str | int) -> list[str]:
         """Return the words that are nearer to `key1` than `key2` is, in the order of ids, without `key1`."""
@@ -212,7 +212,7 @@ class GensimNames(Neighbours):
         Any2VecError
             If there are no words.
         """
-        listed = _listed("words", words)
+        listed = self._listed("words", words)
         unknown = [word for word in listed if isinstance(word, str) and word not in self]
         known = [word for word in listed if not isinstance(word, str) or word in self]
         if not known:
@@ -241,17 +241,16 @@ class GensimNames(Neighbours):
             raise Any2VecError("the vectors hold numbers that are not finite, or too large")
         return cosines.astype(np.result_type(vector, rows))
 
+    def _listed(self, name: str, queries: Any) -> list[Any]:
+        """List words (as strings) and vectors; refuse none."""
+        listed = as_queries(self._as_word(queries), self._as_word)
+        if not listed:
+            raise Any2VecError(f"`{name}` is empty; at least one word or vector is expected")
+        return listed
+
     def _cosines(self, query: Query, rows: slice | list[int]) -> NDArray[np.float32]:
         """Return the cosines of a word or vector with rows of the matrix."""
         return cosines_of(self.matrix[rows], self.norms[rows], self._unit(query))
-
-
-def _listed(name: str, queries: Any) -> list[Any]:
-    """List words (as strings) and vectors; refuse none."""
-    listed = as_queries(as_word(queries))
-    if not listed:
-        raise Any2VecError(f"`{name}` is empty; at least one word or vector is expected")
-    return listed
 
 
 def _floats(numbers: Any) -> NDArray[np.floating[Any]]:

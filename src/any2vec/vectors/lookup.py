@@ -1,6 +1,7 @@
 """Words and the rows of a matrix that are their vectors."""
 
 import difflib
+import operator
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import islice
@@ -13,7 +14,7 @@ from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.errors import Any2VecError, UnknownWordError, shown
 from any2vec.io.finite import blocks, check_finite
 from any2vec.io.read_only import read_only
-from any2vec.vectors.arguments import as_word
+from any2vec.vectors.arguments import as_word, asked, of_integers
 
 __all__ = ["NEGATIVE", "Lookup", "Query"]
 
@@ -23,7 +24,7 @@ NEGATIVE = "negative"
 COMPARED = 50_000  # most frequent words that an unknown one is compared with: a fraction of a second
 
 Query: TypeAlias = str | int | NDArray[np.float32]
-"""A word, an integer for the word of its digits, or a vector of shape (D,)."""
+"""A word, an integer for the word of its digits where all words are integers, or a vector of shape (D,)."""
 
 
 class Lookup:
@@ -38,17 +39,14 @@ class Lookup:
         t: NDArray[np.float32] | None = None,
         loss: str = NEGATIVE,
     ) -> None:
-        if not isinstance(vocabulary, Vocabulary):
-            words = _checked_words(vocabulary)
-            vocabulary = Vocabulary(
-                words, np.zeros(len(words), np.int64) if counts is None else _checked_counts(counts)
-            )
-        self.vocabulary = vocabulary
+        self.vocabulary = _checked(vocabulary, counts)
         """The words, their counts (zeros: unknown) and ids."""
         self.matrix = _numbers(matrix)
         """The embedding vectors e, float32, shape (V, D), read-only."""
         self.t = None if t is None else _numbers(t)
         """The training vectors, float32, shape (V, D), read-only; or None."""
+        if type(loss) is not str:
+            raise Any2VecError(f"`loss` is {shown(loss)}; it must be a name")
         self.loss = loss
         """The loss that `t` was trained with; if "hierarchical", its rows are those of the tree's inner vertices."""
         self._check_shapes()
@@ -109,7 +107,8 @@ class Lookup:
 
     def __contains__(self, word: object) -> bool:
         name = as_word(word)
-        return isinstance(name, str) and name in self.vocabulary.ids
+        known = isinstance(name, str) and name in self.vocabulary.ids
+        return known and (isinstance(word, str) or self.of_integers)
 
     def __getitem__(self, key: str | int | Sequence[str | int]) -> NDArray[np.float32]:
         """Look up a word, giving shape (D,), or a list of n words, giving shape (n, D)."""
@@ -122,17 +121,26 @@ class Lookup:
     def __repr__(self) -> str:
         return f"<Vectors: {len(self):,} words of {self.dim} dimensions>"
 
+    @cached_property
+    def of_integers(self) -> bool:
+        """Whether all words are integers, so that an integer can be asked for: 3 for the word "3"."""
+        return of_integers(self.words)
+
+    def _as_word(self, value: Any) -> Any:
+        """Return an integer as the word of its digits, if words are integers; return anything else as it is."""
+        return value if type(value) is str else asked(value, self.of_integers)
+
     def id(self, word: str | int) -> int:
-        """Return the id of a word, its row in the matrix; an integer stands for its digits, as in training.
+        """Return the id of a word, its row in the matrix; if tokens were integers, an integer stands for its digits.
 
         Raises
         ------
         UnknownWordError
             If the word is unknown; the error, also a KeyError, names words spelt similarly.
         Any2VecError
-            If it is no word.
+            If it is no word, or an integer where not all words are integers.
         """
-        name = as_word(word)
+        name = self._as_word(word)
         if not isinstance(name, str):
             raise Any2VecError(f"a word is expected, not {shown(word)}")
         found = self.vocabulary.ids.get(name)
@@ -153,7 +161,7 @@ class Lookup:
 
     def _vector(self, query: Any) -> NDArray[np.float32]:
         """Return the vector of a word or the vector given, shape (D,), all finite."""
-        query = as_word(query)
+        query = self._as_word(query)
         try:
             with np.errstate(over="ignore"):
                 vector = self[query] if isinstance(query, str) else np.asarray(query, np.float32)
@@ -176,7 +184,7 @@ class Lookup:
         weights = weights / (np.abs(weights).max(initial=0) or 1)  # their sum is finite
         total = np.zeros(self.dim)
         for query, weight in zip(queries, weights, strict=True):
-            word = unit and isinstance(as_word(query), str)
+            word = unit and isinstance(self._as_word(query), str)
             total += weight * (self._unit(query) if word else self._vector(query)).astype(np.float64)
         return total / (np.abs(weights).sum() or 1)
 
@@ -186,28 +194,59 @@ def _unit(vector: NDArray[Any]) -> NDArray[np.float32]:
     return (vector / norm if norm else vector).astype(np.float32)
 
 
-def _checked_words(words: object) -> list[str]:
-    """Return words as a list, integers as their digits."""
+def _checked(vocabulary: Any, counts: object) -> Vocabulary:
+    """Return the vocabulary itself, or that of a collection of words, if it can be saved."""
+    if not isinstance(vocabulary, Vocabulary):
+        words = list(_checked_words(vocabulary))
+        return Vocabulary(words, np.zeros(len(words), np.int64) if counts is None else _checked_counts(counts, words))
+    words = _checked_words(vocabulary.words)
+    numbers = _checked_counts(vocabulary.counts, words)
+    same = words is vocabulary.words and numbers is vocabulary.counts
+    return vocabulary if same else Vocabulary(words, numbers)
+
+
+def _checked_words(words: Any) -> Any:
+    """Return words, if they are strings themselves; integers as their digits."""
     if isinstance(words, str) or not isinstance(words, Collection):
         raise Any2VecError(f"vocabulary: a sequence of words is expected, not {shown(words)}")
     if set(map(type, words)) <= {str}:
-        return list(words)
+        return words
     listed = [as_word(word) for word in words]
     for i, word in enumerate(listed):
         if not isinstance(word, str):
             raise Any2VecError(f"vocabulary: a word is expected, not {shown(word)}, which is word {i:,}")
-    return listed
+    return [str(word) for word in listed]
 
 
-def _checked_counts(counts: object) -> NDArray[np.int64]:
+def _checked_counts(counts: object, words: Sequence[str]) -> NDArray[np.int64]:
+    """Return counts as they are saved, whole numbers from 0 to 2^63 - 1; an int64 array of them itself."""
+    if isinstance(counts, np.ndarray) and counts.dtype == np.int64 and counts.ndim == 1 and not (counts < 0).any():
+        return counts
     try:
-        return np.asarray(counts, np.int64).reshape(-1)
+        values = [_whole(value) for value in np.asarray(counts).reshape(-1).tolist()]
     except (OverflowError, TypeError, ValueError):
         raise Any2VecError(f"the counts are not whole numbers: {shown(counts)}") from None
+    for i, value in enumerate(values):
+        if not 0 <= value < 1 << 63:
+            of = f" of {shown(words[i])}" if len(values) == len(words) else ""
+            raise Any2VecError(f"the count{of} is {value:,}; it must be from 0 to 2^63 - 1")
+    return np.array(values, np.int64)
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, bool):
+        raise TypeError
+    return operator.index(value)
 
 
 def _numbers(matrix: NDArray[np.float32]) -> NDArray[np.float32]:
     try:
-        return read_only(np.asarray(matrix, np.float32))
+        given = np.asarray(matrix)
+        if given.dtype.kind not in "iufb":
+            raise TypeError
+        with np.errstate(over="ignore"):  # `check_finite` names the word
+            return read_only(given.astype(np.float32, copy=False))
     except (TypeError, ValueError):
         raise Any2VecError(f"the matrix is not an array of numbers: {shown(matrix)}") from None

@@ -1,55 +1,84 @@
 """any2vec's own format: a folder, loaded memory-mapped, that holds any word, counts and training vectors.
 
 `vectors.safetensors` has the tensors "e" and, for training, "t"; `vocabulary.json` the words and counts;
-`any2vec.json` the version and the sizes.
+`any2vec.json` the version and the sizes. The latter two have the same `id`, and `any2vec.json` has digests of some
+rows: files of two saves do not mix.
 """
 
 import json
+import re
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from any2vec.cluster.communicator import allgather_bytes, together
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.finite import check_finite
+from any2vec.io.folders import FolderReader, read_folder
 from any2vec.io.outputs import replacing
-from any2vec.io.safetensors_file import map_tensors, write_tensors
+from any2vec.io.safetensors_file import map_open, write_tensors
 from any2vec.vectors.shard import Shard
 from any2vec.vectors.vectors import NEGATIVE, Vectors
 
-__all__ = ["FILES", "load_native", "save_native"]
+__all__ = ["FILES", "load_native", "meta_of", "save_native"]
 
 VERSION = 1
 _CHECKPOINTS = "[0-9]*[0-9].json"  # files of a folder of checkpoints
 META, WORDS, TENSORS = FILES = "any2vec.json", "vocabulary.json", "vectors.safetensors"
+_SAMPLED = 64  # rows of a matrix that the digest is made of
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
 def save_native(shard: Shard, path: Path) -> None:
     """Write the folder, replacing one of an earlier save; all hosts call this."""
     communicator = shard.communicator
+    with together(communicator):
+        _check_words(shard, path)
     tensors = {"e": shard.own.matrix}
     if shard.training and shard.own.t is not None:
         tensors["t"] = shard.own.t
+    rows, id_ = _digests(shard, tensors)
     with replacing(path, folder=True, communicator=communicator) as folder:
         write_tensors(folder / TENSORS, tensors, shard.total, communicator, path)
         if shard.first:
-            vocabulary = {"words": list(shard.words), "counts": shard.counts.tolist()}
+            vocabulary = {"id": id_, "words": list(shard.words), "counts": shard.counts.tolist()}
             (folder / WORDS).write_text(json.dumps(vocabulary), "ascii")
             meta: dict[str, Any] = {"format": VERSION, "words": shard.total, "dimensions": shard.own.dim}
+            meta |= {"id": id_, "rows": rows}
             if shard.own.loss != NEGATIVE:
                 meta["loss"] = shard.own.loss
             (folder / META).write_text(json.dumps(meta) + "\n", "ascii")
 
 
 def load_native(path: Path) -> Vectors:
-    """Load the folder, its matrices memory-mapped and read-only; raise if a file is missing or damaged."""
-    if missing := [name for name in FILES if not (path / name).is_file()]:
-        lacking = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
-        hint = "; it has checkpoints: --resume goes on from them" if list(path.glob(_CHECKPOINTS)) else ""
-        raise Any2VecError(f"{path}: not a folder of vectors: {lacking}{hint}")
-    number, dim, loss = _read_meta(path / META)
-    words, counts = _read_vocabulary(path / WORDS, number)
-    tensors = map_tensors(path / TENSORS)
+    """Load the folder, its matrices memory-mapped and read-only; raise if a file is missing or damaged.
+
+    While other programs replace it, this is one of the versions that were there.
+    """
+    return read_folder(path, _load)
+
+
+def meta_of(folder: FolderReader) -> dict[str, Any]:
+    """Return what the file of sizes says, unchecked; raise if a file is missing or it is no JSON."""
+    _check_complete(folder)
+    return _read_json(folder, META)
+
+
+def _load(folder: FolderReader) -> Vectors:
+    path = folder.path
+    try:
+        meta = _read_meta(folder)
+        number, dim = meta["words"], meta["dimensions"]
+        words, counts, words_id = _read_vocabulary(folder, number)
+        with folder.open(TENSORS) as file:
+            tensors = map_open(path / TENSORS, file)
+    except OSError as error:
+        if isinstance(error, FileNotFoundError | IsADirectoryError):
+            _check_complete(folder)
+        raise Any2VecError(f"{path}: cannot be read: {error.strerror or error}") from error
     if "e" not in tensors:
         raise Any2VecError(f"{path / TENSORS}: has no tensor 'e', only {sorted(tensors)}")
     for name in tensors.keys() & {"e", "t"}:
@@ -57,17 +86,67 @@ def load_native(path: Path) -> Vectors:
             shapes = f"tensor {name!r} has shape {tensors[name].shape}, not {(number, dim)} as {META} says"
             raise Any2VecError(f"{path / TENSORS}: {shapes}")
         check_finite(words, tensors[name], f"{path / TENSORS}: tensor {name!r}: ")
+    if "id" in meta and (words_id != meta["id"] or not _is_of(tensors, meta.get("rows"))):
+        raise Any2VecError(f"{path}: its files are not of one save; copy all three of one, or save again")
     try:
-        return Vectors(words, tensors["e"], counts=counts, t=tensors.get("t"), loss=loss)
+        return Vectors(words, tensors["e"], counts=counts, t=tensors.get("t"), loss=meta.get("loss", NEGATIVE))
     except Any2VecError as error:  # a word occurs twice
         raise Any2VecError(f"{path / WORDS}: {error}") from error
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _check_words(shard: Shard, path: Path) -> None:
+    """Refuse words that JSON would turn into others: with two surrogates that it takes for one character."""
     try:
-        content = json.loads(path.read_bytes())
-    except OSError as error:
-        raise Any2VecError(f"{path}: cannot be read: {error.strerror or error}") from error
+        "\n".join(shard.words).encode()
+    except UnicodeEncodeError:
+        for word in shard.words:
+            if _PAIR.search(word):
+                raise Any2VecError(f"{path}: cannot hold the word {shown(word)}: a pair of surrogates") from None
+
+
+def _digests(shard: Shard, tensors: dict[str, NDArray[np.float32]]) -> tuple[dict[str, str], str]:
+    """Return digests of some rows, and of these and the vocabulary, however rows are spread; all hosts call this."""
+    communicator = shard.communicator
+    first = int(communicator.allgather(np.array([len(shard.own)]))[: communicator.rank].sum())
+    rows = _sampled(shard.total) - first
+    rows = rows[(rows >= 0) & (rows < len(shard.own))]
+    found = {}
+    for name, matrix in tensors.items():
+        found[name] = _digest(allgather_bytes(communicator, matrix[rows].astype("<f4").tobytes()))
+    words = json.dumps([found, list(shard.words), shard.counts.tolist()]) if shard.first else ""
+    return found, _digest([words.encode()])
+
+
+def _is_of(tensors: dict[str, NDArray[np.float32]], rows: object) -> bool:
+    """Whether the matrices have the digests that were saved; t may have been left out."""
+    return isinstance(rows, dict) and all(
+        rows.get(name) == _digest([matrix[_sampled(len(matrix))].astype("<f4").tobytes()])
+        for name, matrix in tensors.items()
+        if name in ("e", "t")
+    )
+
+
+def _digest(parts: list[bytes]) -> str:
+    return sha256(b"".join(parts)).hexdigest()[:32]
+
+
+def _sampled(number: int) -> NDArray[np.int64]:
+    """Choose rows of a matrix, the first and the last among them."""
+    return np.unique(np.linspace(0, number - 1, _SAMPLED).astype(np.int64))
+
+
+def _check_complete(folder: FolderReader) -> None:
+    if missing := [name for name in FILES if not folder.has(name)]:
+        lacking = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+        hint = "; it has checkpoints: --resume goes on from them" if list(folder.path.glob(_CHECKPOINTS)) else ""
+        raise Any2VecError(f"{folder.path}: not a folder of vectors: {lacking}{hint}") from None
+
+
+def _read_json(folder: FolderReader, name: str) -> dict[str, Any]:
+    path = folder.path / name
+    try:
+        with folder.open(name) as file:
+            content = json.loads(file.read())
     except (ValueError, RecursionError) as error:
         raise Any2VecError(f"{path}: damaged, not JSON: {error}") from error
     if not isinstance(content, dict):
@@ -75,8 +154,8 @@ def _read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-def _read_meta(path: Path) -> tuple[int, int, str]:
-    meta = _read_json(path)
+def _read_meta(folder: FolderReader) -> dict[str, Any]:
+    meta, path = _read_json(folder, META), folder.path / META
     if meta.get("format") != VERSION:
         raise Any2VecError(f"{path}: has format {meta.get('format')!r}; this any2vec reads format {VERSION}")
     sizes = meta.get("words"), meta.get("dimensions")
@@ -85,11 +164,11 @@ def _read_meta(path: Path) -> tuple[int, int, str]:
     loss = meta.get("loss", NEGATIVE)
     if type(loss) is not str:
         raise Any2VecError(f"{path}: the loss is {shown(loss)}, not a name")
-    return (*sizes, loss)  # type: ignore[return-value]
+    return meta
 
 
-def _read_vocabulary(path: Path, number: int) -> tuple[list[str], np.ndarray[Any, np.dtype[np.int64]]]:
-    content = _read_json(path)
+def _read_vocabulary(folder: FolderReader, number: int) -> tuple[list[str], NDArray[np.int64], object]:
+    content, path = _read_json(folder, WORDS), folder.path / WORDS
     words, counts = content.get("words"), content.get("counts")
     if not isinstance(words, list) or not isinstance(counts, list):
         raise Any2VecError(f'{path}: damaged: {{"words": [...], "counts": [...]}} is expected')
@@ -101,4 +180,4 @@ def _read_vocabulary(path: Path, number: int) -> tuple[list[str], np.ndarray[Any
             raise Any2VecError(f"{path}: {word!r} is not a word: a string is expected")
         if type(count) is not int or not 0 <= count < 1 << 63:
             raise Any2VecError(f"{path}: the count of {word!r} is {count!r}, not a whole number from 0 up")
-    return words, np.array(counts, np.int64)
+    return words, np.array(counts, np.int64), content.get("id")

@@ -1,6 +1,6 @@
 """The words nearest to words and vectors, by cosine."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Real
 from typing import Any, TypeAlias, overload
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, shown
-from any2vec.vectors.arguments import as_word, whole_number
+from any2vec.vectors.arguments import whole_number
 from any2vec.vectors.lookup import Lookup, Query
 from any2vec.vectors.search import cosines_of, nearest
 
@@ -19,6 +19,9 @@ Queries: TypeAlias = Query | Sequence[Query | tuple[Query, float]]
 
 Similar: TypeAlias = list[tuple[str, float]]
 """Words with their cosines, nearest first, ties in the order of their ids."""
+
+AsWord: TypeAlias = Callable[[Any], Any]
+"""Returns an integer as the word it stands for, or raises an error; returns anything else as it is."""
 
 
 class Neighbours(Lookup):
@@ -90,8 +93,8 @@ class Neighbours(Lookup):
             If an argument is invalid, or there is no input.
         """
         rows = self._rows(restrict, restrict_vocab, clip_start, clip_end)
-        queries, weights = weighted(as_word(positive), 1.0)
-        for query, weight in zip(*weighted(negative, -1.0), strict=True):
+        queries, weights = weighted(self._as_word(positive), 1.0, self._as_word)
+        for query, weight in zip(*weighted(negative, -1.0, self._as_word), strict=True):
             queries.append(query)
             weights.append(weight)
         if not queries:
@@ -130,7 +133,7 @@ class Neighbours(Lookup):
         Any2VecError
             If an argument is invalid.
         """
-        asked = as_queries(queries)
+        asked = as_queries(queries, self._as_word)
         rows = np.empty((len(asked), self.dim), np.float32)
         for row, query in zip(rows, asked, strict=True):
             row[:] = self._unit(query)
@@ -202,11 +205,11 @@ class Neighbours(Lookup):
         return [(self.words[i + first], float(score)) for i, score in zip(ids, scores, strict=True) if i >= 0]
 
 
-def weighted(queries: Queries | None, weight: float) -> tuple[list[Any], list[float]]:
+def weighted(queries: Queries | None, weight: float, as_word: AsWord) -> tuple[list[Any], list[float]]:
     """List words (as strings) and vectors with their weights."""
     listed: list[Any] = []
     weights: list[float] = []
-    for item in () if queries is None else as_queries(queries):
+    for item in () if queries is None else as_queries(queries, as_word):
         query, given = item, weight
         if isinstance(item, tuple) and len(item) == 2 and isinstance(as_word(item[0]), str | np.ndarray):
             query, given = item
@@ -217,7 +220,7 @@ def weighted(queries: Queries | None, weight: float) -> tuple[list[Any], list[fl
     return listed, weights
 
 
-def as_queries(queries: Any) -> list[Any]:
+def as_queries(queries: Any, as_word: AsWord) -> list[Any]:
     """List words (as strings) and vectors."""
     of_words = isinstance(queries, np.ndarray) and queries.dtype.kind in "OTU"
     if isinstance(queries, str) or (isinstance(queries, np.ndarray) and queries.ndim == 1 and not of_words):

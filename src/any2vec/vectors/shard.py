@@ -46,10 +46,12 @@ class Shard:
 def make_shard(own: Vectors, training: bool, communicator: Communicator, path: Path) -> Shard:
     """Gather words and counts on the first host; matrices stay. All hosts raise if a word occurs on two of them."""
     if communicator.size == 1:
+        _check_number(len(own), path)
         return Shard(own, training, communicator, len(own), own.words, own.counts)
     sizes = communicator.allgather(np.array([len(own), own.dim], np.int64))
     if len(dims := set(sizes[:, 1].tolist())) > 1:
         raise Any2VecError(f"{path}: not saved: the vectors of the hosts have {sorted(dims)} dimensions")
+    _check_number(int(sizes[:, 0].sum()), path)
     with together(communicator), refusals(path, communicator):
         text = json.dumps(list(own.words)).encode()
     parts = _to_first(communicator, np.frombuffer(text, np.uint8))
@@ -58,6 +60,11 @@ def make_shard(own: Vectors, training: bool, communicator: Communicator, path: P
         words = [word for part in parts if len(part) for word in json.loads(part.tobytes())]
         _check_unique(words, path)
     return Shard(own, training, communicator, int(sizes[:, 0].sum()), words, counts)
+
+
+def _check_number(words: int, path: Path) -> None:
+    if not words:
+        raise Any2VecError(f"{path}: not saved: there are no vectors")
 
 
 def _to_first(communicator: Communicator, values: NDArray[np.generic]) -> list[NDArray[np.generic]]:

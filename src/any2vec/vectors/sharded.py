@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, allgather_bytes, allreduce, together
 from any2vec.errors import Any2VecError, UnknownWordError, shown
-from any2vec.vectors.arguments import as_word, whole_number
+from any2vec.vectors.arguments import asked, whole_number
 from any2vec.vectors.neighbours import Queries, Similar, weighted
 from any2vec.vectors.search import nearest
 from any2vec.vectors.vectors import Vectors
@@ -43,6 +43,8 @@ class ShardedVectors:
         with together(communicator):
             if len(dims := set(sizes[:, 1].tolist())) > 1:
                 raise Any2VecError(f"the vectors of the hosts have {sorted(dims)} dimensions")
+        texts = communicator.allgather(np.array([len(own) > 0 and not own.of_integers]))
+        self._of_integers = not texts.any()
         self._first = int(sizes[: communicator.rank, 0].sum())
         self._size = int(sizes[:, 0].sum())
 
@@ -60,21 +62,21 @@ class ShardedVectors:
 
     def __contains__(self, word: object) -> bool:
         """Whether a word is on some host; all hosts call this."""
-        here = isinstance(as_word(word), str) and as_word(word) in self.own.vocabulary.ids
+        here = (isinstance(word, str) or self._of_integers) and word in self.own
         return bool(self.communicator.allgather(np.array([here])).any())
 
     def __getitem__(self, words: str | Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of some words, shape (n, D), or of one, shape (D,); raise an UnknownWordError."""
-        asked = _listed(words)
-        here, places = self._find(asked)
-        rows = np.zeros((len(asked), self.dim), np.float32)
+        listed = self._listed(words)
+        here, places = self._find(listed)
+        rows = np.zeros((len(listed), self.dim), np.float32)
         rows[here] = self.own.matrix[places[here]]
         whole: NDArray[np.float32] = allreduce(self.communicator, rows)  # others have zeros: it is exact
-        return whole[0] if isinstance(as_word(words), str) else whole
+        return whole[0] if isinstance(self._as_word(words), str) else whole
 
     def norms(self, words: Sequence[str]) -> NDArray[np.float32]:
         """Return the lengths of the vectors of some words, shape (n,); raise an UnknownWordError."""
-        here, places = self._find(_listed(words))
+        here, places = self._find(self._listed(words))
         lengths = np.zeros(len(places), np.float32)
         lengths[here] = self.own.norms[places[here]]
         whole: NDArray[np.float32] = allreduce(self.communicator, lengths)
@@ -88,7 +90,8 @@ class ShardedVectors:
         UnknownWordError
             If none is.
         """
-        ids = [found for word in _listed(words) if (found := self.own.vocabulary.ids.get(as_word(word))) is not None]
+        names = [self._as_word(word) for word in self._listed(words)]
+        ids = [found for name in names if (found := self.own.vocabulary.ids.get(name)) is not None]
         own = np.zeros(self.dim + 1)
         own[-1] = len(ids)
         for begin in range(0, len(ids), 1 << 14):
@@ -124,7 +127,8 @@ class ShardedVectors:
             If an argument is invalid, or there is no input.
         """
         topn = whole_number("topn", topn, 0)
-        (queries, weights), (others, more) = weighted(as_word(positive), 1.0), weighted(negative, -1.0)
+        queries, weights = weighted(self._as_word(positive), 1.0, self._as_word)
+        others, more = weighted(negative, -1.0, self._as_word)
         queries, weights = queries + others, weights + more
         if not queries:
             raise Any2VecError("most_similar needs at least one word or vector")
@@ -142,8 +146,8 @@ class ShardedVectors:
             total += weight * vector.astype(np.float64) / (norm or 1.0)
         if not topn:
             return []
-        asked = total.astype(np.float32)[None]
-        ids, cosines = nearest(self.own.matrix, self.own.norms, asked, topn, places[here][None])
+        mean = total.astype(np.float32)[None]
+        ids, cosines = nearest(self.own.matrix, self.own.norms, mean, topn, places[here][None])
         found = [
             [-float(cosine), self._first + row, self.own.words[row]]
             for row, cosine in zip(ids[0].tolist(), cosines[0].tolist(), strict=True)
@@ -156,7 +160,7 @@ class ShardedVectors:
 
     def _find(self, words: list[str]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """Find words: which are here, and their rows; raise an UnknownWordError on all hosts if one is nowhere."""
-        names = [as_word(word) for word in words]
+        names = [self._as_word(word) for word in words]
         ids = self.own.vocabulary.ids
         places = np.array([ids.get(name, -1) if isinstance(name, str) else -1 for name in names], np.int64)
         known = allreduce(self.communicator, (places >= 0).astype(np.int64))
@@ -164,7 +168,9 @@ class ShardedVectors:
             raise UnknownWordError(f"no vector for {shown(words[int(missing[0])])}")
         return places >= 0, places
 
+    def _as_word(self, value: Any) -> Any:
+        return asked(value, self._of_integers)
 
-def _listed(words: Any) -> list[Any]:
-    """List words; one alone is not taken for its letters, nor bytes for integers."""
-    return [words] if isinstance(as_word(words), str | bytes) else list(words)
+    def _listed(self, words: Any) -> list[Any]:
+        """List words; one alone is not taken for its letters, nor bytes for integers."""
+        return [words] if isinstance(self._as_word(words), str | bytes) else list(words)

@@ -1,18 +1,30 @@
 """What word2vec's two formats share: the header, the words they can hold, the rows read so far."""
 
+import codecs
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, shown
 from any2vec.io.compression import compression_of, open_compressed
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["VectorBuilder", "check_size", "check_words", "is_binary", "parse_header", "quoted"]
+__all__ = [
+    "LONGEST_HEADER",
+    "LONGEST_WORD",
+    "VectorBuilder",
+    "check_size",
+    "check_words",
+    "is_binary",
+    "parse_header",
+    "quoted",
+    "without_mark",
+]
 
 LONGEST_HEADER = 1 << 10
+LONGEST_WORD = 1 << 16  # bytes
 SNIFFED = 1 << 16  # bytes after the header by which a format is recognized
 CONTROL = frozenset(range(9))  # bytes that text has not, and numbers in binary often have
 WHITESPACE = frozenset(" \t\n\r\v\f")
@@ -60,6 +72,13 @@ def parse_header(line: bytes, path: Path) -> tuple[int, int]:
     raise Any2VecError(f"{path}, line 1: the header {quoted(line)} is not {right}")
 
 
+def without_mark(start: bytes, path: Path) -> bytes:
+    """Return the beginning of a file without UTF-8's byte-order mark; refuse that of UTF-16 or UTF-32."""
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)):
+        raise Any2VecError(f"{path}: is text in UTF-16 or UTF-32; save it as UTF-8")
+    return start.removeprefix(codecs.BOM_UTF8)
+
+
 def check_size(number: int, dim: int, least: int, path: Path) -> None:
     """Refuse a header that promises more than the file can hold (`least` bytes), before allocating memory for it."""
     if least > _most_bytes(path):
@@ -72,7 +91,7 @@ def is_binary(path: Path) -> bool | None:
     """Whether a file looks like word2vec's binary format or, False, its text format; None if like neither."""
     with open_compressed(path) as stream:
         try:
-            _, dim = parse_header(stream.readline(LONGEST_HEADER), path)
+            _, dim = parse_header(without_mark(stream.readline(LONGEST_HEADER), path), path)
         except Any2VecError:
             return None
         start = stream.read(SNIFFED)
@@ -82,12 +101,16 @@ def is_binary(path: Path) -> bool | None:
 
 
 def check_words(words: Iterable[str], path: Path) -> None:
-    """Refuse words that word2vec's formats cannot hold: empty, with whitespace, or not Unicode text."""
+    """Refuse words that word2vec's formats cannot hold: empty, with whitespace, too long, or not Unicode text."""
     for word in words:
         if not word or not WHITESPACE.isdisjoint(word) or not _encodable(word):
             reason = "empty, with whitespace, or not text"
-            instead = "save to a name without an ending: a folder can hold it"
-            raise Any2VecError(f"{path}: word2vec's formats cannot hold the word {word!r} ({reason}); {instead}")
+        elif 4 * len(word) > LONGEST_WORD and len(word.encode()) > LONGEST_WORD:
+            reason = f"longer than {LONGEST_WORD:,} bytes"
+        else:
+            continue
+        instead = "save to a name without an ending: a folder can hold it"
+        raise Any2VecError(f"{path}: word2vec's formats cannot hold the word {_short(word)} ({reason}); {instead}")
 
 
 def quoted(text: bytes) -> str:
@@ -100,6 +123,10 @@ def _most_bytes(path: Path) -> int:
     """Bound from above the size of a file's (decompressed) contents."""
     size = path.stat().st_size
     return size * DEFLATE_RATIO if compression_of(path) else size
+
+
+def _short(word: str) -> str:
+    return repr(word) if len(word) <= 100 else shown(word)
 
 
 def _encodable(word: str) -> bool:

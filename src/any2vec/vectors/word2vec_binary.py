@@ -12,12 +12,19 @@ from any2vec.io.finite import blocks, first_not_finite
 from any2vec.io.host_order import write_in_host_order
 from any2vec.vectors.shard import Shard
 from any2vec.vectors.vectors import Vectors
-from any2vec.vectors.word2vec import LONGEST_HEADER, VectorBuilder, check_size, parse_header, quoted
+from any2vec.vectors.word2vec import (
+    LONGEST_HEADER,
+    LONGEST_WORD,
+    VectorBuilder,
+    check_size,
+    parse_header,
+    quoted,
+    without_mark,
+)
 
 __all__ = ["binary_rows", "load_binary", "save_binary"]
 
 BLOCK_BYTES = 1 << 22
-LONGEST_WORD = 1 << 16
 
 
 def save_binary(shard: Shard, path: Path) -> None:
@@ -29,7 +36,7 @@ def load_binary(path: Path) -> Vectors:
     """Read a file, with or without line ends after the vectors; errors name the byte of the decompressed data."""
     with open_compressed(path) as stream:
         header = stream.readline(LONGEST_HEADER)
-        number, dim = parse_header(header, path)
+        number, dim = parse_header(without_mark(header, path), path)
         check_size(number, dim, number * (4 * dim + 2), path)  # a letter, a space, D numbers
         return _Reader(stream, path, len(header), number, dim).read()
 

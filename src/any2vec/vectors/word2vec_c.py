@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -10,15 +11,16 @@ from numpy.typing import NDArray
 from any2vec.cluster.communicator import Communicator
 from any2vec.corpus.given_vocabulary import LINE_END
 from any2vec.io.host_order import write_in_host_order
+from any2vec.io.replaceable import Kind, has_mark, start_of
 from any2vec.vectors.classes import classes
-from any2vec.vectors.formats import Format
+from any2vec.vectors.formats import VECTORS, Format
 from any2vec.vectors.shard import Shard
 from any2vec.vectors.vectors import Vectors
 from any2vec.vectors.word2vec import check_words
 from any2vec.vectors.word2vec_binary import binary_rows, load_binary
 from any2vec.vectors.word2vec_text import load_text, six_decimals, text_rows
 
-__all__ = ["BINARY", "TEXT", "save_classes", "with_line_end"]
+__all__ = ["BINARY", "TEXT", "VECTORS_OR_CLASSES", "save_classes", "with_line_end"]
 
 
 def save_classes(vectors: Vectors, path: Path, number: int, threads: int | None, communicator: Communicator) -> None:
@@ -26,7 +28,8 @@ def save_classes(vectors: Vectors, path: Path, number: int, threads: int | None,
     with_end = with_line_end(vectors)
     check_words(with_end.words, path)
     found = zip(with_end.words, classes(with_end, number, threads=threads).tolist(), strict=True)
-    write_in_host_order(path, (f"{word} {of}\n".encode() for word, of in found), communicator)
+    lines = (f"{word} {of}\n".encode() for word, of in found)
+    write_in_host_order(path, lines, communicator, VECTORS_OR_CLASSES)
 
 
 def with_line_end(vectors: Vectors) -> Vectors:
@@ -69,6 +72,23 @@ def _with_header(shard: Shard) -> bytes:
     return replace(shard, total=shard.total + 1).header
 
 
+def _holds_either(path: Path) -> bool:
+    return VECTORS.holds(path) or has_mark(path, VECTORS_OR_CLASSES.name) or _holds_classes(path)
+
+
+def _holds_classes(path: Path) -> bool:
+    """Recognize lines of a word and a number that begin with </s>, and unlike a vocabulary's do not fall."""
+    content, whole = start_of(path, 1 << 16)
+    lines = content.split(b"\n")[: None if whole else -1]
+    rows = [fields for line in lines if (fields := line.split())]
+    if not rows or rows[0][0] != LINE_END.encode() or not all(len(row) == 2 and row[1].isdigit() for row in rows):
+        return False
+    numbers = [int(number) for _, number in rows]
+    return any(after > before for before, after in pairwise(numbers[1:]))
+
+
+VECTORS_OR_CLASSES = Kind("vectors or classes of words", _holds_either, marked=True)
+"""What word2vec's ``-output`` may replace."""
 TEXT = Format(load_text, _save_text, check_words=check_words)
 """What word2vec writes by default."""
 BINARY = Format(load_binary, _save_binary, check_words=check_words)

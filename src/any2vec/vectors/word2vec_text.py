@@ -13,7 +13,7 @@ from any2vec.io.host_order import write_in_host_order
 from any2vec.vectors.decimals import decimals
 from any2vec.vectors.shard import Shard
 from any2vec.vectors.vectors import Vectors
-from any2vec.vectors.word2vec import VectorBuilder, check_size, parse_header, quoted
+from any2vec.vectors.word2vec import VectorBuilder, check_size, parse_header, quoted, without_mark
 
 __all__ = ["load_text", "save_text", "six_decimals", "text_rows"]
 
@@ -73,9 +73,10 @@ def _chunks(shard: Shard) -> Iterator[bytes]:
 
 def _batches(stream: IO[bytes], path: Path) -> Iterator[list[bytes]]:
     """Yield lists of whole lines, without line ends."""
-    rest = b""
+    rest, at_start = b"", True
     while block := stream.read(BLOCK_BYTES):
-        *lines, rest = (rest + block).split(b"\n")
+        *lines, rest = (rest + (without_mark(block, path) if at_start else block)).split(b"\n")
+        at_start = False
         if len(rest) > LONGEST_LINE:
             raise Any2VecError(f"{path}: has a line longer than {LONGEST_LINE:,} bytes: not a text file of vectors")
         if lines:

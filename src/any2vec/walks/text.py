@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from typing import BinaryIO
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,7 @@ def _named(walker: Walker, names: list[str], blocks: Iterator[WalkBlock]) -> Ite
 
 
 def write_text(
-    walker: Walker, walks: int, file: BinaryIO, *, threads: int = 1, first: int = 0, last: int | None = None
+    walker: Walker, walks: int, file: IO[bytes], *, threads: int = 1, first: int = 0, last: int | None = None
 ) -> None:
     """Write walks as lines of UTF-8; arguments as of `walk_blocks`. The text does not depend on threads.
 
