@@ -146,6 +146,7 @@ class Checkpoints:
             "begun": None if state.begun is None else state.begun.tolist(),
             "left": state.left.tolist(),
             "kappa": state.kappa,
+            "sample": state.sample,
             "meter": state.meter._asdict(),
             **self._facts,
         }

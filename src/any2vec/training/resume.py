@@ -88,7 +88,8 @@ def read_state(
             MeterState(**meter | {"losses": tuple(meter["losses"])}),
             masters,
             missing,
-            manifest["version"],
+            version=manifest["version"],
+            sample=manifest.get("sample"),
         )
     rounds = counted(state.rounds_done, "round")
     hosts = counted(state.hosts, "host")

@@ -59,6 +59,8 @@ class TrainingState:
         Of them (`sync.gauge.Gauge`): likewise a view.
     version : int or None
         Of the checkpoint that the state was read from.
+    sample : float or None
+        What training set `sample` to, where that of the options leaves nothing; None: as in the options.
     """
 
     hosts: int
@@ -72,6 +74,7 @@ class TrainingState:
     masters: Labels
     missing: NDArray[np.float32]
     version: int | None = None
+    sample: float | None = None
 
     def matches(self, hosts: int, rounds: int) -> bool:
         """Whether a run with H `hosts` and S `rounds` continues the same rounds, and so to the same bits."""
