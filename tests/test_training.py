@@ -361,7 +361,7 @@ def test_values_that_are_not_finite(monkeypatch):
 
 
 def test_explosion_is_seen_while_an_epoch_runs(monkeypatch):
-    monkeypatch.setattr("any2vec.training.trainer._SECONDS_BETWEEN_CHECKS", -1.0)
+    monkeypatch.setattr("any2vec.training.run._SECONDS_BETWEEN_CHECKS", -1.0)
     host_compute, rounds = RowHost.compute, []
 
     def poison(self, schedule, number, *more):

@@ -42,6 +42,7 @@ from any2vec.sync.wire import FLOAT32, WIRES
 from any2vec.training.options import Options
 from any2vec.training.schedule import Schedule, default_rounds
 from any2vec.training.start import Start
+from any2vec.training.state import TrainingState
 
 __all__ = ["Estimate", "choose", "estimate", "usual_scheme"]
 
@@ -102,8 +103,20 @@ def usual_scheme(corpus: Corpus, options: Options, communicator: Communicator) -
     return "rep-opt" if fits and -np.expm1(-updates).mean() > _MOST else "pull-opt"
 
 
-def choose(corpus: Corpus, options: Options, communicator: Communicator, start: Start | None) -> tuple[Options, str]:
-    """Replace the scheme ``auto``; return the options, and a line that says what was chosen and why."""
+def choose(
+    corpus: Corpus,
+    options: Options,
+    communicator: Communicator,
+    start: Start | None,
+    state: TrainingState | None = None,
+) -> tuple[Options, str]:
+    """Replace the scheme ``auto``; return the options, and a line that says what was chosen and why.
+
+    As many hosts go on by the scheme that they began with, even if they have other memory now.
+    """
+    if state and state.scheme and state.hosts == communicator.size:
+        batch = options.batch if state.scheme == "columns" else None
+        return replace(options, scheme=state.scheme, batch=batch), f"scheme {state.scheme}: as the run began"
     if communicator.size == 1:
         return replace(options, scheme="pull-opt", batch=None), "scheme pull-opt: one host sends nothing"
     found = estimate(corpus, options, communicator, start)

@@ -1,6 +1,7 @@
 """The report of a run: what it was and what it cost, as JSON."""
 
 import json
+import math
 import platform
 import sys
 from dataclasses import asdict, dataclass, field
@@ -51,7 +52,7 @@ class Report:
     words_per_second : float
         Raw words per second of training.
     loss : list of float
-        Mean loss over the samples of each epoch.
+        Mean loss over the samples of each epoch; not a number (null in JSON) if subsampling left it none.
     checks : list of dict
         What callbacks returned after each epoch.
     peak_memory : int
@@ -62,8 +63,9 @@ class Report:
         H.
     round_count : int
         S, rounds per epoch.
-    scheme : str
-        How hosts communicated: what was chosen, if none was given or ``auto``.
+    scheme : str or None
+        How hosts communicated: what was chosen, if none was given or ``auto``. None on one host, unless it is a scheme
+        that trains otherwise than plain word2vec.
     rounds : Rounds
         Statistics per round, if there are several hosts.
     interrupted : bool
@@ -86,7 +88,7 @@ class Report:
     threads: int = 0
     hosts: int = 1
     round_count: int = 1
-    scheme: str = ""
+    scheme: str | None = None
     rounds: Rounds = field(default_factory=Rounds)
     interrupted: bool = False
     kept: bool = False
@@ -111,7 +113,17 @@ class Report:
             If it cannot be written.
         """
         with replacing(path) as beside:
-            beside.write_text(json.dumps(self.as_dict(), indent=2, default=_plain) + "\n", encoding="utf-8")
+            text = json.dumps(_without_nan(self.as_dict()), indent=2, default=_plain, allow_nan=False)
+            beside.write_text(text + "\n", encoding="utf-8")
+
+
+def _without_nan(value: Any) -> Any:
+    """Replace what is not a number, and infinities, which JSON does not have, by None."""
+    if isinstance(value, dict):
+        return {name: _without_nan(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _plain(value: Any) -> Any:
