@@ -110,14 +110,13 @@ class Inspector:
             if wants_to_stop():
                 self.skip()
 
+        look()
         for begin in range(0, len(self._ids), each):
-            slice_ = Slice(0, ((begin, min(begin + each, len(self._ids))),))
-            workers.join(self.begin(slice_, workers), look)
-            look()
-            if self._skips:
-                return None
-            sums += self.counts()
-        return sums
+            if not self._skips:
+                slice_ = Slice(0, ((begin, min(begin + each, len(self._ids))),))
+                workers.join(self.begin(slice_, workers), look)
+                sums += self.counts()
+        return None if self._skips else sums
 
     def skip(self) -> None:
         """Return early from here on: what is counted is no longer needed."""

@@ -73,15 +73,15 @@ class Blend:
         self._alpha, self._epochs = alpha, epochs
         self._updates: dict[str, NDArray[np.int64]] = {}
 
-    def apply(self, masters: Labels, done: float, kappa: float, *, counting: bool = True) -> None:
-        """Blend in place, after a share `done` of the run; all hosts call this. Updates are counted, or estimated.
+    def apply(self, masters: Labels, done: float, kappa: float) -> None:
+        """Blend in place, after a share `done` of the run; all hosts call this.
 
         `kappa` is the mean curvature of the loss; if that is 0, changes are scaled by their shares alone.
         """
         scheme, chosen = self._host.scheme, self._host.combiner
         if isinstance(chosen, Curvature) and chosen.kappa is not None:
             kappa = chosen.kappa
-        self._updates = self._updates or self._host.updates(counting)
+        self._updates = self._updates or self._host.updates()
         channel = Channel(scheme.context.communicator)  # not that of the rounds, which counts their bytes
         combiner = _Curvature().bind(
             CombinerContext(masters, self._host.operator.samples_per_pair(self._counts), channel)

@@ -139,7 +139,8 @@ class Meter:
 
     def end_epoch(self) -> None:
         """Stop the clock and record the epoch's loss."""
-        self.seconds += time.perf_counter() - self._began
+        now = time.perf_counter()
+        self.seconds, self._began = self.seconds + now - self._began, now
         self.loss.append(self._loss / self.samples if self.samples else math.nan)
 
     def show(self, stats: list[ThreadStats]) -> None:

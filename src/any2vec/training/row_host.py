@@ -124,12 +124,12 @@ class RowHost(Host):
         start.fill(masters, self.operator, self._counts, self._communicator)
         self.scheme.restore(masters)
 
-    def updates(self, counting: bool) -> dict[str, NDArray[np.int64]]:
+    def updates(self) -> dict[str, NDArray[np.int64]]:
         """Count, by label, the updates that an epoch makes to each of this host's masters; all hosts call this.
 
-        Unless `counting`, and where Ctrl-C strikes meanwhile, they are estimated, since counting takes long.
+        After Ctrl-C, and where it strikes meanwhile, they are estimated, since counting takes long.
         """
-        sums = self.inspector.sums(self.workers, lambda: self.interrupts.interrupted) if counting else None
+        sums = self.inspector.sums(self.workers, lambda: self.interrupts.interrupted)
         masters = self.scheme.masters
         if allreduce(self._communicator, np.array([sums is None], np.int64))[0] or sums is None:
             assert self._start

@@ -61,6 +61,7 @@ class Run:
         words = self._schedule.words
         self._meter = Meter(options, words, host.share, corpus.raw_words, display)
         self._epoch = self._number = 0  # to begin with
+        self._written = -1  # the round before which a checkpoint was written
         self._resumed = False  # in the middle of that epoch
         self._interrupted = self._broken = False
         self._cut: tuple[NDArray[np.int64], MeterState] | None = None  # what is left of the epoch, in mid-round
@@ -136,19 +137,20 @@ class Run:
                 )
             self._check(epoch, after_epoch)
             if self._interrupted:
-                self._checkpoint(epoch, numbers.stop)
+                if self._checkpoints and self._written != numbers.stop:
+                    self._write(epoch, numbers.stop)
                 break
         return True
 
     def blend(self, masters: Labels) -> Labels:
         """Blend what is trained so far, in place, with the labels that the run went on from, if it did.
 
-        After Ctrl-C, or if that strikes meanwhile, updates are not counted but estimated, which takes no time.
+        After Ctrl-C, or if that strikes meanwhile, updates are estimated, which takes no time, and not counted.
         """
         if self._blend:
             began = time.perf_counter()
             done = self._meter.words_done / (self._schedule.words * self._options.epochs)
-            self._blend.apply(masters, done, self._kappa, counting=not self._interrupted)
+            self._blend.apply(masters, done, self._kappa)
             seconds = self._report.seconds
             seconds["blend"] = seconds.get("blend", 0.0) + time.perf_counter() - began
         return masters
@@ -169,6 +171,7 @@ class Run:
         numbers = self._schedule.numbers(epoch)
         done, begun, meter = number - numbers.start, self._schedule.begun(epoch), self._meter.state()
         left = self._schedule.left(number) if number < numbers.stop else np.empty((0, 2), np.int64)
+        meter = meter._replace(losses=meter.losses[:epoch])  # that of the epoch follows when the run is taken up again
         if self._cut:
             left, meter = self._cut
             done, begun = 0, left
@@ -197,7 +200,7 @@ class Run:
         """Write a checkpoint when round `number` is about to begin, or in the middle of the one before."""
         assert self._checkpoints
         self._agree_finite(self._host.scheme.masters.is_finite() and not self._broken, number - 1)
-        began = time.monotonic()
+        began, self._written = time.monotonic(), -1 if self._cut else number
         self._checkpoints.write(self._state(epoch, number, self._host.scheme.masters), self._host.scheme)
         self._kept = time.monotonic()
         self._keeping = self._kept - began
