@@ -1,5 +1,6 @@
 """A host with whole rows: its part of the worklist, its labels, and the threads that apply the operator."""
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import allreduce
 from any2vec.cluster.local import is_simulated
+from any2vec.errors import Any2VecError
 from any2vec.operators.arguments import ThreadStats, learning_rate
 from any2vec.operators.hot_rows import HotRows, hot_rows, how_many_hot, memory_of_copies, no_hot_rows
 from any2vec.operators.inspection import Inspector, Slice
@@ -18,6 +20,7 @@ from any2vec.operators.kernel import operator_kernel
 from any2vec.operators.labels import new_labels, padded_width
 from any2vec.operators.merging import merge, open_copies
 from any2vec.operators.tiles import dots
+from any2vec.samples.counts import total_of
 from any2vec.samples.pools import PooledTables
 from any2vec.samples.windows import SampleTables, kept_counts, mean_context
 from any2vec.sync.combiners import CombinerContext, Round, combiner_of
@@ -35,6 +38,7 @@ __all__ = ["RowHost"]
 _SENTENCES = 100_000  # looked at for the mean size of a context
 _NONE = no_hot_rows()
 _SHORTEST, _LONGEST = 1 << 12, 1 << 16  # positions of a chunk
+_MOST_UPDATES, _ENOUGH = np.iinfo(np.int32).max, 0.9  # of a row in a round; a share, since they are estimated
 _BYTES_OF_TURNING = 64  # times D^2: what labels lack, their moments, eigenvectors
 _PARTS = 4  # chunks that what is left would make for each thread
 
@@ -61,10 +65,11 @@ class RowHost(Host):
         self._counts = counts
         self._dim = padded_width(options.dim)
         self._per_pair = per_pair = operator.samples_per_pair(counts)
-        self._words, kept = max(int(counts.sum()), 1), float(kept_counts(counts, options.sample).sum())
+        self._words, kept = max(total_of(counts), 1), float(kept_counts(counts, options.sample).sum())
         visits, long_rounds = kept / max(vertices, 1), combiner_of(options.combine).long_rounds
         self.rounds = options.rounds or default_rounds(communicator.size, visits, threads, long_rounds=long_rounds)
         self._kept, self._hot = kept / self._words, 0
+        self._check_updates()
         if threads > 1:
             contexts = self._contexts
             updates = operator.updates(counts, contexts) / self._words
@@ -112,6 +117,20 @@ class RowHost(Host):
             found += memory_of_merging(vertices, self._communicator.size, threads, padded)
         return found + (_BYTES_OF_TURNING * dim**2 if self._hot or not self._alone else 0)
 
+    def _check_updates(self) -> None:
+        """Refuse rounds so long that int32 does not hold how often one updates a row."""
+        positions = len(self._worklist.ids) / self.rounds
+        most = 2 * self._options.window * self.operator.targets  # by a position
+        if (self._alone and not self._options.pools) or positions * most < _MOST_UPDATES:
+            return
+        found = float(self.operator.updates(self._counts, self._contexts).max()) / self._words * positions
+        if found >= _ENOUGH * _MOST_UPDATES:
+            least = math.ceil(found * self.rounds / (_ENOUGH * _MOST_UPDATES)) + 1
+            raise Any2VecError(
+                f"with `rounds` {self.rounds:,}, a host would update a vector about {found:,.0f} times in a round, "
+                f"where {_MOST_UPDATES:,} can be counted; give `rounds={least}` or more"
+            )
+
     @cached_property
     def _contexts(self) -> float:
         """Words in a context, in the mean."""
@@ -136,10 +155,10 @@ class RowHost(Host):
             mine = slice(masters.first, masters.first + masters.vertices)
             expected = self.operator.updates(self._counts, self._contexts)[:, mine]
             shares = self._start.shares(self._counts)[mine], self._start.share(self._counts)
-            return {
-                label: np.ceil(n * share).astype(np.int64)
-                for label, n, share in zip("et", expected, shares, strict=True)
-            }
+            operator = self.operator
+            pairs = 1 if operator.joined or operator.batch_per_context else self._contexts  # of a window, with a target
+            e, t = expected[0] * shares[0], expected[1] * shares[1] * pairs
+            return {"e": np.ceil(e).astype(np.int64), "t": np.ceil(t).astype(np.int64)}
         sent, own = np.diff(self.scheme.partition.bounds), masters.vertices
         found = {}
         for label, counts in zip("et", sums, strict=True):
