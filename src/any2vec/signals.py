@@ -1,5 +1,6 @@
 """Ctrl-C and signals to end, which are taken for Ctrl-C: partial files are removed, trained vectors saved."""
 
+import atexit
 import os
 import signal
 import sys
@@ -7,12 +8,14 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import NoReturn
 
 __all__ = [
     "ENDING",
     "HANDLERS",
     "INTERRUPTED",
     "end",
+    "exit_now",
     "interrupt_was_ignored",
     "quit_at_once",
     "raise_interrupts",
@@ -77,6 +80,20 @@ def quit_at_once() -> None:
     for number in _TERMINATING:
         if signal.getsignal(number) is _terminate:
             signal.signal(number, signal.SIG_DFL)
+
+
+def exit_now(status: int) -> NoReturn:
+    """Exit without waiting for threads, which may still compile a kernel, and without taking the interpreter apart.
+
+    Temporary files are removed. What connects hosts is ended in an orderly way.
+    """
+    if not {"mpi4py", "torch"} & sys.modules.keys():
+        atexit._run_exitfuncs()
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(status)
+    sys.exit(status)
 
 
 @contextmanager

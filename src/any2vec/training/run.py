@@ -62,6 +62,7 @@ class Run:
         self._meter = Meter(options, words, host.share, corpus.raw_words, display)
         self._epoch = self._number = 0  # to begin with
         self._written = -1  # the round before which a checkpoint was written
+        self._compiled = True
         self._resumed = False  # in the middle of that epoch
         self._interrupted = self._broken = False
         self._cut: tuple[NDArray[np.int64], MeterState] | None = None  # what is left of the epoch, in mid-round
@@ -79,11 +80,15 @@ class Run:
         started = time.perf_counter()
         self._display.compiling()
         first = self._communicator.rank == 0
-        if first:
-            self._host.compile()
-        self._communicator.barrier()
-        if not first:
-            self._host.compile()
+        try:
+            if first:
+                self._host.compile()
+            self._communicator.barrier()
+            if not first:
+                self._host.compile()
+        except KeyboardInterrupt:  # a thread may still compile, and is not waited for
+            self._compiled = False
+            raise
         self._report.seconds["compile"] = time.perf_counter() - started
 
     def begin(self, state: TrainingState | None, start: Start | None) -> None:
@@ -156,7 +161,9 @@ class Run:
         return masters
 
     def note(self) -> None:
-        """Write the figures into the report."""
+        """Write the figures into the report, if training began."""
+        if not self._compiled:
+            return
         report, meter = self._report, self._meter
         report.threads = self._host.workers.threads
         report.hosts, report.round_count = self._communicator.size, self._rounds
