@@ -391,7 +391,7 @@ def test_largest_alpha(monkeypatch, alpha):
     fit(SMALL, alpha=alpha, epochs=1)
     assert {call[2].alpha for call in slices.calls} == {1.0}
     with pytest.raises(Any2VecError, match=r"^`alpha` is 1\.0+2; it must be a number above 0 up to 1"):
-        fit(SMALL, alpha=np.nextafter(1.0, 2.0))
+        fit(SMALL, alpha=math.nextafter(1.0, 2.0))
 
 
 class Interrupting(Quiet):
