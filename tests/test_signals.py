@@ -300,15 +300,18 @@ def test_under_nohup_a_hangup_is_ignored(tmp_path):
     assert "SIGHUP" not in ran.stderr
 
 
+SAYS = {60: "finishing the round, at most 60 s, then saving", -1: "it is cut short"}
+MPI = [pytest.mark.mpi, needs_mpi]
+
+
 @pytest.mark.parametrize(
-    ("patience", "says"), [(60, "finishing the round, at most 60 s, then saving"), (-1, "it is cut short")]
+    ("ranks", "patience"), [(None, 60), pytest.param(2, 60, marks=MPI), pytest.param(2, -1, marks=MPI)]
 )
-@pytest.mark.parametrize("ranks", [None, pytest.param(2, marks=[pytest.mark.mpi, needs_mpi])])
-def test_hosts_end_and_go_on(tmp_path, ranks, patience, says):
+def test_hosts_end_and_go_on(tmp_path, ranks, patience):
     hosts = [] if ranks else ["--hosts", "4"]
     ran = ended(tmp_path, "SIGTERM", "-o", "v.bin", *KEPT, *hosts, patience=patience, ranks=ranks)
     assert ran.returncode == 130, ran.stderr
-    assert says in ran.stderr
+    assert SAYS[patience] in ran.stderr
     assert "; go on with --resume kept" in ran.stderr
     again = ended(tmp_path, "SIGTERM", "-o", "v.bin", *KEPT, *hosts, call=0, ranks=ranks)
     assert again.returncode == 0, again.stderr
