@@ -26,7 +26,7 @@ from any2vec.sync import gauge, masters, pulled, replicated, scheme, turn
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import curvature
 from any2vec.training.row_host import RowHost
-from any2vec.training.trainer import _Run
+from any2vec.training.trainer import Run
 
 PARTS: tuple[tuple[Any, str, str], ...] = (
     (RowHost, "work", "computing"),
@@ -75,7 +75,7 @@ class Times:
         """Time all parts, from the first round on."""
         for owner, name, part in PARTS:
             setattr(owner, name, self._timed(getattr(owner, name), part))
-        work, epochs = RowHost.work, _Run.epochs
+        work, epochs = RowHost.work, Run.epochs
 
         def work_and_wait(host: RowHost, *given: Any) -> float:
             seconds = work(host, *given)
@@ -90,7 +90,7 @@ class Times:
             run._communicator.barrier()
             return epochs(run, *given)
 
-        _Run.epochs = from_now_on  # type: ignore[method-assign]
+        Run.epochs = from_now_on  # type: ignore[method-assign]
         if launched():
             RowHost.work = work_and_wait  # type: ignore[method-assign]
 

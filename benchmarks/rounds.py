@@ -46,7 +46,7 @@ class Noting:
         self.added: dict[int, list[Any]] = {number: [0] * hosts for number in numbers}
 
     def __enter__(self) -> "Noting":
-        self._combine, self._round = Scheme.combine, trainer._Run._round
+        self._combine, self._round = Scheme.combine, trainer.Run._round
         note, numbers = self, self._numbers
 
         def combine(
@@ -72,11 +72,11 @@ class Noting:
             if not run._interrupted:
                 note._round(run, number)
 
-        Scheme.combine, trainer._Run._round = combine, one_round  # type: ignore[method-assign]
+        Scheme.combine, trainer.Run._round = combine, one_round  # type: ignore[method-assign]
         return self
 
     def __exit__(self, *_: object) -> None:
-        Scheme.combine, trainer._Run._round = self._combine, self._round  # type: ignore[method-assign]
+        Scheme.combine, trainer.Run._round = self._combine, self._round  # type: ignore[method-assign]
 
     def labels(self, number: int) -> Parts:
         """All masters of a round."""

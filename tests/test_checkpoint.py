@@ -242,13 +242,13 @@ def test_what_was_gone_on_from_is_kept(tmp_path, dies, monkeypatch):
 @pytest.mark.parametrize(("hosts", "later"), [(1, 1), (3, 3), (2, 4), (3, 2)])
 def test_what_was_read_does_not_stay_in_memory(tmp_path, dies, monkeypatch, hosts, later):
     die(dies, tmp_path, 5, hosts=hosts)
-    seen, begin = [], trainer._Run.begin
+    seen, begin = [], trainer.Run.begin
 
     def noted(run, state, start):
         begin(run, state, start)
         seen.append(state.masters.e)
 
-    monkeypatch.setattr(trainer._Run, "begin", noted)
+    monkeypatch.setattr(trainer.Run, "begin", noted)
     fit(resume=tmp_path, hosts=later)
     for e in seen:
         mapped = not e.flags.writeable

@@ -219,7 +219,7 @@ def test_ctrl_c_ends_all_hosts(monkeypatch):
         def _list(self, place, batch):
             calls.append(0)
             if len(calls) == 40:
-                self._interrupt()
+                self.interrupts.interrupt()
             return super()._list(place, batch)
 
     monkeypatch.setattr("any2vec.training.trainer.ColumnHost", Stopping)

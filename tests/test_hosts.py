@@ -241,13 +241,13 @@ def test_nothing_is_compiled_in_rounds(monkeypatch, scheme, combine):
         if hasattr(value, "signatures")
     ]
     compiled = []
-    epochs = trainer._Run.epochs
+    epochs = trainer.Run.epochs
 
     def noting(run, *hooks):
         compiled.append([set(kernel.signatures) for kernel in kernels])
         return epochs(run, *hooks)
 
-    monkeypatch.setattr(trainer._Run, "epochs", noting)
+    monkeypatch.setattr(trainer.Run, "epochs", noting)
     fit(hosts=2, rounds=2, scheme=scheme, combine=combine, epochs=1)
     assert [set(kernel.signatures) for kernel in kernels] == compiled[-1]
     assert any(compiled[-1])

@@ -7,47 +7,94 @@ import sys
 import threading
 
 import pytest
+from ranks import needs_mpi, run_python
 from typer.testing import CliRunner
 
 from any2vec import signals
 from any2vec.cli import app, demo
 from any2vec.errors import Any2VecError
 from any2vec.signals import quit_at_once, raise_interrupts, unterminated
+from any2vec.training.interrupts import Interrupts
 
+TERMINATING = [signal.SIGTERM, signal.SIGHUP]
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no SIGTERM to a process on Windows")
 
 
 @pytest.fixture(autouse=True)
 def _as_before():
-    before = signal.signal(signal.SIGTERM, signal.SIG_DFL), signal.signal(signal.SIGINT, signal.default_int_handler)
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in TERMINATING}
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
-    signal.signal(signal.SIGTERM, before[0])
-    signal.signal(signal.SIGINT, before[1])
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
-def test_terminating_is_as_an_interrupt():
+@pytest.mark.parametrize("number", TERMINATING)
+def test_terminating_is_as_an_interrupt(number):
     raise_interrupts()
     with pytest.raises(KeyboardInterrupt):
-        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), number)
     quit_at_once()
-    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    assert signal.getsignal(number) == signal.SIG_DFL
 
 
+@pytest.mark.parametrize("number", TERMINATING)
 @pytest.mark.parametrize("handler", [signal.SIG_IGN, lambda *_: None])
-def test_what_others_chose_stays(handler):
-    signal.signal(signal.SIGTERM, handler)
+def test_what_others_chose_stays(number, handler):
+    signal.signal(number, handler)
     raise_interrupts()
     with unterminated():
-        assert signal.getsignal(signal.SIGTERM) == handler
+        assert signal.getsignal(number) == handler
     quit_at_once()
-    assert signal.getsignal(signal.SIGTERM) == handler
+    assert signal.getsignal(number) == handler
 
 
-def test_saving_is_not_ended_by_a_second_one():
+@pytest.mark.parametrize("number", TERMINATING)
+def test_saving_is_finished_first(number):
+    said = []
     raise_interrupts()
-    with unterminated():
+    with unterminated(said.append):
+        os.kill(os.getpid(), number)
+    assert said == [f"{number.name}: what is trained is saved first"]
+    with pytest.raises(KeyboardInterrupt):
+        os.kill(os.getpid(), number)
+
+
+def test_a_signal_between_training_and_saving_waits():
+    raise_interrupts()
+    with Interrupts().handling():
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+    raise_interrupts()  # of the next command in this process
+    with pytest.raises(KeyboardInterrupt):
         os.kill(os.getpid(), signal.SIGTERM)
-    assert signal.getsignal(signal.SIGTERM) is signal.default_int_handler
+
+
+def test_signals_while_training_say_which():
+    said, interrupts = [], Interrupts()
+    interrupts.say = said.append
+    raise_interrupts()
+    with interrupts.handling():
+        os.kill(os.getpid(), signal.SIGHUP)
+        assert interrupts.interrupted
+        assert interrupts.stopped
+        os.kill(os.getpid(), signal.SIGINT)
+    assert said == ["SIGHUP: stopping, then saving what is trained"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_second_signal_ends_a_callback():
+    said, interrupts = [], Interrupts()
+    interrupts.say = said.append
+    raise_interrupts()
+    seen = []
+    with interrupts.handling(), interrupts.catching("the callbacks"):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            os.kill(os.getpid(), number)
+            seen.append(number)
+    assert seen == [signal.SIGTERM]
+    assert said == ["SIGTERM: waiting for the callbacks, then saving; a second one does not wait"]
+    assert interrupts.interrupted
 
 
 def test_interrupt_while_options_are_checked(tmp_path, monkeypatch):
@@ -180,3 +227,101 @@ def test_an_error_that_an_ignored_interrupt_left_behind_is_an_interrupt(monkeypa
     monkeypatch.setattr(signals, "_ignored", threading.Event())
     monkeypatch.setattr(demo.Word2Vec, "fit", train)
     assert CliRunner().invoke(app, ["demo"]).exit_code == status
+
+
+ENDED = """
+import os, signal, sys
+from any2vec.__main__ import main
+from any2vec.training import interrupts, row_host
+
+interrupts._PATIENCE = {patience}
+opened, words = row_host.RowHost.open, []
+
+def opening(host):
+    opened(host)
+    kernel = host._kernel
+    def noting(*given):
+        words.append(given[3] - given[2])
+        if len(words) == {call} and os.environ.get("PMI_RANK", "0") in {ranks!r}:
+            os.kill(os.getpid(), signal.{name})
+        kernel(*given)
+    host._kernel = noting
+
+row_host.RowHost.open = opening
+for one in ("SIGTERM", "SIGHUP"):
+    signal.signal(getattr(signal, one), signal.{before})
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main()
+"""
+LONG = [
+    "--epochs",
+    "4",
+    "--sample",
+    "0",
+    "--no-cache",
+    "--dim",
+    "8",
+    "--window",
+    "2",
+    "--negative",
+    "1",
+    "--threads",
+    "1",
+]
+
+
+def ended(folder, name, *more, call=4, patience=3.0, before="SIG_DFL", ranks=None, of=("0", "1")):
+    """Train in a process, or in ranks, that get a signal in the middle of a round."""
+    if not (folder / "text").exists():
+        (folder / "text").write_text("a b c a b c d e f g\n" * 4000)
+    script = ENDED.format(name=name, call=call, patience=patience, before=before, ranks=of)
+    return run_python("-c", script, "words", "text", *LONG, *more, cwd=folder, ranks=ranks, timeout=120)
+
+
+KEPT = ["--checkpoint", "kept", "--resume", "kept"]
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_process_saves_and_goes_on_to_the_same_bits(tmp_path, name):
+    whole = ended(tmp_path, name, "-o", "whole.bin", call=0)
+    assert whole.returncode == 0, whole.stderr
+    ran = ended(tmp_path, name, "-o", "v.bin", *KEPT)
+    assert ran.returncode == 130, ran.stderr
+    assert f"{name}: stopping, then saving what is trained\n" in ran.stderr
+    assert (tmp_path / "v.bin").read_bytes() != (tmp_path / "whole.bin").read_bytes()
+    again = ended(tmp_path, name, "-o", "v.bin", *KEPT, call=0)
+    assert again.returncode == 0, again.stderr
+    assert (tmp_path / "v.bin").read_bytes() == (tmp_path / "whole.bin").read_bytes()
+
+
+def test_under_nohup_a_hangup_is_ignored(tmp_path):
+    ran = ended(tmp_path, "SIGHUP", "-o", "v.bin", before="SIG_IGN")
+    assert ran.returncode == 0, ran.stderr
+    assert "SIGHUP" not in ran.stderr
+
+
+SAYS = {60: "finishing the round, at most 60 s, then saving", -1: "it is cut short"}
+MPI = [pytest.mark.mpi, needs_mpi]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "patience"), [(None, 60), pytest.param(2, 60, marks=MPI), pytest.param(2, -1, marks=MPI)]
+)
+def test_hosts_end_and_go_on(tmp_path, ranks, patience):
+    hosts = [] if ranks else ["--hosts", "4"]
+    ran = ended(tmp_path, "SIGTERM", "-o", "v.bin", *KEPT, *hosts, patience=patience, ranks=ranks)
+    assert ran.returncode == 130, ran.stderr
+    assert SAYS[patience] in ran.stderr
+    assert "; go on with --resume kept" in ran.stderr
+    again = ended(tmp_path, "SIGTERM", "-o", "v.bin", *KEPT, *hosts, call=0, ranks=ranks)
+    assert again.returncode == 0, again.stderr
+    assert "going on from kept" in again.stderr
+
+
+@pytest.mark.mpi
+@needs_mpi
+def test_a_signal_to_one_rank_ends_all(tmp_path):
+    ran = ended(tmp_path, "SIGTERM", "-o", "v.bin", *KEPT, ranks=2, of=("1",))
+    assert ran.returncode == 130, ran.stderr
+    assert "another host was stopped: saving what is trained" in ran.stderr
+    assert "; go on with --resume kept" in ran.stderr

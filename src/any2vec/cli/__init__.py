@@ -10,7 +10,7 @@ from any2vec.cli.errors import UsageError, fail, usage
 from any2vec.cli.standard_error import ignore_errors, one_line_warnings
 from any2vec.cli.standard_output import name_errors
 from any2vec.errors import Any2VecError
-from any2vec.signals import INTERRUPTED, quit_at_once, raise_interrupts
+from any2vec.signals import INTERRUPTED, exit_now, quit_at_once, raise_interrupts
 from any2vec.version import __version__
 
 __all__ = ["app", "main"]
@@ -51,6 +51,8 @@ def main() -> None:
         finally:
             if sys.stdout:
                 sys.stdout.flush()
+        if status == INTERRUPTED:
+            exit_now(status)
         sys.exit(status)
     except Any2VecError as error:
         fail(error)
@@ -62,6 +64,6 @@ def main() -> None:
         sys.stderr.close()
         sys.exit(1)
     except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+        exit_now(INTERRUPTED)
     finally:
         quit_at_once()

@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from any2vec.errors import counted
+from any2vec.training.progress import decimals
 from any2vec.training.report import Report
 from any2vec.training.rounds import PHASES
 
@@ -37,9 +38,10 @@ def rounds_table(report: Report) -> str:
     else:
         for label, rows in rounds.touched.items():
             table.add_row(f"rows of {label} touched by a host", f"{rounds.mean(rows):,.0f}", "", "")
-        table.add_row(f"orthogonality of the hosts' changes, {first}", f"{rounds.orthogonality[0]:.3f}", "", "")
-        table.add_row(f"orthogonality, {last}", f"{rounds.orthogonality[-1]:.3f}", "", "")
-        table.add_row("rows changed orthogonally", f"{100 * rounds.mean(rounds.orthogonal):.1f} %", "", "")
+        table.add_row(f"orthogonality of the hosts' changes, {first}", decimals(rounds.orthogonality[0], 3), "", "")
+        table.add_row(f"orthogonality, {last}", decimals(rounds.orthogonality[-1], 3), "", "")
+        orthogonal = decimals(100 * rounds.mean(rounds.orthogonal), 1)
+        table.add_row("rows changed orthogonally", orthogonal if orthogonal == "-" else f"{orthogonal} %", "", "")
     text = io.StringIO()
     Console(file=text, width=100, color_system=None).print(table)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())

@@ -1,7 +1,7 @@
 """What commands that train share: check, train on one host or as one of many, save, summarize."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from itertools import combinations
 from pathlib import Path
 from typing import NoReturn, TypeVar
@@ -87,7 +87,7 @@ def run(
     except KeyboardInterrupt:
         if model is None or not hasattr(model, "vectors_"):
             _stop(_without_vectors(model), display, communicator)
-    with unterminated() if model.report_.interrupted else nullcontext():
+    with unterminated(display.say):
         try:
             with _not_lost(model):
                 files.save(model.vectors_, output, training, communicator, force)

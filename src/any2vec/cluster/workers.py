@@ -31,7 +31,7 @@ class Workers:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         with waiting(self._communicator):
-            self._pool.shutdown(cancel_futures=True)
+            self._pool.shutdown(wait=kind is not KeyboardInterrupt, cancel_futures=True)  # compiling cannot be stopped
 
     def start(self, task: Callable[[int], Any], parts: int) -> list["Future[Any]"]:
         """Queue ``task(0)`` .. ``task(parts - 1)`` behind earlier tasks."""

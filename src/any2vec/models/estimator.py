@@ -61,7 +61,7 @@ class Estimator(Options, Parameters, ABC):
     vectors_ : Vectors
         The vectors; after Ctrl-C, which raises KeyboardInterrupt, as far as they are trained.
     loss_ : list of float
-        Mean loss per sample of each epoch.
+        Mean loss per sample of each epoch; not a number if subsampling left an epoch of a tiny text no sample.
     report_ : Report
         Sizes, seconds by phase, speed, memory, rounds.
     """
@@ -173,8 +173,8 @@ class Estimator(Options, Parameters, ABC):
         if communicator is None:
             threads = options.threads or usable_cores()
             corpus, start = self._begin(source, threads, None, given)
-            stop = np.zeros(1, np.int64)
-            parts = simulate(self.hosts, threads, lambda one: self._train(corpus, options, one, start, stop))
+            flags = np.zeros(2, np.int64)
+            parts = simulate(self.hosts, threads, lambda one: self._train(corpus, options, one, start, flags))
         else:
             if self.hosts not in (1, communicator.size):
                 raise Any2VecError(f"`hosts` is {self.hosts}, but the cluster has {communicator.size}; leave it out")
@@ -230,7 +230,7 @@ class Estimator(Options, Parameters, ABC):
         options: Options,
         communicator: Communicator,
         start: Start | None,
-        stop: NDArray[np.int64] | None = None,
+        flags: NDArray[np.int64] | None = None,
     ) -> Labels:
         """Train as one host; return the labels of its masters."""
         reports = communicator.rank == 0 or not is_simulated(communicator)
@@ -243,7 +243,7 @@ class Estimator(Options, Parameters, ABC):
                 "state": state,
                 "checkpoints": checkpoints,
                 "start": start,
-                "stop": stop,
+                "flags": flags,
             }
             return train(corpus, options, communicator, display, report, **more)  # type: ignore[arg-type]
 

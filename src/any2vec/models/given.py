@@ -16,6 +16,7 @@ from any2vec.corpus import Vocabulary
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.compression import open_compressed
 from any2vec.io.finite import check_finite
+from any2vec.samples.counts import total_of
 from any2vec.training.start import Rows, Start
 from any2vec.vectors.arguments import as_path, as_word
 from any2vec.vectors.formats import load
@@ -96,6 +97,9 @@ class Given:
                 raise Any2VecError("`frozen` needs vectors that are given, by `start` or `pretrained`")
         _check_same("going on or not", [first is None, second is None], communicator)
         known, bounds = _gathered(first[1], communicator) if first else (None, None)
+        with together(communicator):
+            if first and known:
+                total_of(known.counts, f"{first[0]}: its counts")
         if second:
             _check_same("`pretrained` vectors", second[1].vocabulary.digest, communicator)
         _check_same("`frozen` words", words, communicator)

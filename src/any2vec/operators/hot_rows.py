@@ -25,6 +25,8 @@ __all__ = [
     "ROWS_MERGED",
     "HotRows",
     "hot_rows",
+    "how_many_hot",
+    "memory_of_copies",
     "no_hot_rows",
 ]
 
@@ -115,6 +117,25 @@ class HotRows(NamedTuple):
         )
 
 
+def how_many_hot(updates: NDArray[np.float64], positions: int, dim: int) -> int:
+    """Return how many rows threads copy; parameters as of `hot_rows`."""
+    most = min(updates.shape[1], _most(dim))
+    wanted = np.flatnonzero(updates[:, :most].max(axis=0) * positions >= WORTH)
+    return int(wanted[-1]) + 1 if len(wanted) else 0
+
+
+def memory_of_copies(rows: int, spare: int, threads: int, dim: int) -> int:
+    """Bytes of the copies of so many rows, and of as many spare ones, by all threads; `dim` floats in a row."""
+    rows = min(rows, _most(dim))
+    merged = 4 * dim * (dim + 2 * DIRECTIONS) if rows else 0  # what merging took, and directions
+    return threads * (4 * dim * (4 * rows + 2 * spare) + merged)
+
+
+def _most(dim: int) -> int:
+    """Rows of both labels whose copies, as they are and as they were, have enough bytes."""
+    return BYTES // (4 * dim * 4)
+
+
 def hot_rows(
     updates: NDArray[np.float64],
     samples: NDArray[np.float64],
@@ -145,9 +166,7 @@ def hot_rows(
     list of HotRows
         Each thread's, with ``shift`` 0.
     """
-    most = min(updates.shape[1], BYTES // (4 * dim * 4))
-    wanted = np.flatnonzero(updates[:, :most].max(axis=0) * positions >= WORTH)
-    rows = int(wanted[-1]) + 1 if len(wanted) else 0
+    rows = how_many_hot(updates, positions, dim)
     bounds = _blocks(rows, updates.shape[1])
     blocks = bounds.index(rows)
     sums = np.add.reduceat(updates, bounds[:-1], axis=1) if len(bounds) > 1 else np.zeros((2, 0))

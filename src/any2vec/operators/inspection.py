@@ -1,7 +1,7 @@
 """Inspection: which rows a slice will touch, and how often (GraphAny2Vec, section 3.2)."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import NamedTuple
 
@@ -14,6 +14,9 @@ from any2vec.operators.kernel import inspection_kernel
 from any2vec.samples.windows import EpochDraws, SampleTables
 
 __all__ = ["Inspector", "Slice"]
+
+_AT_A_TIME = 1 << 18  # positions
+_MOST = np.iinfo(np.int32).max  # that is counted
 
 
 class Slice(NamedTuple):
@@ -73,6 +76,7 @@ class Inspector:
     ) -> None:
         self._ids, self._bounds, self._tables = ids, bounds, tables
         self._operator, self._vertices = operator, vertices
+        self._skips = False
         self._counts: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
 
     def begin(self, slice_: Slice, workers: Workers) -> "list[Future[float]]":
@@ -88,11 +92,35 @@ class Inspector:
 
         def run(begin: int, end: int) -> float:
             began = time.thread_time()
-            for low, high in slice_.part(begin, end).ranges:
-                kernel(self._ids, self._bounds, low, high, window, draws, sources, destinations)
+            for first in range(begin, max(end, begin + 1), _AT_A_TIME):  # nothing, too: to compile
+                for low, high in slice_.part(first, min(first + _AT_A_TIME, end)).ranges:
+                    if not self._skips:
+                        kernel(self._ids, self._bounds, low, high, window, draws, sources, destinations)
             return time.thread_time() - began
 
         return workers.spread(run, slice_.size, 1000)
+
+    def sums(self, workers: Workers, wants_to_stop: Callable[[], bool]) -> "NDArray[np.int64] | None":
+        """Count the updates of a whole epoch, shape (2, V), as `counts` does; None if that was stopped."""
+        sums = np.zeros((2, self._vertices), np.int64)
+        most = 2 * self._operator.options.window * self._operator.targets  # of a row, by a position
+        each = max(1, _MOST // most)
+
+        def look() -> None:
+            if wants_to_stop():
+                self.skip()
+
+        look()
+        for begin in range(0, len(self._ids), each):
+            if not self._skips:
+                slice_ = Slice(0, ((begin, min(begin + each, len(self._ids))),))
+                workers.join(self.begin(slice_, workers), look)
+                sums += self.counts()
+        return None if self._skips else sums
+
+    def skip(self) -> None:
+        """Return early from here on: what is counted is no longer needed."""
+        self._skips = True
 
     def counts(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return each vertex's updates as a source and as a destination, shapes (V,), once the futures are done."""

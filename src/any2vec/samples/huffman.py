@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
 from any2vec.llvm.compiled import njit
+from any2vec.samples.counts import total_of
 from any2vec.samples.draws import draw
 
 __all__ = ["LONGEST", "Paths", "huffman_paths", "same_splits"]
+
+_MOST = 1 << 30  # vertices, whose tree has less than 2^31 nodes
 
 LONGEST = 64
 """Inner vertices on a path, at most: a longer one takes counts that sum to more than 10^13."""
@@ -56,8 +59,9 @@ def huffman_paths(counts: NDArray[np.int64]) -> Paths:
     Raises
     ------
     Any2VecError
-        If a path is longer than `LONGEST`.
+        If a path is longer than `LONGEST`, there are more than 2^30 vertices, or their counts sum up to 2^62 or more.
     """
+    _check(counts)
     parents, codes = _tree(counts)
     starts = np.zeros(len(counts) + 1, np.int64)
     paths = Paths(starts, _paths(parents, codes, starts))
@@ -84,12 +88,23 @@ def same_splits(before: NDArray[np.int64], after: NDArray[np.int64], places: NDA
     int32 array, shape (V,)
         The earlier tree's inner vertex of each one here, or -1; -1 for the last row, which is none.
     """
+    for counts in (before, after):
+        _check(counts)
     old = _splits(*_tree(before), np.arange(len(before), dtype=np.uint64))
     new = np.arange(len(before), len(before) + len(after), dtype=np.uint64)  # no vertex of the earlier tree
     here = _splits(*_tree(after), np.where(places >= 0, places.astype(np.uint64), new))
     known = {pair: inner for inner, pair in enumerate(zip(*old.T.tolist(), strict=True))}
     found = [known.get(pair, -1) for pair in zip(*here.T.tolist(), strict=True)]
     return np.array([*found, -1], np.int32)
+
+
+def _check(counts: NDArray[np.int64]) -> None:
+    if len(counts) > _MOST:
+        raise Any2VecError(
+            f"{len(counts):,} vertices are too many for hierarchical softmax, which takes up to {_MOST:,}; use "
+            "`loss='negative'`"
+        )
+    total_of(counts)
 
 
 @njit(cache=True)

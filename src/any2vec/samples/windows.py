@@ -11,6 +11,7 @@ from numba import int64, uint64
 from numpy.typing import NDArray
 
 from any2vec.llvm.compiled import njit
+from any2vec.samples.counts import total_of
 from any2vec.samples.draws import KEEP, NEGATIVES, below, draw, epoch_key, shifted
 
 __all__ = [
@@ -202,7 +203,7 @@ def keep_thresholds(counts: NDArray[np.int64], sample: float) -> NDArray[np.uint
     """
     if sample <= 0:
         return np.full(counts.size, 0xFFFFFFFF, np.uint32)
-    share = sample * counts.sum() / np.maximum(counts, 1)  # 0: a word of an earlier text whose count is unknown
+    share = sample * total_of(counts) / np.maximum(counts, 1)  # 0: a word of an earlier text whose count is unknown
     return np.clip(2.0**32 * (np.sqrt(share) + share) - 1, 0, 2.0**32 - 1).astype(np.uint32)
 
 

@@ -18,7 +18,7 @@ from any2vec.sync.combiners.gradient import gradient_row
 from any2vec.sync.turn import Turn
 from any2vec.sync.wire import added
 
-__all__ = ["ORTHOGONAL", "Changes", "Combined", "Parts", "check_updates", "find", "merge"]
+__all__ = ["ORTHOGONAL", "Changes", "Combined", "Parts", "check_updates", "find", "memory_of_merging", "merge"]
 
 ORTHOGONAL = 0.99
 """Orthogonality (Eq. 9) from which a row's changes count as orthogonal: two of equal length at 82 degrees or more."""
@@ -117,6 +117,12 @@ def merge(masters: Labels, changes: dict[str, Changes], combiner: Combiner, work
     for found in workers.join(futures):
         total += found
     return total
+
+
+def memory_of_merging(vertices: int, hosts: int, threads: int, dim: int) -> int:
+    """Bytes of the parts and sums in hand while so many threads merge, with `dim` floats in a row."""
+    rows = min(_ROWS, max(1, _PARTS // hosts), -(-vertices // hosts))
+    return threads * 4 * dim * rows * (1 + hosts)
 
 
 class _Merge:

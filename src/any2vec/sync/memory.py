@@ -1,5 +1,7 @@
 """Whether the memory of all hosts suffices, before training, and what would fit where it does not."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from any2vec.cluster.communicator import Communicator, SharedError
@@ -21,19 +23,37 @@ def memory_of_a_host(communicator: Communicator, addresses: float = 1.0) -> int:
     return int(communicator.allgather(np.array([available(*sharing, addresses=addresses)], np.int64)).min())
 
 
-def check_memory(scheme: type[Scheme], vertices: int, dim: int, communicator: Communicator) -> None:
-    """Raise an error on all hosts if what a scheme needs is more than one of them has; all hosts call this."""
+def check_memory(
+    scheme: type[Scheme],
+    vertices: int,
+    dim: int,
+    communicator: Communicator,
+    threads: int = 1,
+    more: Callable[[int, int], int] = lambda dim, threads: 0,
+) -> None:
+    """Raise an error on all hosts if what training needs is more than one of them has; all hosts call this.
+
+    A host needs what the scheme does, and `more` for so many dimensions and threads.
+    """
     hosts, has = communicator.size, memory_of_a_host(communicator, scheme.addresses)
-    need = scheme.memory(vertices, dim, hosts)
+
+    def needs(dim: int, threads: int) -> int:
+        return scheme.memory(vertices, dim, hosts) + more(dim, threads)
+
+    need = needs(dim, threads)
+    needed = communicator.allgather(np.array([need, threads], np.int64))
+    need = int(needed[:, 0].max())  # threads may differ
     if need <= has:
         return
-    least = hosts if scheme.by_columns else 1
-    fits = [f"`dim` {d:,}" for d in range(dim - 1, least - 1, -1) if scheme.memory(vertices, d, hosts) <= has][:1]
+    threads, least = int(needed[:, 1].max()), hosts if scheme.by_columns else 1
+    fits = [f"`threads` {n:,}" for n in range(threads - 1, 0, -1) if needs(dim, n) <= has][:1]
+    fits += [f"`dim` {d:,}" for d in range(dim - 1, least - 1, -1) if needs(d, threads) <= has][:1]
     if hosts > 1 and not is_simulated(communicator):
         fits += [f"{n:,} hosts" for n in range(hosts + 1, dim + 1) if scheme.memory(vertices, dim, n) <= has][:1]
+    on = f" on {threads:,} threads" if threads > 1 else ""
     where = f"on each of {hosts} hosts, and one" if hosts > 1 else "and this machine"
     raise SharedError(
-        f"{vertices:,} words of {dim:,} dimensions need {_size(need)} of memory {where} has {_size(has)} left: "
+        f"{vertices:,} words of {dim:,} dimensions{on} need {_size(need)} of memory {where} has {_size(has)} left: "
         f"{' or '.join([*fits, 'fewer words (`min_count`, `max_size`)'])} would fit"
     )
 

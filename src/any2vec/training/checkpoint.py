@@ -118,8 +118,11 @@ class Checkpoints:
         self._rounds += 1
         if self._every is not None:
             return self._rounds % self._every == 0
-        late = time.monotonic() - self._last >= 60 * (self._minutes or 0.0)
-        return bool(self._communicator.allgather(np.array([late]))[0, 0])
+        return bool(self._communicator.allgather(np.array([self.late()]))[0, 0])
+
+    def late(self) -> bool:
+        """Whether one is due by time, on this host's clock: on one host, also in the middle of a round."""
+        return self._every is None and time.monotonic() - self._last >= 60 * (self._minutes or 0.0)
 
     def write(self, state: TrainingState, scheme: Scheme) -> None:
         """Write a version: the rows of this host's range of vertices now, and the rest while training goes on.
@@ -150,6 +153,7 @@ class Checkpoints:
             "left": state.left.tolist(),
             "kappa": state.kappa,
             "sample": state.sample,
+            "scheme": state.scheme,
             "meter": state.meter._asdict(),
             **self._facts,
         }

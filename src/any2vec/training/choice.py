@@ -31,6 +31,7 @@ from any2vec.cluster.communicator import Communicator, allreduce
 from any2vec.corpus import Corpus
 from any2vec.operators.kernel import inspection_kernel
 from any2vec.operators.labels import padded_width
+from any2vec.samples.counts import total_of
 from any2vec.samples.windows import SampleTables, kept_counts, mean_context
 from any2vec.sync.column_layout import ColumnLayout
 from any2vec.sync.combiners import combiner_of
@@ -42,6 +43,7 @@ from any2vec.sync.wire import FLOAT32, WIRES
 from any2vec.training.options import Options
 from any2vec.training.schedule import Schedule, default_rounds
 from any2vec.training.start import Start
+from any2vec.training.state import TrainingState
 
 __all__ = ["Estimate", "choose", "estimate", "usual_scheme"]
 
@@ -93,7 +95,7 @@ def usual_scheme(corpus: Corpus, options: Options, communicator: Communicator) -
     counts, hosts, words = corpus.vocabulary.counts, communicator.size, int(corpus.cuts[-1])
     if hosts == 1 or options.wire != FLOAT32:
         return "pull-opt"
-    total, kept = max(int(counts.sum()), 1), kept_counts(counts, options.sample)  # perhaps of earlier texts, too
+    total, kept = max(total_of(counts), 1), kept_counts(counts, options.sample)  # perhaps of earlier texts, too
     contexts = mean_context(np.array([words / max(corpus.sentences, 1)]), options.window, float(kept.sum()) / total)
     updates = options.operator_class(options).updates(counts, contexts)
     updates[0] = np.minimum(updates[0], kept)  # those of one occurrence come together
@@ -103,10 +105,22 @@ def usual_scheme(corpus: Corpus, options: Options, communicator: Communicator) -
     return "rep-opt" if fits and -np.expm1(-updates).mean() > _MOST else "pull-opt"
 
 
-def choose(corpus: Corpus, options: Options, communicator: Communicator, start: Start | None) -> tuple[Options, str]:
-    """Replace the scheme ``auto``; return the options, and a line that says what was chosen and why."""
+def choose(
+    corpus: Corpus,
+    options: Options,
+    communicator: Communicator,
+    start: Start | None,
+    state: TrainingState | None = None,
+) -> tuple[Options, str]:
+    """Replace the scheme ``auto``; return the options, and a line that says what was chosen and why.
+
+    As many hosts go on by the scheme that they began with, even if they have other memory now.
+    """
     if communicator.size == 1:
-        return replace(options, scheme="pull-opt", batch=None), "scheme pull-opt: one host sends nothing"
+        return replace(options, scheme="pull-opt", batch=None), "scheme auto: one host sends nothing"
+    if state and state.scheme and state.hosts == communicator.size:
+        batch = options.batch if state.scheme == "columns" else None
+        return replace(options, scheme=state.scheme, batch=batch), f"scheme {state.scheme}: as the run began"
     found = estimate(corpus, options, communicator, start)
     has = memory_of_a_host(communicator)
     given = {"freezes": bool(start and start.freezes), "goes_on": bool(start and start.goes_on)}

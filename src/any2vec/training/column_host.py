@@ -9,22 +9,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import Communicator
-from any2vec.corpus import Corpus
 from any2vec.errors import Any2VecError
 from any2vec.operators.arguments import Rate, ThreadStats
 from any2vec.operators.columns import add_parts, column_kernels
 from any2vec.operators.inspection import Inspector
 from any2vec.operators.labels import new_labels
 from any2vec.operators.mini_batches import Chunk, most_scores, new_batch, new_chunk, new_cursor, spacing
-from any2vec.operators.tiles import register_width
 from any2vec.samples.windows import EpochDraws, SampleTables
 from any2vec.sync.columns import Columns
 from any2vec.sync.combiners import Round
 from any2vec.sync.masters import Combined
 from any2vec.sync.scheme import HostContext
 from any2vec.training.host import Host
-from any2vec.training.options import Options
 from any2vec.training.schedule import Schedule
 from any2vec.training.start import Start
 from any2vec.training.stretch import Stretch, share_stretch
@@ -43,30 +39,18 @@ class ColumnHost(Host):
     A mini-batch is `batch` times H centres in the order of W, so that the outcome is that of one host with a
     `batch` of as many; a round ends with a shorter one. It has one thread: a cluster starts a rank for each core.
 
-    Parameters
-    ----------
-    corpus, options, communicator, stop
-        As of `Host`.
-    width : int, optional
-        Floats in a register, if not this processor's.
-    start : Start, optional
-        What rows begin with.
+    Parameters are those of `Host`.
     """
 
-    def __init__(
-        self,
-        corpus: Corpus,
-        options: Options,
-        communicator: Communicator,
-        width: int | None = None,
-        stop: NDArray[np.int64] | None = None,
-        start: Start | None = None,
-    ) -> None:
-        super().__init__(corpus, options, communicator, stop, most_threads=1)
+    most_threads = 1
+
+    def _plan(self) -> None:
+        """Refuse what columns cannot do; choose rounds and the size of mini-batches."""
+        options, communicator, start, corpus = self._options, self._communicator, self._start, self._corpus
         given = {"freezes": bool(start and start.freezes), "goes_on": bool(start and start.goes_on)}
         if refused := options.columns_refuse(communicator.size, **given):
             raise Any2VecError(f"`scheme` is 'columns', {refused[1]}")
-        counts, vertices, words = corpus.vocabulary.counts, len(corpus.vocabulary), int(corpus.cuts[-1])
+        words = int(corpus.cuts[-1])
         self.cuts, self.part = np.array([0, words], np.int64), 0
         hosts = communicator.size
         self.share = 1 / hosts
@@ -77,9 +61,14 @@ class ColumnHost(Host):
                 f"vocabulary; {max(1, words // hosts):,} or less would do"
             )
         self._centres = min(self._centres, max(words, 1))
-        operator = self.operator = options.operator_class(options)
-        self._counts, self._window = counts, options.window
+        self.operator = options.operator_class(options)
+        self._counts, self._window = corpus.vocabulary.counts, options.window
         self.rounds = options.rounds or max(1, math.ceil(words / _WORDS))
+
+    def open(self) -> None:
+        """Take the memory of labels and kernels."""
+        options, communicator, start, operator = self._options, self._communicator, self._start, self.operator
+        counts, vertices, hosts = self._counts, len(self._counts), communicator.size
         first, seed = (start.seen, start.seed(options.seed)) if start else (0, options.seed)
         self._tables = SampleTables(counts, options.sample, operator.tables(counts), options.seed, first)
         part = self._worklist
@@ -87,7 +76,7 @@ class ColumnHost(Host):
         context = HostContext(communicator, self.workers, inspector, vertices, options.dim, 0, False, seed)
         self.scheme: Columns = Columns(context)
         layout = self.scheme.layout
-        self._kernels = column_kernels(operator, layout.block, layout.blocks, width or register_width())
+        self._kernels = column_kernels(operator, layout.block, layout.blocks, self._width)
         self._cursor = new_cursor(options.window)
         self._chunks = [new_chunk(operator, self._centres) for _ in range(2)]  # one is listed while one is trained on
         self._batch = new_batch(operator, self._centres, hosts)
@@ -113,12 +102,19 @@ class ColumnHost(Host):
             start.fill(rows, self.operator, self._counts, self._communicator)
             self.scheme.put(rows)
 
-    def work(self, schedule: Schedule, number: int, stats: list[ThreadStats], look: Callable[[], None]) -> float:
+    def work(
+        self,
+        schedule: Schedule,
+        number: int,
+        stats: list[ThreadStats],
+        look: Callable[[], None],
+        todo: list[tuple[int, int]] | None = None,
+    ) -> float:
         """Take the mini-batches of a round, with all hosts."""
         slice_ = schedule.slice(self.part, number)
         assert slice_ is not None
         channel, before = self.scheme.channel, 0
-        self._computed = 0.0
+        self._computed, self.left = 0.0, []
         rate = schedule.rate(number, slice_.size)
         keep = self._tables.epoch(slice_.epoch, self._worklist.first)
         for low, high in slice_.ranges:
@@ -128,9 +124,11 @@ class ColumnHost(Host):
             draws = self._tables.epoch(slice_.epoch, stretch.first)
             ahead = rate._replace(done=rate.done + rate.pace * before)
             place = _Place(stretch, draws, ahead, low - stretch.first, high - stretch.first)
-            if not self._take(place, stats[0], look):
+            reached = self._take(place, stats[0], look)
+            before += reached - place.low
+            if reached < place.high:
+                self.left = [(before, slice_.size)]
                 break
-            before += high - low
         return self._computed
 
     def synchronize(self, round_: Round) -> Combined:
@@ -149,15 +147,15 @@ class ColumnHost(Host):
             stretch.ids, stretch.bounds, low, high, most, draws, rate, *self._labels, self._cursor, chunk
         )
 
-    def _take(self, place: "_Place", stats: ThreadStats, look: Callable[[], None]) -> bool:
-        """Take all mini-batches of a stretch; return False if a host wants to stop."""
+    def _take(self, place: "_Place", stats: ThreadStats, look: Callable[[], None]) -> int:
+        """Take the mini-batches of a stretch, all unless a host wants to stop; return the position after the last."""
         scheme, at, apart = self.scheme, self._cursor.at, spacing(self._window)
         at[:] = place.low, np.searchsorted(place.stretch.bounds, place.low, side="right") - 1, 0, 0
         now, ahead = self._chunks
         now.size[:] = 0
         for _ in range(apart):
             end = self._list(place, now)
-        begin, count, clock = place.low, 0, time.monotonic()
+        begin, count, agreed, clock = place.low, 0, 0, time.monotonic()
         while now.size[0]:
             ahead.size[:] = 0
             for first in range(apart):
@@ -168,11 +166,13 @@ class ColumnHost(Host):
                 if time.monotonic() - clock > _SECONDS:
                     look()
                     clock = time.monotonic()
-                if count % _BETWEEN == 0 and scheme.channel.any(self.stopped):
-                    return False
+            if count - agreed >= _BETWEEN:  # only here all before a position is done, and nothing after it
+                agreed = count
+                if scheme.channel.any(self.interrupts.stopped):
+                    return end
             begin, end = end, following
             now, ahead = ahead, now
-        return True
+        return place.high
 
     def _train(
         self, place: "_Place", chunk: Chunk, first: int, ahead: Chunk, stats: ThreadStats, *, watching: bool

@@ -1,10 +1,9 @@
 """A host of Algorithm 1, as the trainer sees it: it computes rounds, and Ctrl-C stops it."""
 
-import signal
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +15,12 @@ from any2vec.cluster.workers import Workers
 from any2vec.corpus import Corpus
 from any2vec.operators import Operator
 from any2vec.operators.arguments import ThreadStats
+from any2vec.operators.tiles import register_width
 from any2vec.sync.combiners import Round
 from any2vec.sync.masters import Combined
 from any2vec.sync.scheme import Scheme
-from any2vec.training.options import Options
+from any2vec.training.interrupts import Interrupts
+from any2vec.training.options import MOST_THREADS, Options
 from any2vec.training.schedule import Schedule
 from any2vec.training.start import Start
 
@@ -39,10 +40,14 @@ class Host(ABC):
         How to train.
     communicator : Communicator
         The hosts.
-    stop : int64 array, shape (1,), optional
-        A flag that other hosts share.
-    most_threads : int, optional
-        Threads that it can make use of, if not any number.
+    flags : int64 array, shape (2,), optional
+        Those of `Interrupts`, if other hosts share them.
+    width : int, optional
+        Floats in a register, if not this processor's.
+    start : Start, optional
+        What rows begin with, and which are frozen.
+    opens : bool
+        Whether it opens at once.
 
     Attributes
     ----------
@@ -60,10 +65,14 @@ class Host(ABC):
         Which of these this host takes.
     share : float
         Share of all words that its counters count.
-    interrupted : bool
-        Whether Ctrl-C stopped the computation.
-    finishes_rounds : bool
-        Whether Ctrl-C lets the round end first, so that a checkpoint can be written; pressed twice, it does not.
+    interrupts : Interrupts
+        What stops the computation.
+    divisible : bool
+        Whether a round may end anywhere, and what is left be done later, to the same bits if there is one thread.
+    most_threads : int
+        Threads that it can make use of.
+    left : list of (int, int)
+        Words of the slice, from and to, that were left when the threads returned early.
     """
 
     scheme: Scheme
@@ -72,25 +81,46 @@ class Host(ABC):
     cuts: NDArray[np.int64]
     part: int
     share: float
+    divisible = False
+    most_threads: ClassVar[int] = MOST_THREADS
 
     def __init__(
         self,
         corpus: Corpus,
         options: Options,
         communicator: Communicator,
-        stop: NDArray[np.int64] | None = None,
-        most_threads: int | None = None,
+        width: int | None = None,
+        flags: NDArray[np.int64] | None = None,
+        start: Start | None = None,
+        *,
+        opens: bool = True,
     ) -> None:
+        self._corpus, self._options, self._start = corpus, options, start
+        self._width = width or register_width()
         self._communicator = communicator
         self._worklist = corpus.part(communicator.rank)
         threads = max(1, min(options.threads or usable_cores(), len(self._worklist.ids) // _LEAST))
-        threads = 1 if is_simulated(communicator) else min(threads, most_threads or threads)
+        threads = 1 if is_simulated(communicator) else min(threads, self.most_threads)
         self.workers = Workers(threads, communicator)
         self.release = corpus.worklist.release
         """Let the system take back the memory of what was read of the worklist."""
-        self.interrupted = self.finishes_rounds = False
+        self.interrupts, self.left = Interrupts(flags), list[tuple[int, int]]()
         self._alone = communicator.size == 1
-        self._stop = np.zeros(1, np.int64) if stop is None else stop
+        self._plan()
+        if opens:
+            self.open()
+
+    @abstractmethod
+    def _plan(self) -> None:
+        """Find out what the host needs, before it takes memory; refuse what cannot be done."""
+
+    @abstractmethod
+    def open(self) -> None:
+        """Take the memory of labels and kernels."""
+
+    def memory(self, dim: int, threads: int) -> int:
+        """Bytes that it needs with so many dimensions and threads, besides those of the scheme."""
+        return 0
 
     @abstractmethod
     def compile(self) -> None:
@@ -101,8 +131,17 @@ class Host(ABC):
         """Let this host's rows begin as `start` says; all hosts call this."""
 
     @abstractmethod
-    def work(self, schedule: Schedule, number: int, stats: list[ThreadStats], look: Callable[[], None]) -> float:
+    def work(
+        self,
+        schedule: Schedule,
+        number: int,
+        stats: list[ThreadStats],
+        look: Callable[[], None],
+        todo: list[tuple[int, int]] | None = None,
+    ) -> float:
         """Apply the operator to this host's slice of a round (Algorithm 1, line 9), calling `look` now and then.
+
+        After a pause, `todo` is what was `left` of it.
 
         Returns
         -------
@@ -117,51 +156,22 @@ class Host(ABC):
     def thread_stats(self) -> list[ThreadStats]:
         """Make the threads' counters, on cache lines of their own."""
         rows = np.zeros((self.workers.threads, 16))
-        return [ThreadStats(row[0:1], row[1:2], row[2:3], row[3:5], self._stop) for row in rows]
+        flags = self.interrupts.flags
+        return [ThreadStats(row[0:1], row[1:2], row[2:3], row[3:5], flags) for row in rows]
 
-    @property
-    def stopped(self) -> bool:
-        """Whether the threads return early."""
-        return bool(self._stop[0])
+    def pause(self) -> None:  # noqa: B027
+        """Make the state complete in the middle of a round."""
 
-    def stop(self) -> None:
-        """Let the threads return early, now and from here on."""
-        self._stop[0] = 1
+    def skip_inspection(self) -> None:  # noqa: B027
+        """Inspect no more, as no round follows; all hosts agree on that."""
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
-        """Within the block, let Ctrl-C end the computation, now and from here on, instead of raising an exception.
-
-        (An exception could strike while a thread holds a lock.) Likewise SIGTERM, where it is handled as Ctrl-C, as on
-        the command line. Programs with a handler of their own keep it.
-        """
-        ours = [
-            number
-            for number in (signal.SIGINT, signal.SIGTERM)
-            if threading.current_thread() is threading.main_thread()
-            and signal.getsignal(number) is signal.default_int_handler
-        ]
-        for number in ours:
-            signal.signal(number, lambda *_: self._interrupt())
-        try:
-            yield
-        except KeyboardInterrupt:  # of another handler
-            if not self._alone:  # others wait for this host
-                raise
-            self._interrupt()
-        finally:
-            for number in ours:
-                signal.signal(number, signal.default_int_handler)
-
-    @contextmanager
-    def catching(self) -> Iterator[None]:
-        """Treat a KeyboardInterrupt in the block, of a callback or other handler, as Ctrl-C: others must hear of it."""
-        try:
-            yield
-        except KeyboardInterrupt:
-            self._interrupt()
-
-    def _interrupt(self) -> None:
-        if self.interrupted or not self.finishes_rounds:
-            self.stop()
-        self.interrupted = True
+        """Within the block, let Ctrl-C and signals end the computation (`Interrupts.handling`)."""
+        with self.interrupts.handling():
+            try:
+                yield
+            except KeyboardInterrupt:  # of another handler
+                if not self._alone:  # others wait for this host
+                    raise
+                self.interrupts.interrupt()

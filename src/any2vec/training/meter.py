@@ -1,6 +1,8 @@
 """Measures training as it runs: words, samples, loss, time."""
 
+import math
 import time
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,8 +26,8 @@ class RoundTotals(NamedTuple):
         Positions, samples, and the sum of their losses.
     curvature, measured : float
         Sum of the loss's second derivative over `measured` samples.
-    interrupted, broken : float
-        Nonzero if a host was stopped by Ctrl-C, or found values that are not finite.
+    interrupted, cut, broken : float
+        Nonzero if a host was stopped by Ctrl-C, has left some of its slice, or found values that are not finite.
     """
 
     words: float
@@ -34,13 +36,18 @@ class RoundTotals(NamedTuple):
     curvature: float
     measured: float
     interrupted: float
+    cut: float
     broken: float
 
 
-def pack_totals(stats: list[ThreadStats], interrupted: bool, broken: bool) -> NDArray[np.float64]:
+def pack_totals(stats: list[ThreadStats], interrupted: bool, cut: bool, broken: bool) -> NDArray[np.float64]:
     """Sum up the threads' counters, in the order of `RoundTotals`."""
+    return np.array([*_sums(stats), interrupted, cut, broken])
+
+
+def _sums(stats: list[ThreadStats]) -> NDArray[np.float64]:
     rows = [[*thread.words, *thread.samples, *thread.loss, *thread.curvature] for thread in stats]
-    return np.array([*np.sum(rows, axis=0), interrupted, broken])
+    return np.asarray(np.sum(rows, axis=0))
 
 
 class Meter:
@@ -66,7 +73,7 @@ class Meter:
     words_done : int
         Positions done, in all epochs.
     loss : list of float
-        Mean loss of each epoch that has ended.
+        Mean loss of each epoch that has ended; not a number if it had no samples.
     samples : float
         Samples of the current epoch, of rounds that are over.
     """
@@ -81,22 +88,42 @@ class Meter:
         self._raw = raw_words / words
         self._display = display
         self._loss = self._began = 0.0
+        self._part: Sequence[float] = ()
 
-    @property
-    def state(self) -> MeterState:
-        """What was measured, at the end of a round within an epoch."""
+    def state(self, stats: list[ThreadStats] | None = None) -> MeterState:
+        """Return what was measured within an epoch; with `stats`, in the middle of a round."""
         seconds = self.seconds + time.perf_counter() - self._began
-        return MeterState(self.words_done, seconds, tuple(self.loss), self.samples, self._loss)
+        part = () if stats is None else tuple(_sums(stats).tolist())
+        return MeterState(self.words_done, seconds, tuple(self.loss), self.samples, self._loss, part)
 
     def restore(self, state: MeterState) -> None:
         """Go on from a state; `start_epoch` follows."""
         self.words_done, self.seconds, self.loss = state.words, state.seconds, list(state.losses)
-        self.samples, self._loss = state.samples, state.loss
+        self.samples, self._loss, self._part = state.samples, state.loss, state.part
+
+    def begin_round(self, stats: list[ThreadStats]) -> None:
+        """Let the counters of a round begin with what was counted of it before the run was taken up again."""
+        if self._part:
+            one = stats[0]
+            one.words[0], one.samples[0], one.loss[0] = self._part[:3]
+            one.curvature[:] = self._part[3:]
+            self._part = ()
 
     @property
     def words_per_second(self) -> float:
         """Raw words per second of training."""
         return self.words_done * self._raw / self.seconds if self.seconds else 0.0
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether the sum of the epoch's losses is."""
+        return math.isfinite(self._loss)
+
+    @property
+    def pace(self) -> float:
+        """Seconds per position so far; 0 if nothing is done."""
+        seconds = self.seconds + time.perf_counter() - self._began
+        return seconds / self.words_done if self.words_done else 0.0
 
     def start_epoch(self, *, resumed: bool = False) -> None:
         """Start the clock; unless the epoch is `resumed`, from no samples."""
@@ -112,8 +139,9 @@ class Meter:
 
     def end_epoch(self) -> None:
         """Stop the clock and record the epoch's loss."""
-        self.seconds += time.perf_counter() - self._began
-        self.loss.append(self._loss / self.samples if self.samples else 0.0)
+        now = time.perf_counter()
+        self.seconds, self._began = self.seconds + now - self._began, now
+        self.loss.append(self._loss / self.samples if self.samples else math.nan)
 
     def show(self, stats: list[ThreadStats]) -> None:
         """Show progress while this host's threads run."""
@@ -129,6 +157,6 @@ class Meter:
             self._options.epochs,
             done * self._raw / seconds,
             self._options.initial_alpha * max(1 - done / total, FLOOR),
-            (self._loss + loss) / samples if samples else 0.0,
+            (self._loss + loss) / samples if samples else math.nan,
             seconds * (total / done - 1) if done else 0.0,
         )

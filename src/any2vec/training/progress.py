@@ -1,5 +1,6 @@
 """Progress of training: a moving line on a terminal, plain lines elsewhere, or nothing."""
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ __all__ = [
     "RichLine",
     "SomeLines",
     "announcing_compilation",
+    "decimals",
     "display_for",
     "too_many_hosts",
     "warn",
@@ -42,7 +44,7 @@ class Display(Protocol):
         """Show that kernels are loaded or compiled."""
 
     def training(self, epoch: float, epochs: int, speed: float, alpha: float, loss: float, left: float) -> None:
-        """Show epochs done, all epochs, raw words per second (0 at first), learning rate, loss and seconds left."""
+        """Show epochs done, all epochs, raw words per second (0 at first), rate, loss (or NaN) and seconds left."""
 
     def close(self) -> None:
         """Restore the terminal."""
@@ -211,8 +213,13 @@ def too_many_hosts(words: int, hosts: int, rounds: int) -> str | None:
     )
 
 
+def decimals(value: float, digits: int = 4) -> str:
+    """Write a number, or "-" if there is none."""
+    return "-" if math.isnan(value) else f"{value:.{digits}f}"
+
+
 def _figures(speed: float, alpha: float, loss: float) -> str:
-    return f"{speed:,.0f} words/s  rate {alpha:.5f}  loss {loss:.4f}"
+    return f"{speed:,.0f} words/s  rate {alpha:.5f}  loss {decimals(loss)}"
 
 
 def _clock(seconds: float) -> str:

@@ -1,6 +1,7 @@
 """The report of a run: what it was and what it cost, as JSON."""
 
 import json
+import math
 import platform
 import sys
 from dataclasses import asdict, dataclass, field
@@ -52,7 +53,7 @@ class Report:
     words_per_second : float
         Raw words per second of training.
     loss : list of float
-        Mean loss over the samples of each epoch.
+        Mean loss over the samples of each epoch; not a number (null in JSON) if subsampling left it none.
     checks : list of dict
         What callbacks returned after each epoch.
     peak_memory : int
@@ -63,8 +64,9 @@ class Report:
         H.
     round_count : int
         S, rounds per epoch.
-    scheme : str
-        How hosts communicated: what was chosen, if none was given or ``auto``.
+    scheme : str or None
+        How hosts communicated: what was chosen, if none was given or ``auto``. None on one host, unless it is a scheme
+        that trains otherwise than plain word2vec.
     rounds : Rounds
         Statistics per round, if there are several hosts.
     interrupted : bool
@@ -87,7 +89,7 @@ class Report:
     threads: int = 0
     hosts: int = 1
     round_count: int = 1
-    scheme: str = ""
+    scheme: str | None = None
     rounds: Rounds = field(default_factory=Rounds)
     interrupted: bool = False
     kept: bool = False
@@ -114,8 +116,9 @@ class Report:
             If it cannot be written, or holds something else.
         """
         check_writable(path, REPORT, force=force)
+        text = json.dumps(_without_nan(self.as_dict()), indent=2, default=_plain, allow_nan=False)
         with replacing_file(path) as file:
-            file.write((json.dumps(self.as_dict(), indent=2, default=_plain) + "\n").encode())
+            file.write(f"{text}\n".encode())
 
 
 def _holds_report(path: Path) -> bool:
@@ -124,6 +127,15 @@ def _holds_report(path: Path) -> bool:
 
 
 REPORT = Kind("a report", _holds_report)
+
+
+def _without_nan(value: Any) -> Any:
+    """Replace what is not a number, and infinities, which JSON does not have, by None."""
+    if isinstance(value, dict):
+        return {name: _without_nan(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _plain(value: Any) -> Any:

@@ -91,8 +91,11 @@ def read_state(
             missing,
             version=manifest["version"],
             sample=manifest.get("sample"),
+            scheme=manifest.get("scheme"),
         )
     rounds = counted(state.rounds_done, "round")
+    if state.within_epoch and not state.rounds_done:  # it was cut
+        rounds = f"{1 - (state.left[:, 1] - state.left[:, 0]).sum() / max(facts['corpus']['words'], 1):.0%}"
     hosts = counted(state.hosts, "host")
     where = f"{folder}, checkpoint {manifest['version']}"
     say(f"going on from {where}: {rounds} of epoch {state.epoch + 1} done on {hosts}")

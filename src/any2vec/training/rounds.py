@@ -1,5 +1,6 @@
 """Statistics per round: seconds by phase, bytes, rows, orthogonality of the hosts' changes."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,6 +38,8 @@ def _sum(entry: float, value: float, _: int) -> float:
 
 
 def _mean(entry: float, value: float, rounds: int) -> float:
+    if math.isnan(entry) or math.isnan(value):  # rounds that nothing is known of
+        return entry if math.isnan(value) else value
     return entry + (value - entry) / (rounds + 1)
 
 
@@ -67,9 +70,9 @@ class Rounds:
         By label, rows that a host touched in a round, mean over the hosts.
     orthogonality : list of float
         Mean of the paper's Eq. 9 over rows that two or more hosts changed (one of 256 is measured): 1 if the changes
-        were orthogonal, 1/k if all k were equal; 0 if there were no such rows.
+        were orthogonal, 1/k if all k were equal; not a number if there were no such rows.
     orthogonal : list of float
-        Share of these rows that were orthogonal (GraphAny2Vec, Fig. 8): `sync.masters.ORTHOGONAL` or more.
+        Share of these rows that were orthogonal (GraphAny2Vec, Fig. 8): `sync.masters.ORTHOGONAL` or more; likewise.
     largest : list of float
         With columns, the largest change of a number in a mini-batch, of one in 16 mini-batches and the 16 hottest rows
         of both labels: when it grows, values will explode.
@@ -100,17 +103,19 @@ class Rounds:
         for rows in self.touched.values():
             self._add(rows, float(next(columns).mean()), _mean)
         measured, orthogonal, orthogonality = (float(next(columns).sum()) for _ in _ORTHOGONALITY)
-        self._add(self.orthogonality, orthogonality / measured if measured else 0.0, _mean)
-        self._add(self.orthogonal, orthogonal / measured if measured else 0.0, _mean)
+        self._add(self.orthogonality, orthogonality / measured if measured else math.nan, _mean)
+        self._add(self.orthogonal, orthogonal / measured if measured else math.nan, _mean)
         self._add(self.largest, float(next(columns).max()), _max)
         for sent in self.bytes.values():
             self._add(sent, int(next(columns).sum()), _sum)
         self.count += 1
 
     def mean(self, values: list[float]) -> float:
-        """Mean over all rounds of a list whose entries are means."""
+        """Mean over all rounds of a list whose entries are means; not a number if none of them is known."""
         last = self.count - self.each * (len(values) - 1)  # rounds of the last entry
-        return (self.each * sum(values[:-1]) + last * values[-1]) / self.count
+        rounds = [self.each] * (len(values) - 1) + [last]
+        known = [(value, n) for value, n in zip(values, rounds, strict=True) if not math.isnan(value)]
+        return sum(value * n for value, n in known) / sum(n for _, n in known) if known else math.nan
 
     def _add(self, values: list[Any], value: float, merge: _Merge) -> None:
         done = self.count % self.each

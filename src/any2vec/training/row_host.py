@@ -1,32 +1,35 @@
 """A host with whole rows: its part of the worklist, its labels, and the threads that apply the operator."""
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import Communicator
-from any2vec.corpus import Corpus
+from any2vec.cluster.communicator import allreduce
+from any2vec.cluster.local import is_simulated
+from any2vec.errors import Any2VecError
 from any2vec.operators.arguments import ThreadStats, learning_rate
-from any2vec.operators.hot_rows import HotRows, hot_rows, no_hot_rows
+from any2vec.operators.hot_rows import HotRows, hot_rows, how_many_hot, memory_of_copies, no_hot_rows
 from any2vec.operators.inspection import Inspector, Slice
 from any2vec.operators.kernel import operator_kernel
 from any2vec.operators.labels import new_labels, padded_width
 from any2vec.operators.merging import merge, open_copies
-from any2vec.operators.tiles import dots, register_width
+from any2vec.operators.tiles import dots
+from any2vec.samples.counts import total_of
 from any2vec.samples.pools import PooledTables
 from any2vec.samples.windows import SampleTables, kept_counts, mean_context
 from any2vec.sync.combiners import CombinerContext, Round, combiner_of
-from any2vec.sync.masters import Combined
+from any2vec.sync.masters import Combined, memory_of_merging
 from any2vec.sync.scheme import HostContext
 from any2vec.sync.schemes import scheme_of
 from any2vec.sync.warmup import warm_up, warm_up_turns
 from any2vec.training.copying import Copying
 from any2vec.training.host import Host
-from any2vec.training.options import Options
 from any2vec.training.schedule import Schedule, default_rounds
 from any2vec.training.start import Start
 
@@ -35,20 +38,15 @@ __all__ = ["RowHost"]
 _SENTENCES = 100_000  # looked at for the mean size of a context
 _NONE = no_hot_rows()
 _SHORTEST, _LONGEST = 1 << 12, 1 << 16  # positions of a chunk
+_MOST_UPDATES, _ENOUGH = np.iinfo(np.int32).max, 0.9  # of a row in a round; a share, since they are estimated
+_BYTES_OF_TURNING = 64  # times D^2: what labels lack, their moments, eigenvectors
 _PARTS = 4  # chunks that what is left would make for each thread
 
 
 class RowHost(Host):
     """A host that takes slices of its own part of the worklist, on whole rows.
 
-    Parameters
-    ----------
-    corpus, options, communicator, stop
-        As of `Host`.
-    width : int, optional
-        Floats in a register, if not this processor's.
-    start : Start, optional
-        What rows begin with, and which are frozen.
+    Parameters are those of `Host`.
 
     Attributes
     ----------
@@ -56,16 +54,9 @@ class RowHost(Host):
         Combines what hosts change.
     """
 
-    def __init__(
-        self,
-        corpus: Corpus,
-        options: Options,
-        communicator: Communicator,
-        width: int | None = None,
-        stop: NDArray[np.int64] | None = None,
-        start: Start | None = None,
-    ) -> None:
-        super().__init__(corpus, options, communicator, stop)
+    def _plan(self) -> None:
+        """Choose rounds, and the rows that threads copy."""
+        corpus, options, communicator, start = self._corpus, self._options, self._communicator, self._start
         counts, vertices = corpus.vocabulary.counts, len(corpus.vocabulary)
         self.cuts, self.part = corpus.cuts, communicator.rank
         self.share = float(np.diff(corpus.cuts)[self.part] / max(int(corpus.cuts[-1]), 1))
@@ -73,25 +64,31 @@ class RowHost(Host):
         operator = self.operator = options.operator_class(options)
         self._counts = counts
         self._dim = padded_width(options.dim)
-        per_pair = operator.samples_per_pair(counts)
-        self._copies: list[HotRows] = []
-        words, kept = max(int(counts.sum()), 1), float(kept_counts(counts, options.sample).sum())
-        combiner, visits = combiner_of(options.combine), kept / max(vertices, 1)
-        long_rounds = combiner.long_rounds
+        self._per_pair = per_pair = operator.samples_per_pair(counts)
+        self._words, kept = max(total_of(counts), 1), float(kept_counts(counts, options.sample).sum())
+        visits, long_rounds = kept / max(vertices, 1), combiner_of(options.combine).long_rounds
         self.rounds = options.rounds or default_rounds(communicator.size, visits, threads, long_rounds=long_rounds)
+        self._kept, self._hot = kept / self._words, 0
+        self._check_updates()
         if threads > 1:
-            kept /= words
-            contexts = mean_context(np.diff(part.bounds[:_SENTENCES]).astype(float), options.window, kept)
-            updates = operator.updates(counts, contexts) / words
+            contexts = self._contexts
+            updates = operator.updates(counts, contexts) / self._words
             samples = operator.samples_per_update(per_pair, contexts)
             per_window = np.array([1.0, contexts if operator.batch_per_context else 1.0])
             positions = len(part.ids) // (threads * self.rounds)
-            self._copies = hot_rows(updates, samples, per_window, positions, threads, self._dim)
-        self._hot = self._copies[0].rows if self._copies else 0
+            self._hot = how_many_hot(updates, positions, self._dim)
+            self._hottest = updates, samples, per_window, positions
         self._choice, self._copying = Copying(threads), self._hot > 0
         self._frozen = np.zeros(0, np.uint8) if start is None else start.frozen
         self._blends = options.blend and start is not None and start.e is not None
         self._spare = 4 * options.window if len(self._frozen) else 0
+
+    def open(self) -> None:
+        """Take the memory of labels, of threads' copies and of kernels."""
+        options, communicator, start, operator = self._options, self._communicator, self._start, self.operator
+        counts, part, threads = self._counts, self._worklist, self.workers.threads
+        self._copies = hot_rows(*self._hottest, threads, self._dim) if threads > 1 else list[HotRows]()
+        vertices, combiner = len(counts), combiner_of(options.combine)
         first, seed = part.first, options.seed
         if start:
             first, seed = first + start.seen, start.seed(seed)
@@ -105,10 +102,40 @@ class RowHost(Host):
             communicator, self.workers, inspector, vertices, options.dim, copies, turns, seed, options.wire
         )
         self.scheme = scheme_of(options.scheme, communicator.size)(context)
-        self.combiner = combiner.bind(CombinerContext(self.scheme.masters, per_pair, self.scheme.channel))
-        sizes = self._dim, width or register_width()
+        self.divisible = self._alone and not self.scheme.of_its_own
+        self.combiner = combiner.bind(CombinerContext(self.scheme.masters, self._per_pair, self.scheme.channel))
         kinds = {"freezing": bool(self._spare), "measuring": self._blends, "copying": self._hot > 0}
-        self._kernel = operator_kernel(operator, *sizes, self.scheme.addressing, **kinds)
+        self._kernel = operator_kernel(operator, self._dim, self._width, self.scheme.addressing, **kinds)
+
+    def memory(self, dim: int, threads: int) -> int:
+        """Bytes of threads' copies, of merging what hosts changed, and of turning labels."""
+        threads = 1 if is_simulated(self._communicator) else min(threads, self.workers.threads)
+        vertices, padded = len(self._counts), padded_width(dim)
+        most = self._hot if padded >= self._dim else vertices
+        found = memory_of_copies(min(most, vertices) if self._hot and threads > 1 else 0, self._spare, threads, padded)
+        if not self._alone:
+            found += memory_of_merging(vertices, self._communicator.size, threads, padded)
+        return found + (_BYTES_OF_TURNING * dim**2 if self._hot or not self._alone else 0)
+
+    def _check_updates(self) -> None:
+        """Refuse rounds so long that int32 does not hold how often one updates a row."""
+        positions = len(self._worklist.ids) / self.rounds
+        most = 2 * self._options.window * self.operator.targets  # by a position
+        if (self._alone and not self._options.pools) or positions * most < _MOST_UPDATES:
+            return
+        found = float(self.operator.updates(self._counts, self._contexts).max()) / self._words * positions
+        if found >= _ENOUGH * _MOST_UPDATES:
+            least = math.ceil(found * self.rounds / (_ENOUGH * _MOST_UPDATES)) + 1
+            raise Any2VecError(
+                f"with `rounds` {self.rounds:,}, a host would update a vector about {found:,.0f} times in a round, "
+                f"where {_MOST_UPDATES:,} can be counted; give `rounds={least}` or more"
+            )
+
+    @cached_property
+    def _contexts(self) -> float:
+        """Words in a context, in the mean."""
+        lengths = np.diff(self._worklist.bounds[:_SENTENCES]).astype(float)
+        return mean_context(lengths, self._options.window, self._kept)
 
     def begin_with(self, start: Start) -> None:
         """Let this host's rows begin as `start` says; all hosts call this."""
@@ -117,22 +144,42 @@ class RowHost(Host):
         self.scheme.restore(masters)
 
     def updates(self) -> dict[str, NDArray[np.int64]]:
-        """Count, by label, the updates that an epoch makes to each of this host's masters; all hosts call this."""
-        whole = Slice(0, ((0, len(self._worklist.ids)),))
-        self.workers.join(self.inspector.begin(whole, self.workers))
-        sent, own = np.diff(self.scheme.partition.bounds), self.scheme.masters.vertices
+        """Count, by label, the updates that an epoch makes to each of this host's masters; all hosts call this.
+
+        After Ctrl-C, and where it strikes meanwhile, they are estimated, since counting takes long.
+        """
+        sums = self.inspector.sums(self.workers, lambda: self.interrupts.interrupted)
+        masters = self.scheme.masters
+        if allreduce(self._communicator, np.array([sums is None], np.int64))[0] or sums is None:
+            assert self._start
+            mine = slice(masters.first, masters.first + masters.vertices)
+            expected = self.operator.updates(self._counts, self._contexts)[:, mine]
+            shares = self._start.shares(self._counts)[mine], self._start.share(self._counts)
+            operator = self.operator
+            pairs = 1 if operator.joined or operator.batch_per_context else self._contexts  # of a window, with a target
+            e, t = expected[0] * shares[0], expected[1] * shares[1] * pairs
+            return {"e": np.ceil(e).astype(np.int64), "t": np.ceil(t).astype(np.int64)}
+        sent, own = np.diff(self.scheme.partition.bounds), masters.vertices
         found = {}
-        for label, counts in zip("et", self.inspector.counts(), strict=True):
-            received = np.empty(own * len(sent), np.int32)
+        for label, counts in zip("et", sums, strict=True):
+            received = np.empty(own * len(sent), np.int64)
             self._communicator.alltoallv(counts, sent, received, np.full(len(sent), own))
-            found[label] = received.reshape(len(sent), own).sum(axis=0, dtype=np.int64)
+            found[label] = received.reshape(len(sent), own).sum(axis=0)
         return found
 
-    def compute(self, schedule: Schedule, number: int, host: int, stats: list[ThreadStats]) -> "list[Future[float]]":
+    def compute(
+        self,
+        schedule: Schedule,
+        number: int,
+        host: int,
+        stats: list[ThreadStats],
+        todo: list[tuple[int, int]] | None = None,
+    ) -> "list[Future[float]]":
         """Begin to apply the operator to `host`'s slice of a round (Algorithm 1, line 9); futures give CPU seconds."""
         slice_ = schedule.slice(host, number)
         assert slice_ is not None
-        chunks = self.chunks(slice_.size, len(stats))
+        chunks = self.chunks(slice_.size, len(stats)) if todo is None else deque(todo)
+        self.left = []
 
         def run(k: int) -> float:
             began = time.thread_time()
@@ -174,7 +221,7 @@ class RowHost(Host):
         rate = rate._replace(pace=0.0) if self._pools else rate
         spare = labels.vertices + self._hot * self.workers.threads + k * self._spare
         rows = self.scheme.rows._replace(frozen=self._frozen, spare=spare)
-        copies = _NONE
+        copies, at = _NONE, slice_.size
         if self._hot:
             copies = self._copies[k].first(self.scheme.live if slice_.size else 0, labels.vertices + k * self._hot)
         while chunks:
@@ -188,28 +235,46 @@ class RowHost(Host):
                 merge(e, t, hot, learning_rate(rate, begin), self._dim, k)
                 open_copies(e, t, wanted, self._dim)
                 hot = wanted
-            done = begin
+            done, before = begin, stats[k].words[0]
             for low, high in slice_.part(begin, end).ranges:
                 ahead = rate._replace(done=rate.done + rate.pace * done, pace=rate.pace * len(stats))
                 self._kernel(ids, bounds, low, high, e, t, rows, draws, ahead, hot, stats[k])
                 done += high - low
+            reached = begin + int(stats[k].words[0] - before)
+            if reached < end:  # it was stopped
+                at = min(at, reached)
+                self.left.append((reached, end))
             if self._hot:
-                self._choice.done(hot is copies, end - begin, time.perf_counter() - began)
+                self._choice.done(hot is copies, reached - begin, time.perf_counter() - began)
             yield
         if hot.rows:
-            merge(e, t, hot, learning_rate(rate, slice_.size), self._dim, k)
+            merge(e, t, hot, learning_rate(rate, at), self._dim, k)
 
-    def work(self, schedule: Schedule, number: int, stats: list[ThreadStats], look: Callable[[], None]) -> float:
+    def work(
+        self,
+        schedule: Schedule,
+        number: int,
+        stats: list[ThreadStats],
+        look: Callable[[], None],
+        todo: list[tuple[int, int]] | None = None,
+    ) -> float:
         """Apply the operator to this host's slice of a round, and inspect the next one behind it."""
         self._choose()
-        computing = self.compute(schedule, number, self.part, stats)
-        self.scheme.prefetch(schedule.slice(self.part, number + 1))
+        computing = self.compute(schedule, number, self.part, stats, todo)
+        if todo is None:
+            self.scheme.prefetch(schedule.slice(self.part, number + 1))
 
         def look_and_choose() -> None:
             look()
             self._choose()
 
-        return sum(self.workers.join(computing, look_and_choose))
+        seconds = sum(self.workers.join(computing, look_and_choose))
+        self.left.sort()
+        return seconds
+
+    def skip_inspection(self) -> None:
+        """Inspect no more, as no round follows; all hosts agree on that."""
+        self.inspector.skip()
 
     def _choose(self) -> None:
         """Decide whether threads copy rows, from their next chunk on."""
@@ -219,6 +284,10 @@ class RowHost(Host):
         """Reduce, combine and broadcast."""
         self._count_missing()
         return self.scheme.synchronize(round_, self.combiner)
+
+    def pause(self) -> None:
+        """Make the state complete in the middle of a round."""
+        self._count_missing()
 
     def _count_missing(self) -> None:
         """Add what merging the threads' copies took from the gauge."""

@@ -145,6 +145,10 @@ class Schedule:
             found += [(self._cuts[host] + low, self._cuts[host] + high) for low, high in rest.ranges if low < high]
         return np.array(found, np.int64).reshape(-1, 2)
 
+    def first(self, host: int) -> int:
+        """Position of W where a host's part begins."""
+        return self._cuts[host]
+
     def rate(self, number: int, words: int) -> Rate:
         """Learning rate in a round, for a thread that does `words` words of it."""
         begin, end = self.done(number), self.done(number + 1)

@@ -9,6 +9,7 @@ from any2vec.cluster.communicator import Communicator, exchange
 from any2vec.cluster.lost import DamagedError
 from any2vec.operators.base import Operator
 from any2vec.operators.labels import Labels
+from any2vec.samples.counts import total_of
 from any2vec.samples.draws import INITIAL, epoch_key
 
 __all__ = ["Rows", "Start"]
@@ -91,7 +92,7 @@ class Start:
     @property
     def seen(self) -> int:
         """Positions of the earlier run's worklists, from which those of W are counted on."""
-        return int(self.before.sum())
+        return total_of(self.before)
 
     def seed(self, seed: int) -> int:
         """Return the seed of new rows: another than the earlier run's, which gave these rows to other vertices."""
@@ -99,7 +100,7 @@ class Start:
 
     def share(self, counts: NDArray[np.int64]) -> float:
         """Return the share of this run's text in all texts, whose counts are given."""
-        return 1 - self.seen / max(int(counts.sum()), 1)
+        return 1 - self.seen / max(total_of(counts), 1)
 
     def shares(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return, for each vertex, the share of this run's text in its counts; shape (V,)."""

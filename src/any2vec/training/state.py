@@ -1,5 +1,6 @@
-"""The state of training at the end of a round: what a checkpoint has to hold."""
+"""The state of training at the end of a round, or in the middle of one: what a checkpoint has to hold."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,13 +18,15 @@ class MeterState(NamedTuple):
     Attributes
     ----------
     words : int
-        Positions done, in all epochs.
+        Positions done, in all epochs, without those of `part`.
     seconds : float
         Time spent.
     losses : tuple of float
         Mean loss of each epoch that has ended.
     samples, loss : float
         Samples of the current epoch, and the sum of their losses.
+    part : sequence of float
+        Of a round that one host was in the middle of, what it had counted: sums of `operators.arguments.ThreadStats`.
     """
 
     words: int
@@ -31,11 +34,12 @@ class MeterState(NamedTuple):
     losses: tuple[float, ...]
     samples: float
     loss: float
+    part: Sequence[float] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingState:
-    """One host's state at the end of a round; all else follows from options and corpus.
+    """One host's state when a round has ended or was cut; all else follows from options and corpus.
 
     Parallel hosts have the same values but for `masters`; those of hosts 0, 1, ... are consecutive ranges of vertices.
 
@@ -44,9 +48,10 @@ class TrainingState:
     hosts, rounds : int
         H and S of the run that the state is of.
     epoch, rounds_done : int
-        The epoch, from 0, and its rounds that are done.
+        The epoch, from 0, and its rounds that are done; of those of `begun`, if that is not None.
     begun : int64 array, shape (k, 2), or None
-        Positions of W, from and to, that these hosts had to do in the epoch; None for all.
+        Positions of W, from and to, that these hosts had to do in the epoch; None for all. In the middle of a round,
+        all that are left.
     left : int64 array, shape (k, 2)
         Those of them that are left: what another number of hosts needs to go on.
     kappa : float
@@ -61,6 +66,8 @@ class TrainingState:
         Of the checkpoint that the state was read from.
     sample : float or None
         What training set `sample` to, where that of the options leaves nothing; None: as in the options.
+    scheme : str or None
+        What hosts communicated by, which `auto` keeps; None if that is unknown.
     """
 
     hosts: int
@@ -75,6 +82,12 @@ class TrainingState:
     missing: NDArray[np.float32]
     version: int | None = None
     sample: float | None = None
+    scheme: str | None = None
+
+    @property
+    def within_epoch(self) -> bool:
+        """Whether some of its epoch is done."""
+        return self.rounds_done > 0 or self.begun is not None
 
     def matches(self, hosts: int, rounds: int) -> bool:
         """Whether a run with H `hosts` and S `rounds` continues the same rounds, and so to the same bits."""

@@ -1,0 +1,183 @@
+"""Limits: memory that threads need, counters of 32 bits, counts whose sum 64 bits do not hold."""
+
+import numpy as np
+import pytest
+from simulated import interrupted, text
+
+from any2vec import Any2VecError, Vectors, Word2Vec
+from any2vec.cluster.local import alone
+from any2vec.corpus import read_corpus
+from any2vec.operators import inspection
+from any2vec.operators.hot_rows import BYTES, hot_rows, how_many_hot, memory_of_copies
+from any2vec.samples import huffman
+from any2vec.samples.counts import total_of
+from any2vec.samples.windows import keep_thresholds
+from any2vec.sync import memory
+from any2vec.training import row_host
+from any2vec.training.options import Options
+from any2vec.training.row_host import RowHost
+
+SENTENCES = text(300, words=30)
+HOW = {"dim": 8, "window": 3, "negative": 3, "min_count": 1, "cache": None, "threads": 1, "sample": 0, "epochs": 2}
+GIB = 1 << 30
+
+
+# Memory
+
+
+@pytest.fixture
+def many_words(monkeypatch):
+    """A corpus that is worth threads, most of whose rows they copy."""
+    monkeypatch.setattr("any2vec.training.host._LEAST", 100)
+    return read_corpus(text(4000, words=300), min_count=1, cache=None)
+
+
+def needed(monkeypatch, corpus, has, **options):
+    """Return the error of a machine that has so much memory."""
+    monkeypatch.setattr(memory, "available", lambda *_, **__: has)
+    with pytest.raises(Any2VecError) as caught:
+        Word2Vec(min_count=1, cache=None, sample=0, **options).fit(corpus)
+    return str(caught.value)
+
+
+def test_a_matrix_per_thread_is_counted(monkeypatch, many_words):
+    error = needed(monkeypatch, many_words, 8 * GIB, dim=20_000, threads=8)
+    assert error.startswith("300 words of 20,000 dimensions on 8 threads need ")
+    assert float(error.split(" need ")[1].split(" GiB")[0]) > 8 * 20_000**2 * 4 / GIB
+    assert "`dim` " in error
+
+
+def test_copies_of_threads_are_counted(monkeypatch, many_words):
+    plan = RowHost(many_words, Options(dim=8, sample=0, threads=128), alone(), opens=False)
+    assert plan.workers.threads == 128
+    assert 0 < plan._hot <= 300
+    assert plan.memory(8, 128) >= 128 * 16 * 4 * 4 * plan._hot
+    assert plan.memory(8, 1) < plan.memory(8, 2) < plan.memory(8, 128)
+    with plan.workers:
+        pass
+    fits = plan.memory(8, 64) + 2 * 4 * 16 * 300
+    error = needed(monkeypatch, many_words, fits, dim=8, threads=128)
+    assert "on 128 threads" in error
+    assert "`threads` 64 or" in error
+
+
+@pytest.mark.parametrize("dim", [16, 112, 1600])
+def test_the_memory_of_copies_is_what_they_take(dim):
+    updates, threads = np.full((2, 100_000), 1.0), 3
+    copies = hot_rows(updates, np.ones(2), np.ones(2), 1000, threads, dim)
+    rows = how_many_hot(updates, 1000, dim)
+    assert copies[0].rows == rows
+    assert 4 * 4 * dim * rows <= BYTES
+    held = sum(hot.before.nbytes + hot.missing.nbytes + hot.directions.nbytes for hot in copies)
+    behind = threads * 2 * 4 * dim * rows  # the copies themselves
+    assert memory_of_copies(rows, 0, threads, dim) == pytest.approx(held + behind, rel=1e-3)
+
+
+# Counters of 32 bits
+
+
+def test_updates_of_an_epoch_do_not_wrap(monkeypatch):
+    """A kernel stands in that counts 2^30 updates at a time, and what threads may count before it is added up."""
+    corpus = read_corpus(SENTENCES, min_count=1, cache=None)
+    host = RowHost(corpus, Options(**{name: HOW[name] for name in ("dim", "window", "negative")}, threads=1), alone())
+    positions = len(corpus.worklist.ids)
+
+    def kernel(ids, bounds, low, high, window, draws, sources, destinations):
+        for counts in (sources, destinations):
+            counts[0] += np.int32((high - low) * ((1 << 31) // 1000))
+
+    monkeypatch.setattr(inspection, "inspection_kernel", lambda _: kernel)
+    monkeypatch.setattr(inspection, "_MOST", 2 * 3 * 4 * 900)  # 900 positions, each with as many updates as it can have
+    with host.workers:
+        found = host.updates()
+    assert found["e"][0] == found["t"][0] == positions * ((1 << 31) // 1000) > np.iinfo(np.int32).max
+
+
+def test_rounds_in_which_counts_would_wrap_are_refused(monkeypatch):
+    how = HOW | {"hosts": 2, "rounds": 2}
+    Word2Vec(**how).fit(SENTENCES)
+    monkeypatch.setattr(row_host, "_MOST_UPDATES", 100)
+    with pytest.raises(
+        Any2VecError, match=r"^with `rounds` 2, a host would .* 100 can be counted; give `rounds=(\d+)`"
+    ) as e:
+        Word2Vec(**how).fit(SENTENCES)
+    rounds = int(str(e.value).split("`rounds=")[1].split("`")[0])
+    Word2Vec(**how | {"rounds": rounds}).fit(SENTENCES)
+    Word2Vec(**HOW).fit(SENTENCES)  # one host counts nothing
+
+
+# Going on, interrupted
+
+
+@pytest.mark.parametrize("hosts", [1, 2])
+@pytest.mark.parametrize("times", [1, 2])
+def test_ctrl_c_while_going_on_does_not_inspect_the_whole_worklist(monkeypatch, hosts, times):
+    first = Word2Vec(**HOW).fit(SENTENCES)
+    inspected, begin = [], inspection.Inspector.begin
+
+    def noting(inspector, slice_, workers):
+        inspected.append(slice_.size)
+        return begin(inspector, slice_, workers)
+
+    class Pressing(row_host.RowHost):
+        def work(self, *given):
+            for _ in range(times):
+                self.interrupts.interrupt()
+            return super().work(*given)
+
+    monkeypatch.setattr("any2vec.training.trainer.RowHost", Pressing)
+    monkeypatch.setattr(inspection.Inspector, "begin", noting)
+    model = Word2Vec(**HOW, hosts=hosts, rounds=3, start=first.vectors_)
+    interrupted(model, SENTENCES)
+    words = sum(map(len, SENTENCES))
+    assert all(size < words / hosts / 2 for size in inspected)
+    assert np.isfinite(model.vectors_.matrix).all()
+
+
+def test_updates_are_estimated_about_as_they_are_counted(monkeypatch):
+    first = Word2Vec(**HOW).fit(SENTENCES)
+    found, updates = [], row_host.RowHost.updates
+
+    def noting(host):
+        found.append(updates(host))
+        host.skip_inspection()
+        found.append(updates(host))
+        return found[0]
+
+    monkeypatch.setattr(row_host.RowHost, "updates", noting)
+    Word2Vec(**HOW, start=first.vectors_).fit(SENTENCES)
+    for label in "et":
+        assert found[1][label][:5] == pytest.approx(found[0][label][:5], rel=0.35)
+
+
+# Counts near 2^63
+
+
+HUGE = np.array([2**62, 2**62, 3], np.int64)
+
+
+def test_sums_that_64_bits_do_not_hold():
+    assert total_of(np.array([2**61, 5], np.int64)) == 2**61 + 5
+    assert total_of(np.zeros(0, np.int64)) == 0
+    for of in (total_of, huffman.huffman_paths, lambda counts: keep_thresholds(counts, 1e-3)):
+        with pytest.raises(
+            Any2VecError, match=r"^counts sum up to 9\.22e\+18, the largest is 4,611,686,018,427,387,904; "
+        ):
+            of(HUGE)
+
+
+def test_more_vertices_than_a_tree_can_have():
+    many = np.broadcast_to(np.int64(1), ((1 << 30) + 1,))
+    with pytest.raises(Any2VecError, match=r"^1,073,741,825 vertices are too many for hierarchical softmax"):
+        huffman.huffman_paths(many)
+
+
+@pytest.mark.parametrize("more", [{}, {"hosts": 2}, {"loss": "hierarchical", "negative": None}], ids=str)
+def test_going_on_from_counts_near_the_largest(more):
+    how = HOW | more
+    first = Word2Vec(**how).fit(SENTENCES).vectors_
+    counts = first.counts.copy()
+    counts[:2] = 2**63 - 1
+    start = Vectors(first.words, first.matrix, counts=counts, t=first.t, loss=first.loss)
+    with pytest.raises(Any2VecError, match=r"^`start`: its counts sum up to 1\.84e\+19, .* must be below 2\^62$"):
+        Word2Vec(**how, start=start).fit(SENTENCES)
