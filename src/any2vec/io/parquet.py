@@ -95,10 +95,8 @@ def _is_text(kind: Any) -> bool:
 def _parts(file: Any, column: str) -> Iterator[Any]:
     """Yield a column's values, some rows and some bytes at a time, however large rows are."""
     for number in range(file.metadata.num_row_groups):
-        group = file.metadata.row_group(number)
-        chunks = [group.column(i) for i in range(group.num_columns)]
-        size = sum(one.total_uncompressed_size for one in chunks if _is_of(one.path_in_schema, column))
-        rows = min(_ROWS, max(1, _BYTES * group.num_rows // max(size, 1)))
+        group = file.metadata.row_group(number)  # of its columns pyarrow cannot be asked: where damaged, it aborts
+        rows = min(_ROWS, max(1, _BYTES * group.num_rows // max(group.total_byte_size, 1)))
         taken: list[Any] = []
         held = bytes_held = 0
         for batch in file.iter_batches(rows, row_groups=[number], columns=[column], use_threads=False):
@@ -110,10 +108,6 @@ def _parts(file: Any, column: str) -> Iterator[Any]:
                 taken, held, bytes_held = [], 0, 0
         if taken:
             yield from _slices(taken, bytes_held)
-
-
-def _is_of(path: str, column: str) -> bool:
-    return path == column or path.startswith(f"{column}.")
 
 
 def _slices(arrays: list[Any], size: int) -> Iterator[Any]:
