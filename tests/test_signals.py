@@ -98,7 +98,7 @@ def test_a_second_signal_ends_a_callback():
 
 
 def test_interrupt_while_options_are_checked(tmp_path, monkeypatch):
-    def press(*_):
+    def press(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("any2vec.cli.training.check_output", press)

@@ -72,14 +72,14 @@ def run(
             check_apart(sources, output, report, vocabulary)
         kind = files.check(output, training, communicator, force)
         with together(communicator):
-            for path, what in ((report, REPORT), (vocabulary, VOCABULARY)):
-                if path and first:
-                    check_writable(path, what, force=force)
             model = make(display)
             model.check()
             check_apart(_files(model.frozen), output, report, vocabulary)
             check_apart([*_files(model.start), *_files(model.pretrained)], None, report, vocabulary)
             check_apart([], output, _path(model.checkpoint), names=("the vectors", "the checkpoints", ""))
+            for path, what in ((report, REPORT), (vocabulary, VOCABULARY)):
+                if path and first:
+                    check_writable(path, what, force=force)
             if kind.check_words and isinstance(model.start, str | Path):
                 kind.check_words(load(model.start).words, output)
         with announcing_compilation(display.say):
