@@ -479,6 +479,16 @@ def test_completion_can_be_installed():
     assert ran.stdout.split() == ["evaluate"], ran.stderr
 
 
+def test_too_little_memory_is_one_line(run, text, monkeypatch):
+    def fit(*_, **__):
+        return np.zeros((1 << 40, 1 << 20), np.int8)
+
+    monkeypatch.setattr(Word2Vec, "fit", fit)
+    result = run(text, "-o", "v.bin")
+    assert isinstance(result.exception, Any2VecError)
+    assert str(result.exception).startswith("too little memory: unable to allocate 1.00 EiB")
+
+
 def test_standard_output_that_cannot_be_written():
     with Path("/dev/full").open("w") as full:
         ran = subprocess.run(

@@ -67,7 +67,7 @@ def test_round_trip_of_any_words_and_numbers(tmp_path, name, data):
     dim = data.draw(st.integers(1, 4))
     matrix = np.array(data.draw(st.lists(numbers, min_size=len(chosen) * dim, max_size=len(chosen) * dim)), np.float32)
     saved = Vectors(chosen, matrix.reshape(len(chosen), dim))
-    save(saved, tmp_path / name)
+    save(saved, tmp_path / name, force=True)  # few numbers may look like text, which no vectors replace
     assert_equal(load(tmp_path / name), saved)
 
 

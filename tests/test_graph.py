@@ -304,7 +304,7 @@ def test_matlab_files(tmp_path):
 
 def test_matlab_files_need_scipy(tmp_path):
     (tmp_path / "a.mat").write_bytes(b"x")
-    with patch.dict(sys.modules, {"scipy.io": None}), pytest.raises(Any2VecError, match=r"any2vec\[graphs\]"):
+    with patch.dict(sys.modules, {"scipy.io": None}), pytest.raises(Any2VecError, match="needs scipy, which is not"):
         read_graph(tmp_path / "a.mat")
 
 
@@ -367,8 +367,8 @@ def test_arrays():
         ("1 2\n1 \x002\n", {}, "line 2: .*: a NUL byte; is this UTF-16"),
         ("1 2\n1 " + "x" * 70_000 + "\n", {}, r"line 2: '1 x{38}...': an id longer than 65,536 bytes"),
         (b"1 2\na\xff b\n", {}, "line 2: 'a\ufffd b': is not UTF-8; save the file as UTF-8"),
-        ("", {}, "has no edges; expected lines of two vertices"),
-        ("# nothing\n\n", {}, "has no edges; expected lines of two vertices"),
+        ("", {}, "has no edges; .*expected lines of two vertices"),
+        ("# nothing\n\n", {}, "has no edges; .*expected lines of two vertices"),
         ("a a\n", {"loops": False}, "has no edges other than self loops, which `loops=False` drops"),
         ("a\nb\n", {"format": "adjacency"}, "has no edges"),
         ("a b\n", {"format": "adjacency", "weighted": True}, "an adjacency list has no weights"),

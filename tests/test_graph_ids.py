@@ -5,6 +5,8 @@ from decimal import Decimal
 from enum import IntEnum
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 from naive_graph import rows_of_graph
 from scipy import sparse
@@ -275,6 +277,28 @@ def test_arrays_that_are_refused():
     for array in (np.ones((3, 2), bool), np.array([[b"a", b"b"]]), np.ones((3, 2), "M8[s]"), np.ones((3, 3))):
         with pytest.raises(Any2VecError, match="the array has the shape"):
             read_graph(array)
+
+
+def test_columns_and_tables_are_no_vertices():
+    frame = pd.DataFrame({"s": [1, 2], "t": [2, 3]})
+    with pytest.raises(Any2VecError, match="item 0: a vertex is a Series"):
+        read_graph(frame.iterrows())
+    with pytest.raises(Any2VecError, match=r"item 0: .* is a DataFrame; expected a pair"):
+        read_graph([frame, frame])  # as read_csv gives with `chunksize`
+    table = pa.Table.from_pandas(frame)
+    for batches in (table.to_batches(), table.to_reader()):
+        with pytest.raises(Any2VecError, match=r"item 0: .* is a RecordBatch; expected a pair"):
+            read_graph(batches)
+    rows = [row for _, row in frame.set_axis([1, 0], axis=1).iterrows()]  # labelled so, but read by position
+    assert read_graph(rows, directed=True).names == ["1", "2", "3"]
+
+
+def test_flags_that_are_no_flags():
+    for name in ("directed", "weighted", "merge", "loops", "header"):
+        with pytest.raises(Any2VecError, match=f"`{name}` is 'no': give True"):
+            read_graph([(0, 1)], **{name: "no"})
+    with pytest.raises(Any2VecError, match="`merge` is None: give True or False"):
+        read_graph([(0, 1)], merge=None)
 
 
 def test_data_of_pytorch_geometric():

@@ -1,7 +1,9 @@
 """Files that are missing or forbidden, links and what is no file in folders, and files that ask for much memory."""
 
+import gzip
 import lzma
 import os
+import pickle
 import socket
 import traceback
 from pathlib import Path
@@ -13,6 +15,8 @@ from any2vec.cluster.communicator import SharedError
 from any2vec.cluster.local import simulate
 from any2vec.corpus import load_vocabulary, read_corpus
 from any2vec.errors import Any2VecError, file_error
+from any2vec.evaluate.questions import read_questions
+from any2vec.graph import read_graph
 from any2vec.io import compression
 from any2vec.io.compression import open_compressed
 from any2vec.io.inputs import files_of
@@ -148,3 +152,42 @@ def test_too_little_memory_for_a_corpus(tmp_path, monkeypatch):
     monkeypatch.setattr("any2vec.corpus.read.merge_valid", none)
     with pytest.raises(Any2VecError, match=r"the corpus: not enough memory to read it .unable to allocate 9 EiB"):
         read_corpus(tmp_path / "t", cache=None)
+
+
+# Files of other formats
+
+OTHERS = {
+    "compressed with gzip": gzip.compress(b"a 1 2\nb 3 4\n" * 9),
+    "a pickle of Python": pickle.dumps({"a": 1}),
+    "a Parquet file": b"PAR1\x15\x04\x15 \x15 L",
+    "a model of fastText": b"\xba\x16\x4f\x2f" + bytes(range(100)),
+    "a PDF file": b"%PDF-1.4\n%\xe2\xe3\n1 0 obj\n",
+    "an array of NumPy": b"\x93NUMPY\x01\0v\0{'descr': '<f4'}\n",
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_files_of_other_formats_are_named_wherever_they_are_given(tmp_path, what):
+    uses = {
+        "a.txt": load,
+        "a.bin": load,
+        "corpus.txt": lambda path: Word2Vec(min_count=1, cache=None).fit(path),
+        "vocabulary.txt": lambda path: Word2Vec(vocabulary=path).fit([["a", "b"]]),
+        "questions.txt": read_questions,
+    }
+    for name, use in uses.items():
+        (tmp_path / name).write_bytes(OTHERS[what])
+        with pytest.raises(Any2VecError, match=f"{name}: this is {what}.*, not "):
+            use(tmp_path / name)
+
+
+@pytest.mark.parametrize("words", ["PAR1 PAR2", "ARROW1 FEA1", "FEA1 FEA2", "ORC1 ORC2", "BZh9 b"])
+def test_words_that_begin_as_other_formats_are_words(tmp_path, words):
+    (tmp_path / "a.txt").write_text(f"{words}\n" * 2)
+    assert list(read_graph(tmp_path / "a.txt").names) == words.split()
+    assert read_corpus(tmp_path / "a.txt", min_count=1, cache=None).raw_words == 4
+
+
+def test_html_is_text(tmp_path):
+    (tmp_path / "a.html").write_text("<html> <body> <p> a\n" * 2)
+    assert read_corpus(tmp_path / "a.html", min_count=1, cache=None).raw_words == 8

@@ -47,6 +47,13 @@ def test_a_matrix_per_thread_is_counted(monkeypatch, many_words):
     assert "`dim` " in error
 
 
+def test_no_matrix_is_needed_where_nothing_is_merged(monkeypatch):
+    made = []
+    monkeypatch.setattr("any2vec.sync.scheme.Gauge", lambda *given: made.append(given))
+    Word2Vec(dim=8, min_count=1, epochs=2, threads=1, sample=0).fit([["a", "b", "c"]] * 9)
+    assert not made
+
+
 def test_copies_of_threads_are_counted(monkeypatch, many_words):
     plan = RowHost(many_words, Options(dim=8, sample=0, threads=128), alone(), opens=False)
     assert plan.workers.threads == 128

@@ -1,3 +1,4 @@
+import sys
 from pathlib import Path
 
 import naive_vectors as naive
@@ -6,7 +7,6 @@ import pytest
 
 from any2vec import Word2Vec
 from any2vec.errors import Any2VecError
-from any2vec.evaluate import similarity
 from any2vec.evaluate.checker import SimilarityChecker
 from any2vec.evaluate.similarity import evaluate_similarity, read_pairs
 from any2vec.vectors.vectors import Vectors
@@ -127,8 +127,18 @@ def test_checker(tmp_path):
 
 
 def test_without_scipy(monkeypatch):
-    monkeypatch.setattr(similarity, "find_spec", lambda name: None)
-    with pytest.raises(Any2VecError, match=r"any2vec\[evaluate\]"):
+    monkeypatch.setitem(sys.modules, "scipy", None)
+    with pytest.raises(Any2VecError, match=r"needs scipy, which is not installed: pip install .*scipy"):
         SimilarityChecker([("a", "b", 1.0)])
     with pytest.raises(Any2VecError, match="needs scipy"):
         evaluate_similarity(random_vectors(["a", "b"]), [("a", "b", 1.0)])
+
+    class Hides:
+        def find_spec(self, name, *_):
+            if name == "scipy":
+                raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    monkeypatch.delitem(sys.modules, "scipy")
+    monkeypatch.setattr(sys, "meta_path", [Hides(), *sys.meta_path])
+    with pytest.raises(Any2VecError, match="needs scipy"):
+        SimilarityChecker([("a", "b", 1.0)])

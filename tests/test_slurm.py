@@ -189,7 +189,7 @@ def test_tasks_may_train_alone(corpus):
     ],
 )
 def test_what_srun_cannot_mean(environment, monkeypatch, given, message):
-    monkeypatch.setattr(slurm, "_installed", lambda module: module == "torch")
+    monkeypatch.setattr(slurm, "is_installed", lambda module: module == "torch")
     slurm.world.cache_clear()
     environment(given)
     with pytest.raises(Any2VecError, match=message):
@@ -197,7 +197,7 @@ def test_what_srun_cannot_mean(environment, monkeypatch, given, message):
 
 
 def test_nothing_to_meet_through(environment, monkeypatch):
-    monkeypatch.setattr(slurm, "_installed", lambda module: False)
+    monkeypatch.setattr(slurm, "is_installed", lambda module: False)
     slurm.world.cache_clear()
     environment(step())
     with pytest.raises(Any2VecError, match=r"4 tasks, which meet through torch or mpi4py.*any2vec\[torch\]"):

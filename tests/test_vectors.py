@@ -208,6 +208,8 @@ def test_words_that_are_all_integers(number):
     vectors = Vectors(["3", "-1", "0"], np.eye(3, dtype=np.float32))
     assert number in vectors
     assert vectors[number].tolist() == vectors.get_vector(number).tolist() == [1, 0, 0]
+    with pytest.raises(Any2VecError, match="a word is expected, not array"):
+        vectors[np.array(number)]
     assert vectors.most_similar(number) == vectors.most_similar([number]) == vectors.most_similar("3")
     assert vectors.similarity(number, -1) == 0
     with pytest.raises(Any2VecError, match="no vector for '1'; an integer stands for the word of its digits, row 1"):

@@ -2,7 +2,9 @@
 
 import re
 import reprlib
+import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from shlex import quote
 from typing import Any
 
@@ -14,6 +16,7 @@ __all__ = [
     "counted",
     "file_error",
     "installing",
+    "is_installed",
     "missing_extra",
     "respelled",
     "shown",
@@ -81,6 +84,16 @@ class UnknownWordError(Any2VecError, KeyError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (str(self),)
+
+
+def is_installed(module: str) -> bool:
+    """Whether a library can be imported, without importing it."""
+    if module in sys.modules:
+        return sys.modules[module] is not None
+    try:
+        return find_spec(module) is not None
+    except ImportError:  # of a finder that hides it
+        return False
 
 
 def missing_extra(module: str, extra: str) -> Any2VecError:

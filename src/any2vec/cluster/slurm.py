@@ -5,14 +5,12 @@ script, or a shell that salloc opened, is one process, whatever SLURM_NTASKS say
 """
 
 import re
-import sys
 from functools import cache
-from importlib.util import find_spec
 
 from any2vec.cluster import gloo, mpi
 from any2vec.cluster.communicator import Communicator
 from any2vec.cluster.environment import told, told_number, told_size
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, is_installed
 
 __all__ = ["check_environment", "first_node", "launched", "port_of", "world"]
 
@@ -72,7 +70,7 @@ def world() -> Communicator:
     """
     size = _tasks()
     rank = told_number("SLURM_PROCID", 0, size - 1, f": the step has {size:,} tasks")
-    has_torch, has_mpi = _installed("torch"), _installed("mpi4py")
+    has_torch, has_mpi = is_installed("torch"), is_installed("mpi4py")
     if has_mpi and (mpi.told_rank() is not None or not has_torch):
         try:
             return mpi.world()
@@ -117,9 +115,3 @@ def _port() -> int:
 def port_of(job: int, step: int) -> int:
     """Return the port of a step, the same on all its hosts, and others for steps at the same time."""
     return _FIRST_PORT + (101 * job + step) % _PORTS
-
-
-def _installed(module: str) -> bool:
-    if module in sys.modules:
-        return sys.modules[module] is not None
-    return find_spec(module) is not None

@@ -14,6 +14,7 @@ from any2vec.corpus.vocabulary import Vocabulary, check_sum, choose, laid_out, m
 from any2vec.corpus.word_table import WordCounts, merge
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.compression import open_compressed
+from any2vec.io.foreign import refuse
 from any2vec.io.host_order import write_in_host_order
 from any2vec.io.outputs import check_writable
 from any2vec.io.replaceable import Kind, start_of
@@ -179,6 +180,8 @@ def _read(stream: IO[bytes], path: Path) -> dict[bytes, tuple[int, int]]:
     number = 0
     while line := stream.readline(_LONGEST_LINE):
         number += 1
+        if number == 1:
+            refuse(line, path, "a vocabulary")
         parts = (line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line).split()
         if not parts:
             continue

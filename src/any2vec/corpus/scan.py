@@ -15,6 +15,7 @@ from any2vec.corpus.tokenizer import MAX_WORD, NUL, Scanned, tokenize
 from any2vec.corpus.word_table import DONE, WordCounts, WordTable
 from any2vec.errors import Any2VecError
 from any2vec.io.disk import write_all
+from any2vec.io.foreign import HEAD, refuse
 from any2vec.io.inputs import InputFile
 from any2vec.io.memory import zeros
 from any2vec.io.ordered import ordered
@@ -75,6 +76,9 @@ class _Counter:
 
     def count(self, block: Block) -> _Done:
         span = block.load(self._buffer)
+        if block.start == 0:
+            head = span.text[span.begin : min(span.end, span.begin + HEAD)].tobytes()
+            refuse(head, block.file.name, "text", but="html")  # whose tags may be tokens
         scanned = tokenize(self.table, span.text, span.begin, span.end, self._out)
         entries = scanned.entries
         if block.last and not (entries and self._out[entries - 1] == -1):

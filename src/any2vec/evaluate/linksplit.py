@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
@@ -12,7 +11,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import Any2VecError, missing_extra, shown
+from any2vec.errors import Any2VecError, is_installed, missing_extra, shown
 from any2vec.graph.graph import Graph
 from any2vec.io.outputs import check_writable, replacing
 from any2vec.io.replaceable import Kind, start_of
@@ -150,7 +149,7 @@ def split_links(graph: Graph, share: float = 0.5, seed: int = 1) -> LinkSplit:
         raise Any2VecError(f"graph: a Graph is expected, such as read_graph returns, not {shown(graph)}")
     fraction("share", share, "0.5 hides half of the edges")
     whole_number("seed", seed, 0)
-    if find_spec("scipy") is None:
+    if not is_installed("scipy"):
         raise missing_extra("scipy", "graphs")
     number = len(graph)
     entries = _entries(graph)

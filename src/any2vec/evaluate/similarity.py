@@ -5,13 +5,12 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.util import find_spec
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import Any2VecError, missing_extra, shown
+from any2vec.errors import Any2VecError, is_installed, missing_extra, shown
 from any2vec.evaluate.word_sets import fold, folded_ids, read_lines
 from any2vec.io.whitespace import split, strip
 from any2vec.vectors.arguments import as_path
@@ -154,7 +153,7 @@ def evaluate_similarity(vectors: Vectors, pairs: Pairs) -> SimilarityResult:
 
 def require_scipy() -> None:
     """Raise now if Spearman's correlation could not be computed later, for want of SciPy."""
-    if find_spec("scipy") is None:
+    if not is_installed("scipy"):
         raise missing_extra("scipy", "evaluate")
 
 

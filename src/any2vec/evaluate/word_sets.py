@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from any2vec.errors import Any2VecError, file_error, shown
+from any2vec.io.foreign import HEAD, refuse
 from any2vec.io.whitespace import strip
 
 __all__ = ["fold", "folded_ids", "read_lines"]
@@ -16,6 +17,7 @@ def read_lines(path: Path, encoding: str = "utf-8") -> list[str]:
         content = path.read_bytes()
     except OSError as error:
         raise file_error(f"{path}: cannot be read: {error.strerror or error}", error) from None
+    refuse(content[:HEAD], path, "text")
     try:
         name = codecs.lookup(encoding).name
         text = content.decode("utf-8-sig" if name == "utf-8" else name)

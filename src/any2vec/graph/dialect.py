@@ -125,16 +125,16 @@ def guess_delimiter(
 
 
 def _fits(line: bytes, byte: int, options: ReadOptions, *, adjacency: bool) -> bool:
-    """Whether a line separated so would be an edge; a weight with a decimal comma counts, as an error names it."""
+    """Whether a line separated so would be an edge; so it is if it holds a decimal comma, which an error names."""
     try:
         fields = split_fields(line, byte)
     except UnclosedQuoteError:
         return False
     if len(fields) < 2 or not all(fields[:2]):
         return False
-    weight = len(fields) > 2 and (_number_like(fields[2]) or DECIMAL_COMMA.fullmatch(fields[2]) is not None)
-    if adjacency or options.weighted is False:
+    if adjacency or options.weighted is False or any(map(DECIMAL_COMMA.fullmatch, fields[2:])):
         return True
+    weight = len(fields) > 2 and _number_like(fields[2])
     return weight if options.weighted else len(fields) == 2 or (len(fields) == 3 and weight)
 
 

@@ -20,7 +20,7 @@ from any2vec.graph.foreign import metis_hint, refuse_foreign
 from any2vec.graph.lines import LineBlock, block_size, read_blocks
 from any2vec.graph.numbering import number_vertices, to_global
 from any2vec.graph.quotes import unquote
-from any2vec.graph.text import quoted
+from any2vec.graph.text import only_comments, quoted
 from any2vec.graph.weights import weight_of
 from any2vec.io.inputs import InputFile
 from any2vec.io.memory import zeros
@@ -60,7 +60,8 @@ def read_edge_list(file: InputFile, options: ReadOptions, *, adjacency: bool = F
         begun, done, dialect, first = _detect(file, blocks, options, adjacency)
         if dialect is None:
             after = " after the header" if options.header else ""
-            raise Any2VecError(f"{file.name}: has no edges{after}; expected lines of two vertices")
+            why = only_comments(done, options.comments)
+            raise Any2VecError(f"{file.name}: has no edges{after}; {why}expected lines of two vertices")
         likely = UNKNOWN_NUMBERS if file.size is None else file.size // 8  # keeps the table of numbers small
         parser = _Parser(dialect, comments, max(FEW_NUMBERS, likely))
         edges: list[Edges] = []
@@ -124,10 +125,10 @@ def _detect(
     """Read up to the first line that is neither a comment nor a header.
 
     Return the block that has it, without lines up to a header, how many lines came before this, the dialect, and the
-    line.
+    line; or, if there is none, the number of comments in place of that of lines.
     """
     comments = tuple(bytes([byte]) for byte in options.comments.encode())
-    before = line = 0
+    before = line = skipped = 0
     started, header = True, options.header
     for block in blocks:
         text = block.text[block.begin : block.end].tobytes()
@@ -139,7 +140,9 @@ def _detect(
             stop = text.index(b"\n", at)
             line += 1
             found = text[at:stop].strip()
-            if found and not found.startswith(comments):
+            if found and found.startswith(comments):
+                skipped += 1
+            elif found:
                 if not header:
                     dialect = detect_dialect(found, f"{file.name}, line {line:,}", options, adjacency=adjacency)
                     return [block], before, dialect, found
@@ -147,7 +150,7 @@ def _detect(
                 block = block._replace(begin=block.begin + stop + 1)  # noqa: PLW2901 (text keeps its own beginning)
             at = stop + 1
         before = line
-    return [], before, None, b""
+    return [], skipped, None, b""
 
 
 def _comment_bytes(comments: str) -> NDArray[np.bool_]:

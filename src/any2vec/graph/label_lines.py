@@ -10,7 +10,7 @@ from any2vec.graph.dialect import UNCLOSED, guess_delimiter
 from any2vec.graph.lines import block_size, read_blocks
 from any2vec.graph.parse import SPACES
 from any2vec.graph.quotes import UnclosedQuoteError, split_fields, without_quoted
-from any2vec.graph.text import quoted
+from any2vec.graph.text import only_comments, quoted
 from any2vec.io.foreign import HEAD, foreign
 from any2vec.io.inputs import InputFile
 
@@ -24,7 +24,7 @@ def read_fields(file: InputFile, options: ReadOptions) -> tuple[list[tuple[int, 
     lines: list[tuple[int, list[str]]] = []
     comments = tuple(bytes([byte]) for byte in options.comments.encode())
     split: Callable[[bytes], list[bytes]] | None = None
-    number = skipped = 0
+    number = skipped = leading = 0
     with closing(read_blocks(file, block_size(file))) as blocks:
         for block in blocks:
             text = block.text[block.begin : block.end].tobytes()
@@ -34,6 +34,7 @@ def read_fields(file: InputFile, options: ReadOptions) -> tuple[list[tuple[int, 
                 number += 1
                 line = raw.strip()
                 if comments and line.startswith(comments):
+                    leading += split is None
                     skipped += split is not None
                     continue
                 if line and split is None:
@@ -43,6 +44,8 @@ def read_fields(file: InputFile, options: ReadOptions) -> tuple[list[tuple[int, 
                 except (UnclosedQuoteError, UnicodeDecodeError, Any2VecError) as error:
                     raise Any2VecError(f"{file.name}, line {number:,}: {quoted(raw)}: {_wrong(error)}") from None
                 lines.append((number, [field for field in fields if field]))
+    if split is None and leading:
+        raise Any2VecError(f"{file.name}: has no labels; {only_comments(leading, options.comments)}{_EXPECTED}")
     if not skipped:
         return lines, []
     begin = f"{counted(skipped, 'line')} after the first {'begins' if skipped == 1 else 'begin'}"

@@ -51,7 +51,7 @@ def vertex_name(vertex: Any, where: str, what: str = "a vertex") -> str:
         vertex = vertex.as_py()
     if type(vertex).__name__ in _MISSING:
         raise Any2VecError(f"{where}: {what} is missing ({vertex})")
-    if isinstance(vertex, _TIMES + _REFUSED) or callable(vertex):
+    if isinstance(vertex, _TIMES + _REFUSED) or callable(vertex) or _is_array(vertex):
         raise Any2VecError(f"{where}: {what} is a {type(vertex).__name__}, {shown(vertex)}; {_GIVE}")
     if isinstance(vertex, _NUMBER):
         return _name_of_number(vertex, where, what)
@@ -63,6 +63,11 @@ def vertex_name(vertex: Any, where: str, what: str = "a vertex") -> str:
     if all(getattr(kind, text) is getattr(object, text) for text in ("__str__", "__repr__")):  # else an address
         raise Any2VecError(f"{where}: {what} is a {kind.__name__}, which has no text of its own; {_GIVE}")
     return _checked(str(vertex), where, what)
+
+
+def _is_array(value: Any) -> bool:
+    """Whether a value is an array of any library, a column or a table."""
+    return hasattr(value, "__array__") and not isinstance(value, np.generic)
 
 
 def label_name(label: Any, where: str) -> str:

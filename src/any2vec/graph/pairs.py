@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import Any2VecError, counted
+from any2vec.errors import Any2VecError, counted, shown
 from any2vec.graph.build import EdgeTable, ReadOptions
 from any2vec.graph.csr import Edges
 from any2vec.graph.names import VertexIds
@@ -37,8 +37,9 @@ def from_pairs(
     weights = []
     for i, fields in enumerate(source):
         where = f"{name}, {item} {i:,}"
-        if isinstance(fields, str | bytes | Mapping | Set) or not hasattr(fields, "__len__"):
-            raise Any2VecError(f"{where}: {reprlib.repr(fields)} is a {type(fields).__name__}; {_EXPECTED}")
+        plain = type(fields) in (tuple, list)
+        if not plain and not _has_fields(fields):
+            raise Any2VecError(f"{where}: {shown(fields)} is a {type(fields).__name__}; {_EXPECTED}")
         if len(fields) not in allowed:
             as_first = f", as {item} 0" if len(allowed) == 1 and i else ""
             held = counted(len(fields), "field")
@@ -47,12 +48,21 @@ def from_pairs(
             allowed = (len(fields),)
         if options.weighted is None and len(fields) == 3 and getattr(fields, "dtype", None) is not None:
             raise Any2VecError(f"{where}: an array of three: is the third its weight? `weighted` says so, or not")
+        if not plain:
+            fields = tuple(fields)  # noqa: PLW2901 (of a Series, fields[0] is what is labelled 0)
         ends.append(vertices.add(fields[0], where, columns[0]))
         ends.append(vertices.add(fields[1], where, columns[1]))
         if allowed == (3,):
             weights.append(fields[2])
     values = weights_of_objects(weights, allowed == (3,), lambda i: f"{name}, {item} {i:,}{columns[-1]}")
     return EdgeTable(name, [_edges(np.array(ends, np.int32).reshape(-1, 2), values)], list(vertices.ids))
+
+
+def _has_fields(item: Any) -> bool:
+    """Whether an item may be an edge: a sequence or an array, and no table, whose items are columns."""
+    if isinstance(item, str | bytes | Mapping | Set) or not hasattr(item, "__len__"):
+        return False
+    return not hasattr(item, "columns") and not hasattr(item, "column_names")
 
 
 def from_neighbours(source: Mapping[Any, Any], options: ReadOptions) -> EdgeTable:

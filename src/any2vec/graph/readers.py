@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from any2vec.cluster.cores import usable_cores
 from any2vec.errors import Any2VecError, shown
 from any2vec.graph.arrays import from_array, is_array
@@ -137,6 +139,8 @@ def read_graph(
     """
     if format not in FORMATS:
         raise Any2VecError(f"`format` is {shown(format)}; known are {', '.join(FORMATS)}")
+    _check_flags(("directed", directed), ("weighted", weighted))
+    _check_flags(("merge", merge), ("loops", loops), ("header", header), optional=False)
     comments, delimiter = checked_text("comments", comments) or "", checked_text("delimiter", delimiter)
     if threads is not None and (isinstance(threads, bool) or not hasattr(threads, "__index__") or threads < 1):
         raise Any2VecError(f"`threads` is {shown(threads)}: must be at least 1")
@@ -152,6 +156,15 @@ def read_graph(
     for note in table.notes:
         warnings.warn(note, GraphWarning, stacklevel=2)
     return graph
+
+
+def _check_flags(*flags: tuple[str, Any], optional: bool = True) -> None:
+    """Raise if an option that is True or False, or None if `optional`, is something else."""
+    for name, value in flags:
+        if not isinstance(value, bool | np.bool) and not (optional and value is None):
+            raise Any2VecError(
+                f"`{name}` is {shown(value)}: give {'True, False or None' if optional else 'True or False'}"
+            )
 
 
 def checked_text(name: str, value: Any) -> str | None:

@@ -2,10 +2,12 @@
 
 import re
 
-__all__ = ["DECIMAL_COMMA", "quoted"]
+from any2vec.errors import counted
 
-DECIMAL_COMMA = re.compile(rb"[+-]?[\d.' ]*\d,\d+(,\d+)*")
-"""A number as it is written with a decimal comma, or with commas between thousands."""
+__all__ = ["DECIMAL_COMMA", "only_comments", "quoted"]
+
+DECIMAL_COMMA = re.compile(rb"[^\w,;|]*[\d.,' ]*,\d+(\.\d+)?([eE][+-]?\d+)?[^\w,;|]*")
+"""A number as it is written with a decimal comma, or with commas between thousands, also with signs such as % or $."""
 
 _SHOWN = 40
 
@@ -14,3 +16,11 @@ def quoted(text: bytes) -> str:
     """Quote bytes of a file on one line, shortened."""
     shown = repr(text.strip()[: 4 * _SHOWN].decode(errors="replace"))[1:-1]
     return f"'{shown}'" if len(shown) <= _SHOWN else f"'{shown[:_SHOWN]}...'"
+
+
+def only_comments(count: int, comments: str) -> str:
+    """Say for an error that all lines of a file are comments, if there are such."""
+    if not count:
+        return ""
+    begin = f"{counted(count, 'line')} {'begins' if count == 1 else 'begin'} with {' or '.join(comments)}"
+    return f"{begin}, as comments do (`comments` '' reads them); "

@@ -72,10 +72,12 @@ def read_folder(path: Path, read: Callable[[FolderReader], T]) -> T:
         try:
             folder = FolderReader(path)
         except FileNotFoundError:
-            _wait_for(path)
-            continue
+            folder = None
         except OSError as error:
             raise file_error(f"{path}: cannot be read: {error.strerror or error}", error) from error
+        if folder is None:
+            _wait_for(path)
+            continue
         with folder:
             try:
                 return read(folder)

@@ -4,7 +4,9 @@ import re
 import struct
 from typing import NamedTuple
 
-__all__ = ["HEAD", "Foreign", "foreign"]
+from any2vec.errors import Any2VecError
+
+__all__ = ["HEAD", "Foreign", "foreign", "refuse"]
 
 HEAD = 4096
 """Bytes by which a file is recognized."""
@@ -54,7 +56,9 @@ _MAGIC: tuple[tuple[bytes, str, str, str], ...] = (
 )
 _HTML = re.compile(rb"\s*(<!--.*?-->\s*)?<(!doctype html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
 _SAFETENSORS = re.compile(rb'\{\s*"')
-_SHORT_MAGIC = {b"ORC": re.compile(rb"ORC[\0-\x08\x0e-\x1f]"), b"BZh": re.compile(rb"BZh[1-9]1AY&SY")}
+_CONTROL = rb"[\0-\x08\x0e-\x1f]"
+_SHORT_MAGIC = {magic: re.compile(magic + _CONTROL) for magic in (b"PAR1", b"ARROW1", b"FEA1", b"ORC")}  # words, too
+_SHORT_MAGIC[b"BZh"] = re.compile(rb"BZh[1-9]1AY&SY")
 _PICKLE = re.compile(rb"\x80[\x02-\x05]")
 
 
@@ -67,6 +71,12 @@ def foreign(head: bytes) -> Foreign | None:
         if head.startswith(magic) and (magic not in _SHORT_MAGIC or _SHORT_MAGIC[magic].match(head)):
             return Foreign(name, what, how)
     return _zipped(head) if head.startswith(b"PK\x03\x04") else _by_structure(head)
+
+
+def refuse(head: bytes, name: object, expected: str, but: str = "") -> None:
+    """Raise an error that names what a file is, if it is something else than expected, and not `but`."""
+    if (found := foreign(head)) and found.name != but:
+        raise Any2VecError(f"{name}: this is {found.what}, not {expected}; {found.how}")
 
 
 def _by_structure(head: bytes) -> Foreign | None:

@@ -52,7 +52,7 @@ class Replicated(Scheme):
     def synchronize(self, round_: Round, combiner: Combiner) -> Combined:
         """Reduce, combine and broadcast."""
         if self.context.communicator.size == 1:
-            lacks = self.context.turns and self.gauge.missing.any()  # by merging what threads changed
+            lacks = self.context.turns and self.lacks  # by merging what threads changed
             combined = Combined(turn=self.gauge.end(round_.number) if lacks else None)
             self.turn(combined, self.labels)
             return combined

@@ -129,6 +129,11 @@ class Scheme(ABC):
         """What finds how to turn the labels."""
         return Gauge(self.masters, self.channel)
 
+    @property
+    def lacks(self) -> bool:
+        """Whether merging took anything from the gauge. Where nothing is merged there is none: it has D x D numbers."""
+        return "gauge" in vars(self) and bool(self.gauge.missing.any())
+
     def restore(self, masters: Labels) -> None:
         """Take over rows of masters of an earlier run; all hosts call this before `begin`."""
         self.masters.embedding[:], self.masters.training[:] = masters.embedding, masters.training

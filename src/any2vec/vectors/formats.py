@@ -12,8 +12,9 @@ from any2vec.cluster.communicator import Communicator, SharedError, allgather_by
 from any2vec.cluster.local import alone
 from any2vec.errors import Any2VecError, file_error
 from any2vec.io.finite import check_finite
+from any2vec.io.foreign import HEAD, refuse
 from any2vec.io.outputs import check_writable, refusals
-from any2vec.io.replaceable import Kind
+from any2vec.io.replaceable import Kind, start_of
 from any2vec.vectors.arguments import as_path
 from any2vec.vectors.native import FILES, load_native, save_native
 from any2vec.vectors.recognize import holds_binary, holds_folder, holds_text
@@ -131,6 +132,8 @@ def load(path: str | os.PathLike[str]) -> Vectors:
     try:
         return kind.load(path)
     except Any2VecError as error:
+        if kind in (TEXT, BINARY) and path.is_file():
+            refuse(start_of(path, HEAD)[0], path, "a file of vectors")
         binary = is_binary(path) if kind in (TEXT, BINARY) and path.is_file() else None  # a FIFO is read once
         if binary is not None and binary != (kind is BINARY):
             found, ending = ("binary", BINARY.endings[0]) if binary else ("text", TEXT.endings[0])

@@ -112,7 +112,7 @@ class Lookup:
 
     def __getitem__(self, key: str | int | Sequence[str | int]) -> NDArray[np.float32]:
         """Look up a word, giving shape (D,), or a list of n words, giving shape (n, D)."""
-        if isinstance(key, Iterable) and not isinstance(key, str | bytes):
+        if isinstance(key, Iterable) and not isinstance(key, str | bytes) and getattr(key, "shape", None) != ():
             found: NDArray[np.float32] = self.matrix[[self.id(word) for word in key]]
         else:
             found = self.matrix[self.id(key)]  # type: ignore[arg-type]  # bytes: refused
