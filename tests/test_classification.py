@@ -237,7 +237,7 @@ def test_only_vectors_are_evaluated():
 def test_without_scikit_learn(monkeypatch):
     monkeypatch.setitem(sys.modules, "joblib", None)
     vectors, labels = planted(20)
-    with pytest.raises(Any2VecError, match=r"any2vec\[graphs\]"):
+    with pytest.raises(Any2VecError, match=r"pip install 'scikit-learn>=1.4' 'scipy>=1.13'"):
         evaluate_nodes(vectors, labels, [0.5])
 
 

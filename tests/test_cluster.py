@@ -555,7 +555,7 @@ def test_engines_by_name(monkeypatch):
     assert connect("mpi").size == 1
     engines.abort()
     assert aborted == [True]
-    with pytest.raises(Any2VecError, match="engine 'spark' is unknown; known are gloo, mpi, toy"):
+    with pytest.raises(Any2VecError, match="engine 'spark' is unknown; known are gloo, slurm, mpi, toy"):
         connect("spark")
 
 

@@ -141,7 +141,5 @@ def test_a_missing_library_is_named_with_its_extra(vectors, name, monkeypatch):
     library = {"arrow": "pyarrow"}.get(name, name)
     for module in {library, *(m for m in sys.modules if m.startswith(f"{library}."))}:
         monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(
-        Any2VecError, match=rf"needs {library}, which is not installed: pip install 'any2vec\[{name}\]'"
-    ):
+    with pytest.raises(Any2VecError, match=rf"needs {library}, which is not installed: pip install '{library}>="):
         getattr(vectors, f"to_{name}")()

@@ -212,7 +212,7 @@ def test_what_cannot_connect(environment, message):
 def test_without_torch(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.setitem(sys.modules, "torch.distributed", None)
-    with pytest.raises(Any2VecError, match=r"torch.*any2vec\[torch\]"):
+    with pytest.raises(Any2VecError, match=r"needs torch.* pip install 'torch>=2.4'"):
         gloo.load_library()
 
 

@@ -207,7 +207,7 @@ def test_a_launcher_of_another_make_is_named(tmp_path):
 
 def test_without_mpi4py(monkeypatch):
     monkeypatch.setitem(sys.modules, "mpi4py", None)
-    with pytest.raises(Any2VecError, match=r"needs mpi4py.*any2vec\[mpi\]"):
+    with pytest.raises(Any2VecError, match=r"needs mpi4py.* pip install 'mpi4py>=4.0' 'mpich>=4.2'"):
         mpi.world()
 
 

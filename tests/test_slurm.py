@@ -200,7 +200,7 @@ def test_nothing_to_meet_through(environment, monkeypatch):
     monkeypatch.setattr(slurm, "is_installed", lambda module: False)
     slurm.world.cache_clear()
     environment(step())
-    with pytest.raises(Any2VecError, match=r"4 tasks, which meet through torch or mpi4py.*any2vec\[torch\]"):
+    with pytest.raises(Any2VecError, match=r"4 tasks, which meet through torch or mpi4py.*pip install 'torch>=2.4'"):
         connect()
     environment(
         {"SLURM_STEP_NODELIST": "", "SLURM_STEP_NUM_NODES": "2", "SLURM_JOB_NODELIST": "", "SLURM_NODELIST": ""}

@@ -10,13 +10,12 @@ from functools import cache
 from any2vec.cluster import gloo, mpi
 from any2vec.cluster.communicator import Communicator
 from any2vec.cluster.environment import told, told_number, told_size
-from any2vec.errors import Any2VecError, is_installed
+from any2vec.errors import Any2VecError, installing, is_installed
 
 __all__ = ["check_environment", "first_node", "launched", "port_of", "world"]
 
 _SPECIAL = 1 << 31  # from here on, numbers of "steps" that are batch scripts and interactive shells
 _FIRST_PORT, _PORTS = 20_000, 12_000  # below those that Linux gives to connections
-_INSTALL = "pip install 'any2vec[torch]'"
 _LOOPBACK = "127.0.0.1"
 
 
@@ -76,11 +75,13 @@ def world() -> Communicator:
             return mpi.world()
         except mpi.OtherMpiError as error:  # on all hosts
             if not has_torch:
-                raise Any2VecError(f"{error}, or let srun start hosts that need no MPI: {_INSTALL}") from None
+                raise Any2VecError(
+                    f"{error}, or let srun start hosts that need no MPI: {installing('torch', 'torch')}"
+                ) from None
     if not has_torch:
         raise Any2VecError(
             f"srun started {size:,} tasks, which meet through torch or mpi4py, and neither is installed: "
-            f"{_INSTALL}; or set WORLD_SIZE=1, and each trains alone"
+            f"{installing('torch', 'torch')}; or set WORLD_SIZE=1, and each trains alone"
         )
     return gloo.world_of(rank, size, _address(), _port())
 

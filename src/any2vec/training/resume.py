@@ -16,6 +16,7 @@ from any2vec.io.outputs import refusals
 from any2vec.io.safetensors_file import map_tensors
 from any2vec.operators.labels import Labels, zeros
 from any2vec.sync.partition import Partition
+from any2vec.sync.schemes import scheme_of
 from any2vec.training.folder_lock import check_not_written
 from any2vec.training.manifest import Facts, damage, listed, read_manifest
 from any2vec.training.state import MeterState, TrainingState
@@ -161,6 +162,7 @@ def _rows(
 ) -> tuple[Labels, NDArray[np.float32]]:
     """Read this host's range of vertices, and what the gauge lacked here if there were as many hosts."""
     low, high = Partition(vertices, communicator.size).range(communicator.rank)
+    by_columns = scheme_of(manifest.get("scheme")).by_columns
     e = t = np.zeros((0, dim), np.float32)
     missing: Any = None
     filled = 0
@@ -170,7 +172,7 @@ def _rows(
         if first >= last and not own:
             continue
         tensors = map_tensors(folder / shard["file"])
-        if own:
+        if own and not by_columns:
             missing = _tensor(tensors, "missing", (dim, dim), folder / shard["file"]).copy()
             if not np.isfinite(missing).all():
                 raise Any2VecError(f"{folder / shard['file']}: damaged: `missing` has numbers that are not finite")

@@ -111,7 +111,7 @@ class Run:
             self._host.scheme.restore(state.masters)
             if state.version is not None:  # read for this run alone
                 state.masters.release()
-            if state.hosts == self._communicator.size:
+            if state.hosts == self._communicator.size and not self._host.scheme.by_columns:
                 self._host.scheme.gauge.missing[:] = state.missing
         first = self._schedule.slice(self._host.part, self._number)
         if first is not None:
