@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from any2vec.cli import app
 from any2vec.cluster import engines, gloo
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, Any2VecWarning
 
 needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="no torch: pip install torch")
 START = f"""
@@ -136,6 +136,15 @@ def test_signals_end_a_host_that_waits_for_others_to_join(corpus, sent):
 
 
 @needs_torch
+def test_a_host_that_waits_long_for_others_says_so(monkeypatch):
+    monkeypatch.setattr(gloo, "_PATIENCE", 0.1)
+    monkeypatch.setenv("ANY2VEC_TIMEOUT", "1")
+    says = r"host 1 of 2 has waited 0.1 s to meet the others at 127\.0\.0\.1:1; it gives up after 1 s"
+    with pytest.warns(Any2VecWarning, match=says), pytest.raises(Any2VecError, match="host 1 cannot join"):
+        gloo.world_of(1, 2, "127.0.0.1", 1)
+
+
+@needs_torch
 def test_a_host_that_dies_is_an_error_on_all_others(corpus):
     hosts = start("-c", MAIN, *TRAIN[:-2], "9000", "--no-cache", "-o", "v.bin", hosts=3, cwd=corpus)
     time.sleep(12)
@@ -147,6 +156,7 @@ def test_a_host_that_dies_is_an_error_on_all_others(corpus):
     assert [status for status, *_ in found] == [1, -signal.SIGKILL, 1]
     for _, _, says in (found[0], found[2]):
         assert "another host ended, or was cut off" in says
+        assert "Check the logs" not in says  # gloo's advice
         assert "Traceback" not in says
     assert not (corpus / "v.bin").exists()
 

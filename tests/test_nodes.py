@@ -7,6 +7,7 @@ import tempfile
 import time
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -266,6 +267,13 @@ def test_walks(run, tmp_path):
     for option, value in (("--seed", 2), ("--p", 4), ("--q", 4), ("--restart", 0.5)):
         assert run("walks", KARATE.edges, "-o", "-", option, value).stdout_bytes != text
     assert run("walks", KARATE.edges, "-o", "-", "--walks", 1, "--length", 2).stdout.count("\n") == 34
+
+
+def test_walks_are_written_by_one_process(run, monkeypatch):
+    monkeypatch.setattr("any2vec.cluster.engines.connect", lambda: SimpleNamespace(rank=0, size=2))
+    result = run("walks", KARATE.edges, "-o", "walks.txt")
+    assert "start any2vec walks without mpiexec, torchrun or srun" in str(result.exception)
+    assert not Path("walks.txt").exists()
 
 
 def test_evaluate_nodes(run):

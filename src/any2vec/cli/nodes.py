@@ -9,7 +9,7 @@ import typer
 
 from any2vec.cli import options as shared
 from any2vec.cli.graphs import saying
-from any2vec.cli.training import check_apart, run
+from any2vec.cli.training import check_apart, check_one_process, run
 from any2vec.cluster.cores import usable_cores
 from any2vec.errors import Any2VecError
 from any2vec.graph.graph import Graph
@@ -91,6 +91,7 @@ def walks(
     force: shared.Force = False,
 ) -> None:
     """Write walks on GRAPH as text."""
+    check_one_process("walks are written", "walks")
     number, threads = options.pop("walks"), options.pop("threads")
     check_walks(number, *(options[name] for name in ("length", "p", "q", "restart")))
     if output.suffix in _COMPRESSED:

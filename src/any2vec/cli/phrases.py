@@ -9,8 +9,7 @@ import typer
 from rich.console import Console
 
 from any2vec.cli import options as shared
-from any2vec.cli.training import check_apart
-from any2vec.cluster import engines
+from any2vec.cli.training import check_apart, check_one_process
 from any2vec.corpus.phrase_file import PHRASES
 from any2vec.corpus.phrased_text import PHRASED_TEXT
 from any2vec.corpus.phrases import Phrases
@@ -55,8 +54,7 @@ def phrases(
     quiet: shared.Quiet = False,
 ) -> None:
     """Join the words of phrases such as new_york in CORPUS: pairs that occur together more often than expected."""
-    if engines.connect().size > 1:
-        raise Any2VecError("phrases are found by one process; start any2vec phrases without mpiexec")
+    check_one_process("phrases are found", "phrases")
     display = display_for(Console(stderr=True), quiet=quiet)
     found = Phrases(**options, threshold=_numbers(threshold), progress=display.reading)
     found.check()

@@ -24,7 +24,7 @@ from any2vec.training.report import REPORT, Report
 from any2vec.vectors.formats import Format, check_output, load, save
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["Files", "check_apart", "read_and_fit", "run"]
+__all__ = ["Files", "check_apart", "check_one_process", "read_and_fit", "run"]
 
 E = TypeVar("E", bound=Estimator)
 
@@ -158,6 +158,13 @@ def _files(given: object) -> list[str]:
 
 def _path(name: str | Path | None) -> Path | None:
     return None if name is None else Path(name)
+
+
+def check_one_process(what: str, command: str) -> None:
+    """Refuse to do what one process does if a launcher started several."""
+    if engines.connect().size > 1:
+        launchers = "mpiexec, torchrun or srun"
+        raise Any2VecError(f"{what} by one process; start any2vec {command} without {launchers}")
 
 
 def check_apart(

@@ -5,6 +5,7 @@ MASTER_ADDR and MASTER_PORT, as torch.distributed has them.
 """
 
 import errno
+import math
 import os
 import socket
 import time
@@ -25,7 +26,7 @@ from any2vec.cluster.environment import told, told_number
 from any2vec.cluster.listening import among, listen_at
 from any2vec.cluster.lost import LostHostError, time_limit
 from any2vec.cluster.transfer import CheckedTransfers, Transfer
-from any2vec.errors import Any2VecError, missing_extra
+from any2vec.errors import Any2VecError, Any2VecWarning, missing_extra
 
 __all__ = ["joined", "launched", "leave", "load_library", "told_port", "world", "world_of"]
 
@@ -33,6 +34,7 @@ _VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 _TESTS = 20  # in a row, before a waiting host sleeps
 _SHORTEST, _LONGEST = 20e-6, 2e-3  # sleeps, in seconds
 _POLL = 0.05
+_PATIENCE = 30.0  # seconds to meet, before a host says that it waits
 _TIMEOUTS = ("timed out", "timeout")  # in gloo's messages
 
 
@@ -122,16 +124,17 @@ def _join(
         with among(address):
             library.init_process_group("gloo", store=store, rank=rank, world_size=size, timeout=limit)
 
+    waits = f"host {rank} of {size:,} has waited {_PATIENCE:g} s to meet the others at {address}:{port}"
     try:
-        _beside(join)
+        _beside(join, f"{waits}; it gives up after {time_limit():,.0f} s (ANY2VEC_TIMEOUT)")
     except (RuntimeError, ValueError, OSError) as error:
         why = getattr(error, "strerror", None) or " ".join(str(error).split()).partition(". ")[0][:300]
         hint = "; MASTER_PORT names another port" if getattr(error, "errno", None) == errno.EADDRINUSE else ""
         raise Any2VecError(f"host {rank} cannot join the others at {address}:{port}: {why}{hint}") from error
 
 
-def _beside(call: Callable[[], None]) -> None:
-    """Make a call in another thread, so that Ctrl-C and SIGTERM reach this one meanwhile."""
+def _beside(call: Callable[[], None], late: str) -> None:
+    """Make a call in another thread, so that Ctrl-C and SIGTERM reach this one meanwhile; warn once if it is `late`."""
     errors: list[BaseException] = []
 
     def run() -> None:
@@ -142,8 +145,12 @@ def _beside(call: Callable[[], None]) -> None:
 
     thread = Thread(target=run, daemon=True)
     thread.start()
+    until = time.monotonic() + _PATIENCE
     while thread.is_alive():
         thread.join(_POLL)
+        if until < time.monotonic() and thread.is_alive():
+            warnings.warn(late, Any2VecWarning, stacklevel=2)
+            until = math.inf
     if errors:
         raise errors[0]
 
@@ -208,7 +215,8 @@ class _Processes(CheckedTransfers):
             why = " ".join(str(error).split())
             if any(text in why.lower() for text in _TIMEOUTS):
                 raise LostHostError.late([], time_limit()) from error
-            raise LostHostError(f"another host ended, or was cut off ({why.rpartition('] ')[2][:200]})") from error
+            why = why.rpartition("] ")[2].partition(". ")[0][:200]
+            raise LostHostError(f"another host ended, or was cut off ({why})") from error
 
 
 class _Moving:
