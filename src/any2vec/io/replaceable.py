@@ -50,7 +50,8 @@ def check_replaceable(path: Path, kind: Kind, force: bool) -> None:
         holds = kind.holds(path)
     if not holds:
         advice = "give another name, or `force=True` to replace it"
-        raise Any2VecError(f"{path}: exists, and does not hold {kind.name}; {advice}")
+        known = "is not known to hold" if kind.marked else "does not hold"  # marks do not survive every copy
+        raise Any2VecError(f"{path}: exists, and {known} {kind.name}; {advice}")
 
 
 def check_only_own(folder: Path, is_own: Callable[[str], bool]) -> None:
