@@ -177,6 +177,11 @@ def test_refused_saves(tmp_path):
     for name in "v.npz", "v.txt.zip", "v.gz":
         with pytest.raises(Any2VecError, match=r"is unknown; known are \.txt, \.vec, \.txt\.gz"):
             save(vectors, tmp_path / name)
+    (tmp_path / "v.bin").write_text("a text")
+    with pytest.raises(Any2VecError, match="`force` is 'no'; it must be True or False"):
+        save(vectors, tmp_path / "v.bin", force="no")
+    assert (tmp_path / "v.bin").read_text() == "a text"
+    (tmp_path / "v.bin").unlink()
     with pytest.raises(Any2VecError, match="holds no training vectors"):
         save(vectors, tmp_path / "v.bin", training=True)
     with pytest.raises(Any2VecError, match="have no training vectors"):

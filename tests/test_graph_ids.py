@@ -1,5 +1,6 @@
 """One reader of ids from outside: what a vertex is called, in every source."""
 
+from collections import deque
 from datetime import date, timedelta
 from decimal import Decimal
 from enum import IntEnum
@@ -291,6 +292,17 @@ def test_columns_and_tables_are_no_vertices():
             read_graph(batches)
     rows = [row for _, row in frame.set_axis([1, 0], axis=1).iterrows()]  # labelled so, but read by position
     assert read_graph(rows, directed=True).names == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize("several", [deque("ab"), iter("ab"), (name for name in "ab"), {"a": 1}.values(), np.ones(2)])
+def test_collections_are_no_vertices(several):
+    what = type(several).__name__
+    with pytest.raises(Any2VecError, match=f"item 0: a vertex is a {what}"):
+        read_graph([(several, "c")])
+    with pytest.raises(Any2VecError, match=f"vertex 'c': a label is a {what}"):
+        VertexLabels.of({"c": [several]})
+    with pytest.raises(Any2VecError, match=r"labels: a dict .* is expected, not"):
+        VertexLabels.of([several])
 
 
 def test_flags_that_are_no_flags():

@@ -5,7 +5,7 @@ Files of text are apart: what stands in them is the name, so '007', '1.0' and '1
 
 import numbers
 import operator
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from datetime import date, time, timedelta
 from decimal import Decimal
 from typing import Any
@@ -51,7 +51,7 @@ def vertex_name(vertex: Any, where: str, what: str = "a vertex") -> str:
         vertex = vertex.as_py()
     if type(vertex).__name__ in _MISSING:
         raise Any2VecError(f"{where}: {what} is missing ({vertex})")
-    if isinstance(vertex, _TIMES + _REFUSED) or callable(vertex) or _is_array(vertex):
+    if isinstance(vertex, _TIMES + _REFUSED) or callable(vertex) or _is_collection(vertex):
         raise Any2VecError(f"{where}: {what} is a {type(vertex).__name__}, {shown(vertex)}; {_GIVE}")
     if isinstance(vertex, _NUMBER):
         return _name_of_number(vertex, where, what)
@@ -65,9 +65,11 @@ def vertex_name(vertex: Any, where: str, what: str = "a vertex") -> str:
     return _checked(str(vertex), where, what)
 
 
-def _is_array(value: Any) -> bool:
-    """Whether a value is an array of any library, a column or a table."""
-    return hasattr(value, "__array__") and not isinstance(value, np.generic)
+def _is_collection(value: Any) -> bool:
+    """Whether a value holds others, and is no tuple: an array or column of any library, a deque, an iterator."""
+    if isinstance(value, np.generic | str | tuple):
+        return False
+    return hasattr(value, "__array__") or isinstance(value, Collection | Iterator)
 
 
 def label_name(label: Any, where: str) -> str:

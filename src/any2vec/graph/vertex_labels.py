@@ -61,6 +61,8 @@ class VertexLabels:
         Any2VecError
             If a vertex or a label has no name.
         """
+        if not hasattr(labels, "items"):
+            raise Any2VecError(f"labels: a dict of the label of each vertex is expected, not {shown(labels)}")
         pairs = []
         for vertex, given in labels.items():
             where = f"the dict, vertex {shown(vertex)}"

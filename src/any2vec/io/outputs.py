@@ -12,7 +12,7 @@ from typing import IO
 
 from any2vec.cluster.communicator import Communicator, allgather_bytes, together
 from any2vec.cluster.local import alone
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, shown
 from any2vec.io.beside import Beside, make_beside, not_followed, sweep
 from any2vec.io.replaceable import Kind, check_only_own, check_replaceable, mark
 from any2vec.io.swap import put_folder
@@ -37,6 +37,8 @@ def check_writable(
     """
     communicator = communicator or alone()
     with together(communicator), refusals(path, communicator):
+        if not isinstance(force, bool):  # the string "no" would replace what is there
+            raise Any2VecError(f"`force` is {shown(force)}; it must be True or False")
         if communicator.rank == 0:
             _check_place(path, folder, communicator.size)
             if kind is not None and not _is_special(path):
