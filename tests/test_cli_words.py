@@ -486,7 +486,7 @@ def test_too_little_memory_is_one_line(run, text, monkeypatch):
     monkeypatch.setattr(Word2Vec, "fit", fit)
     result = run(text, "-o", "v.bin")
     assert isinstance(result.exception, Any2VecError)
-    assert str(result.exception).startswith("too little memory: unable to allocate 1.00 EiB")
+    assert str(result.exception).startswith("not enough memory: unable to allocate 1.00 EiB")
 
 
 def test_standard_output_that_cannot_be_written():

@@ -270,13 +270,13 @@ for path in sys.argv[1:]:
     paths = [str(tmp_path / f"{name}.npz") for name in ("wide", "declared")]
     done = subprocess.run([sys.executable, "-c", code, *paths], capture_output=True, text=True, check=True)
     for path, line in zip(paths, done.stdout.splitlines(), strict=True):
-        assert line.startswith(f"Any2VecError {path}: too little memory"), done.stdout
+        assert line.startswith(f"Any2VecError {path}: not enough memory"), done.stdout
 
 
 def test_matrices_that_unpack_to_too_much(tmp_path, monkeypatch):
     sparse.save_npz(tmp_path / "a.npz", sparse.coo_array(np.ones((3, 3))))
     monkeypatch.setattr("any2vec.graph.shortage.available", lambda: 400)
-    with pytest.raises(Any2VecError, match=r"a.npz: too little memory: 0.0 GB for its arrays"):
+    with pytest.raises(Any2VecError, match=r"a.npz: not enough memory: 0.0 GB for its arrays"):
         read_graph(tmp_path / "a.npz")
 
 
@@ -285,7 +285,7 @@ def test_a_matlab_file_that_does_not_fit(tmp_path, monkeypatch):
     for status in (3, -9):
         ended = subprocess.CompletedProcess([], status, b"", b"")
         monkeypatch.setattr("any2vec.graph.matrices.subprocess.run", lambda *_, ended=ended, **__: ended)
-        with pytest.raises(Any2VecError, match=r"a.mat: too little memory to read this graph"):
+        with pytest.raises(Any2VecError, match=r"a.mat: not enough memory to read it"):
             read_graph(tmp_path / "a.mat")
 
 

@@ -34,7 +34,7 @@ class Errors(TyperGroup):
             raise typer.Exit(INTERRUPTED) from None
         except MemoryError as error:
             wanted = f": {str(error)[0].lower()}{str(error)[1:]}" if str(error) else ""
-            raise Any2VecError(f"too little memory{wanted}") from error
+            raise Any2VecError(f"not enough memory{wanted}") from error
         except Exception as error:
             if not isinstance(error, Any2VecError):
                 if interrupt_was_ignored():

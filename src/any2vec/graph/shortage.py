@@ -14,7 +14,7 @@ def check_fits(needed: int, name: str, what: str) -> None:
     """Raise if a source needs more bytes of memory than there are; `what` says they are for."""
     if needed > (there := available()):
         raise Any2VecError(
-            f"{name}: too little memory: {needed / 1e9:,.1f} GB for {what}, and {there / 1e9:,.1f} GB are available"
+            f"{name}: not enough memory: {needed / 1e9:,.1f} GB for {what}, and {there / 1e9:,.1f} GB are available"
         )
 
 
@@ -33,4 +33,4 @@ def naming_shortage(name: str) -> Iterator[None]:
 
 def _shortage(name: str, error: Exception) -> Any2VecError:
     reason = " ".join(str(error).split())[:100]
-    return Any2VecError(f"{name}: too little memory to read this graph{f' ({reason})' if reason else ''}")
+    return Any2VecError(f"{name}: not enough memory to read this graph{f' ({reason})' if reason else ''}")
