@@ -146,8 +146,12 @@ def test_a_host_that_waits_long_for_others_says_so(monkeypatch):
 
 @needs_torch
 def test_a_host_that_dies_is_an_error_on_all_others(corpus):
-    hosts = start("-c", MAIN, *TRAIN[:-2], "9000", "--no-cache", "-o", "v.bin", hosts=3, cwd=corpus)
-    time.sleep(12)
+    kept = "--checkpoint", "kept", "--checkpoint-every", "1"
+    hosts = start("-c", MAIN, *TRAIN[:-2], "9000", "--no-cache", *kept, "-o", "v.bin", hosts=3, cwd=corpus)
+    for _ in range(1200):
+        time.sleep(0.1)
+        if list(corpus.glob("kept/*.json")):  # training has begun
+            break
     assert all(host.poll() is None for host in hosts)
     hosts[1].send_signal(signal.SIGKILL)
     began = time.monotonic()
