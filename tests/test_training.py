@@ -495,7 +495,7 @@ def test_report(tmp_path):
     assert peak_memory() > 2**20
     path = tmp_path / "report.json"
     path.write_text("old")
-    fit(cache=tmp_path / "cache", epochs=1).report_.write(path)
+    fit(cache=tmp_path / "cache", epochs=1).report_.write(path, force=True)
     assert json.loads(path.read_text())["options"]["cache"] == str(tmp_path / "cache")
     rmtree(tmp_path / "cache")
     report.write(path)
