@@ -525,7 +525,7 @@ def test_report(tmp_path):
     assert written["versions"]["numpy"] == np.__version__
     assert written["loss"] == model.loss_
     assert list(tmp_path.iterdir()) == [path]
-    with pytest.raises(Any2VecError, match="cannot be written"):
+    with pytest.raises(Any2VecError, match="does not exist; make it first"):
         report.write(tmp_path / "missing" / "report.json")
 
 
