@@ -257,10 +257,10 @@ def test_nothing_is_compiled_in_rounds(monkeypatch, scheme, combine):
 def test_values_that_are_not_finite_on_one_host(monkeypatch, scheme):
     compute = RowHost.compute
 
-    def poison(self, schedule, number, rank, stats):
+    def poison(self, schedule, number, rank, stats, *more):
         if rank == 1 and number == 4 + rounds_more(3, 3):
             self.scheme.labels.e[0, 3] = np.inf
-        return compute(self, schedule, number, rank, stats)
+        return compute(self, schedule, number, rank, stats, *more)
 
     monkeypatch.setattr(RowHost, "compute", poison)
     with pytest.raises(

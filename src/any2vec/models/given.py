@@ -168,8 +168,6 @@ def _check_start(name: str, vectors: Vectors, loss: str) -> None:
         )
     if vectors.loss != loss:
         raise Any2VecError(f"{name}: its t was trained with the loss {vectors.loss!r}, but `loss` is {loss!r}")
-    if (vectors.counts < 0).any():
-        raise Any2VecError(f"{name}: has counts below 0")
     if loss == "hierarchical" and not (vectors.counts.any() and (np.diff(vectors.counts) <= 0).all()):
         raise Any2VecError(f"{name}: has no counts, or not in falling order, of which its Huffman tree is made")
 
