@@ -65,7 +65,9 @@ class Turns(deque[tuple[int, int]]):
 class InTurns(RowHost):
     """A host whose threads are simulated."""
 
-    def compute(self, schedule: Schedule, number: int, host: int, stats: list[ThreadStats]) -> "list[Future[float]]":
+    def compute(
+        self, schedule: Schedule, number: int, host: int, stats: list[ThreadStats], todo: object = None
+    ) -> "list[Future[float]]":
         """Let all threads take turns until none has anything left."""
         slice_ = schedule.slice(host, number)
         assert slice_ is not None
