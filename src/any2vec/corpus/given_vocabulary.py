@@ -103,9 +103,10 @@ def save_vocabulary(
     check_writable(name, VOCABULARY, force=force, communicator=communicator)
     with together(communicator):
         _check(vocabulary)
+        whitespace = frozenset(WHITESPACE)
         for word in vocabulary.words:
             long = 4 * len(word) > _LONGEST_WORD and len(word.encode()) > _LONGEST_WORD
-            if not word or long or not set(WHITESPACE).isdisjoint(word):
+            if not word or long or not whitespace.isdisjoint(word):
                 raise Any2VecError(f"{name}: a line holds a word and its count, not the word {shown(word)}")
         ends = line_ends + int(vocabulary.counts[vocabulary.ids[LINE_END]]) if LINE_END in vocabulary.ids else line_ends
         for word, count in ((LINE_END, ends), *zip(vocabulary.words, vocabulary.counts.tolist(), strict=True)):

@@ -14,10 +14,10 @@ from any2vec.cluster.communicator import Communicator, allgather_bytes, together
 from any2vec.cluster.local import alone
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.beside import Beside, make_beside, not_followed, sweep
-from any2vec.io.replaceable import Kind, check_only_own, check_replaceable, mark
+from any2vec.io.replaceable import Kind, check_replaceable, mark
 from any2vec.io.swap import put_folder
 
-__all__ = ["check_only_own", "check_writable", "refusals", "replacing", "replacing_file"]
+__all__ = ["check_writable", "refusals", "replacing", "replacing_file"]
 
 _MOST_LINKS = 40  # of a chain of symbolic links, as in Linux
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from any2vec.errors import Any2VecError
 from any2vec.io.compression import open_compressed
 
-__all__ = ["Kind", "check_only_own", "check_replaceable", "has_mark", "json_of", "mark", "marked", "start_of"]
+__all__ = ["Kind", "check_replaceable", "has_mark", "json_of", "mark", "marked", "start_of"]
 
 _MARK = "user.any2vec"
 _LARGEST_JSON = 1 << 28
@@ -42,7 +42,7 @@ def check_replaceable(path: Path, kind: Kind, force: bool) -> None:
     A folder that holds other files is refused in any case.
     """
     if kind.files:
-        check_only_own(path, kind.files.__contains__)
+        _check_only_own(path, kind.files)
     if force or _is_empty(path):
         return
     holds = False
@@ -54,11 +54,11 @@ def check_replaceable(path: Path, kind: Kind, force: bool) -> None:
         raise Any2VecError(f"{path}: exists, and {known} {kind.name}; {advice}")
 
 
-def check_only_own(folder: Path, is_own: Callable[[str], bool]) -> None:
+def _check_only_own(folder: Path, names: tuple[str, ...]) -> None:
     """Raise if a folder, which may not exist, holds other files than those by whose names it may be replaced."""
     others: list[str] = []
     with suppress(FileNotFoundError, NotADirectoryError):
-        others = sorted(path.name for path in folder.iterdir() if not is_own(path.name))
+        others = sorted(path.name for path in folder.iterdir() if path.name not in names)
     if others:
         raise Any2VecError(f"{folder}: the folder holds other files, such as {others[0]!r}; give a new name")
 
