@@ -498,7 +498,7 @@ def corpus(tmp_path):
 
 
 KERNEL = ["--dim", "16", "--window", "3", "--negative", "3", "--min-count", "1", "--no-cache", "--threads", "1"]
-LONG = ["words", "text.txt", *KERNEL, "--epochs", "60", "--rounds", "5"]
+LONG = ["words", "text.txt", *KERNEL, "--epochs", "30", "--rounds", "5"]
 KEPT = ["--checkpoint", "kept", "--resume", "kept", "--checkpoint-every", "1"]
 
 

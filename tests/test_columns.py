@@ -14,6 +14,7 @@ from test_models import CASES, options, setting_of
 from test_state import run
 
 from any2vec import Any2VecError, Vectors, Word2Vec
+from any2vec.cluster.communicator import SharedError
 from any2vec.io.memory import available, release, zeros
 from any2vec.operators import SkipGram
 from any2vec.operators.columns import add_parts
@@ -223,7 +224,9 @@ def test_ctrl_c_ends_all_hosts(monkeypatch):
             return super()._list(place, batch)
 
     monkeypatch.setattr("any2vec.training.trainer.ColumnHost", Stopping)
-    model = Word2Vec(dim=20, min_count=1, cache=None, epochs=100, scheme="columns", batch=2, hosts=2)
+    model = Word2Vec(
+        dim=20, window=3, negative=3, min_count=1, cache=None, epochs=100, scheme="columns", batch=2, hosts=2
+    )
     interrupted(model, text(60))
     assert np.isfinite(model.vectors_.matrix).all()
 
@@ -269,6 +272,10 @@ def test_bad_input_is_named(how, message):
         )
 
 
+def has_memory(*_, **__):
+    raise SharedError("it has memory")
+
+
 @pytest.mark.parametrize(("hosts", "where"), [(1, "and this machine"), (4, "on each of 4 hosts, and one")])
 @pytest.mark.parametrize("scheme", ["columns", "pull-opt", "rep-naive"])
 def test_too_little_memory_is_said_before_training(monkeypatch, scheme, hosts, where):
@@ -281,7 +288,10 @@ def test_too_little_memory_is_said_before_training(monkeypatch, scheme, hosts, w
     with pytest.raises(Any2VecError, match=message) as caught:
         Word2Vec(dim=700, **how).fit(text(40, words=50))
     dim = int(re.search(message, str(caught.value))[1])
-    Word2Vec(dim=dim, **how).fit(text(40, words=50))
+    for kernels in ("row_host.operator_kernel", "column_host.column_kernels"):
+        monkeypatch.setattr(f"any2vec.training.{kernels}", has_memory)
+    with pytest.raises(Any2VecError, match="it has memory"):
+        Word2Vec(dim=dim, **how).fit(text(40, words=50))
     with pytest.raises(Any2VecError, match="would fit"):
         Word2Vec(dim=dim + 1, **how).fit(text(40, words=50))
 
@@ -291,7 +301,7 @@ def test_what_is_available():
 
 
 def test_blending_is_refused():
-    how = {"dim": 20, "min_count": 1, "cache": None, "batch": 2}
+    how = {"dim": 20, "window": 3, "negative": 3, "min_count": 1, "cache": None, "batch": 2}
     model = Word2Vec(**how, scheme="columns").fit(text(60))
     with pytest.raises(Any2VecError, match="cannot blend"):
         model.fit(text(60), warm_start=True)

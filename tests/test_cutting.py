@@ -16,7 +16,7 @@ from any2vec.training.progress import Quiet
 
 SENTENCES = text(300, words=30)
 WORDS = sum(map(len, SENTENCES))
-HOW = {"dim": 8, "window": 3, "negative": 3, "min_count": 1, "cache": None, "threads": 1, "sample": 0, "epochs": 3}
+HOW = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "cache": None, "threads": 1, "sample": 0, "epochs": 3}
 
 
 class DiedError(Exception):
@@ -331,7 +331,7 @@ TINY = [["a", "b", "c"], ["b", "c", "a"]]
 
 
 def test_training_without_subsampling_is_gone_on_with(tmp_path):
-    how = {"dim": 8, "min_count": 1, "threads": 1, "cache": None, "epochs": 50}
+    how = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "threads": 1, "cache": None, "epochs": 50}
     whole = Word2Vec(**how).fit(TINY)
 
     def press(epoch, _):
@@ -370,7 +370,9 @@ def test_auto_keeps_what_it_chose(tmp_path, monkeypatch):
 def test_epochs_without_a_sample_have_no_loss(tmp_path):
     said = Said()
     sentences = [["a", "b", "x", "y", "a"], ["x", "y", "c"]] * 10
-    model = Word2Vec(dim=8, min_count=1, cache=None, threads=1, epochs=15, seed=2, display=said).fit(sentences)
+    model = Word2Vec(
+        dim=16, window=3, negative=3, min_count=1, cache=None, threads=1, epochs=15, seed=2, display=said
+    ).fit(sentences)
     nothing = [math.isnan(loss) for loss in model.loss_]
     assert any(nothing)
     assert not all(nothing)

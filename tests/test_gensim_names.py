@@ -522,7 +522,7 @@ assert not [name for name in sys.modules if name.startswith(("any2vec.training",
 
 
 def test_wv_are_the_vectors_of_an_estimator():
-    model = Word2Vec(dim=4, min_count=1, epochs=1, threads=1)
+    model = Word2Vec(dim=16, window=3, negative=3, min_count=1, epochs=1, threads=1)
     assert not hasattr(model, "wv")
     for name in ("wv", "vectors_", "loss_", "report_"):
         with pytest.raises(AttributeError, match="this Word2Vec is not trained yet: call fit first"):

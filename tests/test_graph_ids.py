@@ -235,7 +235,7 @@ def test_vertices_that_are_named():
 
 def test_what_is_saved_is_loaded(tmp_path):
     graph = read_graph([(0, 1.0), (np.int64(1), "2")], vertices=range(5))
-    model = DeepWalk(dim=8, window=3, negative=3, walks=2, length=5, epochs=1, threads=1).fit(graph)
+    model = DeepWalk(dim=16, window=3, negative=3, walks=2, length=5, epochs=1, threads=1).fit(graph)
     save(model.vectors_, tmp_path / "v")
     assert sorted(load(tmp_path / "v").words) == ["0", "1", "2", "3", "4"]
 
@@ -327,7 +327,7 @@ def test_data_of_pytorch_geometric():
     assert read_graph(once, weighted=False).weights is None
     twice = Data(edge_index=np.tile(index, 2), edge_weight=np.ones(8))
     assert rows_of_graph(read_graph(twice)) == [[(1, 2.0)], [(0, 2.0), (2, 2.0)], [(1, 2.0)]]
-    vectors = DeepWalk(dim=8, window=3, negative=3, walks=2, length=5, epochs=1, threads=1).fit(once).vectors_
+    vectors = DeepWalk(dim=16, window=3, negative=3, walks=2, length=5, epochs=1, threads=1).fit(once).vectors_
     assert sorted(vectors.words) == ["0", "1", "2"]
 
 

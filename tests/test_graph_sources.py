@@ -85,7 +85,7 @@ def test_forms_of_edges_and_options():
 
 
 def test_deepwalk_on_pairs():
-    options = {"dim": 16, "walks": 2, "length": 5, "epochs": 1, "threads": 1}
+    options = {"dim": 16, "window": 3, "negative": 3, "walks": 2, "length": 5, "epochs": 1, "threads": 1}
     wanted = DeepWalk(**options).fit(np.array([[1, 2], [2, 3]])).vectors_
     for source in (
         [(1, 2), (2, 3)],
@@ -124,6 +124,8 @@ def test_deepwalk_on_pairs():
         ({"a": {"b": 1}, "b": {"a": 2}}, "vertex 'b': the edge to 'a' has two different weights, 1.0 and 2.0"),
         ({"a": {"b": {}}}, "vertex 'a': the weight {} is not a number"),
         ({"a": {"b": 1}, "b": ["c"]}, "edge 'b' to 'c': has no weight"),
+        ({"source": ["a"], "target": ["b"]}, "keys 'source', 'target', as a table has columns; .* give a data frame"),
+        ({"Src": ["a"], "dst": ["b"], "weight": [2]}, "keys 'Src', 'dst', 'weight', as a table has columns"),
         (Frame(a=["x"], b=["y"], c=[1], d=[2]), "has 4 columns; expected the two ends"),
         (Frame(a=["x"]), "has 1 columns"),
         (Frame(a=["x"], b=["y"], c=["z"]), "the data frame, row 0, column 'c': the weight 'z' is not a number"),

@@ -22,7 +22,7 @@ EDGES = [("a", "b"), ("b", "c")]
 
 ESTIMATORS = {Word2Vec: SENTENCES, DeepWalk: EDGES, Node2Vec: EDGES}
 FIELDS = list({f.name: (cls, f.name) for cls in reversed(ESTIMATORS) for f in fields(cls)}.values())  # each once
-SMALL = {"min_count": 1, "dim": 8, "epochs": 1, "walks": 1, "length": 2}
+SMALL = {"min_count": 1, "dim": 16, "window": 3, "negative": 3, "epochs": 1, "walks": 1, "length": 2}
 
 
 class Unshowable:

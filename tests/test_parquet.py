@@ -81,7 +81,7 @@ def test_words_and_phrases(tmp_path):
     how = ["--dim", "16", "--min-count", "1", "--threads", "1", "--epochs", "1", "--no-cache", "--window", "3"]
     done = CliRunner().invoke(app, ["words", str(path), "--column", "text", "-o", str(tmp_path / "v.bin"), *how])
     assert done.exit_code == 0, done.output
-    given = {"dim": 16, "min_count": 1, "threads": 1, "epochs": 1, "cache": None, "window": 3}
+    given = {"dim": 16, "min_count": 1, "threads": 1, "epochs": 1, "cache": None, "window": 3, "negative": 3}
     same = Word2Vec(**given).fit([row.split() for row in MORE]).vectors_
     found = Word2Vec(**given, column="text").fit(path).vectors_
     assert found.words == same.words

@@ -80,22 +80,6 @@ def test_compilation_is_announced_once():
     assert said == [COMPILING]
 
 
-def test_compilation_is_announced_at_the_first_run_only(tmp_path):
-    (tmp_path / "text").write_text("a b c a b c\n" * 50)
-    command = [sys.executable, "-m", "any2vec", "words", "text", "-o", "v.bin", "--dim", "16", "--window", "2"]
-    for first in (True, False):
-        ran = subprocess.run(
-            [*command, "--negative", "2", "--epochs", "1", "--sample", "0", "--no-cache"],
-            cwd=tmp_path,
-            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kernels")},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert ran.stderr.splitlines().count(COMPILING) == first, ran.stderr
-        assert "0 words/s," not in ran.stderr
-
-
 COUNTING = """
 from itertools import cycle
 from numba.core import event
@@ -113,43 +97,34 @@ finally:
 """
 
 
-@pytest.mark.parametrize(
-    "how",
-    [
-        "--threads 2",
-        "--threads 2 --negatives-per pair",
-        "--threads 2 --model cbow --loss hierarchical",
-        "--hosts 2 --threads 1",
-    ],
-)
-def test_a_run_compiles_its_kernel_once_and_the_next_one_nothing(tmp_path, how):
-    first, second = (compiled(tmp_path, how) for _ in range(2))
-    assert first.count("kernel") == 1
-    assert second == []
+def test_kernels_are_compiled_once_and_the_next_run_compiles_nothing(tmp_path):
+    def compiled(how):
+        """Names of the functions that a run compiles."""
+        options = f"words text -o v.bin --force --dim 16 --window 2 --epochs 1 --sample 0 --no-cache {how}".split()
+        ran = subprocess.run(
+            [sys.executable, "-c", COUNTING, *options],
+            cwd=tmp_path,
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "kernels")},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        names = ast.literal_eval(ran.stdout)
+        assert ran.stderr.splitlines().count(COMPILING) == bool(names), ran.stderr
+        assert "0 words/s," not in ran.stderr
+        return names
 
-
-def test_merging_is_compiled_once_for_all_dimensions_and_not_for_one_thread(tmp_path):
-    assert "merge_due" not in compiled(tmp_path, "--threads 1")
-    names = compiled(tmp_path, "--threads 2")
-    assert names.count("merge_due") == names.count("_merge_block") == 1
-    names = compiled(tmp_path, "--threads 2 --dim 32")
-    assert "kernel" in names
-    assert "merge_due" not in names
-
-
-def compiled(folder, how):
-    """Names of the functions that a run compiles."""
-    (folder / "text").write_text("a b c a b c\n" * 5000)
-    options = f"words text -o v.bin --dim 16 --window 2 --epochs 1 --sample 0 --no-cache -q {how}".split()
-    ran = subprocess.run(
-        [sys.executable, "-c", COUNTING, *options],
-        cwd=folder,
-        env=os.environ | {"NUMBA_CACHE_DIR": str(folder / "kernels")},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return ast.literal_eval(ran.stdout)
+    (tmp_path / "text").write_text("a b c a b c\n" * 5000)
+    assert "merge_due" not in compiled("--threads 1")
+    names = compiled("--threads 2")
+    assert names.count("merge_due") == names.count("_merge_block") == names.count("kernel") == 1
+    for how in ("--negatives-per pair", "--model cbow --loss hierarchical", "--dim 32"):
+        names = compiled(f"--threads 2 {how}")
+        assert names.count("kernel") == 1
+        assert "merge_due" not in names  # serves all kernels and dimensions
+    assert compiled("--hosts 2 --threads 1").count("kernel") <= 1
+    for how in ("--threads 1", "--threads 2", "--threads 2 --dim 32", "--hosts 2 --threads 1"):
+        assert compiled(how) == []
 
 
 @pytest.mark.parametrize(

@@ -42,7 +42,7 @@ def assert_same(found):
     cores=st.integers(1, 4),
 )
 def test_schemes_give_the_same_bits(corpus, hosts, rounds, combine, schedule, narrow, sample, seed, cores):
-    dim = {} if not narrow else {"dim": 5 if schedule == "window" else 97}
+    dim = {"dim": 5} if narrow and schedule == "window" else {}
     how = {"schedule": schedule, "rounds": rounds, "combine": combine, "sample": sample, "seed": seed}
     corpus = read([*corpus, ["w0", "w1"] * 3], hosts)  # or there may be nothing to learn
     assert_same(of_all_schemes(corpus, how | dim, cores=cores))

@@ -71,7 +71,7 @@ def test_rows_are_copied_if_that_is_wanted(wanted, monkeypatch):
     monkeypatch.setattr(row_host, "open_copies", noting)
     monkeypatch.setattr(Copying, "wanted", lambda _: wanted)
     text = [[f"w{k * k % 97}" for k in range(start, start + 20)] for start in range(3000)]
-    model = Word2Vec(dim=16, threads=2, epochs=2, min_count=1, sample=0, cache=None).fit(text)
+    model = Word2Vec(dim=16, window=3, negative=3, threads=2, epochs=2, min_count=1, sample=0, cache=None).fit(text)
     assert model.report_.threads == 2
     assert any(opened) is wanted
     assert model.report_.loss[-1] < model.report_.loss[0]

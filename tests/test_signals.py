@@ -204,7 +204,7 @@ class Deleted:
 Deleted(ValueError("told"))
 try:
     Deleted(KeyboardInterrupt())
-    time.sleep(30)
+    time.sleep(600)  # the interrupt ends it
 except KeyboardInterrupt:
     print("raised")
 """

@@ -116,8 +116,17 @@ def _unraisable(event: "sys.UnraisableHookArgs") -> None:
     """Raise an interrupt again that struck where exceptions are ignored, such as in a callback of the compiler."""
     if event.exc_type is KeyboardInterrupt:
         _ignored.set()
-        timer = threading.Timer(_RETRY, signal.raise_signal, (signal.SIGINT,))
+        timer = threading.Timer(_RETRY, _interrupt_main)
         timer.daemon = True
         timer.start()
     else:
         sys.__unraisablehook__(event)
+
+
+def _interrupt_main() -> None:
+    """Send SIGINT to the main thread, which may wait in a system call: one to another thread would not end that."""
+    main = threading.main_thread().ident
+    if hasattr(signal, "pthread_kill") and main is not None:
+        signal.pthread_kill(main, signal.SIGINT)
+    else:  # Windows
+        signal.raise_signal(signal.SIGINT)

@@ -65,11 +65,20 @@ def _has_fields(item: Any) -> bool:
     return not hasattr(item, "columns") and not hasattr(item, "column_names")
 
 
+_ENDS, _WEIGHTS = ({"source", "target"}, {"src", "dst"}, {"from", "to"}), {"weight", "weights"}
+
+
 def from_neighbours(source: Mapping[Any, Any], options: ReadOptions) -> EdgeTable:
     """Take edges from each key to its neighbours: a list of them, or a dict of their weights.
 
     An undirected edge may be listed from one end or from both, and counts once.
     """
+    if {str(vertex).lower() for vertex in source} - _WEIGHTS in _ENDS:
+        columns = ", ".join(reprlib.repr(key) for key in source)
+        raise Any2VecError(
+            f"the dict has the keys {columns}, as a table has columns; a dict is read as neighbours, "
+            f"{{vertex: [neighbour, ...]}}; give a data frame, or pairs: zip(*columns.values())"
+        )
     vertices = VertexIds()
     weights: dict[tuple[int, int], float | None] = {}
     for vertex, neighbours in source.items():

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from filelock import lock_descriptor
+
 __all__ = ["Beside", "hidden", "make_beside", "not_followed", "remove", "remove_aside", "set_aside", "sweep"]
 
 STALE = 7 * 24 * 3600  # seconds after which what has no lock is a dead run's, where there are no locks
@@ -144,16 +146,11 @@ def _make(part: Path, folder: bool, private: bool) -> int | None:
 def _lock(descriptor: int) -> bool | None:
     """Lock a file or folder until its descriptor is closed: False if another process has, None without locks."""
     try:
-        import fcntl
-    except ImportError:  # Windows
-        return None
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
+        return lock_descriptor(descriptor, blocking=False)
+    except PermissionError:
         return False
-    except OSError:
+    except (OSError, NotImplementedError):
         return None
-    return True
 
 
 def _remove_if_dead(left: Path, path: Path) -> None:
