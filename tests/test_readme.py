@@ -236,6 +236,14 @@ def test_scripts():
         assert (ROOT / "benchmarks" / name).exists(), name
 
 
+def test_cited_tests():
+    """Tests that ARCHITECTURE.md names exist."""
+    cited = re.findall(r"(test_\w+\.py)::(test_\w+)", (ROOT / "ARCHITECTURE.md").read_text("utf-8"))
+    assert len(cited) > 20
+    for file, test in cited:
+        assert f"def {test}(" in (ROOT / "tests" / file).read_text("utf-8"), test
+
+
 def test_pictures_are_small():
     pictures = list((ROOT / "docs" / "images").glob("*.svg"))
     assert len(pictures) >= 3
