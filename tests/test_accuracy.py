@@ -22,7 +22,7 @@ HOW = {"dim": 32, "epochs": 20, "sample": 1e-4, "min_count": 20, "threads": 1, "
 
 
 def figures(vectors):
-    """Return how many words have their nearest of all words in their group; and the cosines within less those between."""
+    """Return the share of words whose nearest is of their group, and the mean cosine within less between groups."""
     own = np.repeat(range(len(GROUPS)), [len(group) for group in GROUPS])
     rows = np.array([vectors[word] for group in GROUPS for word in group])
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
