@@ -1,4 +1,4 @@
-"""Draw `docs/images/speed.svg` from `results.csv`: how many times faster than its peer any2vec is.
+"""Draw `docs/images/speed.svg` from `results.csv`: the speed of any2vec as a multiple of its peer.
 
 pip install matplotlib && python benchmarks/chart.py
 """
@@ -28,7 +28,7 @@ def main() -> None:
         )
     axes.set_yticks(places, [f"{row['label']}\nbeside {row['peer']}" for row in rows])
     axes.set_xlim(right=1.12 * max(float(row["times"]) for row in rows))
-    axes.set_title("times faster than the peer, on the same cores", fontsize=10)
+    axes.set_title("times the speed of the peer, on the same cores", fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(PICTURE, metadata={"Date": None}, bbox_inches="tight")
 

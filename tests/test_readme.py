@@ -1,5 +1,6 @@
 """README.md, docs/ and CONTRIBUTING.md hold: Python runs, commands and options exist, with these defaults."""
 
+import csv
 import importlib.util
 import itertools
 import lzma
@@ -234,6 +235,16 @@ def test_scripts():
         assert (ROOT / name).exists(), name
     for name in set(re.findall(r"`(\w+\.py)`", (ROOT / "benchmarks" / "README.md").read_text("utf-8"))):
         assert (ROOT / "benchmarks" / name).exists(), name
+
+
+def test_figures_of_the_picture():
+    """The figures that `benchmarks/chart.py` draws are those of README.md or of the results page."""
+    with (ROOT / "benchmarks" / "results.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) > 5
+    pages = README + (ROOT / "benchmarks" / "README.md").read_text("utf-8")
+    for row in rows:
+        assert re.search(rf"\b{re.escape(row['times'])}(x|\b)", pages), row
 
 
 def test_cited_tests():
