@@ -247,6 +247,12 @@ def test_figures_of_the_picture():
         assert re.search(rf"\b{re.escape(row['times'])}(x|\b)", pages), row
 
 
+def test_citation():
+    cited = (ROOT / "CITATION.cff").read_text("utf-8")
+    assert re.search(r"^version: (.*)", cited, re.M)[1] == any2vec.__version__
+    assert "Distributed Training of Embeddings using Graph Analytics" in cited
+
+
 def test_cited_tests():
     """Tests that ARCHITECTURE.md names exist."""
     cited = re.findall(r"(test_\w+\.py)::(test_\w+)", (ROOT / "ARCHITECTURE.md").read_text("utf-8"))
