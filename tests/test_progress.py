@@ -135,7 +135,7 @@ def test_too_many_hosts_are_named(words, hosts, rounds, each):
     assert (line is None) == (each is None)
     if each:
         assert line.startswith(
-            "64 hosts are many for 51,000 words: in 96 rounds per epoch, a host has 8 per round, and"
+            "Too many hosts for this corpus: 51,000 words for 64 hosts and 96 rounds per epoch are 8 "
         )
 
 
@@ -147,4 +147,7 @@ def test_training_names_too_many_hosts():
     lines = []
     how = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "sample": 0, "epochs": 1, "threads": 1}
     Word2Vec(**how, hosts=2, display=Lines()).fit([list("abcabc")] * 50)
-    assert sum(line.startswith("2 hosts are many for 300 words: in 3 rounds per epoch, ") for line in lines) == 1
+    assert (
+        sum(line.startswith("Too many hosts for this corpus: 300 words for 2 hosts and 3 rounds ") for line in lines)
+        == 1
+    )

@@ -1,27 +1,90 @@
-"""README.md holds: Python blocks import, commands and options exist, defaults are those of the code."""
+"""README.md, docs/ and CONTRIBUTING.md hold: Python runs, commands and options exist, with these defaults."""
 
-import ast
+import csv
+import importlib.util
+import itertools
+import lzma
+import os
 import re
 import shlex
+import shutil
+import subprocess
+import sys
+import time
 import tomllib
 from dataclasses import fields
+from importlib.resources import files
 from pathlib import Path
 
+import numpy as np
 import pytest
 import typer
 
 import any2vec
 from any2vec.cli import app
+from any2vec.graph import karate_club
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text("utf-8")
-BLOCKS = re.findall(r"^```python\n(.*?)^```", README, re.M | re.S)
-INDENTED = re.findall(r"^    (.+)", re.sub(r"^```.*?^```", "", README, flags=re.M | re.S), re.M)
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+ALL = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/**/*.md")]
+TEXTS = {path.name if path.parent == ROOT else f"docs/{path.name}": path.read_text("utf-8") for path in PAGES}
+TEXT = "\n".join(TEXTS.values())
+README = TEXTS["README.md"]
+BLOCK = re.compile(r"^( *)```python\n(.*?)^ *```", re.M | re.S)
+INDENTED = re.findall(r"^    (.+)", re.sub(r"^```.*?^```", "", TEXT, flags=re.M | re.S), re.M)
 LINES = [part for line in INDENTED for part in line.split("&&") if re.search(r"(^|\s)any2vec(\s|$)", part)]
-QUOTED = re.findall(r"`(any2vec [^`]+)`", README)
-ROWS = re.findall(r"^\| (`--.*?) \| *(.*?) *\|", README, re.M)
+QUOTED = re.findall(r"`(any2vec [^`]+)`", TEXT)
+ROWS = re.findall(r"^\| (`--.*?) \| *(.*?) *\|", TEXTS["docs/options.md"], re.M)
 OPTIONS = [(name, default) for cell, default in ROWS for name in re.findall("`--([^`]+)`", cell)]
+NAMED = sorted(set(re.findall(r"`--([a-z][a-z-]*)", TEXT)))
+FOREIGN = {"max-restarts", "mpi"}  # options of torchrun and srun
 COMMAND = typer.main.get_command(app)
+RECIPES = {  # of CONTRIBUTING.md, by their headings
+    part.partition("\n")[0]: part for part in (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("\n### ")[1:]
+}
+
+BEFORE = """
+import os
+if hasattr(os, "sched_setaffinity"):
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # one thread: fewer kernels to compile
+"""
+AFTER = {  # that what a recipe has made does what it says
+    "A graph source": """
+from any2vec.graph import read_graph
+from pathlib import Path
+Path("tiny.metis").write_text("3 2\\n2\\n1 3\\n2\\n")
+assert (len(read_graph("tiny.metis")), read_graph("tiny.metis").edges) == (3, 2)
+""",
+    "A file format of vectors": """
+from any2vec import load, save
+save(Vectors(["a", "b"], np.eye(2, dtype=np.float32)), "tiny.jsonl")
+assert (load("tiny.jsonl")["b"] == [0, 1]).all()
+""",
+    "An engine": """
+import sys
+import any2vec
+from any2vec import Word2Vec, save
+hosts = any2vec.cluster.connect() if "TOY_RANK" in os.environ else None
+how = {} if hosts else {"hosts": 2}
+model = Word2Vec(min_count=1, sample=0, cache=None, threads=1, **how).fit("text.txt", communicator=hosts)
+save(model.vectors_, sys.argv[1], communicator=hosts)
+""",
+}
+
+
+def blocks(text):
+    """Yield the blocks of Python of a page, without their indentation."""
+    for indent, code in BLOCK.findall(text):
+        yield re.sub(f"^{indent}", "", code, flags=re.M)
+
+
+def leaves(command=COMMAND):
+    """Yield all commands."""
+    if not hasattr(command, "commands"):
+        yield command
+        return
+    for name in command.commands:
+        yield from leaves(command.load(name) if command is COMMAND else command.commands[name])
 
 
 def command_of(line):
@@ -36,22 +99,82 @@ def command_of(line):
 
 
 def parse(command, arguments):
-    """Parse without looking at values: files in README need not exist."""
+    """Parse without looking at values: files in a page need not exist."""
     context = command.make_context(command.name, [], resilient_parsing=True)
     return command.make_parser(context).parse_args(arguments)
 
 
+def outside(code, folder, *arguments, **environment):
+    """Start a program of a reader."""
+    script = folder / f"script-{next(NUMBERS)}.py"
+    script.write_text(BEFORE + code, "utf-8")
+    command = [sys.executable, script, *arguments]
+    return subprocess.Popen(command, cwd=folder, env=os.environ | environment, stderr=subprocess.PIPE, text=True)
+
+
+def finish(process):
+    """Wait for a program, which must succeed."""
+    _, errors = process.communicate(timeout=300)
+    assert not process.returncode, errors[-2000:]
+
+
+NUMBERS = itertools.count()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Make a folder with the files that pages name."""
+    with lzma.open(files("any2vec") / "data" / "presidents.txt.xz", "rt") as stream:
+        lines = [line.rstrip("\n") for line in itertools.islice(stream, 1500)]
+    lines += ["a good film of new york", "the king and the woman", "a bad man and a terrible king"] * 60
+    text = "\n".join(lines) + "\n"
+    for name in ("reviews.txt", "old.txt", "new.txt", "text.txt"):
+        (tmp_path / name).write_text(text, "utf-8")
+    (tmp_path / "reviews.txt.xz").write_bytes(lzma.compress(text.encode()))
+    (tmp_path / "reviews.csv").write_text("text\n" + text.replace(",", " "), "utf-8")
+    (tmp_path / "questions-words.txt").write_text(": some\nman king woman good\n", "utf-8")
+    vectors = any2vec.Vectors(["good", "bad"], np.eye(2, 100, dtype=np.float32))
+    any2vec.save(vectors, tmp_path / "glove.txt")
+    shutil.copy(karate_club().edges, tmp_path / "friends.edges")
+    return tmp_path
+
+
 def test_there_is_something_to_check():
-    assert all((BLOCKS, LINES, QUOTED, OPTIONS))
+    assert len(PAGES) > 9
+    assert all((LINES, QUOTED, OPTIONS, NAMED))
+    assert len(list(blocks(TEXT))) > 9
+    assert README.count("\n") <= 150
 
 
-@pytest.mark.parametrize("block", BLOCKS)
-def test_python(block):
-    imports = [node for node in ast.walk(ast.parse(block)) if isinstance(node, ast.Import | ast.ImportFrom)]
-    assert imports
-    if "any2vec.spark" in block:
-        pytest.importorskip("pyspark")
-    exec(compile(ast.Module(imports, []), "README.md", "exec"), {})
+@pytest.mark.parametrize("name", [name for name, text in TEXTS.items() if "```python" in text])
+def test_python(name, folder):
+    """Run the blocks of a page, one after the other."""
+    code = "\n".join(blocks(TEXTS[name]))
+    if "any2vec.spark" in code:  # needs a cluster: its imports alone
+        if importlib.util.find_spec("pyspark") is None:
+            pytest.skip("needs any2vec[spark]")
+        code = "\n".join(line for line in code.split("\n") if line.startswith(("import ", "from ")))
+        assert code
+    finish(outside(code, folder))
+
+
+@pytest.mark.parametrize("name", [name for name, text in RECIPES.items() if "```python" in text])
+def test_recipes(name, folder):
+    """Run a recipe of CONTRIBUTING.md, and use what it makes."""
+    code = "\n".join(blocks(RECIPES[name]))
+    code = f"from any2vec.options import option\n{code}" if name == "An option" else code
+    code += AFTER.get(name, "")
+    if name != "An engine":
+        finish(outside(code, folder))
+        return
+    toy = {"TOY_SIZE": "2", "TOY_SOCKET": str(folder / "toy")}
+    first = outside(code, folder, "two.bin", TOY_RANK="0", **toy)
+    while not (folder / "toy").exists() and first.poll() is None:
+        time.sleep(0.05)
+    finish(outside(code, folder, "two.bin", TOY_RANK="1", **toy))
+    finish(first)
+    finish(outside(code, folder, "simulated.bin"))
+    assert (folder / "two.bin").read_bytes() == (folder / "simulated.bin").read_bytes()
 
 
 @pytest.mark.parametrize("line", LINES)
@@ -67,20 +190,88 @@ def test_mentioned_commands(line):
     parse(*command_of(line))
 
 
+def test_mentioned_options():
+    known = {
+        option for command in leaves() for param in command.params for option in (*param.opts, *param.secondary_opts)
+    }
+    assert {f"--{name}" for name in NAMED} - {f"--{name}" for name in FOREIGN} <= known
+
+
 @pytest.mark.parametrize(("name", "default"), OPTIONS)
 def test_options_and_defaults(name, default):
     command, _ = command_of("any2vec words")
-    assert f"--{name}" in {option for param in command.params for option in param.opts}
+    assert f"--{name}" in {option for param in command.params for option in (*param.opts, *param.secondary_opts)}
     known = {field.name: field.default for field in fields(any2vec.Word2Vec)}.get(name.replace("-", "_"))
-    if isinstance(known, str):
+    if isinstance(known, str) and known != "auto":
         assert default == known
     elif isinstance(known, int | float) and re.fullmatch(r"[\d.]+", default):
         assert float(default) == known
 
 
+def test_all_options_are_described():
+    """An option of `any2vec words` that users see is on the page of options."""
+    command, _ = command_of("any2vec words")
+    shown = {param.opts[0] for param in command.params if param.opts[0].startswith("--") and not param.hidden}
+    described = {f"--{name}" for name, _ in OPTIONS} | {"--cache", "--blend", "--output", "--help", "--help-all"}
+    assert shown <= described | {"--version"}
+
+
+@pytest.mark.parametrize("path", ALL, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links(path):
+    """What a page links to, or shows, is there."""
+    for found in re.findall(r"\]\(([^)\s]+)\)|src=\"([^\"]+)\"", path.read_text("utf-8")):
+        target, _, anchor = "".join(found).partition("#")
+        if not target.startswith("http"):
+            other = (path.parent / target) if target else path
+            assert other.exists(), target
+            heads = re.findall(r"^#+ (.*)", other.read_text("utf-8"), re.M) if anchor else []
+            assert not anchor or anchor in {re.sub(r"[^\w -]", "", head).lower().replace(" ", "-") for head in heads}
+
+
+def test_scripts():
+    """The scripts that pages name exist."""
+    text = TEXT + (ROOT / "benchmarks" / "README.md").read_text("utf-8")
+    for name in set(re.findall(r"(?:benchmarks|docs|examples)/[\w/]+\.(?:py|csv)", text)):
+        assert (ROOT / name).exists(), name
+    for name in set(re.findall(r"`(\w+\.py)`", (ROOT / "benchmarks" / "README.md").read_text("utf-8"))):
+        assert (ROOT / "benchmarks" / name).exists(), name
+
+
+def test_figures_of_the_picture():
+    """The figures that `benchmarks/chart.py` draws are those of README.md or of the results page."""
+    with (ROOT / "benchmarks" / "results.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) > 5
+    pages = README + (ROOT / "benchmarks" / "README.md").read_text("utf-8")
+    for row in rows:
+        assert re.search(rf"\b{re.escape(row['times'])}(x|\b)", pages), row
+
+
+def test_citation():
+    cited = (ROOT / "CITATION.cff").read_text("utf-8")
+    assert re.search(r"^version: (.*)", cited, re.M)[1] == any2vec.__version__
+    assert "Distributed Training of Embeddings using Graph Analytics" in cited
+
+
+def test_cited_tests():
+    """Tests that ARCHITECTURE.md names exist."""
+    cited = re.findall(r"(test_\w+\.py)::(test_\w+)", (ROOT / "ARCHITECTURE.md").read_text("utf-8"))
+    assert len(cited) > 20
+    for file, test in cited:
+        assert f"def {test}(" in (ROOT / "tests" / file).read_text("utf-8"), test
+
+
+def test_pictures_are_small():
+    pictures = list((ROOT / "docs" / "images").glob("*.svg"))
+    assert len(pictures) >= 3
+    assert all(path.stat().st_size < 100_000 for path in pictures)
+
+
 def test_folders_and_extras():
-    folders = re.findall(r"^\| `(\w+)/` \|", README, re.M)
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert set(re.findall(r"(?:\.|any2vec)\[(\w+)\]", TEXT)) <= set(extras)
+    table = re.findall(r"^\| (`\w+`.*?) \|", TEXTS["docs/install.md"].split("## Extras")[1].split("\n## ")[0], re.M)
+    assert set(re.findall(r"`(\w+)`", " ".join(table))) == set(extras)
+    folders = re.findall(r"^\| `(\w+)/` \|", (ROOT / "ARCHITECTURE.md").read_text("utf-8"), re.M)
     assert set(folders) <= {path.name for path in Path(any2vec.__file__).parent.iterdir()}
     assert len(folders) > 8
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
-    assert set(re.findall(r"(?:\.|any2vec)\[(\w+)\]", README)) <= set(extras)

@@ -566,7 +566,7 @@ def test_toy_corpora_work_out_of_the_box(sentences, hosts):
     assert len(model.vectors_) == 3
     assert len(model.loss_) == 5
     assert len(model.report_.rounds) == (0 if hosts == 1 else 3 * 5 + rounds_more(2, 3))
-    assert "`sample` 0.001 leaves nothing of so small a corpus: training without subsampling" in lines
+    assert "The corpus is too small for `sample` 0.001: training without subsampling" in lines
 
 
 def test_epochs_of_which_subsampling_leaves_nothing():

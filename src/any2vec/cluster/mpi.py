@@ -171,8 +171,8 @@ class _Ranks(CheckedTransfers):
     A row is an MPI datatype, so that counts stay small: bytes of float32 rows soon exceed 2^31.
 
     All calls are non-blocking and polled, as a blocking call burns a core while it waits. But rows in shared memory
-    move only while both ranks poll: with a sleep between any two tests they are 200 times slower. So a rank tests
-    many times in a row, and sleeps only if that took no longer than when nothing comes in.
+    move only while both ranks poll: with a sleep between any two tests they are 200 times slower. A rank tests
+    many times in a row. It sleeps only if the tests took no longer than tests to which nothing comes in.
     """
 
     def __init__(self, library: Any, communicator: "MPI.Comm") -> None:

@@ -81,8 +81,8 @@ class Call:
 class Rendezvous:
     """Rendezvous and core scheduler for simulated hosts.
 
-    A host holds a core while it runs and hands it on when it has to wait, so that no more threads are awake than
-    there are cores: with all of them awake, most of the time would be spent on the interpreter's lock.
+    A host holds a core while it runs and hands it on when it has to wait. So no more threads are awake than there are
+    cores. With all threads awake, most of the time would be spent on the interpreter's lock.
     """
 
     def __init__(self, hosts: int, cores: int) -> None:

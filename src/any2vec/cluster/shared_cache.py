@@ -1,6 +1,6 @@
 """Whether the cores of this process share a cache.
 
-It is measured, now and then: virtual machines do not tell the truth about caches, and are moved to other cores.
+This is measured now and then. Virtual machines do not tell the truth about caches, and are moved to other cores.
 """
 
 import math

@@ -1,6 +1,6 @@
 """Hosts that are the tasks of a step of Slurm: ``srun any2vec words ...``.
 
-They meet through MPI, if srun prepared that and mpi4py is there, else over gloo, on the first node of the step. A batch
+If srun prepared MPI and mpi4py is there, they meet through MPI, else over gloo on the first node of the step. A batch
 script, or a shell that salloc opened, is one process, whatever SLURM_NTASKS says: only srun sets the number of a step.
 """
 

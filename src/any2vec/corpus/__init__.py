@@ -18,12 +18,12 @@ Before V is chosen, phrases may be joined (`phrases`: the estimator; `phrase_lis
 - `bigrams`: counts pairs of words, and scores them; `joins`: replaces them by the id of the phrase
 - `phrased_text`: such a text, which `read` takes; `joined`: writes it
 
-**Where words and sentences end.** In files, words are separated by ASCII whitespace (space, tab, vertical tab, form
-feed, carriage return, line feed), and a sentence ends at a line feed and at the end of a file. `tokenizer.scan` and
+**Where words and sentences end.** In files, ASCII whitespace (space, tab, vertical tab, form feed, carriage
+return, line feed) separates words. A sentence ends at a line feed and at the end of a file. `tokenizer.scan` and
 `scan` mark these ends by the provisional id -1, and `encode.remap` turns them into the bounds of W, dropping
 sentences without a word of V. (If asked to, as by ``any2vec word2vec``, a word ``</s>`` ends a sentence, too.) A
-sentence may be of any length: it may span many blocks, but never two hosts, as `splits` and `blocks` cut hosts' parts
-at line feeds only. In memory a sentence is an item of what the user gives; its tokens may hold whitespace.
+sentence has any length and may span many blocks. It never spans two hosts: `splits` and `blocks` cut the parts of
+hosts at line feeds only. In memory a sentence is an item of what the user gives; its tokens may hold whitespace.
 """
 
 from any2vec.corpus.corpus import Corpus

@@ -43,7 +43,7 @@ class Rule:
 
 
 class Bigrams(NamedTuple):
-    """Pairs of words by their ids (int32), how often each occurs (int64), and their scores (float32)."""
+    """Pairs of words: ids (int32), counts (int64) and scores (float32)."""
 
     firsts: NDArray[Any]
     seconds: NDArray[Any]

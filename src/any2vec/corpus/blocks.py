@@ -1,7 +1,7 @@
 """Blocks: pieces of text of bounded size that threads tokenize independently of each other.
 
-A host's part of a file is cut at the first whitespace at or after each multiple of the block size. So no word is cut,
-and both ends of a block are found without reading what precedes it: threads (and hosts) can read a plain file at
+A host's part of a file is cut at the first whitespace at or after each multiple of the block size. No word is cut,
+and both ends of a block are found without reading the text before it. Threads and hosts can read a plain file at
 several positions at once. A sentence may continue in the host's next block.
 """
 

@@ -124,7 +124,7 @@ class Caching:
         return load(entry, self._files, threads=self._threads, say=self._say)
 
     def _put(self, beside: TemporaryFolder, entry: Path, corpus: Corpus) -> Corpus:
-        """Rename what was built to the entry, in the place of what is there."""
+        """Rename the new corpus to the entry, and replace an older one."""
         try:
             if entry.is_dir():
                 old = temporary_folder(entry.parent)

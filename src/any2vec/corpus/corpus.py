@@ -35,7 +35,7 @@ class Corpus:
     cached : bool
         Whether the corpus was taken from the cache.
     seconds : dict from str to float
-        ``scan`` (read, count, choose) and ``encode`` (write the worklist); 0 if cached.
+        ``scan``: read, count, choose. ``encode``: write the worklist. Both are 0 if cached.
     folder : Path
         Holds the worklist's files; removed with this object unless it is in the cache.
     line_ends : int

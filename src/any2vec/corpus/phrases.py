@@ -127,8 +127,8 @@ class Phrases(Parameters):
         Parameters
         ----------
         source : str, Path, sequence of them, or iterable of sequences of tokens
-            Files (plain, .gz, .bz2, .xz, .zst), directories, ``-`` for standard input; or sentences, drawn once: lists
-            of tokens, which are strings or integers; or rows, with `column`.
+            Files (plain, .gz, .bz2, .xz, .zst), directories, ``-`` for standard input. Or sentences, drawn once: lists
+            of tokens. Tokens are strings or integers. Or rows, with `column`.
         y : ignored
             For scikit-learn's pipelines.
 

@@ -59,15 +59,15 @@ def read_corpus(
     Neither the text nor a sentence has to fit into memory; the distinct words do. Where words and sentences end:
     see `any2vec.corpus`.
 
-    For H hosts files are cut where the first lines at or after equal shares of their bytes begin; files of unknown
-    size and sentences in memory, where the first sentences at or after equal shares of the words do. V and the cuts
+    For H hosts, files are cut at the first lines at or after equal shares of the bytes. Files of unknown size and
+    sentences in memory are cut at the first sentences at or after equal shares of the words. V and the cuts
     are the same whether one process reads all parts (`hosts`) or each host its own (`communicator`).
 
     Parameters
     ----------
     source : str, Path, sequence of them, iterable of sentences, or PhrasedText
-        Files (plain, .gz, .bz2, .xz, .zst), directories, ``-`` for standard input; or sentences, drawn once: lists,
-        tuples, NumPy arrays or pandas Series of tokens, which are strings or integers (5 is the word ``"5"``).
+        Files (plain, .gz, .bz2, .xz, .zst), directories, ``-`` for standard input. Or sentences, drawn once: lists,
+        tuples, NumPy arrays or pandas Series of tokens. Tokens are strings or integers: 5 is the word ``"5"``.
     min_count : int
         Words that occur less often are dropped.
     max_size : int, optional
@@ -81,8 +81,8 @@ def read_corpus(
         Called now and then, in the caller's thread, with the bytes of the files that are done and all their bytes (of
         this host's part; None if unknown). Not called for sentences in memory.
     column : str, optional
-        Where items of `source` are mappings (rows of a data set) or `source` is a data frame: which column holds the
-        sentences, as tokens or as a string that is split at whitespace.
+        The column that holds the sentences, if `source` is a data frame or has mappings as items (rows of a data set).
+        A sentence is tokens, or a string that is split at whitespace.
     hosts : int
         H, for how many hosts in this process the text is cut.
     communicator : Communicator, optional
@@ -115,9 +115,9 @@ def read_corpus(
     Raises
     ------
     Any2VecError
-        If the text cannot be read, is not text, leaves fewer than two words, has fewer sentences than there are hosts,
-        or no word of V; if there are more known words than `max_size`; or if the disk is full. On a cluster it is
-        raised on all hosts.
+        If the text cannot be read, is not text, or leaves fewer than two words. If it has fewer sentences than there
+        are hosts, or no word of V. If there are more known words than `max_size`. If the disk is full. On a cluster
+        it is raised on all hosts.
     """
     communicator = communicator or alone()
     several = communicator.size > 1
@@ -304,5 +304,5 @@ def _no_words_known(files: list[InputFile] | None, words: int, vocabulary: Vocab
     some = ", ".join(map(shown, vocabulary.words[:3]))
     return Any2VecError(
         f"{text}: none of its {words:,} words is in the vocabulary, which begins with {some}; "
-        "give the vocabulary of a text like this"
+        "give a vocabulary built from similar text"
     )

@@ -1,7 +1,7 @@
 """Where hosts' parts of a text begin: at the first lines at or after equal shares of the files' bytes.
 
-A line's position is that of its first byte, the files laid end to end. So no sentence is cut, the parts do not depend
-on who reads them, and of a plain file each host finds its own without reading the others'. (In a compressed file
+A line's position is that of its first byte, the files laid end to end. No sentence is cut, and the parts do not depend
+on their reader. In a plain file, each host finds its part without reading the others. (In a compressed file
 positions are interpolated, see `blocks`.)
 """
 

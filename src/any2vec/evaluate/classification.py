@@ -37,9 +37,9 @@ class ClassificationResult:
     ratios : tuple of float
         Fractions of the vertices that were trained on.
     figures : dict of float64 arrays, shape (ratios, shuffles)
-        In percent, by the names in `MEASURES`: F1 over all decisions ("micro"), its mean over labels ("macro"; over
-        those that occur in the test part or its predictions), over vertices ("samples") and over labels by their
-        frequency ("weighted"), and the fraction of vertices whose labels are all correct ("accuracy").
+        In percent, by the names in `MEASURES`. F1: "micro" over all decisions; "macro" is its mean over the labels
+        that occur in the test part or its predictions; "samples" its mean over vertices; "weighted" its mean over
+        labels by their frequency. "accuracy" is the fraction of vertices whose labels are all correct.
     vertices, labels : int
         The numbers of vertices that took part and of their labels.
     skipped : int
@@ -122,8 +122,8 @@ def evaluate_nodes(
     Raises
     ------
     Any2VecError
-        If a labelled vertex has no vector, a vector is not finite, there are too few vertices for a ratio, all
-        vertices have the same labels, an argument is invalid, or scikit-learn is not installed.
+        If a labelled vertex has no vector, or a vector is not finite. If there are too few vertices for a ratio, or all
+        have the same labels. If an argument is invalid, or scikit-learn is not installed.
     """
     check_vectors(vectors)
     _check_options(ratios, shuffles, seed, threads, solver)

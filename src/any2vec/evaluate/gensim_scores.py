@@ -1,7 +1,7 @@
 """What gensim's `evaluate_word_analogies` and `evaluate_word_pairs` return; the methods of Vectors call this.
 
-It differs from `evaluate_analogies` and `evaluate_similarity`: other spellings of a question's words are no answers,
-an answer's cosine may be negative, and case may count.
+Three things differ from `evaluate_analogies` and `evaluate_similarity`. Other spellings of a question's words are no
+answers, an answer's cosine may be negative, and case may count.
 """
 
 from collections.abc import Sequence

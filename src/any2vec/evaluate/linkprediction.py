@@ -76,8 +76,8 @@ def evaluate_links(
 ) -> LinkResult:
     """Distinguish edges from pairs without an edge.
 
-    The operators of node2vec, "hadamard" (product), "average", "l1" and "l2" (absolute and squared difference),
-    make one vector of two; a logistic regression on it, standardised, is trained on a random half of each kind of
+    The operators of node2vec make one vector of two: "hadamard" (product), "average", "l1" and "l2" (absolute and
+    squared difference). A logistic regression on the standardised vector is trained on a random half of each kind of
     pairs and tested on the other. "dot" and "cosine" are scores themselves and are tested on all pairs.
 
     Parameters

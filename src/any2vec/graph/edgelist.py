@@ -124,8 +124,8 @@ def _detect(
 ) -> tuple[list[LineBlock], int, Dialect | None, bytes]:
     """Read up to the first line that is neither a comment nor a header.
 
-    Return the block that has it, without lines up to a header, how many lines came before this, the dialect, and the
-    line; or, if there is none, the number of comments in place of that of lines.
+    Return the block with this line, from after a header; the number of lines before the block; the dialect; the line.
+    Without such a line, return the number of comments in place of the number of lines.
     """
     comments = tuple(bytes([byte]) for byte in options.comments.encode())
     before = line = skipped = 0

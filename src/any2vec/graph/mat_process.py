@@ -1,7 +1,7 @@
 """A program of its own that reads one matrix of a Matlab file: SciPy's reader may crash on a damaged one.
 
-``python mat_process.py KEY < FILE``: the matrix goes to the standard output in NumPy's .npz, as `data`, `indices`,
-`indptr` and `shape` of compressed columns, or as `dense`; without it, `names` are those that the file has. It imports
+``python mat_process.py KEY < FILE`` writes the matrix to the standard output in NumPy's .npz. It is there as `data`,
+`indices`, `indptr` and `shape` of compressed columns, or as `dense`; else `names` has the names in the file. It imports
 nothing of any2vec.
 """
 

@@ -82,7 +82,7 @@ def from_matrix(matrix: Any, options: ReadOptions, name: str = "the matrix") -> 
 
 
 def _once(edges: Edges, shape: tuple[int, ...], name: str) -> Edges:
-    """Drop one of each two entries (i, j) and (j, i); raise if their weights differ."""
+    """Keep one of the entries (i, j) and (j, i); raise if their weights differ."""
     rows, columns, weights = edges
     above, below = rows <= columns, rows >= columns
     if above.all() or below.all():  # a triangle has each edge once

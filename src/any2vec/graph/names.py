@@ -40,8 +40,8 @@ def vertex_name(vertex: Any, where: str, what: str = "a vertex") -> str:
     Raises
     ------
     Any2VecError
-        If it is missing (None, NaN, NaT, NA, an empty string), a number that is not whole or too large for its type to
-        tell integers apart, a bool, bytes, a time, a collection, or an object that has no text of its own.
+        If it is missing (None, NaN, NaT, NA, an empty string). If it is a number that is not whole, or too large for
+        its type to tell integers apart. If it is a bool, bytes, a time, a collection, or an object without a text.
     """
     if isinstance(vertex, str):
         return _checked(str.__str__(vertex), where, what)

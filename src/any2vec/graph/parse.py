@@ -64,8 +64,8 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
 
     `fields` is 2, 3 (with a weight) or ADJACENCY; more are refused if `exact`, else skipped. With `quotes`, the first
     field that begins with a quote stops it. `slow` gets an edge, where its weight begins and ends in the text, and its
-    line. `state` gets the numbers of edges, strings, slow weights and lines read, where the line that stopped it
-    begins, the largest code, the comments before the first edge and all others, and the line of the first of these.
+    line. `state` gets the numbers of edges, strings, slow weights and lines read, and where the line that stopped it
+    begins. Then the largest code, the comments before the first edge and all others, and the line of the first other.
     """
     pairs = strings = slows = line = leading = comments = comment = 0
     highest = np.int64(-1)

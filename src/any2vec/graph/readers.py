@@ -89,13 +89,13 @@ def read_graph(
     source : str, Path or object
         One of:
 
-        - a file, also ``.gz``, ``.bz2``, ``.xz`` or ``.zst``; ``-`` is standard input;
-        - edges: an iterable of pairs ``(source, target)`` or of triples with a weight; a data frame of pandas
-          or polars or a table of Arrow, of two or three columns; an array or tensor of integers or strings, of shape
-          (E, 2), or (2, E) as PyTorch Geometric's `edge_index`;
-        - neighbours: a dict ``{vertex: [neighbour, ...]}`` or ``{vertex: {neighbour: weight}}``;
-        - a graph of networkx or igraph, with the edges' ``weight``; Data of PyTorch Geometric, with `edge_weight`;
-        - a square sparse matrix of SciPy; entry (i, j) is the edge from i to j.
+        - A file, also ``.gz``, ``.bz2``, ``.xz`` or ``.zst``. ``-`` is standard input.
+        - Edges: an iterable of pairs ``(source, target)`` or of triples with a weight. A data frame of pandas
+          or polars or a table of Arrow, of two or three columns. An array or tensor of integers or strings, of shape
+          (E, 2), or (2, E) as PyTorch Geometric's `edge_index`.
+        - Neighbours: a dict ``{vertex: [neighbour, ...]}`` or ``{vertex: {neighbour: weight}}``.
+        - A graph of networkx or igraph, with the edges' ``weight``. Data of PyTorch Geometric, with `edge_weight`.
+        - A square sparse matrix of SciPy. Entry (i, j) is the edge from i to j.
     format : str
         Of a file. ``edges``: each line is two vertices, or two and a weight; ``adjacency``: each line is a vertex and
         its neighbours; ``mat``: Matlab, as DeepWalk's data sets; ``npz``: of scipy.sparse.save_npz; ``auto``: by the
@@ -128,9 +128,9 @@ def read_graph(
     -------
     Graph
         Vertices of files are named by their text. Integers, and floats that are whole numbers, are written as decimal
-        numbers, strings stay as they are, and other objects are named by their str(); vertices of matrices, and of
-        igraph graphs without names, by their numbers. Vertices of lines, edges and dicts are in the order in which
-        they first occur, others in the source's.
+        numbers. Strings stay as they are. Other objects are named by their str(). Vertices of matrices, and of
+        igraph graphs without names, are named by their numbers. Vertices of lines, edges and dicts are in
+        the order in which they first occur, others in the source's.
 
     Raises
     ------

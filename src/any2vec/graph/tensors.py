@@ -91,7 +91,7 @@ def _weights(source: Any, ends: NDArray[Any], options: ReadOptions) -> NDArray[n
 
 
 def _once(edges: Edges, vertices: int) -> Edges:
-    """Drop one of each two edges (i, j) and (j, i); raise if their weights differ."""
+    """Keep one of the edges (i, j) and (j, i); raise if their weights differ."""
     sources, targets, weights = edges
     forward, backward = np.flatnonzero(sources < targets), np.flatnonzero(sources > targets)
     one = sources[forward].astype(np.int64) * vertices + targets[forward]

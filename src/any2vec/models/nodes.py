@@ -52,9 +52,9 @@ class DeepWalk(Estimator):
         Parameters
         ----------
         source : Graph, or str, Path, object, function
-            A graph; a function of the number of threads that returns one; or what `graph.readers.read_graph` reads: a
-            file; a graph of networkx or igraph; a matrix of SciPy; pairs or triples; a dict of neighbours; a data
-            frame of edges.
+            A graph, or a function of the number of threads that returns one. Or a source of
+            `graph.readers.read_graph`: a file, a graph of networkx or igraph, a matrix of SciPy, pairs or triples, a
+            dict of neighbours, a data frame of edges.
         communicator : Communicator, optional
             On a cluster, where each host calls this, ``any2vec.cluster.connect()``. Every host has the whole graph.
 

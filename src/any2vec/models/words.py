@@ -59,16 +59,16 @@ class Word2Vec(Estimator):
         Parameters
         ----------
         source : str, Path, sequence of them, or iterable of sequences of tokens
-            Files (plain, .gz, .bz2, .xz, .zst; .parquet, with `column`), directories, ``-`` for standard input; or
-            sentences as lists of tokens; or rows (dicts, a data frame, an Arrow table, a data set of Hugging
-            Face), with `column`; or what `Phrases` has joined, or `read` returned. On a cluster, each host
+            Files (plain, .gz, .bz2, .xz, .zst; .parquet, with `column`), directories, ``-`` for standard input. Or
+            sentences as lists of tokens. Or rows, with `column`: dicts, a data frame, an Arrow table, a data set of
+            Hugging Face. Or a text of `Phrases`, or a corpus of `read`. On a cluster, each host
             gives the same files, or its own part of the sentences.
         communicator : Communicator, optional
             On a cluster, where each host calls this, ``any2vec.cluster.connect()``.
 
         warm_start : bool
-            Go on from `vectors_` of the last `fit`, with this estimator's `alpha` and `epochs`: words that
-            are new are added, counts are summed, and words that do not occur any more keep their vectors.
+            Go on from `vectors_` of the last `fit`, with this estimator's `alpha` and `epochs`. New words
+            are added, counts are summed, and words that do not occur any more keep their vectors.
             `start` is not read then.
 
         Returns
@@ -141,7 +141,7 @@ class Word2Vec(Estimator):
         if corpus.invalid:
             say(f"{corpus.invalid:,} words held bytes that are not UTF-8, replaced by U+FFFD")
         if self.vocabulary is not None and (unknown := 1 - kept / corpus.raw_words) > _MANY_UNKNOWN:
-            say(f"{unknown:.0%} of the words are not in the vocabulary given: is it that of a text like this?")
+            say(f"{unknown:.0%} of the words are not in the vocabulary given: was it built from similar text?")
         return corpus
 
     def _read(self, source: Any, threads: int, communicator: Communicator | None, known: Vocabulary | None) -> Corpus:

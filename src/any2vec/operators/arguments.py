@@ -84,9 +84,9 @@ class RowTable(NamedTuple):
     Attributes
     ----------
     e, t : int32 array, shape (V,)
-        Depending on the kernel's addressing: unused (``direct``); incremented by each update of the row, i.e. per pair
-        that a vertex is the source of and per sample that it is the destination of (``counted``); or the row of each
-        vertex (``mapped``).
+        By the kernel's addressing. ``direct``: unused. ``counted``: updates of the row, one per pair of which the
+        vertex is the source and per sample of which it is the destination. ``mapped``: the row of each
+        vertex.
     frozen : uint8 array, shape (V,)
         1 where the row of e must not change; empty for kernels that do not freeze.
     spare : int

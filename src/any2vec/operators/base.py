@@ -71,19 +71,19 @@ class Operator(ABC):
     ----------
     edges : function
         ``edges(window, batch, tables, sizes, sources, targets, labels) -> n, skipped`` lists one batch of a
-        `samples.windows.Window`: n vertices in `sources`, int64, shape (2 * window,), and all of `targets`, int64,
-        shape (`targets`,), of which `skipped` repeat the first (if `varying`: all but the last `skipped`, which are not
-        there). It may fill `labels`, int8, likewise, for `steps`.
+        `samples.windows.Window`. It fills n vertices of `sources`, int64, shape (2 * window,), and all `targets`,
+        int64, shape (`targets`,). `skipped` targets repeat the first; if `varying`, the last `skipped` targets are not
+        there. It may fill `labels`, int8, of the same shape, for `steps`.
     steps : function
-        ``steps(scores, labels, sources, targets, alpha, measured, width) -> loss, curvature`` replaces the score
-        ``scores[k * sources + i]`` of source i and target k by its step: alpha times minus the gradient of the loss.
+        ``steps(scores, labels, sources, targets, alpha, measured, width) -> loss, curvature`` replaces each score by
+        its step, alpha times minus the gradient of the loss. Source i and target k have ``scores[k * sources + i]``.
         `loss` is the sum of the losses, `curvature`, if `measured`, that of their second derivatives, each times the
         squared first. The score of a skipped target is -1e30, which must give no loss; its step is ignored. By default
         the loss is logistic, the first target has label 1 and the others label 0.
     score, update : function
         ``score(e, x, t, y, scores, sources, targets, dim, width)`` and ``update(...)``, `operators.tiles.dots` and
-        `update`: from rows to scores, and from steps to changed rows, for at most ten sources at a time (five without
-        AVX-512, or if `varying`).
+        `update`. The one makes scores of rows, the other changes rows by steps. They get at most ten sources at a time
+        (five without AVX-512, or if `varying`).
     apply : function, optional
         ``apply(e, t, batch, scratch, stats, targets, dim, width)`` applies a whole batch, in place of `score`, `steps`
         and `update`. `batch` is ``x, y, labels, sources, skipped, alpha, measured``: x and y are the offsets of the

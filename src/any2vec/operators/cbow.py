@@ -1,8 +1,8 @@
 """CBOW (Mikolov et al. 2013, "Efficient estimation of word representations in vector space"): a context is one source.
 
 The mean, or the sum, of the context's rows of e predicts the centre. word2vec.c adds the whole gradient of the mean to
-each row of the context; the gradient of the loss is that divided by their number (Irsoy, Benton and Stratos 2021,
-"Corrected CBOW performs as well as skip-gram", arXiv 2012.15332).
+each row of the context. The gradient of the loss is this gradient divided by their number: see Irsoy, Benton and
+Stratos 2021, "Corrected CBOW performs as well as skip-gram", arXiv 2012.15332.
 """
 
 from collections.abc import Callable

@@ -2,11 +2,11 @@
 
 The scores of a mini-batch are computed on the rows as they are (the paper's `dotprod`), and then all of its steps are
 applied (`adjust`), batch by batch of the operator. A word is in the windows of up to 2 * window centres: were these in
-one mini-batch, its row would make all their steps from one place, and overshoot. So a chunk of as many mini-batches is
+one mini-batch, its row would make all their steps from one place, and overshoot. A chunk of as many mini-batches is
 listed, and each takes one centre in 2 * window of it (`mini_batches.spacing`).
 
-Columns are cut into blocks, and a score is the sum over blocks in a tree: a host that has the blocks of a subtree
-computes that subtree's sum, and hosts add up theirs.
+Columns are cut into blocks, and a score is the sum over blocks in a tree. A host that has the blocks of a subtree
+computes the sum of the subtree, and the hosts add up their sums.
 """
 
 import threading
@@ -43,8 +43,8 @@ class ColumnKernels(NamedTuple):
     Attributes
     ----------
     listing : function
-        ``listing(ids, bounds, low, high, most, draws, rate, e, t, cursor, chunk)`` adds samples of up to `most`
-        centres, at the positions up to `high` of a slice from `low`, to a chunk; returns the position after them.
+        ``listing(ids, bounds, low, high, most, draws, rate, e, t, cursor, chunk)`` adds samples of up to `most` centres
+        to a chunk. The centres are at the positions `low` to `high` of a slice. It returns the position after them.
     pick : function
         ``pick(chunk, first, batch)`` makes the mini-batch of centres `first`, ``first + spacing``, ... of a chunk.
     dotprod : function

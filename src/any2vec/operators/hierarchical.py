@@ -1,10 +1,10 @@
 """Hierarchical softmax (Morin and Bengio 2005; Mikolov et al. 2013), for skip-gram and CBOW.
 
-A word's probability is that of the turns on its path in a Huffman tree: the targets of a window are the inner vertices
-on the path of its centre, with label 1 where the path goes on to the first child. Row i of `t` is inner vertex i, not
-vertex i; the last row is not used. As in word2vec.c, a score of 6 or more, or -6 or less, makes no step (with negative
-sampling it does, there and here): one word that lies where the turn is usually another does not undo what the rest have
-learned.
+A word's probability is the product over the turns on its path in a Huffman tree. The targets of a window are the inner
+vertices on the path of its centre, with label 1 if the path goes on to the first child. Row i of `t` is inner vertex i,
+not vertex i; the last row is not used. As in word2vec.c, a score of 6 or more, or -6 or less, makes no step. So one
+word with an unusual turn does not undo the learning of the others. (With negative sampling such a score makes a step,
+there and here.)
 """
 
 import math
@@ -103,4 +103,4 @@ class HierarchicalSkipGram(_Hierarchical):
 class HierarchicalCBOW(CBOW, _Hierarchical):
     """CBOW with hierarchical softmax."""
 
-    alpha = 0.025  # at word2vec.c's 0.05 analogies are worse (benchmarks/README.md)
+    alpha = 0.025  # at word2vec.c's 0.05 analogies are worse (benchmarks/log/words.md)

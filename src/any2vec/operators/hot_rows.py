@@ -1,10 +1,10 @@
 """Per-thread copies of the hottest rows: the papers' cure for staleness, inside one machine.
 
 Threads that update the same row fight over its cache lines: each must fetch what the other wrote. Ids fall by count, so
-the hottest rows are the first: each thread works on copies of rows 0..n-1, which lie behind the V masters, and now and
-then merges them (a reduce and a broadcast; GraphAny2Vec, section 3.3). A row is merged after about as many windows that
-had it as any other: seldom, if it is seldom in one. Where the threads' cores share a cache, a line that another thread
-wrote is no farther than one that was evicted, and copies may be slower than none (`training.copying`).
+the hottest rows are the first. Each thread works on copies of rows 0..n-1, behind the V masters. Now and then the
+copies are merged: a reduce and a broadcast (GraphAny2Vec, section 3.3). A row is merged after about as many of its
+windows as any other row: seldom, if it is seldom in one. Where the threads' cores share a cache, a line that another
+thread wrote is no farther than one that was evicted, and copies may be slower than none (`training.copying`).
 """
 
 from typing import NamedTuple, Self
@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 WINDOWS = 256
-"""Windows whose updates of a row no thread has merged, about (measured: benchmarks/README.md)."""
+"""Windows whose updates of a row no thread has merged, about (measured: benchmarks/log/threads.md)."""
 
 _LARGEST_BLOCK = 256  # rows that one thread merges while others have to merge other ones
 _RARELY = 1e-9  # updates for a position: as good as none

@@ -57,9 +57,9 @@ def operator_kernel(
     width : int
         Floats in a vector register (`tiles.register_width`).
     addressing : {"direct", "counted", "mapped"}
-        ``direct``: row i is vertex i's, as on one host; ``counted``: likewise, and updates are counted, so that a host
-        knows what it changed (RepModel); ``mapped``: a table has each vertex's row (PullModel). All three change the
-        labels by the same bits.
+        ``direct``: row i belongs to vertex i, as on one host. ``counted``: the same, and updates are counted, so that a
+        host knows the rows it changed (RepModel). ``mapped``: a table has each vertex's row (PullModel). All three
+        change the labels by the same bits.
     freezing : bool
         Whether some rows of e must not change (`RowTable.frozen`).
     measuring : bool

@@ -39,7 +39,7 @@ _LOG_SERIES = [2.0 / (2 * k + 1) for k in range(5)]  # 2 atanh(s) / s for s <= 1
 def logistic_steps(typing: Any, tile: Any, size: Any, alpha: Any, width: Any) -> Any:
     """Replace each dot product x by ``-alpha * sigmoid(x)``, the step of a sample with label 0, and return its loss.
 
-    The loss of label 0 is ``-log(1 - sigmoid(x)) = x + log(1 + exp(-x))`` (GraphAny2Vec, section 2.2); for label 1
+    The loss of label 0 is ``-log(1 - sigmoid(x)) = x + log(1 + exp(-x))`` (GraphAny2Vec, section 2.2). For label 1
     the caller adds `alpha` to the step and takes x off the loss.
 
     Parameters

@@ -1,9 +1,9 @@
 """Skip-gram with negative sampling (Mikolov et al. 2013): context words are sources, the centre and negatives targets.
 
-A sample is an edge from a context word (its `e`) to the centre (its `t`, label 1) or to a negative (label 0); the loss
-is logistic (GraphAny2Vec, section 2.2). Negatives are drawn per window (`negatives_per`), one set for all context words
-of a centre, applied together as a small matrix product (Ji et al., "Parallelizing word2vec in shared and distributed
-memory", 2016); or per pair, in word2vec's own order.
+A sample is an edge from a context word (its `e`) to the centre (its `t`, label 1) or to a negative (label 0). The loss
+is logistic (GraphAny2Vec, section 2.2). Negatives are drawn per window or per pair (`negatives_per`). Per window, all
+context words of a centre share a set, which is applied as a small matrix product (Ji et al., "Parallelizing word2vec in
+shared and distributed memory", 2016). Per pair, they are drawn in word2vec's own order.
 """
 
 from collections.abc import Callable

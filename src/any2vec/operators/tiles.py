@@ -3,7 +3,7 @@
 Numba's own loops reach a third of their speed, as they do not keep a tile of several rows in registers. The
 intrinsics below emit LLVM IR (through llvmlite, no compiler is needed); LLVM lowers a vector of `width` floats to
 whatever the processor has. A tile is `n` source rows (1 to `tile_rows`) against `m` destination rows. Rows are
-addressed by their offset, in floats, from the start of a label; every offset is a multiple of 16 and
+addressed by their offset, in floats, from the start of a label. Every offset is a multiple of 16 and
 the labels are 64-byte aligned, so that all loads are aligned.
 
 The integers `dim` and `width` must be compile-time constants (closure variables of the calling kernel): then Numba's
@@ -54,7 +54,7 @@ _TURNS = dict.fromkeys(range(1, MOST_ROWS + 1), 1) | {3: 2}
 
 
 def register_width() -> int:
-    """Return the float32 that a vector register of this processor holds: 16 (AVX-512), 8 (AVX) or 4 (SSE, NEON)."""
+    """Return how many float32 a vector register of this processor holds: 16 with AVX-512, 8 with AVX, else 4."""
     features = llvm.get_host_cpu_features()
     if features.get("avx512f"):
         return 16

@@ -86,7 +86,7 @@ def same_splits(before: NDArray[np.int64], after: NDArray[np.int64], places: NDA
     Returns
     -------
     int32 array, shape (V,)
-        The earlier tree's inner vertex of each one here, or -1; -1 for the last row, which is none.
+        The inner vertex of the earlier tree for each inner vertex here, or -1. The last row is -1, as none.
     """
     for counts in (before, after):
         _check(counts)

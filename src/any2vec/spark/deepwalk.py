@@ -43,8 +43,8 @@ class DeepWalk(HostEstimator, DeepWalkParams):
     Raises
     ------
     Any2VecError
-        By `fit`, if a parameter is out of range, a column is not there, of another type or has nulls, the cluster runs
-        fewer tasks at once than there are hosts, or `modelDir` is not shared.
+        By `fit`, if a parameter is out of range, or a column is missing, has another type or has nulls. Also if the
+        cluster runs fewer tasks at once than there are hosts, or `modelDir` is not shared.
 
     Examples
     --------

@@ -41,8 +41,8 @@ class Word2Vec(HostEstimator, Word2VecParams):
     Raises
     ------
     Any2VecError
-        By `fit`, if a parameter is out of range, the column is not there, of another type or has nulls, the cluster
-        runs fewer tasks at once than there are hosts, or `modelDir` is not shared.
+        By `fit`, if a parameter is out of range, or the column is missing, has another type or has nulls. Also if the
+        cluster runs fewer tasks at once than there are hosts, or `modelDir` is not shared.
 
     Examples
     --------

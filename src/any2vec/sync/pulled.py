@@ -1,8 +1,8 @@
 """PullModel: a host has its masters and proxies of the rows that its round touches (GraphAny2Vec, 3.2 and 3.4).
 
-Inspection lists the vertices of the next round while this one computes or sends. Their masters are told once and
-remember, so that broadcast and reduce carry values only (section 5.1). Proxies lie in the order of the ids, so in
-that of the hosts that have the masters: rows are received into place and sent from it.
+Inspection lists the vertices of the next round while this one computes or sends. Each master
+receives the list of rows once per round, so that broadcast and reduce carry values only (section 5.1). Proxies lie in
+the order of the ids, which is that of the hosts with the masters. Rows are received into place and sent from it.
 """
 
 from abc import abstractmethod

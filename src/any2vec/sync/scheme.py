@@ -86,7 +86,7 @@ class Scheme(ABC):
     labels : Labels
         What the operator works on; may change from round to round.
     live : int
-        Rows, from the first on, that both labels have in this round.
+        Rows present in both matrices in this round, from the first on.
     rows : RowTable
         The kernel's.
     masters : Labels

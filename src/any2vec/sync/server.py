@@ -1,8 +1,8 @@
 """A parameter server as DMTK's Word2Vec has it (GraphAny2Vec, section 5.1 and A.1): the baseline of the papers.
 
-Every host is a worker, and the server of its masters. For each block of words, a round, a worker draws a pool of
-negatives and gets the rows of e of its words, and those of t of its words and of the whole pool. It trains on them at a
-fixed learning rate, gets them again, as DMTK's program does to find what changed, and sends that. Ids go along with
+Every host is a worker, and the server of its masters. A block of words is a round. A worker draws a pool of
+negatives and gets rows: of e those of its words, of t those of its words and of the pool. The worker trains on them at
+a fixed learning rate, gets them again, as DMTK's program does, and sends the difference. Ids go along with
 rows. The server averages (`--combine average`), or combines in another way.
 """
 

@@ -13,7 +13,7 @@ __all__ = ["strata"]
 def strata(first: int, n: int, number: int, hottest: int) -> Any:
     """Choose some of the vertices first..first+n-1; return their rows, counted from `first`, and how many each is for.
 
-    All of the `hottest` are there; of as many after them, one in two; of twice as many, one in four; and so on.
+    All of the `hottest` are there, one in two of as many after them, one in four of twice as many, and so on.
     Which these are changes with `number`.
     """
     most = min(n, 32 * hottest)

@@ -29,7 +29,7 @@ class Turn(NamedTuple):
     directions : float32 array, shape (n, padded)
         Unit vectors, orthogonal; n is a multiple of 4, and columns from D on are zeros.
     e, t : float32 array, shape (n,)
-        What is added to a row of e, or of t, along each, for each unit of what it has there.
+        The amount added to a row of e, or of t, along each direction, per unit of the row's own component.
     dim : int
         D.
     """

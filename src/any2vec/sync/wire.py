@@ -1,7 +1,7 @@
 """How rows travel between hosts: as they are, or rounded to bfloat16, half the bytes.
 
 A bfloat16 is the upper half of a float32: as large a range, 8 bits of precision. Masters send their rows rounded, and
-keep them as they are. A host trains on what it got and sends what it changed, rounded too: rounding errors are
+keep them as they are. A host trains on the rounded rows and sends its changes, rounded too. Rounding errors are
 relative to a round's changes, not to the rows.
 """
 
@@ -63,7 +63,7 @@ class Wire:
         """Put the rows that were `pulled` into `mine`."""
 
     def changed(self, label: str, mine: NDArray[np.float32]) -> NDArray[Any]:
-        """Return what is sent of rows after a round, `Changes.values`; `mine` are those that were `pulled`."""
+        """Return the values to send after a round, `Changes.values`; `mine` are the rows that were `pulled`."""
         return mine
 
     def _spread(self, copy: Callable[[int, int], Any], n: int) -> None:
@@ -115,7 +115,7 @@ def _widened(value: Any) -> Any:
 
 
 def added(value: Any, own: Any) -> Any:
-    """Return what a host added to a number that is `own` on the master, from what it sent; for kernels."""
+    """Return a host's change of a number that is `own` on the master, from the `value` it sent; for kernels."""
     raise NotImplementedError
 
 

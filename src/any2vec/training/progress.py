@@ -208,8 +208,8 @@ def too_many_hosts(words: int, hosts: int, rounds: int) -> str | None:
     if hosts == 1 or each >= _FEW_WORDS:
         return None
     return (
-        f"{hosts} hosts are many for {words:,} words: in {rounds} rounds per epoch, a host has {each:,} per round, "
-        "and most of the time goes into synchronizing; fewer hosts are faster"
+        f"Too many hosts for this corpus: {words:,} words for {hosts} hosts and {rounds} rounds per epoch are {each:,} "
+        "per host and round; fewer would be faster"
     )
 
 

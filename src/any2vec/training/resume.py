@@ -160,7 +160,7 @@ def _check_same(folder: Path, manifest: Facts, facts: dict[str, Facts]) -> None:
 def _rows(
     folder: Path, manifest: Facts, vertices: int, dim: int, communicator: Communicator
 ) -> tuple[Labels, NDArray[np.float32]]:
-    """Read this host's range of vertices, and what the gauge lacked here if there were as many hosts."""
+    """Read this host's range of vertices, and the pending correction, if the number of hosts is unchanged."""
     low, high = Partition(vertices, communicator.size).range(communicator.rank)
     by_columns = scheme_of(manifest.get("scheme")).by_columns
     e = t = np.zeros((0, dim), np.float32)

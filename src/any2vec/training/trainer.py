@@ -128,7 +128,7 @@ def train(
             display.close()
             run.note()
     if not learned:
-        display.say(f"`sample` {options.sample:g} leaves nothing of so small a corpus: training without subsampling")
+        display.say(f"The corpus is too small for `sample` {options.sample:g}: training without subsampling")
         report.rounds = Rounds()
         again = {"after_epoch": after_epoch, "after_round": after_round, "checkpoints": checkpoints, "start": start}
         options = replace(options, sample=0.0)

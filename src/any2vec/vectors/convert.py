@@ -87,8 +87,8 @@ class Conversions(Lookup):
         Returns
         -------
         pyarrow.Table
-            Columns "word" (string), "count" (int64, null if counts are unknown) and "vector" (a fixed-size list of D
-            float32). The matrix is not copied if its rows are not padded.
+            Columns: "word", string; "count", int64, null if unknown; "vector", a fixed-size list of D
+            float32. The matrix is not copied if its rows are not padded.
 
         Raises
         ------

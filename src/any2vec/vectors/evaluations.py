@@ -37,8 +37,8 @@ class Evaluations(Neighbours):
         float
             Share of the questions asked that were answered correctly; 0 if none was asked.
         list of dict
-            For each section and for all, "Total accuracy", its name under "section", and its questions as tuples of
-            four words under "correct" and "incorrect".
+            A dict for each section, and one for all, "Total accuracy". "section" is the name; "correct" and "incorrect"
+            are the questions, as tuples of four words.
 
         Raises
         ------

@@ -71,7 +71,7 @@ def save(
     Parameters
     ----------
     vectors : Vectors
-        What to save; with many hosts this host's rows (possibly none), which follow those of the hosts before it.
+        The vectors to save. With many hosts: this host's rows, possibly none, after those of the hosts before it.
     path : str or path
         The file or folder; the same on all hosts, which must share a file system.
     training : bool

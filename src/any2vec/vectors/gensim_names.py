@@ -229,7 +229,7 @@ class GensimNames(Neighbours):
 
     @staticmethod
     def cosine_similarities(vector_1: NDArray[Any], vectors_all: NDArray[Any]) -> NDArray[np.floating[Any]]:
-        """Return the cosines of a vector, shape (D,), with the rows of a matrix, shape (n, D): shape (n,)."""
+        """Return the n cosines of a vector of shape (D,) with the rows of a matrix of shape (n, D)."""
         vector, rows = _floats(vector_1), _floats(vectors_all)
         if vector.ndim != 1 or rows.ndim != 2 or rows.shape[1] != len(vector):
             given = f"{shown(vector_1)} and {shown(vectors_all)}"

@@ -82,7 +82,7 @@ class Neighbours(Lookup):
         Returns
         -------
         list of (str, float), or float32 array
-            Words and cosines, nearest first, ties in the order of ids; with ``topn=None`` the cosines of all words
+            Words and cosines, nearest first, ties in the order of ids. With ``topn=None``: the cosines of all words
             searched, input words too, in the order of ids.
 
         Raises

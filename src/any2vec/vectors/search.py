@@ -21,8 +21,8 @@ def nearest(
     """Find the rows with the largest cosine to each query: ids and cosines, shape (Q, min(topn, V)), best first.
 
     The matrix, shape (V, D), may be strided or memory-mapped and is not copied: products of blocks are divided by its
-    rows' `norms`. Queries, shape (Q, D), need not be unit vectors; `excluded`, shape (Q, k), are rows that may not
-    answer, negative entries none. Ties are by rising id; where no row is left, id -1 and cosine -inf.
+    rows' `norms`. Queries, shape (Q, D), need not be unit vectors. `excluded`, shape (Q, k), are rows that may not
+    answer; a negative entry excludes nothing. Ties are by rising id; where no row is left, id -1 and cosine -inf.
     """
     topn = min(topn, len(matrix))
     ids = np.full((len(queries), topn), -1, np.int64)

@@ -66,7 +66,7 @@ class ShardedVectors:
         return bool(self.communicator.allgather(np.array([here])).any())
 
     def __getitem__(self, words: str | Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of some words, shape (n, D), or of one, shape (D,); raise an UnknownWordError."""
+        """Return the vectors of n words, shape (n, D), or of one word, shape (D,); raise an UnknownWordError."""
         listed = self._listed(words)
         here, places = self._find(listed)
         rows = np.zeros((len(listed), self.dim), np.float32)

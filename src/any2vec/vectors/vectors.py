@@ -12,8 +12,8 @@ __all__ = ["NEGATIVE", "Vectors", "check_vectors"]
 class Vectors(GensimNames, Evaluations, Conversions):
     """The embedding of each word of a vocabulary.
 
-    Its methods are in files of their own: `Lookup` (words and rows), `Neighbours` (most similar words, analogies),
-    `GensimNames` (the other methods of gensim's KeyedVectors), `Evaluations`, `Conversions` (gensim, pandas, Arrow).
+    Its methods have files of their own: `Lookup` of words and rows, `Neighbours` and analogies, `GensimNames` for the
+    other methods of gensim's KeyedVectors, `Evaluations`, and `Conversions` to gensim, pandas and Arrow.
 
     Parameters
     ----------

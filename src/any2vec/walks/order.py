@@ -1,7 +1,7 @@
 """Where walks start: in each pass once at every vertex, in an order that is a pure function of seed and pass.
 
 The order is a Feistel network on pairs (left, right) of about sqrt(V) values each, after Black and Rogaway ("Ciphers
-with arbitrary finite domains", CT-RSA 2002), so no host or thread has to shuffle or hold all of it. There are hardly
+with arbitrary finite domains", CT-RSA 2002). So no host or thread has to shuffle or hold all of it. There are hardly
 more pairs than vertices; a pair that is not a vertex goes through the network again.
 """
 

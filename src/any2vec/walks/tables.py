@@ -1,6 +1,6 @@
 """Lookup tables of walks: alias tables for weighted choices, and hash tables of neighbours.
 
-Memory: 16 bytes an entry for choices; for neighbours 11 an entry (22 with weights) and 32 a vertex (68).
+Memory: 16 bytes per entry for choices. Neighbours: 11 per entry and 32 per vertex, with weights 22 and 68.
 """
 
 import numpy as np
@@ -24,8 +24,8 @@ _EMPTY = -1
 def choices(indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: NDArray[np.float32]) -> NDArray[np.uint64]:
     """Build Walker's alias tables, one for each row, as uint64 array of shape (2 E,).
 
-    Item 2 i of entry i is its neighbour, with its alias in the high half; item 2 i + 1 is the part of its column, of
-    2^32, that is its own.
+    Item 2 i of entry i is its neighbour, with its alias in the high half. Item 2 i + 1 is its own part of its column,
+    in units of 2^-32.
     """
     table = zeros(2 * max(1, len(indices)), np.uint64)
     _fill_choices(indptr, indices, weights, table)

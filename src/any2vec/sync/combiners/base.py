@@ -187,8 +187,8 @@ class RowCombiner(PartsCombiner):
     Attributes
     ----------
     row : function
-        ``row(parts, updates, out)``: writes to `out`, shape (padded,), the combination of `parts`, shape (k, padded),
-        k at least 1, which sum `updates`, shape (k,), updates each. Columns from D on are zeros.
+        ``row(parts, updates, out)`` combines the changes of k hosts, at least 1, into `out`. Part i is the sum of
+        ``updates[i]`` updates; `parts` is (k, padded), `out` (padded,). Columns from D on are zeros.
     """
 
     row: Callable[..., None]

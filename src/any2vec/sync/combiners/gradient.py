@@ -1,4 +1,4 @@
-"""The Gradient Combiner of the papers (GraphAny2Vec, section 4): add only what is orthogonal to what is there."""
+"""The Gradient Combiner of the papers (GraphAny2Vec, section 4): add only the part orthogonal to the sum so far."""
 
 from typing import Any
 

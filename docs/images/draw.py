@@ -1,0 +1,83 @@
+"""Draw the pictures of the documentation: words of the presidents' speeches, and the karate club, by their vectors.
+
+    pip install '.[graphs]' matplotlib && python docs/images/draw.py
+
+A group of words, and each of the two clubs, has a colour. The vectors have not seen the groups.
+"""
+
+from importlib.resources import as_file, files
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.manifold import TSNE
+
+from any2vec import DeepWalk, Word2Vec
+from any2vec.graph import karate_club
+
+FOLDER = Path(__file__).parent
+COLOURS = ("#d1495b", "#00798c", "#8a6d00", "#5b3a8c", "#30638e", "#2f7d32")
+GROUPS = (
+    "war army navy troops enemy soldiers weapons",
+    "budget taxes deficit spending dollars inflation wages prices",
+    "schools teachers college children families education",
+    "russia soviet germany china korea vietnam",
+    "january march april june july september",
+    "god faith prayer liberty freedom hope peace",
+)
+PLAIN = {"svg.hashsalt": "any2vec", "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 8}
+
+
+def save(figure: plt.Figure, name: str) -> None:
+    """Write a picture without a date, so that it changes only with what it shows."""
+    figure.savefig(FOLDER / name, metadata={"Date": None}, bbox_inches="tight")
+
+
+def blank(width: float, height: float) -> tuple[plt.Figure, plt.Axes]:
+    """Make a figure without axes."""
+    figure, axes = plt.subplots(figsize=(width, height))
+    axes.set_axis_off()
+    return figure, axes
+
+
+def speeches() -> None:
+    """Draw words of the speeches that come with any2vec, by t-SNE."""
+    with as_file(files("any2vec") / "data" / "presidents.txt.xz") as text:
+        vectors = Word2Vec(epochs=30, sample=1e-4, threads=1).fit(text).vectors_
+    words = [word for group in GROUPS for word in group.split()]
+    rows = np.array([vectors[word] for word in words])
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    places = TSNE(perplexity=7, metric="cosine", init="pca", random_state=1).fit_transform(rows)
+    figure, axes = blank(5.6, 4.0)
+    for k, group in enumerate(GROUPS):
+        for word in group.split():
+            x, y = places[words.index(word)]
+            axes.plot(x, y, ".", color=COLOURS[k], markersize=3)
+            axes.annotate(word, (x, y), xytext=(2, 1), textcoords="offset points", color=COLOURS[k])
+    axes.set_title("words of the presidents' speeches (any2vec demo)", fontsize=10)
+    save(figure, "speeches.svg")
+
+
+def karate() -> None:
+    """Draw Zachary's karate club: its friendships, and the two principal components of its vectors."""
+    edges, labels = karate_club()
+    vectors = DeepWalk(dim=16, epochs=20, threads=1).fit(edges).vectors_
+    rows = np.asarray(vectors) - np.asarray(vectors).mean(axis=0)
+    places = dict(zip(vectors.words, rows @ np.linalg.svd(rows, full_matrices=False)[2][:2].T, strict=True))
+    clubs, friends = (
+        [line.split() for line in file.read_text().splitlines() if line[0] != "#"] for file in (labels, edges)
+    )
+    club_of = dict(clubs)
+    figure, axes = blank(5.2, 3.6)
+    for a, b in friends:
+        axes.plot(*zip(places[a], places[b], strict=True), color="#cccccc", linewidth=0.6, zorder=1)
+    for name, place in places.items():
+        axes.plot(*place, "o", color=COLOURS[int(club_of[name] == club_of["1"])], markersize=11, zorder=2)
+        axes.annotate(name, place, color="white", fontsize=7, ha="center", va="center", zorder=3)
+    save(figure, "karate.svg")
+
+
+if __name__ == "__main__":
+    plt.rcParams.update(PLAIN)
+    speeches()
+    karate()
