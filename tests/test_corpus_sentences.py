@@ -165,10 +165,11 @@ def test_an_error_of_the_users_own_generator_stays_what_it_is(error):
         yield "a"
         raise error
 
-    for source in ([tokens()], (one for one in [["a"], tokens()])):
+    for i, source in enumerate(([tokens()], (one for one in [["a"], tokens()]))):
         with pytest.raises(type(error)) as caught:
             read_corpus(source, min_count=1, cache=None)
         assert caught.value is error
+        assert error.__notes__[-1] == f"raised by sentence {i}, as its tokens were read"
     with pytest.raises(TypeError, match="NoneType"):  # an iterator of C has no frames of its own
         read_corpus([map(len, [[], None])], min_count=1, cache=None)
 

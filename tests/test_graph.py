@@ -178,6 +178,10 @@ def test_matches_networkx_on_random_graphs(tmp_path):
 def test_networkx_multigraphs_and_what_is_refused():
     networkx = pytest.importorskip("networkx")
     many = networkx.MultiGraph([("a", "b"), ("a", "b"), ("b", "c")])
+    for view in (many.edges, many.adj, many["a"], many.to_directed().in_edges, networkx.karate_club_graph().edges):
+        with pytest.raises(Any2VecError, match=r"^a graph cannot be read from networkx' .*View; give the graph itself"):
+            read_graph(view)
+    assert len(read_graph(many.edges(keys=False)).names) == 3  # pairs
     assert read_graph(many).edges == 2
     assert read_graph(many, merge=False).edges == 3
     assert read_graph(networkx.DiGraph([(1, 2)])).directed
@@ -513,6 +517,7 @@ def test_labels(tmp_path):
     [
         (b"a x\nb\n", {}, "line 2: 'b' has no label"),
         (b"", {}, "has no labels"),
+        (b'{"5": "a"}', {}, "this is JSON; expected lines of a vertex and its labels; read it with json.load"),
         (b"\n\n", {"format": "labels"}, "has no labels"),
         (b"a x\n\xff y\n", {}, "line 2: '\ufffd y': is not UTF-8"),
         (b"a x\n", {"format": "csv"}, "`format` is 'csv'; known are"),

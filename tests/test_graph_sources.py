@@ -124,6 +124,7 @@ def test_deepwalk_on_pairs():
         ({"a": {"b": 1}, "b": {"a": 2}}, "vertex 'b': the edge to 'a' has two different weights, 1.0 and 2.0"),
         ({"a": {"b": {}}}, "vertex 'a': the weight {} is not a number"),
         ({"a": {"b": 1}, "b": ["c"]}, "edge 'b' to 'c': has no weight"),
+        (dict, "cannot be read from the class dict; give a path, pairs"),
         ({"source": ["a"], "target": ["b"]}, "keys 'source', 'target', as a table has columns; .* give a data frame"),
         ({"Src": ["a"], "dst": ["b"], "weight": [2]}, "keys 'Src', 'dst', 'weight', as a table has columns"),
         (Frame(a=["x"], b=["y"], c=[1], d=[2]), "has 4 columns; expected the two ends"),

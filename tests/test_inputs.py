@@ -8,9 +8,10 @@ import socket
 import traceback
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from any2vec import DeepWalk, Word2Vec, load
+from any2vec import DeepWalk, Vectors, Word2Vec, load
 from any2vec.cluster.communicator import SharedError
 from any2vec.cluster.local import simulate
 from any2vec.corpus import load_vocabulary, read_corpus
@@ -100,6 +101,14 @@ def test_a_missing_file_is_one_error_of_both_kinds(tmp_path, use):
     shown = "".join(traceback.format_exception(error))
     assert shown.count("Traceback") == 1
     assert "SharedError" not in shown
+
+
+@pytest.mark.parametrize("how", ["resume", "frozen"])
+def test_a_missing_file_that_an_option_names(tmp_path, how):
+    given = {"pretrained": Vectors(["a"], np.ones((1, 100), np.float32))} if how == "frozen" else {}
+    with pytest.raises(FileNotFoundError, match=r"missing: (cannot be read: No|no) such file") as caught:
+        Word2Vec(**given | {how: str(tmp_path / "missing")}, min_count=1, cache=None).fit([["a", "b"]])
+    assert isinstance(caught.value, Any2VecError)
 
 
 def test_a_missing_file_on_a_host(tmp_path):

@@ -6,6 +6,7 @@ import importlib.util
 import itertools
 import os
 import pickle
+import re
 import shutil
 
 import pytest
@@ -238,15 +239,15 @@ def test_bytecode_that_others_may_write_is_not_used(tmp_path, monkeypatch, share
 
 
 @posix
-def test_what_the_user_chose_is_used_and_its_risk_is_said(tmp_path, monkeypatch):
+def test_what_the_user_chose_is_used_if_nobody_else_may_write_it(tmp_path, monkeypatch):
     (tmp_path / "sources").mkdir()
     chosen = tmp_path / "chosen"
     chosen.mkdir()
     assert not places(tmp_path, monkeypatch, chosen=chosen).remark
     chosen.chmod(0o777)
     found = places(tmp_path, monkeypatch, chosen=chosen)
-    assert found.path.parent == chosen
-    assert "others may write" in found.remark
+    assert found.path == tmp_path / "sources" / "__pycache__"
+    assert re.search("NUMBA_CACHE_DIR, .*chosen, is not used: .*other users may write to it", found.remark)
 
 
 def test_a_choice_that_cannot_be_written_falls_back(tmp_path, monkeypatch):
@@ -312,8 +313,8 @@ def test_a_planted_kernel_is_not_run(tmp_path, shared):
 
 
 @needs_root
-def test_a_planted_kernel_would_be_run(tmp_path, shared):
-    """The attack above is one: where the user chose that folder, it works, and the risk is said."""
+def test_a_kernel_planted_where_the_user_chose_is_not_run(shared):
+    """The attack is one: in a folder that only the user could have written, it works."""
     plant, marker = shared / "plant", shared / "marker"
     assert run_python("-c", CALL, folder=shared, NUMBA_CACHE_DIR=plant).returncode == 0
     for path in plant.rglob("*.nb[ic]"):
@@ -321,5 +322,9 @@ def test_a_planted_kernel_would_be_run(tmp_path, shared):
         path.write_bytes(hashlib.blake2b(evil, digest_size=32).digest() + evil)
     os.chown(plant, ATTACKER, ATTACKER)
     ran = run_python("-c", CALL, folder=shared, NUMBA_CACHE_DIR=plant)
+    assert (ran.returncode, ran.stdout) == (0, "2\n")
+    assert not marker.exists()
+    assert "is not used: others could put code there" in ran.stderr
+    os.chown(plant, VICTIM, VICTIM)
+    run_python("-c", CALL, folder=shared, NUMBA_CACHE_DIR=plant)
     assert marker.exists()
-    assert "others may write" in ran.stderr

@@ -187,7 +187,9 @@ def _read(stream: IO[bytes], path: Path) -> dict[bytes, tuple[int, int]]:
         if not parts:
             continue
         word, *rest = parts
-        if len(rest) != 1 or not rest[0].isdigit() or len(rest[0]) > _LONGEST_COUNT:
+        if len(rest) == 1 and rest[0].isdigit() and len(rest[0]) > _LONGEST_COUNT:
+            raise Any2VecError(f"{path}, line {number:,}: the count of {_quoted(word)} is 10^{_LONGEST_COUNT} or more")
+        if len(rest) != 1 or not rest[0].isdigit():
             raise Any2VecError(f"{path}, line {number:,}: {_quoted(line)} is not a word and its count, such as: cat 42")
         if word in found:
             first = f"it is on line {found[word][0]:,} too"

@@ -141,8 +141,12 @@ def _pieces(i: int, sentence: Any) -> Iterator[list[Any]]:
     except TypeError:
         kind = type(sentence).__name__
         raise Any2VecError(f"sentence {i} is of type {kind} ({shown(sentence)}); give lists of tokens") from None
-    while piece := list(islice(iterator, MANY)):
-        yield piece
+    try:
+        while piece := list(islice(iterator, MANY)):
+            yield piece
+    except Exception as error:
+        error.add_note(f"raised by sentence {i}, as its tokens were read")
+        raise
 
 
 def _tokens(i: int, sentence: Any) -> Any:

@@ -27,16 +27,17 @@ def as_array(source: Any, name: str = _NAME) -> NDArray[Any]:
     """Convert a tensor, or another library's array, to NumPy's."""
     if isinstance(source, np.ndarray):
         return source
+    sparse = getattr(source, "is_sparse", False)
     try:
-        if getattr(source, "is_sparse", False):
-            raise TypeError("it is sparse: .coalesce().indices() has its edges")
+        if sparse:
+            raise TypeError("it is sparse")
         return np.asarray(source) if hasattr(source, "__array__") else np.from_dlpack(source)
     except Exception as error:  # what libraries raise, such as for a tensor on a GPU
         reason = " ".join(str(error).split())[:100].rstrip(".")
         kind = type(source).__name__
         raise Any2VecError(
             f"{name}: this {kind} does not become an array of NumPy ({reason}); give one, such as "
-            f"edge_index.detach().cpu().numpy()"
+            f"edge_index.{'coalesce().indices()' if sparse else 'detach().cpu().long()'}.numpy()"
         ) from error
 
 

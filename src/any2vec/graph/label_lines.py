@@ -1,5 +1,6 @@
 """Lines of labels, split into fields."""
 
+import re
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
@@ -16,6 +17,7 @@ from any2vec.io.inputs import InputFile
 
 __all__ = ["read_fields"]
 
+_JSON = re.compile(rb'(\xef\xbb\xbf)?\s*[\[{]\s*["\[{\]}]')
 _EXPECTED = "expected lines of a vertex and its labels"
 
 
@@ -56,6 +58,8 @@ def read_fields(file: InputFile, options: ReadOptions) -> tuple[list[tuple[int, 
 def _check_text(head: bytes, name: str) -> None:
     if found := foreign(head):
         raise Any2VecError(f"{name}: this is {found.what}; {_EXPECTED}")
+    if _JSON.match(head):
+        raise Any2VecError(f"{name}: this is JSON; {_EXPECTED}; read it with json.load and give the dict")
     if b"\0" in head:
         raise Any2VecError(f"{name}: has NUL bytes; is this UTF-16 or a binary file? It must be UTF-8 text")
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -12,12 +12,23 @@ from any2vec.graph.csr import Edges
 from any2vec.graph.names import vertex_name
 from any2vec.graph.weights import weights_of_objects
 
-__all__ = ["from_igraph", "from_networkx", "is_igraph", "is_networkx"]
+__all__ = ["from_igraph", "from_networkx", "is_igraph", "is_networkx", "is_view", "refuse_view"]
 
 
 def is_networkx(source: Any) -> bool:
     """Whether an object is a graph of networkx."""
     return all(hasattr(source, name) for name in ("is_multigraph", "is_directed", "adj", "nodes", "edges"))
+
+
+def is_view(source: Any) -> bool:
+    """Whether an object is a dict of networkx, such as ``G.edges`` or ``G.adj``, whose values are attributes."""
+    return hasattr(source, "items") and type(source).__module__.startswith("networkx.")
+
+
+def refuse_view(source: Any, options: ReadOptions) -> NoReturn:
+    """Raise an error that says what to give."""
+    kind = type(source).__name__
+    raise Any2VecError(f"a graph cannot be read from networkx' {kind}; give the graph itself, such as G for G.edges")
 
 
 def is_igraph(source: Any) -> bool:

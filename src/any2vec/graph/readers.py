@@ -15,7 +15,7 @@ from any2vec.graph.build import EdgeTable, ReadOptions, build_graph
 from any2vec.graph.edgelist import read_adjacency_list, read_edge_list
 from any2vec.graph.graph import Graph
 from any2vec.graph.matrices import from_matrix, is_matrix, read_mat, read_npz
-from any2vec.graph.objects import from_igraph, from_networkx, is_igraph, is_networkx
+from any2vec.graph.objects import from_igraph, from_networkx, is_igraph, is_networkx, is_view, refuse_view
 from any2vec.graph.pairs import from_neighbours, from_pairs
 from any2vec.graph.shortage import naming_shortage
 from any2vec.graph.tables import from_table, is_lazy, is_table, refuse_lazy
@@ -56,6 +56,7 @@ FORMATS = ("auto", *FILE_FORMATS)
 OBJECTS: list[tuple[Callable[[Any], bool], Callable[[Any, ReadOptions], EdgeTable]]] = [  # the first that matches
     (is_lazy, refuse_lazy),  # first, as asking a lazy table for more may compute it
     (is_networkx, from_networkx),
+    (is_view, refuse_view),
     (is_igraph, from_igraph),
     (is_matrix, from_matrix),
     (is_hetero_data, refuse_hetero_data),
@@ -63,7 +64,7 @@ OBJECTS: list[tuple[Callable[[Any], bool], Callable[[Any, ReadOptions], EdgeTabl
     (is_table, from_table),
     (lambda source: hasattr(source, "items"), from_neighbours),
     (is_array, from_array),
-    (lambda source: hasattr(source, "__iter__") and not isinstance(source, bytes), from_pairs),
+    (lambda source: _is_iterable(source) and not isinstance(source, bytes), from_pairs),
 ]
 
 
@@ -195,12 +196,22 @@ def is_graph_source(source: Any) -> bool:
     return any(matches(source) for matches, _ in OBJECTS)
 
 
+def _is_iterable(source: Any) -> bool:
+    try:
+        iter(source)
+    except TypeError:  # also of what has the method to refuse, as a column of Spark
+        return False
+    return True
+
+
 def _read_object(source: Any, options: ReadOptions) -> EdgeTable:
-    for matches, read in OBJECTS:
-        if matches(source):
-            return read(source, options)
+    if not isinstance(source, type):
+        for matches, read in OBJECTS:
+            if matches(source):
+                return read(source, options)
+    what = f"the class {source.__name__}" if isinstance(source, type) else f"an object of type {type(source).__name__}"
     raise Any2VecError(
-        f"a graph cannot be read from an object of type {type(source).__name__}; give a path, pairs (source, target), "
+        f"a graph cannot be read from {what}; give a path, pairs (source, target), "
         f"a dict of neighbours, an integer array of shape (E, 2), a data frame, a networkx or igraph graph, Data of "
         f"PyTorch Geometric, or a sparse matrix of SciPy"
     )

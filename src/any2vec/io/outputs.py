@@ -12,7 +12,7 @@ from typing import IO
 
 from any2vec.cluster.communicator import Communicator, allgather_bytes, together
 from any2vec.cluster.local import alone
-from any2vec.errors import Any2VecError, shown
+from any2vec.errors import Any2VecError, file_error, shown
 from any2vec.io.beside import Beside, make_beside, not_followed, sweep
 from any2vec.io.replaceable import Kind, check_replaceable, mark
 from any2vec.io.swap import put_folder
@@ -107,7 +107,7 @@ def refusals(path: Path, communicator: Communicator | None = None, what: str = "
     except (Any2VecError, BrokenPipeError):  # the reader of a pipe has gone, which is no mistake
         raise
     except OSError as error:
-        raise Any2VecError(f"{path}: {what}{host}: {error.strerror or error}") from error
+        raise file_error(f"{path}: {what}{host}: {error.strerror or error}", error) from error
     except MemoryError as error:
         raise Any2VecError(f"{path}: {what}{host}: not enough memory") from error
 

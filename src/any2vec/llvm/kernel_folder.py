@@ -34,17 +34,19 @@ NOWHERE = KernelFolder(
 def kernel_folder(sources: Path) -> KernelFolder:
     """Choose where kernels of a folder of sources are kept: the first place that can be written, and that only we may.
 
-    The user's choice, NUMBA_CACHE_DIR, is taken as it is; what we choose must be a folder of this user, in folders
-    that nobody else may replace. These are those that Numba takes, and one in the temporary folder.
+    The folder must be this user's, in folders that nobody else may replace: the user's choice, NUMBA_CACHE_DIR, one of
+    those that Numba takes, or one in the temporary folder.
     """
     name = _CacheLocator.get_suitable_cache_subpath(str(sources / "_"))
+    remark = ""
     if config.CACHE_DIR and _writable(given := Path(config.CACHE_DIR, name)):
         why = _distrust(given)
-        risk = (
-            f"kernels are kept in {given}, and others may write to it or replace it ({why}): they could run code here"
+        if not why:
+            return KernelFolder(given)
+        remark = (
+            f"NUMBA_CACHE_DIR, {config.CACHE_DIR}, is not used: others could put code there that would be run ({why})"
         )
-        return KernelFolder(given, risk if why else "")
-    return next((KernelFolder(folder) for folder in _places(sources, name) if _ours(folder)), NOWHERE)
+    return next((KernelFolder(folder, remark) for folder in _places(sources, name) if _ours(folder)), NOWHERE)
 
 
 def _places(sources: Path, name: str) -> Iterator[Path]:

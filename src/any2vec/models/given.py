@@ -1,5 +1,6 @@
 """What `fit` is given to begin with: vectors to go on from, pretrained vectors, frozen words."""
 
+import errno
 import hashlib
 import json
 import os
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, first_other, together
 from any2vec.corpus import Vocabulary
-from any2vec.errors import Any2VecError, shown
+from any2vec.errors import Any2VecError, file_error, shown
 from any2vec.io.compression import open_compressed
 from any2vec.io.finite import check_finite
 from any2vec.samples.counts import total_of
@@ -187,7 +188,8 @@ def _words(frozen: Frozen | None) -> "tuple[str, ...] | Literal['given'] | None"
     if isinstance(frozen, str | os.PathLike):
         path = as_path(frozen)
         if not path.is_file():
-            raise Any2VecError(f"`frozen`: {path}: no such file; give a file with a word per line, or {GIVEN!r}")
+            message = f"`frozen`: {path}: no such file; give a file with a word per line, or {GIVEN!r}"
+            raise file_error(message, FileNotFoundError(errno.ENOENT, "no such file", str(path)))
         try:
             with open_compressed(path) as stream:
                 lines = stream.read().decode("utf-8-sig").split("\n")
