@@ -17,7 +17,7 @@ from any2vec.training.options import Options
 
 SOURCE = Path(any2vec.__file__).parent
 ROOMS = [
-    {"errors", "private", "signals", "version"},
+    {"errors", "other_names", "private", "signals", "version"},
     {"options"},
     {"llvm"},
     {"cluster"},

@@ -26,7 +26,7 @@ def cache(
         ),
     ] = None,
 ) -> None:
-    """List the encoded corpora that are kept for the next run; limit or clear them.
+    """List, limit or clear what is kept of corpora for the next run.
 
     They lie in the folder ANY2VEC_CACHE, or in the user's folder of caches.
 

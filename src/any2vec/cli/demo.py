@@ -28,7 +28,7 @@ def demo(
     ] = None,
     force: options.Force = False,
 ) -> None:
-    """Train on the speeches of the US presidents and show the neighbours of a few words."""
+    """Train on speeches of US presidents, and show neighbours."""
     if output:
         check_output(output, force=force)
     console = Console()

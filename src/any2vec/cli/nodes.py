@@ -35,7 +35,13 @@ Source = Annotated[
     ),
 ]
 Format = Annotated[
-    str, typer.Option("--format", help=f"Format of GRAPH: {', '.join(FORMATS)}.", rich_help_panel=shared.DATA)
+    str,
+    typer.Option(
+        "--format",
+        help=f"Format of GRAPH: {', '.join(FORMATS)}.",
+        autocompletion=shared.completing(FORMATS),
+        rich_help_panel=shared.DATA,
+    ),
 ]
 
 
@@ -55,7 +61,10 @@ def nodes(
     force: shared.Force = False,
     quiet: shared.Quiet = False,
 ) -> None:
-    """Train vectors of the vertices of GRAPH: skip-gram on DeepWalk's walks, or with p and q on node2vec's."""
+    """Train vectors of the vertices of GRAPH: DeepWalk or node2vec.
+
+    Skip-gram or CBOW on DeepWalk's walks; with --p and --q on node2vec's.
+    """
     options_of_graph = _options(format, directed, weighted, delimiter, comments, header)
     run(
         lambda display: Node2Vec(**options, display=display),

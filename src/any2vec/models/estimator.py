@@ -52,7 +52,7 @@ The vectors are views of the model: copy what is to outlast the call.
 
 
 @documented
-@dataclass(kw_only=True, unsafe_hash=True)
+@dataclass(kw_only=True, unsafe_hash=True, repr=False)
 class Estimator(Options, Parameters, ABC):
     """Vectors of whatever comes in sequences, by skip-gram or CBOW (Mikolov et al. 2013).
 
@@ -120,6 +120,8 @@ class Estimator(Options, Parameters, ABC):
         panel=CHECKPOINTS,
     )
     display: Display = option(None, "shows progress; nothing by default", factory=Quiet, panel="")
+
+    __repr__ = Parameters.__repr__
 
     @abstractmethod
     def _read(self, source: Any, threads: int, communicator: Communicator | None, known: Vocabulary | None) -> Corpus:

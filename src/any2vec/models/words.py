@@ -19,7 +19,7 @@ _MANY_UNKNOWN = 0.2  # share of a text's words that are not in a given vocabular
 
 
 @documented
-@dataclass(kw_only=True, unsafe_hash=True)
+@dataclass(kw_only=True, unsafe_hash=True, repr=False)
 class Word2Vec(Estimator):
     """Word vectors by skip-gram or CBOW, with negative sampling or hierarchical softmax (Mikolov et al. 2013).
 
