@@ -119,6 +119,7 @@ def test_the_command_line_is_made_from_the_fields():
             "training",
             "report",
             "quiet",
+            "verbose",
         )
     }
 

@@ -60,6 +60,7 @@ def nodes(
     report: shared.ReportFile = None,
     force: shared.Force = False,
     quiet: shared.Quiet = False,
+    verbose: shared.Verbose = False,
 ) -> None:
     """Train vectors of the vertices of GRAPH: DeepWalk or node2vec.
 
@@ -78,6 +79,7 @@ def nodes(
         report=report,
         force=force,
         quiet=quiet,
+        verbose=verbose,
     )
 
 

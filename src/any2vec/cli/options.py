@@ -28,6 +28,7 @@ __all__ = [
     "Quiet",
     "ReportFile",
     "Training",
+    "Verbose",
     "Weighted",
     "completing",
     "estimator_options",
@@ -63,6 +64,9 @@ ReportFile = Annotated[
     Path | None, typer.Option(metavar="FILE.json", help="Write the figures of the run.", rich_help_panel=_RUN)
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors.", rich_help_panel=_RUN)]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", help="Show all figures of rounds at the end.", rich_help_panel=_RUN)
+]
 Force = Annotated[
     bool,
     typer.Option("--force", help="Replace outputs that hold something else, too.", rich_help_panel=_RUN),

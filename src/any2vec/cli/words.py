@@ -43,6 +43,7 @@ def words(
     report: shared.ReportFile = None,
     force: shared.Force = False,
     quiet: shared.Quiet = False,
+    verbose: shared.Verbose = False,
 ) -> None:
     """Train word vectors on CORPUS, by skip-gram or CBOW."""
 
@@ -65,4 +66,5 @@ def words(
         vocabulary=save_vocabulary,
         force=force,
         quiet=quiet,
+        verbose=verbose,
     )
