@@ -162,7 +162,7 @@ def test_links_made_while_a_run_goes_on_are_not_followed(tmp_path, monkeypatch, 
 
     monkeypatch.setattr(checkpoint.Checkpoints, "_announce", announced)
     display = Said()
-    once(folder, display=display)
+    once(folder, verbose=display)
     assert victim.read_text() == "precious\n"
     assert (folder / name).is_symlink()
     assert sum("a checkpoint could not be written" in line for line in display.lines) >= 1
@@ -257,7 +257,7 @@ def test_what_no_run_writes_is_refused(tmp_path, kept, change):
     assert str(newest) in problem
     assert len(problem) < 1000
     display = Said()
-    assert once(resume=tmp_path / "d", epochs=6, display=display)
+    assert once(resume=tmp_path / "d", epochs=6, verbose=display)
     assert any("an older checkpoint is looked for" in line for line in display.lines)
 
 
@@ -334,7 +334,7 @@ def test_damage_of_every_kind(tmp_path, kept, whole, harm, ending):
     shutil.copytree(kept, folder)
     harm(max(folder.glob(f"*.{ending}")))
     display = Said()
-    assert same(once(folder, resume=folder, display=display), whole)
+    assert same(once(folder, resume=folder, verbose=display), whole)
     assert any("an older checkpoint is looked for" in line for line in display.lines)
 
 
@@ -354,7 +354,7 @@ def test_files_that_may_not_be_read(kept, whole):
 def other_user(folder, whole):
     os.seteuid(12345)
     display = Said()
-    found = same(once(resume=folder, display=display), whole)
+    found = same(once(resume=folder, verbose=display), whole)
     return found and any("Permission denied; an older" in line for line in display.lines)
 
 

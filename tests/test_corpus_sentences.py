@@ -196,7 +196,7 @@ def test_tokens_with_lone_surrogates_are_counted_and_told():
     assert corpus.invalid == 12
     assert corpus.vocabulary.counts[corpus.vocabulary.ids["x\ufffd\ufffd\ufffd"]] == 9
     display = Told()
-    model = Word2Vec(dim=4, min_count=1, epochs=1, threads=1, sample=0, display=display).fit(sentences)
+    model = Word2Vec(dim=4, min_count=1, epochs=1, threads=1, sample=0, verbose=display).fit(sentences)
     assert model.report_.invalid_words == 12
     assert any("12 words" in said and "U+FFFD" in said for said in display.said)
 

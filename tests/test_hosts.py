@@ -179,7 +179,7 @@ class Interrupting(Quiet):
 @pytest.mark.parametrize("at", [1, 5])
 @pytest.mark.parametrize("scheme", ["rep-opt", "pull-opt"])
 def test_interrupt_while_hosts_compute_keeps_the_vectors(scheme, at):
-    stopped = Word2Vec(**(ONE | {"epochs": 10_000}), hosts=3, scheme=scheme, display=Interrupting(at))
+    stopped = Word2Vec(**(ONE | {"epochs": 10_000}), hosts=3, scheme=scheme, verbose=Interrupting(at))
     model = in_time(lambda: interrupted(stopped, CORPUS))
     assert 1 <= len(model.loss_) < 10_000
     assert model.vectors_.matrix.shape == (12, 16)

@@ -171,5 +171,5 @@ def test_training_names_too_many_hosts():
 
     lines = []
     how = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "sample": 0, "epochs": 1, "threads": 1}
-    Word2Vec(**how, hosts=2, display=Lines()).fit([list("abcabc")] * 50)
+    Word2Vec(**how, hosts=2, verbose=Lines()).fit([list("abcabc")] * 50)
     assert sum(line.startswith("2 hosts are many for 300 words: in 3 rounds per epoch, ") for line in lines) == 1

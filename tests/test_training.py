@@ -411,7 +411,7 @@ class Interrupting(Quiet):
 
 def test_interrupt_keeps_the_vectors():
     display = Interrupting(at=3)
-    model = interrupted(Word2Vec(**(ONE | {"epochs": 100_000, "display": display, "threads": 2})), CORPUS)
+    model = interrupted(Word2Vec(**(ONE | {"epochs": 100_000, "verbose": display, "threads": 2})), CORPUS)
     assert 1 <= len(model.loss_) < 100_000
     assert model.vectors_.matrix.shape == (23, 16)
     assert np.isfinite(model.vectors_.matrix).all()
@@ -434,7 +434,7 @@ def test_error_of_a_display_stops_the_threads():
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        fit(CORPUS * 20, epochs=1, display=Broken(), threads=2)
+        fit(CORPUS * 20, epochs=1, verbose=Broken(), threads=2)
 
 
 def test_callbacks():
@@ -468,7 +468,7 @@ def test_display_sees_training():
             self.closed += 1
 
     notes = Notes()
-    model = fit(display=notes, epochs=3, callbacks=[lambda *_: {"score": 12.345}])
+    model = fit(verbose=notes, epochs=3, callbacks=[lambda *_: {"score": 12.345}])
     assert notes.lines[0].startswith("600 words, 23 in the vocabulary")
     expected = [f"epoch {k + 1}/3  loss {loss:.4f}  score 12.35" for k, loss in enumerate(model.loss_)]
     assert [line.replace("12.34", "12.35") for line in notes.lines[1:]] == expected
@@ -562,7 +562,7 @@ def test_toy_corpora_work_out_of_the_box(sentences, hosts):
     lines = []
     display = Quiet()
     display.say = lines.append
-    model = Word2Vec(min_count=1, cache=None, hosts=hosts, display=display, **SIZES).fit(sentences * 2)
+    model = Word2Vec(min_count=1, cache=None, hosts=hosts, verbose=display, **SIZES).fit(sentences * 2)
     assert len(model.vectors_) == 3
     assert len(model.loss_) == 5
     assert len(model.report_.rounds) == (0 if hosts == 1 else 3 * 5 + rounds_more(2, 3))

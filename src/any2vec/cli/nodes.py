@@ -68,7 +68,7 @@ def nodes(
     """
     options_of_graph = _options(format, directed, weighted, delimiter, comments, header)
     run(
-        lambda display: Node2Vec(**options, display=display),
+        lambda display: Node2Vec(**options, verbose=display),
         lambda model, communicator: model.fit(
             lambda share: _that_fits(_read(graph, options_of_graph | {"threads": share}, model.display.say), output),
             communicator,

@@ -129,7 +129,7 @@ class _Files(Files):
 
 
 def _model(options: dict[str, Any], display: Display) -> Word2Vec:
-    model = Word2Vec(**options, cache=None, display=display)
+    model = Word2Vec(**options, cache=None, verbose=display)
     model.check()
     return model
 

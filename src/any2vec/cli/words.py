@@ -53,7 +53,7 @@ def words(
             callbacks.append(AnalogyChecker(questions))
         if pairs:
             callbacks.append(SimilarityChecker(pairs))
-        return Word2Vec(**options, cache="auto" if cache else None, callbacks=callbacks, display=display)
+        return Word2Vec(**options, cache="auto" if cache else None, callbacks=callbacks, verbose=display)
 
     reading = read_and_fit(lambda model, communicator: model.read(corpus, communicator), save_vocabulary, force=force)
     run(

@@ -108,7 +108,8 @@ class Word2Vec(Estimator):
         """
         self.check()
         given = self._given(self.training_options(), communicator or alone(), warm_start=False)
-        return self._read_text(source, communicator, given.known if given else None, line_end_word)
+        with self._showing():
+            return self._read_text(source, communicator, given.known if given else None, line_end_word)
 
     def _read_text(
         self, source: Source, communicator: Communicator | None, known: Vocabulary | None, line_end_word: bool = False
