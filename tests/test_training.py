@@ -535,7 +535,7 @@ def test_parameters():
     assert Word2Vec(**model.get_params()).get_params() == model.get_params()
     assert model.set_params(dim=8, window=2) is model
     assert (model.dim, model.window) == (8, 2)
-    with pytest.raises(ValueError, match="no parameter 'size'"):
+    with pytest.raises(ValueError, match="no parameter `size` .give `dim`.$"):
         model.set_params(size=3)
     assert repr(Word2Vec()).startswith("Word2Vec(model='skipgram', loss='negative', dim=100, window=5, ")
     assert ", dim=8, window=2," in repr(model)

@@ -106,8 +106,8 @@ class Parameters:
             all_of_them = ", nor ".join(f"`{name}`{_meant(name, known)}" for name in unknown)
             raise UnknownParameterError(f"{cls.__name__} has no parameter {all_of_them}")
         if given and not any(p.kind is not p.KEYWORD_ONLY for p in known.values()):
-            first = f"{cls.__name__}({next(iter(known), '')}=...).fit({shown(given[0])})"
-            raise UnknownParameterError(f"parameters have names, and `fit` takes what is read: {first}")
+            how = f"{cls.__name__}().fit({shown(given[0])})"
+            raise UnknownParameterError(f"{cls.__name__} takes no positional arguments; give what is read to `fit`: {how}")
         return super().__new__(cls)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

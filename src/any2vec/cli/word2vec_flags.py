@@ -24,7 +24,7 @@ class Flag:
 
 
 FLAGS = {
-    "train": Flag(str, "Text (compressed too), a directory, or - for standard input"),
+    "train": Flag(str, "Text (compressed too), a directory, - for standard input"),
     "output": Flag(str, "Where to write the word vectors, or the classes"),
     "size": Flag(int, "Dimensions of a vector", 100),
     "window": Flag(int, "Maximum distance between words", 5),

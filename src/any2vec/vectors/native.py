@@ -1,8 +1,8 @@
 """any2vec's own format: a folder, loaded memory-mapped, that holds any word, counts and training vectors.
 
 `vectors.safetensors` has the tensors "e" and, for training, "t"; `vocabulary.json` the words and counts;
-`any2vec.json` the version and the sizes; `model.json`, if an estimator was saved, its parameters. The files of JSON have
-the same `id`, and `any2vec.json` has digests of some rows: files of two saves do not mix.
+`any2vec.json` the version and the sizes; `model.json`, if an estimator was saved, its parameters. The files of
+JSON have the same `id`, and `any2vec.json` has digests of some rows: files of two saves do not mix.
 """
 
 import json
