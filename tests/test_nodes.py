@@ -249,7 +249,7 @@ def test_options_of_nodes(run):
     assert (report["hosts"], report["words"]) == (2, 3 * 34 * 7)
     expected = Node2Vec(**chosen).fit(KARATE.edges).vectors_
     assert load("v").matrix.tobytes() == expected.matrix.tobytes()
-    help_ = run("nodes", "--help", env={"COLUMNS": "200"}).output
+    help_ = run("nodes", "--help-all", env={"COLUMNS": "200"}).output
     assert all(f"--{name}" in help_ for name in [*chosen, "directed", "weighted", "format", "negatives-per", "kappa"])
 
 

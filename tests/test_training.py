@@ -535,10 +535,9 @@ def test_parameters():
     assert Word2Vec(**model.get_params()).get_params() == model.get_params()
     assert model.set_params(dim=8, window=2) is model
     assert (model.dim, model.window) == (8, 2)
-    with pytest.raises(ValueError, match="no parameter `size` .give `dim`.$"):
+    with pytest.raises(ValueError, match=r"no parameter `size` \(give `dim`\)$"):
         model.set_params(size=3)
-    assert repr(Word2Vec()).startswith("Word2Vec(model='skipgram', loss='negative', dim=100, window=5, ")
-    assert ", dim=8, window=2," in repr(model)
+    assert repr(model) == "Word2Vec(dim=8, window=2)"
 
 
 def test_nothing_is_left_behind(tmp_path, monkeypatch):
@@ -583,7 +582,7 @@ def test_many_shared_negatives_are_named_where_they_diverge():
 
 
 def test_parameters_are_keywords():
-    with pytest.raises(TypeError, match="positional argument"):
+    with pytest.raises(TypeError, match="takes arguments by name"):
         Word2Vec([["a", "b"]])
 
 

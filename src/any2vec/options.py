@@ -107,7 +107,7 @@ class Parameters:
             raise UnknownParameterError(f"{cls.__name__} has no parameter {all_of_them}")
         if given and not any(p.kind is not p.KEYWORD_ONLY for p in known.values()):
             how = f"{cls.__name__}().fit({shown(given[0])})"
-            raise UnknownParameterError(f"{cls.__name__} takes no positional arguments; give what is read to `fit`: {how}")
+            raise UnknownParameterError(f"{cls.__name__} takes arguments by name, and `fit` what is read: {how}")
         return super().__new__(cls)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

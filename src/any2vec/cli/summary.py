@@ -2,10 +2,10 @@
 
 import io
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from shlex import quote
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table
 
@@ -64,12 +64,15 @@ def _neighbours(vectors: Vectors, kind: str, output: Path) -> Iterator[str]:
 def _telling(vectors: Vectors, kind: str) -> list[str]:
     """Return a few frequent words whose neighbours say something, or the vertices that occur most often."""
     words = vectors.words[:_COMPARED]
-    if kind == "words":
-        total = vectors.counts.sum()
-        rare = zip(words, vectors.counts[:_COMPARED] <= _MOST_FREQUENT * total, strict=True)
-        telling = [word for word, is_rare in rare if is_rare and word.isalpha() and len(word) >= _SHORTEST]
-        words = telling if len(telling) >= _SHOWN else words
-    return list(islice(words, _SHOWN))
+    if kind != "words":
+        return list(words[:_SHOWN])
+    rare = vectors.counts[:_COMPARED] <= _MOST_FREQUENT * vectors.counts.sum()
+    long = [word.isalpha() and len(word) >= _SHORTEST for word in words]
+    for telling in (rare & long, long):
+        chosen = [words[i] for i in np.flatnonzero(telling)[:_SHOWN]]
+        if len(chosen) == _SHOWN:
+            return chosen
+    return list(words[:_SHOWN])
 
 
 def _machinery(report: Report) -> str:
