@@ -1,7 +1,6 @@
 """What all estimators do: read, train on one host or many, keep vectors and figures."""
 
 import math
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -20,7 +19,7 @@ from any2vec.corpus import Corpus, Vocabulary
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.outputs import refusals
 from any2vec.models.given import Given, check_given, shown_given
-from any2vec.models.saved import load_model, save_model
+from any2vec.models.saved import Savable
 from any2vec.operators.labels import Labels
 from any2vec.options import Parameters, documented, option
 from any2vec.sync.combiners import Combiner
@@ -55,7 +54,7 @@ The vectors are views of the model: copy what is to outlast the call.
 
 @documented
 @dataclass(kw_only=True, unsafe_hash=True, repr=False)
-class Estimator(Options, Parameters, ABC):
+class Estimator(Options, Parameters, Savable, ABC):
     """Vectors of whatever comes in sequences, by skip-gram or CBOW (Mikolov et al. 2013).
 
     Attributes
@@ -170,14 +169,14 @@ class Estimator(Options, Parameters, ABC):
         return vars(self).get("_shown") or display_of(self.verbose)
 
     @contextmanager
-    def _showing(self) -> Iterator[None]:
-        """Keep what shows progress in the block; a display of the user's own announces compilation itself."""
+    def _showing(self, communicator: Communicator | None) -> Iterator[None]:
+        """Keep what shows progress in the block, on the first host; a display of the user's own announces itself."""
         if "_shown" in vars(self):
             yield
             return
-        self._shown = display_of(self.verbose)
+        own, other_host = isinstance(self.verbose, bool | None), bool(getattr(communicator, "rank", 0))
+        self._shown = display_of(False if own and other_host else self.verbose)
         try:
-            own = isinstance(self.verbose, bool | None)
             with announcing_compilation(self._shown.say) if own else nullcontext():
                 yield
         finally:
@@ -197,7 +196,7 @@ class Estimator(Options, Parameters, ABC):
             name = "DeepWalk" if "walks" in vars(self) else "Word2Vec"
             raise Any2VecError(f"any2vec.spark.{name} trains on what Spark has, such as this {type(source).__name__}")
         self.check()
-        with self._showing():
+        with self._showing(communicator):
             self._read_and_train(source, communicator, warm_start)
         if self.report_.interrupted:
             raise KeyboardInterrupt
@@ -252,54 +251,6 @@ class Estimator(Options, Parameters, ABC):
         report.vocabulary, report.invalid_words = len(corpus.vocabulary), corpus.invalid
         report.cached, report.seconds = corpus.cached, dict(corpus.seconds)
         return corpus, given.begin(corpus.vocabulary, self.display.say, self.kind) if given else None
-
-    def save(
-        self, path: str | os.PathLike[str], *, force: bool = False, communicator: Communicator | None = None
-    ) -> None:
-        """Save vectors, parameters and report as a folder, which `load` of the class reads, and of any2vec its vectors.
-
-        Training vectors are saved, too, so that a loaded model goes on with ``fit(..., warm_start=True)``. Nothing is
-        pickled. `callbacks` and `verbose` are not saved, nor are Vectors, vocabularies, operators and combiners that
-        were given as objects of a program.
-
-        Parameters
-        ----------
-        path : str or path
-            The folder, a name without an ending; an earlier one is replaced once the new one is complete.
-        force : bool
-            Replace a folder whose files are damaged, too.
-        communicator : Communicator, optional
-            On a cluster, where each host calls this and writes its own rows.
-
-        Raises
-        ------
-        Any2VecError
-            If there is nothing to save yet, the name has an ending, the folder cannot be written, or holds other files.
-        """
-        if not hasattr(self, "vectors_"):
-            raise Any2VecError(f"this {type(self).__name__} {self.without_fit}: call fit first")
-        save_model(self, path, force, communicator)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Load a model that `save` has written; its vectors are memory-mapped.
-
-        Parameters
-        ----------
-        path : str or path
-            The folder.
-
-        Returns
-        -------
-        Estimator
-            With its parameters, `vectors_`, `loss_` and `report_`.
-
-        Raises
-        ------
-        Any2VecError
-            If it does not exist, is damaged, or holds a model of another class.
-        """
-        return load_model(cls, path)
 
     @property
     def wv(self) -> Vectors:

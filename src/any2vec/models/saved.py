@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from types import UnionType
-from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from any2vec.cluster.communicator import Communicator
 from any2vec.errors import Any2VecError, Any2VecWarning, shown
@@ -21,22 +21,69 @@ from any2vec.vectors.native import MODEL, load_with_model, save_native
 from any2vec.vectors.vectors import Vectors
 from any2vec.version import __version__
 
-if TYPE_CHECKING:
-    from any2vec.models.estimator import Estimator
+__all__ = ["Savable"]
 
-__all__ = ["load_model", "save_model"]
-
-E = TypeVar("E", bound="Estimator")
+E = TypeVar("E")
 
 _VERSION = 1
 _NEVER = ("callbacks", "verbose")
 """Parameters that are functions of the program at hand."""
 
 
-def save_model(
-    model: "Estimator", path: str | os.PathLike[str], force: bool, communicator: Communicator | None
-) -> None:
+class Savable:
+    """Estimators that can be saved and loaded."""
+
+    def save(
+        self, path: str | os.PathLike[str], *, force: bool = False, communicator: Communicator | None = None
+    ) -> None:
+        """Save vectors, parameters and report as a folder, which `load` of the class reads, and of any2vec its vectors.
+
+        Training vectors are saved, too, so that a loaded model goes on with ``fit(..., warm_start=True)``. Nothing is
+        pickled. `callbacks` and `verbose` are not saved, nor are Vectors, vocabularies, operators and combiners that
+        were given as objects of a program.
+
+        Parameters
+        ----------
+        path : str or path
+            The folder, a name without an ending; an earlier one is replaced once the new one is complete.
+        force : bool
+            Replace a folder whose files are damaged, too.
+        communicator : Communicator, optional
+            On a cluster, where each host calls this and writes its own rows.
+
+        Raises
+        ------
+        Any2VecError
+            If there is nothing to save yet, the name has an ending, the folder cannot be written, or holds other files.
+        """
+        _save(self, path, force, communicator)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Load a model that `save` has written; its vectors are memory-mapped.
+
+        Parameters
+        ----------
+        path : str or path
+            The folder.
+
+        Returns
+        -------
+        Estimator
+            With its parameters, `vectors_`, `loss_` and `report_`.
+
+        Raises
+        ------
+        Any2VecError
+            If it does not exist, is damaged, or holds a model of another class.
+        """
+        return _load(cls, path)
+
+
+def _save(model: Any, path: str | os.PathLike[str], force: bool, communicator: Communicator | None) -> None:
     """Save what `fit` has made, and the parameters that JSON can hold."""
+    if not hasattr(model, "vectors_"):
+        raise Any2VecError(f"this {type(model).__name__} {model.without_fit}: call fit first")
     path = as_path(path)
     if path.suffix:
         raise Any2VecError(f"{path}: a model is saved as a folder: give a name without an ending")
@@ -55,7 +102,7 @@ def save_model(
     save(vectors, path, training=training, force=force, communicator=communicator, format=kind)
 
 
-def load_model(cls: type[E], path: str | os.PathLike[str]) -> E:
+def _load(cls: type[E], path: str | os.PathLike[str]) -> E:
     """Load a model of a class with its vectors and report; warn of parameters that the folder does not have."""
     path = as_path(path)
     vectors, content = load_with_model(path)
@@ -79,11 +126,11 @@ def load_model(cls: type[E], path: str | os.PathLike[str]) -> E:
         names = ", ".join(f"`{name}`" for name in left_out)
         text = f"{path}: does not hold {names}, which JSON cannot: set what a further fit needs"
         warnings.warn(text, Any2VecWarning, stacklevel=3)
-    model.vectors_, model.report_, model.loss_ = vectors, report, report.loss
+    vars(model).update(vectors_=vectors, report_=report, loss_=report.loss)
     return model
 
 
-def _parameters(model: "Estimator") -> tuple[dict[str, Any], list[str]]:
+def _parameters(model: Any) -> tuple[dict[str, Any], list[str]]:
     """Return the parameters that JSON can hold, and the names of the others."""
     kept: dict[str, Any] = {}
     left_out = []

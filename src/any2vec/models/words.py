@@ -108,7 +108,7 @@ class Word2Vec(Estimator):
         """
         self.check()
         given = self._given(self.training_options(), communicator or alone(), warm_start=False)
-        with self._showing():
+        with self._showing(communicator):
             return self._read_text(source, communicator, given.known if given else None, line_end_word)
 
     def _read_text(
