@@ -319,7 +319,7 @@ def test_folders(tmp_path):
     with pytest.raises(Any2VecError, match="none: cannot be read on host 0: No such file"):
         fit(resume=tmp_path / "none")
     folder, display = tmp_path / "new", Said()
-    whole = fit(folder, resume=folder, display=display)  # the same command every time
+    whole = fit(folder, resume=folder, verbose=display)  # the same command every time
     assert any("has no checkpoint yet" in line for line in display.lines)
     assert same(fit(folder, resume=folder), whole)
     with pytest.raises(Any2VecError, match="has checkpoints of an earlier run; go on from them with `resume`"):
@@ -369,7 +369,7 @@ def test_a_damaged_version_is_said_and_the_one_before_taken(tmp_path, harm, what
     last = versions(tmp_path)[-1]
     harm(sorted(tmp_path.glob(f"{last:06d}.*{what}"))[-1])
     display = Said()
-    assert same(fit(resume=tmp_path, display=display), whole)
+    assert same(fit(resume=tmp_path, verbose=display), whole)
     said = [line for line in display.lines if "an older checkpoint is looked for" in line]
     assert len(said) == (not (what == "json" and harm is damage_nothing))
 
@@ -393,7 +393,7 @@ def test_a_manifest_that_is_no_json(tmp_path):
 def test_a_finished_run_is_said_to_be_finished(tmp_path):
     whole = fit(tmp_path)
     display = Said()
-    assert same(fit(resume=tmp_path, display=display), whole)
+    assert same(fit(resume=tmp_path, verbose=display), whole)
     assert display.lines.count("that is all of the run: nothing is left to train") == 1
 
 
@@ -437,7 +437,7 @@ def test_a_full_disk_does_not_end_training(tmp_path, monkeypatch):
 
     monkeypatch.setattr(module, "header_of", full)
     display = Said()
-    whole, found = fit(), fit(tmp_path, display=display)
+    whole, found = fit(), fit(tmp_path, verbose=display)
     assert same(whole, found)
     said = [line for line in display.lines if "could not be written on host" in line]
     assert len(said) == 1  # of two such checkpoints
@@ -455,7 +455,7 @@ def test_a_manifest_that_cannot_be_written(tmp_path, monkeypatch):
 
     monkeypatch.setattr(module, "put", failing)
     display = Said()
-    fit(tmp_path, display=display)
+    fit(tmp_path, verbose=display)
     assert any("Input/output error; training goes on" in line for line in display.lines)
     assert 2 not in versions(tmp_path)
 

@@ -162,7 +162,7 @@ def test_links_made_while_a_run_goes_on_are_not_followed(tmp_path, monkeypatch, 
 
     monkeypatch.setattr(checkpoint.Checkpoints, "_announce", announced)
     display = Said()
-    once(folder, display=display)
+    once(folder, verbose=display)
     assert victim.read_text() == "precious\n"
     assert (folder / name).is_symlink()
     assert sum("a checkpoint could not be written" in line for line in display.lines) >= 1
@@ -178,14 +178,19 @@ def test_only_this_user_may_read_them(tmp_path):
     assert {stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "a" / "d").iterdir()} == {0o600}
 
 
+def warnings_of(caplog):
+    """Messages of what is logged as a warning, which Python prints where a program has not set up logging."""
+    return [record.message for record in caplog.records if record.levelname == "WARNING"]
+
+
 @pytest.mark.parametrize("code", [errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL, errno.EIO])
-def test_a_file_system_without_locks_is_said_even_if_quiet(tmp_path, monkeypatch, capsys, whole, code):
+def test_a_file_system_without_locks_is_said_even_if_quiet(tmp_path, monkeypatch, caplog, whole, code):
     def refuse(*_, **__):
         raise OSError(code, os.strerror(code))
 
     monkeypatch.setattr(folder_lock, "lock_descriptor", refuse)
     once(tmp_path)
-    said = capsys.readouterr().err
+    said = "\n".join(warnings_of(caplog))
     assert said.count(f"the file system has no locks ({os.strerror(code)}): make sure that no other run") == 1
     assert same(once(tmp_path, resume=tmp_path), whole)
     left_by_a_run(tmp_path)
@@ -201,13 +206,13 @@ def test_a_file_system_that_cannot_flush(tmp_path, monkeypatch, code):
 
 
 @pytest.mark.parametrize("hosts", [1, 3])
-def test_a_failed_checkpoint_is_said_even_if_quiet(tmp_path, monkeypatch, capsys, hosts):
+def test_a_failed_checkpoint_is_said_even_if_quiet(tmp_path, monkeypatch, caplog, hosts):
     def full(_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(checkpoint, "header_of", full)
     model = fit(tmp_path, hosts=hosts, rounds=1)
-    said = capsys.readouterr().err.splitlines()
+    said = warnings_of(caplog)
     assert not model.report_.kept
     assert len(said) == 2
     assert "No space left on device; training goes on; there is none yet" in said[0]
@@ -257,7 +262,7 @@ def test_what_no_run_writes_is_refused(tmp_path, kept, change):
     assert str(newest) in problem
     assert len(problem) < 1000
     display = Said()
-    assert once(resume=tmp_path / "d", epochs=6, display=display)
+    assert once(resume=tmp_path / "d", epochs=6, verbose=display)
     assert any("an older checkpoint is looked for" in line for line in display.lines)
 
 
@@ -334,7 +339,7 @@ def test_damage_of_every_kind(tmp_path, kept, whole, harm, ending):
     shutil.copytree(kept, folder)
     harm(max(folder.glob(f"*.{ending}")))
     display = Said()
-    assert same(once(folder, resume=folder, display=display), whole)
+    assert same(once(folder, resume=folder, verbose=display), whole)
     assert any("an older checkpoint is looked for" in line for line in display.lines)
 
 
@@ -354,7 +359,7 @@ def test_files_that_may_not_be_read(kept, whole):
 def other_user(folder, whole):
     os.seteuid(12345)
     display = Said()
-    found = same(once(resume=folder, display=display), whole)
+    found = same(once(resume=folder, verbose=display), whole)
     return found and any("Permission denied; an older" in line for line in display.lines)
 
 

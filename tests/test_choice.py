@@ -58,7 +58,7 @@ def test_estimated_bytes_are_those_counted(hosts, more):
 def test_what_sends_least_is_chosen():
     said, report = Said(), []
     for dim in (16, 1000):
-        model = Word2Vec(**HOW | {"dim": dim}, hosts=4, epochs=1, rounds=4, scheme="auto", display=said)
+        model = Word2Vec(**HOW | {"dim": dim}, hosts=4, epochs=1, rounds=4, scheme="auto", verbose=said)
         report.append(model.fit(SENTENCES).report_)
     assert [r.scheme for r in report] == ["pull-opt", "columns"]
     assert report[0].options["scheme"] == "auto"
@@ -89,7 +89,7 @@ def test_memory_counts(monkeypatch):
 )
 def test_what_columns_cannot_do_is_said(how, why):
     said = Said()
-    model = Word2Vec(**{"dim": 1000, "hosts": 4, "scheme": "auto", "epochs": 1, "rounds": 40} | HOW | how, display=said)
+    model = Word2Vec(**{"dim": 1000, "hosts": 4, "scheme": "auto", "epochs": 1, "rounds": 40} | HOW | how, verbose=said)
     alone = "hosts" in how
     assert model.fit(SENTENCES).report_.scheme == (None if alone else "pull-opt")
     begins = f"scheme {'auto' if alone else 'pull-opt'}: "

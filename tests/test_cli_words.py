@@ -318,7 +318,7 @@ def test_version():
 
 
 def test_help_names_every_option(run):
-    result = CliRunner().invoke(app, ["words", "--help"], env={"COLUMNS": "200"})
+    result = CliRunner().invoke(app, ["words", "--help-all"], env={"COLUMNS": "200"})
     assert result.exit_code == 0
     for name in (
         "dim",
@@ -463,13 +463,13 @@ def test_help_names_no_kind_of_range():
         ["walks"],
         *(["evaluate", name] for name in JUDGES),
     ):
-        result = CliRunner().invoke(app, [*command, "--help"], env={"COLUMNS": "200"})
+        result = CliRunner().invoke(app, [*command, "--help-all"], env={"COLUMNS": "200"})
         assert result.exit_code == 0
         assert "range" not in result.output.lower()
 
 
 def test_completion_can_be_installed():
-    result = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"})
+    result = CliRunner().invoke(app, ["--help-all"], env={"COLUMNS": "200"})
     assert "--install-completion" in result.output
     shell = {"_ANY2VEC_COMPLETE": "complete_bash", "COMP_WORDS": "any2vec eval", "COMP_CWORD": "1"}
     script = "import sys; sys.argv = ['any2vec']; from any2vec.__main__ import main; main()"

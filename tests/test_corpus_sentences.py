@@ -197,7 +197,7 @@ def test_tokens_with_lone_surrogates_are_counted_and_told():
     assert corpus.invalid == 12
     assert corpus.vocabulary.counts[corpus.vocabulary.ids["x\ufffd\ufffd\ufffd"]] == 9
     display = Told()
-    model = Word2Vec(dim=16, window=3, negative=3, min_count=1, epochs=1, threads=1, sample=0, display=display).fit(
+    model = Word2Vec(dim=16, window=3, negative=3, min_count=1, epochs=1, threads=1, sample=0, verbose=display).fit(
         sentences
     )
     assert model.report_.invalid_words == 12

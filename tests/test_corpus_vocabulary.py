@@ -228,7 +228,7 @@ HOW = {"dim": 16, "window": 3, "negative": 3, "threads": 1, "epochs": 1}
 
 def test_an_estimator_takes_one(text, file):
     display = Said()
-    model = Word2Vec(**HOW, vocabulary=str(file), min_count=2, cache=None, display=display).fit(text)
+    model = Word2Vec(**HOW, vocabulary=str(file), min_count=2, cache=None, verbose=display).fit(text)
     assert model.vectors_.vocabulary == Vocabulary(list("baxéz"), np.array([40, 30, 30, 20, 2]))
     assert "27% of the words are not in the vocabulary given: was it built from similar text?" in display.lines
     assert model.report_.options["vocabulary"] == str(file)

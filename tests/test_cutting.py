@@ -101,7 +101,7 @@ def test_one_host_writes_checkpoints_within_a_round_and_resumes_to_the_bits(tmp_
     assert any(writes)
     monkeypatch.setattr(run_module.Run, "_write", write)
     said = Said()
-    resumed = fit(checkpoint=tmp_path, resume=tmp_path, display=said, **more)
+    resumed = fit(checkpoint=tmp_path, resume=tmp_path, verbose=said, **more)
     assert same(resumed, whole)
     assert resumed.loss_ == whole.loss_
     if cut == 1:
@@ -156,7 +156,7 @@ def test_one_host_ends_in_the_middle_of_a_round_and_resumes_to_the_bits(tmp_path
             host.interrupts.interrupt(signal)
 
     with after_words(500, press):
-        model = interrupted(Word2Vec(**HOW, checkpoint=tmp_path, display=said), SENTENCES)
+        model = interrupted(Word2Vec(**HOW, checkpoint=tmp_path, verbose=said), SENTENCES)
     assert f"{signal}: stopping, then saving what is trained" in said.lines
     assert len(model.loss_) == 2
     assert model.report_.kept
@@ -194,7 +194,7 @@ def test_hosts_finish_the_round_or_cut_it_and_lose_nothing(tmp_path, monkeypatch
 
     how = how | {"checkpoint": tmp_path}
     with after_words(30, press):
-        interrupted(Word2Vec(**HOW | how, display=said), SENTENCES)
+        interrupted(Word2Vec(**HOW | how, verbose=said), SENTENCES)
     epoch, done, left = counted(tmp_path)
     assert done + left == (epoch + 1) * WORDS
     line = next(line for line in said.lines if line.startswith("SIGTERM: "))
@@ -282,7 +282,7 @@ def test_a_second_signal_does_not_wait(tmp_path):
             host.interrupts.interrupt("Ctrl-C")
 
     with after_words(30, press):
-        interrupted(Word2Vec(**HOW, hosts=2, rounds=2, checkpoint=tmp_path, display=said), SENTENCES)
+        interrupted(Word2Vec(**HOW, hosts=2, rounds=2, checkpoint=tmp_path, verbose=said), SENTENCES)
     assert "Ctrl-C: the round is cut short" in said.lines
     epoch, done, left = counted(tmp_path)
     assert left
@@ -318,7 +318,7 @@ def test_interrupted_by_a_callback_the_epoch_is_kept(tmp_path):
 
     said = Said()
     how = HOW | {"checkpoint": tmp_path, "callbacks": [press]}
-    interrupted(Word2Vec(**how, checkpoint_every=100, display=said), SENTENCES)
+    interrupted(Word2Vec(**how, checkpoint_every=100, verbose=said), SENTENCES)
     assert "Ctrl-C: saving what is trained" in said.lines
     assert counted(tmp_path) == (1, 2 * WORDS, 0)
     assert same(fit(resume=tmp_path), fit())
@@ -359,7 +359,7 @@ def test_auto_keeps_what_it_chose(tmp_path, monkeypatch):
     first = interrupted(Word2Vec(**how, checkpoint=tmp_path, callbacks=[press]), SENTENCES)
     sends["columns"] = 0.5
     said = Said()
-    resumed = Word2Vec(**how, checkpoint=tmp_path, resume=tmp_path, display=said).fit(SENTENCES)
+    resumed = Word2Vec(**how, checkpoint=tmp_path, resume=tmp_path, verbose=said).fit(SENTENCES)
     assert resumed.report_.scheme == first.report_.scheme == "pull-opt"
     assert "scheme pull-opt: as the run began" in said.lines
 
@@ -371,7 +371,7 @@ def test_epochs_without_a_sample_have_no_loss(tmp_path):
     said = Said()
     sentences = [["a", "b", "x", "y", "a"], ["x", "y", "c"]] * 10
     model = Word2Vec(
-        dim=16, window=3, negative=3, min_count=1, cache=None, threads=1, epochs=15, seed=2, display=said
+        dim=16, window=3, negative=3, min_count=1, cache=None, threads=1, epochs=15, seed=2, verbose=said
     ).fit(sentences)
     nothing = [math.isnan(loss) for loss in model.loss_]
     assert any(nothing)

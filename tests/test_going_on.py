@@ -425,7 +425,7 @@ def test_no_frozen_words_are_the_bits_of_none(earlier):
 def test_pretrained_vectors_are_where_rows_begin(earlier, tmp_path, hosts):
     save(earlier, tmp_path / "given.txt")  # no t, no counts
     lines = Lines()
-    vectors = fit(AFTER, pretrained=tmp_path / "given.txt", alpha=STILL, hosts=hosts, display=lines).vectors_
+    vectors = fit(AFTER, pretrained=tmp_path / "given.txt", alpha=STILL, hosts=hosts, verbose=lines).vectors_
     shared = [word for word in vectors.words if word in OLD]
     assert (vectors[shared] == earlier[shared]).all()
     begun = _labels(len(vectors), 1)[0]
@@ -437,7 +437,7 @@ def test_pretrained_vectors_are_where_rows_begin(earlier, tmp_path, hosts):
 def test_pretrained_vectors_are_for_new_words_where_a_run_goes_on(earlier):
     given = Vectors(["w0", "n1", "zzz"], np.ones((3, 16), np.float32))
     lines = Lines()
-    model = fit(AFTER, start=earlier, pretrained=given, frozen="given", display=lines)
+    model = fit(AFTER, start=earlier, pretrained=given, frozen="given", verbose=lines)
     assert (model.vectors_["n1"] == 1).all()
     assert (model.vectors_["w0"] == earlier["w0"]).all()  # its row goes on, frozen as the given one
     assert (model.vectors_["w1"] != earlier["w1"]).any()

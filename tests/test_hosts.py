@@ -179,7 +179,7 @@ class Interrupting(Quiet):
 @pytest.mark.parametrize("at", [1, 5])
 @pytest.mark.parametrize("scheme", ["rep-opt", "pull-opt"])
 def test_interrupt_while_hosts_compute_keeps_the_vectors(scheme, at):
-    stopped = Word2Vec(**(ONE | {"epochs": 10_000}), hosts=3, scheme=scheme, display=Interrupting(at))
+    stopped = Word2Vec(**(ONE | {"epochs": 10_000}), hosts=3, scheme=scheme, verbose=Interrupting(at))
     model = in_time(lambda: interrupted(stopped, CORPUS))
     assert 1 <= len(model.loss_) < 10_000
     assert model.vectors_.matrix.shape == (12, 16)
@@ -310,7 +310,8 @@ def words(*arguments):
 def test_the_table_at_the_end(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text("\n".join(map(" ".join, CORPUS)) + "\n")
-    result = words("-o", "v.bin", "--hosts", "4", "--scheme", "pull-opt", "--epochs", "2", "--report", "r.json")
+    how = ["-o", "v.bin", "--hosts", "4", "--scheme", "pull-opt", "--epochs", "2"]
+    result = words(*how, "--report", "r.json", "--verbose")
     assert result.exit_code == 0, result.output
     assert result.stdout == ""
     lines = [line for line in result.stderr.splitlines() if line != COMPILING]
@@ -340,6 +341,12 @@ def test_the_table_at_the_end(tmp_path, monkeypatch):
     assert "words/s on 4 hosts of 1 thread, 6 rounds per epoch;" in lines[-2]
     assert lines[-1] == "the vectors of 12 words are in v.bin"
     assert (load(tmp_path / "v.bin").matrix == fit("text.txt", hosts=4).vectors_.matrix).all()
+    *_, rounds, sent, speed, where = words(*how).stderr.splitlines()
+    assert rounds.startswith(f"4 hosts, {n} rounds; each host: ")
+    assert sent == f"sent by all hosts: {everything / 1e6:,.1f} MB, {everything / n / 1e6:.3f} MB per round " + (
+        "(--verbose shows more)"
+    )
+    assert (speed.partition("words/s")[1], where) == ("words/s", lines[-1])
 
 
 def test_one_host_has_no_table(tmp_path, monkeypatch):

@@ -17,7 +17,7 @@ from any2vec.training.options import Options
 
 SOURCE = Path(any2vec.__file__).parent
 ROOMS = [
-    {"errors", "private", "signals", "version"},
+    {"errors", "other_names", "private", "signals", "version"},
     {"options"},
     {"llvm"},
     {"cluster"},
@@ -119,6 +119,7 @@ def test_the_command_line_is_made_from_the_fields():
             "training",
             "report",
             "quiet",
+            "verbose",
         )
     }
 

@@ -221,10 +221,13 @@ def test_nodes(run):
     assert list(found.words) == list(expected.vectors_.words)
     np.testing.assert_allclose(found.matrix, expected.vectors_.matrix, rtol=1e-5, atol=1e-8)
     lines = [line for line in result.stderr.splitlines() if line != COMPILING]
-    first, second, *_, last = lines
+    first, second, *_, where, one, _, _, last = lines
     assert first == "34 vertices, 78 edges, undirected, unweighted"
     assert second == "68 walks, 680 steps"
-    assert last == "the vectors of 34 vertices are in v.txt"
+    assert where == "the vectors of 34 vertices are in v.txt"
+    word, *near = one.replace(",", "").split()
+    assert near == [other for other, _ in found.most_similar(word, topn=5)]
+    assert last == f"next: any2vec similar v.txt {word}"
     assert json.loads(Path("r.json").read_text())["options"]["walks"] == 2
 
 
@@ -246,7 +249,7 @@ def test_options_of_nodes(run):
     assert (report["hosts"], report["words"]) == (2, 3 * 34 * 7)
     expected = Node2Vec(**chosen).fit(KARATE.edges).vectors_
     assert load("v").matrix.tobytes() == expected.matrix.tobytes()
-    help_ = run("nodes", "--help", env={"COLUMNS": "200"}).output
+    help_ = run("nodes", "--help-all", env={"COLUMNS": "200"}).output
     assert all(f"--{name}" in help_ for name in [*chosen, "directed", "weighted", "format", "negatives-per", "kappa"])
 
 

@@ -190,7 +190,7 @@ REFUSED = [
     ("cache", 3, "`cache` is 3"),
     ("checkpoint", "\0", "name of a folder"),
     ("checkpoint", 3, "name of a folder"),
-    ("display", "rich", "`display` is 'rich'; it must have the methods of a Display"),
+    ("verbose", "rich", "`verbose` is 'rich'; it must be True, False, None or a Display"),
     ("callbacks", 3, "`callbacks` must be a list of functions"),
     ("frozen", 3.5, "`frozen` is 3.5"),
     ("hosts", "4", "`hosts` is '4'"),

@@ -409,7 +409,7 @@ def test_parameters():
     assert phrases.set_params(min_count=3).get_params()["min_count"] == 3
     assert phrases == Phrases(threshold=[200, 100], min_count=3)
     assert "    threshold : " in Phrases.__doc__
-    with pytest.raises(ValueError, match="no parameter 'size'"):
+    with pytest.raises(ValueError, match="no parameter `size`"):
         phrases.set_params(size=1)
 
 

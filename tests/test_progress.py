@@ -1,8 +1,10 @@
 """What is shown while training runs."""
 
 import ast
+import copy
 import io
 import os
+import pickle
 import subprocess
 import sys
 
@@ -14,12 +16,15 @@ from any2vec import Word2Vec
 from any2vec.training import progress
 from any2vec.training.progress import (
     COMPILING,
+    Logged,
     PlainLines,
     Quiet,
     RichLine,
     announcing_compilation,
     display_for,
+    display_of,
     too_many_hosts,
+    warn,
 )
 
 
@@ -146,8 +151,55 @@ def test_training_names_too_many_hosts():
 
     lines = []
     how = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "sample": 0, "epochs": 1, "threads": 1}
-    Word2Vec(**how, hosts=2, display=Lines()).fit([list("abcabc")] * 50)
+    Word2Vec(**how, hosts=2, verbose=Lines()).fit([list("abcabc")] * 50)
     assert (
         sum(line.startswith("Too many hosts for this corpus: 300 words for 2 hosts and 3 rounds ") for line in lines)
         == 1
     )
+
+
+SHORT = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "sample": 0, "epochs": 1, "threads": 1, "cache": None}
+
+
+def test_fit_is_logged_where_there_is_no_terminal(capsys, caplog):
+    with caplog.at_level("INFO", logger="any2vec"):
+        Word2Vec(**SHORT).fit([list("abcabc")] * 50)
+        Word2Vec(**SHORT, verbose=False).fit([list("abcabc")] * 50)
+    assert capsys.readouterr() == ("", "")
+    lines = [record.message for record in caplog.records if record.message != COMPILING]
+    assert [line[:12] for line in lines] == ["300 words, 3", "epoch 1/1  l"] * 2
+
+
+def test_fit_prints_nothing_unless_asked(capsys):
+    Word2Vec(**SHORT).fit([list("abcabc")] * 50)
+    assert capsys.readouterr() == ("", "")
+    Word2Vec(**SHORT, verbose=True).fit([list("abcabc")] * 50)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "epoch 1/1  loss " in err
+
+
+def test_fit_shows_progress_on_a_terminal_and_in_notebooks(monkeypatch):
+    monkeypatch.setattr(Console, "is_terminal", True)
+    assert isinstance(display_of(None), RichLine)
+    assert isinstance(display_of(False), Logged)
+    monkeypatch.setattr(Console, "is_terminal", False)
+    assert isinstance(display_of(None), Logged)
+    assert isinstance(display_of(True), PlainLines)
+    notebook = lambda: Console(file=io.StringIO(), force_jupyter=True)  # noqa: E731
+    monkeypatch.setattr(progress, "Console", lambda **_: notebook())
+    for there, kind in ((True, RichLine), (False, PlainLines)):
+        monkeypatch.setattr(progress, "is_installed", lambda module, there=there: there)
+        assert type(display_of(None)) is kind
+    own = Quiet()
+    assert display_of(own) is own
+
+
+def test_an_estimator_that_has_shown_progress_can_be_copied(capsys):
+    model = Word2Vec(**SHORT, verbose=True).fit([list("abcabc")] * 50)
+    assert pickle.loads(pickle.dumps(model)) == copy.deepcopy(model) == model
+
+
+def test_what_must_be_seen_is_a_warning(caplog):
+    warn(Logged(), "a line")
+    assert [(record.levelname, record.message) for record in caplog.records] == [("WARNING", "a line")]

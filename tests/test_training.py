@@ -411,7 +411,7 @@ class Interrupting(Quiet):
 
 def test_interrupt_keeps_the_vectors():
     display = Interrupting(at=3)
-    model = interrupted(Word2Vec(**(ONE | {"epochs": 100_000, "display": display, "threads": 2})), CORPUS)
+    model = interrupted(Word2Vec(**(ONE | {"epochs": 100_000, "verbose": display, "threads": 2})), CORPUS)
     assert 1 <= len(model.loss_) < 100_000
     assert model.vectors_.matrix.shape == (23, 16)
     assert np.isfinite(model.vectors_.matrix).all()
@@ -434,7 +434,7 @@ def test_error_of_a_display_stops_the_threads():
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        fit(CORPUS * 20, epochs=1, display=Broken(), threads=2)
+        fit(CORPUS * 20, epochs=1, verbose=Broken(), threads=2)
 
 
 def test_callbacks():
@@ -468,7 +468,7 @@ def test_display_sees_training():
             self.closed += 1
 
     notes = Notes()
-    model = fit(display=notes, epochs=3, callbacks=[lambda *_: {"score": 12.345}])
+    model = fit(verbose=notes, epochs=3, callbacks=[lambda *_: {"score": 12.345}])
     assert notes.lines[0].startswith("600 words, 23 in the vocabulary")
     expected = [f"epoch {k + 1}/3  loss {loss:.4f}  score 12.35" for k, loss in enumerate(model.loss_)]
     assert [line.replace("12.34", "12.35") for line in notes.lines[1:]] == expected
@@ -535,10 +535,9 @@ def test_parameters():
     assert Word2Vec(**model.get_params()).get_params() == model.get_params()
     assert model.set_params(dim=8, window=2) is model
     assert (model.dim, model.window) == (8, 2)
-    with pytest.raises(ValueError, match="no parameter 'size'"):
+    with pytest.raises(ValueError, match=r"no parameter `size` \(give `dim`\)$"):
         model.set_params(size=3)
-    assert repr(Word2Vec()).startswith("Word2Vec(model='skipgram', loss='negative', dim=100, window=5, ")
-    assert ", dim=8, window=2," in repr(model)
+    assert repr(model) == "Word2Vec(dim=8, window=2)"
 
 
 def test_nothing_is_left_behind(tmp_path, monkeypatch):
@@ -562,7 +561,7 @@ def test_toy_corpora_work_out_of_the_box(sentences, hosts):
     lines = []
     display = Quiet()
     display.say = lines.append
-    model = Word2Vec(min_count=1, cache=None, hosts=hosts, display=display, **SIZES).fit(sentences * 2)
+    model = Word2Vec(min_count=1, cache=None, hosts=hosts, verbose=display, **SIZES).fit(sentences * 2)
     assert len(model.vectors_) == 3
     assert len(model.loss_) == 5
     assert len(model.report_.rounds) == (0 if hosts == 1 else 3 * 5 + rounds_more(2, 3))
@@ -583,7 +582,7 @@ def test_many_shared_negatives_are_named_where_they_diverge():
 
 
 def test_parameters_are_keywords():
-    with pytest.raises(TypeError, match="positional argument"):
+    with pytest.raises(TypeError, match="takes arguments by name"):
         Word2Vec([["a", "b"]])
 
 

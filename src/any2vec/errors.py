@@ -12,6 +12,7 @@ __all__ = [
     "FILE_ERRORS",
     "Any2VecError",
     "Any2VecWarning",
+    "UnknownParameterError",
     "UnknownWordError",
     "counted",
     "file_error",
@@ -84,6 +85,10 @@ class UnknownWordError(Any2VecError, KeyError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (str(self),)
+
+
+class UnknownParameterError(Any2VecError, TypeError):
+    """A function or class has no such parameter; also a TypeError, as Python has it."""
 
 
 def is_installed(module: str) -> bool:

@@ -1,12 +1,13 @@
 """Options declared once, as dataclass fields: their defaults, ranges and help for Python and the command line."""
 
 import errno
+import inspect
 import math
 import operator
 import os
 import re
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from decimal import Decimal
 from numbers import Real
@@ -15,7 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from any2vec.errors import Any2VecError, shown
+from any2vec.errors import Any2VecError, UnknownParameterError, shown
+from any2vec.other_names import meant
 
 __all__ = ["Parameters", "can_be_path", "changed", "check_options", "documented", "option", "plain_number", "sentence"]
 
@@ -96,17 +98,46 @@ class Parameters:
             what = f"{self.without_fit}: call fit first" if name in self.learned else f"has no attribute {name!r}"
             raise AttributeError(f"this {type(self).__name__} {what}")
 
+    def __new__(cls, *given: Any, **named: Any) -> Self:
+        """Name the parameter that is meant by another one's name, such as gensim's; dataclasses check the others."""
+        known = inspect.signature(cls).parameters
+        unknown = [] if any(p.kind is p.VAR_KEYWORD for p in known.values()) else [n for n in named if n not in known]
+        if unknown:
+            all_of_them = ", nor ".join(f"`{name}`{_meant(name, known)}" for name in unknown)
+            raise UnknownParameterError(f"{cls.__name__} has no parameter {all_of_them}")
+        if given and not any(p.kind is not p.KEYWORD_ONLY for p in known.values()):
+            how = f"{cls.__name__}().fit({shown(given[0])})"
+            raise UnknownParameterError(f"{cls.__name__} takes arguments by name, and `fit` what is read: {how}")
+        return super().__new__(cls)
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters, as scikit-learn's estimators do."""
         return {declared.name: getattr(self, declared.name) for declared in fields(self)}
 
+    def __repr__(self) -> str:
+        """Show what was changed."""
+        listed = [(f.name, getattr(self, f.name)) for f in fields(self) if f.repr]
+        usual = {f.name: f.default for f in fields(self)}
+        changed = ", ".join(f"{name}={value!r}" for name, value in listed if not _is_same(value, usual[name]))
+        return f"{type(self).__name__}({changed})"
+
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name, as scikit-learn's estimators do."""
         for name, value in params.items():
-            if name not in self.get_params():
-                raise ValueError(f"{type(self).__name__} has no parameter {name!r}")
+            if name not in (known := self.get_params()):
+                raise ValueError(f"{type(self).__name__} has no parameter `{name}`{_meant(name, known)}")
             setattr(self, name, value)
         return self
+
+
+def _meant(name: str, known: Iterable[str]) -> str:
+    found = meant(name, known, "give it to `fit`")
+    return f" ({found})" if found else ""
+
+
+def _is_same(value: object, usual: object) -> bool:
+    """Whether a value is the usual one; comparing it may be what an array cannot do."""
+    return value is usual or (type(value) is type(usual) and bool(value == usual))
 
 
 def changed(base: type, name: str, default: Any, **texts: str) -> Any:

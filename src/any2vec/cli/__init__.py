@@ -7,6 +7,7 @@ import typer
 
 from any2vec.cli.commands import Commands
 from any2vec.cli.errors import UsageError, fail, usage
+from any2vec.cli.help import ALL
 from any2vec.cli.standard_error import ignore_errors, one_line_warnings
 from any2vec.cli.standard_output import name_errors
 from any2vec.errors import Any2VecError
@@ -20,7 +21,7 @@ app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["--help", "-h"]},
+    context_settings={"help_option_names": ["--help", "-h", ALL]},
 )
 
 

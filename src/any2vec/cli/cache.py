@@ -8,14 +8,25 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from any2vec.cli.options import completing
+from any2vec.cli.sizes import size
 from any2vec.corpus.cache_folder import default_cache, entries, limit, size_of, trim
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, shown
 from any2vec.private import distrust
 
 __all__ = ["cache"]
 
 
+_ACTIONS = ("list", "clear")
+
+
 def cache(
+    action: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="list|clear", help="list, or clear as --clear does.", autocompletion=completing(_ACTIONS)
+        ),
+    ] = None,
     clear: Annotated[bool, typer.Option("--clear", help="Remove all corpora but those in use.")] = False,
     most: Annotated[
         str | None,
@@ -26,15 +37,18 @@ def cache(
         ),
     ] = None,
 ) -> None:
-    """List the encoded corpora that are kept for the next run; limit or clear them.
+    """List, limit or clear what is kept of corpora for the next run.
 
     They lie in the folder ANY2VEC_CACHE, or in the user's folder of caches.
 
     When one is added, those not used for longest are removed, so that all together
     take at most a fifth of the disk, or ANY2VEC_CACHE_LIMIT, such as 20GB.
     """
+    if action is not None and action not in _ACTIONS:
+        raise Any2VecError(f"{shown(action)}: known are {', '.join(_ACTIONS)}")
+    clear = clear or action == "clear"
     if clear and most is not None:
-        raise Any2VecError("--clear and --limit are given; give one")
+        raise Any2VecError("clear and --limit are given; give one")
     try:
         folder = default_cache()
     except RuntimeError:
@@ -45,7 +59,7 @@ def cache(
     if clear or most is not None:
         removed = trim(folder, -1 if clear else size_of(most or "", "--limit"))
         freed = sum(entry.size for entry in removed)
-        console.print(f"{len(removed):,} removed, {_size(freed)}", highlight=False)
+        console.print(f"{len(removed):,} removed, {size(freed)}", highlight=False)
     found = entries(folder)
     if found and not clear:
         table = Table(box=None, pad_edge=False)
@@ -53,12 +67,12 @@ def cache(
             table.add_column(name, justify="right" if name == "size" else "left", overflow="fold")
         for entry in reversed(found):
             used = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.used))
-            table.add_row(used, _size(entry.size), Text(_texts(entry.texts)))
+            table.add_row(used, size(entry.size), Text(_texts(entry.texts)))
         console.print(table)
     total = sum(entry.size for entry in found)
     kept = "in use" if clear else "corpus" if len(found) == 1 else "corpora"
-    at_most = f", at most {_size(limit(folder))}" if folder.exists() else ""
-    console.print(f"{len(found):,} {kept}, {_size(total)}{at_most}, in {folder}", soft_wrap=True, markup=False)
+    at_most = f", at most {size(limit(folder))}" if folder.exists() else ""
+    console.print(f"{len(found):,} {kept}, {size(total)}{at_most}, in {folder}", soft_wrap=True, markup=False)
 
 
 def _texts(names: list[str]) -> str:
@@ -66,12 +80,3 @@ def _texts(names: list[str]) -> str:
         return "(of another version)"
     more = f" and {len(names) - 1:,} more files" if len(names) > 1 else ""
     return names[0].encode("utf-8", "replace").decode() + more
-
-
-def _size(size: int) -> str:
-    number, unit = float(size), "bytes"
-    for larger in ("kB", "MB", "GB", "TB"):
-        if number < 1000:
-            break
-        number, unit = number / 1000, larger
-    return f"{number:,.0f} {unit}" if number >= 10 or unit == "bytes" else f"{number:.1f} {unit}"

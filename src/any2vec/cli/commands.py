@@ -4,9 +4,9 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 import typer
-from typer.core import TyperCommand
 
 from any2vec.cli.errors import Errors
+from any2vec.cli.help import HelpfulCommand
 
 __all__ = ["COMMANDS", "Command", "Commands"]
 
@@ -23,22 +23,22 @@ COMMANDS = {
     "words": Command("words", "Train word vectors on CORPUS, by skip-gram or CBOW."),
     "phrases": Command(
         "phrases",
-        "Join the words of phrases such as new_york in CORPUS: pairs that occur together more often than expected.",
+        "Join the words of phrases in CORPUS, such as new_york.",
     ),
-    "nodes": Command(
-        "nodes", "Train vectors of the vertices of GRAPH: skip-gram on DeepWalk's walks, or with p and q on node2vec's."
-    ),
+    "nodes": Command("nodes", "Train vectors of the vertices of GRAPH: DeepWalk or node2vec."),
     "similar": Command("similar", "Show the words most similar to each WORD, with their cosines."),
     "analogy": Command("analogy", "Find what is to C as B is to A: man king woman gives queen."),
+    "info": Command("info", "Show what VECTORS holds: format, sizes, counts, norms, words."),
     "walks": Command("nodes", "Write walks on GRAPH as text."),
-    "cache": Command("cache", "List the encoded corpora that are kept for the next run; limit or clear them."),
-    "demo": Command("demo", "Train on the speeches of the US presidents and show the neighbours of a few words."),
+    "cache": Command("cache", "List, limit or clear what is kept of corpora for the next run."),
+    "doctor": Command("doctor", "Check this machine: versions, cores, launchers, caches, disk."),
+    "demo": Command("demo", "Train on speeches of US presidents, and show neighbours."),
     "word2vec": Command(
         "word2vec",
-        "Do what the program word2vec does, with its flags, its defaults and its files; without flags, list them.",
+        "Do what the program word2vec does, with its flags and files.",
         {"add_help_option": False, "context_settings": {"ignore_unknown_options": True}},
     ),
-    "evaluate": Command("evaluate", "Evaluate vectors of words (analogies, similarity) or of vertices (nodes, links)."),
+    "evaluate": Command("evaluate", "Evaluate vectors of words, of vertices, or for links."),
 }
 
 
@@ -47,7 +47,7 @@ class Commands(Errors):
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        self.commands.update({name: TyperCommand(name, help=command.help) for name, command in COMMANDS.items()})
+        self.commands.update({name: HelpfulCommand(name, help=command.help) for name, command in COMMANDS.items()})
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Show the version, wherever the user asks for it."""
@@ -61,7 +61,7 @@ class Commands(Errors):
         app = getattr(import_module(f"any2vec.cli.{command.module}"), name)
         if not isinstance(app, typer.Typer):
             function, app = app, typer.Typer(add_completion=False)
-            app.command(name, **command.settings or {})(function)
+            app.command(name, cls=HelpfulCommand, **command.settings or {})(function)
         loaded = self.commands[name] = typer.main.get_command(app)
         loaded.name = name
         return loaded

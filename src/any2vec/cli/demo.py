@@ -28,7 +28,7 @@ def demo(
     ] = None,
     force: options.Force = False,
 ) -> None:
-    """Train on the speeches of the US presidents and show the neighbours of a few words."""
+    """Train on speeches of US presidents, and show neighbours."""
     if output:
         check_output(output, force=force)
     console = Console()
@@ -39,7 +39,7 @@ def demo(
         soft_wrap=True,
     )
     display = display_for(Console(stderr=True))
-    model = Word2Vec(epochs=30, sample=1e-4, display=display)
+    model = Word2Vec(epochs=30, sample=1e-4, verbose=display)
     with (
         as_file(files("any2vec") / "data" / "presidents.txt.xz") as text,
         announcing_compilation(display.say),

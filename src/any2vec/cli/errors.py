@@ -6,9 +6,10 @@ from typing import Any, NoReturn
 
 import typer
 from rich.console import Console
-from typer.core import TyperGroup
 
+from any2vec.cli.help import HelpfulGroup
 from any2vec.errors import Any2VecError, respelled, shown
+from any2vec.other_names import meant
 from any2vec.signals import INTERRUPTED, interrupt_was_ignored, quit_at_once
 
 __all__ = ["Errors", "UsageError", "fail", "in_options", "usage"]
@@ -19,7 +20,7 @@ UsageError: Any = typer.BadParameter.__base__
 _PATIENCE = 2.0  # seconds for another host to print the same error
 
 
-class Errors(TyperGroup):
+class Errors(HelpfulGroup):
     """Commands whose errors name options as the command line does, and that Ctrl-C ends with status 130."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -66,6 +67,8 @@ def in_options(message: str, params: list[Any]) -> str:
 def usage(error: Any) -> str:
     """Say on one line what is wrong with a command line, and what would tell more."""
     message = str(error.format_message()).rstrip(".")
+    if name := getattr(error, "option_name", None) if "No such option" in message else None:
+        message = _no_such(name, error.ctx.command.params if error.ctx else [], message)
     flags = getattr(error.param, "opts", ()) if isinstance(error, typer.BadParameter) else ()
     for place, argument in enumerate(sys.argv[1:], 1):
         flag, equals, value = argument.partition("=")
@@ -74,6 +77,15 @@ def usage(error: Any) -> str:
             message = f"{flag} is {shown(value if equals else ' '.join(sys.argv[place + 1 : place + 2]))}: {expected}"
     command = error.ctx.command_path if error.ctx else "any2vec"
     return f"{message[:1].lower()}{message[1:]}; see {command} --help"
+
+
+def _no_such(name: str, params: list[Any], message: str) -> str:
+    """Name the option that is meant by an unknown one; programs of another kind have long ones after one dash."""
+    given = next((a for a in sys.argv[1:] if a.startswith(name)), name).partition("=")[0] if name[1:2] != "-" else name
+    flags = [f for p in params if p.param_type_name == "option" for f in (*p.opts, *p.secondary_opts)]
+    known = {flag.lstrip("-").replace("-", "_") for flag in flags}
+    found = meant(given.lstrip("-"), known, "name it without an option, after the command")
+    return f"no such option: {given}; {in_options(found, params)}" if found else message
 
 
 def fail(error: Any2VecError, status: int = 1) -> NoReturn:

@@ -14,6 +14,7 @@ from rich.text import Text
 from any2vec.cli import options
 from any2vec.cli.errors import Errors
 from any2vec.cli.graphs import saying
+from any2vec.cli.help import HelpfulCommand
 from any2vec.cli.similar import VectorsFile
 from any2vec.cli.training import check_apart
 from any2vec.errors import Any2VecError, counted, shown
@@ -35,7 +36,7 @@ __all__ = ["evaluate"]
 evaluate = typer.Typer(
     name="evaluate",
     cls=Errors,
-    help="Evaluate vectors of words (analogies, similarity) or of vertices (nodes, links).",
+    help="Evaluate vectors of words, of vertices, or for links.",
     no_args_is_help=True,
 )
 
@@ -43,7 +44,7 @@ Seed = Annotated[int, typer.Option(metavar="N", help="Seed of the random numbers
 Json = Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the figures to a JSON file too.")]
 
 
-@evaluate.command()
+@evaluate.command(cls=HelpfulCommand)
 def analogies(
     vectors: VectorsFile,
     questions: Annotated[
@@ -79,7 +80,7 @@ def analogies(
         Console().print(f"skipped questions have a word {known}", soft_wrap=True)
 
 
-@evaluate.command()
+@evaluate.command(cls=HelpfulCommand)
 def similarity(
     vectors: VectorsFile,
     pairs: Annotated[
@@ -103,7 +104,7 @@ def similarity(
     _report(table, result.as_dict(), json_file)
 
 
-@evaluate.command()
+@evaluate.command(cls=HelpfulCommand)
 def nodes(
     vectors: VectorsFile,
     labels: Annotated[
@@ -120,6 +121,7 @@ def nodes(
             "--format",
             metavar="NAME",
             help=f"Format of LABELS: {', '.join(LABEL_FORMATS)}; with labels, line i lists the vertices of label i.",
+            autocompletion=options.completing(LABEL_FORMATS),
         ),
     ] = "auto",
     delimiter: Annotated[
@@ -157,7 +159,7 @@ def nodes(
     Console().print(f"{result.vertices:,} vertices{skipped}, {result.labels:,} labels, {splits}")
 
 
-@evaluate.command()
+@evaluate.command(cls=HelpfulCommand)
 def split(
     graph: Annotated[
         Path, typer.Argument(metavar="GRAPH", help="An edge list, adjacency list, .mat or .npz.", show_default=False)
@@ -174,7 +176,13 @@ def split(
     ],
     share: Annotated[float, typer.Option(metavar="FRACTION", help="Fraction of the edges to hide.")] = 0.5,
     file_format: Annotated[
-        str, typer.Option("--format", metavar="NAME", help=f"Format of GRAPH: {', '.join(FORMATS)}.")
+        str,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help=f"Format of GRAPH: {', '.join(FORMATS)}.",
+            autocompletion=options.completing(FORMATS),
+        ),
     ] = "auto",
     directed: Annotated[bool, typer.Option("--directed", help="Edges have a direction.")] = False,
     weighted: options.Weighted = None,
@@ -206,7 +214,7 @@ def split(
         Console().print(f"fewer than {_percent(100 * share)}: the other edges keep the graph's components connected")
 
 
-@evaluate.command()
+@evaluate.command(cls=HelpfulCommand)
 def links(
     vectors: VectorsFile,
     positives: Annotated[
@@ -217,7 +225,12 @@ def links(
         typer.Argument(metavar="NEGATIVES", help="Pairs without an edge: absent.edges of `split`.", show_default=False),
     ],
     operator: Annotated[
-        str, typer.Option(metavar="NAME", help=f"How two vectors are combined: {', '.join(OPERATORS)}, or all.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help=f"How two vectors are combined: {', '.join(OPERATORS)}, or all.",
+            autocompletion=options.completing([*OPERATORS, "all"]),
+        ),
     ] = "hadamard",
     seed: Seed = 1,
     json_file: Json = None,

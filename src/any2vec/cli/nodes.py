@@ -35,7 +35,13 @@ Source = Annotated[
     ),
 ]
 Format = Annotated[
-    str, typer.Option("--format", help=f"Format of GRAPH: {', '.join(FORMATS)}.", rich_help_panel=shared.DATA)
+    str,
+    typer.Option(
+        "--format",
+        help=f"Format of GRAPH: {', '.join(FORMATS)}.",
+        autocompletion=shared.completing(FORMATS),
+        rich_help_panel=shared.DATA,
+    ),
 ]
 
 
@@ -54,11 +60,15 @@ def nodes(
     report: shared.ReportFile = None,
     force: shared.Force = False,
     quiet: shared.Quiet = False,
+    verbose: shared.Verbose = False,
 ) -> None:
-    """Train vectors of the vertices of GRAPH: skip-gram on DeepWalk's walks, or with p and q on node2vec's."""
+    """Train vectors of the vertices of GRAPH: DeepWalk or node2vec.
+
+    Skip-gram or CBOW on DeepWalk's walks; with --p and --q on node2vec's.
+    """
     options_of_graph = _options(format, directed, weighted, delimiter, comments, header)
     run(
-        lambda display: Node2Vec(**options, display=display),
+        lambda display: Node2Vec(**options, verbose=display),
         lambda model, communicator: model.fit(
             lambda share: _that_fits(_read(graph, options_of_graph | {"threads": share}, model.display.say), output),
             communicator,
@@ -69,6 +79,7 @@ def nodes(
         report=report,
         force=force,
         quiet=quiet,
+        verbose=verbose,
     )
 
 

@@ -1,7 +1,7 @@
 """The command line's options: those of an estimator, made from its fields, and those that commands share."""
 
 import inspect
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import Field, fields
 from functools import wraps
 from pathlib import Path
@@ -11,8 +11,10 @@ import typer
 
 from any2vec.errors import Any2VecError
 from any2vec.models import Estimator
+from any2vec.operators import OPERATORS
 from any2vec.options import sentence
 from any2vec.sync.combiners import COMBINERS, Combiner
+from any2vec.sync.schemes import AUTO, SCHEMES
 
 __all__ = [
     "DATA",
@@ -26,7 +28,9 @@ __all__ = [
     "Quiet",
     "ReportFile",
     "Training",
+    "Verbose",
     "Weighted",
+    "completing",
     "estimator_options",
     "from_fields",
     "sign",
@@ -60,6 +64,9 @@ ReportFile = Annotated[
     Path | None, typer.Option(metavar="FILE.json", help="Write the figures of the run.", rich_help_panel=_RUN)
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors.", rich_help_panel=_RUN)]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", help="Show all figures of rounds at the end.", rich_help_panel=_RUN)
+]
 Force = Annotated[
     bool,
     typer.Option("--force", help="Replace outputs that hold something else, too.", rich_help_panel=_RUN),
@@ -125,10 +132,26 @@ def _parameter(declared: "Field[Any]") -> inspect.Parameter:
     kind: Any = declared.type if not isinstance(declared.type, str) else str  # names of operators and combiners
     shown = {"show_default": meta["unset"]} if default is None else {}
     texts = {"help": sentence(meta["help"]), "rich_help_panel": meta["panel"], **shown}
-    info = typer.Option(*names, hidden=meta["hidden"], **texts)
+    info = typer.Option(*names, hidden=meta["hidden"], autocompletion=_choices(declared), **texts)
     return inspect.Parameter(
         declared.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]
     )
+
+
+_TABLES = {"operator": OPERATORS, "scheme": (*SCHEMES, AUTO), "combine": COMBINERS}
+"""Names of plug-ins, by option."""
+
+
+def _choices(declared: "Field[Any]") -> Callable[[], list[str]] | None:
+    """Return what a shell completes an option's value by."""
+    found = list(declared.metadata["choices"] or _TABLES.get(declared.name, ()))
+    return completing(found) if found else None
+
+
+def completing(names: Iterable[str]) -> Callable[[], list[str]]:
+    """Return a function that lists names, for a shell that completes a value."""
+    listed = list(names)
+    return lambda: listed
 
 
 def estimator_options(model: type[Estimator]) -> Callable[[Callable[..., None]], Callable[..., None]]:

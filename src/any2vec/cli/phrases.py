@@ -53,7 +53,10 @@ def phrases(
     force: shared.Force = False,
     quiet: shared.Quiet = False,
 ) -> None:
-    """Join the words of phrases such as new_york in CORPUS: pairs that occur together more often than expected."""
+    """Join the words of phrases in CORPUS, such as new_york.
+
+    Phrases are pairs that occur together more often than expected.
+    """
     check_one_process("phrases are found", "phrases")
     display = display_for(Console(stderr=True), quiet=quiet)
     found = Phrases(**options, threshold=_numbers(threshold), progress=display.reading)

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -28,7 +29,7 @@ def similar(
     vectors: VectorsFile,
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="WORD", help="Words; read from standard input, one per line, if none is given."),
+        typer.Argument(metavar="WORD", help="Words. Without any: a prompt, or standard input, a word per line."),
     ] = None,
     topn: TopN = 10,
 ) -> None:
@@ -36,18 +37,34 @@ def similar(
     whole_number("topn", topn, 1)
     loaded = load(vectors)
     console = Console()
-    unknown = False
-    for word in words or _words_of_standard_input():
+    unknown, prompts = False, not words and _is_terminal()
+    for word in words or (_words_at_a_prompt() if prompts else _words_of_standard_input()):
         try:
             answers = loaded.most_similar(word, topn=topn)
         except Any2VecError as error:
             typer.secho(f"any2vec: {vectors}: {error}", fg="red", err=True)
-            unknown = True
+            unknown = not prompts
             continue
         console.print(Text(word, style="bold"), soft_wrap=True)
         console.print(neighbours(answers))
     if unknown:
         raise typer.Exit(1)
+
+
+def _is_terminal() -> bool:
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+
+
+def _words_at_a_prompt() -> Iterator[str]:
+    """Ask for words until the user is done; lines can be edited where Python has readline."""
+    with suppress(ImportError):
+        import readline  # noqa: F401  # `input` uses it
+    typer.echo("a word per line; Ctrl-D ends")
+    with suppress(EOFError):
+        while True:
+            if word := strip(input("> ")):
+                yield word
+    typer.echo()
 
 
 def _words_of_standard_input() -> Iterator[str]:

@@ -9,18 +9,18 @@ from typing import NoReturn, TypeVar
 import typer
 from rich.console import Console
 
-from any2vec.cli.rounds import rounds_table
+from any2vec.cli.summary import say_summary
 from any2vec.cluster import engines
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.local import alone
 from any2vec.corpus import Corpus, save_vocabulary
 from any2vec.corpus.given_vocabulary import VOCABULARY
-from any2vec.errors import Any2VecError, counted
+from any2vec.errors import Any2VecError
 from any2vec.io.outputs import check_writable
 from any2vec.models import Estimator, Word2Vec
 from any2vec.signals import INTERRUPTED, unterminated
 from any2vec.training.progress import Display, announcing_compilation, display_for
-from any2vec.training.report import REPORT, Report
+from any2vec.training.report import REPORT
 from any2vec.vectors.formats import Format, check_output, load, save
 from any2vec.vectors.vectors import Vectors
 
@@ -54,6 +54,7 @@ def run(
     vocabulary: Path | None = None,
     force: bool = False,
     quiet: bool = False,
+    verbose: bool = False,
     progress: bool = True,
     files: Files | None = None,
 ) -> None:
@@ -95,9 +96,7 @@ def run(
             _stop("stopped while saving: nothing was written", display, communicator)
         if report and first:
             model.report_.write(report, force=force)
-    if len(model.report_.rounds):
-        display.say(rounds_table(model.report_))
-    display.say(_summary(model, output, f"{files.what} of {model.report_.vocabulary:,} {model.kind}"))
+    say_summary(display, model, output, files.what, verbose=verbose)
     if model.report_.interrupted:
         raise typer.Exit(INTERRUPTED)
 
@@ -185,25 +184,3 @@ def check_apart(
             read = Path(source).resolve()
             if source not in ("-", "") and (place == read or (read.is_dir() and read in place.parents)):
                 raise Any2VecError(f"{target}: is, or lies in, what is read, {source}; write somewhere else")
-
-
-def _summary(model: Estimator, output: Path, what: str) -> str:
-    """Describe speed, time by phase, memory and the output."""
-    report = model.report_
-    seconds = "".join(f"{name} {value:.1f} s, " for name, value in report.seconds.items() if value >= 0.05)
-    state = "stopped early; the partly trained" if report.interrupted else ""
-    return (
-        f"{report.words_per_second:,.0f} words/s on {_machinery(report)}; {seconds}"
-        f"peak memory {report.peak_memory / 2**20:,.0f} MiB\n"
-        f"{state or 'the'} {what} are in {output}"
-        f"{f'; go on with --resume {model.checkpoint}' if report.interrupted and report.kept else ''}"
-    )
-
-
-def _machinery(report: Report) -> str:
-    threads = counted(report.threads, "thread")
-    return (
-        threads
-        if report.hosts == 1
-        else f"{report.hosts} hosts of {threads}, {counted(report.round_count, 'round')} per epoch"
-    )

@@ -26,7 +26,7 @@ from any2vec.vectors.vectors import Vectors
 
 __all__ = ["word2vec"]
 
-_HELP = {"-help", "--help", "-h"}
+_HELP = {"-help", "--help", "-h", "--help-all"}
 
 
 def word2vec(
@@ -34,7 +34,7 @@ def word2vec(
         list[str] | None, typer.Argument(metavar="-FLAG VALUE ...", help="word2vec's flags.", show_default=False)
     ] = None,
 ) -> None:
-    """Do what the program word2vec does, with its flags, its defaults and its files; without flags, list them."""
+    """Do what the program word2vec does, with its flags and files."""
     arguments = flags or []
     if not arguments or not _HELP.isdisjoint(arguments):
         typer.echo(usage())
@@ -129,7 +129,7 @@ class _Files(Files):
 
 
 def _model(options: dict[str, Any], display: Display) -> Word2Vec:
-    model = Word2Vec(**options, cache=None, display=display)
+    model = Word2Vec(**options, cache=None, verbose=display)
     model.check()
     return model
 

@@ -24,23 +24,23 @@ class Flag:
 
 
 FLAGS = {
-    "train": Flag(str, "Train on the text in this file (also .gz, .bz2, .xz, .zst, a directory, - for standard input)"),
-    "output": Flag(str, "Write the word vectors, or the classes, to this file"),
+    "train": Flag(str, "Text (compressed too), a directory, - for standard input"),
+    "output": Flag(str, "Where to write the word vectors, or the classes"),
     "size": Flag(int, "Dimensions of a vector", 100),
     "window": Flag(int, "Maximum distance between words", 5),
-    "sample": Flag(float, "Threshold for subsampling frequent words, usually 1e-3 to 1e-5; 0 for none", 1e-3),
+    "sample": Flag(float, "Subsampling threshold, 1e-3 to 1e-5; 0 for none", 1e-3),
     "hs": Flag(int, "1 for hierarchical softmax", 0, 0, 1),
     "negative": Flag(int, "Negative examples, usually 3 to 10; 0 with -hs 1", 5, 0),
-    "threads": Flag(int, "Threads, at most one per core; all cores if not given (word2vec: 12)"),
+    "threads": Flag(int, "Threads (all cores; word2vec: 12)"),
     "iter": Flag(int, "Passes over the text", 5),
     "min-count": Flag(int, "Discard words that occur less often", 5, 0),
-    "alpha": Flag(float, "Initial learning rate; 0.05 for CBOW and 0.025 for skip-gram if not given"),
-    "classes": Flag(int, "Write this many classes of words in place of vectors; 0 for vectors", 0, 0),
+    "alpha": Flag(float, "Initial learning rate (0.05 for CBOW, 0.025 for skip-gram)"),
+    "classes": Flag(int, "Number of classes to write in place of vectors", 0, 0),
     "debug": Flag(int, "0 shows nothing but errors, 1 a summary, 2 progress", 2, 0),
-    "binary": Flag(int, "1 for the binary format of vectors, 0 for text", 0, 0, 1),
-    "save-vocab": Flag(str, "Write the vocabulary to this file; alone, without -output, nothing is trained"),
-    "read-vocab": Flag(str, "Take the vocabulary and its counts from this file, not from the text"),
-    "force": Flag(int, "1 to replace files that hold something else than vectors, classes or a vocabulary", 0, 0, 1),
+    "binary": Flag(int, "1 for binary vectors, 0 for text", 0, 0, 1),
+    "save-vocab": Flag(str, "Where to write the vocabulary; without -output, only that"),
+    "read-vocab": Flag(str, "The vocabulary and its counts, in place of the text's"),
+    "force": Flag(int, "1 to replace files that hold something else", 0, 0, 1),
     "cbow": Flag(int, "1 for continuous bag of words (CBOW), 0 for skip-gram", 1, 0, 1),
 }
 
@@ -60,9 +60,8 @@ NAMES = {
 
 _METAVARS = {int: "<int>", float: "<float>", str: "<file>"}
 _EXAMPLES = (
-    "-train data.txt -output vec.txt -size 200 -window 5 -sample 1e-4 -negative 5 -hs 0 -binary 0 -cbow 1 -iter 3",
     "-train data.txt -output vec.bin -size 200 -cbow 0 -binary 1",
-    "-train data.txt -output classes.txt -size 200 -window 8 -negative 25 -sample 1e-4 -iter 15 -classes 500",
+    "-train data.txt -output classes.txt -classes 500 -iter 15",
     "-train data.txt -save-vocab vocab.txt",
 )
 
@@ -70,20 +69,20 @@ _EXAMPLES = (
 def usage() -> str:
     """Return what is shown without flags: all of them with their defaults, and examples."""
     lines = [
-        "any2vec word2vec takes the flags of the program word2vec (version 0.1c), has its defaults and",
-        "writes its files. It runs on many hosts too, under mpiexec. any2vec words has more options.",
+        "Usage: any2vec word2vec -FLAG VALUE ...",
         "",
-        "Flags:",
+        "Do what the program word2vec (version 0.1c) does, with its flags, defaults and",
+        "files; on many hosts too, under mpiexec. any2vec words has more options.",
+        "",
     ]
     for name, flag in FLAGS.items():
-        default = "" if flag.default is None else f" (default {flag.default})"
-        lines += [f"  -{name} {_METAVARS[flag.kind]}", f"      {flag.help}{default}."]
+        default = "" if flag.default is None else f" ({flag.default})"
+        lines.append(f"  {f'-{name} {_METAVARS[flag.kind]}':<20}{flag.help}{default}")
     lines += [
         "",
-        "Vectors, classes and vocabularies begin with </s>, the end of a line, as word2vec's do; its vector",
-        "is never trained. Nothing is kept in a cache.",
+        "Vectors, classes and vocabularies begin with </s>, the end of a line, as those",
+        "of word2vec; its vector is never trained. No corpus is kept in a cache.",
         "",
-        "Examples:",
         *(f"  any2vec word2vec {example}" for example in _EXAMPLES),
     ]
     return "\n".join(lines)

@@ -43,6 +43,7 @@ def words(
     report: shared.ReportFile = None,
     force: shared.Force = False,
     quiet: shared.Quiet = False,
+    verbose: shared.Verbose = False,
 ) -> None:
     """Train word vectors on CORPUS, by skip-gram or CBOW."""
 
@@ -52,7 +53,7 @@ def words(
             callbacks.append(AnalogyChecker(questions))
         if pairs:
             callbacks.append(SimilarityChecker(pairs))
-        return Word2Vec(**options, cache="auto" if cache else None, callbacks=callbacks, display=display)
+        return Word2Vec(**options, cache="auto" if cache else None, callbacks=callbacks, verbose=display)
 
     reading = read_and_fit(lambda model, communicator: model.read(corpus, communicator), save_vocabulary, force=force)
     run(
@@ -65,4 +66,5 @@ def words(
         vocabulary=save_vocabulary,
         force=force,
         quiet=quiet,
+        verbose=verbose,
     )

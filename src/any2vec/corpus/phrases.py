@@ -30,7 +30,7 @@ _LARGEST = 3.4e38  # scores are float32
 
 
 @documented
-@dataclass(kw_only=True, unsafe_hash=True)
+@dataclass(kw_only=True, unsafe_hash=True, repr=False)
 class Phrases(Parameters):
     """Find phrases such as new_york in a text, and join their words (word2phrase; Mikolov et al. 2013, section 4).
 

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from any2vec.corpus import Corpus, Vocabulary
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.outputs import refusals
 from any2vec.models.given import Given, check_given, shown_given
+from any2vec.models.saved import Savable
 from any2vec.operators.labels import Labels
 from any2vec.options import Parameters, documented, option
 from any2vec.sync.combiners import Combiner
@@ -27,7 +28,7 @@ from any2vec.training.agreement import check_agreement
 from any2vec.training.checkpoint import Checkpoints
 from any2vec.training.checkpoint_files import check_folder
 from any2vec.training.options import MOST_THREADS, Options
-from any2vec.training.progress import Display, Quiet, warn
+from any2vec.training.progress import Display, Quiet, announcing_compilation, display_of, warn
 from any2vec.training.report import Report
 from any2vec.training.resume import corpus_facts, read_state
 from any2vec.training.start import Start
@@ -52,8 +53,8 @@ The vectors are views of the model: copy what is to outlast the call.
 
 
 @documented
-@dataclass(kw_only=True, unsafe_hash=True)
-class Estimator(Options, Parameters, ABC):
+@dataclass(kw_only=True, unsafe_hash=True, repr=False)
+class Estimator(Options, Parameters, Savable, ABC):
     """Vectors of whatever comes in sequences, by skip-gram or CBOW (Mikolov et al. 2013).
 
     Attributes
@@ -119,7 +120,15 @@ class Estimator(Options, Parameters, ABC):
         unset="none",
         panel=CHECKPOINTS,
     )
-    display: Display = option(None, "shows progress; nothing by default", factory=Quiet, panel="")
+    verbose: "bool | Display | None" = option(
+        None,
+        "whether progress is shown on standard error, or what shows it; by default on a terminal and in notebooks "
+        "only. What is not shown is logged, by the logger any2vec",
+        factory=lambda: None,
+        panel="",
+    )
+
+    __repr__ = Parameters.__repr__
 
     @abstractmethod
     def _read(self, source: Any, threads: int, communicator: Communicator | None, known: Vocabulary | None) -> Corpus:
@@ -140,8 +149,8 @@ class Estimator(Options, Parameters, ABC):
         if not isinstance(self.callbacks, Sequence) or not all(map(callable, self.callbacks)):
             raise Any2VecError("`callbacks` must be a list of functions, each called with the epoch and the vectors")
         for name in ("say", "reading", "compiling", "training", "close"):
-            if isinstance(self.display, type) or not callable(getattr(self.display, name, None)):
-                raise Any2VecError(f"`display` is {shown(self.display)}; it must have the methods of a Display")
+            if isinstance(self.verbose, type) or not callable(getattr(self.display, name, None)):
+                raise Any2VecError(f"`verbose` is {shown(self.verbose)}; it must be True, False, None or a Display")
         check_given(self.start, self.pretrained, self.frozen)
         for name, value in (("checkpoint", self.checkpoint), ("resume", self.resume)):
             if value is not None and (not isinstance(value, str | Path) or not str(value)):
@@ -153,6 +162,26 @@ class Estimator(Options, Parameters, ABC):
         if self.checkpoint is not None:
             with refusals(Path(self.checkpoint)):
                 check_folder(Path(self.checkpoint), resumed=self._resumes_its_own)
+
+    @property
+    def display(self) -> Display:
+        """What shows progress, as `verbose` says: the same while `fit` runs."""
+        return vars(self).get("_shown") or display_of(self.verbose)
+
+    @contextmanager
+    def _showing(self, communicator: Communicator | None) -> Iterator[None]:
+        """Keep what shows progress in the block, on the first host; a display of the user's own announces itself."""
+        if "_shown" in vars(self):
+            yield
+            return
+        own, other_host = isinstance(self.verbose, bool | None), bool(getattr(communicator, "rank", 0))
+        self._shown = display_of(False if own and other_host else self.verbose)
+        try:
+            with announcing_compilation(self._shown.say) if own else nullcontext():
+                yield
+        finally:
+            self._shown.close()
+            del self._shown
 
     @property
     def _resumes_its_own(self) -> bool:
@@ -167,6 +196,13 @@ class Estimator(Options, Parameters, ABC):
             name = "DeepWalk" if "walks" in vars(self) else "Word2Vec"
             raise Any2VecError(f"any2vec.spark.{name} trains on what Spark has, such as this {type(source).__name__}")
         self.check()
+        with self._showing(communicator):
+            self._read_and_train(source, communicator, warm_start)
+        if self.report_.interrupted:
+            raise KeyboardInterrupt
+        return self
+
+    def _read_and_train(self, source: Any, communicator: Communicator | None, warm_start: bool) -> None:
         options = self.training_options()
         given = self._given(options, communicator or alone(), warm_start)
         self.report_ = Report(options=self._reported_options(warm_start))
@@ -187,9 +223,6 @@ class Estimator(Options, Parameters, ABC):
             parts = [self._train(corpus, options, communicator, start)]
         self.vectors_ = _vectors(corpus.vocabulary, parts, options.operator_class.loss)
         self.loss_ = self.report_.loss
-        if self.report_.interrupted:
-            raise KeyboardInterrupt
-        return self
 
     def _given(self, options: Options, communicator: Communicator, warm_start: bool) -> Given | None:
         """Load what to begin with."""

@@ -21,7 +21,7 @@ __all__ = ["DeepWalk", "Node2Vec"]
 
 
 @documented
-@dataclass(kw_only=True, unsafe_hash=True)
+@dataclass(kw_only=True, unsafe_hash=True, repr=False)
 class DeepWalk(Estimator):
     """Vectors of vertices: skip-gram, or CBOW, on uniform walks (Perozzi et al. 2014; Vertex2Vec of GraphAny2Vec, 5.1).
 
@@ -115,7 +115,7 @@ class DeepWalk(Estimator):
 
 
 @documented
-@dataclass(kw_only=True, unsafe_hash=True)
+@dataclass(kw_only=True, unsafe_hash=True, repr=False)
 class Node2Vec(DeepWalk):
     """Vectors of vertices: skip-gram, or CBOW, on biased walks (Grover and Leskovec 2016)."""
 

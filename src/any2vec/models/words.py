@@ -19,7 +19,7 @@ _MANY_UNKNOWN = 0.2  # share of a text's words that are not in a given vocabular
 
 
 @documented
-@dataclass(kw_only=True, unsafe_hash=True)
+@dataclass(kw_only=True, unsafe_hash=True, repr=False)
 class Word2Vec(Estimator):
     """Word vectors by skip-gram or CBOW, with negative sampling or hierarchical softmax (Mikolov et al. 2013).
 
@@ -108,7 +108,8 @@ class Word2Vec(Estimator):
         """
         self.check()
         given = self._given(self.training_options(), communicator or alone(), warm_start=False)
-        return self._read_text(source, communicator, given.known if given else None, line_end_word)
+        with self._showing(communicator):
+            return self._read_text(source, communicator, given.known if given else None, line_end_word)
 
     def _read_text(
         self, source: Source, communicator: Communicator | None, known: Vocabulary | None, line_end_word: bool = False

@@ -1,5 +1,6 @@
-"""Progress of training: a moving line on a terminal, plain lines elsewhere, or nothing."""
+"""Progress of reading and training: a moving line on a terminal, plain lines or log records elsewhere, or nothing."""
 
+import logging
 import math
 import sys
 import time
@@ -11,9 +12,12 @@ from numba.core.event import Listener, install_listener
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from any2vec.errors import is_installed
+
 __all__ = [
     "COMPILING",
     "Display",
+    "Logged",
     "PlainLines",
     "Quiet",
     "RichLine",
@@ -21,12 +25,14 @@ __all__ = [
     "announcing_compilation",
     "decimals",
     "display_for",
+    "display_of",
     "too_many_hosts",
     "warn",
 ]
 
 COMPILING = "compiling kernels: some seconds, once for these options"
 
+_log = logging.getLogger("any2vec")
 _SECONDS_BETWEEN_LINES = 10.0
 _FEW_WORDS = 1000  # of a host in a round: they take about a millisecond, and synchronizing more
 
@@ -72,8 +78,8 @@ class Quiet:
 class PlainLines:
     """A line every ten seconds, for files and pipes."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True)
         self._last: float | None = time.monotonic()
 
     def say(self, line: str) -> None:
@@ -118,11 +124,19 @@ class SomeLines(PlainLines):
         """Print nothing."""
 
 
+class Logged(PlainLines):
+    """The same lines as records of the logger `any2vec`; those that must be seen are warnings."""
+
+    def say(self, line: str) -> None:
+        """Log a line."""
+        _log.info(line)
+
+
 class RichLine:
     """A moving line on a terminal."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True)
         self._bar: Progress | None = None
         self._task = TaskID(0)
 
@@ -174,9 +188,23 @@ def display_for(console: Console, *, quiet: bool = False, progress: bool = True)
     return RichLine(console) if console.is_terminal else PlainLines(console)
 
 
+def display_of(verbose: "bool | Display | None") -> Display:
+    """Return what an estimator's `verbose` says: by default progress where somebody sees it, else log records."""
+    if isinstance(verbose, bool | None):
+        console = Console(stderr=True)
+        seen = console.is_terminal or console.is_jupyter
+        if not (seen if verbose is None else verbose):
+            return Logged(console)
+        moving = console.is_terminal or (console.is_jupyter and is_installed("ipywidgets"))  # else rich shows nothing
+        return RichLine(console) if moving else PlainLines(console)
+    return verbose
+
+
 def warn(display: Display, line: str) -> None:
     """Print a line that must be seen, on standard error where `display` shows nothing: work may be lost."""
-    if isinstance(display, Quiet):
+    if isinstance(display, Logged):
+        _log.warning(line)
+    elif isinstance(display, Quiet):
         print(line, file=sys.stderr, flush=True)
     else:
         display.say(line)

@@ -14,7 +14,7 @@ from any2vec.io.replaceable import Kind, json_of
 from any2vec.training.rounds import Rounds
 from any2vec.version import __version__
 
-__all__ = ["REPORT", "Report", "peak_memory"]
+__all__ = ["REPORT", "Report", "peak_memory", "without_nan"]
 
 
 def peak_memory() -> int:
@@ -116,7 +116,7 @@ class Report:
             If it cannot be written, or holds something else.
         """
         check_writable(path, REPORT, force=force)
-        text = json.dumps(_without_nan(self.as_dict()), indent=2, default=_plain, allow_nan=False)
+        text = json.dumps(without_nan(self.as_dict()), indent=2, default=_plain, allow_nan=False)
         with replacing_file(path) as file:
             file.write(f"{text}\n".encode())
 
@@ -129,12 +129,12 @@ def _holds_report(path: Path) -> bool:
 REPORT = Kind("a report", _holds_report)
 
 
-def _without_nan(value: Any) -> Any:
+def without_nan(value: Any) -> Any:
     """Replace what is not a number, and infinities, which JSON does not have, by None."""
     if isinstance(value, dict):
-        return {name: _without_nan(one) for name, one in value.items()}
+        return {name: without_nan(one) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_nan(one) for one in value]
+        return [without_nan(one) for one in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

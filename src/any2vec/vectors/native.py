@@ -1,8 +1,8 @@
 """any2vec's own format: a folder, loaded memory-mapped, that holds any word, counts and training vectors.
 
 `vectors.safetensors` has the tensors "e" and, for training, "t"; `vocabulary.json` the words and counts;
-`any2vec.json` the version and the sizes. The latter two have the same `id`, and `any2vec.json` has digests of some
-rows: files of two saves do not mix.
+`any2vec.json` the version and the sizes; `model.json`, if an estimator was saved, its parameters. The files of
+JSON have the same `id`, and `any2vec.json` has digests of some rows: files of two saves do not mix.
 """
 
 import json
@@ -23,17 +23,18 @@ from any2vec.io.safetensors_file import map_open, write_tensors
 from any2vec.vectors.shard import Shard
 from any2vec.vectors.vectors import NEGATIVE, Vectors
 
-__all__ = ["FILES", "load_native", "meta_of", "save_native"]
+__all__ = ["FILES", "MODEL", "load_native", "load_with_model", "meta_of", "save_native"]
 
 VERSION = 1
 _CHECKPOINTS = "[0-9]*[0-9].json"  # files of a folder of checkpoints
 META, WORDS, TENSORS = FILES = "any2vec.json", "vocabulary.json", "vectors.safetensors"
+MODEL = "model.json"  # beside them, if an estimator was saved
 _SAMPLED = 64  # rows of a matrix that the digest is made of
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
-def save_native(shard: Shard, path: Path) -> None:
-    """Write the folder, replacing one of an earlier save; all hosts call this."""
+def save_native(shard: Shard, path: Path, model: dict[str, Any] | None = None) -> None:
+    """Write the folder, with what describes a model if given, replacing an earlier one; all hosts call this."""
     communicator = shard.communicator
     with together(communicator):
         _check_words(shard, path)
@@ -50,6 +51,8 @@ def save_native(shard: Shard, path: Path) -> None:
             meta |= {"id": id_, "rows": rows}
             if shard.own.loss != NEGATIVE:
                 meta["loss"] = shard.own.loss
+            if model is not None:
+                (folder / MODEL).write_text(json.dumps({"id": id_, **model}, indent=1) + "\n", "ascii")
             (folder / META).write_text(json.dumps(meta) + "\n", "ascii")
 
 
@@ -59,6 +62,21 @@ def load_native(path: Path) -> Vectors:
     While other programs replace it, this is one of the versions that were there.
     """
     return read_folder(path, _load)
+
+
+def load_with_model(path: Path) -> tuple[Vectors, dict[str, Any]]:
+    """Load the folder, and what `save_native` was given of a model, unchecked; raise if there is none."""
+
+    def both(folder: FolderReader) -> tuple[Vectors, dict[str, Any]]:
+        vectors = _load(folder)
+        if not folder.has(MODEL):
+            raise Any2VecError(f"{path}: holds vectors, but no model: {MODEL} is missing; any2vec.load loads vectors")
+        model = _read_json(folder, MODEL)
+        if model.get("id") != _read_json(folder, META).get("id"):
+            raise Any2VecError(f"{path}: its files are not of one save; copy all four of one, or save again")
+        return vectors, model
+
+    return read_folder(path, both)
 
 
 def meta_of(folder: FolderReader) -> dict[str, Any]:

@@ -1,0 +1,159 @@
+"""`any2vec doctor`: what any2vec finds on this machine, and what is wrong with it."""
+
+import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import NamedTuple
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from any2vec.cli.sizes import size
+from any2vec.cluster.cores import core_ids, usable_cores
+from any2vec.cluster.environment import check_launcher
+from any2vec.cluster.groups import core_quotas
+from any2vec.corpus.cache_folder import entries, limit, place_of
+from any2vec.errors import Any2VecError, installing, is_installed
+from any2vec.version import __version__
+
+__all__ = ["Finding", "doctor"]
+
+_EXTRAS = {
+    "mpi": "mpi4py",
+    "torch": "torch",
+    "spark": "pyspark",
+    "graphs": "sklearn",
+    "evaluate": "scipy",
+    "gensim": "gensim",
+    "pandas": "pandas",
+    "arrow": "pyarrow",
+    "zstd": "zstandard",
+}
+"""Extras, and a library that each installs; `classes` has that of `graphs`."""
+_LAUNCHERS = ("mpiexec", "torchrun", "srun")
+_LEAST = 10**9  # bytes of disk: a corpus of 100 million words takes as much
+
+
+class Finding(NamedTuple):
+    """Something found, and what is wrong with it and what to do, if anything is."""
+
+    name: str
+    text: str
+    wrong: str = ""
+
+
+def doctor() -> None:
+    """Check this machine: versions, cores, launchers, caches, disk.
+
+    The exit status is 1 if something is wrong; what to do about it is said.
+    """
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    findings = list(_findings())
+    for finding in findings:
+        table.add_row(finding.name, Text(finding.text))
+    console = Console()
+    console.print(table)
+    wrong = [finding for finding in findings if finding.wrong]
+    for finding in wrong:
+        console.print(Text(f"wrong: {finding.name}: {finding.wrong}", style="red"), soft_wrap=True)
+    if wrong:
+        raise typer.Exit(1)
+    console.print("nothing is wrong")
+
+
+def _findings() -> Iterator[Finding]:
+    yield Finding("any2vec", f"{__version__}, Python {platform.python_version()}, {platform.platform()}")
+    yield _libraries()
+    yield from _extras()
+    yield _cores()
+    found = {name: shutil.which(name) for name in _LAUNCHERS}
+    yield Finding("launchers", ", ".join(f"{name}: {path or 'not found'}" for name, path in found.items()), _launched())
+    yield _kernels()
+    yield _corpora()
+    yield _disk(Path(tempfile.gettempdir()))
+
+
+def _libraries() -> Finding:
+    text = ", ".join(f"{name} {_version(name)}" for name in ("numpy", "numba", "llvmlite"))
+    try:
+        from any2vec.operators.tiles import register_width
+
+        text += f"; vectors of {32 * register_width()} bits"
+    except (ImportError, OSError) as error:
+        return Finding("libraries", text, f"numba cannot be used: {error}; install it again")
+    disabled = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
+    return Finding("libraries", text, "NUMBA_DISABLE_JIT is set: nothing is compiled; unset it" if disabled else "")
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def _extras() -> Iterator[Finding]:
+    there = {extra: is_installed(module) for extra, module in _EXTRAS.items()}
+    yield Finding("extras", ", ".join(extra for extra, found in there.items() if found) or "none")
+    missing = [extra for extra, found in there.items() if not found]
+    if missing:
+        example = installing(missing[0], _EXTRAS[missing[0]])
+        yield Finding("not there", f"{', '.join(missing)}; {missing[0]} is installed by {example}")
+
+
+def _cores() -> Finding:
+    quotas = core_quotas().values()
+    quota = f", a quota of {float(min(quotas)):g}" if quotas else ""
+    text = f"{usable_cores()} used: {os.cpu_count()} of the machine, {len(core_ids())} by affinity{quota}"
+    return Finding("cores", text)
+
+
+def _launched() -> str:
+    try:
+        check_launcher()
+    except Any2VecError as error:
+        return str(error)
+    return ""
+
+
+def _kernels() -> Finding:
+    import any2vec.operators
+    from any2vec.llvm.kernel_folder import kernel_folder
+
+    folder, remark = kernel_folder(Path(any2vec.operators.__file__).parent)
+    if folder is None:
+        return Finding("kernels", "not kept", remark)
+    kept = sum(file.stat().st_size for file in folder.parent.rglob("*.nb[ci]"))
+    return Finding("kernels", f"{size(kept)} compiled, in {folder}", remark)
+
+
+def _corpora() -> Finding:
+    try:
+        place = place_of("auto")
+        if place.folder is None:
+            return Finding("corpora", "not kept", place.why)
+        folder = place.folder
+        found = entries(folder)
+        text = f"{len(found):,} kept, {size(sum(entry.size for entry in found))} of {size(limit(folder))}, in {folder}"
+    except Any2VecError as error:
+        return Finding("corpora", "not kept", str(error))
+    return Finding("corpora", text, _disk(folder).wrong)
+
+
+def _disk(folder: Path) -> Finding:
+    try:
+        free = shutil.disk_usage(folder).free
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        return Finding("disk", str(folder), f"{folder} cannot be written: {error.strerror or error}; set TMPDIR")
+    text = f"{size(free)} free in {folder}"
+    return Finding("disk", text, f"{text}: make space, or name another folder in TMPDIR" if free < _LEAST else "")

@@ -1,0 +1,147 @@
+"""Help: a screen with the options that most people use and examples; everything under --help-all."""
+
+import copy
+from typing import Any, NamedTuple
+
+from typer.core import TyperCommand, TyperGroup
+
+__all__ = ["ALL", "SCREENS", "HelpfulCommand", "HelpfulGroup", "Screen"]
+
+ALL = "--help-all"
+
+
+class Screen(NamedTuple):
+    """What the first screen of a command's help shows."""
+
+    examples: tuple[str, ...] = ()
+    """Arguments after the name of the command."""
+    options: str = ""
+    """Names of options; all options if empty."""
+
+
+_BRIEF = {
+    "model": "skipgram or cbow.",
+    "loss": "negative (sampling) or hierarchical (softmax).",
+    "window": "Context words on each side, at most.",
+    "sample": "Threshold to skip frequent words; 0: none.",
+    "min_count": "Ignore rarer words.",
+    "threads": "Threads.",
+    "weighted": "Lines have a weight.",
+    "force": "Replace what holds something else, too.",
+    "hosts": "Hosts to simulate on this machine.",
+    "start": "Go on from these vectors.",
+    "training": "Save what --from needs too (folder).",
+    "checkpoint": "Folder that keeps the state of the run.",
+    "resume": "Go on from the checkpoint in this folder.",
+    "restart": "Probability of a return to the start.",
+    "p": "Return parameter of node2vec.",
+    "q": "In-out parameter of node2vec.",
+}
+"""Texts of options that fit a line of the first screen, in place of longer ones."""
+
+_TRAINING = "threads seed hosts start training checkpoint resume force quiet"
+
+SCREENS = {
+    "": Screen(
+        ("words reviews.txt -o reviews.bin", "similar reviews.bin good", "nodes friends.edges -o friends.bin"),
+        "version",
+    ),
+    "words": Screen(
+        ("reviews.txt -o reviews.bin --dim 200", "texts/ -o vectors --model cbow --epochs 10"),
+        f"output model loss dim window negative sample epochs min_count {_TRAINING}",
+    ),
+    "phrases": Screen(
+        ("reviews.txt -o joined.txt --threshold 200,100",),
+        "output threshold min_count passes joiner listed force quiet",
+    ),
+    "nodes": Screen(
+        ("friends.edges -o friends.bin", "friends.edges -o friends.bin --p 0.25 --q 4"),
+        f"output walks length p q dim window epochs directed weighted {_TRAINING}",
+    ),
+    "similar": Screen(("reviews.bin good terrible", "reviews.bin < words.txt")),
+    "analogy": Screen(("reviews.bin man king woman",)),
+    "walks": Screen(
+        ("friends.edges -o walks.txt --length 80",),
+        "output walks length p q restart directed weighted threads seed force",
+    ),
+    "info": Screen(("reviews.bin",)),
+    "cache": Screen(("list", "clear", "--limit 20GB")),
+    "doctor": Screen(("",)),
+    "demo": Screen(("", "-o speeches.bin")),
+    "evaluate": Screen(("analogies reviews.bin questions-words.txt", "nodes friends.bin friends.labels")),
+    "evaluate analogies": Screen(("reviews.bin questions-words.txt",)),
+    "evaluate similarity": Screen(("reviews.bin wordsim353.tsv",)),
+    "evaluate nodes": Screen(("friends.bin friends.labels --ratios 10,50,90",)),
+    "evaluate split": Screen(
+        ("friends.edges -o split --share 0.5",), "output share file_format directed weighted header seed force"
+    ),
+    "evaluate links": Screen(("friends.bin split/hidden.edges split/absent.edges",)),
+}
+
+
+class _Helpful:
+    """What commands and groups share."""
+
+    params: list[Any]
+    epilog: str | None
+    _everything = _screening = False
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Note whether everything is asked for."""
+        self._everything = ALL in args
+        return super().parse_args(ctx, args)  # type: ignore[misc]
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """Leave out --help itself where a screen is shown: who reads it knows it."""
+        option = super().get_help_option(ctx)  # type: ignore[misc]
+        if option:
+            option.opts, option.hidden = sorted(option.opts), self._screening
+        return option
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Show the screen, or everything."""
+        path: list[str] = []
+        above = ctx
+        while above.parent:
+            path, above = [above.info_name, *path], above.parent
+        screen, whole = SCREENS.get(" ".join(path), Screen()), vars(self).copy()
+        try:
+            if not self._everything:
+                usage = super().get_usage(ctx)  # type: ignore[misc]  # as it is, with what is required
+                vars(self)["get_usage"] = lambda _: usage
+                self._screening = True
+                self.params = [_brief(param) for param in _chosen(self.params, screen.options.split())]
+            more = f"All options: any2vec {' '.join([*path, ALL])}" if len(self.params) < len(whole["params"]) else ""
+            lines = [" ".join(["any2vec", *path, example]).rstrip() for example in screen.examples]
+            self.epilog = "\n".join([*lines, more]).strip()
+            super().format_help(ctx, formatter)  # type: ignore[misc]
+        finally:
+            vars(self).clear()
+            vars(self).update(whole)
+
+
+def _chosen(params: list[Any], names: list[str]) -> list[Any]:
+    """Return arguments, then options in the order of their names; all if there are none."""
+    options = {param.name: param for param in params if param.param_type_name == "option"}
+    arguments = [param for param in params if param.param_type_name != "option"]
+    return [*arguments, *(options[name] for name in names or options)]
+
+
+def _brief(param: Any) -> Any:
+    """Return a parameter whose help is one text, which ends with its default, to take few lines."""
+    brief = copy.copy(param)
+    brief.required, brief.rich_help_panel, brief.show_default, brief.secondary_opts = False, None, False, []
+    if param.param_type_name == "option":
+        default = param.show_default if isinstance(param.show_default, str) else param.default
+        text = _BRIEF.get(param.name, param.help).rstrip(".")
+        known = default not in (None, "none", "") and not isinstance(default, bool)
+        brief.help = f"{text} (required)." if param.required else f"{text} ({default})." if known else f"{text}."
+    return brief
+
+
+class HelpfulCommand(_Helpful, TyperCommand):
+    """A command with such a help."""
+
+
+class HelpfulGroup(_Helpful, TyperGroup):
+    """A group of commands with such a help."""

@@ -1,0 +1,194 @@
+"""Models as folders: their vectors in any2vec's own format, and beside them parameters and report as JSON."""
+
+import math
+import os
+import warnings
+from collections.abc import Collection
+from dataclasses import fields, is_dataclass, replace
+from functools import partial
+from types import UnionType
+from typing import Any, Self, TypeVar, get_args, get_origin, get_type_hints
+
+from any2vec.cluster.communicator import Communicator
+from any2vec.errors import Any2VecError, Any2VecWarning, shown
+from any2vec.operators import OPERATORS
+from any2vec.options import check_options
+from any2vec.sync.combiners import COMBINERS
+from any2vec.training.report import Report, without_nan
+from any2vec.vectors.arguments import as_path
+from any2vec.vectors.formats import NATIVE, save
+from any2vec.vectors.native import MODEL, load_with_model, save_native
+from any2vec.vectors.vectors import Vectors
+from any2vec.version import __version__
+
+__all__ = ["Savable"]
+
+E = TypeVar("E")
+
+_VERSION = 1
+_NEVER = ("callbacks", "verbose")
+"""Parameters that are functions of the program at hand."""
+
+
+class Savable:
+    """Estimators that can be saved and loaded."""
+
+    def save(
+        self, path: str | os.PathLike[str], *, force: bool = False, communicator: Communicator | None = None
+    ) -> None:
+        """Save vectors, parameters and report as a folder, which `load` of the class reads, and of any2vec its vectors.
+
+        Training vectors are saved, too, so that a loaded model goes on with ``fit(..., warm_start=True)``. Nothing is
+        pickled. `callbacks` and `verbose` are not saved, nor are Vectors, vocabularies, operators and combiners that
+        were given as objects of a program.
+
+        Parameters
+        ----------
+        path : str or path
+            The folder, a name without an ending; an earlier one is replaced once the new one is complete.
+        force : bool
+            Replace a folder whose files are damaged, too.
+        communicator : Communicator, optional
+            On a cluster, where each host calls this and writes its own rows.
+
+        Raises
+        ------
+        Any2VecError
+            If there is nothing to save yet, the name has an ending, the folder cannot be written, or holds other files.
+        """
+        _save(self, path, force, communicator)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Load a model that `save` has written; its vectors are memory-mapped.
+
+        Parameters
+        ----------
+        path : str or path
+            The folder.
+
+        Returns
+        -------
+        Estimator
+            With its parameters, `vectors_`, `loss_` and `report_`.
+
+        Raises
+        ------
+        Any2VecError
+            If it does not exist, is damaged, or holds a model of another class.
+        """
+        return _load(cls, path)
+
+
+def _save(model: Any, path: str | os.PathLike[str], force: bool, communicator: Communicator | None) -> None:
+    """Save what `fit` has made, and the parameters that JSON can hold."""
+    if not hasattr(model, "vectors_"):
+        raise Any2VecError(f"this {type(model).__name__} {model.without_fit}: call fit first")
+    path = as_path(path)
+    if path.suffix:
+        raise Any2VecError(f"{path}: a model is saved as a folder: give a name without an ending")
+    vectors = model.vectors_
+    kept, left_out = _parameters(model)
+    content = {
+        "format": _VERSION,
+        "any2vec": __version__,
+        "class": type(model).__name__,
+        "parameters": kept,
+        "left_out": left_out,
+        "report": without_nan(model.report_.as_dict()),
+    }
+    kind = replace(NATIVE, save=partial(save_native, model=content))
+    training = vectors.t is not None
+    save(vectors, path, training=training, force=force, communicator=communicator, format=kind)
+
+
+def _load(cls: type[E], path: str | os.PathLike[str]) -> E:
+    """Load a model of a class with its vectors and report; warn of parameters that the folder does not have."""
+    path = as_path(path)
+    vectors, content = load_with_model(path)
+    file = path / MODEL
+    if content.get("format") != _VERSION:
+        raise Any2VecError(f"{file}: has format {shown(content.get('format'))}; this any2vec reads format {_VERSION}")
+    if content.get("class") != cls.__name__:
+        raise Any2VecError(f"{path}: holds a {content.get('class')}, not a {cls.__name__}; load it with its class")
+    try:
+        parameters = _typed(content.get("parameters"), dict[str, Any])
+        left_out = _typed(content.get("left_out"), list[str])
+        report = _typed(content.get("report"), Report)
+    except ValueError as error:
+        raise Any2VecError(f"{file}: damaged: {error}") from None
+    try:
+        model = cls(**{name: _decoded(value) for name, value in parameters.items()})
+        check_options(model)
+    except (Any2VecError, TypeError) as error:
+        raise Any2VecError(f"{file}: {error}") from None
+    if left_out:
+        names = ", ".join(f"`{name}`" for name in left_out)
+        text = f"{path}: does not hold {names}, which JSON cannot: set what a further fit needs"
+        warnings.warn(text, Any2VecWarning, stacklevel=3)
+    vars(model).update(vectors_=vectors, report_=report, loss_=report.loss)
+    return model
+
+
+def _parameters(model: Any) -> tuple[dict[str, Any], list[str]]:
+    """Return the parameters that JSON can hold, and the names of the others."""
+    kept: dict[str, Any] = {}
+    left_out = []
+    for declared in fields(model):
+        name, value = declared.name, getattr(model, declared.name)
+        if name in _NEVER:
+            continue
+        encoded = _encoded(name, value)
+        if encoded is None and value is not None:
+            left_out.append(name)
+        else:
+            kept[name] = encoded
+    return kept, left_out
+
+
+def _encoded(name: str, value: Any) -> Any:
+    """Return a parameter as JSON has it; None if it has not."""
+    if isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    for names in (OPERATORS, COMBINERS):
+        found = next((known for known, plugin in names.items() if plugin is value or plugin is type(value)), None)
+        if found:
+            if isinstance(value, type):
+                return found
+            options = {declared.name: getattr(value, declared.name) for declared in fields(value) if declared.metadata}
+            return {"combiner": found, **options}
+    if name == "frozen" and isinstance(value, Collection) and not isinstance(value, Vectors):
+        return list(map(str, value))
+    return None
+
+
+def _decoded(value: Any) -> Any:
+    """Return a parameter of what JSON has of it."""
+    if isinstance(value, dict) and value.get("combiner") in COMBINERS:
+        return COMBINERS[value["combiner"]](**{name: one for name, one in value.items() if name != "combiner"})
+    return value
+
+
+def _typed(value: Any, kind: Any, name: str = "") -> Any:
+    """Return a value of JSON as what a type hint says, None as not a number; raise ValueError if it is something else.
+
+    What a dataclass does not know is left out: a later version may have written it.
+    """
+    origin, of = get_origin(kind), get_args(kind)
+    if is_dataclass(kind) and isinstance(kind, type):
+        hints, values = get_type_hints(kind), _typed(value, dict[str, Any], name)
+        known = [declared.name for declared in fields(kind) if declared.name in values]
+        return kind(**{one: _typed(values[one], hints[one], f"{name} {one}".strip()) for one in known})
+    if origin is list and isinstance(value, list):
+        return [_typed(one, of[0], name) for one in value]
+    if origin is dict and isinstance(value, dict):
+        return {key: _typed(one, of[1], f"{name} {key}") for key, one in value.items()}
+    if kind is float and (value is None or type(value) is int):
+        return math.nan if value is None else float(value)
+    kinds = of if origin is UnionType else (kind,)
+    if kind is not Any and (origin in (list, dict) or type(value) not in kinds):
+        wanted = getattr(origin or kind, "__name__", str(kind))
+        raise ValueError(f"{name or 'a part'} is {shown(value)}; it must be of type {wanted}")
+    return value
