@@ -119,19 +119,18 @@ class Curvature(SumCombiner):
                 "the combiner curvature needs the second derivative of the loss, but the operator's `steps` returns 0; "
                 "return it, give Curvature(kappa=...), or take another combiner, such as combine='gradient'"
             )
-        e_sums, t_sums = (self._sum(label, here[label]) for label in "et")
-        solved = {}
-        if e_sums is not None and t_sums is not None:
+        with self._timed():
+            own = np.stack([self._own_moments(here[label]) for label in "et"])
+        sums = channel.reduce(("reduce", "both", "moments"), own, 0)
+        found = np.zeros((2, dim + 2, dim), np.float32)
+        if sums is not None:
             with self._timed(), np.errstate(all="ignore"):  # the trainer will say what is not finite
-                hosts = channel.communicator.size
-                e, t = Means.of(e_sums, hosts), Means.of(t_sums, hosts)
-                shared = {"e": float(e.row @ e.row) * t.updates * self.mean_apart, "t": 0.0}
-                solved = {label: axes_of(x.moments, e.row, shared[label]) for label, x in (("e", t), ("t", e))}
-        for label, samples in self.context.samples_per_pair.items():
-            nothing = np.empty((dim + 2, dim), np.float32)
-            values, shared, *vectors = channel.distribute(
-                ("broadcast", label, "moments"), solved.get(label, nothing), 0
-            )
+                e, t = (Means.of(total, channel.communicator.size) for total in sums)
+                apart = float(e.row @ e.row) * t.updates * self.mean_apart
+                found[:] = axes_of(t.moments, e.row, apart), axes_of(e.moments, t.row, 0.0)
+        found = channel.distribute(("broadcast", "both", "moments"), found, 0)
+        for label, (values, shared, *vectors) in zip("et", found, strict=True):
+            samples = self.context.samples_per_pair[label]
             self._rates[label] = (round_.alpha * kappa * samples * values).astype(np.float32)
             self._shared[label] = np.float32(round_.alpha * kappa * shared[0])
             if label not in self._vectors:
@@ -178,11 +177,6 @@ class Curvature(SumCombiner):
         sums = np.zeros((3, len(squares)))
         _sum_corrected(errors, updates, self._rates[other] @ squares, np.float32(communicator.size), sums)
         return sums
-
-    def _sum(self, label: str, touched: Touched) -> NDArray[np.float64] | None:
-        with self._timed():
-            own = self._own_moments(touched)
-        return self.context.channel.reduce(("reduce", label, "moments"), own, 0)
 
     def _own_moments(self, touched: Touched) -> NDArray[np.float64]:
         """Sum over some of the rows of a label, as often as met: moments; the rows; their updates; how often."""
