@@ -1,7 +1,6 @@
 """`any2vec nodes`: a graph in, vectors of its vertices out; `any2vec walks`: the walks as text."""
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,15 +8,13 @@ import typer
 
 from any2vec.cli import options as shared
 from any2vec.cli.graphs import saying
-from any2vec.cli.training import check_apart, check_one_process, run
+from any2vec.cli.training import Job, check_apart, check_one_process
 from any2vec.cluster.cores import usable_cores
 from any2vec.errors import Any2VecError
-from any2vec.graph.graph import Graph
 from any2vec.graph.readers import FORMATS, read_graph
 from any2vec.io.outputs import check_writable, refusals, replacing_file
 from any2vec.io.replaceable import marked
 from any2vec.models import Node2Vec
-from any2vec.vectors.formats import format_of
 from any2vec.walks.text import write_text
 from any2vec.walks.walker import Walker, check_walks
 
@@ -56,20 +53,13 @@ def nodes(
     quiet: shared.Quiet = False,
 ) -> None:
     """Train vectors of the vertices of GRAPH: skip-gram on DeepWalk's walks, or with p and q on node2vec's."""
-    options_of_graph = _options(format, directed, weighted, delimiter, comments, header)
-    run(
-        lambda display: Node2Vec(**options, display=display),
-        lambda model, communicator: model.fit(
-            lambda share: _that_fits(_read(graph, options_of_graph | {"threads": share}, model.display.say), output),
-            communicator,
-        ),
-        [graph],
-        output,
-        training=training,
-        report=report,
-        force=force,
-        quiet=quiet,
-    )
+    job = Job(output=output, training=training, report=report, force=force, quiet=quiet)
+    model = Node2Vec(**options, display=job.display)
+    job.check(model, [graph])
+    with saying(job.display.say):
+        walks = job.read(model, graph, **_options(format, directed, weighted, delimiter, comments, header))
+    job.train(model, walks)
+    job.save(model)
 
 
 @shared.from_fields(Node2Vec, only=("walks", "length", "p", "q", "restart", "seed", "threads"))
@@ -99,8 +89,9 @@ def walks(
     if str(output) != "-":
         check_apart([graph], output, None)
         check_writable(output, _WALKS, force=force)
-    options_of_graph = _options(format, directed, weighted, delimiter, comments, header)
-    walker = Walker(_read(graph, options_of_graph | {"threads": threads}), **options)
+    with saying():
+        how = _options(format, directed, weighted, delimiter, comments, header)
+        walker = Walker(read_graph(graph, threads=threads, **how), **options)
     if str(output) == "-":
         with refusals(Path("standard output")):
             write_text(walker, number, sys.stdout.buffer, threads=threads or usable_cores())
@@ -108,13 +99,6 @@ def walks(
         return
     with replacing_file(output, _WALKS) as file:
         write_text(walker, number, file, threads=threads or usable_cores())
-
-
-def _that_fits(graph: Graph, output: Path) -> Graph:
-    """Refuse a graph whose names the output cannot hold, before hours of training and not after."""
-    if check_words := format_of(output).check_words:
-        check_words(graph.names, output)
-    return graph
 
 
 def _options(
@@ -128,8 +112,3 @@ def _options(
     """Return the options of `read_graph`."""
     found = {"format": format, "directed": directed or None, "weighted": weighted}
     return found | {"delimiter": shared.sign(delimiter), "comments": comments, "header": header}
-
-
-def _read(graph: str, options: dict[str, Any], say: Callable[[str], None] | None = None) -> Graph:
-    with saying(say):
-        return read_graph(graph, **options)
