@@ -21,7 +21,7 @@ from any2vec.cli import app, main
 from any2vec.cluster.local import simulate
 from any2vec.evaluate.classification import evaluate_nodes
 from any2vec.graph import karate_club, read_graph, read_labels
-from any2vec.training.progress import COMPILING
+from any2vec.training.shown.progress import COMPILING
 from any2vec.walks.corpus import walk_corpus
 from any2vec.walks.text import named_walks
 from any2vec.walks.walker import Walker

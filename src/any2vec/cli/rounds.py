@@ -6,9 +6,9 @@ from rich.console import Console
 from rich.table import Table
 
 from any2vec.errors import counted
-from any2vec.training.progress import decimals
-from any2vec.training.report import Report
-from any2vec.training.rounds import PHASES
+from any2vec.training.shown.progress import decimals
+from any2vec.training.shown.report import Report
+from any2vec.training.shown.rounds import PHASES
 
 __all__ = ["rounds_table"]
 

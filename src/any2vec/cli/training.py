@@ -19,8 +19,8 @@ from any2vec.errors import Any2VecError, counted
 from any2vec.io.outputs import check_writable
 from any2vec.models import Estimator
 from any2vec.signals import INTERRUPTED, unterminated
-from any2vec.training.progress import announcing_compilation, display_for
-from any2vec.training.report import REPORT, Report
+from any2vec.training.shown.progress import announcing_compilation, display_for
+from any2vec.training.shown.report import REPORT, Report
 from any2vec.vectors.formats import check_output, format_of, save
 from any2vec.vectors.vectors import Vectors
 

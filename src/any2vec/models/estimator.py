@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, together
-from any2vec.cluster.cores import host_cores, usable_cores
 from any2vec.cluster.local import alone, is_simulated, simulate
+from any2vec.cluster.machine.cores import host_cores, usable_cores
 from any2vec.corpus import Corpus, Vocabulary
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.outputs import refusals
@@ -23,15 +23,15 @@ from any2vec.operators.labels import Labels
 from any2vec.options import Parameters, documented, option
 from any2vec.sync.combiners import Combiner
 from any2vec.sync.schemes import scheme_of
-from any2vec.training.agreement import check_agreement
-from any2vec.training.checkpoint import Checkpoints
-from any2vec.training.checkpoint_files import check_folder
+from any2vec.training.checkpoints.checkpoint import Checkpoints
+from any2vec.training.checkpoints.checkpoint_files import check_folder
+from any2vec.training.checkpoints.resume import corpus_facts, read_state
+from any2vec.training.going_on.start import Start
 from any2vec.training.options import MOST_THREADS, Options
-from any2vec.training.progress import Display, Quiet, warn
-from any2vec.training.report import Report
-from any2vec.training.resume import corpus_facts, read_state
-from any2vec.training.start import Start
-from any2vec.training.state import TrainingState
+from any2vec.training.running.agreement import check_agreement
+from any2vec.training.running.state import TrainingState
+from any2vec.training.shown.progress import Display, Quiet, warn
+from any2vec.training.shown.report import Report
 from any2vec.training.trainer import AfterEpoch, train
 from any2vec.vectors.vectors import Vectors
 

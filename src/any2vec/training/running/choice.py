@@ -40,10 +40,10 @@ from any2vec.sync.gauge import is_due
 from any2vec.sync.memory import memory_of_a_host
 from any2vec.sync.schemes import SCHEMES
 from any2vec.sync.wire import FLOAT32, WIRES
+from any2vec.training.going_on.start import Start
 from any2vec.training.options import Options
-from any2vec.training.schedule import Schedule, default_rounds
-from any2vec.training.start import Start
-from any2vec.training.state import TrainingState
+from any2vec.training.running.schedule import Schedule, default_rounds
+from any2vec.training.running.state import TrainingState
 
 __all__ = ["Estimate", "choose", "estimate", "usual_scheme"]
 
