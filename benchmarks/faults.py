@@ -25,7 +25,7 @@ from texts import CorpusArgument, plain_text
 
 from any2vec import Word2Vec, load
 from any2vec.evaluate.analogies import evaluate_analogies
-from any2vec.training.checkpoint import Checkpoints
+from any2vec.training.checkpoints.checkpoint import Checkpoints
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 

@@ -37,7 +37,7 @@ from any2vec.evaluate.similarity import read_pairs
 from any2vec.graph import mat_process, matrices, read_graph
 from any2vec.graph.vertex_labels import read_labels
 from any2vec.io.parquet import open_column, parquet_columns
-from any2vec.training.resume import read_state
+from any2vec.training.checkpoints.resume import read_state
 
 SPARE = 512 << 20  # bytes of memory that a reader may take more than it has when it starts
 LONGEST = 20  # seconds of a case

@@ -35,9 +35,9 @@ from any2vec.evaluate.word_sets import fold, folded_ids
 from any2vec.operators import hot_rows
 from any2vec.operators.arguments import ThreadStats
 from any2vec.training import trainer
-from any2vec.training.copying import Copying
-from any2vec.training.row_host import RowHost
-from any2vec.training.schedule import Schedule
+from any2vec.training.hosts.copying import Copying
+from any2vec.training.hosts.row_host import RowHost
+from any2vec.training.running.schedule import Schedule
 
 TURN = 128
 SHARPNESS = 20

@@ -20,11 +20,11 @@ from texts import CorpusArgument, plain_text
 from words_jobs import Settings
 
 from any2vec import Word2Vec
-from any2vec.cluster import shared_cache
-from any2vec.cluster.cores import core_ids
-from any2vec.cluster.shared_cache import message_time
+from any2vec.cluster.machine import shared_cache
+from any2vec.cluster.machine.cores import core_ids
+from any2vec.cluster.machine.shared_cache import message_time
 from any2vec.operators import hot_rows
-from any2vec.training.copying import Copying
+from any2vec.training.hosts.copying import Copying
 
 LIMIT = shared_cache._NEAR
 

@@ -44,7 +44,7 @@ print(model.vectors_["be"].shape)
 def test_no_module_needs_posix_to_be_imported():
     ran = subprocess.run([sys.executable, "-c", IMPORTS], capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
-    assert "any2vec.training.checkpoint\n" in ran.stdout
+    assert "any2vec.training.checkpoints.checkpoint\n" in ran.stdout
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from simulated import options, read, text, train
 
 from any2vec.cluster import simulate
 from any2vec.sync.channel import KEYS, Channel
-from any2vec.training.report import Report
+from any2vec.training.shown.report import Report
 
 
 class Receiving:

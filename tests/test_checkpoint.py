@@ -19,10 +19,10 @@ from simulated import text
 
 from any2vec import Any2VecError, DeepWalk, Vectors, Word2Vec, load
 from any2vec.graph import karate_club
-from any2vec.training import checkpoint as module
 from any2vec.training import trainer
-from any2vec.training.folder_lock import FolderLock
-from any2vec.training.manifest import damage, listed, own_digest, read_manifest
+from any2vec.training.checkpoints import checkpoint as module
+from any2vec.training.checkpoints.folder_lock import FolderLock
+from any2vec.training.checkpoints.manifest import damage, listed, own_digest, read_manifest
 
 SENTENCES = text(200, words=30)
 HOW = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "cache": None, "threads": 1, "sample": 0, "epochs": 3}

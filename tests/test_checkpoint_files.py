@@ -15,10 +15,10 @@ import pytest
 from test_checkpoint import Said, fit, flip, same, truncate, versions
 
 from any2vec import Any2VecError, Word2Vec
-from any2vec.training import checkpoint, folder_lock
-from any2vec.training.checkpoint_files import UNFINISHED
-from any2vec.training.folder_lock import FolderLock
-from any2vec.training.manifest import own_digest, read_manifest
+from any2vec.training.checkpoints import checkpoint, folder_lock
+from any2vec.training.checkpoints.checkpoint_files import UNFINISHED
+from any2vec.training.checkpoints.folder_lock import FolderLock
+from any2vec.training.checkpoints.manifest import own_digest, read_manifest
 
 STRANGERS = [
     "README.txt",

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from any2vec import Word2Vec
 from any2vec.cli import app
-from any2vec.cluster import ENGINES, Engine, connect, cores, engines
+from any2vec.cluster import ENGINES, Engine, connect, engines
 from any2vec.cluster.communicator import (
     SharedError,
     allgather_bytes,
@@ -26,7 +26,8 @@ from any2vec.cluster.communicator import (
     together,
 )
 from any2vec.cluster.local import alone, clock_of, computing, is_simulated, simulate, waiting
-from any2vec.cluster.workers import Workers
+from any2vec.cluster.machine import cores
+from any2vec.cluster.machine.workers import Workers
 from any2vec.errors import Any2VecError
 
 DTYPES = [np.bool_, np.uint8, np.int32, np.int64, np.uint64, np.float32, np.float64]

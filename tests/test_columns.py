@@ -20,8 +20,8 @@ from any2vec.operators import SkipGram
 from any2vec.operators.columns import add_parts
 from any2vec.operators.labels import new_labels
 from any2vec.sync.column_layout import ColumnLayout
-from any2vec.training import column_host
-from any2vec.training.report import Report
+from any2vec.training.hosts import column_host
+from any2vec.training.shown.report import Report
 
 SCHEDULED = [*((*case, "window") for case in CASES), ("skipgram", "negative", "mean", "exact")]
 

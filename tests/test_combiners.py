@@ -10,7 +10,7 @@ from simulated import Largest
 
 from any2vec import Any2VecError
 from any2vec.cluster.local import alone, simulate
-from any2vec.cluster.workers import Workers
+from any2vec.cluster.machine.workers import Workers
 from any2vec.operators.labels import new_labels, padded_width, zeros
 from any2vec.sync import masters as merging
 from any2vec.sync.channel import Channel

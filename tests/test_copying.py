@@ -2,9 +2,9 @@
 
 import pytest
 
-from any2vec.cluster.shared_cache import SharedCache
-from any2vec.training import copying
-from any2vec.training.copying import Copying
+from any2vec.cluster.machine.shared_cache import SharedCache
+from any2vec.training.hosts import copying
+from any2vec.training.hosts.copying import Copying
 
 
 class Machine:

@@ -5,8 +5,9 @@ import threading
 
 import pytest
 
-from any2vec.cluster import alone, cores, groups, simulate
-from any2vec.cluster.workers import Workers
+from any2vec.cluster import alone, simulate
+from any2vec.cluster.machine import cores, groups
+from any2vec.cluster.machine.workers import Workers
 from any2vec.errors import Any2VecError
 
 

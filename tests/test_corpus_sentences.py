@@ -10,7 +10,7 @@ from any2vec import Phrases, Word2Vec
 from any2vec.corpus import read_corpus
 from any2vec.corpus.sentences import Numbered, scan_sentences
 from any2vec.errors import Any2VecError
-from any2vec.training.progress import Quiet
+from any2vec.training.shown.progress import Quiet
 
 TOKENS = [["1", "22", "1"], [], ["333", "1"], ["22", "-4"]]
 NUMBERS = [[int(token) for token in sentence] for sentence in TOKENS]

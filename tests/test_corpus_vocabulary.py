@@ -13,7 +13,7 @@ from naive_corpus import found
 from any2vec import Any2VecError, Word2Vec
 from any2vec.cluster.local import simulate
 from any2vec.corpus import Vocabulary, load_vocabulary, read_corpus, save_vocabulary
-from any2vec.training.progress import Quiet
+from any2vec.training.shown.progress import Quiet
 
 TEXT = "b a b é c\nd\n\nb a é </s> b\n" * 3
 COUNTS = {"b": 40, "a": 30, "x": 30, "é": 20, "z": 2, "y": 1}

@@ -10,9 +10,11 @@ import pytest
 from simulated import interrupted, text
 
 from any2vec import Word2Vec
-from any2vec.training import checkpoint, choice, column_host, interrupts, row_host
-from any2vec.training import run as run_module
-from any2vec.training.progress import Quiet
+from any2vec.training.checkpoints import checkpoint
+from any2vec.training.hosts import column_host, row_host
+from any2vec.training.running import choice, interrupts
+from any2vec.training.running import run as run_module
+from any2vec.training.shown.progress import Quiet
 
 SENTENCES = text(300, words=30)
 WORDS = sum(map(len, SENTENCES))
@@ -236,7 +238,7 @@ def test_another_number_of_hosts_goes_on_from_the_middle_of_one_hosts_round(tmp_
 
 
 def test_threads_lose_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr("any2vec.training.host._LEAST", 10)
+    monkeypatch.setattr("any2vec.training.hosts.host._LEAST", 10)
     monkeypatch.setattr(row_host, "_SHORTEST", 100)
     how = HOW | {"threads": 2, "checkpoint": tmp_path}
     with after_words(30, lambda host: host.interrupts.interrupt()):

@@ -9,7 +9,7 @@ from simulated import bits, options, read, text, train
 
 from any2vec import Word2Vec
 from any2vec.cluster.local import alone, simulate
-from any2vec.cluster.workers import Workers
+from any2vec.cluster.machine.workers import Workers
 from any2vec.operators.labels import new_labels
 from any2vec.operators.skipgram import SkipGram
 from any2vec.operators.tiles import dots

@@ -17,8 +17,8 @@ from any2vec.sync import ids, masters
 from any2vec.sync.channel import KEYS
 from any2vec.sync.combiners import adasum, curvature, gradient
 from any2vec.training import trainer
-from any2vec.training.progress import COMPILING, Quiet
-from any2vec.training.row_host import RowHost
+from any2vec.training.hosts.row_host import RowHost
+from any2vec.training.shown.progress import COMPILING, Quiet
 
 ONE = SIZES["window"] | {"min_count": 1, "threads": 2, "cache": None, "epochs": 2, "sample": 0}
 CORPUS = text(200)

@@ -13,9 +13,9 @@ from any2vec.samples import huffman
 from any2vec.samples.counts import total_of
 from any2vec.samples.windows import keep_thresholds
 from any2vec.sync import memory
-from any2vec.training import row_host
+from any2vec.training.hosts import row_host
+from any2vec.training.hosts.row_host import RowHost
 from any2vec.training.options import Options
-from any2vec.training.row_host import RowHost
 
 SENTENCES = text(300, words=30)
 HOW = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "cache": None, "threads": 1, "sample": 0, "epochs": 2}
@@ -28,7 +28,7 @@ GIB = 1 << 30
 @pytest.fixture
 def many_words(monkeypatch):
     """A corpus that is worth threads, most of whose rows they copy."""
-    monkeypatch.setattr("any2vec.training.host._LEAST", 100)
+    monkeypatch.setattr("any2vec.training.hosts.host._LEAST", 100)
     return read_corpus(text(4000, words=300), min_count=1, cache=None)
 
 

@@ -21,7 +21,7 @@ from any2vec.cli import app, main
 from any2vec.cluster.local import simulate
 from any2vec.evaluate.classification import evaluate_nodes
 from any2vec.graph import karate_club, read_graph, read_labels
-from any2vec.training.progress import COMPILING
+from any2vec.training.shown.progress import COMPILING
 from any2vec.walks.corpus import walk_corpus
 from any2vec.walks.text import named_walks
 from any2vec.walks.walker import Walker
@@ -369,7 +369,7 @@ def test_options_are_checked_before_the_graph_is_read(run, inputs, monkeypatch):
 
 def test_names_that_the_output_cannot_hold_are_told_before_training(run, inputs, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("any2vec.models.nodes.walk_corpus", None)
+        patch.setattr("any2vec.models.estimator.train", None)
         result = run("nodes", "blanks.edges", "-o", "v.txt", "--delimiter", r"\t")
         assert "word2vec's formats cannot hold the word 'New York'" in str(result.exception)
     assert run("nodes", "blanks.edges", "-o", "folder", "--delimiter", "\t", *OPTIONS).exit_code == 0
@@ -378,7 +378,7 @@ def test_names_that_the_output_cannot_hold_are_told_before_training(run, inputs,
 
 def test_seconds_of_reading_are_told(run, inputs, tmp_path, monkeypatch):
     monkeypatch.setattr(
-        sys.modules["any2vec.cli.nodes"], "read_graph", lambda *a, **k: (time.sleep(0.2), read_graph(*a, **k))[1]
+        sys.modules["any2vec.models.nodes"], "read_graph", lambda *a, **k: (time.sleep(0.2), read_graph(*a, **k))[1]
     )
     assert run("nodes", "good.edges", "-o", "v.txt", "--report", "r.json", *OPTIONS).exit_code == 0
     assert json.loads((tmp_path / "r.json").read_text())["seconds"]["read"] >= 0.2

@@ -17,7 +17,7 @@ from any2vec.operators.labels import new_labels
 from any2vec.operators.tiles import aligned
 from any2vec.samples.negatives import alias_table, probabilities
 from any2vec.sync.combiners import Curvature
-from any2vec.training.report import Report
+from any2vec.training.shown.report import Report
 
 
 @njit(inline="always")

@@ -13,8 +13,8 @@ from numba import njit
 from rich.console import Console
 
 from any2vec import Word2Vec
-from any2vec.training import progress
-from any2vec.training.progress import (
+from any2vec.training.shown import progress
+from any2vec.training.shown.progress import (
     COMPILING,
     Logged,
     PlainLines,
@@ -89,7 +89,7 @@ COUNTING = """
 from itertools import cycle
 from numba.core import event
 from any2vec.cli import main
-from any2vec.training.copying import Copying
+from any2vec.training.hosts.copying import Copying
 
 answers = cycle([False, True])  # what threads do depends on them
 Copying.wanted = lambda self: next(answers)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from any2vec.sync.channel import KEYS
-from any2vec.training.rounds import MOST, PHASES, Rounds
+from any2vec.training.shown.rounds import MOST, PHASES, Rounds
 
 
 @pytest.mark.parametrize("count", [1, MOST, MOST + 1, 3 * MOST + 5, 9 * MOST])

@@ -13,7 +13,7 @@ from any2vec.operators.labels import new_labels
 from any2vec.samples.draws import KEEP, POOL
 from any2vec.samples.negatives import alias_table, probabilities
 from any2vec.samples.pools import PooledTables
-from any2vec.training.report import Report
+from any2vec.training.shown.report import Report
 
 
 def server(**more):

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from any2vec import Word2Vec
-from any2vec.cluster import shared_cache
-from any2vec.cluster.cores import core_ids
 from any2vec.cluster.local import alone
-from any2vec.cluster.shared_cache import SharedCache, message_time
+from any2vec.cluster.machine import shared_cache
+from any2vec.cluster.machine.cores import core_ids
+from any2vec.cluster.machine.shared_cache import SharedCache, message_time
 from any2vec.corpus import read_corpus
-from any2vec.training import row_host
-from any2vec.training.copying import Copying
+from any2vec.training.hosts import row_host
+from any2vec.training.hosts.copying import Copying
 from any2vec.training.options import Options
-from any2vec.training.schedule import Schedule
+from any2vec.training.running.schedule import Schedule
 
 
 @pytest.mark.skipif(len(core_ids()) < 2, reason="threads take turns on one core")

@@ -14,7 +14,7 @@ from any2vec import signals
 from any2vec.cli import app, demo
 from any2vec.errors import Any2VecError
 from any2vec.signals import quit_at_once, raise_interrupts, unterminated
-from any2vec.training.interrupts import Interrupts
+from any2vec.training.running.interrupts import Interrupts
 
 TERMINATING = [signal.SIGTERM, signal.SIGHUP]
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no SIGTERM to a process on Windows")
@@ -232,7 +232,8 @@ def test_an_error_that_an_ignored_interrupt_left_behind_is_an_interrupt(monkeypa
 ENDED = """
 import os, signal, sys
 from any2vec.__main__ import main
-from any2vec.training import interrupts, row_host
+from any2vec.training.running import interrupts
+from any2vec.training.hosts import row_host
 
 interrupts._PATIENCE = {patience}
 opened, words = row_host.RowHost.open, []

@@ -25,7 +25,7 @@ from any2vec.operators.merging import _STRIDE, _STRIDE_GROWING, merge, merge_due
 from any2vec.samples.draws import KEEP, NEGATIVES, epoch_key
 from any2vec.samples.negatives import alias_table, probabilities
 from any2vec.samples.windows import EpochDraws, keep_thresholds, mean_context
-from any2vec.training.schedule import FLOOR
+from any2vec.training.running.schedule import FLOOR
 
 # schedule, dim, window, negatives, register width: both schedules with every width
 KERNELS = [

@@ -13,9 +13,9 @@ from any2vec.cluster import simulate
 from any2vec.operators.inspection import Slice
 from any2vec.operators.labels import Labels
 from any2vec.training import trainer
-from any2vec.training.progress import Quiet
-from any2vec.training.report import Report
-from any2vec.training.schedule import Schedule
+from any2vec.training.running.schedule import Schedule
+from any2vec.training.shown.progress import Quiet
+from any2vec.training.shown.report import Report
 
 SENTENCES = text(60)
 EPOCHS = 2

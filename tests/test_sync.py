@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from simulated import skipgram
 
 from any2vec.cluster.local import alone, simulate
-from any2vec.cluster.workers import Workers
+from any2vec.cluster.machine.workers import Workers
 from any2vec.operators.arguments import Rate, RowTable, ThreadStats
 from any2vec.operators.hot_rows import no_hot_rows
 from any2vec.operators.inspection import Inspector, Slice
@@ -21,7 +21,7 @@ from any2vec.sync.buffers import Buffers
 from any2vec.sync.channel import KEYS, Channel
 from any2vec.sync.ids import broadcast_ids, send_ids
 from any2vec.sync.partition import Partition
-from any2vec.training.schedule import FLOOR, SHORTEST, Schedule, default_rounds, growth
+from any2vec.training.running.schedule import FLOOR, SHORTEST, Schedule, default_rounds, growth
 
 
 def flat(parts):

@@ -11,7 +11,7 @@ from simulated import interrupted, rounds_more, skipgram
 
 from any2vec import Any2VecError, Word2Vec
 from any2vec.cluster.local import alone
-from any2vec.cluster.shared_cache import SharedCache
+from any2vec.cluster.machine.shared_cache import SharedCache
 from any2vec.corpus import read_corpus
 from any2vec.operators import hot_rows
 from any2vec.operators.inspection import Slice
@@ -19,12 +19,12 @@ from any2vec.operators.kernel import operator_kernel
 from any2vec.operators.labels import new_labels
 from any2vec.sync import replicated
 from any2vec.sync.combiners import COMBINERS
-from any2vec.training import host, row_host
+from any2vec.training.hosts import host, row_host
+from any2vec.training.hosts.row_host import RowHost
 from any2vec.training.options import Options
-from any2vec.training.progress import Quiet
-from any2vec.training.report import Report, peak_memory
-from any2vec.training.row_host import RowHost
-from any2vec.training.schedule import Schedule
+from any2vec.training.running.schedule import Schedule
+from any2vec.training.shown.progress import Quiet
+from any2vec.training.shown.report import Report, peak_memory
 from any2vec.training.trainer import train
 
 SIZES = {"dim": 16, "window": 3, "negative": 3}  # few, so that few kernels are compiled
@@ -370,7 +370,7 @@ def test_values_that_are_not_finite(monkeypatch):
 
 
 def test_explosion_is_seen_while_an_epoch_runs(monkeypatch):
-    monkeypatch.setattr("any2vec.training.run._SECONDS_BETWEEN_CHECKS", -1.0)
+    monkeypatch.setattr("any2vec.training.running.run._SECONDS_BETWEEN_CHECKS", -1.0)
     host_compute, rounds = RowHost.compute, []
 
     def poison(self, schedule, number, *more):

@@ -13,7 +13,7 @@ from any2vec.cli import options
 from any2vec.cli.similar import neighbours
 from any2vec.models import Word2Vec
 from any2vec.signals import INTERRUPTED
-from any2vec.training.progress import announcing_compilation, display_for
+from any2vec.training.shown.progress import announcing_compilation, display_for
 from any2vec.vectors.formats import check_output, save
 
 __all__ = ["demo"]

@@ -15,9 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from any2vec.cli.sizes import size
-from any2vec.cluster.cores import core_ids, usable_cores
 from any2vec.cluster.environment import check_launcher
-from any2vec.cluster.groups import core_quotas
+from any2vec.cluster.machine.cores import core_ids, usable_cores
+from any2vec.cluster.machine.groups import core_quotas
 from any2vec.corpus.cache_folder import entries, limit, place_of
 from any2vec.errors import Any2VecError, installing, is_installed
 from any2vec.version import __version__

@@ -1,7 +1,6 @@
 """`any2vec nodes`: a graph in, vectors of its vertices out; `any2vec walks`: the walks as text."""
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,15 +8,13 @@ import typer
 
 from any2vec.cli import options as shared
 from any2vec.cli.graphs import saying
-from any2vec.cli.training import check_apart, check_one_process, run
-from any2vec.cluster.cores import usable_cores
+from any2vec.cli.training import Job, check_apart, check_one_process
+from any2vec.cluster.machine.cores import usable_cores
 from any2vec.errors import Any2VecError
-from any2vec.graph.graph import Graph
 from any2vec.graph.readers import FORMATS, read_graph
 from any2vec.io.outputs import check_writable, refusals, replacing_file
 from any2vec.io.replaceable import marked
 from any2vec.models import Node2Vec
-from any2vec.vectors.formats import format_of
 from any2vec.walks.text import write_text
 from any2vec.walks.walker import Walker, check_walks
 
@@ -66,21 +63,13 @@ def nodes(
 
     Skip-gram or CBOW on DeepWalk's walks; with --p and --q on node2vec's.
     """
-    options_of_graph = _options(format, directed, weighted, delimiter, comments, header)
-    run(
-        lambda display: Node2Vec(**options, verbose=display),
-        lambda model, communicator: model.fit(
-            lambda share: _that_fits(_read(graph, options_of_graph | {"threads": share}, model.display.say), output),
-            communicator,
-        ),
-        [graph],
-        output,
-        training=training,
-        report=report,
-        force=force,
-        quiet=quiet,
-        verbose=verbose,
-    )
+    job = Job(output=output, training=training, report=report, force=force, quiet=quiet, verbose=verbose)
+    model = Node2Vec(**options, verbose=job.display)
+    job.check(model, [graph])
+    with saying(job.display.say):
+        walks = job.read(model, graph, **_options(format, directed, weighted, delimiter, comments, header))
+    job.train(model, walks)
+    job.save(model)
 
 
 @shared.from_fields(Node2Vec, only=("walks", "length", "p", "q", "restart", "seed", "threads"))
@@ -110,8 +99,9 @@ def walks(
     if str(output) != "-":
         check_apart([graph], output, None)
         check_writable(output, _WALKS, force=force)
-    options_of_graph = _options(format, directed, weighted, delimiter, comments, header)
-    walker = Walker(_read(graph, options_of_graph | {"threads": threads}), **options)
+    with saying():
+        how = _options(format, directed, weighted, delimiter, comments, header)
+        walker = Walker(read_graph(graph, threads=threads, **how), **options)
     if str(output) == "-":
         with refusals(Path("standard output")):
             write_text(walker, number, sys.stdout.buffer, threads=threads or usable_cores())
@@ -119,13 +109,6 @@ def walks(
         return
     with replacing_file(output, _WALKS) as file:
         write_text(walker, number, file, threads=threads or usable_cores())
-
-
-def _that_fits(graph: Graph, output: Path) -> Graph:
-    """Refuse a graph whose names the output cannot hold, before hours of training and not after."""
-    if check_words := format_of(output).check_words:
-        check_words(graph.names, output)
-    return graph
 
 
 def _options(
@@ -139,8 +122,3 @@ def _options(
     """Return the options of `read_graph`."""
     found = {"format": format, "directed": directed or None, "weighted": weighted}
     return found | {"delimiter": shared.sign(delimiter), "comments": comments, "header": header}
-
-
-def _read(graph: str, options: dict[str, Any], say: Callable[[str], None] | None = None) -> Graph:
-    with saying(say):
-        return read_graph(graph, **options)

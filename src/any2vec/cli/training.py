@@ -1,10 +1,11 @@
 """What commands that train share: check, train on one host or as one of many, save, summarize."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -12,21 +13,18 @@ from rich.console import Console
 from any2vec.cli.summary import say_summary
 from any2vec.cluster import engines
 from any2vec.cluster.communicator import Communicator, together
-from any2vec.cluster.local import alone
-from any2vec.corpus import Corpus, save_vocabulary
+from any2vec.corpus import Corpus, Vocabulary, save_vocabulary
 from any2vec.corpus.given_vocabulary import VOCABULARY
 from any2vec.errors import Any2VecError
 from any2vec.io.outputs import check_writable
-from any2vec.models import Estimator, Word2Vec
+from any2vec.models import Estimator
 from any2vec.signals import INTERRUPTED, unterminated
-from any2vec.training.progress import Display, announcing_compilation, display_for
-from any2vec.training.report import REPORT
-from any2vec.vectors.formats import Format, check_output, load, save
+from any2vec.training.shown.progress import announcing_compilation, display_for
+from any2vec.training.shown.report import REPORT
+from any2vec.vectors.formats import check_output, format_of, save
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["Files", "check_apart", "check_one_process", "read_and_fit", "run"]
-
-E = TypeVar("E", bound=Estimator)
+__all__ = ["Files", "Job", "check_apart", "check_one_process"]
 
 
 class Files:
@@ -34,71 +32,134 @@ class Files:
 
     what = "vectors"
 
-    def check(self, output: Path, training: bool, communicator: Communicator, force: bool) -> Format:
-        """Raise now what `save` would raise after hours of training, as far as that is known; return the format."""
-        return check_output(output, training, communicator, force=force)
+    def check(self, output: Path, training: bool, communicator: Communicator, force: bool) -> None:
+        """Raise now what `save` would raise after hours of training, as far as that is known."""
+        check_output(output, training, communicator, force=force)
+
+    def check_words(self, vocabulary: Vocabulary, output: Path) -> None:
+        """Refuse words that the output cannot hold."""
+        if check := format_of(output).check_words:
+            check(vocabulary.words, output)
+
+    def line_ends(self, corpus: Corpus) -> int:
+        """Return the count of line ends that a saved vocabulary has."""
+        return corpus.sentences
 
     def save(self, vectors: Vectors, output: Path, training: bool, communicator: Communicator, force: bool) -> None:
         """Save this host's vectors."""
         save(vectors, output, training=training, communicator=communicator, force=force)
 
 
-def run(
-    make: Callable[[Display], E],
-    fit: Callable[[E, Communicator | None], E],
-    sources: Sequence[str],
-    output: Path,
-    *,
-    training: bool = False,
-    report: Path | None = None,
-    vocabulary: Path | None = None,
-    force: bool = False,
-    quiet: bool = False,
-    verbose: bool = False,
-    progress: bool = True,
-    files: Files | None = None,
-) -> None:
-    """Make an estimator, fit it (on a cluster with its communicator) and save; outputs must not lie in `sources`.
+@dataclass(kw_only=True)
+class Job:
+    """A command that trains: `check`, `read`, `train`, `save`, on one host or as one of many.
 
-    `vocabulary` is written by `fit`; `files` says how the output is saved if its ending does not. With `force`, outputs
-    replace what holds something else, too.
+    Parameters
+    ----------
+    output : Path, optional
+        Where vectors are saved; without it, only the vocabulary is.
+    training : bool
+        Whether the training vectors t are saved too.
+    report, vocabulary : Path, optional
+        Where the figures of the run, and words and counts, are written.
+    force : bool
+        Whether outputs replace what holds something else, too.
+    quiet, verbose, progress : bool
+        Whether nothing is shown; whether all figures of rounds are; whether progress is.
+    files : Files
+        How the output is saved, if its ending does not say that.
     """
-    communicator = engines.connect()
-    first = communicator.rank == 0
-    display = display_for(Console(stderr=True), quiet=quiet or not first, progress=progress)
-    files = files or Files()
-    model: E | None = None
-    try:
-        with together(communicator):
-            check_apart(sources, output, report, vocabulary)
-        kind = files.check(output, training, communicator, force)
-        with together(communicator):
-            model = make(display)
-            model.check()
-            check_apart(_files(model.frozen), output, report, vocabulary)
-            check_apart([*_files(model.start), *_files(model.pretrained)], None, report, vocabulary)
-            check_apart([], output, _path(model.checkpoint), names=("the vectors", "the checkpoints", ""))
-            for path, what in ((report, REPORT), (vocabulary, VOCABULARY)):
-                if path and first:
-                    check_writable(path, what, force=force)
-            if kind.check_words and isinstance(model.start, str | Path):
-                kind.check_words(load(model.start).words, output)
-        with announcing_compilation(display.say):
-            fit(model, communicator if communicator.size > 1 else None)
-    except KeyboardInterrupt:
-        if model is None or not hasattr(model, "vectors_"):
-            _stop(_without_vectors(model), display, communicator)
-    with unterminated(display.say):
+
+    output: Path | None
+    training: bool = False
+    report: Path | None = None
+    vocabulary: Path | None = None
+    force: bool = False
+    quiet: bool = False
+    verbose: bool = False
+    progress: bool = True
+    files: Files = field(default_factory=Files)
+
+    def __post_init__(self) -> None:
+        self.hosts = engines.connect()
+        self.first = self.hosts.rank == 0
+        self.display = display_for(Console(stderr=True), quiet=self.quiet or not self.first, progress=self.progress)
+        self._said: set[str] = set()
+
+    def check(self, model: Estimator, sources: Sequence[str]) -> None:
+        """Raise now what the other steps would raise later; outputs must not lie in what is read, `sources`."""
+        with self._until_stopped(model):
+            with together(self.hosts):
+                check_apart(sources, self.output, self.report, self.vocabulary)
+            if self.output:
+                self.files.check(self.output, self.training, self.hosts, self.force)
+            with together(self.hosts):
+                model.check()
+                check_apart(_files(model.frozen), self.output, self.report, self.vocabulary)
+                check_apart([*_files(model.start), *_files(model.pretrained)], None, self.report, self.vocabulary)
+                check_apart([], self.output, _path(model.checkpoint), names=("the vectors", "the checkpoints", ""))
+                for path, what in ((self.report, REPORT), (self.vocabulary, VOCABULARY)):
+                    if path and self.first:
+                        check_writable(path, what, force=self.force)
+
+    def read(self, model: Estimator, source: Any, **how: Any) -> Corpus:
+        """Read the corpus, and write its vocabulary if that is asked for; `how` is for `model.read`."""
+        with self._until_stopped(model):
+            with together(self.hosts):
+                corpus = model.read(source, self._cluster, **how)
+                if self.output:
+                    self.files.check_words(corpus.vocabulary, self.output)
+            if self.vocabulary:
+                to, ends = self.vocabulary, self.files.line_ends(corpus)
+                save_vocabulary(corpus.vocabulary, to, line_ends=ends, force=self.force, communicator=self.hosts)
+        return corpus
+
+    def train(self, model: Estimator, corpus: Corpus) -> None:
+        """Train; after Ctrl-C, the vectors are as far trained as they are."""
+        with self._until_stopped(model):
+            model.fit(corpus, self._cluster)
+
+    def save(self, model: Estimator) -> None:
+        """Save vectors and report, and say what was done."""
+        assert self.output
+        with unterminated(self.display.say):
+            try:
+                with _not_lost(model):
+                    self.files.save(model.vectors_, self.output, self.training, self.hosts, self.force)
+            except KeyboardInterrupt:
+                self._stop("stopped while saving: nothing was written")
+            if self.report and self.first:
+                model.report_.write(self.report, force=self.force)
+        say_summary(self.display, model, self.output, self.files.what, verbose=self.verbose)
+        if model.report_.interrupted:
+            raise typer.Exit(INTERRUPTED)
+
+    @property
+    def _cluster(self) -> Communicator | None:
+        """The other hosts, if there are any; else the estimator may simulate some."""
+        return self.hosts if self.hosts.size > 1 else None
+
+    @contextmanager
+    def _until_stopped(self, model: Estimator) -> Iterator[None]:
+        """End all hosts after Ctrl-C in the block, unless there are vectors to save; say if kernels are compiled."""
         try:
-            with _not_lost(model):
-                files.save(model.vectors_, output, training, communicator, force)
+            with announcing_compilation(self._say_once):
+                yield
         except KeyboardInterrupt:
-            _stop("stopped while saving: nothing was written", display, communicator)
-        if report and first:
-            model.report_.write(report, force=force)
-    say_summary(display, model, output, files.what, verbose=verbose)
-    if model.report_.interrupted:
-        raise typer.Exit(INTERRUPTED)
+            if not hasattr(model, "vectors_"):
+                self._stop(_without_vectors(model))
+
+    def _say_once(self, line: str) -> None:
+        if line not in self._said:
+            self._said.add(line)
+            self.display.say(line)
+
+    def _stop(self, why: str) -> NoReturn:
+        """End all hosts after Ctrl-C on this one."""
+        self.display.say(why)
+        if self.hosts.size > 1:
+            engines.abort()
+        raise typer.Exit(INTERRUPTED) from None
 
 
 @contextmanager
@@ -113,41 +174,12 @@ def _not_lost(model: Estimator) -> Iterator[None]:
         raise
 
 
-def read_and_fit(
-    read: Callable[[Word2Vec, Communicator | None], Corpus],
-    vocabulary: Path | None,
-    line_ends: Callable[[Corpus], int] = lambda corpus: corpus.sentences,
-    *,
-    force: bool,
-) -> Callable[[Word2Vec, Communicator | None], Word2Vec]:
-    """Return a `fit` for `run` that writes the vocabulary, with a count of line ends, as soon as the corpus is read."""
-
-    def fit(model: Word2Vec, communicator: Communicator | None) -> Word2Vec:
-        everyone = communicator or alone()
-        with together(everyone):
-            corpus = read(model, communicator)
-        if vocabulary:
-            ends = line_ends(corpus)
-            save_vocabulary(corpus.vocabulary, vocabulary, line_ends=ends, force=force, communicator=everyone)
-        return model.fit(corpus, communicator)
-
-    return fit
-
-
-def _without_vectors(model: Estimator | None) -> str:
+def _without_vectors(model: Estimator) -> str:
     """Describe a run that Ctrl-C ended before there were vectors: in training it takes two."""
-    if model is None or not hasattr(model, "report_") or "train" not in model.report_.seconds:
+    if not hasattr(model, "report_") or "train" not in model.report_.seconds:
         return "stopped before training began: nothing was written"
     kept = f"; --resume {model.checkpoint} goes on from the last checkpoint, if there is one"
     return f"stopped twice: no vectors were written{kept if model.checkpoint else ''}"
-
-
-def _stop(why: str, display: Display, communicator: Communicator) -> NoReturn:
-    """End all hosts after Ctrl-C on this one."""
-    display.say(why)
-    if communicator.size > 1:
-        engines.abort()
-    raise typer.Exit(INTERRUPTED) from None
 
 
 def _files(given: object) -> list[str]:

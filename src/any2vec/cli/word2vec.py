@@ -1,27 +1,24 @@
 """`any2vec word2vec`: in place of the program word2vec, with its flags, its defaults and its files."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
-from any2vec.cli.training import Files, check_apart, read_and_fit, run
+from any2vec.cli.training import Files, Job
 from any2vec.cli.word2vec_flags import NAMES, options_of, parse, usage
 from any2vec.cluster import engines
 from any2vec.cluster.communicator import Communicator, together
-from any2vec.cluster.cores import usable_cores
-from any2vec.corpus import Corpus, save_vocabulary
-from any2vec.corpus.given_vocabulary import VOCABULARY
+from any2vec.cluster.machine.cores import usable_cores
+from any2vec.corpus import Corpus, Vocabulary
 from any2vec.errors import Any2VecError, respelled
-from any2vec.io.outputs import check_writable
 from any2vec.models import Word2Vec
-from any2vec.training.progress import Display, display_for
+from any2vec.training.shown.progress import Display
 from any2vec.vectors import word2vec_c
 from any2vec.vectors.classes import check_classes
-from any2vec.vectors.formats import Format, check_output, save
+from any2vec.vectors.formats import check_output, save
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["word2vec"]
@@ -64,40 +61,37 @@ def _as_flag(name: str, value: str | None) -> str | None:
 
 
 def _run(flags: dict[str, Any], negative_given: bool) -> None:
+    output, vocabulary = (Path(flags[name]) if flags[name] else None for name in ("output", "save-vocab"))
+    if not output and not vocabulary:
+        return
+    job = Job(
+        output=output,
+        vocabulary=vocabulary,
+        force=bool(flags["force"]),
+        quiet=flags["debug"] == 0,
+        progress=flags["debug"] > 1,
+        files=_Files(bool(flags["binary"]), flags["classes"], flags["threads"]),
+    )
+    with together(job.hosts):
+        model = _model(flags, negative_given, job.display)
     source = [flags["train"]]
-    read_from = [*source, *filter(None, [flags["read-vocab"]])]
-    vocabulary = Path(flags["save-vocab"]) if flags["save-vocab"] else None
-    quiet, progress, force = flags["debug"] == 0, flags["debug"] > 1, bool(flags["force"])
+    job.check(model, [*source, *filter(None, [flags["read-vocab"]])])
+    text = job.read(model, source, line_end_word=True)  # as in word2vec.c, a word </s> of its own ends a sentence
+    if not output:
+        job.display.say(f"the vocabulary of {len(text.vocabulary):,} words is in {vocabulary}")
+        return
+    job.train(model, text)
+    job.save(model)
 
-    def make(display: Display) -> Word2Vec:
-        options, cores = options_of(flags), usable_cores()
-        if flags["hs"] and not negative_given:
-            display.say("-hs 1: hierarchical softmax alone (word2vec would draw 5 negative examples too)")
-        if flags["threads"] and flags["threads"] > cores:  # more would be no faster, and on a small text do harm
-            display.say(f"-threads {flags['threads']}: as many as there are cores, {cores}")
-            options["threads"] = cores
-        return _model(options, display)
 
-    def read(model: Word2Vec, communicator: Communicator | None) -> Corpus:
-        corpus = _read(model, source, communicator)
-        if flags["classes"]:
-            check_classes(flags["classes"], len(corpus.vocabulary) + 1)
-        return corpus
-
-    if flags["output"]:
-        run(
-            make,
-            read_and_fit(read, vocabulary, lambda corpus: corpus.line_ends, force=force),
-            read_from,
-            Path(flags["output"]),
-            vocabulary=vocabulary,
-            force=force,
-            quiet=quiet,
-            progress=progress,
-            files=_Files(bool(flags["binary"]), flags["classes"], flags["threads"]),
-        )
-    elif vocabulary:
-        _save_vocabulary(make, read_from, vocabulary, force, quiet, progress)
+def _model(flags: dict[str, Any], negative_given: bool, display: Display) -> Word2Vec:
+    options, cores = options_of(flags), usable_cores()
+    if flags["hs"] and not negative_given:
+        display.say("-hs 1: hierarchical softmax alone (word2vec would draw 5 negative examples too)")
+    if flags["threads"] and flags["threads"] > cores:  # more would be no faster, and on a small text do harm
+        display.say(f"-threads {flags['threads']}: as many as there are cores, {cores}")
+        options["threads"] = cores
+    return Word2Vec(**options, cache=None, verbose=display)
 
 
 class _Files(Files):
@@ -108,7 +102,7 @@ class _Files(Files):
         self.classes, self.threads = classes, threads
         self.what = "classes" if classes else "vectors"
 
-    def check(self, output: Path, training: bool, communicator: Communicator, force: bool) -> Format:
+    def check(self, output: Path, training: bool, communicator: Communicator, force: bool) -> None:
         with together(communicator):
             if str(output) == "-":
                 raise Any2VecError("-output -: name a file; /dev/stdout is one")
@@ -116,9 +110,17 @@ class _Files(Files):
                 check_classes(self.classes)
                 if communicator.size > 1:
                     raise Any2VecError(f"-classes is for one host, not {communicator.size}; train vectors on them")
-        return check_output(
-            output, training, communicator, self.format, force=force, replaceable=word2vec_c.VECTORS_OR_CLASSES
-        )
+        held = word2vec_c.VECTORS_OR_CLASSES
+        check_output(output, training, communicator, self.format, force=force, replaceable=held)
+
+    def check_words(self, vocabulary: Vocabulary, output: Path) -> None:
+        if self.classes:
+            check_classes(self.classes, len(vocabulary) + 1)
+        if self.format.check_words:
+            self.format.check_words(vocabulary.words, output)
+
+    def line_ends(self, corpus: Corpus) -> int:
+        return corpus.line_ends
 
     def save(self, vectors: Vectors, output: Path, training: bool, communicator: Communicator, force: bool) -> None:
         self.check(output, training, communicator, force)
@@ -126,29 +128,3 @@ class _Files(Files):
             word2vec_c.save_classes(vectors, output, self.classes, self.threads, communicator)
         else:
             save(vectors, output, training=training, force=True, communicator=communicator, format=self.format)
-
-
-def _model(options: dict[str, Any], display: Display) -> Word2Vec:
-    model = Word2Vec(**options, cache=None, verbose=display)
-    model.check()
-    return model
-
-
-def _read(model: Word2Vec, source: list[str], communicator: Communicator | None) -> Corpus:
-    """Read the text; a word </s> of its own ends a sentence, as in word2vec.c."""
-    return model.read(source, communicator, line_end_word=True)
-
-
-def _save_vocabulary(
-    make: Callable[[Display], Word2Vec], read_from: list[str], output: Path, force: bool, quiet: bool, progress: bool
-) -> None:
-    """Write the vocabulary alone."""
-    communicator = engines.connect()
-    display = display_for(Console(stderr=True), quiet=quiet or communicator.rank > 0, progress=progress)
-    with together(communicator):
-        check_apart(read_from, None, None, output)
-    check_writable(output, VOCABULARY, force=force, communicator=communicator)
-    with together(communicator):
-        corpus = _read(make(display), read_from[:1], communicator if communicator.size > 1 else None)
-    save_vocabulary(corpus.vocabulary, output, line_ends=corpus.line_ends, force=force, communicator=communicator)
-    display.say(f"the vocabulary of {len(corpus.vocabulary):,} words is in {output}")

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 import typer
 
 from any2vec.cli import options as shared
-from any2vec.cli.training import read_and_fit, run
+from any2vec.cli.training import Job
+from any2vec.cluster.communicator import together
 from any2vec.evaluate.checker import AnalogyChecker, SimilarityChecker
 from any2vec.models import Callback, Word2Vec
-from any2vec.training.progress import Display
 
 __all__ = ["words"]
 
@@ -46,21 +46,8 @@ def words(
     verbose: shared.Verbose = False,
 ) -> None:
     """Train word vectors on CORPUS, by skip-gram or CBOW."""
-
-    def make(display: Display) -> Word2Vec:
-        callbacks: list[Callback] = []
-        if questions:
-            callbacks.append(AnalogyChecker(questions))
-        if pairs:
-            callbacks.append(SimilarityChecker(pairs))
-        return Word2Vec(**options, cache="auto" if cache else None, callbacks=callbacks, verbose=display)
-
-    reading = read_and_fit(lambda model, communicator: model.read(corpus, communicator), save_vocabulary, force=force)
-    run(
-        make,
-        reading if save_vocabulary else lambda model, communicator: model.fit(corpus, communicator),
-        [*corpus, *(str(path) for path in (options["vocabulary"], questions, pairs) if path)],
-        output,
+    job = Job(
+        output=output,
         training=training,
         report=report,
         vocabulary=save_vocabulary,
@@ -68,3 +55,16 @@ def words(
         quiet=quiet,
         verbose=verbose,
     )
+    model = Word2Vec(**options, cache="auto" if cache else None, verbose=job.display)
+    job.check(model, [*corpus, *(str(path) for path in (options["vocabulary"], questions, pairs) if path)])
+    with together(job.hosts):
+        model.callbacks = _checkers(questions, pairs)
+    text = job.read(model, corpus)
+    job.train(model, text)
+    job.save(model)
+
+
+def _checkers(questions: Path | None, pairs: Path | None) -> list[Callback]:
+    """Return what judges the vectors after each epoch."""
+    analogies: list[Callback] = [AnalogyChecker(questions)] if questions else []
+    return analogies + ([SimilarityChecker(pairs)] if pairs else [])

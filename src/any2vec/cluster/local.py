@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, Request
-from any2vec.cluster.cores import refused_thread
+from any2vec.cluster.machine.cores import refused_thread
 from any2vec.cluster.rendezvous import Call, ReleasedError, Rendezvous
 from any2vec.cluster.transfer import CheckedTransfers, Transfer
 

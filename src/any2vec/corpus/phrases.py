@@ -5,8 +5,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from any2vec.cluster.cores import usable_cores
 from any2vec.cluster.local import alone
+from any2vec.cluster.machine.cores import usable_cores
 from any2vec.corpus.bigrams import Rule
 from any2vec.corpus.blocks import BLOCK
 from any2vec.corpus.phrase_file import PHRASES, lines_of, read_phrases

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.cores import usable_cores
+from any2vec.cluster.machine.cores import usable_cores
 from any2vec.errors import Any2VecError, missing_extra, shown
 from any2vec.evaluate.logistic import LogisticLabels, fit_labels
 from any2vec.graph.vertex_labels import VertexLabels, read_labels

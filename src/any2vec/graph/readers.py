@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from any2vec.cluster.cores import usable_cores
+from any2vec.cluster.machine.cores import usable_cores
 from any2vec.errors import Any2VecError, shown
 from any2vec.graph.arrays import from_array, is_array
 from any2vec.graph.build import EdgeTable, ReadOptions, build_graph

@@ -3,7 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, together
-from any2vec.cluster.cores import host_cores, usable_cores
 from any2vec.cluster.local import alone, is_simulated, simulate
+from any2vec.cluster.machine.cores import host_cores, usable_cores
 from any2vec.corpus import Corpus, Vocabulary
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.outputs import refusals
@@ -24,15 +24,15 @@ from any2vec.operators.labels import Labels
 from any2vec.options import Parameters, documented, option
 from any2vec.sync.combiners import Combiner
 from any2vec.sync.schemes import scheme_of
-from any2vec.training.agreement import check_agreement
-from any2vec.training.checkpoint import Checkpoints
-from any2vec.training.checkpoint_files import check_folder
+from any2vec.training.checkpoints.checkpoint import Checkpoints
+from any2vec.training.checkpoints.checkpoint_files import check_folder
+from any2vec.training.checkpoints.resume import corpus_facts, read_state
+from any2vec.training.going_on.start import Start
 from any2vec.training.options import MOST_THREADS, Options
-from any2vec.training.progress import Display, Quiet, announcing_compilation, display_of, warn
-from any2vec.training.report import Report
-from any2vec.training.resume import corpus_facts, read_state
-from any2vec.training.start import Start
-from any2vec.training.state import TrainingState
+from any2vec.training.running.agreement import check_agreement
+from any2vec.training.running.state import TrainingState
+from any2vec.training.shown.progress import Display, Quiet, announcing_compilation, display_of, warn
+from any2vec.training.shown.report import Report
 from any2vec.training.trainer import AfterEpoch, train
 from any2vec.vectors.vectors import Vectors
 
@@ -131,10 +131,12 @@ class Estimator(Options, Parameters, Savable, ABC):
     __repr__ = Parameters.__repr__
 
     @abstractmethod
-    def _read(self, source: Any, threads: int, communicator: Communicator | None, known: Vocabulary | None) -> Corpus:
+    def _read(
+        self, source: Any, threads: int, communicator: Communicator | None, known: Vocabulary | None, **how: Any
+    ) -> Corpus:
         """Make V and W of what the user gave, for all simulated hosts or this one of a cluster; show their sizes.
 
-        V has all words that are `known` from the vectors to go on from.
+        V has all words that are `known` from the vectors to go on from; `how` is what `read` takes besides.
         """
 
     def check(self) -> None:
@@ -190,6 +192,38 @@ class Estimator(Options, Parameters, Savable, ABC):
             return False
         return Path(self.resume).resolve() == Path(self.checkpoint).resolve()
 
+    @abstractmethod
+    def fit(self, source: Any, communicator: Communicator | None = None, *, warm_start: bool = False) -> Self:
+        """Train on a corpus."""
+
+    def read(self, source: Any, communicator: Communicator | None = None, **how: Any) -> Corpus:
+        """Read as `fit` does, without training: ``fit(read(source))`` does what ``fit(source)`` does.
+
+        Parameters
+        ----------
+        source, communicator
+            As of `fit`.
+        **how
+            Of a text, ``line_end_word``: whether a word ``</s>`` ends a sentence, as in word2vec.c. Of a graph,
+            options of `graph.readers.read_graph`, such as ``delimiter``.
+
+        Returns
+        -------
+        Corpus
+            V and W (of a graph, the walks on it), cut for this number of hosts.
+
+        Raises
+        ------
+        Any2VecError
+            If a parameter is out of range, or the corpus cannot be used.
+        """
+        self.check()
+        with self._showing(communicator):
+            _, threads, given = self._prepare(communicator)
+            corpus = self._read(source, threads, communicator, given.known if given else None, **how)
+        self._last_read = corpus, self._given_by, given
+        return corpus
+
     def _fit(self, source: Any, communicator: Communicator | None, warm_start: bool) -> Self:
         """Read and train."""
         if type(source).__module__.partition(".")[0] == "pyspark":
@@ -203,26 +237,46 @@ class Estimator(Options, Parameters, Savable, ABC):
         return self
 
     def _read_and_train(self, source: Any, communicator: Communicator | None, warm_start: bool) -> None:
-        options = self.training_options()
-        given = self._given(options, communicator or alone(), warm_start)
-        self.report_ = Report(options=self._reported_options(warm_start))
+        corpus, given_by, given = vars(self).pop("_last_read", (None, (), None))
+        loaded = corpus is source and all(a is b for a, b in zip(given_by, self._given_by, strict=True))
+        options, threads, given = self._prepare(communicator, warm_start, *[given] * loaded)
+        report = self.report_ = Report(options=self._reported_options(warm_start))
+        known = given.known if given else None
+        with closing(self.display), together(communicator) if communicator else nullcontext():
+            if isinstance(source, Corpus):
+                corpus = self._checked(source, communicator, known)
+            else:
+                corpus = self._read(source, threads, communicator, known)
+            report.words, report.kept_words = corpus.raw_words, int(corpus.cuts[-1])
+            report.vocabulary, report.invalid_words = len(corpus.vocabulary), corpus.invalid
+            report.cached, report.seconds = corpus.cached, dict(corpus.seconds)
+            start = given.begin(corpus.vocabulary, self.display.say, self.kind) if given else None
         if communicator is None:
-            threads = options.threads or usable_cores()
-            corpus, start = self._begin(source, threads, None, given)
             flags = np.zeros(2, np.int64)
             parts = simulate(self.hosts, threads, lambda one: self._train(corpus, options, one, start, flags))
         else:
-            if self.hosts not in (1, communicator.size):
-                raise Any2VecError(f"`hosts` is {self.hosts}, but the cluster has {communicator.size}; leave it out")
-            check_agreement(options, communicator, bool(self.callbacks))
-            share = min(host_cores(communicator), MOST_THREADS)  # asked on all hosts, needed or not
-            threads = options.threads or share
-            options = replace(options, threads=threads)
-            with together(communicator):
-                corpus, start = self._begin(source, threads, communicator, given)
-            parts = [self._train(corpus, options, communicator, start)]
+            parts = [self._train(corpus, replace(options, threads=threads), communicator, start)]
         self.vectors_ = _vectors(corpus.vocabulary, parts, options.operator_class.loss)
         self.loss_ = self.report_.loss
+
+    def _prepare(
+        self, communicator: Communicator | None, warm_start: bool = False, *loaded: Given | None
+    ) -> tuple[Options, int, Given | None]:
+        """Check that hosts agree; return options, threads, and the vectors to begin with."""
+        options = self.training_options()
+        given = loaded[0] if loaded and not warm_start else self._given(options, communicator or alone(), warm_start)
+        if communicator is None:
+            return options, options.threads or usable_cores(), given
+        if self.hosts not in (1, communicator.size):
+            raise Any2VecError(f"`hosts` is {self.hosts}, but the cluster has {communicator.size}; leave it out")
+        check_agreement(options, communicator, bool(self.callbacks))
+        share = min(host_cores(communicator), MOST_THREADS)  # asked on all hosts, needed or not
+        return options, options.threads or share, given
+
+    @property
+    def _given_by(self) -> tuple[Any, ...]:
+        """The parameters that `_given` reads."""
+        return self.start, self.pretrained, self.frozen, self.operator_class, self.dim, self.scheme, self.blend
 
     def _given(self, options: Options, communicator: Communicator, warm_start: bool) -> Given | None:
         """Load what to begin with."""
@@ -239,18 +293,15 @@ class Estimator(Options, Parameters, Savable, ABC):
         given = self.start, self.pretrained, self.frozen
         return Given.take(earlier, *given, dim=options.dim, loss=options.operator_class.loss, communicator=communicator)
 
-    def _begin(
-        self, source: Any, threads: int, communicator: Communicator | None, given: Given | None
-    ) -> tuple[Corpus, Start | None]:
-        try:
-            corpus = self._read(source, threads, communicator, given.known if given else None)
-        finally:
-            self.display.close()
-        report = self.report_
-        report.words, report.kept_words = corpus.raw_words, int(corpus.cuts[-1])
-        report.vocabulary, report.invalid_words = len(corpus.vocabulary), corpus.invalid
-        report.cached, report.seconds = corpus.cached, dict(corpus.seconds)
-        return corpus, given.begin(corpus.vocabulary, self.display.say, self.kind) if given else None
+    def _checked(self, source: Corpus, communicator: Communicator | None, known: Vocabulary | None) -> Corpus:
+        """Check that a corpus was read for this run."""
+        if known is not None and not _holds(source.vocabulary, known):
+            raise Any2VecError("the corpus was read without the words of the vectors to go on from; give its source")
+        hosts = self.hosts if communicator is None else communicator.size
+        held = range(hosts) if communicator is None else range(communicator.rank, communicator.rank + 1)
+        if (source.hosts, source.held) != (hosts, held):
+            raise Any2VecError(f"the corpus was read for {source.hosts} hosts, not for these {hosts}; read it for them")
+        return source
 
     @property
     def wv(self) -> Vectors:
@@ -270,7 +321,9 @@ class Estimator(Options, Parameters, Savable, ABC):
         report = self.report_ if reports else Report(options={})
         display = self.display if reports else Quiet()
         after_epoch = self._after_epoch(corpus, options) if self.callbacks else None
-        with self._checkpoints(corpus, communicator, display) as (state, checkpoints):
+        keeps = self.checkpoint is not None or self.resume is not None
+        with self._checkpoints(corpus, communicator, display) if keeps else nullcontext((None, None)) as kept:
+            state, checkpoints = kept
             more = {
                 "after_epoch": after_epoch,
                 "state": state,
@@ -285,9 +338,6 @@ class Estimator(Options, Parameters, Savable, ABC):
         self, corpus: Corpus, communicator: Communicator, display: Display
     ) -> Iterator[tuple[TrainingState | None, Checkpoints | None]]:
         """Read the state to go on from, if any, and yield it, and where states are written."""
-        if self.checkpoint is None and self.resume is None:
-            yield None, None
-            return
         options = {name: value for name, value in self.report_.options.items() if name not in _NOT_OF_A_RUN}
         facts = {"options": options, "corpus": corpus_facts(corpus, communicator)}
         same = self._resumes_its_own
@@ -349,3 +399,9 @@ def _vectors(vocabulary: Vocabulary, parts: list[Labels], loss: str) -> Vectors:
     if len(parts) == 1:
         return Vectors(vocabulary, e[0], t=t[0] if len(t[0]) == len(e[0]) else None, loss=loss)
     return Vectors(vocabulary, np.concatenate(e), t=np.concatenate(t), loss=loss)
+
+
+def _holds(vocabulary: Vocabulary, known: Vocabulary) -> bool:
+    """Whether a vocabulary has all known words, with their counts added to its own."""
+    ids = [vocabulary.ids.get(word, -1) for word in known.words]
+    return min(ids, default=0) >= 0 and bool((vocabulary.counts[ids] >= known.counts).all())

@@ -18,7 +18,7 @@ from any2vec.errors import Any2VecError, file_error, shown
 from any2vec.io.compression import open_compressed
 from any2vec.io.finite import check_finite
 from any2vec.samples.counts import total_of
-from any2vec.training.start import Rows, Start
+from any2vec.training.going_on.start import Rows, Start
 from any2vec.vectors.arguments import as_path, as_word
 from any2vec.vectors.formats import load
 from any2vec.vectors.vectors import Vectors

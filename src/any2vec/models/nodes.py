@@ -51,8 +51,8 @@ class DeepWalk(Estimator):
 
         Parameters
         ----------
-        source : Graph, or str, Path, object, function
-            A graph, or a function of the number of threads that returns one. Or a source of
+        source : Graph, Corpus, or str, Path, object, function
+            A graph, a function of the number of threads that returns one, or what `read` returned. Or a source of
             `graph.readers.read_graph`: a file, a graph of networkx or igraph, a matrix of SciPy, pairs or triples, a
             dict of neighbours, a data frame of edges.
         communicator : Communicator, optional
@@ -89,7 +89,9 @@ class DeepWalk(Estimator):
     def _biases(self) -> tuple[float, float]:
         return 1.0, 1.0
 
-    def _read(self, source: Any, threads: int, communicator: Communicator | None, known: Vocabulary | None) -> Corpus:
+    def _read(
+        self, source: Any, threads: int, communicator: Communicator | None, known: Vocabulary | None, **how: Any
+    ) -> Corpus:
         began = time.perf_counter()
         graph = source
         with together(communicator or alone()):
@@ -98,11 +100,12 @@ class DeepWalk(Estimator):
                 if not isinstance(graph, Graph):
                     raise Any2VecError(f"the function that is to return a Graph returned {shown(graph)}")
             elif not isinstance(source, Graph):
-                graph = read_graph(source, directed=self.directed, weighted=self.weighted, threads=threads)
+                as_it_says = {"directed": self.directed, "weighted": self.weighted}
+                graph = read_graph(source, threads=threads, **as_it_says | how)
         say = self.display.say
-        how = f"{'directed' if graph.directed else 'undirected'}, {'un' * (graph.weights is None)}weighted"
+        kind = f"{'directed' if graph.directed else 'undirected'}, {'un' * (graph.weights is None)}weighted"
         vertices = "vertex" if len(graph) == 1 else "vertices"
-        say(f"{len(graph):,} {vertices}, {counted(graph.edges, 'edge')}, {how}")
+        say(f"{len(graph):,} {vertices}, {counted(graph.edges, 'edge')}, {kind}")
         read = time.perf_counter()
         hosts = self.hosts if communicator is None else communicator.size
         p, q = self._biases

@@ -14,7 +14,7 @@ from any2vec.errors import Any2VecError, Any2VecWarning, shown
 from any2vec.operators import OPERATORS
 from any2vec.options import check_options
 from any2vec.sync.combiners import COMBINERS
-from any2vec.training.report import Report, without_nan
+from any2vec.training.shown.report import Report, without_nan
 from any2vec.vectors.arguments import as_path
 from any2vec.vectors.formats import NATIVE, save
 from any2vec.vectors.native import MODEL, load_with_model, save_native

@@ -5,13 +5,10 @@ from pathlib import Path
 from typing import Any, Self
 
 from any2vec.cluster.communicator import Communicator
-from any2vec.cluster.cores import host_cores, usable_cores
-from any2vec.cluster.local import alone
 from any2vec.corpus import Corpus, Source, Vocabulary, read_corpus
 from any2vec.errors import Any2VecError
 from any2vec.models.estimator import Estimator
 from any2vec.options import documented, option
-from any2vec.training.options import MOST_THREADS
 
 __all__ = ["Word2Vec"]
 
@@ -86,55 +83,27 @@ class Word2Vec(Estimator):
         """
         return self._fit(source, communicator, warm_start)
 
-    def read(self, source: Source, communicator: Communicator | None = None, *, line_end_word: bool = False) -> Corpus:
-        """Read a corpus as `fit` does, without training: ``fit(read(source))`` does what ``fit(source)`` does.
-
-        Parameters
-        ----------
-        source, communicator
-            As of `fit`.
-        line_end_word : bool
-            Whether a word ``</s>`` ends a sentence, as in word2vec.c.
-
-        Returns
-        -------
-        Corpus
-            V and W, cut for this number of hosts.
-
-        Raises
-        ------
-        Any2VecError
-            If a parameter is out of range, or the corpus cannot be used.
-        """
-        self.check()
-        given = self._given(self.training_options(), communicator or alone(), warm_start=False)
-        with self._showing(communicator):
-            return self._read_text(source, communicator, given.known if given else None, line_end_word)
-
-    def _read_text(
-        self, source: Source, communicator: Communicator | None, known: Vocabulary | None, line_end_word: bool = False
+    def _read(
+        self, source: Any, threads: int, communicator: Communicator | None, known: Vocabulary | None, **how: Any
     ) -> Corpus:
         if self.vocabulary is not None and known is not None:
             raise Any2VecError("`vocabulary` is given, and vectors to go on from, which bring theirs; give one")
-        cores = usable_cores() if communicator is None else min(host_cores(communicator), MOST_THREADS)
-        try:
-            corpus = read_corpus(
-                source,
-                min_count=self.min_count,
-                max_size=self.max_size,
-                threads=self.threads or cores,
-                cache=self.cache,
-                column=self.column,
-                progress=self.display.reading,
-                hosts=self.hosts if communicator is None else communicator.size,
-                communicator=communicator,
-                vocabulary=self.vocabulary,
-                known=known,
-                line_end_word=line_end_word,
-                say=self.display.say,
-            )
-        finally:
-            self.display.close()
+        corpus = read_corpus(
+            source,
+            min_count=self.min_count,
+            max_size=self.max_size,
+            threads=threads,
+            cache=self.cache,
+            column=self.column,
+            progress=self.display.reading,
+            hosts=self.hosts if communicator is None else communicator.size,
+            communicator=communicator,
+            vocabulary=self.vocabulary,
+            known=known,
+            say=self.display.say,
+            **how,
+        )
+        self.display.close()  # before a line is said
         say, kept = self.display.say, int(corpus.cuts[-1])
         say(f"{corpus.raw_words:,} words, {len(corpus.vocabulary):,} in the vocabulary ({kept:,} of the words)")
         if corpus.cached:
@@ -145,23 +114,6 @@ class Word2Vec(Estimator):
             say(f"{unknown:.0%} of the words are not in the vocabulary given: was it built from similar text?")
         return corpus
 
-    def _read(self, source: Any, threads: int, communicator: Communicator | None, known: Vocabulary | None) -> Corpus:
-        if not isinstance(source, Corpus):
-            return self._read_text(source, communicator, known)
-        if known is not None and not _holds(source.vocabulary, known):
-            raise Any2VecError("the corpus was read without the words of the vectors to go on from; give its source")
-        hosts = self.hosts if communicator is None else communicator.size
-        held = range(hosts) if communicator is None else range(communicator.rank, communicator.rank + 1)
-        if (source.hosts, source.held) != (hosts, held):
-            raise Any2VecError(f"the corpus was read for {source.hosts} hosts, not for these {hosts}; read it for them")
-        return source
-
     def _reported_options(self, warm_start: bool) -> dict[str, Any]:
         given = repr(self.vocabulary) if isinstance(self.vocabulary, Vocabulary) else self.vocabulary
         return super()._reported_options(warm_start) | {"vocabulary": given}
-
-
-def _holds(vocabulary: Vocabulary, known: Vocabulary) -> bool:
-    """Whether a vocabulary has all known words, with their counts added to its own."""
-    ids = [vocabulary.ids.get(word, -1) for word in known.words]
-    return min(ids, default=0) >= 0 and bool((vocabulary.counts[ids] >= known.counts).all())

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.workers import Workers
+from any2vec.cluster.machine.workers import Workers
 from any2vec.operators.base import Operator
 from any2vec.operators.kernel import inspection_kernel
 from any2vec.samples.windows import EpochDraws, SampleTables

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.lost import DamagedError
-from any2vec.cluster.workers import Workers
+from any2vec.cluster.machine.workers import Workers
 from any2vec.llvm.compiled import njit
 from any2vec.llvm.prefetch import prefetch_row
 from any2vec.operators.labels import Labels

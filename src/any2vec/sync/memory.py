@@ -5,8 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from any2vec.cluster.communicator import Communicator, SharedError
-from any2vec.cluster.cores import hosts_here
 from any2vec.cluster.local import is_simulated
+from any2vec.cluster.machine.cores import hosts_here
 from any2vec.io.memory import available
 from any2vec.sync.scheme import Scheme
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from any2vec.cluster.local import alone
-from any2vec.cluster.workers import Workers
+from any2vec.cluster.machine.workers import Workers
 from any2vec.operators.labels import Labels, new_labels
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import COMBINERS, Combiner, Round, Touched

@@ -13,7 +13,7 @@ from numba import types
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from any2vec.cluster.workers import Workers
+from any2vec.cluster.machine.workers import Workers
 from any2vec.llvm.bits import bits_of, float_of
 from any2vec.llvm.compiled import njit
 from any2vec.sync.buffers import Buffers

@@ -190,7 +190,7 @@ class Options:
                 f"and there are {hosts:,} hosts for {self.dim:,} columns; give fewer hosts or a larger `dim`",
             ),
             (
-                self.combine != "curvature",
+                self.combine != Options.combine,
                 "combine",
                 "which has nothing to combine: leave out the combiner and its options",
             ),

@@ -15,18 +15,18 @@ from any2vec.corpus import Corpus
 from any2vec.operators.labels import Labels
 from any2vec.sync.memory import check_memory
 from any2vec.sync.schemes import AUTO, scheme_of
-from any2vec.training.checkpoint import Checkpoints
-from any2vec.training.choice import choose, usual_scheme
-from any2vec.training.column_host import ColumnHost
-from any2vec.training.host import Host
+from any2vec.training.checkpoints.checkpoint import Checkpoints
+from any2vec.training.going_on.start import Start
+from any2vec.training.hosts.column_host import ColumnHost
+from any2vec.training.hosts.host import Host
+from any2vec.training.hosts.row_host import RowHost
 from any2vec.training.options import Options
-from any2vec.training.progress import Display
-from any2vec.training.report import Report
-from any2vec.training.rounds import Rounds
-from any2vec.training.row_host import RowHost
-from any2vec.training.run import AfterEpoch, AfterRound, Run
-from any2vec.training.start import Start
-from any2vec.training.state import TrainingState
+from any2vec.training.running.choice import choose, usual_scheme
+from any2vec.training.running.run import AfterEpoch, AfterRound, Run
+from any2vec.training.running.state import TrainingState
+from any2vec.training.shown.progress import Display
+from any2vec.training.shown.report import Report
+from any2vec.training.shown.rounds import Rounds
 
 __all__ = ["AfterEpoch", "AfterRound", "train"]
 

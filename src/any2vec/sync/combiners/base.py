@@ -117,6 +117,10 @@ class Combiner(ABC):  # noqa: B024
         bound.context, bound.seconds = context, 0.0
         return bound
 
+    def sent(self, hosts: int, dim: int) -> float:
+        """Estimate the bytes that all hosts send in a round to prepare for combining, besides rows."""
+        return 0.0
+
     def begin(self, round_: Round, here: dict[str, Touched]) -> None:  # noqa: B027
         """Prepare to combine a round; all hosts call this, collective calls are allowed.
 

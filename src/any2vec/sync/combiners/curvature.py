@@ -100,6 +100,10 @@ class Curvature(SumCombiner):
         bound._vectors, bound._rates, bound._by_other, bound._shared = {}, {}, {}, {}
         return bound
 
+    def sent(self, hosts: int, dim: int) -> float:
+        """Estimate the bytes of the moments, and of the axes that come back."""
+        return (hosts - 1 / hosts) * 8 * dim * (3 * dim + 16)
+
     def begin(self, round_: Round, here: dict[str, Touched]) -> None:
         """Measure the curvature, and what the other label corrects."""
         self.measure(round_, here)

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, allgather_bytes
-from any2vec.training.schedule import Schedule
+from any2vec.training.running.schedule import Schedule
 
 __all__ = ["what_is_left"]
 

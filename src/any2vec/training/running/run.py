@@ -14,20 +14,20 @@ from any2vec.operators.arguments import ThreadStats
 from any2vec.operators.labels import Labels
 from any2vec.sync.combiners import Round
 from any2vec.sync.partition import Partition
-from any2vec.training.blend import Blend
-from any2vec.training.checkpoint import Checkpoints
-from any2vec.training.divergence import not_finite
-from any2vec.training.host import Host
-from any2vec.training.left import what_is_left
-from any2vec.training.meter import Meter, RoundTotals, pack_totals
+from any2vec.training.checkpoints.checkpoint import Checkpoints
+from any2vec.training.going_on.blend import Blend
+from any2vec.training.going_on.start import Start
+from any2vec.training.hosts.host import Host
+from any2vec.training.hosts.row_host import RowHost
 from any2vec.training.options import Options
-from any2vec.training.progress import Display, decimals, too_many_hosts
-from any2vec.training.report import Report, peak_memory
-from any2vec.training.rounds import pack_round_stats
-from any2vec.training.row_host import RowHost
-from any2vec.training.schedule import Schedule
-from any2vec.training.start import Start
-from any2vec.training.state import MeterState, TrainingState
+from any2vec.training.running.divergence import not_finite
+from any2vec.training.running.left import what_is_left
+from any2vec.training.running.meter import Meter, RoundTotals, pack_totals
+from any2vec.training.running.schedule import Schedule
+from any2vec.training.running.state import MeterState, TrainingState
+from any2vec.training.shown.progress import Display, decimals, too_many_hosts
+from any2vec.training.shown.report import Report, peak_memory
+from any2vec.training.shown.rounds import pack_round_stats
 
 __all__ = ["AfterEpoch", "AfterRound", "Run"]
 

@@ -28,10 +28,10 @@ from any2vec.sync.masters import Combined, memory_of_merging
 from any2vec.sync.scheme import HostContext
 from any2vec.sync.schemes import scheme_of
 from any2vec.sync.warmup import warm_up, warm_up_turns
-from any2vec.training.copying import Copying
-from any2vec.training.host import Host
-from any2vec.training.schedule import Schedule, default_rounds
-from any2vec.training.start import Start
+from any2vec.training.going_on.start import Start
+from any2vec.training.hosts.copying import Copying
+from any2vec.training.hosts.host import Host
+from any2vec.training.running.schedule import Schedule, default_rounds
 
 __all__ = ["RowHost"]
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from any2vec.cluster.communicator import Communicator, allgather_bytes
-from any2vec.cluster.groups import core_quotas, threads_left
+from any2vec.cluster.machine.groups import core_quotas, threads_left
 from any2vec.errors import Any2VecError
 
 __all__ = ["core_ids", "host_cores", "hosts_here", "refused_thread", "usable_cores"]

@@ -11,7 +11,7 @@ from typing import Any
 
 from any2vec.io.outputs import check_writable, replacing_file
 from any2vec.io.replaceable import Kind, json_of
-from any2vec.training.rounds import Rounds
+from any2vec.training.shown.rounds import Rounds
 from any2vec.version import __version__
 
 __all__ = ["REPORT", "Report", "peak_memory", "without_nan"]

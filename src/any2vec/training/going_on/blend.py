@@ -26,8 +26,8 @@ from any2vec.operators.labels import Labels
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import CombinerContext, Round, Touched
 from any2vec.sync.combiners.curvature import LEAST, Curvature, share_gone
-from any2vec.training.row_host import RowHost
-from any2vec.training.start import Rows, Start
+from any2vec.training.going_on.start import Rows, Start
+from any2vec.training.hosts.row_host import RowHost
 
 __all__ = ["Blend"]
 

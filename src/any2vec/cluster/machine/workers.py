@@ -7,8 +7,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from any2vec.cluster.communicator import Communicator
-from any2vec.cluster.cores import refused_thread
 from any2vec.cluster.local import computing, waiting
+from any2vec.cluster.machine.cores import refused_thread
 
 __all__ = ["Workers"]
 

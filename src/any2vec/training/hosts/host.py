@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator
-from any2vec.cluster.cores import usable_cores
 from any2vec.cluster.local import is_simulated
-from any2vec.cluster.workers import Workers
+from any2vec.cluster.machine.cores import usable_cores
+from any2vec.cluster.machine.workers import Workers
 from any2vec.corpus import Corpus
 from any2vec.operators import Operator
 from any2vec.operators.arguments import ThreadStats
@@ -19,10 +19,10 @@ from any2vec.operators.tiles import register_width
 from any2vec.sync.combiners import Round
 from any2vec.sync.masters import Combined
 from any2vec.sync.scheme import Scheme
-from any2vec.training.interrupts import Interrupts
+from any2vec.training.going_on.start import Start
 from any2vec.training.options import MOST_THREADS, Options
-from any2vec.training.schedule import Schedule
-from any2vec.training.start import Start
+from any2vec.training.running.interrupts import Interrupts
+from any2vec.training.running.schedule import Schedule
 
 __all__ = ["Host"]
 

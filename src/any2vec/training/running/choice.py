@@ -35,15 +35,14 @@ from any2vec.samples.counts import total_of
 from any2vec.samples.windows import SampleTables, kept_counts, mean_context
 from any2vec.sync.column_layout import ColumnLayout
 from any2vec.sync.combiners import combiner_of
-from any2vec.sync.combiners.curvature import Curvature
 from any2vec.sync.gauge import is_due
 from any2vec.sync.memory import memory_of_a_host
 from any2vec.sync.schemes import SCHEMES
 from any2vec.sync.wire import FLOAT32, WIRES
+from any2vec.training.going_on.start import Start
 from any2vec.training.options import Options
-from any2vec.training.schedule import Schedule, default_rounds
-from any2vec.training.start import Start
-from any2vec.training.state import TrainingState
+from any2vec.training.running.schedule import Schedule, default_rounds
+from any2vec.training.running.state import TrainingState
 
 __all__ = ["Estimate", "choose", "estimate", "usual_scheme"]
 
@@ -78,10 +77,11 @@ def estimate(
             ids = hosts * np.minimum(4 * rows / hosts, hosts * owned / 8)
             sent += times * (hosts - 1) / hosts * float((rows * (2 * sent_row + 4) + ids).sum())
             memory = max(memory, row * float(rows.max()) / hosts)
-    if isinstance(combiner, Curvature):
-        number = len(first) + (options.epochs - 1) * rounds
-        turns = 0 if start else sum(is_due(n, hosts) for n in range(number))
-        sent += (hosts - 1 / hosts) * (8 * number * dim * (3 * dim + 16) + 4 * turns * dim * (4 * dim + 1))
+    number = len(first) + (options.epochs - 1) * rounds
+    sent += number * combiner.sent(hosts, dim)
+    if combiner.keeps_gauge and not start:
+        turns = sum(is_due(n, hosts) for n in range(number))
+        sent += (hosts - 1 / hosts) * 4 * turns * dim * (4 * dim + 1)
         sent += 12 * (1 - 1 / hosts) * turns * dim * dim  # sums, to the host that solves, have 8 bytes
     pulled = Estimate(sent, 2 * row * owned + 8 * memory)
     scores = seen[2].sum() / max(seen[3].sum(), 1) * words

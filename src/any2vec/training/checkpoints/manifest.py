@@ -17,8 +17,8 @@ import numpy as np
 from any2vec.errors import shown
 from any2vec.io.finite import CACHED
 from any2vec.sync.schemes import SCHEMES
-from any2vec.training.schedule import Schedule
-from any2vec.training.state import MeterState
+from any2vec.training.running.schedule import Schedule
+from any2vec.training.running.state import MeterState
 
 __all__ = [
     "FORMAT",

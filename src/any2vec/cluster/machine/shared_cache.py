@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba import int32
 
-from any2vec.cluster.cores import core_ids
+from any2vec.cluster.machine.cores import core_ids
 from any2vec.llvm.atomics import exchange, load
 from any2vec.llvm.compiled import njit
 

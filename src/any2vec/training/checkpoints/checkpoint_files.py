@@ -15,8 +15,8 @@ from pathlib import Path
 
 from any2vec.errors import Any2VecError
 from any2vec.private import private
-from any2vec.training.folder_lock import LOCK
-from any2vec.training.manifest import Facts, listed, open_regular, own_digest, read_manifest
+from any2vec.training.checkpoints.folder_lock import LOCK
+from any2vec.training.checkpoints.manifest import Facts, listed, open_regular, own_digest, read_manifest
 
 __all__ = ["CheckpointFiles", "check_folder", "flush", "put", "reason"]
 

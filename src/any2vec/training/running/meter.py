@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from any2vec.operators.arguments import ThreadStats
 from any2vec.training.options import Options
-from any2vec.training.progress import Display
-from any2vec.training.schedule import FLOOR
-from any2vec.training.state import MeterState
+from any2vec.training.running.schedule import FLOOR
+from any2vec.training.running.state import MeterState
+from any2vec.training.shown.progress import Display
 
 __all__ = ["Meter", "RoundTotals", "pack_totals"]
 

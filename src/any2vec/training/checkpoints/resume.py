@@ -17,9 +17,9 @@ from any2vec.io.safetensors_file import map_tensors
 from any2vec.operators.labels import Labels, zeros
 from any2vec.sync.partition import Partition
 from any2vec.sync.schemes import scheme_of
-from any2vec.training.folder_lock import check_not_written
-from any2vec.training.manifest import Facts, damage, listed, read_manifest
-from any2vec.training.state import MeterState, TrainingState
+from any2vec.training.checkpoints.folder_lock import check_not_written
+from any2vec.training.checkpoints.manifest import Facts, damage, listed, read_manifest
+from any2vec.training.running.state import MeterState, TrainingState
 
 __all__ = ["corpus_facts", "read_state"]
 

@@ -20,10 +20,10 @@ from any2vec.sync.columns import Columns
 from any2vec.sync.combiners import Round
 from any2vec.sync.masters import Combined
 from any2vec.sync.scheme import HostContext
-from any2vec.training.host import Host
-from any2vec.training.schedule import Schedule
-from any2vec.training.start import Start
-from any2vec.training.stretch import Stretch, share_stretch
+from any2vec.training.going_on.start import Start
+from any2vec.training.hosts.host import Host
+from any2vec.training.hosts.stretch import Stretch, share_stretch
+from any2vec.training.running.schedule import Schedule
 
 __all__ = ["ColumnHost"]
 

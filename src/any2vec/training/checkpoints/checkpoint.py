@@ -32,10 +32,10 @@ from any2vec.io.outputs import refusals
 from any2vec.io.safetensors_file import header_of
 from any2vec.private import make_private, private
 from any2vec.sync.scheme import Scheme
-from any2vec.training.checkpoint_files import CheckpointFiles, check_folder, flush, put, reason
-from any2vec.training.folder_lock import FolderLock
-from any2vec.training.manifest import FORMAT, Facts, listed, note_name, own_digest, shard_name
-from any2vec.training.state import TrainingState
+from any2vec.training.checkpoints.checkpoint_files import CheckpointFiles, check_folder, flush, put, reason
+from any2vec.training.checkpoints.folder_lock import FolderLock
+from any2vec.training.checkpoints.manifest import FORMAT, Facts, listed, note_name, own_digest, shard_name
+from any2vec.training.running.state import TrainingState
 
 __all__ = ["Checkpoints"]
 
