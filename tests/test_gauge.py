@@ -167,7 +167,17 @@ def test_nothing_unknown_or_known_before_is_turned(monkeypatch):
 
     monkeypatch.setattr(Scheme, "combine", noting)
     sentences = text(20)
-    how = {"dim": 8, "min_count": 1, "sample": 0, "epochs": 1, "hosts": 2, "rounds": 1, "cache": None}
+    how = {
+        "dim": 16,
+        "window": 3,
+        "negative": 3,
+        "min_count": 1,
+        "sample": 0,
+        "epochs": 1,
+        "hosts": 2,
+        "rounds": 1,
+        "cache": None,
+    }
     first = Word2Vec(**how).fit(sentences).vectors_
     for expected, more in ((True, {}), (False, {"operator": Own}), (False, {"start": first})):
         seen.clear()
@@ -178,9 +188,9 @@ def test_nothing_unknown_or_known_before_is_turned(monkeypatch):
 @pytest.mark.parametrize("combine", ["curvature", "average"])
 def test_only_the_curvature_combiner_turns(monkeypatch, combine):
     monkeypatch.setattr(gauge_file, "_LEAST", 0)
-    plain = bits(train(read(text(20), 2), options(dim=8, rounds=2, epochs=1, combine=combine)))
+    plain = bits(train(read(text(20), 2), options(rounds=2, epochs=1, combine=combine)))
     monkeypatch.setattr(Gauge, "end", lambda self, number: None)
-    same = bits(train(read(text(20), 2), options(dim=8, rounds=2, epochs=1, combine=combine)))
+    same = bits(train(read(text(20), 2), options(rounds=2, epochs=1, combine=combine)))
     assert (plain == same) == (combine == "average")
 
 

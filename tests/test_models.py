@@ -252,7 +252,8 @@ def test_updates_are_about_those_that_inspection_counts(model, loss, context):
 
 def test_models_of_graphs():
     for model, loss, _ in FOUR:
-        how = {"dim": 8, "walks": 5, "epochs": 2, "threads": 1, "model": model, "loss": loss}
+        how = {"dim": 20, "window": 3, "walks": 5, "epochs": 2, "threads": 1, "model": model, "loss": loss}
+        how |= {} if loss == "hierarchical" else {"negative": 3}
         fitted = DeepWalk(**how).fit(karate_club().edges)
         assert len(fitted.vectors_) == 34
         assert fitted.loss_[1] < fitted.loss_[0]

@@ -91,11 +91,11 @@ def command_of(line):
     """Find the command that a line calls; return it with the arguments after its name."""
     words = shlex.split(line, comments=True)
     words, command = words[words.index("any2vec") + 1 :], COMMAND
-    while words and hasattr(command, "commands"):
+    while words and hasattr(command, "commands") and not words[0].startswith("-"):
         name = words.pop(0)
         assert name in command.commands, line
         command = command.load(name) if command is COMMAND else command.commands[name]
-    return command, words
+    return command, [word for word in words if word != "--help-all"]  # found before the others are parsed
 
 
 def parse(command, arguments):
@@ -194,6 +194,7 @@ def test_mentioned_options():
     known = {
         option for command in leaves() for param in command.params for option in (*param.opts, *param.secondary_opts)
     }
+    known |= {option for param in COMMAND.params for option in param.opts} | {"--help-all"}
     assert {f"--{name}" for name in NAMED} - {f"--{name}" for name in FOREIGN} <= known
 
 
