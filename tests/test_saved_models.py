@@ -13,7 +13,7 @@ from any2vec.graph import karate_club
 from any2vec.operators import SkipGram
 from any2vec.sync.combiners import Curvature
 
-HOW = {"dim": 8, "min_count": 1, "epochs": 2, "threads": 1, "cache": None, "sample": 0}
+HOW = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "epochs": 2, "threads": 1, "cache": None, "sample": 0}
 SENTENCES = [["a", "b", "c"], ["c", "b", "d"]] * 60
 
 
@@ -50,7 +50,9 @@ def test_a_loaded_model_goes_on(model, folder):
 
 @pytest.mark.parametrize("make", [DeepWalk, Node2Vec])
 def test_models_of_graphs(make, tmp_path):
-    model = make(dim=8, walks=2, length=10, epochs=1, hosts=2, combine=Curvature(kappa=0.2)).fit(karate_club().edges)
+    model = make(dim=16, window=3, negative=3, walks=2, length=10, epochs=1, hosts=2, combine=Curvature(kappa=0.2)).fit(
+        karate_club().edges
+    )
     model.save(tmp_path / "g")
     found = make.load(str(tmp_path / "g"))
     assert found == model
