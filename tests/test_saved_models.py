@@ -1,7 +1,9 @@
 """Estimators as folders: parameters, report and vectors come back; what is damaged is named."""
 
+import copy
 import json
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -69,6 +71,12 @@ def test_losses_that_are_no_numbers(model, tmp_path):
     first, second = Word2Vec.load(tmp_path / "m").loss_
     assert math.isnan(first)
     assert second == 1.0
+
+
+def test_a_model_that_has_read_can_be_copied():
+    model = Word2Vec(**HOW)
+    model.read(SENTENCES)
+    assert pickle.loads(pickle.dumps(model)) == copy.deepcopy(model) == model
 
 
 def test_objects_are_left_out(model, tmp_path):

@@ -5,7 +5,7 @@ import re
 from any2vec.errors import Any2VecError
 from any2vec.io.foreign import HEAD, foreign
 
-__all__ = ["metis_hint", "refuse_foreign"]
+__all__ = ["JSON", "metis_hint", "refuse_foreign"]
 
 _NETWORKX = "read it with networkx.{} and give the graph"
 _AS_GRAPH = {  # what is done with these as a graph
@@ -19,6 +19,7 @@ _AS_GRAPH = {  # what is done with these as a graph
     "pickle": "unpickle it, if you trust where it comes from (it may run any code), and give the graph or the edges",
 }
 _LINE = re.IGNORECASE | re.MULTILINE
+JSON = re.compile(rb'\s*[\[{]\s*["\[{\]}]')
 _TEXTS = (  # of the first HEAD bytes, without a byte-order mark
     (rb"%%MatrixMarket", 0, "a Matrix Market file", "read it with scipy.io.mmread and give the matrix, or save that "
      "with scipy.sparse.save_npz"),
@@ -37,7 +38,7 @@ _TEXTS = (  # of the first HEAD bytes, without a byte-order mark
     (rb">>(graph6|sparse6|digraph6)<<", 0, "graph6 or sparse6", _NETWORKX.format("read_graph6, or read_sparse6,")),
     (rb"\s*nodedef\s*>", re.IGNORECASE, "a GDF file of GUESS", "give the lines after edgedef> as a CSV file"),
     (rb"\s*dl\s+n\s*=?\s*\d", re.IGNORECASE, "a DL file of UCINET", "give its edges as an edge list"),
-    (rb'\s*[\[{]\s*["\[{\]}]', 0, "JSON",
+    (JSON.pattern, 0, "JSON",
      "read it with json.load and give networkx.node_link_graph(...), or a list of pairs"),
     (rb"\s*\[\s*-?\d+\s*(,|\])", 0, "JSON", "read it with json.load and give a list of pairs"),
     (rb"\A\s*\(\s*[^()\n]+,[^()\n]+\)\s*,?\s*$", re.MULTILINE, "a text of Python's tuples",

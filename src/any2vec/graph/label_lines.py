@@ -1,6 +1,5 @@
 """Lines of labels, split into fields."""
 
-import re
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
@@ -8,6 +7,7 @@ from functools import partial
 from any2vec.errors import Any2VecError, counted
 from any2vec.graph.build import ReadOptions
 from any2vec.graph.dialect import UNCLOSED, guess_delimiter
+from any2vec.graph.foreign import JSON
 from any2vec.graph.lines import block_size, read_blocks
 from any2vec.graph.parse import SPACES
 from any2vec.graph.quotes import UnclosedQuoteError, split_fields, without_quoted
@@ -17,7 +17,6 @@ from any2vec.io.inputs import InputFile
 
 __all__ = ["read_fields"]
 
-_JSON = re.compile(rb'(\xef\xbb\xbf)?\s*[\[{]\s*["\[{\]}]')
 _EXPECTED = "expected lines of a vertex and its labels"
 
 
@@ -58,7 +57,7 @@ def read_fields(file: InputFile, options: ReadOptions) -> tuple[list[tuple[int, 
 def _check_text(head: bytes, name: str) -> None:
     if found := foreign(head):
         raise Any2VecError(f"{name}: this is {found.what}; {_EXPECTED}")
-    if _JSON.match(head):
+    if JSON.match(head.removeprefix(b"\xef\xbb\xbf")):
         raise Any2VecError(f"{name}: this is JSON; {_EXPECTED}; read it with json.load and give the dict")
     if b"\0" in head:
         raise Any2VecError(f"{name}: has NUL bytes; is this UTF-16 or a binary file? It must be UTF-8 text")

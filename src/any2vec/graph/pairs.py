@@ -35,7 +35,11 @@ def from_pairs(
     vertices = VertexIds()
     ends = array("i")
     weights = []
-    for i, fields in enumerate(source):
+    try:
+        items = iter(source)
+    except TypeError as error:  # of an object that has the method to refuse, as a column of Spark
+        raise Any2VecError(f"{name}: has no items ({shown(str(error))}); give pairs (source, target)") from error
+    for i, fields in enumerate(items):
         where = f"{name}, {item} {i:,}"
         plain = type(fields) in (tuple, list)
         if not plain and not _has_fields(fields):

@@ -64,7 +64,7 @@ OBJECTS: list[tuple[Callable[[Any], bool], Callable[[Any, ReadOptions], EdgeTabl
     (is_table, from_table),
     (lambda source: hasattr(source, "items"), from_neighbours),
     (is_array, from_array),
-    (lambda source: _is_iterable(source) and not isinstance(source, bytes), from_pairs),
+    (lambda source: hasattr(source, "__iter__") and not isinstance(source, bytes), from_pairs),
 ]
 
 
@@ -194,14 +194,6 @@ def detect_format(file: InputFile) -> str:
 def is_graph_source(source: Any) -> bool:
     """Whether an object is one of the kinds that `read_graph` reads, by its methods; its content may be wrong."""
     return any(matches(source) for matches, _ in OBJECTS)
-
-
-def _is_iterable(source: Any) -> bool:
-    try:
-        iter(source)
-    except TypeError:  # also of what has the method to refuse, as a column of Spark
-        return False
-    return True
 
 
 def _read_object(source: Any, options: ReadOptions) -> EdgeTable:

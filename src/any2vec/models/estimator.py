@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,9 @@ _MINUTES = 10.0  # between two checkpoints
 
 _NOT_OF_A_RUN = ("cache", "checkpoint", "checkpoint_every", "checkpoint_minutes", "resume")
 """Parameters that do not say what a run does."""
+
+_GIVEN: "WeakKeyDictionary[Corpus, tuple[tuple[Any, ...], Given | None]]" = WeakKeyDictionary()
+"""What `read` loaded to go on from, by corpus, and of which parameters: `fit` on that corpus need not load it again."""
 
 CHECKPOINTS = "Checkpoints"
 
@@ -219,9 +223,10 @@ class Estimator(Options, Parameters, Savable, ABC):
         """
         self.check()
         with self._showing(communicator):
-            _, threads, given = self._prepare(communicator)
+            given = self._given(self.training_options(), communicator or alone(), warm_start=False)
+            _, threads = self._prepare(communicator)
             corpus = self._read(source, threads, communicator, given.known if given else None, **how)
-        self._last_read = corpus, self._given_by, given
+        _GIVEN[corpus] = self._given_by, given
         return corpus
 
     def _fit(self, source: Any, communicator: Communicator | None, warm_start: bool) -> Self:
@@ -237,9 +242,11 @@ class Estimator(Options, Parameters, Savable, ABC):
         return self
 
     def _read_and_train(self, source: Any, communicator: Communicator | None, warm_start: bool) -> None:
-        corpus, given_by, given = vars(self).pop("_last_read", (None, (), None))
-        loaded = corpus is source and all(a is b for a, b in zip(given_by, self._given_by, strict=True))
-        options, threads, given = self._prepare(communicator, warm_start, *[given] * loaded)
+        given_by, given = _GIVEN.pop(source, ((), None)) if isinstance(source, Corpus) else ((), None)
+        loaded = given_by and all(a is b for a, b in zip(given_by, self._given_by, strict=True))
+        if warm_start or not loaded:
+            given = self._given(self.training_options(), communicator or alone(), warm_start)
+        options, threads = self._prepare(communicator)
         report = self.report_ = Report(options=self._reported_options(warm_start))
         known = given.known if given else None
         with closing(self.display), together(communicator) if communicator else nullcontext():
@@ -259,19 +266,16 @@ class Estimator(Options, Parameters, Savable, ABC):
         self.vectors_ = _vectors(corpus.vocabulary, parts, options.operator_class.loss)
         self.loss_ = self.report_.loss
 
-    def _prepare(
-        self, communicator: Communicator | None, warm_start: bool = False, *loaded: Given | None
-    ) -> tuple[Options, int, Given | None]:
-        """Check that hosts agree; return options, threads, and the vectors to begin with."""
+    def _prepare(self, communicator: Communicator | None) -> tuple[Options, int]:
+        """Check that hosts agree; return options and threads."""
         options = self.training_options()
-        given = loaded[0] if loaded and not warm_start else self._given(options, communicator or alone(), warm_start)
         if communicator is None:
-            return options, options.threads or usable_cores(), given
+            return options, options.threads or usable_cores()
         if self.hosts not in (1, communicator.size):
             raise Any2VecError(f"`hosts` is {self.hosts}, but the cluster has {communicator.size}; leave it out")
         check_agreement(options, communicator, bool(self.callbacks))
         share = min(host_cores(communicator), MOST_THREADS)  # asked on all hosts, needed or not
-        return options, options.threads or share, given
+        return options, options.threads or share
 
     @property
     def _given_by(self) -> tuple[Any, ...]:
