@@ -239,18 +239,20 @@ def test_a_request_that_nobody_waits_for_harms_nobody():
 @pytest.mark.parametrize("cores", [1, 2])
 def test_so_many_blocks_work_at_once(hosts, cores):
     lock, now, most = threading.Lock(), set(), []
+    meet = threading.Barrier(cores)
 
     def work(host, key):
         with computing(host):
             with lock:
                 now.add(key)
                 most.append(len(now))
+            meet.wait(60)
             time.sleep(0.003)
             with lock:
                 now.remove(key)
 
     def program(host):
-        threads = [threading.Thread(target=work, args=(host, (host.rank, k))) for k in range(3)]
+        threads = [threading.Thread(target=work, args=(host, (host.rank, k))) for k in range(4)]
         with waiting(host):
             for thread in threads:
                 thread.start()
@@ -259,7 +261,7 @@ def test_so_many_blocks_work_at_once(hosts, cores):
         host.barrier()
 
     simulate(hosts, cores, program)
-    assert len(most) == 3 * hosts
+    assert len(most) == 4 * hosts
     assert max(most) == cores
 
 

@@ -12,7 +12,9 @@ import pytest
 from any2vec import Any2VecError, Vectors, load, save
 from any2vec.cluster.local import simulate
 from any2vec.io import beside, folders, swap
+from any2vec.io.outputs import check_writable
 from any2vec.vectors import native
+from any2vec.vectors.formats import VECTORS
 
 FORKS = hasattr(os, "fork")
 pytestmark = pytest.mark.skipif(not FORKS, reason="needs fork")
@@ -225,6 +227,26 @@ def test_two_savers_and_a_reader(tmp_path, monkeypatch, exchanged):
     save(version(3), path)
     assert number_of(load(path)) == 3
     assert [one.name for one in tmp_path.iterdir()] == ["v"]
+
+
+def test_a_folder_that_is_gone_for_moments(tmp_path):
+    """Without an exchange of names it is, between two renames; it never looks like a device, a file or others'."""
+    path, away, done = tmp_path / "v", tmp_path / "away", threading.Event()
+    save(version(1), path)
+
+    def rename():
+        while not done.is_set():
+            path.rename(away)
+            away.rename(path)
+
+    other = threading.Thread(target=rename)
+    other.start()
+    try:
+        for _ in range(2000):
+            check_writable(path, VECTORS, folder=True)
+    finally:
+        done.set()
+        other.join()
 
 
 def test_threads_save_one_name(tmp_path):

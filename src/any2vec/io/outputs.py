@@ -5,8 +5,9 @@ Where many hosts write one output, the first creates and renames it, and an erro
 
 import errno
 import os
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -122,9 +123,10 @@ def _check_place(path: Path, folder: bool, hosts: int) -> None:
         raise Any2VecError(f"{path}: the folder {target.parent} does not exist; make it first")
     if target.is_symlink():
         raise Any2VecError(f"{path}: is a symbolic link to itself")
-    if folder and path.exists() and not path.is_dir():
+    is_folder = _is_folder(path)
+    if folder and is_folder is False:
         raise Any2VecError(f"{path}: is a file, and a folder of this name is to be written; give a new name")
-    if not folder and path.is_dir():
+    if not folder and is_folder:
         raise Any2VecError(f"{path}: is a folder, and a file of this name is to be written; give a new name")
     if _is_special(path):
         if hosts > 1:
@@ -133,10 +135,20 @@ def _check_place(path: Path, folder: bool, hosts: int) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
+def _is_folder(path: Path) -> bool | None:
+    """Whether a folder is there; None if there is nothing."""
+    try:
+        return stat.S_ISDIR(path.stat().st_mode)
+    except OSError:
+        return None
+
+
 def _is_special(path: Path) -> bool:
     """Return whether to write into `path` itself: a FIFO, a device, or an open file, such as /dev/stdout links to."""
-    if path.exists() and not path.is_file() and not path.is_dir():
-        return True
+    with suppress(OSError):
+        mode = path.stat().st_mode  # one look: other programs may replace it between two
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            return True
     place = path.absolute()
     for _ in range(_MOST_LINKS):
         place = Path(os.path.realpath(place.parent)) / place.name

@@ -15,6 +15,7 @@ __all__ = ["Kind", "check_replaceable", "has_mark", "json_of", "mark", "marked",
 
 _MARK = "user.any2vec"
 _LARGEST_JSON = 1 << 28
+_LOOKS = 100
 
 
 @dataclass(frozen=True)
@@ -43,15 +44,20 @@ def check_replaceable(path: Path, kind: Kind, force: bool) -> None:
     """
     if kind.files:
         _check_only_own(path, kind.files)
-    if force or _is_empty(path):
-        return
-    holds = False
-    with suppress(Any2VecError, OSError, MemoryError):
-        holds = kind.holds(path)
-    if not holds:
-        advice = "give another name, or `force=True` to replace it"
-        known = "is not known to hold" if kind.marked else "does not hold"  # marks do not survive every copy
-        raise Any2VecError(f"{path}: exists, and {known} {kind.name}; {advice}")
+    for _ in range(_LOOKS):
+        if force or _is_empty(path):
+            return
+        try:
+            if kind.holds(path):
+                return
+            break
+        except FileNotFoundError:  # gone since: another program replaces it
+            continue
+        except (Any2VecError, OSError, MemoryError):
+            break
+    advice = "give another name, or `force=True` to replace it"
+    known = "is not known to hold" if kind.marked else "does not hold"  # marks do not survive every copy
+    raise Any2VecError(f"{path}: exists, and {known} {kind.name}; {advice}")
 
 
 def _check_only_own(folder: Path, names: tuple[str, ...]) -> None:

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import stat
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -189,7 +190,8 @@ def check_output(
 
 
 def _holds_vectors(path: Path) -> bool:
-    return any(_holds(kind, path) for kind in FORMATS if bool(kind.files) == path.is_dir())
+    is_folder = stat.S_ISDIR(path.stat().st_mode)
+    return any(_holds(kind, path) for kind in FORMATS if bool(kind.files) == is_folder)
 
 
 def _holds(kind: Format, path: Path) -> bool:
