@@ -1,4 +1,4 @@
-"""Draw `docs/images/speed.svg` from `results.csv`: the speed of any2vec as a multiple of its peer.
+"""Draw `docs/images/speed.svg` from `results.csv`: how many times as fast as another program any2vec is.
 
 pip install matplotlib && python benchmarks/chart.py
 """
@@ -26,9 +26,9 @@ def main() -> None:
         axes.annotate(
             f"{float(row['times']):.1f}x", (float(row["times"]), place), (3, 0), textcoords="offset points", va="center"
         )
-    axes.set_yticks(places, [f"{row['label']}\nbeside {row['peer']}" for row in rows])
+    axes.set_yticks(places, [f"{row['label']}\ncompared with {row['peer']}" for row in rows])
     axes.set_xlim(right=1.12 * max(float(row["times"]) for row in rows))
-    axes.set_title("times the speed of the peer, on the same cores", fontsize=10)
+    axes.set_title("speed-up over another program on the same cores", fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(PICTURE, metadata={"Date": None}, bbox_inches="tight")
 

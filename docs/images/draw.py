@@ -1,8 +1,8 @@
 """Draw the pictures of the documentation: words of the presidents' speeches, and the karate club, by their vectors.
 
-    pip install '.[graphs]' matplotlib && python docs/images/draw.py
+    pip install '.[graphs]' matplotlib adjustText && python docs/images/draw.py
 
-A group of words, and each of the two clubs, has a colour. The vectors have not seen the groups.
+Six groups of words were chosen by hand; a colour is a group, or one of the two clubs. Training does not see them.
 """
 
 from importlib.resources import as_file, files
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from adjustText import adjust_text
 from sklearn.manifold import TSNE
 
 from any2vec import DeepWalk, Word2Vec
@@ -49,12 +50,14 @@ def speeches() -> None:
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     places = TSNE(perplexity=7, metric="cosine", init="pca", random_state=1).fit_transform(rows)
     figure, axes = blank(5.6, 4.0)
+    texts = []
     for k, group in enumerate(GROUPS):
         for word in group.split():
             x, y = places[words.index(word)]
             axes.plot(x, y, ".", color=COLOURS[k], markersize=3)
-            axes.annotate(word, (x, y), xytext=(2, 1), textcoords="offset points", color=COLOURS[k])
-    axes.set_title("words of the presidents' speeches (any2vec demo)", fontsize=10)
+            texts.append(axes.text(x, y, word, color=COLOURS[k]))
+    adjust_text(texts, ax=axes)
+    axes.set_title("t-SNE map of words from US presidents' speeches", fontsize=10)
     save(figure, "speeches.svg")
 
 
@@ -68,12 +71,12 @@ def karate() -> None:
         [line.split() for line in file.read_text().splitlines() if line[0] != "#"] for file in (labels, edges)
     )
     club_of = dict(clubs)
-    figure, axes = blank(5.2, 3.6)
+    figure, axes = blank(6.4, 4.6)
     for a, b in friends:
         axes.plot(*zip(places[a], places[b], strict=True), color="#cccccc", linewidth=0.6, zorder=1)
     for name, place in places.items():
-        axes.plot(*place, "o", color=COLOURS[int(club_of[name] == club_of["1"])], markersize=11, zorder=2)
-        axes.annotate(name, place, color="white", fontsize=7, ha="center", va="center", zorder=3)
+        axes.plot(*place, "o", color=COLOURS[int(club_of[name] == club_of["1"])], markersize=9, zorder=2)
+        axes.annotate(name, place, color="white", fontsize=6, ha="center", va="center", zorder=3)
     save(figure, "karate.svg")
 
 
