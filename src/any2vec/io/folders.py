@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 from any2vec.errors import Any2VecError, file_error
-from any2vec.io.beside import set_aside
+from any2vec.io.temporary import set_aside
 
 __all__ = ["FolderReader", "read_folder"]
 
