@@ -61,7 +61,7 @@ def neighbours(
 ) -> None:
     """Answer analogies, and ask for neighbours and ranks, against gensim on the same matrix in memory."""
     from any2vec import Vectors
-    from any2vec.evaluate.questions import QuestionSection, read_questions
+    from any2vec.vectors.questions import QuestionSection, read_questions
 
     found = [question for section in read_questions(questions) for question in section.questions][:asked]
     known = list(dict.fromkeys(word for question in found for word in question))

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["best", "cosines_of", "nearest"]
+__all__ = ["answer", "best", "cosines_of", "nearest"]
 
 BLOCK_ROWS = 32_768
 BLOCK_QUERIES = 512  # a tile has at most 32,768 x 512 scores, float32: 64 MiB; with fewer queries it has more rows
+BLOCK_QUESTIONS = 4_096  # answered together
 
 
 def nearest(
@@ -37,6 +38,24 @@ def nearest(
                 for i, row in enumerate(scores, start):
                     _keep_top(row, low, ids[i], cosines[i])
     return ids, cosines
+
+
+def answer(
+    matrix: NDArray[np.float32], norms: NDArray[np.float32], asked: NDArray[np.int64], excluded: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return the row nearest to b - a + c for each question, and its cosine: shapes (Q,); id -1 if none is left.
+
+    Questions are rows a, b, c (and more), shape (Q, 3 or more). `excluded`, shape (Q, k), are rows that may not answer;
+    a negative entry excludes nothing.
+    """
+    lengths = _no_zeros(norms)[:, None]
+    answers, cosines = np.empty(len(asked), np.int64), np.empty(len(asked), np.float32)
+    for start in range(0, len(asked), BLOCK_QUESTIONS):
+        batch = slice(start, start + BLOCK_QUESTIONS)
+        a, b, c = (matrix[ids] / lengths[ids] for ids in asked[batch, :3].T)
+        found = nearest(matrix, norms, b - a + c, 1, excluded=excluded[batch])
+        answers[batch], cosines[batch] = (column[:, 0] for column in found)
+    return answers, cosines
 
 
 def cosines_of(
