@@ -134,27 +134,21 @@ class ShardedVectors:
             raise Any2VecError("most_similar needs at least one word or vector")
         words = [query for query in queries if isinstance(query, str)]
         here, places = self._find(words)
-        rows = iter(self[words]) if words else iter(())
-        total = np.zeros(self.dim)
-        for query, weight in zip(queries, weights, strict=True):
-            vector = next(rows) if isinstance(query, str) else np.asarray(query, np.float32)
-            if vector.shape != (self.dim,) or not np.isfinite(vector).all():
-                raise Any2VecError(
-                    f"a word or a finite vector of {self.dim} dimensions is expected, not {shown(query)}"
-                )
-            norm = float(np.linalg.norm(vector)) if isinstance(query, str) else 1.0
-            total += weight * vector.astype(np.float64) / (norm or 1.0)
+        rows = self[words] if words else np.empty((0, self.dim), np.float32)
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        units = iter(rows / np.where(lengths > 0, lengths, 1))
+        known = [next(units) if isinstance(query, str) else query for query in queries]
+        mean = self.own.get_mean_vector(known, weights)[None]
         if not topn:
             return []
-        mean = total.astype(np.float32)[None]
         ids, cosines = nearest(self.own.matrix, self.own.norms, mean, topn, places[here][None])
-        found = [
+        near = [
             [-float(cosine), self._first + row, self.own.words[row]]
             for row, cosine in zip(ids[0].tolist(), cosines[0].tolist(), strict=True)
             if row >= 0
         ]
         answers = [
-            a for part in allgather_bytes(self.communicator, json.dumps(found).encode()) for a in json.loads(part)
+            a for part in allgather_bytes(self.communicator, json.dumps(near).encode()) for a in json.loads(part)
         ]
         return [(word, -cosine) for cosine, _, word in sorted(answers)[:topn]]
 
