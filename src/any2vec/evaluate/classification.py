@@ -137,7 +137,7 @@ def evaluate_nodes(
     rows = np.ascontiguousarray(vectors[names], np.float64)
     random = np.random.default_rng(seed)
     orders = [random.permutation(len(names)) for _ in range(shuffles)]
-    found = _Splits(rows, matrix).score(ratios, orders, threads or usable_cores())
+    found = _score(rows, matrix, ratios, orders, threads or usable_cores())
     figures = {measure: np.array(found)[:, :, i] for i, measure in enumerate(MEASURES)}
     used = int(matrix.any(axis=0).sum())
     return ClassificationResult(tuple(float(r) for r in ratios), figures, len(names), used, skipped)
@@ -181,34 +181,33 @@ def _labelled(vectors: Vectors, labels: VertexLabels, skip_unknown: bool) -> tup
     return [labels.names[i] for i in chosen], matrix[chosen], len(unknown)
 
 
-class _Splits:
-    """Trains on the first part of an order of the vertices and tests on the rest."""
+def _score(
+    rows: NDArray[np.float64],
+    matrix: NDArray[np.bool_],
+    ratios: Sequence[float],
+    orders: list[NDArray[np.intp]],
+    threads: int,
+) -> list[list[_Figures]]:
+    """Train on the first part of each order of the vertices, test on the rest; return figures by ratio and order."""
+    try:
+        import sklearn.linear_model  # noqa: F401
+        from joblib import Parallel, delayed
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        raise missing_extra("scikit-learn", "graphs") from None
 
-    def __init__(self, rows: NDArray[np.float64], matrix: NDArray[np.bool_]) -> None:
-        self.rows, self.matrix = rows, matrix
+    def split(ratio: float, order: NDArray[np.intp]) -> _Figures:
+        seen, tested = np.split(order, [int(ratio * len(order))])
+        scores = _scores(rows[seen], matrix[seen], rows[tested])
+        return _figures(matrix[tested], _top_labels(scores, matrix[tested].sum(axis=1)))
 
-    def score(self, ratios: Sequence[float], orders: list[NDArray[np.intp]], threads: int) -> list[list[_Figures]]:
-        """Return the figures of each ratio and order."""
-        try:
-            import sklearn.linear_model  # noqa: F401
-            from joblib import Parallel, delayed
-            from threadpoolctl import threadpool_limits
-        except ImportError:
-            raise missing_extra("scikit-learn", "graphs") from None
-        number, dim = self.rows.shape
-        beside = max(1, min(threads, len(ratios) * len(orders), _TASK_BYTES // (3 * 8 * number * (dim + 1))))
-        tasks = [(ratio, order) for ratio in sorted(ratios, reverse=True) for order in orders]  # long ones first
-        with threadpool_limits(max(1, threads // beside)):
-            found = Parallel(beside, require="sharedmem")(delayed(self.split)(*task) for task in tasks)
-        by_ratio = {ratio: found[i : i + len(orders)] for i, (ratio, _) in enumerate(tasks) if i % len(orders) == 0}
-        return [by_ratio[ratio] for ratio in ratios]
-
-    def split(self, ratio: float, order: NDArray[np.intp]) -> _Figures:
-        """Return the figures of one split."""
-        size = int(ratio * len(order))
-        tested = self.matrix[order[size:]]
-        scores = _scores(self.rows[order[:size]], self.matrix[order[:size]], self.rows[order[size:]])
-        return _figures(tested, _top_labels(scores, tested.sum(axis=1)))
+    number, dim = rows.shape
+    beside = max(1, min(threads, len(ratios) * len(orders), _TASK_BYTES // (3 * 8 * number * (dim + 1))))
+    tasks = [(ratio, order) for ratio in sorted(ratios, reverse=True) for order in orders]  # long ones first
+    with threadpool_limits(max(1, threads // beside)):
+        found = Parallel(beside, require="sharedmem")(delayed(split)(*task) for task in tasks)
+    by_ratio = {ratio: found[i : i + len(orders)] for i, (ratio, _) in enumerate(tasks) if i % len(orders) == 0}
+    return [by_ratio[ratio] for ratio in ratios]
 
 
 def _scores(rows: NDArray[np.float64], wanted: NDArray[np.bool_], tested: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -124,10 +124,10 @@ def _check_place(path: Path, folder: bool, hosts: int) -> None:
         raise Any2VecError(f"{path}: the folder {target.parent} does not exist; make it first")
     if target.is_symlink():
         raise Any2VecError(f"{path}: is a symbolic link to itself")
-    is_folder = _is_folder(path)
-    if folder and is_folder is False:
+    found = _found(path)
+    if folder and found and not stat.S_ISDIR(found.st_mode):
         raise Any2VecError(f"{path}: is a file, and a folder of this name is to be written; give a new name")
-    if not folder and is_folder:
+    if not folder and found and stat.S_ISDIR(found.st_mode):
         raise Any2VecError(f"{path}: is a folder, and a file of this name is to be written; give a new name")
     if _is_special(path):
         if hosts > 1:
@@ -136,20 +136,11 @@ def _check_place(path: Path, folder: bool, hosts: int) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
-def _is_folder(path: Path) -> bool | None:
-    """Whether a folder is there; None if there is nothing."""
-    try:
-        return stat.S_ISDIR(path.stat().st_mode)
-    except OSError:
-        return None
-
-
 def _is_special(path: Path) -> bool:
     """Return whether to write into `path` itself: a FIFO, a device, or an open file, such as /dev/stdout links to."""
-    with suppress(OSError):
-        mode = path.stat().st_mode  # one look: other programs may replace it between two
-        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            return True
+    found = _found(path)  # one look: other programs may replace it between two
+    if found and stat.S_IFMT(found.st_mode) not in (stat.S_IFREG, stat.S_IFDIR):
+        return True
     place = path.absolute()
     for _ in range(_MOST_LINKS):
         place = Path(os.path.realpath(place.parent)) / place.name

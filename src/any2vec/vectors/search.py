@@ -1,11 +1,14 @@
 """The rows of a matrix nearest to queries by cosine, in tiles of bounded memory."""
 
 from collections.abc import Iterator
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["answer", "best", "cosines_of", "nearest"]
+__all__ = ["answer", "best", "cosines_of", "nearest", "unit"]
+
+Float = TypeVar("Float", bound=np.floating[Any])
 
 BLOCK_ROWS = 32_768
 BLOCK_QUERIES = 512  # a tile has at most 32,768 x 512 scores, float32: 64 MiB; with fewer queries it has more rows
@@ -31,7 +34,7 @@ def nearest(
     for start in range(0, len(queries), BLOCK_QUERIES):
         part = slice(start, start + BLOCK_QUERIES)
         not_these = None if excluded is None else excluded[part]
-        for low, scores in _tiles(matrix, norms, _unit(queries[part]), not_these):
+        for low, scores in _tiles(matrix, norms, unit(queries[part]), not_these):
             if topn == 1:
                 _keep_best(scores, low, ids[part], cosines[part])
             else:
@@ -62,7 +65,7 @@ def cosines_of(
     matrix: NDArray[np.float32], norms: NDArray[np.float32], query: NDArray[np.float32]
 ) -> NDArray[np.float32]:
     """Return the cosine of each row to a query: shape (V,); 0 where either is zero."""
-    scores: NDArray[np.float32] = matrix @ _unit(query[None])[0]
+    scores: NDArray[np.float32] = matrix @ unit(query[None])[0]
     scores /= _no_zeros(norms)
     return scores
 
@@ -74,6 +77,11 @@ def best(scores: NDArray[np.float32], topn: int) -> tuple[NDArray[np.int64], NDA
     if len(ids):
         _keep_top(scores, 0, ids, values)
     return ids, values
+
+
+def unit(rows: NDArray[Float]) -> NDArray[Float]:
+    """Return rows of unit length; those of zeros stay zeros."""
+    return rows / _no_zeros(np.linalg.norm(rows, axis=1))[:, None]
 
 
 def _tiles(
@@ -117,10 +125,5 @@ def _keep_top(scores: NDArray[np.float32], low: int, ids: NDArray[np.int64], cos
     cosines[:] = values[order]
 
 
-def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    lengths: NDArray[np.float32] = np.linalg.norm(rows, axis=1)
-    return rows / _no_zeros(lengths)[:, None]
-
-
-def _no_zeros(norms: NDArray[np.float32]) -> NDArray[np.float32]:
+def _no_zeros(norms: NDArray[Float]) -> NDArray[Float]:
     return np.where(norms > 0, norms, np.float32(1))

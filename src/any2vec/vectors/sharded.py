@@ -11,7 +11,7 @@ from any2vec.cluster.communicator import Communicator, allgather_bytes, allreduc
 from any2vec.errors import Any2VecError, UnknownWordError, shown
 from any2vec.vectors.arguments import asked, whole_number
 from any2vec.vectors.neighbours import Queries, Similar, weighted
-from any2vec.vectors.search import nearest
+from any2vec.vectors.search import nearest, unit
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["ShardedVectors"]
@@ -135,8 +135,7 @@ class ShardedVectors:
         words = [query for query in queries if isinstance(query, str)]
         here, places = self._find(words)
         rows = self[words] if words else np.empty((0, self.dim), np.float32)
-        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        units = iter(rows / np.where(lengths > 0, lengths, 1))
+        units = iter(unit(rows))
         known = [next(units) if isinstance(query, str) else query for query in queries]
         mean = self.own.get_mean_vector(known, weights)[None]
         if not topn:
