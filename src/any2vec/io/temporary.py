@@ -130,7 +130,8 @@ def sweep_folders(parent: Path) -> None:
 
 def set_aside(path: Path) -> list[Path]:
     """List folders that processes renamed to make way for another `path`."""
-    return [left for left in _named(path, "old") if left.is_dir() and not left.is_symlink()]
+    real = Path(os.path.realpath(path))
+    return [left for left in _named(real, "old") if left.is_dir() and not left.is_symlink()]
 
 
 def hidden(path: Path, ending: str) -> Path:

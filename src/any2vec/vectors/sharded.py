@@ -68,19 +68,12 @@ class ShardedVectors:
     def __getitem__(self, words: str | Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of n words, shape (n, D), or of one word, shape (D,); raise an UnknownWordError."""
         listed = self._listed(words)
-        here, places = self._find(listed)
-        rows = np.zeros((len(listed), self.dim), np.float32)
-        rows[here] = self.own.matrix[places[here]]
-        whole: NDArray[np.float32] = allreduce(self.communicator, rows)  # others have zeros: it is exact
-        return whole[0] if isinstance(self._as_word(words), str) else whole
+        rows = self._gathered(listed, self.own.matrix)
+        return rows[0] if isinstance(self._as_word(words), str) else rows
 
     def norms(self, words: Sequence[str]) -> NDArray[np.float32]:
         """Return the lengths of the vectors of some words, shape (n,); raise an UnknownWordError."""
-        here, places = self._find(self._listed(words))
-        lengths = np.zeros(len(places), np.float32)
-        lengths[here] = self.own.norms[places[here]]
-        whole: NDArray[np.float32] = allreduce(self.communicator, lengths)
-        return whole
+        return self._gathered(self._listed(words), self.own.norms)
 
     def mean(self, words: Iterable[str]) -> NDArray[np.float32]:
         """Return the mean vector of some words, those that are known, shape (D,): each host sends one row.
@@ -150,6 +143,14 @@ class ShardedVectors:
             a for part in allgather_bytes(self.communicator, json.dumps(near).encode()) for a in json.loads(part)
         ]
         return [(word, -cosine) for cosine, _, word in sorted(answers)[:topn]]
+
+    def _gathered(self, words: list[str], own: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return what the hosts have of words, by the rows of each host's own array."""
+        here, places = self._find(words)
+        found = np.zeros((len(words), *own.shape[1:]), np.float32)
+        found[here] = own[places[here]]
+        whole: NDArray[np.float32] = allreduce(self.communicator, found)  # others have zeros: it is exact
+        return whole
 
     def _find(self, words: list[str]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """Find words: which are here, and their rows; raise an UnknownWordError on all hosts if one is nowhere."""

@@ -76,9 +76,10 @@ def without_mark(start: bytes, path: Path) -> bytes:
 
 def check_size(number: int, dim: int, least: int, path: Path) -> None:
     """Refuse a header that promises more than the file can hold (`least` bytes), before allocating memory for it."""
-    if least > _most_bytes(path):
+    held = path.stat().st_size
+    if least > held * (DEFLATE_RATIO if compression_of(path) else 1):
         promise = f"{number:,} words of {dim:,} dimensions, at least {least:,} bytes"
-        size = f"the file has {path.stat().st_size:,}: it is truncated, or the header wrong"
+        size = f"the file has {held:,}: it is truncated, or the header wrong"
         raise Any2VecError(f"{path}: the header promises {promise}, but {size}")
 
 
@@ -99,12 +100,6 @@ def quoted(text: bytes) -> str:
     """Quote bytes from a file for an error, on one line, at most 40 of them."""
     start = text[:40].decode("utf-8", "backslashreplace").rstrip()
     return repr(start + "..." if len(text) > 40 else start)
-
-
-def _most_bytes(path: Path) -> int:
-    """Bound from above the size of a file's (decompressed) contents."""
-    size = path.stat().st_size
-    return size * DEFLATE_RATIO if compression_of(path) else size
 
 
 def _short(word: str) -> str:
