@@ -30,14 +30,14 @@ from words_jobs import Settings
 
 from any2vec import Vectors, Word2Vec
 from any2vec.evaluate.analogies import RESTRICT, evaluate_analogies
-from any2vec.evaluate.questions import read_questions
-from any2vec.evaluate.word_sets import fold, folded_ids
 from any2vec.operators import hot_rows
 from any2vec.operators.arguments import ThreadStats
 from any2vec.training import trainer
 from any2vec.training.hosts.copying import Copying
 from any2vec.training.hosts.row_host import RowHost
 from any2vec.training.running.schedule import Schedule
+from any2vec.vectors.questions import read_questions
+from any2vec.vectors.word_sets import fold, folded_ids
 
 TURN = 128
 SHARPNESS = 20

@@ -280,9 +280,8 @@ def has_memory(*_, **__):
 @pytest.mark.parametrize("scheme", ["columns", "pull-opt", "rep-naive"])
 def test_too_little_memory_is_said_before_training(monkeypatch, scheme, hosts, where):
     monkeypatch.setattr("any2vec.sync.memory.available", lambda *_, **__: 120_000 // hosts)
-    message = (
-        rf"^50 words of 700 dimensions need [\d.]+ MiB of memory {where} has 0\.. MiB left: `dim` (\d+) or .* would fit"
-    )
+    found = rf"need [\d.]+ .iB of memory {where} has [\d.]+ KiB left"
+    message = rf"^50 words of 700 dimensions {found}: `dim` (\d+) or .* would fit"
     how = {"min_count": 1, "cache": None, "hosts": hosts, "threads": 1, "scheme": scheme, "epochs": 1}
     how |= {"rounds": 2, "sample": 0}
     with pytest.raises(Any2VecError, match=message) as caught:

@@ -12,13 +12,13 @@ from any2vec import Any2VecError, Word2Vec, load
 from any2vec.cli import app
 from any2vec.cluster.communicator import SharedError
 from any2vec.evaluate.checker import AnalogyChecker
-from any2vec.evaluate.questions import QuestionSection
 from any2vec.sync import ids, masters
 from any2vec.sync.channel import KEYS
 from any2vec.sync.combiners import adasum, curvature, gradient
 from any2vec.training import trainer
 from any2vec.training.hosts.row_host import RowHost
 from any2vec.training.shown.progress import COMPILING, Quiet
+from any2vec.vectors.questions import QuestionSection
 
 ONE = SIZES["window"] | {"min_count": 1, "threads": 2, "cache": None, "epochs": 2, "sample": 0}
 CORPUS = text(200)

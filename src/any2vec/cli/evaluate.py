@@ -22,14 +22,15 @@ from any2vec.evaluate.analogies import RESTRICT, AnalogyScore, evaluate_analogie
 from any2vec.evaluate.classification import RATIOS, ClassificationResult, evaluate_nodes
 from any2vec.evaluate.linkprediction import OPERATORS, compare_operators
 from any2vec.evaluate.linksplit import check_split_folder, split_links
-from any2vec.evaluate.questions import read_questions
-from any2vec.evaluate.similarity import evaluate_similarity, read_pairs
+from any2vec.evaluate.similarity import evaluate_similarity
 from any2vec.graph.readers import FORMATS, read_graph
 from any2vec.graph.vertex_labels import LABEL_FORMATS, read_labels
 from any2vec.io.outputs import check_writable, replacing_file
 from any2vec.io.replaceable import Kind, json_of
 from any2vec.vectors.arguments import fraction, whole_number
 from any2vec.vectors.formats import load
+from any2vec.vectors.pairs import read_pairs
+from any2vec.vectors.questions import read_questions
 
 __all__ = ["evaluate"]
 

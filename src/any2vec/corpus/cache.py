@@ -25,7 +25,7 @@ from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.errors import Any2VecError
 from any2vec.io.disk import disk_errors
 from any2vec.io.inputs import InputFile
-from any2vec.io.temporary import TemporaryFolder, sweep, temporary_folder
+from any2vec.io.temporary import Temporary, sweep_folders, temporary_folder
 
 __all__ = ["Caching", "build_temporary", "key_of"]
 
@@ -87,7 +87,7 @@ class Caching:
     def corpus(self, build: Callable[[Path], Corpus]) -> Corpus:
         """Return the corpus that `build` makes in the folder that it is given."""
         with suppress(OSError):  # there may be none
-            sweep(Path(tempfile.gettempdir()))
+            sweep_folders(Path(tempfile.gettempdir()))
         usable = self._folder is not None and self._key is not None
         if not self._communicator.allgather(np.array([usable])).all() or self._folder is None or self._key is None:
             return build_temporary(build, self._temporary, self._communicator)
@@ -102,7 +102,7 @@ class Caching:
             digest = -1 if loaded is None else _digest(loaded)
             all_have_it = bool((communicator.allgather(np.array([digest])) == digest).all())
             if loaded is not None and all_have_it:
-                sweep(folder)
+                sweep_folders(folder)
                 return _held(loaded)
             del loaded
             with shared_errors(communicator):
@@ -123,7 +123,7 @@ class Caching:
     def _load(self, entry: Path) -> Corpus | None:
         return load(entry, self._files, threads=self._threads, say=self._say)
 
-    def _put(self, beside: TemporaryFolder, entry: Path, corpus: Corpus) -> Corpus:
+    def _put(self, beside: Temporary, entry: Path, corpus: Corpus) -> Corpus:
         """Rename the new corpus to the entry, and replace an older one."""
         try:
             if entry.is_dir():
@@ -132,8 +132,8 @@ class Caching:
                     entry.rename(old.path / "old")
                 finally:
                     old.remove()
-            beside.keep()
             beside.path.rename(entry)
+            beside.remove()  # its lock, as it has another name now
         except OSError as error:
             loaded = self._load(entry)
             if loaded is None:

@@ -8,6 +8,7 @@ from any2vec.cluster.communicator import Communicator, SharedError
 from any2vec.cluster.local import is_simulated
 from any2vec.cluster.machine.cores import hosts_here
 from any2vec.io.memory import available
+from any2vec.io.sizes import size
 from any2vec.sync.scheme import Scheme
 
 __all__ = ["check_memory", "memory_of_a_host"]
@@ -53,10 +54,7 @@ def check_memory(
     on = f" on {threads:,} threads" if threads > 1 else ""
     where = f"on each of {hosts} hosts, and one" if hosts > 1 else "and this machine"
     raise SharedError(
-        f"{vertices:,} words of {dim:,} dimensions{on} need {_size(need)} of memory {where} has {_size(has)} left: "
+        f"{vertices:,} words of {dim:,} dimensions{on} need {size(need, memory=True)} of memory "
+        f"{where} has {size(has, memory=True)} left: "
         f"{' or '.join([*fits, 'fewer words (`min_count`, `max_size`)'])} would fit"
     )
-
-
-def _size(count: int) -> str:
-    return f"{count / 2**30:,.1f} GiB" if count >= 2**30 else f"{count / 2**20:,.1f} MiB"

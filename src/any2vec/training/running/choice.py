@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, allreduce
 from any2vec.corpus import Corpus
+from any2vec.io.sizes import size
 from any2vec.operators.kernel import inspection_kernel
 from any2vec.operators.labels import padded_width
 from any2vec.samples.counts import total_of
@@ -135,10 +136,11 @@ def choose(
         name = min(fitting, key=lambda name: found[name].sent, default="")
         name = name or min(found, key=lambda name: found[name].memory)
     shown = "; ".join(
-        f"{other} would send {_size(needs.sent)} and take {_size(needs.memory)} a host"
+        f"{other} would send {size(needs.sent, memory=True)} and take {size(needs.memory, memory=True)} a host"
         for other, needs in found.items()
     )
-    line = f"scheme {name}: {shown}; a host has {_size(has)}{f'; no columns, because of {why_not}' if why_not else ''}"
+    without = f"; no columns, because of {why_not}" if why_not else ""
+    line = f"scheme {name}: {shown}; a host has {size(has, memory=True)}{without}"
     batch = options.batch if name == "columns" else None
     return replace(options, scheme=name, batch=batch), line
 
@@ -182,12 +184,3 @@ def _inspect(corpus: Corpus, options: Options, rank: int, rounds: int, least: fl
             samples = int(destinations.sum(dtype=np.int64))
             found[:, at] += touched[0] / _SLICES, touched[1] / _SLICES, samples, high - low
     return found
-
-
-def _size(n: float) -> str:
-    """Bytes, in the unit that suits."""
-    for unit in ("B", "KiB", "MiB"):
-        if n < 1024:
-            return f"{n:.3g} {unit}"
-        n /= 1024
-    return f"{n:,.1f} GiB"
