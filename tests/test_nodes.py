@@ -367,9 +367,9 @@ def test_options_are_checked_before_the_graph_is_read(run, inputs, monkeypatch):
         assert option[0].strip("-") in str(result.exception)
 
 
-def test_names_that_the_output_cannot_hold_are_told_before_training(run, inputs, tmp_path, monkeypatch):
+def test_names_that_the_output_cannot_hold_are_told_before_walking(run, inputs, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("any2vec.models.estimator.train", None)
+        patch.setattr("any2vec.models.nodes.walk_corpus", None)
         result = run("nodes", "blanks.edges", "-o", "v.txt", "--delimiter", r"\t")
         assert "word2vec's formats cannot hold the word 'New York'" in str(result.exception)
     assert run("nodes", "blanks.edges", "-o", "folder", "--delimiter", "\t", *OPTIONS).exit_code == 0

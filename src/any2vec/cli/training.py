@@ -13,7 +13,7 @@ from rich.console import Console
 from any2vec.cli.summary import say_summary
 from any2vec.cluster import engines
 from any2vec.cluster.communicator import Communicator, together
-from any2vec.corpus import Corpus, Vocabulary, save_vocabulary
+from any2vec.corpus import Corpus, save_vocabulary
 from any2vec.corpus.given_vocabulary import VOCABULARY
 from any2vec.errors import Any2VecError
 from any2vec.io.outputs import check_writable
@@ -36,10 +36,10 @@ class Files:
         """Raise now what `save` would raise after hours of training, as far as that is known."""
         check_output(output, training, communicator, force=force)
 
-    def check_words(self, vocabulary: Vocabulary, output: Path) -> None:
+    def check_words(self, words: Sequence[str], output: Path) -> None:
         """Refuse words that the output cannot hold."""
         if check := format_of(output).check_words:
-            check(vocabulary.words, output)
+            check(words, output)
 
     def line_ends(self, corpus: Corpus) -> int:
         """Return the count of line ends that a saved vocabulary has."""
@@ -106,9 +106,7 @@ class Job:
         """Read the corpus, and write its vocabulary if that is asked for; `how` is for `model.read`."""
         with self._until_stopped(model):
             with together(self.hosts):
-                corpus = model.read(source, self._cluster, **how)
-                if self.output:
-                    self.files.check_words(corpus.vocabulary, self.output)
+                corpus = model.read(source, self._cluster, check_words=self._check_words, **how)
             if self.vocabulary:
                 to, ends = self.vocabulary, self.files.line_ends(corpus)
                 save_vocabulary(corpus.vocabulary, to, line_ends=ends, force=self.force, communicator=self.hosts)
@@ -133,6 +131,10 @@ class Job:
         say_summary(self.display, model, self.output, self.files.what, verbose=self.verbose)
         if model.report_.interrupted:
             raise typer.Exit(INTERRUPTED)
+
+    def _check_words(self, words: Sequence[str]) -> None:
+        if self.output:
+            self.files.check_words(words, self.output)
 
     @property
     def _cluster(self) -> Communicator | None:

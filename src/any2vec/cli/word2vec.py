@@ -1,6 +1,6 @@
 """`any2vec word2vec`: in place of the program word2vec, with its flags, its defaults and its files."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +12,7 @@ from any2vec.cli.word2vec_flags import NAMES, options_of, parse, usage
 from any2vec.cluster import engines
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.machine.cores import usable_cores
-from any2vec.corpus import Corpus, Vocabulary
+from any2vec.corpus import Corpus
 from any2vec.errors import Any2VecError, respelled
 from any2vec.models import Word2Vec
 from any2vec.training.shown.progress import Display
@@ -113,11 +113,11 @@ class _Files(Files):
         held = word2vec_c.VECTORS_OR_CLASSES
         check_output(output, training, communicator, self.format, force=force, replaceable=held)
 
-    def check_words(self, vocabulary: Vocabulary, output: Path) -> None:
+    def check_words(self, words: Sequence[str], output: Path) -> None:
         if self.classes:
-            check_classes(self.classes, len(vocabulary) + 1)
+            check_classes(self.classes, len(words) + 1)
         if self.format.check_words:
-            self.format.check_words(vocabulary.words, output)
+            self.format.check_words(words, output)
 
     def line_ends(self, corpus: Corpus) -> int:
         return corpus.line_ends

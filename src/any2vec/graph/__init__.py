@@ -17,6 +17,6 @@ The modules, in the order in which edges pass through them:
 from any2vec.graph.graph import Graph
 from any2vec.graph.karate import karate_club
 from any2vec.graph.readers import read_graph
-from any2vec.graph.vertex_labels import Labels, VertexLabels, read_labels
+from any2vec.graph.vertex_labels import VertexLabels, read_labels
 
-__all__ = ["Graph", "Labels", "VertexLabels", "karate_club", "read_graph", "read_labels"]
+__all__ = ["Graph", "VertexLabels", "karate_club", "read_graph", "read_labels"]

@@ -17,7 +17,7 @@ from any2vec.graph.names import label_name, vertex_name
 from any2vec.graph.readers import GraphWarning, checked_text, detect_format, graph_file
 from any2vec.io.inputs import InputFile
 
-__all__ = ["LABEL_FORMATS", "Labels", "VertexLabels", "read_labels"]
+__all__ = ["LABEL_FORMATS", "VertexLabels", "read_labels"]
 
 LABEL_FORMATS = ("auto", "vertices", "labels", "mat")
 
@@ -105,9 +105,6 @@ class VertexLabels:
                 f"first is {self.where(unknown[0])}; do the labels belong to this graph?"
             )
         return np.array([known[name] for name in self.names], np.int64)
-
-
-Labels = VertexLabels  # its former name
 
 
 def read_labels(

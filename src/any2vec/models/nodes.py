@@ -10,7 +10,7 @@ from any2vec.corpus import Corpus, Vocabulary
 from any2vec.errors import Any2VecError, counted, shown
 from any2vec.graph.graph import Graph
 from any2vec.graph.readers import is_graph_source, read_graph
-from any2vec.models.estimator import Estimator
+from any2vec.models.estimator import CheckWords, Estimator
 from any2vec.options import changed, documented, option
 from any2vec.samples.draws import WALKS, epoch_key
 from any2vec.training.options import Options
@@ -90,7 +90,13 @@ class DeepWalk(Estimator):
         return 1.0, 1.0
 
     def _read(
-        self, source: Any, threads: int, communicator: Communicator | None, known: Vocabulary | None, **how: Any
+        self,
+        source: Any,
+        threads: int,
+        communicator: Communicator | None,
+        known: Vocabulary | None,
+        check_words: CheckWords | None = None,
+        **how: Any,
     ) -> Corpus:
         began = time.perf_counter()
         graph = source
@@ -102,6 +108,8 @@ class DeepWalk(Estimator):
             elif not isinstance(source, Graph):
                 as_it_says = {"directed": self.directed, "weighted": self.weighted}
                 graph = read_graph(source, threads=threads, **as_it_says | how)
+            if check_words:
+                check_words(graph.names)
         say = self.display.say
         kind = f"{'directed' if graph.directed else 'undirected'}, {'un' * (graph.weights is None)}weighted"
         vertices = "vertex" if len(graph) == 1 else "vertices"

@@ -7,7 +7,7 @@ from typing import Any, Self
 from any2vec.cluster.communicator import Communicator
 from any2vec.corpus import Corpus, Source, Vocabulary, read_corpus
 from any2vec.errors import Any2VecError
-from any2vec.models.estimator import Estimator
+from any2vec.models.estimator import CheckWords, Estimator
 from any2vec.options import documented, option
 
 __all__ = ["Word2Vec"]
@@ -84,7 +84,13 @@ class Word2Vec(Estimator):
         return self._fit(source, communicator, warm_start)
 
     def _read(
-        self, source: Any, threads: int, communicator: Communicator | None, known: Vocabulary | None, **how: Any
+        self,
+        source: Any,
+        threads: int,
+        communicator: Communicator | None,
+        known: Vocabulary | None,
+        check_words: CheckWords | None = None,
+        **how: Any,
     ) -> Corpus:
         if self.vocabulary is not None and known is not None:
             raise Any2VecError("`vocabulary` is given, and vectors to go on from, which bring theirs; give one")
@@ -103,6 +109,8 @@ class Word2Vec(Estimator):
             say=self.display.say,
             **how,
         )
+        if check_words:
+            check_words(corpus.vocabulary.words)
         self.display.close()  # before a line is said
         say, kept = self.display.say, int(corpus.cuts[-1])
         say(f"{corpus.raw_words:,} words, {len(corpus.vocabulary):,} in the vocabulary ({kept:,} of the words)")
