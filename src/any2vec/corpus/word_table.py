@@ -60,6 +60,12 @@ class WordCounts:
         """Return the bytes of word `i`."""
         return self.arena[self.starts[i] : self.starts[i + 1] - 1].tobytes()
 
+    def words(self, places: NDArray[Any] | slice = slice(None)) -> list[bytes]:
+        """Return the bytes of the words at some places, or of all."""
+        arena = self.arena[: self.starts[-1]].tobytes()
+        starts, stops = self.starts[:-1][places].tolist(), (self.starts[1:][places] - 1).tolist()
+        return [arena[start:stop] for start, stop in zip(starts, stops, strict=True)]
+
 
 class WordTable:
     """A growing table from words to provisional ids, in the order of their first occurrence.

@@ -7,7 +7,7 @@ The modules, in the order in which edges pass through them:
   `foreign` (other formats, recognized), `lines` (blocks), `parse` (bytes to edges) and `numbering` (vertices by
   first occurrence)
 - `names`: what a vertex is called, for all others; `pairs` (pairs, dicts), `arrays`, `tables` (data frames), `tensors`
-  (PyTorch Geometric), `objects` (networkx, igraph), `matrices` (SciPy, .npz, Matlab; `shortage` of memory)
+  (PyTorch Geometric), `objects` (networkx, igraph), `matrices` (SciPy, .npz, Matlab); `undirected`: edges listed twice
 - `build`: `EdgeTable` to `Graph`, with `csr` (sorted rows) and `weights`
 - `graph`: what the user gets; `karate`: an example
 

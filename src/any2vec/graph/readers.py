@@ -17,10 +17,10 @@ from any2vec.graph.graph import Graph
 from any2vec.graph.matrices import from_matrix, is_matrix, read_mat, read_npz
 from any2vec.graph.objects import from_igraph, from_networkx, is_igraph, is_networkx, is_view, refuse_view
 from any2vec.graph.pairs import from_neighbours, from_pairs
-from any2vec.graph.shortage import naming_shortage
 from any2vec.graph.tables import from_table, is_lazy, is_table, refuse_lazy
 from any2vec.graph.tensors import from_data, is_data, is_hetero_data, refuse_hetero_data
 from any2vec.io.inputs import STANDARD_INPUT, InputFile, files_of
+from any2vec.io.memory import memory_errors
 
 __all__ = [
     "FILE_FORMATS",
@@ -148,7 +148,7 @@ def read_graph(
     threads = int(threads or usable_cores())
     options = ReadOptions(directed, weighted, comments, delimiter, header, key, threads)
     file = graph_file(source) if isinstance(source, str | os.PathLike) else None
-    with naming_shortage("the graph" if file is None else file.name):
+    with memory_errors("the graph" if file is None else file.name):
         if file is None:
             table = _read_object(source, options)
         else:
