@@ -79,33 +79,6 @@ class VertexLabels:
         """Return the name of a vertex, by its number, and its line, for errors."""
         return repr(self.names[vertex]) + (f" (line {self.lines[vertex]:,})" if len(self.lines) else "")
 
-    def places(self, vertices: Sequence[str]) -> NDArray[np.int64]:
-        """Return the positions of the labelled vertices in a sequence of names.
-
-        Parameters
-        ----------
-        vertices : sequence of str
-            Names, of a graph or of vectors.
-
-        Returns
-        -------
-        int64 array, shape (n,)
-            For each of `names`, its position in `vertices`.
-
-        Raises
-        ------
-        Any2VecError
-            If a labelled vertex is not among them.
-        """
-        known = {name: place for place, name in enumerate(vertices)}
-        unknown = [vertex for vertex, name in enumerate(self.names) if name not in known]
-        if unknown:
-            raise Any2VecError(
-                f"{self.source}: {len(unknown):,} of {len(self.names):,} labelled vertices are not in the graph, the "
-                f"first is {self.where(unknown[0])}; do the labels belong to this graph?"
-            )
-        return np.array([known[name] for name in self.names], np.int64)
-
 
 def read_labels(
     path: str | os.PathLike[str],

@@ -1,6 +1,5 @@
 """Walks as text: a line each, the names of vertices separated by spaces."""
 
-from collections.abc import Iterator
 from contextlib import closing
 from typing import IO
 
@@ -13,23 +12,9 @@ from any2vec.llvm.compiled import njit
 from any2vec.walks.walker import Walker
 from any2vec.walks.worklist import WalkBlock, compact, walk_blocks
 
-__all__ = ["named_walks", "write_text"]
+__all__ = ["write_text"]
 
 _NEWLINE = ord("\n")
-
-
-def named_walks(walker: Walker, walks: int, *, first: int = 0, last: int | None = None) -> Iterator[list[str]]:
-    """Return an iterator over walks as lists of names; arguments as of `walk_blocks`."""
-    return _named(walker, list(walker.graph.names), walk_blocks(walker, walks, first, last))
-
-
-def _named(walker: Walker, names: list[str], blocks: Iterator[WalkBlock]) -> Iterator[list[str]]:
-    for block in blocks:
-        ids, lengths = _walk(walker, block)
-        vertices, end = ids.tolist(), 0
-        for length in lengths.tolist():
-            yield [names[v] for v in vertices[end : end + length]]
-            end += length
 
 
 def write_text(
