@@ -94,13 +94,13 @@ def find_phrases(
             break
         sign = joiner.encode()
         phrases = text.add([a + sign + b for a, b in zip(one, two, strict=True)])
-        join(text, firsts[order], seconds[order], phrases, threads)
+        join(text, firsts[order], seconds[order], phrases)
     return PhraseList(joiner, passes)
 
 
-def join_phrases(text: IdText, phrases: PhraseList, threads: int) -> None:
+def join_phrases(text: IdText, phrases: PhraseList) -> None:
     """Join phrases in a text, which need not be that in which they were found."""
     for found in phrases.passes:
         words = (found.firsts, found.seconds, phrases.joined(found))
         firsts, seconds, joined = (text.add([word.encode() for word in column]) for column in words)
-        join(text, firsts, seconds, joined, threads)
+        join(text, firsts, seconds, joined)

@@ -108,7 +108,7 @@ class PhrasedText:
             return self.kept
         kept = keep_text(self.source, self.column, self.threads, None, self._block)
         with disk_errors(kept.folder):
-            join_phrases(kept.text, self.phrases, self.threads)
+            join_phrases(kept.text, self.phrases)
         return kept
 
 

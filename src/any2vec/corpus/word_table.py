@@ -62,9 +62,11 @@ class WordCounts:
 
     def words(self, places: NDArray[Any] | slice = slice(None)) -> list[bytes]:
         """Return the bytes of the words at some places, or of all."""
-        arena = self.arena[: self.starts[-1]].tobytes()
-        starts, stops = self.starts[:-1][places].tolist(), (self.starts[1:][places] - 1).tolist()
-        return [arena[start:stop] for start, stop in zip(starts, stops, strict=True)]
+        starts, stops = self.starts[:-1][places], self.starts[1:][places] - 1
+        first = int(starts.min(initial=self.starts[-1]))
+        arena = self.arena[first : stops.max(initial=first)].tobytes()
+        ends = zip((starts - first).tolist(), (stops - first).tolist(), strict=True)
+        return [arena[start:stop] for start, stop in ends]
 
 
 class WordTable:

@@ -1,19 +1,19 @@
 """Lines of labels, split into fields."""
 
 from collections.abc import Callable
-from contextlib import closing
 from functools import partial
 
 from any2vec.errors import Any2VecError, counted
 from any2vec.graph.build import ReadOptions
 from any2vec.graph.dialect import UNCLOSED, guess_delimiter
 from any2vec.graph.foreign import JSON
-from any2vec.graph.lines import block_size, read_blocks
+from any2vec.graph.lines import BOM
 from any2vec.graph.parse import SPACES
 from any2vec.graph.quotes import UnclosedQuoteError, split_fields, without_quoted
 from any2vec.graph.text import only_comments, quoted
 from any2vec.io.foreign import HEAD, foreign
 from any2vec.io.inputs import InputFile
+from any2vec.io.streams import naming, open_stream
 
 __all__ = ["read_fields"]
 
@@ -25,26 +25,23 @@ def read_fields(file: InputFile, options: ReadOptions) -> tuple[list[tuple[int, 
     lines: list[tuple[int, list[str]]] = []
     comments = tuple(bytes([byte]) for byte in options.comments.encode())
     split: Callable[[bytes], list[bytes]] | None = None
-    number = skipped = leading = 0
-    with closing(read_blocks(file, block_size(file))) as blocks:
-        for block in blocks:
-            text = block.text[block.begin : block.end].tobytes()
-            if not number:
-                _check_text(text[:HEAD], file.name)
-            for raw in text.split(b"\n")[:-1]:
-                number += 1
-                line = raw.strip()
-                if comments and line.startswith(comments):
-                    leading += split is None
-                    skipped += split is not None
-                    continue
-                if line and split is None:
-                    split = _splitter(line, f"{file.name}, line {number:,}", options)
-                try:  # bytes are split at ASCII whitespace only, as edge lists are
-                    fields = [field.decode() for field in split(line)] if split and line else []
-                except (UnclosedQuoteError, UnicodeDecodeError, Any2VecError) as error:
-                    raise Any2VecError(f"{file.name}, line {number:,}: {quoted(raw)}: {_wrong(error)}") from None
-                lines.append((number, [field for field in fields if field]))
+    skipped = leading = 0
+    with open_stream(file) as (stream, _), naming(file):
+        text = stream.read().removeprefix(BOM)
+    _check_text(text[:HEAD], file.name)
+    for number, raw in enumerate(text.split(b"\n"), 1):
+        line = raw.strip()
+        if comments and line.startswith(comments):
+            leading += split is None
+            skipped += split is not None
+            continue
+        if line and split is None:
+            split = _splitter(line, f"{file.name}, line {number:,}", options)
+        try:  # bytes are split at ASCII whitespace only, as edge lists are
+            fields = [field.decode() for field in split(line)] if split and line else []
+        except (UnclosedQuoteError, UnicodeDecodeError, Any2VecError) as error:
+            raise Any2VecError(f"{file.name}, line {number:,}: {quoted(raw)}: {_wrong(error)}") from None
+        lines.append((number, [field for field in fields if field]))
     if split is None and leading:
         raise Any2VecError(f"{file.name}: has no labels; {only_comments(leading, options.comments)}{_EXPECTED}")
     if not skipped:
@@ -57,7 +54,7 @@ def read_fields(file: InputFile, options: ReadOptions) -> tuple[list[tuple[int, 
 def _check_text(head: bytes, name: str) -> None:
     if found := foreign(head):
         raise Any2VecError(f"{name}: this is {found.what}; {_EXPECTED}")
-    if JSON.match(head.removeprefix(b"\xef\xbb\xbf")):
+    if JSON.match(head):
         raise Any2VecError(f"{name}: this is JSON; {_EXPECTED}; read it with json.load and give the dict")
     if b"\0" in head:
         raise Any2VecError(f"{name}: has NUL bytes; is this UTF-16 or a binary file? It must be UTF-8 text")

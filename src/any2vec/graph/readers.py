@@ -29,7 +29,6 @@ __all__ = [
     "checked_text",
     "detect_format",
     "graph_file",
-    "is_graph_source",
     "read_graph",
 ]
 
@@ -91,16 +90,20 @@ def read_graph(
         One of:
 
         - A file, also ``.gz``, ``.bz2``, ``.xz`` or ``.zst``. ``-`` is standard input.
-        - Edges: an iterable of pairs ``(source, target)`` or of triples with a weight. A data frame of pandas
-          or polars or a table of Arrow, of two or three columns. An array or tensor of integers or strings, of shape
-          (E, 2), or (2, E) as PyTorch Geometric's `edge_index`.
+        - Edges: an iterable of pairs ``(source, target)`` or of triples with a weight.
+        - Edges: a data frame of pandas or polars or a table of Arrow, of two or three columns.
+        - Edges: an array or tensor of integers or strings, of shape (E, 2), or (2, E) as an `edge_index`.
         - Neighbours: a dict ``{vertex: [neighbour, ...]}`` or ``{vertex: {neighbour: weight}}``.
         - A graph of networkx or igraph, with the edges' ``weight``. Data of PyTorch Geometric, with `edge_weight`.
         - A square sparse matrix of SciPy. Entry (i, j) is the edge from i to j.
     format : str
-        Of a file. ``edges``: each line is two vertices, or two and a weight; ``adjacency``: each line is a vertex and
-        its neighbours; ``mat``: Matlab, as DeepWalk's data sets; ``npz``: of scipy.sparse.save_npz; ``auto``: by the
-        file's ending (``.mat``, ``.npz``, ``.adjlist``, ``.adj``), else ``edges``.
+        Of a file:
+
+        - ``edges``: each line is two vertices, or two and a weight.
+        - ``adjacency``: each line is a vertex and its neighbours.
+        - ``mat``: Matlab, as the data sets of DeepWalk.
+        - ``npz``: a file of scipy.sparse.save_npz.
+        - ``auto``: by the ending (``.mat``, ``.npz``, ``.adjlist``, ``.adj``), else ``edges``.
     directed : bool, optional
         Whether edges have a direction. By default as a networkx or igraph graph says, else not.
     weighted : bool, optional
@@ -189,11 +192,6 @@ def detect_format(file: InputFile) -> str:
         path = path.with_suffix("")
     ending = "" if path is None else path.suffix.lower()
     return next((name for name, form in FILE_FORMATS.items() if ending in form.endings), "edges")
-
-
-def is_graph_source(source: Any) -> bool:
-    """Whether an object is one of the kinds that `read_graph` reads, by its methods; its content may be wrong."""
-    return any(matches(source) for matches, _ in OBJECTS)
 
 
 def _read_object(source: Any, options: ReadOptions) -> EdgeTable:

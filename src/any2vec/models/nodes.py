@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Self
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.local import alone
 from any2vec.corpus import Corpus, Vocabulary
-from any2vec.errors import Any2VecError, counted, shown
+from any2vec.errors import Any2VecError, counted
 from any2vec.graph.graph import Graph
-from any2vec.graph.readers import is_graph_source, read_graph
+from any2vec.graph.readers import read_graph
 from any2vec.models.estimator import CheckWords, Estimator
 from any2vec.options import changed, documented, option
 from any2vec.samples.draws import WALKS, epoch_key
@@ -51,10 +51,9 @@ class DeepWalk(Estimator):
 
         Parameters
         ----------
-        source : Graph, Corpus, or str, Path, object, function
-            A graph, a function of the number of threads that returns one, or what `read` returned. Or a source of
-            `graph.readers.read_graph`: a file, a graph of networkx or igraph, a matrix of SciPy, pairs or triples, a
-            dict of neighbours, a data frame of edges.
+        source : Graph, Corpus, or str, Path, object
+            A graph, or what `read` returned. Or a source of `graph.readers.read_graph`: a file, a graph of networkx or
+            igraph, a matrix of SciPy, pairs or triples, a dict of neighbours, a data frame of edges.
         communicator : Communicator, optional
             On a cluster, where each host calls this, ``any2vec.cluster.connect()``. Every host has the whole graph.
 
@@ -101,11 +100,7 @@ class DeepWalk(Estimator):
         began = time.perf_counter()
         graph = source
         with together(communicator or alone()):
-            if callable(source) and not is_graph_source(source):  # Data of PyTorch Geometric can be called, too
-                graph = source(threads)
-                if not isinstance(graph, Graph):
-                    raise Any2VecError(f"the function that is to return a Graph returned {shown(graph)}")
-            elif not isinstance(source, Graph):
+            if not isinstance(source, Graph):
                 as_it_says = {"directed": self.directed, "weighted": self.weighted}
                 graph = read_graph(source, threads=threads, **as_it_says | how)
             if check_words:
