@@ -277,9 +277,6 @@ def test_text(monkeypatch):
         file = io.BytesIO()
         write_text(walker, 2, file, threads=threads)
         assert file.getvalue().decode() == "".join(" ".join(walk) + "\n" for walk in expected)
-    file = io.BytesIO()
-    write_text(walker, 2, file, first=50, last=70)
-    assert [line.split() for line in file.getvalue().decode().splitlines()] == expected[50:70]
 
 
 @pytest.mark.parametrize("name", ["a b", "", "a\n"])

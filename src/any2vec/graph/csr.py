@@ -7,7 +7,7 @@ two copies of the entries are in memory.
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,12 @@ class Edges(NamedTuple):
     sources: NDArray[np.int32]
     targets: NDArray[np.int32]
     weights: NDArray[np.float32] | None = None
+
+    @classmethod
+    def of(cls, pairs: Any, weights: NDArray[np.float32] | None = None) -> "Edges":
+        """Make a block of pairs of ends."""
+        sources, targets = np.array(pairs, np.int32).reshape(-1, 2).T
+        return cls(sources.copy(), targets.copy(), weights)
 
 
 class CSR(NamedTuple):

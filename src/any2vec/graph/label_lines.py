@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from functools import partial
 
-from any2vec.errors import Any2VecError, counted
+from any2vec.errors import Any2VecError
 from any2vec.graph.build import ReadOptions
 from any2vec.graph.dialect import UNCLOSED, guess_delimiter
 from any2vec.graph.foreign import JSON
 from any2vec.graph.lines import BOM
 from any2vec.graph.parse import SPACES
 from any2vec.graph.quotes import UnclosedQuoteError, split_fields, without_quoted
-from any2vec.graph.text import only_comments, quoted
+from any2vec.graph.text import only_comments, quoted, skipped_comments
 from any2vec.io.foreign import HEAD, foreign
 from any2vec.io.inputs import InputFile
 from any2vec.io.streams import naming, open_stream
@@ -44,11 +44,7 @@ def read_fields(file: InputFile, options: ReadOptions) -> tuple[list[tuple[int, 
         lines.append((number, [field for field in fields if field]))
     if split is None and leading:
         raise Any2VecError(f"{file.name}: has no labels; {only_comments(leading, options.comments)}{_EXPECTED}")
-    if not skipped:
-        return lines, []
-    begin = f"{counted(skipped, 'line')} after the first {'begins' if skipped == 1 else 'begin'}"
-    signs = " or ".join(options.comments)
-    return lines, [f"{file.name}: {begin} with {signs}, and {'was' if skipped == 1 else 'were'} skipped as comments"]
+    return lines, skipped_comments(file.name, skipped, "", "", options.comments)
 
 
 def _check_text(head: bytes, name: str) -> None:

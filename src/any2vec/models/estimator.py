@@ -149,10 +149,6 @@ class Estimator(Checkpointed, Parameters, Savable, ABC):
             self._shown.close()
             del self._shown
 
-    @abstractmethod
-    def fit(self, source: Any, communicator: Communicator | None = None, *, warm_start: bool = False) -> Self:
-        """Train on a corpus."""
-
     def read(
         self,
         source: Any,
@@ -195,8 +191,33 @@ class Estimator(Checkpointed, Parameters, Savable, ABC):
         _GIVEN[corpus] = self._given_by, given
         return corpus
 
-    def _fit(self, source: Any, communicator: Communicator | None, warm_start: bool) -> Self:
-        """Read, unless that is done, and train."""
+    def fit(self, source: Any, communicator: Communicator | None = None, *, warm_start: bool = False) -> Self:
+        """Read, unless that is done, and train.
+
+        Parameters
+        ----------
+        source : Corpus, or any
+            What `read` returned, or what the class says that it reads.
+        communicator : Communicator, optional
+            On a cluster, where each host calls this, ``any2vec.cluster.connect()``.
+        warm_start : bool
+            Go on from `vectors_` of the last `fit`, with this estimator's `alpha` and `epochs`. Words or vertices that
+            are new are added, counts are summed, and those that do not occur any more keep their vectors. `start` is
+            not read then.
+
+        Returns
+        -------
+        Estimator
+            This estimator, with `vectors_`, `loss_` and `report_`. On a cluster `vectors_` are those of the words or
+            vertices whose masters are on this host.
+
+        Raises
+        ------
+        Any2VecError
+            If a parameter is out of range, the corpus cannot be used, or values stop being finite.
+        KeyboardInterrupt
+            After Ctrl-C; `vectors_` are as far trained as they were.
+        """
         if type(source).__module__.partition(".")[0] == "pyspark":
             name = "DeepWalk" if "walks" in vars(self) else "Word2Vec"
             raise Any2VecError(f"any2vec.spark.{name} trains on what Spark has, such as this {type(source).__name__}")

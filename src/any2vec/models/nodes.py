@@ -2,7 +2,7 @@
 
 import time
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.local import alone
@@ -27,6 +27,10 @@ class DeepWalk(Estimator):
 
     There is no subsampling by default (GraphAny2Vec, A.1).
 
+    `fit` and `read` take a `Graph`, or a source of `graph.readers.read_graph`: a file, a graph of networkx or igraph, a
+    matrix of SciPy, pairs or triples, a dict of neighbours, a data frame of edges. On a cluster, every host gives the
+    whole graph.
+
     Examples
     --------
     >>> from any2vec.graph import karate_club
@@ -45,37 +49,6 @@ class DeepWalk(Estimator):
     restart: float = option(0.0, "probability that a step returns to the walk's start", panel="Walks")
     directed: bool | None = option(None, "whether a graph read from a file is directed", unset="as it says", panel="")
     weighted: bool | None = option(None, "whether a graph read from a file has weights", unset="as it says", panel="")
-
-    def fit(self, source: Any, communicator: Communicator | None = None, *, warm_start: bool = False) -> Self:
-        """Walk on a graph and train on the walks.
-
-        Parameters
-        ----------
-        source : Graph, Corpus, or str, Path, object
-            A graph, or what `read` returned. Or a source of `graph.readers.read_graph`: a file, a graph of networkx or
-            igraph, a matrix of SciPy, pairs or triples, a dict of neighbours, a data frame of edges.
-        communicator : Communicator, optional
-            On a cluster, where each host calls this, ``any2vec.cluster.connect()``. Every host has the whole graph.
-
-        warm_start : bool
-            Go on from `vectors_` of the last `fit`, with this estimator's `alpha` and `epochs`: vertices that
-            are new are added, counts are summed, and vertices that the graph lacks keep their vectors.
-            `start` is not read then.
-
-        Returns
-        -------
-        DeepWalk
-            This estimator, with `vectors_`, `loss_` and `report_`. On a cluster `vectors_` are those of the vertices
-            whose masters are on this host.
-
-        Raises
-        ------
-        Any2VecError
-            If a parameter is out of range, the graph cannot be used, or values stop being finite.
-        KeyboardInterrupt
-            After Ctrl-C; `vectors_` are as far trained as they were.
-        """
-        return self._fit(source, communicator, warm_start)
 
     def check(self) -> None:
         """Raise now what `fit` would raise of the parameters."""

@@ -17,14 +17,12 @@ __all__ = ["write_text"]
 _NEWLINE = ord("\n")
 
 
-def write_text(
-    walker: Walker, walks: int, file: IO[bytes], *, threads: int = 1, first: int = 0, last: int | None = None
-) -> None:
+def write_text(walker: Walker, walks: int, file: IO[bytes], *, threads: int = 1) -> None:
     """Write walks as lines of UTF-8; arguments as of `walk_blocks`. The text does not depend on threads.
 
     Raises if a name contains whitespace, which would split it.
     """
-    blocks = walk_blocks(walker, walks, first, last)
+    blocks = walk_blocks(walker, walks)
     arena, starts = _encoded(list(walker.graph.names))
 
     def text(block: WalkBlock) -> NDArray[np.uint8]:
