@@ -12,7 +12,7 @@ The modules, in the order in which edges pass through them:
 - `build`: `EdgeTable` to `Graph`, with `csr` (sorted rows) and `weights`.
 - `graph`: what the user gets. `karate`: an example.
 
-`vertex_labels` reads the classes of vertices, for evaluation alone, with `label_lines`.
+`vertex_labels` reads the classes of vertices, for evaluation alone.
 """
 
 from any2vec.graph.graph import Graph

@@ -24,10 +24,11 @@ def write_text(walker: Walker, walks: int, file: IO[bytes], *, threads: int = 1)
     """
     blocks = walk_blocks(walker, walks)
     arena, starts = _encoded(list(walker.graph.names))
+    lengths_of = np.diff(starts)
 
     def text(block: WalkBlock) -> NDArray[np.uint8]:
         ids, lengths = _walk(walker, block)
-        lines = np.empty(_size(ids, starts), np.uint8)
+        lines = np.empty(int(lengths_of[ids].sum()), np.uint8)
         _fill(ids, lengths, arena, starts, lines)
         return lines
 
@@ -53,14 +54,6 @@ def _encoded(names: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     starts = np.zeros(len(names) + 1, np.int64)
     np.cumsum([len(code) + 1 for code in text], out=starts[1:])
     return np.frombuffer(arena, np.uint8), starts
-
-
-@njit(nogil=True, cache=True)
-def _size(ids: NDArray[np.int32], starts: NDArray[np.int64]) -> int:
-    size = 0
-    for i in range(ids.size):
-        size += starts[ids[i] + 1] - starts[ids[i]]
-    return size
 
 
 @njit(nogil=True, cache=True)
