@@ -71,7 +71,8 @@ class Job:
                 model.check()
                 check_apart(_files(model.frozen), self.output, self.report, self.vocabulary)
                 check_apart([*_files(model.start), *_files(model.pretrained)], None, self.report, self.vocabulary)
-                check_apart([], self.output, _path(model.checkpoint), names=("the vectors", "the checkpoints", ""))
+                kept = None if model.checkpoint is None else Path(model.checkpoint)
+                check_apart([], self.output, kept, names=("the vectors", "the checkpoints", ""))
                 for path, what in ((self.report, REPORT), (self.vocabulary, VOCABULARY)):
                     if path and self.first:
                         check_writable(path, what, force=self.force)
@@ -179,10 +180,6 @@ def _without_vectors(model: Estimator) -> str:
 def _files(given: object) -> list[str]:
     """Return the file that is given, if it is one."""
     return [str(given)] if isinstance(given, str | Path) and Path(given).is_file() else []
-
-
-def _path(name: str | Path | None) -> Path | None:
-    return None if name is None else Path(name)
 
 
 def check_one_process(what: str, command: str) -> None:

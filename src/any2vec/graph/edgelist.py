@@ -26,7 +26,7 @@ from any2vec.io.inputs import InputFile
 from any2vec.io.memory import zeros
 from any2vec.io.ordered import ordered
 
-__all__ = ["read_adjacency_list", "read_edge_list"]
+__all__ = ["read_edge_list"]
 
 SMALL = 1 << 20  # bytes of a file that is looked at as a whole
 FEW_NUMBERS, UNKNOWN_NUMBERS = 1 << 20, 1 << 24
@@ -54,7 +54,7 @@ class _Parsed(NamedTuple):
 
 
 def read_edge_list(file: InputFile, options: ReadOptions, *, adjacency: bool = False) -> EdgeTable:
-    """Read a file of edges, a line each."""
+    """Read a file of edges, a line each, or of vertices, each with its neighbours on one line (`adjacency`)."""
     comments = _comment_bytes(options.comments)
     with closing(read_blocks(file, options.block or block_size(file))) as blocks:
         begun, done, dialect, first = _detect(file, blocks, options, adjacency)
@@ -106,11 +106,6 @@ class _Skipped:
         where = f" (line {self.line:,})" if self.line else ""
         notes = skipped_comments(name, self.count, " edge", where, comments)
         return [f"{note}; with `comments` '' they are edges" for note in notes]
-
-
-def read_adjacency_list(file: InputFile, options: ReadOptions) -> EdgeTable:
-    """Read a file of vertices, each with its neighbours on one line."""
-    return read_edge_list(file, options, adjacency=True)
 
 
 def _detect(

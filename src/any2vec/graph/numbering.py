@@ -43,12 +43,10 @@ def _names(codes: NDArray[np.int64], strings: WordCounts) -> Names:
     return Names(np.frombuffer(arena, np.uint8), starts)
 
 
-@njit(nogil=True, cache=True)
 def to_global(codes: NDArray[np.int32], ids: NDArray[np.int32]) -> None:
     """Replace the codes of a block's strings by those of distinct strings."""
-    for i in range(codes.size):
-        if codes[i] < 0 and codes[i] != NONE:
-            codes[i] = -1 - ids[-1 - codes[i]]
+    strings = np.flatnonzero((codes < 0) & (codes != NONE))
+    codes[strings] = -1 - ids[-1 - codes[strings]]
 
 
 @njit(nogil=True, cache=True)

@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from any2vec.cluster.machine.cores import usable_cores
 from any2vec.errors import Any2VecError, shown
 from any2vec.graph.arrays import from_array, is_array
 from any2vec.graph.build import EdgeTable, ReadOptions, build_graph
-from any2vec.graph.edgelist import read_adjacency_list, read_edge_list
+from any2vec.graph.edgelist import read_edge_list
 from any2vec.graph.graph import Graph
 from any2vec.graph.matrices import from_matrix, is_matrix, read_mat, read_npz
 from any2vec.graph.objects import from_igraph, from_networkx, is_igraph, is_networkx, is_view, refuse_view
@@ -46,7 +47,7 @@ class FileFormat(NamedTuple):
 
 FILE_FORMATS = {
     "edges": FileFormat(read_edge_list),
-    "adjacency": FileFormat(read_adjacency_list, (".adjlist", ".adj")),
+    "adjacency": FileFormat(partial(read_edge_list, adjacency=True), (".adjlist", ".adj")),
     "mat": FileFormat(read_mat, (".mat",)),
     "npz": FileFormat(read_npz, (".npz",)),
 }
