@@ -80,9 +80,8 @@ def label_name(label: Any, where: str) -> str:
 def names_of_vertices(vertices: Any, where: str) -> list[str]:
     """Return the names of some vertices: any iterable, array or column of them."""
     if isinstance(vertices, str | bytes):
-        raise Any2VecError(
-            f"{where} {shown(vertices)}: is a {'string' if isinstance(vertices, str) else 'bytes'}; give a list of names"
-        )
+        kind = "string" if isinstance(vertices, str) else "bytes"
+        raise Any2VecError(f"{where} {shown(vertices)}: is a {kind}; give a list of names")
     if hasattr(vertices, "__array__") and not isinstance(vertices, np.generic):
         found = np.ma.asarray(vertices) if isinstance(vertices, np.ma.MaskedArray) else np.asarray(vertices)
         if found.ndim != 1:
