@@ -314,12 +314,12 @@ def test_command(text, cache):
     assert "at most" in shown
     assert command("--limit", "1GB").startswith("0 removed, 0 bytes")
     assert command("--limit", "0").startswith("1 removed, ")
-    assert "1 in use" in command("--clear")
+    assert "1 in use" in command("clear")
     del held
     gc.collect()
-    assert "0 in use" in command("--clear")
+    assert "0 in use" in command("clear")
     assert not list(cache.iterdir())
-    for wrong in (("--limit", "x"), ("--limit", "1", "--clear"), ("--limit", "-1")):
+    for wrong in (("--limit", "x"), ("clear", "--limit", "1"), ("--limit", "-1")):
         with pytest.raises(Any2VecError):
             command(*wrong)
 

@@ -247,6 +247,7 @@ def wait_for_company(most, cores):
 @pytest.mark.parametrize("cores", [1, 2])
 def test_so_many_blocks_work_at_once(hosts, cores):
     lock, now, most = threading.Lock(), set(), []
+
     def work(host, key):
         with computing(host):
             with lock:

@@ -23,7 +23,7 @@ from any2vec.sync.column_layout import ColumnLayout
 from any2vec.training.hosts import column_host
 from any2vec.training.shown.report import Report
 
-SCHEDULED = [*((*case, "window") for case in CASES), ("skipgram", "negative", "mean", "exact")]
+SCHEDULED = [*((*case, "window") for case in CASES), ("skipgram", "negative", "mean", "pair")]
 
 
 def columns(model="skipgram", loss="negative", context="mean", **more):
@@ -31,13 +31,13 @@ def columns(model="skipgram", loss="negative", context="mean", **more):
 
 
 @pytest.mark.parametrize("batch", [1, 7, 10_000])
-@pytest.mark.parametrize(("model", "loss", "context", "schedule"), SCHEDULED)
-def test_mini_batches_equal_the_naive(model, loss, context, schedule, batch):
+@pytest.mark.parametrize(("model", "loss", "context", "negatives_per"), SCHEDULED)
+def test_mini_batches_equal_the_naive(model, loss, context, negatives_per, batch):
     corpus, report = read(text(80), 1), Report({})
     batch = min(batch, int(corpus.cuts[-1]))
-    how = columns(model, loss, context, sample=0.05, epochs=2, batch=batch, schedule=schedule)
+    how = columns(model, loss, context, sample=0.05, epochs=2, batch=batch, negatives_per=negatives_per)
     e, t = train(corpus, how, report=report)
-    start, setting = new_labels(0, len(e), 20), setting_of(corpus, how)._replace(schedule=schedule)
+    start, setting = new_labels(0, len(e), 20), setting_of(corpus, how)._replace(negatives_per=negatives_per)
     naive_e, naive_t = start.embedding.astype(float), start.training.astype(float)
     tree = naive_models.huffman(corpus.vocabulary.counts.tolist())
     for epoch in range(2):

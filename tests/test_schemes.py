@@ -35,15 +35,15 @@ def assert_same(found):
     hosts=st.sampled_from([2, 3, 4, 8]),
     rounds=st.integers(1, 5),
     combine=st.sampled_from(COMBINES),
-    schedule=st.sampled_from(["window", "exact"]),
+    negatives_per=st.sampled_from(["window", "pair"]),
     narrow=st.booleans(),
     sample=st.sampled_from([0, 0.5]),
     seed=st.integers(0, 2**32),
     cores=st.integers(1, 4),
 )
-def test_schemes_give_the_same_bits(corpus, hosts, rounds, combine, schedule, narrow, sample, seed, cores):
-    dim = {"dim": 5} if narrow and schedule == "window" else {}
-    how = {"schedule": schedule, "rounds": rounds, "combine": combine, "sample": sample, "seed": seed}
+def test_schemes_give_the_same_bits(corpus, hosts, rounds, combine, negatives_per, narrow, sample, seed, cores):
+    dim = {"dim": 5} if narrow and negatives_per == "window" else {}
+    how = {"negatives_per": negatives_per, "rounds": rounds, "combine": combine, "sample": sample, "seed": seed}
     corpus = read([*corpus, ["w0", "w1"] * 3], hosts)  # or there may be nothing to learn
     assert_same(of_all_schemes(corpus, how | dim, cores=cores))
 
@@ -80,12 +80,12 @@ def test_any_number_of_cores_gives_the_same_bits(scheme):
     rounds=st.integers(1, 200),
     scheme=st.sampled_from(NAMES),
     combine=st.sampled_from(COMBINES),
-    schedule=st.sampled_from(["window", "exact"]),
+    negatives_per=st.sampled_from(["window", "pair"]),
 )
-def test_one_host_is_plain_training(corpus, rounds, scheme, combine, schedule):
+def test_one_host_is_plain_training(corpus, rounds, scheme, combine, negatives_per):
     corpus = read([*corpus, ["w0", "w1"]], 1)
-    plain = train(corpus, options(schedule, rounds=1))
-    assert bits(train(corpus, options(schedule, rounds=rounds, scheme=scheme, combine=combine))) == bits(plain)
+    plain = train(corpus, options(negatives_per, rounds=1))
+    assert bits(train(corpus, options(negatives_per, rounds=rounds, scheme=scheme, combine=combine))) == bits(plain)
 
 
 class Counting:

@@ -24,10 +24,11 @@ def cache(
     action: Annotated[
         str | None,
         typer.Argument(
-            metavar="list|clear", help="list, or clear as --clear does.", autocompletion=completing(_ACTIONS)
+            metavar="list|clear",
+            help="clear removes all corpora but those in use.",
+            autocompletion=completing(_ACTIONS),
         ),
     ] = None,
-    clear: Annotated[bool, typer.Option("--clear", help="Remove all corpora but those in use.")] = False,
     most: Annotated[
         str | None,
         typer.Option(
@@ -46,7 +47,7 @@ def cache(
     """
     if action is not None and action not in _ACTIONS:
         raise Any2VecError(f"{shown(action)}: known are {', '.join(_ACTIONS)}")
-    clear = clear or action == "clear"
+    clear = action == "clear"
     if clear and most is not None:
         raise Any2VecError("clear and --limit are given; give one")
     try:

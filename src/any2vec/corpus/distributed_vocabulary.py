@@ -1,13 +1,11 @@
 """V of a cluster: each host counted the words of its own text; each distinct word is added up by one host."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import Communicator, exchange, shared_errors
+from any2vec.cluster.communicator import Communicator, allgather_bytes, exchange, shared_errors
 from any2vec.cluster.local import computing
-from any2vec.cluster.lost import DamagedError, checked_counts
+from any2vec.cluster.lost import DamagedError
 from any2vec.corpus.vocabulary import Totals, Vocabulary, candidates, choose, totals_of
 from any2vec.corpus.word_hash import PADDING, SEED, key_of, mix
 from any2vec.corpus.word_table import WordCounts, merge
@@ -62,16 +60,9 @@ def _send(communicator: Communicator, part: WordCounts, rows: NDArray[np.int64])
 def _gather(communicator: Communicator, part: WordCounts) -> WordCounts:
     """Give every host the words of all, in host order."""
     columns = (part.arena[: part.starts[-1]], np.diff(part.starts), part.counts)
-    arena, lengths, counts = (_to_all(communicator, column) for column in columns)
+    every = (bytearray().join(allgather_bytes(communicator, column.tobytes())) for column in columns)
+    arena, lengths, counts = (np.frombuffer(one, column.dtype) for one, column in zip(every, columns, strict=True))
     return _checked(arena, lengths, counts)
-
-
-def _to_all(communicator: Communicator, column: NDArray[Any]) -> NDArray[Any]:
-    counts = checked_counts(communicator.allgather(np.array([len(column)], np.int64))[:, 0])
-    every = np.empty(int(counts.sum()), column.dtype)
-    same = np.full(communicator.size, len(column), np.int64)
-    communicator.alltoallv(column, same, every, counts, np.zeros_like(same))
-    return every
 
 
 def _checked(arena: NDArray[np.uint8], lengths: NDArray[np.int64], counts: NDArray[np.int64]) -> WordCounts:

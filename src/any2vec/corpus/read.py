@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from any2vec.cluster.communicator import Communicator, shared_errors
 from any2vec.cluster.local import alone, computing
 from any2vec.corpus.blocks import BLOCK, blocks_of
-from any2vec.corpus.cache import Caching, key_of
+from any2vec.corpus.cache import cached, key_of
 from any2vec.corpus.cache_folder import place_of
 from any2vec.corpus.corpus import Corpus
 from any2vec.corpus.distributed_vocabulary import build_vocabulary_distributed
@@ -133,36 +133,45 @@ def read_corpus(
                 raise Any2VecError(f"`column` is {shown(column)}, but the source has phrases; give it to Phrases")
             source, column = phrased.source, phrased.column
         files = input_files(source, column)
+        settings = {
+            "min_count": min_count,
+            "max_size": max_size,
+            "whether </s> ends a sentence": line_end_word,
+            "the vocabulary": None if given is None else given.digest,
+            "known words": None if known is None else known.digest,
+            "the checksum of the phrases": None if phrased is None else phrased.phrases.digest,
+        }
         if several:
             if hosts not in (1, communicator.size):
                 raise Any2VecError(f"`hosts` is {hosts}, but the communicator has {communicator.size} hosts")
-            options: dict[str, Any] = {
-                "min_count": min_count,
-                "max_size": max_size,
-                "cache": cache is not None,
-                "block": _block,
-                "whether </s> ends a sentence": line_end_word,
-            }
-            options |= {} if given is None else {"the vocabulary": given.digest[:16]}
-            options |= {"known words": None if known is None else known.digest}
-            if phrased is not None:
-                options["the checksum of the phrases"] = phrased.phrases.digest
-            fingerprint = corpus_fingerprint(files, options)
+            fingerprint = corpus_fingerprint(files, settings | {"cache": cache is not None, "block": _block})
     held = range(hosts)
     if several:
         check_same_fingerprint(communicator, fingerprint)
         hosts, held = communicator.size, range(communicator.rank, communicator.rank + 1)
-    how = (min_count, max_size, threads, progress, _block, hosts, held, communicator, given, known, line_end_word)
-    reader = _Reader(files, source, column, phrased, *how)
+    reader = _Reader(
+        files=files,
+        sentences=source,
+        column=column,
+        phrased=phrased,
+        min_count=min_count,
+        max_size=max_size,
+        threads=threads,
+        progress=progress,
+        block=_block,
+        hosts=hosts,
+        held=held,
+        communicator=communicator,
+        vocabulary=given,
+        known=known,
+        line_end_word=line_end_word,
+    )
     with shared_errors(communicator):
         place = place_of(cache)
-        key = None
-        if files is not None and place.folder is not None:
-            digest = phrased.phrases.digest if phrased is not None else ""
-            key = key_of(files, min_count, max_size, hosts, held, given, digest, known, line_end_word)
+        key = key_of(files, settings, hosts, held) if files is not None and place.folder is not None else None
     if place.why and communicator.rank == 0:
         warnings.warn(place.why, Any2VecWarning, stacklevel=2)
-    return Caching(place, key, files or (), communicator, threads, say or (lambda _: None)).corpus(reader.build)
+    return cached(reader.build, place, key, files or (), communicator, threads, say or (lambda _: None))
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +248,7 @@ class _Reader:
         if text is None:
             text = IdText.of(self._scan(where, splits))
             with disk_errors(where):
-                join_phrases(text, phrased.phrases, self.threads)
+                join_phrases(text, phrased.phrases)
         elif self.communicator.size > 1:
             text = replace(text, pieces=[piece._replace(host=self.communicator.rank) for piece in text.pieces])
         return text.part(), text.final, text.invalid, text

@@ -18,8 +18,6 @@ MOST_THREADS = 1024
 
 _CENTRES, _ALL_CENTRES = 50, 400
 
-_SCHEDULES = {"window": "window", "exact": "pair"}
-
 
 @dataclass(kw_only=True, unsafe_hash=True)
 class Options:
@@ -122,9 +120,6 @@ class Options:
         flag="--blend/--no-blend",
         panel="Going on",
     )
-    schedule: str | None = option(
-        None, "old name of negatives_per: window, or exact for pair", choices=tuple(_SCHEDULES), unset="-", hidden=True
-    )
 
     def check(self) -> None:
         """Raise an error that names the first option out of range, its value and the range.
@@ -135,10 +130,6 @@ class Options:
             If there is one.
         """
         check_options(self)
-        if self.schedule is not None and self.negatives_per not in ("window", _SCHEDULES[self.schedule]):
-            raise Any2VecError(
-                f"`schedule` is {self.schedule!r}, `negatives_per` {self.negatives_per!r}; give `negatives_per` alone"
-            )
         self._check_model()
         combiner_of(self.combine)
         self._check_scheme()
@@ -148,8 +139,7 @@ class Options:
         if self.operator is not None and (self.model, self.loss) != (MODELS[0], LOSSES[0]):
             raise Any2VecError("`operator` is given, and `model` or `loss` too; give one")
         hierarchical = operator.loss == "hierarchical"
-        per_pair = self.negatives_per == "pair" or _SCHEDULES.get(self.schedule or "") == "pair"
-        if per_pair and (operator.joined or hierarchical):
+        if self.negatives_per == "pair" and (operator.joined or hierarchical):
             raise Any2VecError("`negatives_per` is 'pair'; that is for `model` skipgram with `loss` negative alone")
         if hierarchical and self.negative:
             raise Any2VecError(
@@ -239,14 +229,10 @@ class Options:
         return 5 if self.negative is None else self.negative
 
     def training_options(self) -> "Options":
-        """Copy the options that training reads, checked, with old names translated and defaults filled in."""
+        """Copy the options that training reads, checked, with defaults filled in."""
         self.check()
         return self._filled()
 
     def _filled(self) -> "Options":
         values = {f.name: getattr(self, f.name) for f in fields(Options)}
-        values |= {"alpha": self.initial_alpha, "negative": self.negatives}
-        schedule = values.pop("schedule")
-        if schedule is not None:
-            values["negatives_per"] = _SCHEDULES[schedule]
-        return Options(**values)
+        return Options(**values | {"alpha": self.initial_alpha, "negative": self.negatives})
