@@ -24,7 +24,7 @@ from any2vec.cluster import Communicator, connect
 from any2vec.cluster.mpi import launched
 from any2vec.sync import gauge, masters, pulled, replicated, scheme, turn
 from any2vec.sync.channel import Channel
-from any2vec.sync.combiners import curvature
+from any2vec.sync.combiners import curvature, quadratic
 from any2vec.training.hosts.row_host import RowHost
 from any2vec.training.trainer import Run
 
@@ -32,9 +32,9 @@ PARTS: tuple[tuple[Any, str, str], ...] = (
     (RowHost, "work", "computing"),
     (RowHost, "synchronize", "synchronizing"),
     (scheme.Scheme, "combine", "  combining"),
-    (curvature.Curvature, "measure", "    curvature"),
-    (curvature.Curvature, "_own_moments", "      moments"),
-    (curvature, "axes_of", "      eigenvectors"),
+    (quadratic.QuadraticModel, "measure", "    curvature"),
+    (quadratic.QuadraticModel, "_own_moments", "      moments"),
+    (quadratic, "axes_of", "      eigenvectors"),
     (curvature.Curvature, "_measure_other", "    what the other label corrects"),
     (gauge.Gauge, "begin", "    gauge, before merging"),
     (masters._Merge, "run", "    merging"),

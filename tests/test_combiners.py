@@ -12,6 +12,7 @@ from any2vec import Any2VecError
 from any2vec.cluster.local import alone, simulate
 from any2vec.cluster.machine.workers import Workers
 from any2vec.operators.labels import new_labels, padded_width, zeros
+from any2vec.operators.quadratic import LEAST
 from any2vec.sync import masters as merging
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import (
@@ -24,11 +25,11 @@ from any2vec.sync.combiners import (
     SumCombiner,
     Touched,
     combiner_of,
+    quadratic,
 )
 from any2vec.sync.combiners import curvature as curvature_file
-from any2vec.sync.combiners.curvature import LEAST
+from any2vec.sync.combiners.moments import moments
 from any2vec.sync.masters import Changes, merge
-from any2vec.sync.moments import moments
 from any2vec.sync.partition import Partition
 
 DIM = 10  # padded to 16
@@ -218,12 +219,12 @@ def test_curvature_is_measured_by_all_hosts_together(hosts):
 
 @pytest.mark.parametrize(("hosts", "starts", "stride"), [(1, [0], 20), (2, [0, 20], 40), (3, [0, 20, 40], 60)])
 def test_many_rows_are_measured_by_a_sample(monkeypatch, hosts, starts, stride):
-    monkeypatch.setattr(curvature_file, "_SEEN", 200)
+    monkeypatch.setattr(quadratic, "_SEEN", 200)
     labels, *updates = labels_and_updates(4000)
 
     def program(communicator):
-        combiner = COMBINERS["curvature"]().bind(context_of(labels, Channel(communicator)))
-        return combiner._own_moments(touched(labels, *updates)["t"])
+        model = quadratic.QuadraticModel(context_of(labels, Channel(communicator)))
+        return model._own_moments(touched(labels, *updates)["t"])
 
     for found, start in zip(simulate(hosts, 1, program), starts, strict=True):  # of 4,000 rows a host, 200 in all
         seen = Touched(labels.t, np.arange(start, 4000, stride), updates[1][start::stride])

@@ -6,7 +6,7 @@ with sound combiners"), to::
 
     m + (c - b) - s (m - b),    s = 1 - exp(-alpha C n)
 
-after its n updates of alpha each, if C is the curvature of the loss (`sync.combiners.curvature`). Where s is near 1,
+after its n updates of alpha each, if C is the curvature of the loss (`quadratic`). Where s is near 1,
 that is c, with the noise of one thread's last updates. So a share of s, p = 1/3, is taken from what this thread
 learned, and the rest from what the T - 1 others did::
 
@@ -41,6 +41,7 @@ from any2vec.operators.hot_rows import (
     ROWS_MERGED,
     HotRows,
 )
+from any2vec.operators.quadratic import LEAST, share_gone
 from any2vec.operators.tiles import ROW_ALIGNMENT, add_rows, aligned, dots, register_width
 
 __all__ = ["merge", "merge_due", "open_copies"]
@@ -51,7 +52,6 @@ _SEEN = 32  # rows n to 2 n that are looked at to measure the curvature, for any
 _LOOKS = 1 << 16  # positions between two measurements, at most
 _FIRST = 1 << 13  # of all threads before the second one: labels grow fast at first
 _NOTHING = 1e-6  # of all curvature
-_LEAST = 0.1  # alpha C n of all threads together, below which a direction is added up
 _OWN = 1 / 3  # p: share of s that is taken from what the thread itself learned; 0 while labels grow
 _ALONG = 4  # directions at a time
 _GROWTH = 1.1  # a label grows if the mean square of its rows is more than so many times what was measured before
@@ -180,8 +180,8 @@ def _merge_block(
     places = np.arange(DIRECTIONS) * dim
     shrunk = 0  # directions, in fours
     for i in range(DIRECTIONS):
-        if hot.threads * steps * hot.values[of, i] >= _LEAST:
-            less[i] = np.expm1(-steps * hot.values[of, i])
+        if hot.threads * steps * hot.values[of, i] >= LEAST:
+            less[i] = -share_gone(steps * hot.values[of, i])
             shrunk = i - i % _ALONG + _ALONG
     stride = _STRIDE_GROWING if growing else _STRIDE
     for row in range(hot.bounds[block] * dim, hot.bounds[block + 1] * dim, dim):

@@ -121,6 +121,10 @@ class Combiner(ABC):  # noqa: B024
         """Estimate the bytes that all hosts send in a round to prepare for combining, besides rows."""
         return 0.0
 
+    def kappa_of(self, measured: float) -> float:
+        """Return the kappa to take (`Round.kappa`) where training measured this one."""
+        return measured
+
     def begin(self, round_: Round, here: dict[str, Touched]) -> None:  # noqa: B027
         """Prepare to combine a round; all hosts call this, collective calls are allowed.
 
