@@ -17,7 +17,7 @@ from any2vec.training.shown.report import Report
 
 SIZES = {  # any D up to 16 has rows of 16 floats
     "window": {"dim": 16, "window": 3, "negative": 3},
-    "exact": {"dim": 100, "window": 1, "negative": 1, "schedule": "exact"},
+    "pair": {"dim": 100, "window": 1, "negative": 1, "negatives_per": "pair"},
 }
 
 
@@ -63,7 +63,7 @@ def interrupted(model, source):
 
 def skipgram(schedule="window", window=5, negative=5):
     """The skip-gram operator of some sizes."""
-    return SkipGram(Options(window=window, negative=negative, schedule=schedule).training_options())
+    return SkipGram(Options(window=window, negative=negative, negatives_per=schedule).training_options())
 
 
 def options(schedule="window", **more):

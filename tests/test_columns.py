@@ -23,7 +23,7 @@ from any2vec.sync.column_layout import ColumnLayout
 from any2vec.training.hosts import column_host
 from any2vec.training.shown.report import Report
 
-SCHEDULED = [*((*case, "window") for case in CASES), ("skipgram", "negative", "mean", "exact")]
+SCHEDULED = [*((*case, "window") for case in CASES), ("skipgram", "negative", "mean", "pair")]
 
 
 def columns(model="skipgram", loss="negative", context="mean", **more):
@@ -35,7 +35,7 @@ def columns(model="skipgram", loss="negative", context="mean", **more):
 def test_mini_batches_equal_the_naive(model, loss, context, schedule, batch):
     corpus, report = read(text(80), 1), Report({})
     batch = min(batch, int(corpus.cuts[-1]))
-    how = columns(model, loss, context, sample=0.05, epochs=2, batch=batch, schedule=schedule)
+    how = columns(model, loss, context, sample=0.05, epochs=2, batch=batch, negatives_per=schedule)
     e, t = train(corpus, how, report=report)
     start, setting = new_labels(0, len(e), 20), setting_of(corpus, how)._replace(schedule=schedule)
     naive_e, naive_t = start.embedding.astype(float), start.training.astype(float)

@@ -361,11 +361,11 @@ def error_of_a_warm_start():
 @given(
     corpus=st.lists(st.lists(st.integers(0, V - 1), min_size=1, max_size=12), min_size=1, max_size=8),
     frozen=st.sets(st.integers(0, V - 1)),
-    schedule=st.sampled_from(["window", "exact"]),
+    schedule=st.sampled_from(["window", "pair"]),
     cut=st.floats(0, 1),
 )
 def test_the_kernel_freezes_as_the_naive_does(corpus, frozen, schedule, cut):
-    sizes = ("window", 16, 3, 3, 8) if schedule == "window" else ("exact", 112, 1, 1, 8)
+    sizes = ("window", 16, 3, 3, 8) if schedule == "window" else ("pair", 112, 1, 1, 8)
     case = Case(corpus, sizes, sample=0)
     case.setting = case.setting._replace(frozen=tuple(frozen))
     n = len(case.ids)

@@ -103,14 +103,13 @@ def test_every_room_is_known():
 def test_the_command_line_is_made_from_the_fields():
     command = {name: p.default for name, p in inspect.signature(words).parameters.items()}
     declared = [f for cls in (Word2Vec, *COMBINERS.values()) for f in fields(cls) if f.metadata.get("panel")]
-    shown = {f.name: f.default for f in declared if not f.metadata["hidden"]}
+    shown = {f.name: f.default for f in declared}
     assert shown.items() <= command.items()
     assert {"dim", "negatives_per", "hosts", "kappa", "min_count"} <= set(shown)
     assert set(command) - set(shown) == {
         *(
             "corpus",
             "output",
-            "schedule",
             "force",
             "cache",
             "questions",

@@ -297,7 +297,7 @@ def test_no_negatives_may_be_said():
         ({"negative": 0}, "^`negative` is 0; it must be a whole number from 1 to 1,000, or `loss` hierarchical$"),
         ({"loss": "hierarchical", "negative": 5}, "^`loss` is 'hierarchical', and `negative` 5; "),
         ({"model": "cbow", "negatives_per": "pair"}, "^`negatives_per` is 'pair'; that is for "),
-        ({"loss": "hierarchical", "schedule": "exact"}, "^`negatives_per` is 'pair'; that is for "),
+        ({"loss": "hierarchical", "negatives_per": "pair"}, "^`negatives_per` is 'pair'; that is for "),
         ({"model": "cbow", "operator": "skipgram"}, "^`operator` is given, and `model` or `loss` too; "),
         ({"context": "sum"}, "^`context` is 'sum'; that is for `model` cbow"),
         ({"operator": "skipgram", "context": "sum"}, "^`context` is 'sum'; that is for `model` cbow"),

@@ -218,7 +218,7 @@ def test_the_fingerprint_sees_through_a_module():
 
 def test_operators_of_one_name_do_not_share_a_cached_kernel():
     other = type("Margin", (SkipGram,), {})
-    sizes = {"schedule": "window", "window": 3, "negative": 3}
+    sizes = {"window": 3, "negative": 3}
     assert kernel.functions_of(Margin(skipgram(**sizes).options)) != kernel.functions_of(
         other(skipgram(**sizes).options)
     )

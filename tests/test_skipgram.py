@@ -32,9 +32,9 @@ KERNELS = [
     ("window", 48, 8, 5, 4),
     ("window", 16, 3, 3, 8),  # what the tests of training use, too, where registers hold 8 floats
     ("window", 32, 5, 20, 16),
-    ("exact", 48, 5, 2, 4),
-    ("exact", 112, 1, 1, 8),  # likewise
-    ("exact", 16, 3, 3, 16),
+    ("pair", 48, 5, 2, 4),
+    ("pair", 112, 1, 1, 8),  # likewise
+    ("pair", 16, 3, 3, 16),
     ("window", 16, 8, 5, 16),  # up to 16 sources: two tiles of the widest registers, too
 ]
 IDS = ["-".join(map(str, sizes)) for sizes in KERNELS]
@@ -597,7 +597,7 @@ def test_padding_stays_zero(sizes):
 
 def test_first_samples_by_hand():
     """Two words, one sentence, t zero: each is the other's only context, and sigmoid(0) is a half."""
-    sizes = ("exact", 16, 3, 3, 16)
+    sizes = ("pair", 16, 3, 3, 16)
     case = Case([[0, 1]], sizes, sample=0, alpha=0.1, epochs=1)
     case.t[:] = 0
     first = next(naive.steps(case.setting, 0, 0, 1))

@@ -225,7 +225,7 @@ def test_buffers_are_kept():
 
 V = 15
 SENTENCES = st.lists(st.lists(st.integers(0, V - 1), min_size=1, max_size=12), min_size=1, max_size=10)
-SIZES = {"window": (16, 3, 3), "exact": (112, 1, 1)}  # as in simulated.SIZES
+SIZES = {"window": (16, 3, 3), "pair": (112, 1, 1)}  # as in simulated.SIZES
 
 
 class Case:
@@ -302,7 +302,7 @@ def test_inspection_by_threads(schedule):
 @settings(max_examples=40)
 @given(SENTENCES, st.data(), st.integers(-(2**65), 2**65), st.integers(0, 3), st.sampled_from([0, 0.05]))
 def test_a_part_draws_what_the_whole_worklist_draws_there(sentences, data, seed, epoch, sample):
-    case = Case(sentences, "exact", sample, seed)
+    case = Case(sentences, "pair", sample, seed)
     first, last = sorted(data.draw(st.integers(0, len(sentences))) for _ in range(2))
     begin, end = int(case.bounds[first]), int(case.bounds[last])
     low, high = sorted(data.draw(st.integers(begin, end)) for _ in range(2))

@@ -28,7 +28,7 @@ from any2vec.training.shown.report import Report, peak_memory
 from any2vec.training.trainer import train
 
 SIZES = {"dim": 16, "window": 3, "negative": 3}  # few, so that few kernels are compiled
-EXACT = {"dim": 100, "window": 1, "negative": 1, "schedule": "exact"}
+EXACT = {"dim": 100, "window": 1, "negative": 1, "negatives_per": "pair"}
 ONE = SIZES | {"min_count": 1, "threads": 1, "cache": None}
 TOPICS = [[f"{topic}{i}" for i in range(10)] for topic in ("animal", "tool")]
 
@@ -41,7 +41,7 @@ def two_topics(sentences=2000, seed=0):
         yield [str(word) for word in rng.permutation(words)]
 
 
-SCHEDULES = pytest.mark.parametrize("sizes", [SIZES, EXACT], ids=["window", "exact"])
+SCHEDULES = pytest.mark.parametrize("sizes", [SIZES, EXACT], ids=["window", "pair"])
 
 CORPUS = list(two_topics())
 SMALL = CORPUS[:60]
@@ -181,7 +181,7 @@ def test_chunks_cover_a_slice_and_are_short_in_the_end(threads, size):
 def test_learning_rate_of_the_kernel(monkeypatch):
     """t is zero at first, so the first row that moves does so by half the learning rate: see where it stands."""
     corpus = read_corpus([["a", "b"]] * 500, min_count=1, cache=None)
-    kernel = operator_kernel(skipgram("exact", 3, 3), 16, 16)
+    kernel = operator_kernel(skipgram("pair", 3, 3), 16, 16)
     schedule, seen = Schedule(0.2, 4, 1, np.array([0, 1000])), {}
     for epoch, low in ((0, 0), (0, 500), (2, 0), (3, 998), (9, 0)):
         monkeypatch.setattr(row_host, "operator_kernel", lambda *_, **__: kernel)
@@ -209,7 +209,6 @@ BAD = {
     "seed": [0.5, "x", None],
     "alpha": [0, -0.1, 1.01, math.nan, math.inf, "0.1"],
     "sample": [-1e-9, 1, 1.5, math.nan, None],
-    "schedule": ["hogwild", ""],
     "negatives_per": ["hogwild", "", None, "exact"],
     "operator": ["glove", "", 3],
     "scheme": ["pull", "", 3],
@@ -235,11 +234,6 @@ def test_options_out_of_range(name, value):
 def test_options_of_a_combiner_out_of_range(kappa):
     with pytest.raises(Any2VecError, match=f"^`kappa` is '?{kappa}'?; it must be a number above 0 up to 100$"):
         fit(combine=COMBINERS["curvature"](kappa=kappa))
-
-
-def test_the_old_name_of_negatives_per():
-    assert bits(fit(**EXACT)) == bits(fit(**{k: v for k, v in EXACT.items() if k != "schedule"}, negatives_per="pair"))
-    assert fit(schedule="window").report_.options["negatives_per"] == "window"
 
 
 def test_options_may_be_numpy_numbers(tmp_path):
@@ -608,12 +602,6 @@ def test_callbacks_that_return_no_numbers(returned):
 
     with pytest.raises(Any2VecError, match=r"the callback judge returned .*; it must return None or a dict of numbers"):
         fit(callbacks=[judge])
-
-
-def test_schedule_and_negatives_per_disagree():
-    fit(schedule="exact", negatives_per="pair")
-    with pytest.raises(Any2VecError, match=r"^`schedule` is 'window', `negatives_per` 'pair'; give .* alone$"):
-        fit(schedule="window", negatives_per="pair")
 
 
 @pytest.mark.parametrize("scheme", [["rep-opt"], "", 3, "rep"])

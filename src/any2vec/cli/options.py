@@ -132,7 +132,7 @@ def _parameter(declared: "Field[Any]") -> inspect.Parameter:
     kind: Any = declared.type if not isinstance(declared.type, str) else str  # names of operators and combiners
     shown = {"show_default": meta["unset"]} if default is None else {}
     texts = {"help": sentence(meta["help"]), "rich_help_panel": meta["panel"], **shown}
-    info = typer.Option(*names, hidden=meta["hidden"], autocompletion=_choices(declared), **texts)
+    info = typer.Option(*names, autocompletion=_choices(declared), **texts)
     return inspect.Parameter(
         declared.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]
     )

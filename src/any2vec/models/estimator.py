@@ -382,7 +382,7 @@ class Estimator(Options, Parameters, Savable, ABC):
         return judge
 
     def _reported_options(self, warm_start: bool) -> dict[str, Any]:
-        named = {f.name: getattr(self, f.name) for f in fields(self) if f.compare and f.name != "schedule"}
+        named = {f.name: getattr(self, f.name) for f in fields(self) if f.compare}
         options = self.training_options()
         named["negatives_per"], named["operator"] = options.negatives_per, options.operator_name
         named["alpha"], named["negative"] = options.initial_alpha, options.negatives

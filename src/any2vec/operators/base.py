@@ -22,11 +22,13 @@ An operator of your own is a class with Numba functions::
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Protocol
+from dataclasses import fields
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.errors import Any2VecError
 from any2vec.operators.logistic import PADDING, logistic
 from any2vec.operators.tiles import MOST_ROWS, dots, update
 from any2vec.samples.windows import kept_counts
@@ -40,7 +42,9 @@ FUNCTIONS = ("edges", "steps", "score", "update", "apply")
 class OperatorOptions(Protocol):
     """The options of training that operators read (`training.options.Options`)."""
 
+    __dataclass_fields__: ClassVar[dict[str, Any]]
     window: int
+    negative: int | None
     negatives_per: str
     context: str
     sample: float
@@ -97,6 +101,8 @@ class Operator(ABC):
         Initial learning rate, if the user gives none.
     joined : bool
         Whether the sources of a batch are one, as in CBOW: the batch updates each of its targets once.
+    reads : tuple of str
+        The options that it reads, of those that only some operators do (`options.option`): others are refused.
     """
 
     edges: Callable[..., Any]
@@ -108,6 +114,17 @@ class Operator(ABC):
     alpha: float = 0.025
     varying: bool = False
     joined: bool = False
+    reads: tuple[str, ...] = ("negative", "negatives_per")
+
+    @classmethod
+    def check(cls, options: OperatorOptions) -> None:
+        """Raise an error if options were changed that it does not read, or are not what it needs."""
+        for declared in fields(options):
+            name, value, only = declared.name, getattr(options, declared.name), declared.metadata.get("only")
+            if only and name not in cls.reads and value != declared.default:
+                raise Any2VecError(f"`{name}` is {value!r}; that is for {only}")
+        if options.negative == 0 and "negative" in cls.reads:
+            raise Any2VecError("`negative` is 0; it must be a whole number from 1 to 1,000, or `loss` hierarchical")
 
     def __init__(self, options: OperatorOptions) -> None:
         self.options = options
@@ -137,6 +154,11 @@ class Operator(ABC):
     @property
     def batch_per_context(self) -> bool:
         """Whether each context word of a window is a batch of its own; else the window is one batch."""
+        return False
+
+    @property
+    def draws_negatives(self) -> bool:
+        """Whether it draws negatives from a table, in whose place a pool may be."""
         return False
 
     @property

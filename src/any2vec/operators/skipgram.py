@@ -7,6 +7,7 @@ shared and distributed memory", 2016). Per pair, they are drawn in word2vec's ow
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,26 @@ from numba import int64, njit
 from numpy.typing import NDArray
 
 from any2vec.operators.base import Operator, OperatorOptions
+from any2vec.options import option
 from any2vec.samples.draws import below, draw
 from any2vec.samples.negatives import alias_table, negative, probabilities
 
-__all__ = ["NEGATIVES_PER", "SkipGram", "list_context"]
+__all__ = ["NegativeSampling", "SkipGram", "list_context"]
 
-NEGATIVES_PER = ("window", "pair")
+
+@dataclass(kw_only=True, unsafe_hash=True)
+class NegativeSampling:
+    """Options of negative sampling."""
+
+    negative: int | None = option(
+        None, "negative samples per positive one", low=0, high=1000, unset="5; none if hierarchical"
+    )
+    negatives_per: str = option(
+        "window",
+        "draw negatives per window (fast), or per pair as word2vec does; as accurate",
+        choices=("window", "pair"),
+        only="`model` skipgram with `loss` negative alone",
+    )
 
 
 @njit(inline="always")
@@ -95,6 +110,11 @@ class SkipGram(Operator):
     def sizes(self) -> tuple[int, ...]:
         """The window, targets, and whether the table is a pool of negatives."""
         return (*super().sizes, int(self.options.pools))
+
+    @property
+    def draws_negatives(self) -> bool:
+        """Whether it draws from the table of negatives, in whose place a pool may be."""
+        return type(self).tables is SkipGram.tables
 
     def tables(self, counts: NDArray[np.int64]) -> Any:
         """Build the alias table of the negatives' distribution."""
