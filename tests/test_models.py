@@ -14,10 +14,11 @@ from any2vec.cluster import simulate
 from any2vec.cluster.local import alone
 from any2vec.cluster.machine.workers import Workers
 from any2vec.graph import karate_club
-from any2vec.operators.inspection import Inspector, Slice
+from any2vec.operators.inspection import Inspector
 from any2vec.operators.labels import new_labels
 from any2vec.samples.huffman import huffman_paths, same_splits
 from any2vec.samples.negatives import alias_table, probabilities
+from any2vec.samples.slices import Slice
 from any2vec.samples.windows import SampleTables, kept_counts
 from any2vec.training.options import Options
 from any2vec.training.shown.report import Report

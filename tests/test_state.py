@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from simulated import NAMES, bits, options, read, text
 
 from any2vec.cluster import simulate
-from any2vec.operators.inspection import Slice
 from any2vec.operators.labels import Labels
+from any2vec.samples.slices import Slice
 from any2vec.training import trainer
 from any2vec.training.running.schedule import Schedule
 from any2vec.training.shown.progress import Quiet

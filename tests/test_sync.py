@@ -13,9 +13,10 @@ from any2vec.cluster.local import alone, simulate
 from any2vec.cluster.machine.workers import Workers
 from any2vec.operators.arguments import Rate, RowTable, ThreadStats
 from any2vec.operators.hot_rows import no_hot_rows
-from any2vec.operators.inspection import Inspector, Slice
+from any2vec.operators.inspection import Inspector
 from any2vec.operators.kernel import inspection_kernel, operator_kernel
 from any2vec.operators.tiles import register_width
+from any2vec.samples.slices import Slice
 from any2vec.samples.windows import SampleTables
 from any2vec.sync.buffers import Buffers
 from any2vec.sync.channel import KEYS, Channel

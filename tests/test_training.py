@@ -14,9 +14,9 @@ from any2vec.cluster.local import alone
 from any2vec.cluster.machine.shared_cache import SharedCache
 from any2vec.corpus import read_corpus
 from any2vec.operators import hot_rows
-from any2vec.operators.inspection import Slice
 from any2vec.operators.kernel import operator_kernel
 from any2vec.operators.labels import new_labels
+from any2vec.samples.slices import Slice
 from any2vec.sync import replicated
 from any2vec.sync.combiners import COMBINERS
 from any2vec.training.hosts import host, row_host

@@ -84,7 +84,7 @@ class HotRows(NamedTuple):
     squares : float64 array, shape (2,)
         Mean squared length of the rows of e and of t when the curvature was last measured, by updates.
     missing : float32 array, shape (dim, dim)
-        P, where P + P^T is what merging took from E^T E - T^T T (`sync.gauge`).
+        P, where P + P^T is what merging took from E^T E - T^T T (`sync.balance`).
     locks : int32 array, shape (2, B, 16)
         The first of a block is 1 while a thread merges it; shared by the threads.
     """

@@ -55,7 +55,7 @@ _NOTHING = 1e-6  # of all curvature
 _OWN = 1 / 3  # p: share of s that is taken from what the thread itself learned; 0 while labels grow
 _ALONG = 4  # directions at a time
 _GROWTH = 1.1  # a label grows if the mean square of its rows is more than so many times what was measured before
-_STRIDE, _STRIDE_GROWING = 64, 8  # one merged row in so many is measured for the gauge; while labels grow
+_STRIDE, _STRIDE_GROWING = 64, 8  # one merged row in so many is measured for the balance; while labels grow
 
 
 @njit(nogil=True, cache=True)
@@ -114,7 +114,7 @@ def _measure(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, kappa
 
     Where the directions were eigenvectors, they stay so, and the lengths that they are multiplied by are eigenvalues.
     If a label has grown, it counts as growing until the next measurement: threads then move rows alike, and merging
-    takes more from the gauge.
+    takes more from the balance.
     """
     moved, parts = np.empty((DIRECTIONS, dim), np.float32), aligned(2 * DIRECTIONS)
     places = np.arange(DIRECTIONS) * dim

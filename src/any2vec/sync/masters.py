@@ -15,7 +15,7 @@ from any2vec.operators.labels import Labels
 from any2vec.operators.tiles import ROW_ALIGNMENT
 from any2vec.sync.combiners import Combiner, PartsCombiner, SumCombiner
 from any2vec.sync.combiners.gradient import gradient_row
-from any2vec.sync.turn import Turn
+from any2vec.sync.rebalancing import Rebalancing
 from any2vec.sync.wire import added
 
 __all__ = ["ORTHOGONAL", "Changes", "Combined", "Parts", "check_updates", "find", "memory_of_merging", "merge"]
@@ -74,8 +74,8 @@ class Combined:
         Sum of their orthogonalities (GraphAny2Vec, Eq. 9).
     seconds : float
         CPU time of the threads.
-    turn : Turn, optional
-        What all labels are to be turned by.
+    rebalancing : Rebalancing, optional
+        What all rows are to be rebalanced by.
     largest : float
         Largest change of a number of the hottest rows in one of some mini-batches (`sync.columns`).
     """
@@ -85,7 +85,7 @@ class Combined:
     orthogonal: int = 0
     orthogonality: float = 0.0
     seconds: float = 0.0
-    turn: Turn | None = None
+    rebalancing: Rebalancing | None = None
     largest: float = 0.0
 
     def __iadd__(self, other: "Combined") -> "Combined":

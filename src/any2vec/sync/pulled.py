@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from any2vec.cluster.communicator import Request
 from any2vec.cluster.local import is_simulated
 from any2vec.operators.arguments import RowTable
-from any2vec.operators.inspection import Slice
 from any2vec.operators.labels import Labels, new_labels, zeros
+from any2vec.samples.slices import Slice
 from any2vec.sync.combiners import Combiner, Round, Touched
 from any2vec.sync.ids import RowsByHost, send_ids
 from any2vec.sync.masters import Changes, Combined
@@ -96,7 +96,7 @@ class Pulled(Scheme):
         ahead = self._learn(requests) if self._inspecting else {}
         self.channel.wait(requests)
         combined = self.combine(changes, here, round_, combiner)
-        self.turn(combined, self.masters)
+        self.rebalance(combined, self.masters)
         if ahead:
             self._pull(ahead)
         return combined

@@ -11,8 +11,8 @@ from any2vec.operators.labels import Labels, new_labels, zeros
 from any2vec.sync.combiners import Combiner, Round, Touched
 from any2vec.sync.ids import RowsByHost, broadcast_ids, send_ids
 from any2vec.sync.masters import Changes, Combined
+from any2vec.sync.rebalancing import Rebalancing
 from any2vec.sync.scheme import HostContext, Scheme
-from any2vec.sync.turn import Turn
 
 __all__ = ["RepModelNaive", "RepModelOpt"]
 
@@ -52,9 +52,9 @@ class Replicated(Scheme):
     def synchronize(self, round_: Round, combiner: Combiner) -> Combined:
         """Reduce, combine and broadcast."""
         if self.context.communicator.size == 1:
-            lacks = self.context.turns and self.lacks  # by merging what threads changed
-            combined = Combined(turn=self.gauge.end(round_.number) if lacks else None)
-            self.turn(combined, self.labels)
+            lacks = self.context.rebalances and self.lacks  # by merging what threads changed
+            combined = Combined(rebalancing=self.balance.end(round_.number) if lacks else None)
+            self.rebalance(combined, self.labels)
             return combined
         changes: dict[str, Changes] = {}
         here: dict[str, Touched] = {}
@@ -69,9 +69,9 @@ class Replicated(Scheme):
         self.rows.e[:] = 0
         self.rows.t[:] = 0
         combined = self.combine(changes, here, round_, combiner)
-        self.turn(combined, self.masters)
+        self.rebalance(combined, self.masters)
         for label, mine, masters in self._labels():
-            self._broadcast(label, mine, masters, changes[label], combined.turn)
+            self._broadcast(label, mine, masters, changes[label], combined.rebalancing)
         return combined
 
     def _labels(self) -> list[tuple[str, NDArray[np.float32], NDArray[np.float32]]]:
@@ -110,9 +110,9 @@ class Replicated(Scheme):
         mine: NDArray[np.float32],
         masters: NDArray[np.float32],
         changes: Changes,
-        turn: Turn | None,
+        rebalancing: Rebalancing | None,
     ) -> None:
-        """Send masters, which have been turned, to the mirrors."""
+        """Send masters, which have been rebalanced, to the mirrors."""
 
 
 class RepModelNaive(Replicated):
@@ -129,7 +129,7 @@ class RepModelNaive(Replicated):
         mine: NDArray[np.float32],
         masters: NDArray[np.float32],
         changes: Changes,
-        turn: Turn | None,
+        rebalancing: Rebalancing | None,
     ) -> None:
         self._broadcast_all(label, mine, masters)
 
@@ -150,7 +150,7 @@ class RepModelOpt(Replicated):
         mine: NDArray[np.float32],
         masters: NDArray[np.float32],
         changes: Changes,
-        turn: Turn | None,
+        rebalancing: Rebalancing | None,
     ) -> None:
         present = np.zeros(self.masters.vertices, np.bool_)
         present[changes.rows] = True
@@ -164,13 +164,13 @@ class RepModelOpt(Replicated):
         if values is mine:
             return
         self._put(mine, ids, values)
-        if turn:  # what was not sent
+        if rebalancing:  # what was not sent
             left = np.ones(len(mine), np.bool_)
             left[ids] = False
             others = np.flatnonzero(left).astype(np.int32)
-            turned = self.wire.gather("received", mine, others)
-            self.combining += turn.apply({label: turned}, self.context.workers)
-            self._put(mine, others, turned)
+            rebalanced = self.wire.gather("received", mine, others)
+            self.combining += rebalancing.apply({label: rebalanced}, self.context.workers)
+            self._put(mine, others, rebalanced)
 
     def _put(self, mine: NDArray[np.float32], ids: NDArray[np.int32], values: NDArray[np.float32]) -> None:
         workers = self.context.workers

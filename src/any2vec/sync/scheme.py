@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from any2vec.cluster.communicator import Communicator
 from any2vec.cluster.machine.workers import Workers
 from any2vec.operators.arguments import RowTable
-from any2vec.operators.inspection import Inspector, Slice
+from any2vec.operators.inspection import Inspector
 from any2vec.operators.labels import Labels, padded_width
+from any2vec.samples.slices import Slice
+from any2vec.sync.balance import Balance
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import Combiner, Round, Touched
-from any2vec.sync.gauge import Gauge
 from any2vec.sync.masters import Changes, Combined, check_updates, merge
 from any2vec.sync.partition import Partition
 from any2vec.sync.wire import FLOAT32, WIRES
@@ -40,8 +41,8 @@ class HostContext:
         V and D.
     copies : int
         Rows needed behind the labels, for the threads' copies of hot and frozen rows.
-    turns : bool
-        Whether scores stay the same, and nothing is lost, when all labels are turned (`gauge`).
+    rebalances : bool
+        Whether scores stay the same, and nothing is lost, when all rows are rebalanced (`balance`).
     seed : int
         Seed of initial rows.
     wire : str
@@ -54,7 +55,7 @@ class HostContext:
     vertices: int
     dim: int
     copies: int
-    turns: bool
+    rebalances: bool
     seed: int
     wire: str = FLOAT32
 
@@ -125,14 +126,14 @@ class Scheme(ABC):
         return 2 * 4 * padded_width(dim) * -(-vertices // hosts)
 
     @cached_property
-    def gauge(self) -> Gauge:
-        """What finds how to turn the labels."""
-        return Gauge(self.masters, self.channel)
+    def balance(self) -> Balance:
+        """What measures the balance."""
+        return Balance(self.masters, self.channel)
 
     @property
     def lacks(self) -> bool:
-        """Whether merging took anything from the gauge. Where nothing is merged there is none: it has D x D numbers."""
-        return "gauge" in vars(self) and bool(self.gauge.missing.any())
+        """Whether merging has changed the balance. Where nothing is merged there is none: it has D x D numbers."""
+        return "balance" in vars(self) and bool(self.balance.missing.any())
 
     def restore(self, masters: Labels) -> None:
         """Take over rows of masters of an earlier run; all hosts call this before `begin`."""
@@ -166,18 +167,18 @@ class Scheme(ABC):
         before = combiner.seconds
         combiner.begin(round_, here)
         self.combining += (combiner.seconds - before) * self.context.workers.threads  # they wait for it
-        gauge = self.gauge if combiner.keeps_gauge and self.context.turns else None
-        if gauge:
-            gauge.begin(round_.number, changes)
+        balance = self.balance if combiner.keeps_balance and self.context.rebalances else None
+        if balance:
+            balance.begin(round_.number, changes)
         combined = merge(self.masters, changes, combiner, self.context.workers)
         self.combining += combined.seconds
-        if gauge:
-            combined.turn = gauge.end(round_.number)
-            self.combining += gauge.seconds * self.context.workers.threads
+        if balance:
+            combined.rebalancing = balance.end(round_.number)
+            self.combining += balance.seconds * self.context.workers.threads
         return combined
 
-    def turn(self, combined: Combined, labels: Labels) -> None:
-        """Turn all rows of labels as combining found it needed."""
-        if combined.turn:
+    def rebalance(self, combined: Combined, labels: Labels) -> None:
+        """Rebalance all rows as combining found it needed."""
+        if combined.rebalancing:
             rows = {"e": labels.e[: labels.vertices], "t": labels.t[: labels.vertices]}
-            self.combining += combined.turn.apply(rows, self.context.workers)
+            self.combining += combined.rebalancing.apply(rows, self.context.workers)

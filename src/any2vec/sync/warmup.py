@@ -7,16 +7,16 @@ import numpy as np
 from any2vec.cluster.local import alone
 from any2vec.cluster.machine.workers import Workers
 from any2vec.operators.labels import Labels, new_labels
+from any2vec.sync.balance import Balance
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import COMBINERS, Combiner, Round, Touched
-from any2vec.sync.gauge import Gauge
 from any2vec.sync.ids import broadcast_ids, send_ids
 from any2vec.sync.masters import Changes, merge
 from any2vec.sync.partition import Partition
-from any2vec.sync.turn import Turn
+from any2vec.sync.rebalancing import Rebalancing
 from any2vec.sync.wire import Wire
 
-__all__ = ["warm_up", "warm_up_turns"]
+__all__ = ["warm_up", "warm_up_balance"]
 
 
 def warm_up(combiner: Combiner, wire: Wire) -> None:
@@ -37,15 +37,15 @@ def warm_up(combiner: Combiner, wire: Wire) -> None:
     other.begin(Round(0, 0.025, 0.25), here)
     with Workers(1, channel.communicator) as workers:
         merge(masters, changes, other, workers)
-        if other.keeps_gauge:
-            Gauge(masters, channel).begin(0, changes)
-            warm_up_turns(masters, workers)
+        if other.keeps_balance:
+            Balance(masters, channel).begin(0, changes)
+            warm_up_balance(masters, workers)
 
 
-def warm_up_turns(masters: Labels, workers: Workers) -> None:
-    """Compile turning labels, by turning them by nothing."""
-    Gauge(masters, Channel(alone())).end(0)
+def warm_up_balance(masters: Labels, workers: Workers) -> None:
+    """Compile rebalancing, by doing it to nothing."""
+    Balance(masters, Channel(alone())).end(0)
     padded = masters.e.shape[1]
     for n in (1, masters.dim):  # few directions, and many
         nothing = np.zeros((n, masters.dim), np.float32)
-        Turn.of(nothing[:, 0], nothing, padded).apply({"e": masters.e}, workers)
+        Rebalancing.of(nothing[:, 0], nothing, padded).apply({"e": masters.e}, workers)

@@ -99,13 +99,13 @@ class Combiner(ABC):  # noqa: B024
         What it works for, once bound.
     seconds : float
         Time spent so far on preparing for rounds, without that of its messages.
-    keeps_gauge : bool
-        Whether to make up for what combining does to E^T E - T^T T (`sync.gauge`).
+    keeps_balance : bool
+        Whether to make up for what combining does to E^T E - T^T T (`sync.balance`).
     long_rounds : bool
         Whether rounds can be long: S need not grow with the number of hosts.
     """
 
-    keeps_gauge: ClassVar[bool] = False
+    keeps_balance: ClassVar[bool] = False
     long_rounds: ClassVar[bool] = False
 
     context: CombinerContext = field(init=False, repr=False, compare=False)

@@ -21,7 +21,8 @@ F belongs to an error that stretches all rows of e along u, each in proportion t
 1 - exp(-alpha N_j u^T C_t u) over the rows t_j, weighted by N_j (t_j . u)^2. A host that met t_j n_j times takes
 1 + H (n_j - 1) for N_j, since the rows that it did not meet are not among them.
 
-Rows of e and of t are thereby scaled unlike. That changes cosines where scores stay the same; `sync.gauge` corrects it.
+Rows of e and of t are thereby scaled unlike. That changes cosines where scores stay the same; `sync.balance` corrects
+it.
 """
 
 from dataclasses import dataclass, field
@@ -38,7 +39,7 @@ from any2vec.operators.tiles import ROW_ALIGNMENT, add_rows, aligned, copy, dots
 from any2vec.options import option
 from any2vec.sync.combiners.base import CombinerContext, Round, SumCombiner, Touched
 from any2vec.sync.combiners.quadratic import QuadraticModel
-from any2vec.sync.strata import strata
+from any2vec.sync.row_sample import row_sample
 
 __all__ = ["Curvature"]
 
@@ -57,7 +58,7 @@ class Curvature(SumCombiner):
         Mean second derivative of the loss, weighted by squared gradients; measured in each round if not given.
     """
 
-    keeps_gauge: ClassVar[bool] = True
+    keeps_balance: ClassVar[bool] = True
     long_rounds: ClassVar[bool] = True
     kappa: float | None = option(
         None,
@@ -125,7 +126,7 @@ class Curvature(SumCombiner):
         """
         axes, communicator = self._model.vectors[label][:, : len(squares)], self.context.channel.communicator
         hottest = max(_HOTTEST // communicator.size, _LEAST_HOTTEST)
-        seen, each = strata(0, len(touched.rows), communicator.rank, hottest)
+        seen, each = row_sample(0, len(touched.rows), communicator.rank, hottest)
         updates = touched.updates[seen].astype(np.float32)
         errors = (touched.label[touched.rows[seen], : len(squares)] @ axes.T) ** 2 * (updates * each)[:, None]
         sums = np.zeros((3, len(squares)))

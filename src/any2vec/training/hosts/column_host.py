@@ -22,7 +22,7 @@ from any2vec.sync.masters import Combined
 from any2vec.sync.scheme import HostContext
 from any2vec.training.going_on.start import Start
 from any2vec.training.hosts.host import Host
-from any2vec.training.hosts.stretch import Stretch, share_stretch
+from any2vec.training.hosts.shared_ids import SharedIds, share_ids
 from any2vec.training.running.schedule import Schedule
 
 __all__ = ["ColumnHost"]
@@ -84,7 +84,7 @@ class ColumnHost(Host):
 
     def compile(self) -> None:
         """Compile what mini-batches do, or load it from the cache, by doing it to nothing."""
-        nothing = Stretch(np.zeros(1, np.int32), np.array([0, 1], np.int64), 0)
+        nothing = SharedIds(np.zeros(1, np.int32), np.array([0, 1], np.int64), 0)
         rate = Rate(0.0, 0.0, 0.0, 0.0, 1.0)
         chunk, batch = self._chunks[0], self._batch
         self._list(_Place(nothing, self._tables.epoch(0), rate, 0, 0), chunk)
@@ -118,12 +118,10 @@ class ColumnHost(Host):
         rate = schedule.rate(number, slice_.size)
         keep = self._tables.epoch(slice_.epoch, self._worklist.first)
         for low, high in slice_.ranges:
-            stretch = share_stretch(
-                self._worklist, low, high, self._window, keep, channel, self.scheme.context.vertices
-            )
-            draws = self._tables.epoch(slice_.epoch, stretch.first)
+            shared = share_ids(self._worklist, low, high, self._window, keep, channel, self.scheme.context.vertices)
+            draws = self._tables.epoch(slice_.epoch, shared.first)
             ahead = rate._replace(done=rate.done + rate.pace * before)
-            place = _Place(stretch, draws, ahead, low - stretch.first, high - stretch.first)
+            place = _Place(shared, draws, ahead, low - shared.first, high - shared.first)
             reached = self._take(place, stats[0], look)
             before += reached - place.low
             if reached < place.high:
@@ -141,16 +139,16 @@ class ColumnHost(Host):
 
     def _list(self, place: "_Place", chunk: Chunk) -> int:
         """List the next centres, as many as a mini-batch has, into a chunk; return the position after them."""
-        stretch, draws, rate, low, high = place
+        shared, draws, rate, low, high = place
         most = self._centres
         return self._kernels.listing(
-            stretch.ids, stretch.bounds, low, high, most, draws, rate, *self._labels, self._cursor, chunk
+            shared.ids, shared.bounds, low, high, most, draws, rate, *self._labels, self._cursor, chunk
         )
 
     def _take(self, place: "_Place", stats: ThreadStats, look: Callable[[], None]) -> int:
-        """Take the mini-batches of a stretch, all unless a host wants to stop; return the position after the last."""
+        """Take the mini-batches of shared ids, all unless a host wants to stop; return the position after the last."""
         scheme, at, apart = self.scheme, self._cursor.at, spacing(self._window)
-        at[:] = place.low, np.searchsorted(place.stretch.bounds, place.low, side="right") - 1, 0, 0
+        at[:] = place.low, np.searchsorted(place.shared.bounds, place.low, side="right") - 1, 0, 0
         now, ahead = self._chunks
         now.size[:] = 0
         for _ in range(apart):
@@ -207,9 +205,9 @@ class ColumnHost(Host):
 
 
 class _Place(NamedTuple):
-    """Where mini-batches are listed: positions low..high-1 of a stretch."""
+    """Where mini-batches are listed: positions low..high-1 of shared ids."""
 
-    stretch: Stretch
+    shared: SharedIds
     draws: EpochDraws
     rate: Rate
     low: int

@@ -10,7 +10,7 @@ round, PullModel-Opt on H hosts sends
                                                 with `wire` bfloat16
     (1 - 1/H) (U_e + U_t) 4 + ids               updates, and which rows they are
     (H - 1/H) rounds 8 D (3 D + 16)             moments of `curvature`
-    (H - 1/H) turns 4 (4 D^2 + D), and 12 D^2   the gauge
+    (H - 1/H) times 4 (4 D^2 + D), and 12 D^2   the balance, so many times
 
 and columns, whose samples have N scores,
 
@@ -33,9 +33,9 @@ from any2vec.operators.kernel import inspection_kernel
 from any2vec.operators.labels import padded_width
 from any2vec.samples.counts import total_of
 from any2vec.samples.windows import SampleTables, kept_counts, mean_context
+from any2vec.sync.balance import is_due
 from any2vec.sync.column_layout import ColumnLayout
 from any2vec.sync.combiners import combiner_of
-from any2vec.sync.gauge import is_due
 from any2vec.sync.memory import memory_of_a_host
 from any2vec.sync.schemes import SCHEMES
 from any2vec.sync.wire import FLOAT32, WIRES
@@ -79,10 +79,10 @@ def estimate(
             memory = max(memory, row * float(rows.max()) / hosts)
     number = len(first) + (options.epochs - 1) * rounds
     sent += number * combiner.sent(hosts, dim)
-    if combiner.keeps_gauge and not start:
-        turns = sum(is_due(n, hosts) for n in range(number))
-        sent += (hosts - 1 / hosts) * 4 * turns * dim * (4 * dim + 1)
-        sent += 12 * (1 - 1 / hosts) * turns * dim * dim  # sums, to the host that solves, have 8 bytes
+    if combiner.keeps_balance and not start:
+        times = sum(is_due(n, hosts) for n in range(number))
+        sent += (hosts - 1 / hosts) * 4 * times * dim * (4 * dim + 1)
+        sent += 12 * (1 - 1 / hosts) * times * dim * dim  # sums, to the host that solves, have 8 bytes
     pulled = Estimate(sent, 2 * row * owned + 8 * memory)
     scores = seen[2].sum() / max(seen[3].sum(), 1) * words
     width = ColumnLayout(dim, min(hosts, dim)).width

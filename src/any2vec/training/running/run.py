@@ -112,7 +112,7 @@ class Run:
             if state.version is not None:  # read for this run alone
                 state.masters.release()
             if state.hosts == self._communicator.size and not self._host.scheme.by_columns:
-                self._host.scheme.gauge.missing[:] = state.missing
+                self._host.scheme.balance.missing[:] = state.missing
         first = self._schedule.slice(self._host.part, self._number)
         if first is not None:
             self._host.scheme.begin(first)
@@ -192,7 +192,7 @@ class Run:
             self._kappa,
             meter,
             masters,
-            self._host.scheme.gauge.missing,
+            self._host.scheme.balance.missing,
             sample=self._options.sample,
             scheme=str(self._options.scheme),
         )

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.operators.arguments import Rate
-from any2vec.operators.inspection import Slice
+from any2vec.samples.slices import Slice
 
 __all__ = ["FLOOR", "SHORTEST", "Schedule", "default_rounds", "growth"]
 
@@ -31,8 +31,8 @@ def default_rounds(hosts: int, visits: float = 0.0, threads: int = 1, *, long_ro
     More, up to 2.5 per other host, where these would else meet a vertex more than ten times in a round: what the
     curvature combiner assumes holds for so long. `visits` is how often an epoch meets a vertex, in the mean over
     vertices, after subsampling. One host of one thread has one round; with several `threads` one per
-    thread, up to four, and more if they are more than 16: between some of them it turns its labels
-    (`sync.gauge.is_due`), as merging changes B the more, the more threads there are.
+    thread, up to four, and more if they are more than 16: between some of them it rebalances its rows
+    (`sync.balance.is_due`), as merging changes B the more, the more threads there are.
     """
     if hosts == 1:
         most = max(min(threads, _MOST_ROUNDS), threads // _THREADS_PER_ROUND)

@@ -61,7 +61,7 @@ class TrainingState:
     masters : Labels
         This host's masters: views, which the next round changes; or as they were read.
     missing : float32 array, shape (D, D)
-        Of them (`sync.gauge.Gauge`): likewise a view.
+        Of them (`sync.balance.Balance`): likewise a view.
     version : int or None
         Of the checkpoint that the state was read from.
     sample : float or None
