@@ -10,7 +10,7 @@ from simulated import bits, options, read, text, train
 from any2vec import Word2Vec
 from any2vec.cluster.local import alone, simulate
 from any2vec.cluster.machine.workers import Workers
-from any2vec.operators.labels import new_labels
+from any2vec.operators.matrices import new_matrices
 from any2vec.operators.skipgram import SkipGram
 from any2vec.operators.tiles import dots
 from any2vec.sync import balance as balance_file
@@ -27,7 +27,7 @@ V, DIM = 40, 6
 
 def random_labels(seed, vertices=V, dim=DIM):
     rng = np.random.default_rng(seed)
-    labels = new_labels(0, vertices, dim)
+    labels = new_matrices(0, vertices, dim)
     for label in (labels.embedding, labels.training):
         label[:] = rng.standard_normal(label.shape)
     return labels
@@ -51,7 +51,7 @@ def random_turn(seed, dim):
     directions = np.linalg.qr(rng.standard_normal((dim, len(logs))))[0].T
     balance = np.eye(dim) + (directions.T * np.expm1(logs)) @ directions
     return Rebalancing.of(
-        *(x.astype(np.float32) for x in (logs, directions)), new_labels(0, 1, dim).e.shape[1]
+        *(x.astype(np.float32) for x in (logs, directions)), new_matrices(0, 1, dim).e.shape[1]
     ), balance
 
 
@@ -61,7 +61,7 @@ def test_turning_keeps_scores_and_treats_rows_alike(seed, dim, vertices):
     scores = labels.embedding.astype(float) @ labels.training.T.astype(float)
     expected = labels.embedding.astype(float) @ balance
     first = seed % vertices
-    part = new_labels(first, vertices, dim)
+    part = new_matrices(first, vertices, dim)
     part.e[:], part.t[:] = labels.e[first:], labels.t[first:]
     turned(labels, turn)
     turned(part, turn)
@@ -129,7 +129,7 @@ def test_a_sample_stands_for_all_rows():
 
 
 def test_one_host_keeps_what_is_missing_until_a_turn_is_due():
-    masters = new_labels(0, V, DIM)
+    masters = new_matrices(0, V, DIM)
     masters.e[:, :DIM], masters.t[:, :DIM] = np.random.default_rng(1).standard_normal((2, V, DIM))
     balance = Balance(masters, Channel(alone()))
     missing = squares(masters)

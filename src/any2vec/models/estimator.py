@@ -21,7 +21,7 @@ from any2vec.errors import Any2VecError, shown
 from any2vec.io.outputs import refusals
 from any2vec.models.given import Given, check_given, shown_given
 from any2vec.models.saved import Savable
-from any2vec.operators.labels import Labels
+from any2vec.operators.matrices import Matrices
 from any2vec.options import Parameters, documented, option
 from any2vec.sync.combiners import Combiner
 from any2vec.sync.schemes import scheme_of
@@ -319,8 +319,8 @@ class Estimator(Options, Parameters, Savable, ABC):
         communicator: Communicator,
         start: Start | None,
         flags: NDArray[np.int64] | None = None,
-    ) -> Labels:
-        """Train as one host; return the labels of its masters."""
+    ) -> Matrices:
+        """Train as one host; return the matrices of its masters."""
         reports = communicator.rank == 0 or not is_simulated(communicator)
         report = self.report_ if reports else Report(options={})
         display = self.display if reports else Quiet()
@@ -366,10 +366,10 @@ class Estimator(Options, Parameters, Savable, ABC):
                 checkpoints.abandon()
 
     def _after_epoch(self, corpus: Corpus, options: Options) -> AfterEpoch:
-        def judge(epoch: int, labels: Labels) -> dict[str, float]:
+        def judge(epoch: int, matrices: Matrices) -> dict[str, float]:
             figures: dict[str, float] = {}
             for callback in self.callbacks:
-                found = callback(epoch, _vectors(corpus.vocabulary, [labels], options.operator_class.loss))
+                found = callback(epoch, _vectors(corpus.vocabulary, [matrices], options.operator_class.loss))
                 try:
                     figures |= {str(name): float(value) for name, value in ({} if found is None else found).items()}
                 except (AttributeError, TypeError, ValueError):
@@ -394,8 +394,8 @@ class Estimator(Options, Parameters, Savable, ABC):
         return {name: value.__name__ if isinstance(value, type) else value for name, value in named.items()}
 
 
-def _vectors(vocabulary: Vocabulary, parts: list[Labels], loss: str) -> Vectors:
-    """Make Vectors of the labels of one range of vertices, held in parts; a single part is not copied."""
+def _vectors(vocabulary: Vocabulary, parts: list[Matrices], loss: str) -> Vectors:
+    """Make Vectors of the matrices of one range of vertices, held in parts; a single part is not copied."""
     first, last = parts[0].first, parts[-1].first + parts[-1].vertices
     if last - first < len(vocabulary):
         vocabulary = Vocabulary(vocabulary.words[first:last], vocabulary.counts[first:last])

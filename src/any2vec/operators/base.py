@@ -59,9 +59,9 @@ class OperatorOptions(Protocol):
 
 
 class Operator(ABC):
-    """Applies samples to the labels: edges in, rows of e and t updated (GraphAny2Vec, section 3.1).
+    """Applies samples to the matrices: edges in, rows of e and t updated (GraphAny2Vec, section 3.1).
 
-    Samples come in batches: every source of a batch is paired with every target. A target that repeats the first one
+    Samples come in groups: every source of a group is paired with every target. A target that repeats the first one
     is skipped (word2vec's rule for negatives). `edges`, `steps`, `score`, `update` and `apply` are Numba functions
     that are compiled into the kernel. `edges` drives inspection too, so that a host holds exactly the rows its kernel
     touches.
@@ -74,7 +74,7 @@ class Operator(ABC):
     Attributes
     ----------
     edges : function
-        ``edges(window, batch, tables, sizes, sources, targets, labels) -> n, skipped`` lists one batch of a
+        ``edges(window, group, tables, sizes, sources, targets, labels) -> n, skipped`` lists one group of a
         `samples.windows.Window`. It fills n vertices of `sources`, int64, shape (2 * window,), and all `targets`,
         int64, shape (`targets`,). `skipped` targets repeat the first; if `varying`, the last `skipped` targets are not
         there. It may fill `labels`, int8, of the same shape, for `steps`.
@@ -89,18 +89,18 @@ class Operator(ABC):
         `update`. The one makes scores of rows, the other changes rows by steps. They get at most ten sources at a time
         (five without AVX-512, or if `varying`).
     apply : function, optional
-        ``apply(e, t, batch, scratch, stats, targets, dim, width)`` applies a whole batch, in place of `score`, `steps`
-        and `update`. `batch` is ``x, y, labels, sources, skipped, alpha, measured``: x and y are the offsets of the
-        rows in the flat labels `e` and `t`, and `sources` may be 0. `scratch` has `scratch(dim)` floats. It adds to
+        ``apply(e, t, group, scratch, stats, targets, dim, width)`` applies a whole group, in place of `score`, `steps`
+        and `update`. `group` is ``x, y, labels, sources, skipped, alpha, measured``: x and y are the offsets of the
+        rows in the flat matrices `e` and `t`, and `sources` may be 0. `scratch` has `scratch(dim)` floats. It adds to
         ``stats.loss[0]``, ``stats.samples[0]`` and, if `measured`, ``stats.curvature``: `arguments.add_curvature`.
     varying : bool
-        Whether batches have up to `targets` targets, any number each; then a target may repeat the first.
+        Whether groups have up to `targets` targets, any number each; then a target may repeat the first.
     loss : str
         What `t` is trained with, kept with the vectors: a run goes on only from those of the same loss.
     alpha : float
         Initial learning rate, if the user gives none.
     joined : bool
-        Whether the sources of a batch are one, as in CBOW: the batch updates each of its targets once.
+        Whether the sources of a group are one, as in CBOW: the group updates each of its targets once.
     reads : tuple of str
         The options that it reads, of those that only some operators do (`options.option`): others are refused.
     """
@@ -132,11 +132,11 @@ class Operator(ABC):
     @property
     @abstractmethod
     def targets(self) -> int:
-        """Targets in a batch, or at most, if `varying`; kernels are compiled for it."""
+        """Targets in a group, or at most, if `varying`; kernels are compiled for it."""
 
     @abstractmethod
     def samples_per_pair(self, counts: NDArray[np.int64]) -> dict[str, float]:
-        """Count, by label, the samples that move a row in one update of it; `curvature` and merging threads read it."""
+        """Count, by matrix, the samples that move a row in one of its updates; `curvature` and merging read it."""
 
     def updates(self, counts: NDArray[np.int64], contexts: float) -> NDArray[np.float64]:
         """Estimate the updates of each row of e and of t in an epoch, shape (2, V): the hottest ones have copies.
@@ -147,13 +147,13 @@ class Operator(ABC):
         return np.stack([kept * contexts, kept])
 
     def samples_per_update(self, per_pair: dict[str, float], contexts: float) -> NDArray[np.float64]:
-        """Count the samples in an update of a row of e and of t, from `samples_per_pair`; a batch is one."""
-        pairs = 1 if self.joined or self.batch_per_context else contexts
+        """Count the samples in an update of a row of e and of t, from `samples_per_pair`; a group is one."""
+        pairs = 1 if self.joined or self.group_per_context else contexts
         return np.array([per_pair["e"], per_pair["t"] * pairs], np.float64)
 
     @property
-    def batch_per_context(self) -> bool:
-        """Whether each context word of a window is a batch of its own; else the window is one batch."""
+    def group_per_context(self) -> bool:
+        """Whether each context word of a window is a group of its own; else the window is one group."""
         return False
 
     @property
@@ -167,7 +167,7 @@ class Operator(ABC):
         return self.score is dots and self.update is update and self.apply is None
 
     def scratch(self, dim: int) -> int:
-        """Floats that a thread keeps for a batch, with `dim` floats in a row."""
+        """Floats that a thread keeps for a group, with `dim` floats in a row."""
         return MOST_ROWS * self.targets + PADDING
 
     @property

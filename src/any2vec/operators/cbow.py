@@ -59,7 +59,7 @@ class CBOW(SkipGram):
             self.options.context
         ]
         samples = super().samples_per_pair(counts)
-        return {label: samples[label] * float((sizes ** power[label]).mean()) for label in samples}
+        return {which: samples[which] * float((sizes ** power[which]).mean()) for which in samples}
 
     @property
     def by_columns(self) -> bool:
@@ -77,8 +77,8 @@ def _apply(steps: Callable[..., Any], context: str, varying: bool) -> Callable[.
     mean, corrected = context != "sum", context == "corrected"
 
     @njit(inline="always")
-    def apply(e: Any, t: Any, batch: Any, scratch: Any, stats: Any, targets: int, dim: int, width: int) -> None:
-        x, y, labels, n, skipped, alpha, measured = batch
+    def apply(e: Any, t: Any, group: Any, scratch: Any, stats: Any, targets: int, dim: int, width: int) -> None:
+        x, y, labels, n, skipped, alpha, measured = group
         if n:
             change, scores = scratch[dim:], scratch[2 * dim :]
             share = float32(1.0) / float32(n)

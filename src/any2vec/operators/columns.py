@@ -1,7 +1,7 @@
 """Mini-batches on some columns of e and t: partial dot products, steps, updates (glint-word2vec, section 2).
 
 The scores of a mini-batch are computed on the rows as they are (the paper's `dotprod`), and then all of its steps are
-applied (`adjust`), batch by batch of the operator. A word is in the windows of up to 2 * window centres: were these in
+applied (`adjust`), group by group of the operator. A word is in the windows of up to 2 * window centres: were these in
 one mini-batch, its row would make all their steps from one place, and overshoot. A chunk of as many mini-batches is
 listed, and each takes one centre in 2 * window of it (`mini_batches.spacing`).
 
@@ -99,7 +99,7 @@ def _column_kernels(
     functions: tuple[tuple[str, Any], ...],
     targets: int,
     sizes: tuple[int, ...],
-    batch_per_context: bool,
+    group_per_context: bool,
     joined: bool,
     window: int,
     context: str,
@@ -144,7 +144,7 @@ def _column_kernels(
             i = at[2]
             at[2] += 1
             near = Window(windows.words, windows.centre[i], windows.begin[i], windows.end[i], windows.key[i])
-            for k in range(near.end - near.begin - 1 if batch_per_context else 1):
+            for k in range(near.end - near.begin - 1 if group_per_context else 1):
                 n, skipped = edges(near, k, draws.tables, sizes, chunk.sources[x:], chunk.targets[y:], chunk.labels[y:])
                 m = targets - skipped if varying else targets
                 for j in range(x, x + n):

@@ -28,7 +28,7 @@ _SATURATED = 1 / (1 + math.exp(6))  # the prediction for a score of -6
 
 
 @njit(inline="always")
-def edges(window: Any, batch: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
+def edges(window: Any, group: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
     """List all context words, and the path of the centre."""
     centre = window.words[window.centre]
     first = tables.starts[centre]
@@ -82,8 +82,8 @@ class _Hierarchical(SkipGram):
         return LONGEST
 
     @property
-    def batch_per_context(self) -> bool:
-        """A window is one batch."""
+    def group_per_context(self) -> bool:
+        """A window is one group."""
         return False
 
     def samples_per_pair(self, counts: NDArray[np.int64]) -> dict[str, float]:

@@ -61,16 +61,16 @@ def _draw_targets(window: Any, first: int, table: Any, sizes: Any, targets: Any)
 
 
 @njit(inline="always")
-def edges_per_window(window: Any, batch: int, table: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
+def edges_per_window(window: Any, group: int, table: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
     """List all context words, and one set of targets."""
     return list_context(window, sources), _draw_targets(window, 0, table, sizes, targets)
 
 
 @njit(inline="always")
-def edges_per_pair(window: Any, batch: int, table: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
-    """List the context word number `batch`, and targets of its own, drawn by its distance from the centre."""
+def edges_per_pair(window: Any, group: int, table: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
+    """List the context word number `group`, and targets of its own, drawn by its distance from the centre."""
     reach, negatives = sizes[0], sizes[1] - 1
-    context = window.begin + batch
+    context = window.begin + group
     context += int64(context >= window.centre)
     sources[0] = window.words[context]
     return 1, _draw_targets(window, (context - window.centre + reach) * negatives, table, sizes, targets)
@@ -83,7 +83,7 @@ class SkipGram(Operator):
 
     def __init__(self, options: OperatorOptions) -> None:
         super().__init__(options)
-        if self.batch_per_context:
+        if self.group_per_context:
             self.edges = edges_per_pair
 
     @property
@@ -99,10 +99,10 @@ class SkipGram(Operator):
         """Estimate updates: a window updates the rows of its context once, and its targets, or each pair its own."""
         e, centres = super().updates(counts, contexts)
         t = centres + self.options.negatives * centres.sum() * probabilities(counts)
-        return np.stack([e, t * contexts if self.batch_per_context else t])
+        return np.stack([e, t * contexts if self.group_per_context else t])
 
     @property
-    def batch_per_context(self) -> bool:
+    def group_per_context(self) -> bool:
         """Whether negatives are drawn per pair."""
         return self.options.negatives_per == "pair"
 

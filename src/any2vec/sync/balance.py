@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from any2vec.io.finite import is_finite
 from any2vec.llvm.compiled import njit
-from any2vec.operators.labels import Labels
+from any2vec.operators.matrices import Matrices
 from any2vec.sync.channel import Channel
 from any2vec.sync.masters import Changes, find
 from any2vec.sync.rebalancing import Rebalancing
@@ -30,9 +30,7 @@ __all__ = ["Balance", "is_due"]
 
 _HOTTEST = 64  # vertices that are all in the sample whose changes are measured
 _SEEN = 512  # in that for E^T E and T^T T
-_OFTEN = (
-    16  # rounds of several hosts that all end with a correction, then as many of which half do, a third, ...
-)
+_OFTEN = 16  # rounds of several hosts that all end with a correction, then as many of which half do, a third, ...
 _LEAST, _LARGEST = 0.03, 0.5  # logarithms of how much a direction is stretched: what is less can wait
 
 
@@ -53,7 +51,7 @@ class Balance:
 
     Parameters
     ----------
-    masters : Labels
+    masters : Matrices
         This host's masters.
     channel : Channel
         The hosts.
@@ -66,7 +64,7 @@ class Balance:
         CPU time of the round, without that of messages.
     """
 
-    def __init__(self, masters: Labels, channel: Channel) -> None:
+    def __init__(self, masters: Matrices, channel: Channel) -> None:
         self._masters, self._channel = masters, channel
         self.missing = np.zeros((masters.dim, masters.dim), np.float32)
         self.seconds = 0.0
@@ -77,8 +75,8 @@ class Balance:
         self.seconds = 0.0
         with self._timed():
             self._sampled = self._sample(number, _HOTTEST)
-            for label, sampled in zip("et", self._sampled, strict=True):
-                self.missing += sampled.added(changes[label])
+            for which, sampled in zip("et", self._sampled, strict=True):
+                self.missing += sampled.added(changes[which])
 
     def end(self, number: int) -> Rebalancing | None:
         """Compare with what merging added; return how to rebalance rows, if that is due. All hosts call this."""
@@ -106,7 +104,7 @@ class Balance:
         rows, weights = row_sample(masters.first, masters.vertices, number, hottest)
         roots = np.sqrt(weights)[:, None]
         return [
-            _Sampled(label, sign, rows, roots) for label, sign in ((masters.embedding, 1.0), (masters.training, -1.0))
+            _Sampled(which, sign, rows, roots) for which, sign in ((masters.embedding, 1.0), (masters.training, -1.0))
         ]
 
     @contextmanager
@@ -118,7 +116,7 @@ class Balance:
 
 
 class _Sampled:
-    """Some rows x of a label as they were, `before`, times the square roots of their weights."""
+    """Some rows x of a matrix as they were, `before`, times the square roots of their weights."""
 
     def __init__(self, matrix: NDArray[np.float32], sign: float, rows: NDArray[np.int64], roots: Any) -> None:
         self._matrix, self._sign, self._rows, self._roots = matrix, sign, rows, roots

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.operators.labels import zeros
+from any2vec.operators.matrices import zeros
 
 __all__ = ["Buffers"]
 

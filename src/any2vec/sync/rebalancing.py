@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.machine.workers import Workers
 from any2vec.llvm.compiled import njit
-from any2vec.operators.labels import zeros
+from any2vec.operators.matrices import zeros
 from any2vec.operators.tiles import ROW_ALIGNMENT, TILE_ROWS, aligned, dots, register_width
 
 __all__ = ["Rebalancing"]
@@ -50,12 +50,12 @@ class Rebalancing(NamedTuple):
         return cls(rows, np.expm1(exponents), np.expm1(-exponents), dim)
 
     def apply(self, rows: dict[str, NDArray[np.float32]], workers: Workers) -> float:
-        """Rebalance rows, 64-byte aligned, in place; by label, all of which have as many. Return CPU seconds.
+        """Rebalance rows, 64-byte aligned, in place; by matrix, all of which have as many. Return CPU seconds.
 
         A row's bits do not depend on the others.
         """
         began = time.thread_time()
-        stretches = [self._stretch(of, self.e if label == "e" else self.t) for label, of in rows.items()]
+        stretches = [self._stretch(of, self.e if which == "e" else self.t) for which, of in rows.items()]
         seconds = time.thread_time() - began
 
         def run(low: int, high: int) -> float:

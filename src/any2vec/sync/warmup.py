@@ -6,7 +6,7 @@ import numpy as np
 
 from any2vec.cluster.local import alone
 from any2vec.cluster.machine.workers import Workers
-from any2vec.operators.labels import Labels, new_labels
+from any2vec.operators.matrices import Matrices, new_matrices
 from any2vec.sync.balance import Balance
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import COMBINERS, Combiner, Round, Touched
@@ -25,14 +25,14 @@ def warm_up(combiner: Combiner, wire: Wire) -> None:
     rows, twice = np.arange(2, dtype=np.int32), np.array([0, 1, 0, 1], np.int32)
     send_ids(rows, partition, channel, "inspect", "e")
     broadcast_ids(rows, partition, channel, "broadcast", "e")
-    masters = new_labels(0, 2, combiner.context.masters.dim)
+    masters = new_matrices(0, 2, combiner.context.masters.dim)
     wire.gather("pull e", masters.e, rows)
     wire.unpack("e", masters.e)
     wire.changed("e", masters.e)
     if type(combiner) not in COMBINERS.values():
         return
-    here = {label: Touched(masters.e, rows, np.ones(2, np.int32)) for label in "et"}
-    changes = {label: Changes(twice, wire.rows("receive e", 4), np.ones(4, np.int32), np.full(2, 2)) for label in "et"}
+    here = {which: Touched(masters.e, rows, np.ones(2, np.int32)) for which in "et"}
+    changes = {which: Changes(twice, wire.rows("receive e", 4), np.ones(4, np.int32), np.full(2, 2)) for which in "et"}
     other = combiner.bind(replace(combiner.context, masters=masters, channel=channel))
     other.begin(Round(0, 0.025, 0.25), here)
     with Workers(1, channel.communicator) as workers:
@@ -42,7 +42,7 @@ def warm_up(combiner: Combiner, wire: Wire) -> None:
             warm_up_balance(masters, workers)
 
 
-def warm_up_balance(masters: Labels, workers: Workers) -> None:
+def warm_up_balance(masters: Matrices, workers: Workers) -> None:
     """Compile rebalancing, by doing it to nothing."""
     Balance(masters, Channel(alone())).end(0)
     padded = masters.e.shape[1]

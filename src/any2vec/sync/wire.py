@@ -55,14 +55,14 @@ class Wire:
         self._spread(copy, len(out))
         return out
 
-    def pulled(self, label: str, mine: NDArray[np.float32]) -> NDArray[Any]:
+    def pulled(self, which: str, mine: NDArray[np.float32]) -> NDArray[Any]:
         """Return where to receive the rows that a round begins with: in the end, they are to be in `mine`."""
         return mine
 
-    def unpack(self, label: str, mine: NDArray[np.float32]) -> None:
+    def unpack(self, which: str, mine: NDArray[np.float32]) -> None:
         """Put the rows that were `pulled` into `mine`."""
 
-    def changed(self, label: str, mine: NDArray[np.float32]) -> NDArray[Any]:
+    def changed(self, which: str, mine: NDArray[np.float32]) -> NDArray[Any]:
         """Return the values to send after a round, `Changes.values`; `mine` are the rows that were `pulled`."""
         return mine
 
@@ -82,18 +82,18 @@ class BFloat16(Wire):
         self._spread(lambda low, high: _round(matrix, rows[low:high], out[low:high]), len(out))
         return out
 
-    def pulled(self, label: str, mine: NDArray[np.float32]) -> NDArray[Any]:
+    def pulled(self, which: str, mine: NDArray[np.float32]) -> NDArray[Any]:
         """Return where to receive the rows that a round begins with."""
-        return self._buffers.rows(f"pulled {label}", len(mine))
+        return self._buffers.rows(f"pulled {which}", len(mine))
 
-    def unpack(self, label: str, mine: NDArray[np.float32]) -> None:
+    def unpack(self, which: str, mine: NDArray[np.float32]) -> None:
         """Put the rows that were `pulled` into `mine`."""
-        rows = self.pulled(label, mine)
+        rows = self.pulled(which, mine)
         self._spread(lambda low, high: _widen(rows[low:high], mine[low:high]), len(mine))
 
-    def changed(self, label: str, mine: NDArray[np.float32]) -> NDArray[Any]:
+    def changed(self, which: str, mine: NDArray[np.float32]) -> NDArray[Any]:
         """Put how rows differ from those `pulled` in the place of these."""
-        rows = self.pulled(label, mine)
+        rows = self.pulled(which, mine)
         self._spread(lambda low, high: _subtract(mine[low:high], rows[low:high]), len(mine))
         return rows
 

@@ -26,7 +26,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from any2vec.operators.labels import Labels
+from any2vec.operators.matrices import Matrices
 from any2vec.sync.channel import Channel
 
 __all__ = ["Combiner", "CombinerContext", "PartsCombiner", "Round", "RowCombiner", "SumCombiner", "Touched"]
@@ -38,15 +38,15 @@ class CombinerContext:
 
     Attributes
     ----------
-    masters : Labels
+    masters : Matrices
         This host's masters: during a round, the values that all hosts began it with.
     samples_per_pair : dict from str to float
-        By label, samples of one pair that move its row (`operators.base.Operator`).
+        By matrix, samples of one pair that move its row (`operators.base.Operator`).
     channel : Channel
         The hosts.
     """
 
-    masters: Labels
+    masters: Matrices
     samples_per_pair: dict[str, float]
     channel: Channel
 
@@ -72,19 +72,19 @@ class Round:
 
 
 class Touched(NamedTuple):
-    """The rows of one label that a host touched in a round.
+    """The rows of one matrix that a host touched in a round.
 
     Attributes
     ----------
-    label : float32 array, shape (rows, padded)
-        The label after the host's updates.
+    matrix : float32 array, shape (rows, padded)
+        The matrix after the host's updates.
     rows : int array, shape (n,)
         The rows of it, by rising id.
     updates : int32 array, shape (n,)
         Updates the host made to each, at least 1.
     """
 
-    label: NDArray[np.float32]
+    matrix: NDArray[np.float32]
     rows: NDArray[Any]
     updates: NDArray[np.int32]
 
@@ -133,7 +133,7 @@ class Combiner(ABC):  # noqa: B024
         round_ : Round
             The round.
         here : dict from str to Touched
-            By label, the rows that this host touched.
+            By matrix, the rows that this host touched.
         """
 
 
@@ -142,14 +142,14 @@ class SumCombiner(Combiner):
 
     @abstractmethod
     def scale(
-        self, label: str, sums: NDArray[np.float32], hosts: NDArray[np.int32], updates: NDArray[np.int64]
+        self, which: str, sums: NDArray[np.float32], hosts: NDArray[np.int32], updates: NDArray[np.int64]
     ) -> None:
         """Turn the sums into what is added to the rows; called by several threads at a time.
 
         Parameters
         ----------
-        label : {"e", "t"}
-            The label.
+        which : {"e", "t"}
+            The matrix.
         sums : float32 array, shape (n, padded)
             What hosts added to each row; changed in place. Columns from D on are zeros and must stay so.
         hosts : int32 array, shape (n,)
@@ -165,7 +165,7 @@ class PartsCombiner(Combiner):
     @abstractmethod
     def combine(
         self,
-        label: str,
+        which: str,
         parts: NDArray[np.float32],
         starts: NDArray[np.int64],
         updates: NDArray[np.int32],
@@ -175,8 +175,8 @@ class PartsCombiner(Combiner):
 
         Parameters
         ----------
-        label : {"e", "t"}
-            The label.
+        which : {"e", "t"}
+            The matrix.
         parts : float32 array, shape (m, padded)
             What hosts added: ``parts[starts[i] : starts[i + 1]]`` to row i, in host order. Some may be zero. Columns
             from D on are zeros.
@@ -203,7 +203,7 @@ class RowCombiner(PartsCombiner):
 
     def combine(
         self,
-        label: str,
+        which: str,
         parts: NDArray[np.float32],
         starts: NDArray[np.int64],
         updates: NDArray[np.int32],

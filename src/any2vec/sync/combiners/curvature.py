@@ -99,10 +99,10 @@ class Curvature(SumCombiner):
         self.seconds = self._model.seconds
 
     def scale(
-        self, label: str, sums: NDArray[np.float32], hosts: NDArray[np.int32], updates: NDArray[np.int64]
+        self, which: str, sums: NDArray[np.float32], hosts: NDArray[np.int32], updates: NDArray[np.int64]
     ) -> None:
         """Scale the sums along the eigenvectors."""
-        _scale(sums, hosts, updates, self._model.vectors[label], self._model.rates[label], self._by_other[label])
+        _scale(sums, hosts, updates, self._model.vectors[which], self._model.rates[which], self._by_other[which])
 
     def _measure_other(self, here: dict[str, Touched]) -> None:
         """Measure the shares of an error along each eigenvector that the other matrix corrects: F, and a host's F_h."""
@@ -119,16 +119,16 @@ class Curvature(SumCombiner):
                 shares[:] = total[:, :2] / np.maximum(total[:, 2:], 1e-30)
         self._by_other = dict(zip("et", channel.broadcast(("broadcast", "both", "moments"), shares, 0), strict=True))
 
-    def _corrected(self, label: str, other: str, touched: Touched, squares: NDArray[np.float32]) -> NDArray[np.float64]:
+    def _corrected(self, which: str, other: str, touched: Touched, squares: NDArray[np.float32]) -> NDArray[np.float64]:
         """Sum what rows of the `other` matrix correct of errors: with all updates, with this host's; and the errors.
 
         `squares` are those of the products of the eigenvectors, of the other matrix by this one's.
         """
-        axes, communicator = self._model.vectors[label][:, : len(squares)], self.context.channel.communicator
+        axes, communicator = self._model.vectors[which][:, : len(squares)], self.context.channel.communicator
         hottest = max(_HOTTEST // communicator.size, _LEAST_HOTTEST)
         seen, each = row_sample(0, len(touched.rows), communicator.rank, hottest)
         updates = touched.updates[seen].astype(np.float32)
-        errors = (touched.label[touched.rows[seen], : len(squares)] @ axes.T) ** 2 * (updates * each)[:, None]
+        errors = (touched.matrix[touched.rows[seen], : len(squares)] @ axes.T) ** 2 * (updates * each)[:, None]
         sums = np.zeros((3, len(squares)))
         _sum_corrected(errors, updates, self._model.rates[other] @ squares, np.float32(communicator.size), sums)
         return sums
@@ -210,7 +210,7 @@ def _add_along_many(rows: Any, first: Any, factors: Any, vectors: Any, sums: Any
 
 @njit(inline="always")
 def _find_factors(given: Any, updates: float, share: float, first: int, out: Any) -> None:
-    """Find the factors of a row along vectors from `first` on; `given` are rates, and what the other label corrects."""
+    """Find the factors of a row along vectors from `first` on; `given` are rates, and shares of the other matrix."""
     rates, by_all, by_one, found = given[0, first:], given[1, first:], given[2, first:], out[first:]
     for c in range(found.size):
         steps = rates[c] * updates
@@ -222,7 +222,7 @@ def _find_factors(given: Any, updates: float, share: float, first: int, out: Any
 def _factor(steps: float, share: float, by_all: float, by_one: float) -> float:
     """Return what is to be added, for each unit, to scale from a host's share of the steps to all.
 
-    Of the same errors, the other label corrects the share `by_all` with the updates of all hosts, `by_one` with one's.
+    Of the same errors, the other matrix corrects the share `by_all` with the updates of all hosts, `by_one` with one's.
     """
     gone, part = share_gone(steps), share_gone(steps * share)
     return gone * share * _in_turn(gone, by_all) / (part * _in_turn(part, by_one)) - float32(1.0)
@@ -230,5 +230,5 @@ def _factor(steps: float, share: float, by_all: float, by_one: float) -> float:
 
 @njit(inline="always")
 def _in_turn(own: float, other: float) -> float:
-    """Return the share of what a label would correct alone that it corrects in turn with the other."""
+    """Return the share of what a matrix would correct alone that it corrects in turn with the other."""
     return (own + other - own * other) / (own + other)

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.operators.labels import zeros
+from any2vec.operators.matrices import zeros
 from any2vec.sync.combiners.base import CombinerContext, Touched
 from any2vec.sync.combiners.moments import Means, axes_of, moments
 

@@ -219,7 +219,7 @@ class Checkpoints:
 
     def _write_shard(self, path: Path, state: TrainingState, scheme: Scheme, rows: int) -> tuple[str, int]:
         """Write a shard; return what the file system refused, or an empty text, and the shard's CRC-32."""
-        shapes = {label: (rows, scheme.context.dim) for label in "et" if rows} | {"missing": state.missing.shape}
+        shapes = {which: (rows, scheme.context.dim) for which in "et" if rows} | {"missing": state.missing.shape}
         problem, file, found = "", None, 0
         try:
             file = self._new_file(path)

@@ -22,7 +22,7 @@ from numba import float32
 from numpy.typing import NDArray
 
 from any2vec.llvm.compiled import njit
-from any2vec.operators.labels import Labels
+from any2vec.operators.matrices import Matrices
 from any2vec.operators.quadratic import LEAST, share_gone
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import CombinerContext, Touched
@@ -57,7 +57,7 @@ class Blend:
         self._alpha, self._epochs = alpha, epochs
         self._updates: dict[str, NDArray[np.int64]] = {}
 
-    def apply(self, masters: Labels, done: float, kappa: float) -> None:
+    def apply(self, masters: Matrices, done: float, kappa: float) -> None:
         """Blend in place, after a share `done` of the run; all hosts call this.
 
         `kappa` is the mean curvature of the loss; if that is 0, changes are scaled by their shares alone.
@@ -69,10 +69,10 @@ class Blend:
         model = QuadraticModel(context, mean_apart=True) if kappa else None
         if model:
             here = {}
-            for label, matrix in (("e", masters.e), ("t", masters.t)):
-                rows = np.flatnonzero(self._updates[label])
-                met = np.minimum(self._updates[label][rows], np.iinfo(np.int32).max).astype(np.int32)
-                here[label] = Touched(matrix, rows, met)
+            for which, matrix in (("e", masters.e), ("t", masters.t)):
+                rows = np.flatnonzero(self._updates[which])
+                met = np.minimum(self._updates[which][rows], np.iinfo(np.int32).max).astype(np.int32)
+                here[which] = Touched(matrix, rows, met)
             model.measure(self._alpha * (1 - done / 2) * done * self._epochs, kappa, here)
         start, mine = self._start, slice(masters.first, masters.first + masters.vertices)
         assert start.e
@@ -87,7 +87,7 @@ class Blend:
 
     def _blend(
         self,
-        label: str,
+        which: str,
         matrix: NDArray[np.float32],
         rows: Rows,
         places: NDArray[np.int32],
@@ -103,11 +103,11 @@ class Blend:
             old = np.flatnonzero((places[block] >= 0) & (shares[block] < 1))
             share = shares[block][old]
             moved = matrix[begin + old] - before[old]
-            updates = self._updates[label][block][old]
+            updates = self._updates[which][block][old]
             if model is None:
                 moved *= share[:, None].astype(np.float32)
             else:
-                given = share.astype(np.float32), updates, model.vectors[label], model.rates[label], model.shared[label]
+                given = share.astype(np.float32), updates, model.vectors[which], model.rates[which], model.shared[which]
                 blend = partial(_blend_rows, before[old], moved, *given)
                 workers.join(workers.spread(blend, len(old), 64))
             matrix[begin + old] = before[old] + moved

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from any2vec.cluster.communicator import Communicator, allreduce
 from any2vec.corpus import Corpus
 from any2vec.operators.kernel import inspection_kernel
-from any2vec.operators.labels import padded_width
+from any2vec.operators.matrices import padded_width
 from any2vec.samples.counts import total_of
 from any2vec.samples.windows import SampleTables, kept_counts, mean_context
 from any2vec.sync.balance import is_due
@@ -48,7 +48,7 @@ __all__ = ["Estimate", "choose", "estimate", "usual_scheme"]
 
 _SLICES, _LENGTHS = 12, 6  # of a host's part that are inspected
 _MOST = 0.75  # of the rows, touched by a host in a round: then all are held
-_BUFFERS = 3  # times the labels, for those that travel
+_BUFFERS = 3  # times the matrices, for those that travel
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ def estimate(
     sent = memory = 0.0
     inspected = np.log(np.geomspace(first[0], 1 / rounds, _LENGTHS))
     for shares, times in ((first, 1), (usual, options.epochs - 1)):
-        for label in (0, 1):
-            rows = np.exp(np.interp(np.log(shares), inspected, np.log(seen[label] + 1)))
+        for which in (0, 1):
+            rows = np.exp(np.interp(np.log(shares), inspected, np.log(seen[which] + 1)))
             ids = hosts * np.minimum(4 * rows / hosts, hosts * owned / 8)
             sent += times * (hosts - 1) / hosts * float((rows * (2 * sent_row + 4) + ids).sum())
             memory = max(memory, row * float(rows.max()) / hosts)

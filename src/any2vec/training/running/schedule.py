@@ -45,10 +45,10 @@ def default_rounds(hosts: int, visits: float = 0.0, threads: int = 1, *, long_ro
 def growth(hosts: int) -> float:
     """Largest length of a round of the first epoch, as a share of all rounds before it, once there are some.
 
-    The labels begin near zero, and grow about as the square of the words done: each by what the others have become. Of
+    The rows begin near zero, and grow about as the square of the words done: each by what the others have become. Of
     that, a host sees only its own share in a round, and the sum of what hosts add falls behind one machine; first where
     all rows have a component in common, last in the many minor directions. So with many hosts a round is to let the
-    labels grow by a fifth, no more (measured by the eigenvalues of E^T E + T^T T); with few hosts by more, as each sees
+    rows grow by a fifth, no more (measured by the eigenvalues of E^T E + T^T T); with few hosts by more, as each sees
     a larger share of what e, and of what t grows by: with two by three quarters (benchmarks/README.md).
     """
     return _GROWTH * (hosts / (hosts - 1)) ** 2
