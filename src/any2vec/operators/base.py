@@ -1,23 +1,6 @@
 """What an operator is: it lists the samples of a window, and says how a score becomes a step.
 
-An operator of your own is a class with Numba functions::
-
-    @njit(inline="always")
-    def hinge(scores, labels, sources, targets, alpha, measured, width):
-        loss = 0.0
-        for i in range(sources * targets):
-            sign = 1.0 if i < sources else -1.0
-            margin = max(1.0 - sign * scores[i], 0.0)
-            loss += margin
-            scores[i] = alpha * sign * (margin > 0)
-        return loss, 0.0
-
-
-    class Margin(SkipGram):
-        steps = staticmethod(hinge)
-
-
-    Word2Vec(operator=Margin, combine="gradient")  # `curvature` asks for second derivatives
+CONTRIBUTING has an operator of a user's own, step by step.
 """
 
 from abc import ABC, abstractmethod

@@ -80,7 +80,7 @@ def operator_kernel(
             scratch = max(scratch, Operator.scratch(operator, dim))  # tiles are not checked for overflow
         sizes = operator.options.window, scratch, dim, width
         measuring |= copying or addressing != "direct"
-        return _operator_kernel(*functions_of(operator), *sizes, addressing, freezing, measuring, copying)
+        return _operator_kernel(functions_of(operator), *sizes, addressing, freezing, measuring, copying)
 
 
 def inspection_kernel(operator: Operator) -> Callable[..., None]:
@@ -93,7 +93,7 @@ def inspection_kernel(operator: Operator) -> Callable[..., None]:
         source of and the samples it is the destination of; int32 arrays of shape (V,).
     """
     with _compiling:
-        return _inspection_kernel(*functions_of(operator))
+        return _inspection_kernel(functions_of(operator))
 
 
 def functions_of(operator: Operator) -> tuple[Any, ...]:
@@ -135,12 +135,7 @@ def _copied(e: Any, offset: int, row: int, dim: int) -> int:
 
 @cache
 def _operator_kernel(
-    name: str,
-    functions: tuple[tuple[str, Any], ...],
-    targets: int,
-    sizes: tuple[int, ...],
-    group_per_context: bool,
-    joined: bool,
+    parts: tuple[Any, ...],
     window: int,
     scratch: int,
     dim: int,
@@ -150,6 +145,7 @@ def _operator_kernel(
     measuring: bool,
     copying: bool,
 ) -> Callable[..., None]:
+    name, functions, targets, sizes, group_per_context, joined = parts
     counted, mapped = addressing == "counted", addressing == "mapped"
     version = 0
 
@@ -281,14 +277,8 @@ def blocks(e: Any, t: Any, group: Any, tile: Any, stats: Any, targets: int, dim:
 
 
 @cache
-def _inspection_kernel(
-    name: str,
-    functions: tuple[tuple[str, Any], ...],
-    targets: int,
-    sizes: tuple[int, ...],
-    group_per_context: bool,
-    joined: bool,
-) -> Callable[..., None]:
+def _inspection_kernel(parts: tuple[Any, ...]) -> Callable[..., None]:
+    name, functions, targets, sizes, group_per_context, joined = parts
     version = 0
 
     def inspect(

@@ -105,6 +105,15 @@ class Pulled(Scheme):
     def _proxies(self, sources: NDArray[np.int32], destinations: NDArray[np.int32]) -> dict[str, Proxies]:
         """Choose the rows to hold, from the updates that inspection counted, and name them to their masters."""
 
+    def _named(self, *matrices: tuple[str, NDArray[np.int32], NDArray[Any]]) -> dict[str, Proxies]:
+        """Name the rows held of each matrix to their masters; given are its name, updates, and which rows are held."""
+        proxies = {}
+        for which, updates, held in matrices:
+            ids = np.flatnonzero(held).astype(np.int32)
+            touched = send_ids(ids, self.partition, self.channel, "inspect", which)
+            proxies[which] = Proxies(ids, self.partition.counts(ids), updates[ids], touched)
+        return proxies
+
     def _learn(self, requests: list[Request]) -> dict[str, Proxies]:
         """Finish the inspection and send the masters what it found, while `requests` are pending."""
 
@@ -172,9 +181,4 @@ class PullModelOpt(Pulled):
     """A source has a row of e only, a destination one of t only."""
 
     def _proxies(self, sources: NDArray[np.int32], destinations: NDArray[np.int32]) -> dict[str, Proxies]:
-        proxies = {}
-        for which, updates in (("e", sources), ("t", destinations)):
-            ids = np.flatnonzero(updates).astype(np.int32)
-            touched = send_ids(ids, self.partition, self.channel, "inspect", which)
-            proxies[which] = Proxies(ids, self.partition.counts(ids), updates[ids], touched)
-        return proxies
+        return self._named(("e", sources, sources), ("t", destinations, destinations))

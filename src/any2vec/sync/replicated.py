@@ -46,8 +46,8 @@ class Replicated(Scheme):
         """Take over masters of an earlier run, and send them to all mirrors."""
         super().restore(masters)
         if self.context.communicator.size > 1:
-            for which, mine, own in self._both():
-                self._broadcast_all(which, mine, own)
+            for which in "et":
+                self._broadcast_all(which)
 
     def synchronize(self, round_: Round, combiner: Combiner) -> Combined:
         """Reduce, combine and broadcast."""
@@ -70,13 +70,14 @@ class Replicated(Scheme):
         self.rows.t[:] = 0
         combined = self.combine(changes, here, round_, combiner)
         self.rebalance(combined, self.masters)
-        for which, mine, masters in self._both():
-            self._broadcast(which, mine, masters, changes[which], combined.rebalancing)
+        for which, changed in changes.items():
+            self._broadcast(which, changed, combined.rebalancing)
         return combined
 
-    def _both(self) -> list[tuple[str, NDArray[np.float32], NDArray[np.float32]]]:
+    def _rows(self, which: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return this host's proxies of a matrix, and its masters."""
         v = self.context.vertices
-        return [("e", self.matrices.e[:v], self.masters.e), ("t", self.matrices.t[:v], self.masters.t)]
+        return (self.matrices.e[:v], self.masters.e) if which == "e" else (self.matrices.t[:v], self.masters.t)
 
     def _reduce(
         self, which: str, mine: NDArray[np.float32], touched: NDArray[np.int32], updates: NDArray[np.int32]
@@ -92,8 +93,9 @@ class Replicated(Scheme):
             self.channel.begin(("reduce", which, "updates"), updates[ids], sent, received, counts),
         ]
 
-    def _broadcast_all(self, which: str, mine: NDArray[np.float32], masters: NDArray[np.float32]) -> None:
+    def _broadcast_all(self, which: str) -> None:
         """Send all masters to all hosts."""
+        mine, masters = self._rows(which)
         sent = np.full(self.partition.hosts, self.masters.vertices, np.int64)
         counts = np.diff(self.partition.bounds)
         starts = np.zeros_like(sent)
@@ -104,14 +106,7 @@ class Replicated(Scheme):
         """Return the vertices this host sends, and the rows of masters here that it receives."""
 
     @abstractmethod
-    def _broadcast(
-        self,
-        which: str,
-        mine: NDArray[np.float32],
-        masters: NDArray[np.float32],
-        changes: Changes,
-        rebalancing: Rebalancing | None,
-    ) -> None:
+    def _broadcast(self, which: str, changes: Changes, rebalancing: Rebalancing | None) -> None:
         """Send masters, which have been rebalanced, to the mirrors."""
 
 
@@ -123,15 +118,8 @@ class RepModelNaive(Replicated):
         rows = np.tile(np.arange(own, dtype=np.int32), hosts)
         return np.arange(self.context.vertices, dtype=np.int32), RowsByHost(rows, np.full(hosts, own, np.int64))
 
-    def _broadcast(
-        self,
-        which: str,
-        mine: NDArray[np.float32],
-        masters: NDArray[np.float32],
-        changes: Changes,
-        rebalancing: Rebalancing | None,
-    ) -> None:
-        self._broadcast_all(which, mine, masters)
+    def _broadcast(self, which: str, changes: Changes, rebalancing: Rebalancing | None) -> None:
+        self._broadcast_all(which)
 
 
 class RepModelOpt(Replicated):
@@ -144,14 +132,8 @@ class RepModelOpt(Replicated):
         touched = _nearly_all(touched, self.context.vertices)
         return touched, send_ids(touched, self.partition, self.channel, "reduce", which)
 
-    def _broadcast(
-        self,
-        which: str,
-        mine: NDArray[np.float32],
-        masters: NDArray[np.float32],
-        changes: Changes,
-        rebalancing: Rebalancing | None,
-    ) -> None:
+    def _broadcast(self, which: str, changes: Changes, rebalancing: Rebalancing | None) -> None:
+        mine, masters = self._rows(which)
         present = np.zeros(self.masters.vertices, np.bool_)
         present[changes.rows] = True
         rows = _nearly_all(np.flatnonzero(present).astype(np.int32), self.masters.vertices)

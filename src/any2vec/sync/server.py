@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Request
 from any2vec.sync.combiners import Combiner, Round
-from any2vec.sync.ids import send_ids
 from any2vec.sync.masters import Combined
 from any2vec.sync.pulled import Proxies, Pulled
 
@@ -42,12 +41,7 @@ class Server(Pulled):
         words = sources > 0
         outputs = words | (destinations > 0)
         outputs[self.context.inspector.draws.tables.astype(np.int64)] = True
-        proxies = {}
-        for which, updates, held in (("e", sources, words), ("t", destinations, outputs)):
-            ids = np.flatnonzero(held).astype(np.int32)
-            touched = send_ids(ids, self.partition, self.channel, "inspect", which)
-            proxies[which] = Proxies(ids, self.partition.counts(ids), updates[ids], touched)
-        return proxies
+        return self._named(("e", sources, words), ("t", destinations, outputs))
 
     def _send(self, phase: str, which: str, now: Proxies, send: NDArray[Any], receive: NDArray[Any]) -> list[Request]:
         """Send ids with the rows."""

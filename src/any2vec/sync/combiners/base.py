@@ -1,19 +1,7 @@
 """What a combiner is: it merges the changes that hosts made to a row in a round into one.
 
-A combiner of your own is a class with a Numba function for a row::
-
-    @njit
-    def largest(parts, updates, out):
-        out[:] = parts[np.argmax((parts**2).sum(axis=1))]
-
-
-    class Largest(RowCombiner):
-        row = staticmethod(largest)
-
-
-    Word2Vec(hosts=8, combine=Largest)
-
-Options of its own are dataclass fields, made by `options.option`; the command line offers those of `COMBINERS`.
+CONTRIBUTING has a combiner of a user's own, step by step. Options of a combiner are dataclass fields, made by
+`options.option`; the command line offers those of `COMBINERS`.
 """
 
 from abc import ABC, abstractmethod
