@@ -14,7 +14,7 @@ from any2vec.cli.evaluate import evaluate
 from any2vec.errors import Any2VecError
 from any2vec.evaluate.classification import MEASURES, evaluate_nodes
 from any2vec.evaluate.logistic import fit_labels
-from any2vec.graph.vertex_labels import Matrices
+from any2vec.graph.vertex_labels import Labels
 from any2vec.vectors.formats import save
 from any2vec.vectors.vectors import Vectors
 
@@ -27,7 +27,7 @@ def names(number):
 
 def labels_of(matrix, called=None):
     matrix = np.asarray(matrix, bool)
-    return Matrices(called or names(len(matrix)), matrix, [str(j) for j in range(matrix.shape[1])], "labels.txt")
+    return Labels(called or names(len(matrix)), matrix, [str(j) for j in range(matrix.shape[1])], "labels.txt")
 
 
 def planted(number=400, count=5, dim=8, noise=0.0, seed=0):
