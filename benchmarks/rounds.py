@@ -3,8 +3,8 @@
 Both begin with the labels that a run on several hosts has after the rounds before. By label and by how often the
 round updates a row, it prints the regression of the combined change on that of one host: 1 is right, less falls
 behind, more overshoots; in bands of the eigenvectors of the other label's second moments, largest first. Then what
-is added to B = E^T E - T^T T (`sync.gauge`), as a share of E^T E + T^T T, in bands of the latter's eigenvectors: by one
-host, by all hosts together, which is what labels are turned to, and by the combined change before that.
+is added to B = E^T E - T^T T (`sync.balance`), as a share of E^T E + T^T T, in bands of the latter's eigenvectors: by
+one host, by all hosts together, which is what rows are rebalanced to, and by the combined change before that.
 """
 
 from contextlib import suppress
@@ -23,7 +23,7 @@ from any2vec import Word2Vec
 from any2vec.cluster.local import alone
 from any2vec.corpus import read_corpus
 from any2vec.operators.arguments import Rate
-from any2vec.operators.inspection import Slice
+from any2vec.samples.slices import Slice
 from any2vec.sync.combiners import Combiner, Round, Touched
 from any2vec.sync.masters import Changes, Combined
 from any2vec.sync.scheme import Scheme
@@ -153,7 +153,7 @@ def main(
                 title = f"round {number}, epoch {schedule.epoch(number) + 1}"
                 _show(title, labels, masters.embedding, masters.training)
                 one = {"e": masters.embedding, "t": masters.training}
-                _show_gauge(title, labels, sum(noting.added[number]), one)
+                _show_balance(title, labels, sum(noting.added[number]), one)
 
 
 def _bands(dim: int) -> list[tuple[int, int]]:
@@ -182,7 +182,7 @@ def _show(title: str, labels: Parts, e: NDArray[np.float32], t: NDArray[np.float
     table(title, ("label", "updates", "rows", "all", *(f"{low} to {high - 1}" for low, high in bands)), rows)
 
 
-def _show_gauge(title: str, labels: Parts, hosts: NDArray[np.float64], one: Parts) -> None:
+def _show_balance(title: str, labels: Parts, hosts: NDArray[np.float64], one: Parts) -> None:
     def difference(after: Parts, name: str) -> NDArray[np.float64]:
         return sum((_product(after[name.format(x)], x) - _product(labels[x], x) for x in "et"), np.zeros_like(hosts))
 

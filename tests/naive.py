@@ -126,7 +126,7 @@ def windows(s, epoch, low, high):
 
 
 def steps(s, epoch, low, high):
-    """The samples of a slice in their order: window draws negatives for each centre, exact for each pair."""
+    """The samples of a slice in their order: window draws negatives for each centre, pair for each pair."""
     for position, key, contexts in windows(s, epoch, low, high):
         centre, alpha = s.ids[position], rate(s, epoch, position)
         if s.negatives_per == "window":

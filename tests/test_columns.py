@@ -18,7 +18,7 @@ from any2vec.cluster.communicator import SharedError
 from any2vec.io.memory import available, release, zeros
 from any2vec.operators import SkipGram
 from any2vec.operators.columns import add_parts
-from any2vec.operators.labels import new_labels
+from any2vec.operators.matrices import new_matrices
 from any2vec.sync.column_layout import ColumnLayout
 from any2vec.training.hosts import column_host
 from any2vec.training.shown.report import Report
@@ -37,7 +37,7 @@ def test_mini_batches_equal_the_naive(model, loss, context, negatives_per, batch
     batch = min(batch, int(corpus.cuts[-1]))
     how = columns(model, loss, context, sample=0.05, epochs=2, batch=batch, negatives_per=negatives_per)
     e, t = train(corpus, how, report=report)
-    start, setting = new_labels(0, len(e), 20), setting_of(corpus, how)._replace(negatives_per=negatives_per)
+    start, setting = new_matrices(0, len(e), 20), setting_of(corpus, how)._replace(negatives_per=negatives_per)
     naive_e, naive_t = start.embedding.astype(float), start.training.astype(float)
     tree = naive_models.huffman(corpus.vocabulary.counts.tolist())
     for epoch in range(2):
@@ -120,7 +120,7 @@ def test_hosts_have_their_columns_only(monkeypatch):
 
     def making(host):
         make(host)
-        made.append(host.scheme.labels.e.shape)
+        made.append(host.scheme.matrices.e.shape)
 
     monkeypatch.setattr(column_host.ColumnHost, "open", making)
     train(read(text(40, words=50), 4), columns(dim=128, batch=4))

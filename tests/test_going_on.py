@@ -23,7 +23,7 @@ from any2vec.cluster.local import simulate
 from any2vec.corpus import Vocabulary, read_corpus
 from any2vec.operators import SkipGram
 from any2vec.operators.arguments import RowTable
-from any2vec.operators.labels import new_labels
+from any2vec.operators.matrices import new_matrices
 from any2vec.samples.draws import INITIAL, epoch_key
 from any2vec.samples.negatives import alias_table, probabilities
 from any2vec.training.going_on.blend import Blend
@@ -166,7 +166,7 @@ def test_going_on_equals_the_naive(frozen):
 
 
 def _labels(vertices, seed):
-    start = new_labels(0, vertices, HOW["dim"], seed=seed)
+    start = new_matrices(0, vertices, HOW["dim"], seed=seed)
     return start.embedding, start.training
 
 

@@ -254,7 +254,7 @@ def test_values_that_are_not_finite_on_one_host(monkeypatch, scheme):
 
     def poison(self, schedule, number, rank, stats, *more):
         if rank == 1 and number == 4 + rounds_more(3, 3):
-            self.scheme.labels.e[0, 3] = np.inf
+            self.scheme.matrices.e[0, 3] = np.inf
         return compute(self, schedule, number, rank, stats, *more)
 
     monkeypatch.setattr(RowHost, "compute", poison)

@@ -49,7 +49,7 @@ def test_a_matrix_per_thread_is_counted(monkeypatch, many_words):
 
 def test_no_matrix_is_needed_where_nothing_is_merged(monkeypatch):
     made = []
-    monkeypatch.setattr("any2vec.sync.scheme.Gauge", lambda *given: made.append(given))
+    monkeypatch.setattr("any2vec.sync.scheme.Balance", lambda *given: made.append(given))
     Word2Vec(dim=16, window=3, negative=3, min_count=1, epochs=2, threads=1, sample=0).fit([["a", "b", "c"]] * 9)
     assert not made
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulated import COMBINES, NAMES, bits, options, read, rounds_more, text, train
 
-from any2vec.operators.labels import new_labels, padded_width
+from any2vec.operators.matrices import new_matrices, padded_width
 from any2vec.sync.channel import KEYS
 from any2vec.sync.pulled import Pulled
 from any2vec.sync.replicated import Replicated
@@ -55,7 +55,7 @@ def test_every_combiner_and_number_of_hosts(combine, hosts):
     found = of_all_schemes(corpus, {"combine": combine, "rounds": 3, "alpha": 0.1})
     assert_same(found)
     e, t = found["pull-opt"]
-    start = new_labels(0, len(e), 16, seed=1).embedding
+    start = new_matrices(0, len(e), 16, seed=1).embedding
     assert np.abs(e - start).max() > 1e-4
     assert t.any()
     assert np.isfinite(e).all()
@@ -253,7 +253,7 @@ class Noted:
 
         def computing(host, schedule, number, rank, stats, *more):
             if stats and schedule.alpha:  # not when it is compiled
-                labels, now = host.scheme.labels, getattr(host.scheme, "_now", {})
+                labels, now = host.scheme.matrices, getattr(host.scheme, "_now", {})
                 touched = [int(np.count_nonzero(now[label].updates)) for label in now]
                 self.rows.append((len(labels.e), len(labels.t), *touched))
             return compute(host, schedule, number, rank, stats, *more)

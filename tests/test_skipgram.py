@@ -362,7 +362,7 @@ class Merging:
                 self.wanted += (1 - 2 * of) * sign * rows * np.outer(square, square.astype(float))
 
     def missing(self):
-        """Merge; return what that took from the gauge, as counted."""
+        """Merge; return what that took from the balance, as counted."""
         merge(*self.flat, self.place, 0.1, self.dim, 0)
         for of, label in enumerate(self.labels):
             self.wanted -= (1 - 2 * of) * (label[: self.rows].T.astype(float) @ label[: self.rows])
@@ -370,7 +370,7 @@ class Merging:
 
 
 @pytest.mark.parametrize(("rows", "grows_until"), [(_STRIDE, -1), (_STRIDE_GROWING, 0)])
-def test_what_merging_takes_from_the_gauge_is_counted(rows, grows_until):
+def test_what_merging_takes_from_the_balance_is_counted(rows, grows_until):
     """One row in so many is measured, and counts for as many: here all are alike."""
     merging = Merging(rows)
     merging.place.position[GROWING_UNTIL] = grows_until

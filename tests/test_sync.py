@@ -13,14 +13,15 @@ from any2vec.cluster.local import alone, simulate
 from any2vec.cluster.machine.workers import Workers
 from any2vec.operators.arguments import Rate, RowTable, ThreadStats
 from any2vec.operators.hot_rows import no_hot_rows
-from any2vec.operators.inspection import Inspector, Slice
+from any2vec.operators.inspection import Inspector
 from any2vec.operators.kernel import inspection_kernel, operator_kernel
 from any2vec.operators.tiles import register_width
+from any2vec.samples.slices import Slice
 from any2vec.samples.windows import SampleTables
-from any2vec.sync.buffers import Buffers
 from any2vec.sync.channel import KEYS, Channel
 from any2vec.sync.ids import broadcast_ids, send_ids
 from any2vec.sync.partition import Partition
+from any2vec.sync.wire import Wire
 from any2vec.training.running.schedule import FLOOR, SHORTEST, Schedule, default_rounds, growth
 
 
@@ -209,7 +210,7 @@ def test_an_unknown_kind_of_message_is_a_mistake():
 
 
 def test_buffers_are_kept():
-    buffers = Buffers(10, np.float32)
+    buffers = Wire(10, None)
     rows = buffers.rows("a", 100)
     assert rows.shape == (100, 16)
     assert rows.ctypes.data % 64 == 0

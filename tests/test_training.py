@@ -14,9 +14,9 @@ from any2vec.cluster.local import alone
 from any2vec.cluster.machine.shared_cache import SharedCache
 from any2vec.corpus import read_corpus
 from any2vec.operators import hot_rows
-from any2vec.operators.inspection import Slice
 from any2vec.operators.kernel import operator_kernel
-from any2vec.operators.labels import new_labels
+from any2vec.operators.matrices import new_matrices
+from any2vec.samples.slices import Slice
 from any2vec.sync import replicated
 from any2vec.sync.combiners import COMBINERS
 from any2vec.training.hosts import host, row_host
@@ -190,9 +190,9 @@ def test_learning_rate_of_the_kernel(monkeypatch):
         monkeypatch.setattr(schedule, "slice", lambda *_, e=epoch, p=low: Slice(e, ((p, p + 1),)))
         monkeypatch.setattr(schedule, "done", lambda number, e=epoch, p=low: e * 1000 + p + number)
         with host.workers:
-            host.scheme.labels.e[:] = 1
+            host.scheme.matrices.e[:] = 1
             host.workers.join(host.compute(schedule, 0, 0, host.thread_stats()))
-        seen[epoch, low] = host.scheme.labels.t[int(corpus.worklist.ids[low]), 0]
+        seen[epoch, low] = host.scheme.matrices.t[int(corpus.worklist.ids[low]), 0]
     assert seen[0, 0] == pytest.approx(0.1)
     assert seen[0, 500] == pytest.approx(0.1 * 3.5 / 4)
     assert seen[2, 0] == pytest.approx(0.1 * 2 / 4)
@@ -271,7 +271,7 @@ def test_large_dims(dim):
 
 
 def test_labels_start_like_word2vec():
-    labels = new_labels(0, 50, 20, copies=7, seed=5)
+    labels = new_matrices(0, 50, 20, copies=7, seed=5)
     assert labels.e.shape == labels.t.shape == (57, 32)
     assert labels.e.ctypes.data % 64 == labels.t.ctypes.data % 64 == 0
     assert not labels.t.any()
@@ -283,15 +283,15 @@ def test_labels_start_like_word2vec():
     assert np.abs(rows).max() < 0.5 / 20
     assert np.abs(rows).max() > 0.45 / 20
     assert abs(rows.mean()) < 0.002
-    assert (new_labels(0, 80, 20, seed=5).embedding[:50] == rows).all()  # a row does not depend on how many there are
-    part = new_labels(13, 41, 20, copies=2, seed=5)
+    assert (new_matrices(0, 80, 20, seed=5).embedding[:50] == rows).all()  # a row does not depend on how many there are
+    part = new_matrices(13, 41, 20, copies=2, seed=5)
     assert (part.first, part.vertices) == (13, 28)
     assert (part.embedding == rows[13:41]).all()
-    assert (new_labels(0, 50, 20, seed=6).embedding != rows).any()
+    assert (new_matrices(0, 50, 20, seed=6).embedding != rows).any()
 
 
 def test_range_of_labels():
-    labels = new_labels(10, 20, 5, copies=3)
+    labels = new_matrices(10, 20, 5, copies=3)
     part = labels.range(12, 15)
     assert (part.first, part.vertices, part.dim) == (12, 3, 5)
     assert (part.embedding == labels.embedding[2:5]).all()
@@ -301,11 +301,11 @@ def test_range_of_labels():
 
 def test_labels_too_large_for_memory():
     with pytest.raises(Any2VecError, match=r"need [\d.,]+ GiB of memory"):
-        new_labels(0, 2**31 - 1, 65_536)
+        new_matrices(0, 2**31 - 1, 65_536)
 
 
 def test_is_finite():
-    labels = new_labels(0, 5, 3)
+    labels = new_matrices(0, 5, 3)
     assert labels.is_finite()
     for label, value in ((labels.e, np.nan), (labels.t, np.inf)):
         label[4, 2] = value
@@ -349,11 +349,11 @@ def test_no_more_threads_than_work():
 
 def test_values_that_are_not_finite(monkeypatch):
     def poisoned(*args, **options):
-        labels = new_labels(*args, **options)
+        labels = new_matrices(*args, **options)
         labels.e[3, 0] = np.inf
         return labels
 
-    monkeypatch.setattr(replicated, "new_labels", poisoned)
+    monkeypatch.setattr(replicated, "new_matrices", poisoned)
     model = Word2Vec(**ONE)
     with pytest.raises(
         Any2VecError, match=r"epoch 1: values are not finite any more, at .*; `alpha` 0.025 is too"
@@ -368,7 +368,7 @@ def test_explosion_is_seen_while_an_epoch_runs(monkeypatch):
     host_compute, rounds = RowHost.compute, []
 
     def poison(self, schedule, number, *more):
-        self.scheme.labels.t[0, 0] = np.nan
+        self.scheme.matrices.t[0, 0] = np.nan
         rounds.append(number)
         return host_compute(self, schedule, number, *more)
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from any2vec.corpus import Vocabulary
 from any2vec.errors import Any2VecError, shown
-from any2vec.operators.labels import Labels
+from any2vec.operators.matrices import Matrices
 from any2vec.training.trainer import AfterEpoch
 from any2vec.vectors.vectors import Vectors
 
@@ -23,10 +23,10 @@ The vectors are views of the model: copy what is to outlast the call.
 def calling(callbacks: Sequence[Callback], vocabulary: Vocabulary, loss: str) -> AfterEpoch:
     """Return a function that calls all callbacks with the vectors of the labels, and returns their figures."""
 
-    def judge(epoch: int, labels: Labels) -> dict[str, float]:
+    def judge(epoch: int, matrices: Matrices) -> dict[str, float]:
         figures: dict[str, float] = {}
         for callback in callbacks:
-            found = callback(epoch, vectors_of(vocabulary, [labels], loss))
+            found = callback(epoch, vectors_of(vocabulary, [matrices], loss))
             try:
                 figures |= {str(name): float(value) for name, value in ({} if found is None else found).items()}
             except (AttributeError, TypeError, ValueError):
@@ -39,7 +39,7 @@ def calling(callbacks: Sequence[Callback], vocabulary: Vocabulary, loss: str) ->
     return judge
 
 
-def vectors_of(vocabulary: Vocabulary, parts: list[Labels], loss: str) -> Vectors:
+def vectors_of(vocabulary: Vocabulary, parts: list[Matrices], loss: str) -> Vectors:
     """Make Vectors of the labels of one range of vertices, held in parts; a single part is not copied."""
     first, last = parts[0].first, parts[-1].first + parts[-1].vertices
     if last - first < len(vocabulary):

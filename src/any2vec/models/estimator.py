@@ -20,7 +20,7 @@ from any2vec.models.callbacks import Callback, calling, vectors_of
 from any2vec.models.checkpointed import Checkpointed
 from any2vec.models.given import Given, check_given, shown_given
 from any2vec.models.saved import Savable
-from any2vec.operators.labels import Labels
+from any2vec.operators.matrices import Matrices
 from any2vec.options import Parameters, documented, option
 from any2vec.sync.combiners import Combiner
 from any2vec.sync.schemes import scheme_of
@@ -304,8 +304,8 @@ class Estimator(Checkpointed, Parameters, Savable, ABC):
         communicator: Communicator,
         start: Start | None,
         flags: NDArray[np.int64] | None = None,
-    ) -> Labels:
-        """Train as one host; return the labels of its masters."""
+    ) -> Matrices:
+        """Train as one host; return the matrices of its masters."""
         reports = communicator.rank == 0 or not is_simulated(communicator)
         report = self.report_ if reports else Report(options={})
         display = self.display if reports else Quiet()

@@ -12,7 +12,7 @@ from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.local import is_simulated
 from any2vec.cluster.lost import LostHostError
 from any2vec.corpus import Corpus
-from any2vec.operators.labels import Labels
+from any2vec.operators.matrices import Matrices
 from any2vec.sync.memory import check_memory
 from any2vec.sync.schemes import AUTO, scheme_of
 from any2vec.training.checkpoints.checkpoint import Checkpoints
@@ -45,8 +45,8 @@ def train(
     start: Start | None = None,
     width: int | None = None,
     flags: NDArray[np.int64] | None = None,
-) -> Labels:
-    """Train the labels of all vertices on a corpus; all hosts call this.
+) -> Matrices:
+    """Train the matrices of all vertices on a corpus; all hosts call this.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def train(
     report : Report
         Receives losses, checks, seconds, speed, memory.
     after_epoch : function, optional
-        Called on host 0 after each epoch with its number, from 1, and the labels; only `e` if there are several
+        Called on host 0 after each epoch with its number, from 1, and the matrices; only `e` if there are several
         hosts. The figures it returns are shown and kept.
     after_round : function, optional
         Called on every host after each round that was not cut short with its state, whose masters must be copied to be
@@ -80,14 +80,14 @@ def train(
 
     Returns
     -------
-    Labels
-        The labels of this host's masters. After Ctrl-C, as far as they are trained; ``report.interrupted`` is true
+    Matrices
+        The matrices of this host's masters. After Ctrl-C, as far as they are trained; ``report.interrupted`` is true
         then.
 
     Raises
     ------
     SharedError
-        If the labels do not fit into memory, there is nothing to learn from, or values stop being finite.
+        If the matrices do not fit into memory, there is nothing to learn from, or values stop being finite.
     """
     options = options.training_options()
     if state and state.sample is not None:

@@ -1,7 +1,7 @@
 """Checkpoints: the state of training in files, from which any number of hosts goes on.
 
 A version has a shard from each host, named by version and range of vertices (``000007.0-5000.safetensors``: e, t and
-what the gauge lacks there), a note from each host that its shard is on the disk, and a manifest (``000007.json``). The
+what B lacks there), a note from each host that its shard is on the disk, and a manifest (``000007.json``). The
 first host writes that when it sees the notes of all: from then on the version is there. Rows are written when a round
 ends, into the system's cache of files, which is the copy that lets training go on; ``fsync``, the manifest and the
 removal of all versions but two follow while the next rounds compute. No file of a version that is there is changed.
@@ -219,7 +219,7 @@ class Checkpoints:
 
     def _write_shard(self, path: Path, state: TrainingState, scheme: Scheme, rows: int) -> tuple[str, int]:
         """Write a shard; return what the file system refused, or an empty text, and the shard's CRC-32."""
-        shapes = {label: (rows, scheme.context.dim) for label in "et" if rows} | {"missing": state.missing.shape}
+        shapes = {which: (rows, scheme.context.dim) for which in "et" if rows} | {"missing": state.missing.shape}
         problem, file, found = "", None, 0
         try:
             file = self._new_file(path)

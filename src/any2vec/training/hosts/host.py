@@ -52,7 +52,7 @@ class Host(ABC):
     Attributes
     ----------
     scheme : Scheme
-        Holds the labels and synchronizes them.
+        Holds the matrices and synchronizes them.
     workers : Workers
         The threads, no more than there is work for.
     operator : Operator
@@ -116,7 +116,7 @@ class Host(ABC):
 
     @abstractmethod
     def open(self) -> None:
-        """Take the memory of labels and kernels."""
+        """Take the memory of matrices and kernels."""
 
     def memory(self, dim: int, threads: int) -> int:
         """Bytes that it needs with so many dimensions and threads, besides those of the scheme."""

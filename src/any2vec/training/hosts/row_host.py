@@ -1,4 +1,4 @@
-"""A host with whole rows: its part of the worklist, its labels, and the threads that apply the operator."""
+"""A host with whole rows: its part of the worklist, its matrices, and the threads that apply the operator."""
 
 import math
 import time
@@ -15,19 +15,20 @@ from any2vec.cluster.local import is_simulated
 from any2vec.errors import Any2VecError
 from any2vec.operators.arguments import ThreadStats, learning_rate
 from any2vec.operators.hot_rows import HotRows, hot_rows, how_many_hot, memory_of_copies, no_hot_rows
-from any2vec.operators.inspection import Inspector, Slice
+from any2vec.operators.inspection import Inspector
 from any2vec.operators.kernel import operator_kernel
-from any2vec.operators.labels import new_labels, padded_width
+from any2vec.operators.matrices import new_matrices, padded_width
 from any2vec.operators.merging import merge, open_copies
 from any2vec.operators.tiles import dots
 from any2vec.samples.counts import total_of
 from any2vec.samples.pools import PooledTables
+from any2vec.samples.slices import Slice
 from any2vec.samples.windows import SampleTables, kept_counts, mean_context
 from any2vec.sync.combiners import CombinerContext, Round, combiner_of
 from any2vec.sync.masters import Combined, memory_of_merging
 from any2vec.sync.scheme import HostContext
 from any2vec.sync.schemes import scheme_of
-from any2vec.sync.warmup import warm_up, warm_up_turns
+from any2vec.sync.warmup import warm_up, warm_up_balance
 from any2vec.training.going_on.start import Start
 from any2vec.training.hosts.copying import Copying
 from any2vec.training.hosts.host import Host
@@ -39,7 +40,7 @@ _SENTENCES = 100_000  # looked at for the mean size of a context
 _NONE = no_hot_rows()
 _SHORTEST, _LONGEST = 1 << 12, 1 << 16  # positions of a chunk
 _MOST_UPDATES, _ENOUGH = np.iinfo(np.int32).max, 0.9  # of a row in a round; a share, since they are estimated
-_BYTES_OF_TURNING = 64  # times D^2: what labels lack, their moments, eigenvectors
+_BYTES_OF_BALANCING = 64  # times D^2: what matrices lack, their moments, eigenvectors
 _PARTS = 4  # chunks that what is left would make for each thread
 
 
@@ -74,7 +75,7 @@ class RowHost(Host):
             contexts = self._contexts
             updates = operator.updates(counts, contexts) / self._words
             samples = operator.samples_per_update(per_pair, contexts)
-            per_window = np.array([1.0, contexts if operator.batch_per_context else 1.0])
+            per_window = np.array([1.0, contexts if operator.group_per_context else 1.0])
             positions = len(part.ids) // (threads * self.rounds)
             self._hot = how_many_hot(updates, positions, self._dim)
             self._hottest = updates, samples, per_window, positions
@@ -84,7 +85,7 @@ class RowHost(Host):
         self._spare = 4 * options.window if len(self._frozen) else 0
 
     def open(self) -> None:
-        """Take the memory of labels, of threads' copies and of kernels."""
+        """Take the memory of matrices, of threads' copies and of kernels."""
         options, communicator, start, operator = self._options, self._communicator, self._start, self.operator
         counts, part, threads = self._counts, self._worklist, self.workers.threads
         self._copies = hot_rows(*self._hottest, threads, self._dim) if threads > 1 else list[HotRows]()
@@ -97,9 +98,9 @@ class RowHost(Host):
         self._tables = PooledTables(*given, part.ids, options.negatives) if self._pools else SampleTables(*given)
         inspector = self.inspector = Inspector(part.ids, part.bounds, self._tables, operator, vertices)
         copies = (self._hot + self._spare) * threads
-        turns = operator.score is dots and start is None  # blending compares with what a run began with
+        rebalances = operator.score is dots and start is None  # blending compares with what a run began with
         context = HostContext(
-            communicator, self.workers, inspector, vertices, options.dim, copies, turns, seed, options.wire
+            communicator, self.workers, inspector, vertices, options.dim, copies, rebalances, seed, options.wire
         )
         self.scheme = scheme_of(options.scheme, communicator.size)(context)
         self.divisible = self._alone and not self.scheme.of_its_own
@@ -108,14 +109,14 @@ class RowHost(Host):
         self._kernel = operator_kernel(operator, self._dim, self._width, self.scheme.addressing, **kinds)
 
     def memory(self, dim: int, threads: int) -> int:
-        """Bytes of threads' copies, of merging what hosts changed, and of turning labels."""
+        """Bytes of threads' copies, of merging what hosts changed, and of rebalancing rows."""
         threads = 1 if is_simulated(self._communicator) else min(threads, self.workers.threads)
         vertices, padded = len(self._counts), padded_width(dim)
         most = self._hot if padded >= self._dim else vertices
         found = memory_of_copies(min(most, vertices) if self._hot and threads > 1 else 0, self._spare, threads, padded)
         if not self._alone:
             found += memory_of_merging(vertices, self._communicator.size, threads, padded)
-        return found + (_BYTES_OF_TURNING * dim**2 if self._hot or not self._alone else 0)
+        return found + (_BYTES_OF_BALANCING * dim**2 if self._hot or not self._alone else 0)
 
     def _check_updates(self) -> None:
         """Refuse rounds so long that int32 does not hold how often one updates a row."""
@@ -144,7 +145,7 @@ class RowHost(Host):
         self.scheme.restore(masters)
 
     def updates(self) -> dict[str, NDArray[np.int64]]:
-        """Count, by label, the updates that an epoch makes to each of this host's masters; all hosts call this.
+        """Count, by matrix, the updates that an epoch makes to each of this host's masters; all hosts call this.
 
         After Ctrl-C, and where it strikes meanwhile, they are estimated, since counting takes long.
         """
@@ -156,15 +157,15 @@ class RowHost(Host):
             expected = self.operator.updates(self._counts, self._contexts)[:, mine]
             shares = self._start.shares(self._counts)[mine], self._start.share(self._counts)
             operator = self.operator
-            pairs = 1 if operator.joined or operator.batch_per_context else self._contexts  # of a window, with a target
+            pairs = 1 if operator.joined or operator.group_per_context else self._contexts  # of a window, with a target
             e, t = expected[0] * shares[0], expected[1] * shares[1] * pairs
             return {"e": np.ceil(e).astype(np.int64), "t": np.ceil(t).astype(np.int64)}
         sent, own = np.diff(self.scheme.partition.bounds), masters.vertices
         found = {}
-        for label, counts in zip("et", sums, strict=True):
+        for which, counts in zip("et", sums, strict=True):
             received = np.empty(own * len(sent), np.int64)
             self._communicator.alltoallv(counts, sent, received, np.full(len(sent), own))
-            found[label] = received.reshape(len(sent), own).sum(axis=0)
+            found[which] = received.reshape(len(sent), own).sum(axis=0)
         return found
 
     def compute(
@@ -215,15 +216,15 @@ class RowHost(Host):
     ) -> Iterator[None]:
         """Apply the operator to chunks until none is left, as thread `k`; yield after each."""
         draws, ids, bounds = self._tables.round(slice_.epoch, slice_.ranges), self._worklist.ids, self._worklist.bounds
-        labels, hot = self.scheme.labels, _NONE
-        e, t = labels.e.reshape(-1), labels.t.reshape(-1)
+        matrices, hot = self.scheme.matrices, _NONE
+        e, t = matrices.e.reshape(-1), matrices.t.reshape(-1)
         rate = schedule.rate(number, slice_.size)
         rate = rate._replace(pace=0.0) if self._pools else rate
-        spare = labels.vertices + self._hot * self.workers.threads + k * self._spare
+        spare = matrices.vertices + self._hot * self.workers.threads + k * self._spare
         rows = self.scheme.rows._replace(frozen=self._frozen, spare=spare)
         copies, at = _NONE, slice_.size
         if self._hot:
-            copies = self._copies[k].first(self.scheme.live if slice_.size else 0, labels.vertices + k * self._hot)
+            copies = self._copies[k].first(self.scheme.live if slice_.size else 0, matrices.vertices + k * self._hot)
         while chunks:
             try:
                 begin, end = chunks.popleft()
@@ -290,11 +291,11 @@ class RowHost(Host):
         self._count_missing()
 
     def _count_missing(self) -> None:
-        """Add what merging the threads' copies took from the gauge."""
+        """Add what merging the threads' copies changed in the balance."""
         dim = self.scheme.masters.dim
         for hot in self._copies:
             half = hot.missing[:dim, :dim]
-            self.scheme.gauge.missing += half + half.T
+            self.scheme.balance.missing += half + half.T
             hot.missing[:] = 0
 
     def compile(self) -> None:
@@ -303,7 +304,7 @@ class RowHost(Host):
         self.workers.join(self.compute(empty, 0, 0, self.thread_stats()[:1]))
         if self._hot:
             self._choice.wanted()
-            warm_up_turns(new_labels(0, 2, self.scheme.context.dim), self.workers)
+            warm_up_balance(new_matrices(0, 2, self.scheme.context.dim), self.workers)
         if self.scheme.inspects or self._blends:
             self.workers.join(self.inspector.begin(Slice(0, ((0, 0),)), self.workers))
         if not self._alone:

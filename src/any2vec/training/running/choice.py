@@ -10,7 +10,7 @@ round, PullModel-Opt on H hosts sends
                                                 with `wire` bfloat16
     (1 - 1/H) (U_e + U_t) 4 + ids               updates, and which rows they are
     (H - 1/H) rounds 8 D (3 D + 16)             moments of `curvature`
-    (H - 1/H) turns 4 (4 D^2 + D), and 12 D^2   the gauge
+    (H - 1/H) times 4 (4 D^2 + D), and 12 D^2   the balance, so many times
 
 and columns, whose samples have N scores,
 
@@ -31,12 +31,12 @@ from any2vec.cluster.communicator import Communicator, allreduce
 from any2vec.corpus import Corpus
 from any2vec.io.sizes import size
 from any2vec.operators.kernel import inspection_kernel
-from any2vec.operators.labels import padded_width
+from any2vec.operators.matrices import padded_width
 from any2vec.samples.counts import total_of
 from any2vec.samples.windows import SampleTables, kept_counts, mean_context
+from any2vec.sync.balance import is_due
 from any2vec.sync.column_layout import ColumnLayout
 from any2vec.sync.combiners import combiner_of
-from any2vec.sync.gauge import is_due
 from any2vec.sync.memory import memory_of_a_host
 from any2vec.sync.schemes import SCHEMES
 from any2vec.sync.wire import FLOAT32, WIRES
@@ -49,7 +49,7 @@ __all__ = ["Estimate", "choose", "estimate", "usual_scheme"]
 
 _SLICES, _LENGTHS = 12, 6  # of a host's part that are inspected
 _MOST = 0.75  # of the rows, touched by a host in a round: then all are held
-_BUFFERS = 3  # times the labels, for those that travel
+_BUFFERS = 3  # times the matrices, for those that travel
 
 
 @dataclass(frozen=True)
@@ -73,17 +73,17 @@ def estimate(
     sent = memory = 0.0
     inspected = np.log(np.geomspace(first[0], 1 / rounds, _LENGTHS))
     for shares, times in ((first, 1), (usual, options.epochs - 1)):
-        for label in (0, 1):
-            rows = np.exp(np.interp(np.log(shares), inspected, np.log(seen[label] + 1)))
+        for which in (0, 1):
+            rows = np.exp(np.interp(np.log(shares), inspected, np.log(seen[which] + 1)))
             ids = hosts * np.minimum(4 * rows / hosts, hosts * owned / 8)
             sent += times * (hosts - 1) / hosts * float((rows * (2 * sent_row + 4) + ids).sum())
             memory = max(memory, row * float(rows.max()) / hosts)
     number = len(first) + (options.epochs - 1) * rounds
     sent += number * combiner.sent(hosts, dim)
-    if combiner.keeps_gauge and not start:
-        turns = sum(is_due(n, hosts) for n in range(number))
-        sent += (hosts - 1 / hosts) * 4 * turns * dim * (4 * dim + 1)
-        sent += 12 * (1 - 1 / hosts) * turns * dim * dim  # sums, to the host that solves, have 8 bytes
+    if combiner.keeps_balance and not start:
+        times = sum(is_due(n, hosts) for n in range(number))
+        sent += (hosts - 1 / hosts) * 4 * times * dim * (4 * dim + 1)
+        sent += 12 * (1 - 1 / hosts) * times * dim * dim  # sums, to the host that solves, have 8 bytes
     pulled = Estimate(sent, 2 * row * owned + 8 * memory)
     scores = seen[2].sum() / max(seen[3].sum(), 1) * words
     width = ColumnLayout(dim, min(hosts, dim)).width

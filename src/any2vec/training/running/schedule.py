@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.operators.arguments import Rate
-from any2vec.operators.inspection import Slice
+from any2vec.samples.slices import Slice
 
 __all__ = ["FLOOR", "SHORTEST", "Schedule", "default_rounds", "growth"]
 
@@ -31,8 +31,8 @@ def default_rounds(hosts: int, visits: float = 0.0, threads: int = 1, *, long_ro
     More, up to 2.5 per other host, where these would else meet a vertex more than ten times in a round: what the
     curvature combiner assumes holds for so long. `visits` is how often an epoch meets a vertex, in the mean over
     vertices, after subsampling. One host of one thread has one round; with several `threads` one per
-    thread, up to four, and more if they are more than 16: between some of them it turns its labels
-    (`sync.gauge.is_due`), as merging changes B the more, the more threads there are.
+    thread, up to four, and more if they are more than 16: between some of them it rebalances its rows
+    (`sync.balance.is_due`), as merging changes B the more, the more threads there are.
     """
     if hosts == 1:
         most = max(min(threads, _MOST_ROUNDS), threads // _THREADS_PER_ROUND)
@@ -45,10 +45,10 @@ def default_rounds(hosts: int, visits: float = 0.0, threads: int = 1, *, long_ro
 def growth(hosts: int) -> float:
     """Largest length of a round of the first epoch, as a share of all rounds before it, once there are some.
 
-    The labels begin near zero, and grow about as the square of the words done: each by what the others have become. Of
+    The rows begin near zero, and grow about as the square of the words done: each by what the others have become. Of
     that, a host sees only its own share in a round, and the sum of what hosts add falls behind one machine; first where
     all rows have a component in common, last in the many minor directions. So with many hosts a round is to let the
-    labels grow by a fifth, no more (measured by the eigenvalues of E^T E + T^T T); with few hosts by more, as each sees
+    rows grow by a fifth, no more (measured by the eigenvalues of E^T E + T^T T); with few hosts by more, as each sees
     a larger share of what e, and of what t grows by: with two by three quarters (benchmarks/README.md).
     """
     return _GROWTH * (hosts / (hosts - 1)) ** 2

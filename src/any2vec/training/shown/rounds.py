@@ -65,9 +65,9 @@ class Rounds:
     slowest : dict from str to list of float
         Likewise, of the host that took longest.
     bytes : dict from str to list of int
-        By "phase label kind" (`sync.channel.KEYS`), sent by all hosts.
+        By "phase matrix kind" (`sync.channel.KEYS`), sent by all hosts.
     touched : dict from str to list of float
-        By label, rows that a host touched in a round, mean over the hosts.
+        By matrix, rows that a host touched in a round, mean over the hosts.
     orthogonality : list of float
         Mean of the paper's Eq. 9 over rows that two or more hosts changed (one of 256 is measured): 1 if the changes
         were orthogonal, 1/k if all k were equal; not a number if there were no such rows.
@@ -75,7 +75,7 @@ class Rounds:
         Share of these rows that were orthogonal (GraphAny2Vec, Fig. 8): `sync.masters.ORTHOGONAL` or more; likewise.
     largest : list of float
         With columns, the largest change of a number in a mini-batch, of one in 16 mini-batches and the 16 hottest rows
-        of both labels: when it grows, values will explode.
+        of both matrices: when it grows, values will explode.
     """
 
     count: int = 0
