@@ -270,7 +270,7 @@ def test_pull_model_holds_masters_and_touched_rows(monkeypatch, scheme):
     assert len(noted.rows) == 4 * (50 + rounds_more(4, 25))
     for host in noted.hosts:
         assert (host.scheme.masters.vertices, len(host.scheme.masters.e)) == (250, 250)
-        assert max(len(rows) for rows in host.scheme.wire._buffers._held.values()) < 200
+        assert max(len(rows) for rows in host.scheme.wire._buffers.values()) < 200
     for e, t, touched_e, touched_t in noted.rows[-4 * 24 :]:
         wanted = max(touched_e, touched_t)
         # rounds of one sentence: 10 sources; the destinations are they and 30 negatives

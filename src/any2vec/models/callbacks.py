@@ -21,7 +21,7 @@ The vectors are views of the model: copy what is to outlast the call.
 
 
 def calling(callbacks: Sequence[Callback], vocabulary: Vocabulary, loss: str) -> AfterEpoch:
-    """Return a function that calls all callbacks with the vectors of the labels, and returns their figures."""
+    """Return a function that calls all callbacks with the vectors, and returns their figures."""
 
     def judge(epoch: int, matrices: Matrices) -> dict[str, float]:
         figures: dict[str, float] = {}
@@ -40,7 +40,7 @@ def calling(callbacks: Sequence[Callback], vocabulary: Vocabulary, loss: str) ->
 
 
 def vectors_of(vocabulary: Vocabulary, parts: list[Matrices], loss: str) -> Vectors:
-    """Make Vectors of the labels of one range of vertices, held in parts; a single part is not copied."""
+    """Make Vectors of the matrices of one range of vertices, held in parts; a single part is not copied."""
     first, last = parts[0].first, parts[-1].first + parts[-1].vertices
     if last - first < len(vocabulary):
         vocabulary = Vocabulary(vocabulary.words[first:last], vocabulary.counts[first:last])
