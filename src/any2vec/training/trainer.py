@@ -1,15 +1,12 @@
 """Algorithm 1 of GraphAny2Vec: epochs, rounds, computing, synchronizing."""
 
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from any2vec.cluster.communicator import Communicator, together
-from any2vec.cluster.local import is_simulated
 from any2vec.cluster.lost import LostHostError
 from any2vec.corpus import Corpus
 from any2vec.operators.labels import Labels
@@ -108,7 +105,7 @@ def train(
     interrupts = host.interrupts
     interrupts.finishes, interrupts.say = checkpoints is not None and not host.divisible, display.say
     run = Run(host, corpus, options, communicator, display, report, checkpoints)
-    with host.workers, _one_blas_thread(communicator):
+    with host.workers, threadpool_limits(1, "blas"):  # its spinning workers would steal the cores
         try:
             run.compile()
             with host.interruptible():
@@ -134,9 +131,3 @@ def train(
         options = replace(options, sample=0.0)
         return train(corpus, options, communicator, display, report, **again, width=width, flags=flags)  # type: ignore[arg-type]
     return host.scheme.rows_of_masters(last=True)
-
-
-def _one_blas_thread(communicator: Communicator) -> AbstractContextManager[Any]:
-    """Limit BLAS to one thread; its spinning workers would steal the cores."""
-    once_a_process = communicator.rank == 0 or not is_simulated(communicator)
-    return threadpool_limits(1, "blas") if once_a_process else nullcontext()

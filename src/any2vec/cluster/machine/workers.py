@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from any2vec.cluster.communicator import Communicator
-from any2vec.cluster.local import computing, waiting
+from any2vec.cluster.local import computing, is_simulated, waiting
 from any2vec.cluster.machine.cores import refused_thread
 
 __all__ = ["Workers"]
@@ -16,12 +16,15 @@ _POLL = 0.1  # seconds between two calls of `look`
 
 
 class Workers:
-    """A pool of threads that compute while the calling thread monitors them; used in a ``with`` block."""
+    """A pool of threads that compute while the calling thread monitors them; used in a ``with`` block.
+
+    A host that shares its process with others has one thread.
+    """
 
     def __init__(self, threads: int, communicator: Communicator) -> None:
-        self.threads = threads
+        self.threads = 1 if is_simulated(communicator) else threads
         self._communicator = communicator
-        self._pool = ThreadPoolExecutor(threads)
+        self._pool = ThreadPoolExecutor(self.threads)
         self._start_threads()
 
     def __enter__(self) -> Self:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator
-from any2vec.cluster.local import is_simulated
 from any2vec.cluster.machine.cores import usable_cores
 from any2vec.cluster.machine.workers import Workers
 from any2vec.corpus import Corpus
@@ -100,8 +99,7 @@ class Host(ABC):
         self._communicator = communicator
         self._worklist = corpus.part(communicator.rank)
         threads = max(1, min(options.threads or usable_cores(), len(self._worklist.ids) // _LEAST))
-        threads = 1 if is_simulated(communicator) else min(threads, self.most_threads)
-        self.workers = Workers(threads, communicator)
+        self.workers = Workers(min(threads, self.most_threads), communicator)
         self.release = corpus.worklist.release
         """Let the system take back the memory of what was read of the worklist."""
         self.interrupts, self.left = Interrupts(flags), list[tuple[int, int]]()

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import allreduce
-from any2vec.cluster.local import is_simulated
 from any2vec.errors import Any2VecError
 from any2vec.operators.arguments import ThreadStats, learning_rate
 from any2vec.operators.hot_rows import HotRows, hot_rows, how_many_hot, memory_of_copies, no_hot_rows
@@ -109,7 +108,7 @@ class RowHost(Host):
 
     def memory(self, dim: int, threads: int) -> int:
         """Bytes of threads' copies, of merging what hosts changed, and of turning labels."""
-        threads = 1 if is_simulated(self._communicator) else min(threads, self.workers.threads)
+        threads = min(threads, self.workers.threads)
         vertices, padded = len(self._counts), padded_width(dim)
         most = self._hot if padded >= self._dim else vertices
         found = memory_of_copies(min(most, vertices) if self._hot and threads > 1 else 0, self._spare, threads, padded)

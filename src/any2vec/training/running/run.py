@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from any2vec.cluster.communicator import Communicator, SharedError, allreduce, together
-from any2vec.cluster.local import is_simulated
 from any2vec.corpus import Corpus
 from any2vec.operators.arguments import ThreadStats
 from any2vec.operators.labels import Labels
@@ -271,17 +270,16 @@ class Run:
         return computed
 
     def _seconds_left(self) -> float | None:
-        """Estimate how long the hosts will compute this round, from those before or from how far this one is."""
+        """Estimate how long the hosts will take for this round, from those before, or from how far this one is."""
         if self._computing is None:
             return None
         number, stats = self._computing
         words = self._schedule.done(number + 1) - self._schedule.done(number)
         elapsed = time.monotonic() - self._began
+        if pace := self._meter.pace:
+            return max(pace * words - elapsed, 0.0)
         done = sum(float(one.words[0]) for one in stats) / max(self._host.share, 1e-9)
-        if self._communicator.size == 1 or not is_simulated(self._communicator):
-            return elapsed * max(words / done - 1, 0) if done else None
-        pace = self._meter.pace  # simulated hosts compute one after the other
-        return max(pace * words - elapsed, 0.0) if pace else None
+        return elapsed * max(words / done - 1, 0) if done else None
 
     def _look(self, stats: list[ThreadStats]) -> None:
         """Monitor the threads while they compute."""
