@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,8 @@ from any2vec.cluster.machine.cores import usable_cores
 from any2vec.cluster.machine.workers import Workers
 from any2vec.corpus import Corpus
 from any2vec.operators import Operator
-from any2vec.operators.arguments import ThreadStats
+from any2vec.operators.arguments import Rate, ThreadStats
+from any2vec.operators.inspection import Slice
 from any2vec.operators.tiles import register_width
 from any2vec.sync.combiners import Round
 from any2vec.sync.masters import Combined
@@ -21,11 +22,34 @@ from any2vec.sync.scheme import Scheme
 from any2vec.training.going_on.start import Start
 from any2vec.training.options import MOST_THREADS, Options
 from any2vec.training.running.interrupts import Interrupts
-from any2vec.training.running.schedule import Schedule
 
-__all__ = ["Host"]
+__all__ = ["Host", "Task"]
 
 _LEAST = 10_000  # words worth a thread
+
+
+class Task(NamedTuple):
+    """What a host computes of a round.
+
+    Attributes
+    ----------
+    slice : Slice
+        What it takes of its part.
+    rate : Rate
+        Learning rate in the slice, for one thread.
+    following : Slice or None
+        What it takes in the next round.
+    stats : list of ThreadStats
+        The threads' counters.
+    left : list of (int, int), optional
+        After a pause, what is left of the slice; None for all of it.
+    """
+
+    slice: Slice
+    rate: Rate
+    following: Slice | None
+    stats: list[ThreadStats]
+    left: list[tuple[int, int]] | None = None
 
 
 class Host(ABC):
@@ -129,17 +153,8 @@ class Host(ABC):
         """Let this host's rows begin as `start` says; all hosts call this."""
 
     @abstractmethod
-    def work(
-        self,
-        schedule: Schedule,
-        number: int,
-        stats: list[ThreadStats],
-        look: Callable[[], None],
-        todo: list[tuple[int, int]] | None = None,
-    ) -> float:
+    def work(self, task: Task, look: Callable[[], None]) -> float:
         """Apply the operator to this host's slice of a round (Algorithm 1, line 9), calling `look` now and then.
-
-        After a pause, `todo` is what was `left` of it.
 
         Returns
         -------

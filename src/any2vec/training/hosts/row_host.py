@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import allreduce
 from any2vec.errors import Any2VecError
-from any2vec.operators.arguments import ThreadStats, learning_rate
+from any2vec.operators.arguments import Rate, learning_rate
 from any2vec.operators.hot_rows import HotRows, hot_rows, how_many_hot, memory_of_copies, no_hot_rows
 from any2vec.operators.inspection import Inspector, Slice
 from any2vec.operators.kernel import operator_kernel
@@ -29,8 +29,8 @@ from any2vec.sync.schemes import scheme_of
 from any2vec.sync.warmup import warm_up, warm_up_turns
 from any2vec.training.going_on.start import Start
 from any2vec.training.hosts.copying import Copying
-from any2vec.training.hosts.host import Host
-from any2vec.training.running.schedule import Schedule, default_rounds
+from any2vec.training.hosts.host import Host, Task
+from any2vec.training.running.schedule import default_rounds
 
 __all__ = ["RowHost"]
 
@@ -166,27 +166,18 @@ class RowHost(Host):
             found[label] = received.reshape(len(sent), own).sum(axis=0)
         return found
 
-    def compute(
-        self,
-        schedule: Schedule,
-        number: int,
-        host: int,
-        stats: list[ThreadStats],
-        todo: list[tuple[int, int]] | None = None,
-    ) -> "list[Future[float]]":
-        """Begin to apply the operator to `host`'s slice of a round (Algorithm 1, line 9); futures give CPU seconds."""
-        slice_ = schedule.slice(host, number)
-        assert slice_ is not None
-        chunks = self.chunks(slice_.size, len(stats)) if todo is None else deque(todo)
+    def compute(self, task: Task) -> "list[Future[float]]":
+        """Begin to apply the operator to a slice (Algorithm 1, line 9); futures give CPU seconds."""
+        chunks = self.chunks(task.slice.size, len(task.stats)) if task.left is None else deque(task.left)
         self.left = []
 
         def run(k: int) -> float:
             began = time.thread_time()
-            for _ in self.turns(schedule, number, slice_, chunks, k, stats):
+            for _ in self.turns(task, chunks, k):
                 pass
             return time.thread_time() - began
 
-        return self.workers.start(run, len(stats))
+        return self.workers.start(run, len(task.stats))
 
     @staticmethod
     def chunks(size: int, threads: int) -> "deque[tuple[int, int]]":
@@ -203,21 +194,13 @@ class RowHost(Host):
             begin += length
         return found
 
-    def turns(
-        self,
-        schedule: Schedule,
-        number: int,
-        slice_: Slice,
-        chunks: "deque[tuple[int, int]]",
-        k: int,
-        stats: list[ThreadStats],
-    ) -> Iterator[None]:
+    def turns(self, task: Task, chunks: "deque[tuple[int, int]]", k: int) -> Iterator[None]:
         """Apply the operator to chunks until none is left, as thread `k`; yield after each."""
+        slice_, stats = task.slice, task.stats
         draws, ids, bounds = self._tables.round(slice_.epoch, slice_.ranges), self._worklist.ids, self._worklist.bounds
         labels, hot = self.scheme.labels, _NONE
         e, t = labels.e.reshape(-1), labels.t.reshape(-1)
-        rate = schedule.rate(number, slice_.size)
-        rate = rate._replace(pace=0.0) if self._pools else rate
+        rate = task.rate._replace(pace=0.0) if self._pools else task.rate
         spare = labels.vertices + self._hot * self.workers.threads + k * self._spare
         rows = self.scheme.rows._replace(frozen=self._frozen, spare=spare)
         copies, at = _NONE, slice_.size
@@ -249,19 +232,12 @@ class RowHost(Host):
         if hot.rows:
             merge(e, t, hot, learning_rate(rate, at), self._dim, k)
 
-    def work(
-        self,
-        schedule: Schedule,
-        number: int,
-        stats: list[ThreadStats],
-        look: Callable[[], None],
-        todo: list[tuple[int, int]] | None = None,
-    ) -> float:
+    def work(self, task: Task, look: Callable[[], None]) -> float:
         """Apply the operator to this host's slice of a round, and inspect the next one behind it."""
         self._choose()
-        computing = self.compute(schedule, number, self.part, stats, todo)
-        if todo is None:
-            self.scheme.prefetch(schedule.slice(self.part, number + 1))
+        computing = self.compute(task)
+        if task.left is None:
+            self.scheme.prefetch(task.following)
 
         def look_and_choose() -> None:
             look()
@@ -298,12 +274,12 @@ class RowHost(Host):
 
     def compile(self) -> None:
         """Compile what rounds do, or load it from the cache, by doing it to nothing."""
-        empty = Schedule(0.0, 1, 1, np.zeros(2, np.int64))
-        self.workers.join(self.compute(empty, 0, 0, self.thread_stats()[:1]))
+        nothing = Slice(0, ((0, 0),))
+        self.workers.join(self.compute(Task(nothing, Rate(0.0, 0.0, 0.0, 0.0, 1.0), None, self.thread_stats()[:1])))
         if self._hot:
             self._choice.wanted()
             warm_up_turns(new_labels(0, 2, self.scheme.context.dim), self.workers)
         if self.scheme.inspects or self._blends:
-            self.workers.join(self.inspector.begin(Slice(0, ((0, 0),)), self.workers))
+            self.workers.join(self.inspector.begin(nothing, self.workers))
         if not self._alone:
             warm_up(self.combiner, self.scheme.wire)

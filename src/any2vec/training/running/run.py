@@ -16,7 +16,7 @@ from any2vec.sync.partition import Partition
 from any2vec.training.checkpoints.checkpoint import Checkpoints
 from any2vec.training.going_on.blend import Blend
 from any2vec.training.going_on.start import Start
-from any2vec.training.hosts.host import Host
+from any2vec.training.hosts.host import Host, Task
 from any2vec.training.hosts.row_host import RowHost
 from any2vec.training.options import Options
 from any2vec.training.running.divergence import not_finite
@@ -250,12 +250,15 @@ class Run:
     def _compute(self, number: int, stats: list[ThreadStats]) -> float:
         """Compute a round; where it may be cut anywhere, write the checkpoints that are due meanwhile."""
         host, schedule = self._host, self._schedule
+        slice_ = schedule.slice(host.part, number)
+        assert slice_ is not None
+        task = Task(slice_, schedule.rate(number, slice_.size), schedule.slice(host.part, number + 1), stats)
         self._began, self._computing = time.monotonic(), (number, stats)
 
         def look() -> None:
             self._look(stats)
 
-        computed = host.work(schedule, number, stats, look)
+        computed = host.work(task, look)
         while host.left and host.interrupts.paused and not self._broken:
             host.pause()
             left = what_is_left(schedule, number, host.part, host.left, self._communicator)
@@ -263,7 +266,7 @@ class Run:
             self._write(schedule.epoch(number), number + 1)
             self._cut = None
             host.interrupts.go_on()
-            computed += host.work(schedule, number, stats, look, host.left)
+            computed += host.work(task._replace(left=host.left), look)
         if host.interrupts.paused:  # just when all was done
             host.interrupts.go_on()
         self._computing = None
