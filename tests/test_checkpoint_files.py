@@ -15,7 +15,7 @@ import pytest
 from test_checkpoint import Said, fit, flip, same, truncate, versions
 
 from any2vec import Any2VecError, Word2Vec
-from any2vec.training.checkpoints import checkpoint, folder_lock
+from any2vec.training.checkpoints import checkpoint, folder_lock, own_shards
 from any2vec.training.checkpoints.checkpoint_files import UNFINISHED
 from any2vec.training.checkpoints.folder_lock import FolderLock
 from any2vec.training.checkpoints.manifest import own_digest, read_manifest
@@ -210,7 +210,7 @@ def test_a_failed_checkpoint_is_said_even_if_quiet(tmp_path, monkeypatch, caplog
     def full(_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(checkpoint, "header_of", full)
+    monkeypatch.setattr(own_shards, "header_of", full)
     model = fit(tmp_path, hosts=hosts, rounds=1)
     said = warnings_of(caplog)
     assert not model.report_.kept
