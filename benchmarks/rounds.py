@@ -134,6 +134,7 @@ def main(
         model = Word2Vec(**how, cache=cache)
         cuts = read_corpus(path, cache=cache, hosts=hosts).cuts
         host = RowHost(read_corpus(path, cache=cache), model.training_options(), alone())
+        host.open()
         schedule = Schedule(model.training_options().initial_alpha, epochs, rounds, cuts)
         with host.workers:
             for number in wanted:

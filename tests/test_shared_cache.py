@@ -92,6 +92,7 @@ def test_threads_take_and_merge_copies_as_cores_are_moved(monkeypatch):
     monkeypatch.setattr(row_host, "_LONGEST", 1000)
     corpus = read_corpus([[f"w{k}" for k in range(20)]] * 1000, min_count=1, cache=None)
     host = row_host.RowHost(corpus, Options(dim=16, window=3, negative=3, threads=2, sample=0, epochs=1), alone())
+    host.open()
     stats = host.thread_stats()
     task = Task(Slice(0, ((0, 20_000),)), Rate(0.1, 1e-4, 0.0, 1.0, 20_000.0), None, stats)
     with host.workers:

@@ -103,10 +103,12 @@ def test_width_of_this_processor_is_the_default(monkeypatch):
         return compiled(operator, dim, width, *more, **kinds)
 
     monkeypatch.setattr(row_host, "operator_kernel", noting)
-    monkeypatch.setattr(host, "register_width", lambda: 4)
     corpus = read_corpus(SMALL, min_count=1, cache=None)
     options = Options(**SIZES | {"window": 2}, threads=1, epochs=1, sample=0)  # four context words are one tile
-    found = [train(corpus, options, alone(), Quiet(), Report({}), width=width).embedding for width in (8, None)]
+    found = []
+    for width in (8, 4):
+        monkeypatch.setattr(host, "register_width", lambda width=width: width)
+        found.append(train(corpus, options, alone(), Quiet(), Report({})).embedding)
     assert widths == [8, 4]
     np.testing.assert_allclose(*found, atol=1e-5)
 
@@ -189,6 +191,7 @@ def test_learning_rate_of_the_kernel(monkeypatch):
         monkeypatch.setattr(row_host, "operator_kernel", lambda *_, **__: kernel)
         options = Options(**SIZES, threads=1, epochs=4, alpha=0.2, sample=0)
         host = RowHost(corpus, options, alone())
+        host.open()
         rate = Rate(0.2, FLOOR, float(epoch * 1000 + low), 1.0, 4000.0)
         task = Task(Slice(epoch, ((low, low + 1),)), rate, None, host.thread_stats())
         with host.workers:

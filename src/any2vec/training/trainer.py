@@ -40,7 +40,6 @@ def train(
     state: TrainingState | None = None,
     checkpoints: Checkpoints | None = None,
     start: Start | None = None,
-    width: int | None = None,
     flags: NDArray[np.int64] | None = None,
 ) -> Labels:
     """Train the labels of all vertices on a corpus; all hosts call this.
@@ -70,8 +69,6 @@ def train(
         Where the state is written now and then; the caller closes it.
     start : Start, optional
         What rows begin with, and which are frozen. With a `state`, what its run began with.
-    width : int, optional
-        Floats in a register, if not this processor's.
     flags : int64 array, shape (2,), optional
         Zeros that simulated hosts share: what stops one stops all at once, not only at the end of a round.
 
@@ -98,7 +95,7 @@ def train(
     report.scheme = str(options.scheme) if communicator.size > 1 or scheme.of_its_own else None
     kind: type[Host] = ColumnHost if scheme.by_columns else RowHost
     with together(communicator):
-        host = kind(corpus, options, communicator, width, flags, start, opens=False)
+        host = kind(corpus, options, communicator, flags, start)
     check_memory(scheme, len(corpus.vocabulary), options.dim, communicator, host.workers.threads, host.memory)
     with together(communicator):
         host.open()
@@ -129,5 +126,5 @@ def train(
         report.rounds = Rounds()
         again = {"after_epoch": after_epoch, "after_round": after_round, "checkpoints": checkpoints, "start": start}
         options = replace(options, sample=0.0)
-        return train(corpus, options, communicator, display, report, **again, width=width, flags=flags)  # type: ignore[arg-type]
+        return train(corpus, options, communicator, display, report, **again, flags=flags)  # type: ignore[arg-type]
     return host.scheme.rows_of_masters(last=True)

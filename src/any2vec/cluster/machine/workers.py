@@ -18,12 +18,12 @@ _POLL = 0.1  # seconds between two calls of `look`
 class Workers:
     """A pool of threads that compute while the calling thread monitors them; used in a ``with`` block.
 
-    A host that shares its process with others has one thread.
+    A host that shares its process and its cores with others has one thread, and looks every `_POLL` seconds at most.
     """
 
     def __init__(self, threads: int, communicator: Communicator) -> None:
-        self.threads = 1 if is_simulated(communicator) else threads
-        self._communicator = communicator
+        self._communicator, self._shares = communicator, is_simulated(communicator)
+        self.threads = 1 if self._shares else threads
         self._pool = ThreadPoolExecutor(self.threads)
         self._start_threads()
 
@@ -53,6 +53,7 @@ class Workers:
         The first exception of a task or of `look` is raised at once; the other tasks are not waited for.
         """
         running = set(futures)
+        every = max(every, _POLL) if self._shares else every
         with waiting(self._communicator):
             while running:
                 finished, running = wait(running, timeout=every if look else None, return_when=FIRST_EXCEPTION)

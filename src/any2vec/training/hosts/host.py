@@ -53,7 +53,7 @@ class Task(NamedTuple):
 
 
 class Host(ABC):
-    """One host of Algorithm 1 (GraphAny2Vec, section 3.1).
+    """One host of Algorithm 1 (GraphAny2Vec, section 3.1); it takes its memory when it is opened.
 
     Parameters
     ----------
@@ -65,12 +65,8 @@ class Host(ABC):
         The hosts.
     flags : int64 array, shape (2,), optional
         Those of `Interrupts`, if other hosts share them.
-    width : int, optional
-        Floats in a register, if not this processor's.
     start : Start, optional
         What rows begin with, and which are frozen.
-    opens : bool
-        Whether it opens at once.
 
     Attributes
     ----------
@@ -112,14 +108,11 @@ class Host(ABC):
         corpus: Corpus,
         options: Options,
         communicator: Communicator,
-        width: int | None = None,
         flags: NDArray[np.int64] | None = None,
         start: Start | None = None,
-        *,
-        opens: bool = True,
     ) -> None:
         self._corpus, self._options, self._start = corpus, options, start
-        self._width = width or register_width()
+        self._width = register_width()
         self._communicator = communicator
         self._worklist = corpus.part(communicator.rank)
         threads = max(1, min(options.threads or usable_cores(), len(self._worklist.ids) // _LEAST))
@@ -129,8 +122,6 @@ class Host(ABC):
         self.interrupts, self.left = Interrupts(flags), list[tuple[int, int]]()
         self._alone = communicator.size == 1
         self._plan()
-        if opens:
-            self.open()
 
     @abstractmethod
     def _plan(self) -> None:
