@@ -24,7 +24,7 @@ from any2vec.samples.pools import PooledTables
 from any2vec.samples.windows import SampleTables, kept_counts, mean_context
 from any2vec.sync.combiners import CombinerContext, Round, combiner_of
 from any2vec.sync.masters import Combined, memory_of_merging
-from any2vec.sync.scheme import HostContext
+from any2vec.sync.scheme import HostContext, Scheme
 from any2vec.sync.schemes import scheme_of
 from any2vec.sync.warmup import warm_up, warm_up_turns
 from any2vec.training.going_on.start import Start
@@ -59,52 +59,65 @@ class RowHost(Host):
         counts, vertices = corpus.vocabulary.counts, len(corpus.vocabulary)
         self.cuts, self.part = corpus.cuts, communicator.rank
         self.share = float(np.diff(corpus.cuts)[self.part] / max(int(corpus.cuts[-1]), 1))
-        part, threads = self._worklist, self.workers.threads
-        operator = self.operator = options.operator_class(options)
-        self._counts = counts
-        self._dim = padded_width(options.dim)
-        self._per_pair = per_pair = operator.samples_per_pair(counts)
+        self.operator = options.operator_class(options)
+        self._counts, self._dim = counts, padded_width(options.dim)
+        self._per_pair = self.operator.samples_per_pair(counts)
         self._words, kept = max(total_of(counts), 1), float(kept_counts(counts, options.sample).sum())
         visits, long_rounds = kept / max(vertices, 1), combiner_of(options.combine).long_rounds
-        self.rounds = options.rounds or default_rounds(communicator.size, visits, threads, long_rounds=long_rounds)
-        self._kept, self._hot = kept / self._words, 0
+        self.rounds = options.rounds or default_rounds(
+            communicator.size, visits, self.workers.threads, long_rounds=long_rounds
+        )
+        self._kept = kept / self._words
         self._check_updates()
-        if threads > 1:
-            contexts = self._contexts
-            updates = operator.updates(counts, contexts) / self._words
-            samples = operator.samples_per_update(per_pair, contexts)
-            per_window = np.array([1.0, contexts if operator.batch_per_context else 1.0])
-            positions = len(part.ids) // (threads * self.rounds)
-            self._hot = how_many_hot(updates, positions, self._dim)
-            self._hottest = updates, samples, per_window, positions
-        self._choice, self._copying = Copying(threads), self._hot > 0
+        self._plan_copies()
         self._frozen = np.zeros(0, np.uint8) if start is None else start.frozen
         self._blends = options.blend and start is not None and start.e is not None
         self._spare = 4 * options.window if len(self._frozen) else 0
 
+    def _plan_copies(self) -> None:
+        """Choose the rows that each thread has a copy of."""
+        operator, threads, self._hot = self.operator, self.workers.threads, 0
+        if threads > 1:
+            contexts = self._contexts
+            updates = operator.updates(self._counts, contexts) / self._words
+            samples = operator.samples_per_update(self._per_pair, contexts)
+            per_window = np.array([1.0, contexts if operator.batch_per_context else 1.0])
+            positions = len(self._worklist.ids) // (threads * self.rounds)
+            self._hot = how_many_hot(updates, positions, self._dim)
+            self._hottest = updates, samples, per_window, positions
+        self._choice, self._copying = Copying(threads), self._hot > 0
+
     def open(self) -> None:
         """Take the memory of labels, of threads' copies and of kernels."""
-        options, communicator, start, operator = self._options, self._communicator, self._start, self.operator
-        counts, part, threads = self._counts, self._worklist, self.workers.threads
+        part, threads = self._worklist, self.workers.threads
         self._copies = hot_rows(*self._hottest, threads, self._dim) if threads > 1 else list[HotRows]()
-        vertices, combiner = len(counts), combiner_of(options.combine)
-        first, seed = part.first, options.seed
-        if start:
-            first, seed = first + start.seen, start.seed(seed)
-        given = counts, options.sample, operator.tables(counts), options.seed, first
-        self._pools = options.pools
-        self._tables = PooledTables(*given, part.ids, options.negatives) if self._pools else SampleTables(*given)
-        inspector = self.inspector = Inspector(part.ids, part.bounds, self._tables, operator, vertices)
-        copies = (self._hot + self._spare) * threads
-        turns = operator.score is dots and start is None  # blending compares with what a run began with
-        context = HostContext(
-            communicator, self.workers, inspector, vertices, options.dim, copies, turns, seed, options.wire
-        )
-        self.scheme = scheme_of(options.scheme, communicator.size)(context)
+        self._pools = self._options.pools
+        self._tables = self._new_tables()
+        self.inspector = Inspector(part.ids, part.bounds, self._tables, self.operator, len(self._counts))
+        self.scheme = self._new_scheme()
         self.divisible = self._alone and not self.scheme.of_its_own
-        self.combiner = combiner.bind(CombinerContext(self.scheme.masters, self._per_pair, self.scheme.channel))
+        context = CombinerContext(self.scheme.masters, self._per_pair, self.scheme.channel)
+        self.combiner = combiner_of(self._options.combine).bind(context)
         kinds = {"freezing": bool(self._spare), "measuring": self._blends, "copying": self._hot > 0}
-        self._kernel = operator_kernel(operator, self._dim, self._width, self.scheme.addressing, **kinds)
+        self._kernel = operator_kernel(self.operator, self._dim, self._width, self.scheme.addressing, **kinds)
+
+    def _new_tables(self) -> SampleTables:
+        """Make the tables that samples are drawn from."""
+        options, counts, part = self._options, self._counts, self._worklist
+        first = part.first + (self._start.seen if self._start else 0)
+        given = counts, options.sample, self.operator.tables(counts), options.seed, first
+        return PooledTables(*given, part.ids, options.negatives) if self._pools else SampleTables(*given)
+
+    def _new_scheme(self) -> Scheme:
+        """Make the scheme, which holds the labels."""
+        options, start, communicator = self._options, self._start, self._communicator
+        vertices, copies = len(self._counts), (self._hot + self._spare) * self.workers.threads
+        turns = self.operator.score is dots and start is None  # blending compares with what a run began with
+        seed = start.seed(options.seed) if start else options.seed
+        context = HostContext(
+            communicator, self.workers, self.inspector, vertices, options.dim, copies, turns, seed, options.wire
+        )
+        return scheme_of(options.scheme, communicator.size)(context)
 
     def memory(self, dim: int, threads: int) -> int:
         """Bytes of threads' copies, of merging what hosts changed, and of turning labels."""
