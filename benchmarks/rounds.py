@@ -22,12 +22,13 @@ from texts import CorpusArgument, plain_text
 from any2vec import Word2Vec
 from any2vec.cluster.local import alone
 from any2vec.corpus import read_corpus
-from any2vec.operators.arguments import Rate
+from any2vec.operators.arguments import ThreadStats
 from any2vec.samples.slices import Slice
 from any2vec.sync.combiners import Combiner, Round, Touched
 from any2vec.sync.masters import Changes, Combined
 from any2vec.sync.scheme import Scheme
 from any2vec.training import trainer
+from any2vec.training.hosts.host import Task
 from any2vec.training.hosts.row_host import RowHost
 from any2vec.training.running.schedule import Schedule
 
@@ -99,24 +100,14 @@ def _product(rows: NDArray[np.float32], label: str) -> NDArray[np.float64]:
     return (wide.T @ wide) * (1 if label == "e" else -1)
 
 
-class Whole:
-    """A schedule of one round: what all hosts take in one of theirs."""
-
-    def __init__(self, schedule: Schedule, number: int, cuts: NDArray[np.int64]) -> None:
-        self._schedule, self._number = schedule, number
-        slices = [schedule.slice(host, number) for host in range(len(cuts) - 1)]
-        ranges = [
-            (low + cut, high + cut) for cut, one in zip(cuts, slices, strict=False) if one for low, high in one.ranges
-        ]
-        self._slice = Slice(schedule.epoch(number), tuple((int(low), int(high)) for low, high in ranges))
-
-    def slice(self, host: int, number: int) -> Slice:
-        """All of it."""
-        return self._slice
-
-    def rate(self, number: int, words: int) -> Rate:
-        """As for the hosts together."""
-        return self._schedule.rate(self._number, words)
+def whole(schedule: Schedule, number: int, cuts: NDArray[np.int64], stats: list[ThreadStats]) -> Task:
+    """Return what all hosts take in a round, as the task of one host."""
+    slices = [schedule.slice(host, number) for host in range(len(cuts) - 1)]
+    ranges = [
+        (low + cut, high + cut) for cut, one in zip(cuts, slices, strict=False) if one for low, high in one.ranges
+    ]
+    slice_ = Slice(schedule.epoch(number), tuple((int(low), int(high)) for low, high in ranges))
+    return Task(slice_, schedule.rate(number, slice_.size), None, stats)
 
 
 def main(
@@ -143,13 +134,13 @@ def main(
         model = Word2Vec(**how, cache=cache)
         cuts = read_corpus(path, cache=cache, hosts=hosts).cuts
         host = RowHost(read_corpus(path, cache=cache), model.training_options(), alone())
+        host.open()
         schedule = Schedule(model.training_options().initial_alpha, epochs, rounds, cuts)
         with host.workers:
             for number in wanted:
                 labels, masters = noting.labels(number), host.scheme.masters
                 masters.embedding[:], masters.training[:] = labels["e"], labels["t"]
-                whole: Any = Whole(schedule, number, cuts)
-                host.workers.join(host.compute(whole, 0, 0, host.thread_stats()))
+                host.workers.join(host.compute(whole(schedule, number, cuts, host.thread_stats())))
                 title = f"round {number}, epoch {schedule.epoch(number) + 1}"
                 _show(title, labels, masters.embedding, masters.training)
                 one = {"e": masters.embedding, "t": masters.training}

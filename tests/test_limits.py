@@ -55,7 +55,7 @@ def test_no_matrix_is_needed_where_nothing_is_merged(monkeypatch):
 
 
 def test_copies_of_threads_are_counted(monkeypatch, many_words):
-    plan = RowHost(many_words, Options(dim=8, sample=0, threads=128), alone(), opens=False)
+    plan = RowHost(many_words, Options(dim=8, sample=0, threads=128), alone())
     assert plan.workers.threads == 128
     assert 0 < plan._hot <= 300
     assert plan.memory(8, 128) >= 128 * 16 * 4 * 4 * plan._hot
@@ -87,6 +87,7 @@ def test_updates_of_an_epoch_do_not_wrap(monkeypatch):
     """A kernel stands in that counts 2^30 updates at a time, and what threads may count before it is added up."""
     corpus = read_corpus(SENTENCES, min_count=1, cache=None)
     host = RowHost(corpus, Options(**{name: HOW[name] for name in ("dim", "window", "negative")}, threads=1), alone())
+    host.open()
     positions = len(corpus.worklist.ids)
 
     def kernel(ids, bounds, low, high, window, draws, sources, destinations):

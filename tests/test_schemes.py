@@ -251,12 +251,12 @@ class Noted:
             make(host, *args, **more)
             self.hosts.append(host)
 
-        def computing(host, schedule, number, rank, stats, *more):
-            if stats and schedule.alpha:  # not when it is compiled
+        def computing(host, task):
+            if task.rate.alpha:  # not when it is compiled
                 labels, now = host.scheme.matrices, getattr(host.scheme, "_now", {})
                 touched = [int(np.count_nonzero(now[label].updates)) for label in now]
                 self.rows.append((len(labels.e), len(labels.t), *touched))
-            return compute(host, schedule, number, rank, stats, *more)
+            return compute(host, task)
 
         monkeypatch.setattr(RowHost, "__init__", making)
         monkeypatch.setattr(RowHost, "compute", computing)

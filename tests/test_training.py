@@ -14,15 +14,17 @@ from any2vec.cluster.local import alone
 from any2vec.cluster.machine.shared_cache import SharedCache
 from any2vec.corpus import read_corpus
 from any2vec.operators import hot_rows
+from any2vec.operators.arguments import Rate
 from any2vec.operators.kernel import operator_kernel
 from any2vec.operators.matrices import new_matrices
 from any2vec.samples.slices import Slice
 from any2vec.sync import replicated
 from any2vec.sync.combiners import COMBINERS
 from any2vec.training.hosts import host, row_host
+from any2vec.training.hosts.host import Task
 from any2vec.training.hosts.row_host import RowHost
 from any2vec.training.options import Options
-from any2vec.training.running.schedule import Schedule
+from any2vec.training.running.schedule import FLOOR
 from any2vec.training.shown.progress import Quiet
 from any2vec.training.shown.report import Report, peak_memory
 from any2vec.training.trainer import train
@@ -101,10 +103,12 @@ def test_width_of_this_processor_is_the_default(monkeypatch):
         return compiled(operator, dim, width, *more, **kinds)
 
     monkeypatch.setattr(row_host, "operator_kernel", noting)
-    monkeypatch.setattr(host, "register_width", lambda: 4)
     corpus = read_corpus(SMALL, min_count=1, cache=None)
     options = Options(**SIZES | {"window": 2}, threads=1, epochs=1, sample=0)  # four context words are one tile
-    found = [train(corpus, options, alone(), Quiet(), Report({}), width=width).embedding for width in (8, None)]
+    found = []
+    for width in (8, 4):
+        monkeypatch.setattr(host, "register_width", lambda width=width: width)
+        found.append(train(corpus, options, alone(), Quiet(), Report({})).embedding)
     assert widths == [8, 4]
     np.testing.assert_allclose(*found, atol=1e-5)
 
@@ -182,16 +186,17 @@ def test_learning_rate_of_the_kernel(monkeypatch):
     """t is zero at first, so the first row that moves does so by half the learning rate: see where it stands."""
     corpus = read_corpus([["a", "b"]] * 500, min_count=1, cache=None)
     kernel = operator_kernel(skipgram("pair", 3, 3), 16, 16)
-    schedule, seen = Schedule(0.2, 4, 1, np.array([0, 1000])), {}
+    seen = {}
     for epoch, low in ((0, 0), (0, 500), (2, 0), (3, 998), (9, 0)):
         monkeypatch.setattr(row_host, "operator_kernel", lambda *_, **__: kernel)
         options = Options(**SIZES, threads=1, epochs=4, alpha=0.2, sample=0)
         host = RowHost(corpus, options, alone())
-        monkeypatch.setattr(schedule, "slice", lambda *_, e=epoch, p=low: Slice(e, ((p, p + 1),)))
-        monkeypatch.setattr(schedule, "done", lambda number, e=epoch, p=low: e * 1000 + p + number)
+        host.open()
+        rate = Rate(0.2, FLOOR, float(epoch * 1000 + low), 1.0, 4000.0)
+        task = Task(Slice(epoch, ((low, low + 1),)), rate, None, host.thread_stats())
         with host.workers:
             host.scheme.matrices.e[:] = 1
-            host.workers.join(host.compute(schedule, 0, 0, host.thread_stats()))
+            host.workers.join(host.compute(task))
         seen[epoch, low] = host.scheme.matrices.t[int(corpus.worklist.ids[low]), 0]
     assert seen[0, 0] == pytest.approx(0.1)
     assert seen[0, 500] == pytest.approx(0.1 * 3.5 / 4)
@@ -367,10 +372,10 @@ def test_explosion_is_seen_while_an_epoch_runs(monkeypatch):
     monkeypatch.setattr("any2vec.training.running.run._SECONDS_BETWEEN_CHECKS", -1.0)
     host_compute, rounds = RowHost.compute, []
 
-    def poison(self, schedule, number, *more):
+    def poison(self, task):
         self.scheme.matrices.t[0, 0] = np.nan
-        rounds.append(number)
-        return host_compute(self, schedule, number, *more)
+        rounds.append(task)
+        return host_compute(self, task)
 
     monkeypatch.setattr(RowHost, "compute", poison)
     with pytest.raises(Any2VecError, match="not finite"):

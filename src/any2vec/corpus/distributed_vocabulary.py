@@ -4,7 +4,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, allgather_bytes, exchange, shared_errors
-from any2vec.cluster.local import computing
 from any2vec.cluster.lost import DamagedError
 from any2vec.corpus.vocabulary import Totals, Vocabulary, candidates, choose, totals_of
 from any2vec.corpus.word_hash import PADDING, SEED, key_of, mix
@@ -27,13 +26,13 @@ def build_vocabulary_distributed(
     """
     if communicator.size == 1:
         return choose(part, min_count, max_size, known=known)
-    with shared_errors(communicator), computing(communicator):
+    with shared_errors(communicator):
         owners = np.empty(len(part), np.int64)
         _owners(part.arena, part.starts, np.uint64(communicator.size), owners)
         rows = np.bincount(owners, minlength=communicator.size)
         sent = _take(part, np.argsort(owners, kind="stable"))
     received = _send(communicator, sent, rows)
-    with shared_errors(communicator), computing(communicator):
+    with shared_errors(communicator):
         mine, _ = merge([received])
         totals = totals_of(mine)
         kept = _take(mine, candidates(mine, min_count, max_size, known))
@@ -42,7 +41,7 @@ def build_vocabulary_distributed(
     totals = Totals(int(each[:, 0].sum()), int(each[:, 1].sum()), int(each[:, 2].max()))
     every = _gather(communicator, kept)
     vocabulary, chosen = choose(every, min_count, max_size, totals, known)
-    with shared_errors(communicator), computing(communicator):
+    with shared_errors(communicator):
         _, (_, places) = merge([every, part])
         chosen = np.append(chosen, np.int32(-1))
         return vocabulary, chosen[np.minimum(places, len(every))]

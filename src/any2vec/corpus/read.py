@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, shared_errors
-from any2vec.cluster.local import alone, computing
+from any2vec.cluster.local import alone
 from any2vec.corpus.blocks import BLOCK, blocks_of
 from any2vec.corpus.cache import cached, key_of
 from any2vec.corpus.cache_folder import place_of
@@ -198,7 +198,7 @@ class _Reader:
         """Read the corpus; its files are made in the folder `where`."""
         began, communicator = time.perf_counter(), self.communicator
         splits = split_inputs(self.files, self.hosts, self.held)
-        with shared_errors(communicator), memory_errors("the corpus"), computing(communicator):
+        with shared_errors(communicator), memory_errors("the corpus"):
             part, places, invalid, found = self._counted(where, splits)
             end = _place_of(LINE_END, part) if self.line_end_word else None
             ends = 0 if end is None else int(part.counts[end])
@@ -215,7 +215,7 @@ class _Reader:
         final = [ids[place] for place in places]
         del part, places, ids
         scanned = time.perf_counter()
-        with shared_errors(communicator), memory_errors("the corpus"), computing(communicator), disk_errors(where):
+        with shared_errors(communicator), memory_errors("the corpus"), disk_errors(where):
             own, ended = encode_pieces(found.pieces, found.files, final, where, threads=self.threads, hosts=self.hosts)
             for path in found.files:
                 if path.parent == where:  # else it is kept
@@ -275,7 +275,7 @@ class _Reader:
         """Return V and the id of each word of `part`, -1 if it is dropped."""
         if self.vocabulary is None:
             return build_vocabulary_distributed(part, self.min_count, self.max_size, self.communicator, self.known)
-        with shared_errors(self.communicator), computing(self.communicator):
+        with shared_errors(self.communicator):
             return self.vocabulary, look_up(self.vocabulary, part)
 
     def _check_sentences(self, sentences: int, by_process: list[int]) -> None:

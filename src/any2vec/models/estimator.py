@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, together
-from any2vec.cluster.local import alone, is_simulated, simulate
+from any2vec.cluster.local import alone, simulate
 from any2vec.cluster.machine.cores import host_cores, usable_cores
 from any2vec.corpus import Corpus, Vocabulary
 from any2vec.errors import Any2VecError, shown
@@ -305,8 +305,8 @@ class Estimator(Checkpointed, Parameters, Savable, ABC):
         start: Start | None,
         flags: NDArray[np.int64] | None = None,
     ) -> Matrices:
-        """Train as one host; return the matrices of its masters."""
-        reports = communicator.rank == 0 or not is_simulated(communicator)
+        """Train as one host; return the matrices of its masters. Of hosts that share `flags`, the first one reports."""
+        reports = communicator.rank == 0 or flags is None
         report = self.report_ if reports else Report(options={})
         display = self.display if reports else Quiet()
         loss = options.operator_class.loss

@@ -5,7 +5,6 @@ from collections.abc import Callable
 import numpy as np
 
 from any2vec.cluster.communicator import Communicator, SharedError
-from any2vec.cluster.local import is_simulated
 from any2vec.cluster.machine.cores import hosts_here
 from any2vec.io.memory import available
 from any2vec.io.sizes import size
@@ -19,9 +18,8 @@ def memory_of_a_host(communicator: Communicator, addresses: float = 1.0) -> int:
 
     Of a limit of addresses (``ulimit -v``), a byte takes `addresses`.
     """
-    hosts = communicator.size
-    sharing = (hosts, hosts, hosts) if is_simulated(communicator) else (*hosts_here(communicator), 1)
-    return int(communicator.allgather(np.array([available(*sharing, addresses=addresses)], np.int64)).min())
+    mine = available(*hosts_here(communicator), addresses=addresses)
+    return int(communicator.allgather(np.array([mine], np.int64)).min())
 
 
 def check_memory(
@@ -49,7 +47,7 @@ def check_memory(
     threads, least = int(needed[:, 1].max()), hosts if scheme.by_columns else 1
     fits = [f"`threads` {n:,}" for n in range(threads - 1, 0, -1) if needs(dim, n) <= has][:1]
     fits += [f"`dim` {d:,}" for d in range(dim - 1, least - 1, -1) if needs(d, threads) <= has][:1]
-    if hosts > 1 and not is_simulated(communicator):
+    if hosts > hosts_here(communicator)[0]:  # else they would share what this machine has
         fits += [f"{n:,} hosts" for n in range(hosts + 1, dim + 1) if scheme.memory(vertices, dim, n) <= has][:1]
     on = f" on {threads:,} threads" if threads > 1 else ""
     where = f"on each of {hosts} hosts, and one" if hosts > 1 else "and this machine"

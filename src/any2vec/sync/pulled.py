@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Request
-from any2vec.cluster.local import is_simulated
 from any2vec.operators.arguments import RowTable
 from any2vec.operators.matrices import Matrices, new_matrices, zeros
 from any2vec.samples.slices import Slice
@@ -122,8 +121,7 @@ class Pulled(Scheme):
                 for request in requests:
                     request.test()
 
-        looks = requests and not is_simulated(self.context.communicator)  # those have but few cores to look with
-        self.inspecting += sum(self.context.workers.join(self._inspecting, look if looks else None, _POLL))
+        self.inspecting += sum(self.context.workers.join(self._inspecting, look if requests else None, _POLL))
         ahead = self._proxies(*self.context.inspector.counts())
         for which, proxies in ahead.items():
             rows, counts = proxies.touched

@@ -21,9 +21,8 @@ from any2vec.sync.combiners import Round
 from any2vec.sync.masters import Combined
 from any2vec.sync.scheme import HostContext
 from any2vec.training.going_on.start import Start
-from any2vec.training.hosts.host import Host
+from any2vec.training.hosts.host import Host, Task
 from any2vec.training.hosts.shared_ids import SharedIds, share_ids
-from any2vec.training.running.schedule import Schedule
 
 __all__ = ["ColumnHost"]
 
@@ -102,30 +101,20 @@ class ColumnHost(Host):
             start.fill(rows, self.operator, self._counts, self._communicator)
             self.scheme.put(rows)
 
-    def work(
-        self,
-        schedule: Schedule,
-        number: int,
-        stats: list[ThreadStats],
-        look: Callable[[], None],
-        todo: list[tuple[int, int]] | None = None,
-    ) -> float:
+    def work(self, task: Task, look: Callable[[], None]) -> float:
         """Take the mini-batches of a round, with all hosts."""
-        slice_ = schedule.slice(self.part, number)
-        assert slice_ is not None
-        channel, before = self.scheme.channel, 0
+        channel, before, rate = self.scheme.channel, 0, task.rate
         self._computed, self.left = 0.0, []
-        rate = schedule.rate(number, slice_.size)
-        keep = self._tables.epoch(slice_.epoch, self._worklist.first)
-        for low, high in slice_.ranges:
+        keep = self._tables.epoch(task.slice.epoch, self._worklist.first)
+        for low, high in task.slice.ranges:
             shared = share_ids(self._worklist, low, high, self._window, keep, channel, self.scheme.context.vertices)
-            draws = self._tables.epoch(slice_.epoch, shared.first)
+            draws = self._tables.epoch(task.slice.epoch, shared.first)
             ahead = rate._replace(done=rate.done + rate.pace * before)
             place = _Place(shared, draws, ahead, low - shared.first, high - shared.first)
-            reached = self._take(place, stats[0], look)
+            reached = self._take(place, task.stats[0], look)
             before += reached - place.low
             if reached < place.high:
-                self.left = [(before, slice_.size)]
+                self.left = [(before, task.slice.size)]
                 break
         return self._computed
 

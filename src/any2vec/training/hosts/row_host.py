@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import allreduce
-from any2vec.cluster.local import is_simulated
 from any2vec.errors import Any2VecError
-from any2vec.operators.arguments import ThreadStats, learning_rate
+from any2vec.operators.arguments import Rate, learning_rate
 from any2vec.operators.hot_rows import HotRows, hot_rows, how_many_hot, memory_of_copies, no_hot_rows
 from any2vec.operators.inspection import Inspector
 from any2vec.operators.kernel import operator_kernel
@@ -26,13 +25,13 @@ from any2vec.samples.slices import Slice
 from any2vec.samples.windows import SampleTables, kept_counts, mean_context
 from any2vec.sync.combiners import CombinerContext, Round, combiner_of
 from any2vec.sync.masters import Combined, memory_of_merging
-from any2vec.sync.scheme import HostContext
+from any2vec.sync.scheme import HostContext, Scheme
 from any2vec.sync.schemes import scheme_of
 from any2vec.sync.warmup import warm_up, warm_up_balance
 from any2vec.training.going_on.start import Start
 from any2vec.training.hosts.copying import Copying
-from any2vec.training.hosts.host import Host
-from any2vec.training.running.schedule import Schedule, default_rounds
+from any2vec.training.hosts.host import Host, Task
+from any2vec.training.running.schedule import default_rounds
 
 __all__ = ["RowHost"]
 
@@ -61,56 +60,69 @@ class RowHost(Host):
         counts, vertices = corpus.vocabulary.counts, len(corpus.vocabulary)
         self.cuts, self.part = corpus.cuts, communicator.rank
         self.share = float(np.diff(corpus.cuts)[self.part] / max(int(corpus.cuts[-1]), 1))
-        part, threads = self._worklist, self.workers.threads
-        operator = self.operator = options.operator_class(options)
-        self._counts = counts
-        self._dim = padded_width(options.dim)
-        self._per_pair = per_pair = operator.samples_per_pair(counts)
+        self.operator = options.operator_class(options)
+        self._counts, self._dim = counts, padded_width(options.dim)
+        self._per_pair = self.operator.samples_per_pair(counts)
         self._words, kept = max(total_of(counts), 1), float(kept_counts(counts, options.sample).sum())
         visits, long_rounds = kept / max(vertices, 1), combiner_of(options.combine).long_rounds
-        self.rounds = options.rounds or default_rounds(communicator.size, visits, threads, long_rounds=long_rounds)
-        self._kept, self._hot = kept / self._words, 0
+        self.rounds = options.rounds or default_rounds(
+            communicator.size, visits, self.workers.threads, long_rounds=long_rounds
+        )
+        self._kept = kept / self._words
         self._check_updates()
-        if threads > 1:
-            contexts = self._contexts
-            updates = operator.updates(counts, contexts) / self._words
-            samples = operator.samples_per_update(per_pair, contexts)
-            per_window = np.array([1.0, contexts if operator.group_per_context else 1.0])
-            positions = len(part.ids) // (threads * self.rounds)
-            self._hot = how_many_hot(updates, positions, self._dim)
-            self._hottest = updates, samples, per_window, positions
-        self._choice, self._copying = Copying(threads), self._hot > 0
+        self._plan_copies()
         self._frozen = np.zeros(0, np.uint8) if start is None else start.frozen
         self._blends = options.blend and start is not None and start.e is not None
         self._spare = 4 * options.window if len(self._frozen) else 0
 
+    def _plan_copies(self) -> None:
+        """Choose the rows that each thread has a copy of."""
+        operator, threads, self._hot = self.operator, self.workers.threads, 0
+        if threads > 1:
+            contexts = self._contexts
+            updates = operator.updates(self._counts, contexts) / self._words
+            samples = operator.samples_per_update(self._per_pair, contexts)
+            per_window = np.array([1.0, contexts if operator.group_per_context else 1.0])
+            positions = len(self._worklist.ids) // (threads * self.rounds)
+            self._hot = how_many_hot(updates, positions, self._dim)
+            self._hottest = updates, samples, per_window, positions
+        self._choice, self._copying = Copying(threads), self._hot > 0
+
     def open(self) -> None:
         """Take the memory of matrices, of threads' copies and of kernels."""
-        options, communicator, start, operator = self._options, self._communicator, self._start, self.operator
-        counts, part, threads = self._counts, self._worklist, self.workers.threads
+        part, threads = self._worklist, self.workers.threads
         self._copies = hot_rows(*self._hottest, threads, self._dim) if threads > 1 else list[HotRows]()
-        vertices, combiner = len(counts), combiner_of(options.combine)
-        first, seed = part.first, options.seed
-        if start:
-            first, seed = first + start.seen, start.seed(seed)
-        given = counts, options.sample, operator.tables(counts), options.seed, first
-        self._pools = options.pools
-        self._tables = PooledTables(*given, part.ids, options.negatives) if self._pools else SampleTables(*given)
-        inspector = self.inspector = Inspector(part.ids, part.bounds, self._tables, operator, vertices)
-        copies = (self._hot + self._spare) * threads
-        rebalances = operator.score is dots and start is None  # blending compares with what a run began with
-        context = HostContext(
-            communicator, self.workers, inspector, vertices, options.dim, copies, rebalances, seed, options.wire
-        )
-        self.scheme = scheme_of(options.scheme, communicator.size)(context)
+        self._pools = self._options.pools
+        self._tables = self._new_tables()
+        self.inspector = Inspector(part.ids, part.bounds, self._tables, self.operator, len(self._counts))
+        self.scheme = self._new_scheme()
         self.divisible = self._alone and not self.scheme.of_its_own
-        self.combiner = combiner.bind(CombinerContext(self.scheme.masters, self._per_pair, self.scheme.channel))
+        context = CombinerContext(self.scheme.masters, self._per_pair, self.scheme.channel)
+        self.combiner = combiner_of(self._options.combine).bind(context)
         kinds = {"freezing": bool(self._spare), "measuring": self._blends, "copying": self._hot > 0}
-        self._kernel = operator_kernel(operator, self._dim, self._width, self.scheme.addressing, **kinds)
+        self._kernel = operator_kernel(self.operator, self._dim, self._width, self.scheme.addressing, **kinds)
+
+    def _new_tables(self) -> SampleTables:
+        """Make the tables that samples are drawn from."""
+        options, counts, part = self._options, self._counts, self._worklist
+        first = part.first + (self._start.seen if self._start else 0)
+        given = counts, options.sample, self.operator.tables(counts), options.seed, first
+        return PooledTables(*given, part.ids, options.negatives) if self._pools else SampleTables(*given)
+
+    def _new_scheme(self) -> Scheme:
+        """Make the scheme, which holds the matrices."""
+        options, start, communicator = self._options, self._start, self._communicator
+        vertices, copies = len(self._counts), (self._hot + self._spare) * self.workers.threads
+        rebalances = self.operator.score is dots and start is None  # blending compares with what a run began with
+        seed = start.seed(options.seed) if start else options.seed
+        context = HostContext(
+            communicator, self.workers, self.inspector, vertices, options.dim, copies, rebalances, seed, options.wire
+        )
+        return scheme_of(options.scheme, communicator.size)(context)
 
     def memory(self, dim: int, threads: int) -> int:
         """Bytes of threads' copies, of merging what hosts changed, and of rebalancing rows."""
-        threads = 1 if is_simulated(self._communicator) else min(threads, self.workers.threads)
+        threads = min(threads, self.workers.threads)
         vertices, padded = len(self._counts), padded_width(dim)
         most = self._hot if padded >= self._dim else vertices
         found = memory_of_copies(min(most, vertices) if self._hot and threads > 1 else 0, self._spare, threads, padded)
@@ -168,27 +180,18 @@ class RowHost(Host):
             found[which] = received.reshape(len(sent), own).sum(axis=0)
         return found
 
-    def compute(
-        self,
-        schedule: Schedule,
-        number: int,
-        host: int,
-        stats: list[ThreadStats],
-        todo: list[tuple[int, int]] | None = None,
-    ) -> "list[Future[float]]":
-        """Begin to apply the operator to `host`'s slice of a round (Algorithm 1, line 9); futures give CPU seconds."""
-        slice_ = schedule.slice(host, number)
-        assert slice_ is not None
-        chunks = self.chunks(slice_.size, len(stats)) if todo is None else deque(todo)
+    def compute(self, task: Task) -> "list[Future[float]]":
+        """Begin to apply the operator to a slice (Algorithm 1, line 9); futures give CPU seconds."""
+        chunks = self.chunks(task.slice.size, len(task.stats)) if task.left is None else deque(task.left)
         self.left = []
 
         def run(k: int) -> float:
             began = time.thread_time()
-            for _ in self.turns(schedule, number, slice_, chunks, k, stats):
+            for _ in self.turns(task, chunks, k):
                 pass
             return time.thread_time() - began
 
-        return self.workers.start(run, len(stats))
+        return self.workers.start(run, len(task.stats))
 
     @staticmethod
     def chunks(size: int, threads: int) -> "deque[tuple[int, int]]":
@@ -205,21 +208,13 @@ class RowHost(Host):
             begin += length
         return found
 
-    def turns(
-        self,
-        schedule: Schedule,
-        number: int,
-        slice_: Slice,
-        chunks: "deque[tuple[int, int]]",
-        k: int,
-        stats: list[ThreadStats],
-    ) -> Iterator[None]:
+    def turns(self, task: Task, chunks: "deque[tuple[int, int]]", k: int) -> Iterator[None]:
         """Apply the operator to chunks until none is left, as thread `k`; yield after each."""
+        slice_, stats = task.slice, task.stats
         draws, ids, bounds = self._tables.round(slice_.epoch, slice_.ranges), self._worklist.ids, self._worklist.bounds
         matrices, hot = self.scheme.matrices, _NONE
         e, t = matrices.e.reshape(-1), matrices.t.reshape(-1)
-        rate = schedule.rate(number, slice_.size)
-        rate = rate._replace(pace=0.0) if self._pools else rate
+        rate = task.rate._replace(pace=0.0) if self._pools else task.rate
         spare = matrices.vertices + self._hot * self.workers.threads + k * self._spare
         rows = self.scheme.rows._replace(frozen=self._frozen, spare=spare)
         copies, at = _NONE, slice_.size
@@ -251,19 +246,12 @@ class RowHost(Host):
         if hot.rows:
             merge(e, t, hot, learning_rate(rate, at), self._dim, k)
 
-    def work(
-        self,
-        schedule: Schedule,
-        number: int,
-        stats: list[ThreadStats],
-        look: Callable[[], None],
-        todo: list[tuple[int, int]] | None = None,
-    ) -> float:
+    def work(self, task: Task, look: Callable[[], None]) -> float:
         """Apply the operator to this host's slice of a round, and inspect the next one behind it."""
         self._choose()
-        computing = self.compute(schedule, number, self.part, stats, todo)
-        if todo is None:
-            self.scheme.prefetch(schedule.slice(self.part, number + 1))
+        computing = self.compute(task)
+        if task.left is None:
+            self.scheme.prefetch(task.following)
 
         def look_and_choose() -> None:
             look()
@@ -300,12 +288,12 @@ class RowHost(Host):
 
     def compile(self) -> None:
         """Compile what rounds do, or load it from the cache, by doing it to nothing."""
-        empty = Schedule(0.0, 1, 1, np.zeros(2, np.int64))
-        self.workers.join(self.compute(empty, 0, 0, self.thread_stats()[:1]))
+        nothing = Slice(0, ((0, 0),))
+        self.workers.join(self.compute(Task(nothing, Rate(0.0, 0.0, 0.0, 0.0, 1.0), None, self.thread_stats()[:1])))
         if self._hot:
             self._choice.wanted()
             warm_up_balance(new_matrices(0, 2, self.scheme.context.dim), self.workers)
         if self.scheme.inspects or self._blends:
-            self.workers.join(self.inspector.begin(Slice(0, ((0, 0),)), self.workers))
+            self.workers.join(self.inspector.begin(nothing, self.workers))
         if not self._alone:
             warm_up(self.combiner, self.scheme.wire)

@@ -1,25 +1,24 @@
 """The scheme of a run that is given none; and `--scheme auto`, which takes what sends least of what fits into memory.
 
-A run that is given none pulls the rows that its rounds touch (PullModel-Opt); but where those are most of all, a host
-has a replica of all (RepModel-Opt): inspection would find little to leave out, and kernels need no table of rows.
+A run that is given none pulls the rows that its rounds touch (PullModel-Opt). If rounds touch most rows, a host has a
+replica of all (RepModel-Opt): inspection would find little to leave out, and kernels need no table of rows.
 
-For `auto`, bytes are estimated. If the rounds of a run, of all hosts, touch U_e and U_t rows, each counted once a
-round, PullModel-Opt on H hosts sends
+For `auto`, bytes are estimated. All rounds of a run, on all hosts, touch U_e and U_t rows; a row counts once per round.
+PullModel-Opt on H hosts sends:
 
-    2 (1 - 1/H) (U_e + U_t) 4 D                 rows, to masters and from them, less those that stay at home; 2 D
-                                                with `wire` bfloat16
-    (1 - 1/H) (U_e + U_t) 4 + ids               updates, and which rows they are
+    2 (1 - 1/H) (U_e + U_t) 4 D                 rows, to other hosts' masters and back; 2 D with bfloat16
+    (1 - 1/H) (U_e + U_t) 4 + ids               updates, and the rows they belong to
     (H - 1/H) rounds 8 D (3 D + 16)             moments of `curvature`
     (H - 1/H) times 4 (4 D^2 + D), and 12 D^2   the balance, so many times
 
-and columns, whose samples have N scores,
+The scheme `columns`, whose samples have N scores, sends:
 
-    2 (H - 1) 4 N                               scores, and steps (glint-word2vec, section 2: N is w (K + 1) a centre)
-    (H - 1) (4 words + 8 sentences)             W, every epoch
+    2 (H - 1) 4 N                               scores, and steps (glint-word2vec, section 2)
+    (H - 1) (4 words + 8 sentences)             W, once per epoch
 
-U_e, U_t and N are measured: slices of some lengths are inspected, and rounds of other lengths interpolated. A host with
-PullModel-Opt needs memory for its masters, for the rows that it touches, and again for those while they travel; with
-columns for its columns of all rows.
+U_e, U_t and N are measured. Slices of some lengths are inspected; rounds of other lengths are interpolated. With
+PullModel-Opt, a host needs memory for its masters, for the rows that it touches, and for a second copy of these rows
+while they travel. With `columns`, it needs memory for its columns of all rows.
 """
 
 from dataclasses import dataclass, replace

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from any2vec.cluster.communicator import Communicator, SharedError, allreduce, together
-from any2vec.cluster.local import is_simulated
 from any2vec.corpus import Corpus
 from any2vec.operators.arguments import ThreadStats
 from any2vec.operators.matrices import Matrices
@@ -17,7 +16,7 @@ from any2vec.sync.partition import Partition
 from any2vec.training.checkpoints.checkpoint import Checkpoints
 from any2vec.training.going_on.blend import Blend
 from any2vec.training.going_on.start import Start
-from any2vec.training.hosts.host import Host
+from any2vec.training.hosts.host import Host, Task
 from any2vec.training.hosts.row_host import RowHost
 from any2vec.training.options import Options
 from any2vec.training.running.divergence import not_finite
@@ -251,12 +250,15 @@ class Run:
     def _compute(self, number: int, stats: list[ThreadStats]) -> float:
         """Compute a round; where it may be cut anywhere, write the checkpoints that are due meanwhile."""
         host, schedule = self._host, self._schedule
+        slice_ = schedule.slice(host.part, number)
+        assert slice_ is not None
+        task = Task(slice_, schedule.rate(number, slice_.size), schedule.slice(host.part, number + 1), stats)
         self._began, self._computing = time.monotonic(), (number, stats)
 
         def look() -> None:
             self._look(stats)
 
-        computed = host.work(schedule, number, stats, look)
+        computed = host.work(task, look)
         while host.left and host.interrupts.paused and not self._broken:
             host.pause()
             left = what_is_left(schedule, number, host.part, host.left, self._communicator)
@@ -264,24 +266,23 @@ class Run:
             self._write(schedule.epoch(number), number + 1)
             self._cut = None
             host.interrupts.go_on()
-            computed += host.work(schedule, number, stats, look, host.left)
+            computed += host.work(task._replace(left=host.left), look)
         if host.interrupts.paused:  # just when all was done
             host.interrupts.go_on()
         self._computing = None
         return computed
 
     def _seconds_left(self) -> float | None:
-        """Estimate how long the hosts will compute this round, from those before or from how far this one is."""
+        """Estimate how long the hosts will take for this round, from those before, or from how far this one is."""
         if self._computing is None:
             return None
         number, stats = self._computing
         words = self._schedule.done(number + 1) - self._schedule.done(number)
         elapsed = time.monotonic() - self._began
+        if pace := self._meter.pace:
+            return max(pace * words - elapsed, 0.0)
         done = sum(float(one.words[0]) for one in stats) / max(self._host.share, 1e-9)
-        if self._communicator.size == 1 or not is_simulated(self._communicator):
-            return elapsed * max(words / done - 1, 0) if done else None
-        pace = self._meter.pace  # simulated hosts compute one after the other
-        return max(pace * words - elapsed, 0.0) if pace else None
+        return elapsed * max(words / done - 1, 0) if done else None
 
     def _look(self, stats: list[ThreadStats]) -> None:
         """Monitor the threads while they compute."""
