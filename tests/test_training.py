@@ -24,6 +24,7 @@ from any2vec.training.hosts import host, row_host
 from any2vec.training.hosts.host import Task
 from any2vec.training.hosts.row_host import RowHost
 from any2vec.training.options import Options
+from any2vec.training.running.run import Run
 from any2vec.training.running.schedule import FLOOR
 from any2vec.training.shown.progress import Quiet
 from any2vec.training.shown.report import Report, peak_memory
@@ -415,6 +416,17 @@ def test_interrupt_keeps_the_vectors():
     assert model.vectors_.matrix.shape == (23, 16)
     assert np.isfinite(model.vectors_.matrix).all()
     assert display.closed >= 1
+
+
+@pytest.mark.parametrize("where", ["begin", "epochs"])
+def test_interrupt_of_another_handler_before_the_first_round(monkeypatch, where):
+    def press(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Run, where, press)
+    model = interrupted(Word2Vec(**ONE), SMALL)
+    assert model.report_.interrupted
+    assert model.vectors_.matrix.shape == (23, 16)
 
 
 def test_interrupt_in_a_callback_keeps_the_vectors():

@@ -102,6 +102,7 @@ def train(
     interrupts = host.interrupts
     interrupts.finishes, interrupts.say = checkpoints is not None and not host.divisible, display.say
     run = Run(host, corpus, options, communicator, display, report, checkpoints)
+    learned = True  # for all that is known, if an interrupt of another handler strikes early
     with host.workers, threadpool_limits(1, "blas"):  # its spinning workers would steal the cores
         try:
             run.compile()
