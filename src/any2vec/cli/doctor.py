@@ -5,7 +5,7 @@ import platform
 import shutil
 import tempfile
 from collections.abc import Iterator
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
@@ -82,7 +82,7 @@ def _findings() -> Iterator[Finding]:
 
 
 def _libraries() -> Finding:
-    text = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "llvmlite"))
+    text = ", ".join(f"{name} {_version(name)}" for name in ("numpy", "numba", "llvmlite"))
     try:
         from any2vec.operators.tiles import register_width
 
@@ -91,6 +91,13 @@ def _libraries() -> Finding:
         return Finding("libraries", text, f"numba cannot be used: {error}; install it again")
     disabled = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
     return Finding("libraries", text, "NUMBA_DISABLE_JIT is set: nothing is compiled; unset it" if disabled else "")
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "unknown"
 
 
 def _extras() -> Iterator[Finding]:
