@@ -58,10 +58,9 @@ def _send(communicator: Communicator, part: WordCounts, rows: NDArray[np.int64])
 
 def _gather(communicator: Communicator, part: WordCounts) -> WordCounts:
     """Give every host the words of all, in host order."""
-    columns = (part.arena[: part.starts[-1]], np.diff(part.starts), part.counts)
-    every = (bytearray().join(allgather_bytes(communicator, column.tobytes())) for column in columns)
-    arena, lengths, counts = (np.frombuffer(one, column.dtype) for one, column in zip(every, columns, strict=True))
-    return _checked(arena, lengths, counts)
+    columns = part.arena[: part.starts[-1]].tobytes(), np.diff(part.starts).tobytes(), part.counts.tobytes()
+    arena, lengths, counts = (bytearray().join(allgather_bytes(communicator, column)) for column in columns)
+    return _checked(np.frombuffer(arena, np.uint8), np.frombuffer(lengths, np.int64), np.frombuffer(counts, np.int64))
 
 
 def _checked(arena: NDArray[np.uint8], lengths: NDArray[np.int64], counts: NDArray[np.int64]) -> WordCounts:
