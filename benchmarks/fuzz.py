@@ -32,12 +32,12 @@ from any2vec.cluster.local import alone
 from any2vec.corpus import cache_entry
 from any2vec.corpus.given_vocabulary import load_vocabulary
 from any2vec.corpus.phrase_file import read_phrases
-from any2vec.evaluate.questions import read_questions
-from any2vec.evaluate.similarity import read_pairs
 from any2vec.graph import mat_process, matrices, read_graph
 from any2vec.graph.vertex_labels import read_labels
 from any2vec.io.parquet import open_column, parquet_columns
 from any2vec.training.checkpoints.resume import read_state
+from any2vec.vectors.pairs import read_pairs
+from any2vec.vectors.questions import read_questions
 
 SPARE = 512 << 20  # bytes of memory that a reader may take more than it has when it starts
 LONGEST = 20  # seconds of a case

@@ -1,4 +1,4 @@
-"""Measure what any2vec writes itself against a library: rows of a graph, logistic regressions, neighbours of words.
+"""Measure what any2vec writes itself against a library: rows of a graph, neighbours of words.
 
 Both run in this process and take turns (A B A B ...); ratios are medians over the rounds.
 """
@@ -52,34 +52,6 @@ def rows(
 
 
 @app.command()
-def logistic(
-    graph: Annotated[Path, typer.Argument(help="A .mat graph with labels.", exists=True)],
-    dim: Annotated[int, typer.Option(help="Columns of the vectors: the graph's first singular vectors.")] = 128,
-    share: Annotated[float, typer.Option(help="Share of the vertices to fit.")] = 0.5,
-    repeat: RepeatOption = 3,
-) -> None:
-    """Fit a logistic regression to each label of a graph, against scikit-learn's solvers."""
-    from scipy.io import loadmat
-    from scipy.sparse.linalg import svds
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.multiclass import OneVsRestClassifier
-
-    from any2vec.evaluate.logistic import fit_labels
-
-    given = loadmat(graph)
-    left, values, _ = svds(given["network"].astype(float), k=dim, random_state=1)
-    vectors = left * np.sqrt(values)
-    chosen = np.random.default_rng(1).permutation(len(vectors))[: int(share * len(vectors))]
-    vectors, wanted = vectors[chosen], given["group"].toarray()[chosen] > 0
-
-    def solver(name: str) -> Callable[[], Any]:
-        return lambda: OneVsRestClassifier(LogisticRegression(solver=name, max_iter=1000)).fit(vectors, wanted)
-
-    names = ("liblinear", "lbfgs", "newton-cg", "newton-cholesky")
-    _compare({"any2vec": lambda: fit_labels(vectors, wanted)} | {name: solver(name) for name in names}, repeat)
-
-
-@app.command()
 def neighbours(
     questions: Annotated[Path, typer.Argument(help="Analogies, such as questions-words.txt.", exists=True)],
     words: Annotated[int, typer.Option(help="Words of random vectors.")] = 100_000,
@@ -89,7 +61,7 @@ def neighbours(
 ) -> None:
     """Answer analogies, and ask for neighbours and ranks, against gensim on the same matrix in memory."""
     from any2vec import Vectors
-    from any2vec.evaluate.questions import QuestionSection, read_questions
+    from any2vec.vectors.questions import QuestionSection, read_questions
 
     found = [question for section in read_questions(questions) for question in section.questions][:asked]
     known = list(dict.fromkeys(word for question in found for word in question))

@@ -22,9 +22,9 @@ from texts import CorpusArgument, plain_text
 from any2vec import Word2Vec
 from any2vec.cluster import Communicator, connect
 from any2vec.cluster.mpi import launched
-from any2vec.sync import gauge, masters, pulled, replicated, scheme, turn
+from any2vec.sync import balance, masters, pulled, rebalancing, replicated, scheme
 from any2vec.sync.channel import Channel
-from any2vec.sync.combiners import curvature
+from any2vec.sync.combiners import curvature, quadratic
 from any2vec.training.hosts.row_host import RowHost
 from any2vec.training.trainer import Run
 
@@ -32,19 +32,19 @@ PARTS: tuple[tuple[Any, str, str], ...] = (
     (RowHost, "work", "computing"),
     (RowHost, "synchronize", "synchronizing"),
     (scheme.Scheme, "combine", "  combining"),
-    (curvature.Curvature, "measure", "    curvature"),
-    (curvature.Curvature, "_own_moments", "      moments"),
-    (curvature, "axes_of", "      eigenvectors"),
-    (curvature.Curvature, "_measure_other", "    what the other label corrects"),
-    (gauge.Gauge, "begin", "    gauge, before merging"),
+    (quadratic.QuadraticModel, "measure", "    curvature"),
+    (quadratic.QuadraticModel, "_own_moments", "      moments"),
+    (quadratic, "axes_of", "      eigenvectors"),
+    (curvature.Curvature, "_measure_other", "    what the other matrix corrects"),
+    (balance.Balance, "begin", "    balance, before merging"),
     (masters._Merge, "run", "    merging"),
     (masters, "_orthogonality", "      orthogonality"),
     (masters, "_sum", "      sums"),
     (curvature.Curvature, "scale", "      scaling"),
     (masters, "_add", "      adding"),
-    (gauge.Gauge, "end", "    gauge, after merging"),
-    (gauge, "_solve", "      solving for the turn"),
-    (turn.Turn, "apply", "  turning"),
+    (balance.Balance, "end", "    balance, after merging"),
+    (balance, "_solve", "      solving for the correction"),
+    (rebalancing.Rebalancing, "apply", "  rebalancing"),
     (replicated.Replicated, "_reduce", "  reduce (whole models)"),
     (replicated.RepModelOpt, "_broadcast", "  broadcast (whole models)"),
     (pulled.Pulled, "_learn", "  inspection of the next round (pull)"),

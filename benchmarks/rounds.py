@@ -3,8 +3,8 @@
 Both begin with the labels that a run on several hosts has after the rounds before. By label and by how often the
 round updates a row, it prints the regression of the combined change on that of one host: 1 is right, less falls
 behind, more overshoots; in bands of the eigenvectors of the other label's second moments, largest first. Then what
-is added to B = E^T E - T^T T (`sync.gauge`), as a share of E^T E + T^T T, in bands of the latter's eigenvectors: by one
-host, by all hosts together, which is what labels are turned to, and by the combined change before that.
+is added to B = E^T E - T^T T (`sync.balance`), as a share of E^T E + T^T T, in bands of the latter's eigenvectors: by
+one host, by all hosts together, which is what rows are rebalanced to, and by the combined change before that.
 """
 
 from contextlib import suppress
@@ -22,12 +22,13 @@ from texts import CorpusArgument, plain_text
 from any2vec import Word2Vec
 from any2vec.cluster.local import alone
 from any2vec.corpus import read_corpus
-from any2vec.operators.arguments import Rate
-from any2vec.operators.inspection import Slice
+from any2vec.operators.arguments import ThreadStats
+from any2vec.samples.slices import Slice
 from any2vec.sync.combiners import Combiner, Round, Touched
 from any2vec.sync.masters import Changes, Combined
 from any2vec.sync.scheme import Scheme
 from any2vec.training import trainer
+from any2vec.training.hosts.host import Task
 from any2vec.training.hosts.row_host import RowHost
 from any2vec.training.running.schedule import Schedule
 
@@ -99,24 +100,14 @@ def _product(rows: NDArray[np.float32], label: str) -> NDArray[np.float64]:
     return (wide.T @ wide) * (1 if label == "e" else -1)
 
 
-class Whole:
-    """A schedule of one round: what all hosts take in one of theirs."""
-
-    def __init__(self, schedule: Schedule, number: int, cuts: NDArray[np.int64]) -> None:
-        self._schedule, self._number = schedule, number
-        slices = [schedule.slice(host, number) for host in range(len(cuts) - 1)]
-        ranges = [
-            (low + cut, high + cut) for cut, one in zip(cuts, slices, strict=False) if one for low, high in one.ranges
-        ]
-        self._slice = Slice(schedule.epoch(number), tuple((int(low), int(high)) for low, high in ranges))
-
-    def slice(self, host: int, number: int) -> Slice:
-        """All of it."""
-        return self._slice
-
-    def rate(self, number: int, words: int) -> Rate:
-        """As for the hosts together."""
-        return self._schedule.rate(self._number, words)
+def whole(schedule: Schedule, number: int, cuts: NDArray[np.int64], stats: list[ThreadStats]) -> Task:
+    """Return what all hosts take in a round, as the task of one host."""
+    slices = [schedule.slice(host, number) for host in range(len(cuts) - 1)]
+    ranges = [
+        (low + cut, high + cut) for cut, one in zip(cuts, slices, strict=False) if one for low, high in one.ranges
+    ]
+    slice_ = Slice(schedule.epoch(number), tuple((int(low), int(high)) for low, high in ranges))
+    return Task(slice_, schedule.rate(number, slice_.size), None, stats)
 
 
 def main(
@@ -143,17 +134,17 @@ def main(
         model = Word2Vec(**how, cache=cache)
         cuts = read_corpus(path, cache=cache, hosts=hosts).cuts
         host = RowHost(read_corpus(path, cache=cache), model.training_options(), alone())
+        host.open()
         schedule = Schedule(model.training_options().initial_alpha, epochs, rounds, cuts)
         with host.workers:
             for number in wanted:
                 labels, masters = noting.labels(number), host.scheme.masters
                 masters.embedding[:], masters.training[:] = labels["e"], labels["t"]
-                whole: Any = Whole(schedule, number, cuts)
-                host.workers.join(host.compute(whole, 0, 0, host.thread_stats()))
+                host.workers.join(host.compute(whole(schedule, number, cuts, host.thread_stats())))
                 title = f"round {number}, epoch {schedule.epoch(number) + 1}"
                 _show(title, labels, masters.embedding, masters.training)
                 one = {"e": masters.embedding, "t": masters.training}
-                _show_gauge(title, labels, sum(noting.added[number]), one)
+                _show_balance(title, labels, sum(noting.added[number]), one)
 
 
 def _bands(dim: int) -> list[tuple[int, int]]:
@@ -182,7 +173,7 @@ def _show(title: str, labels: Parts, e: NDArray[np.float32], t: NDArray[np.float
     table(title, ("label", "updates", "rows", "all", *(f"{low} to {high - 1}" for low, high in bands)), rows)
 
 
-def _show_gauge(title: str, labels: Parts, hosts: NDArray[np.float64], one: Parts) -> None:
+def _show_balance(title: str, labels: Parts, hosts: NDArray[np.float64], one: Parts) -> None:
     def difference(after: Parts, name: str) -> NDArray[np.float64]:
         return sum((_product(after[name.format(x)], x) - _product(labels[x], x) for x in "et"), np.zeros_like(hosts))
 

@@ -30,14 +30,13 @@ from words_jobs import Settings
 
 from any2vec import Vectors, Word2Vec
 from any2vec.evaluate.analogies import RESTRICT, evaluate_analogies
-from any2vec.evaluate.questions import read_questions
-from any2vec.evaluate.word_sets import fold, folded_ids
 from any2vec.operators import hot_rows
-from any2vec.operators.arguments import ThreadStats
 from any2vec.training import trainer
 from any2vec.training.hosts.copying import Copying
+from any2vec.training.hosts.host import Task
 from any2vec.training.hosts.row_host import RowHost
-from any2vec.training.running.schedule import Schedule
+from any2vec.vectors.questions import read_questions
+from any2vec.vectors.word_sets import fold, folded_ids
 
 TURN = 128
 SHARPNESS = 20
@@ -65,16 +64,12 @@ class Turns(deque[tuple[int, int]]):
 class InTurns(RowHost):
     """A host whose threads are simulated."""
 
-    def compute(
-        self, schedule: Schedule, number: int, host: int, stats: list[ThreadStats], todo: object = None
-    ) -> "list[Future[float]]":
+    def compute(self, task: Task) -> "list[Future[float]]":
         """Let all threads take turns until none has anything left."""
-        slice_ = schedule.slice(host, number)
-        assert slice_ is not None
-        chunks = self.chunks(slice_.size, len(stats))
+        chunks = self.chunks(task.slice.size, len(task.stats))
 
         def run(_: int) -> float:
-            left = [self.turns(schedule, number, slice_, Turns(chunks), k, stats) for k in range(len(stats))]
+            left = [self.turns(task, Turns(chunks), k) for k in range(len(task.stats))]
             while left:
                 left = [turns for turns in left if next(turns, self) is not self]
             return 0.0

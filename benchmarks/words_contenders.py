@@ -25,7 +25,8 @@ def _any2vec(job: Job) -> dict[str, Any]:
     from any2vec import Word2Vec
 
     chosen = {k: v for k, v in asdict(job.settings).items() if k not in ("corpus", "words", "mapped")}
-    model = Word2Vec(**chosen, threads=job.threads, schedule=job.kind).fit(job.settings.corpus)
+    negatives_per = "pair" if job.kind == "exact" else job.kind
+    model = Word2Vec(**chosen, threads=job.threads, negatives_per=negatives_per).fit(job.settings.corpus)
     fitted, report = time.time(), model.report_
     seconds = report.seconds["train"]
     speed = {"seconds": seconds, "words_per_second": report.words * job.settings.epochs / seconds}

@@ -26,8 +26,8 @@ from any2vec.corpus import Worklist, read_corpus
 from any2vec.operators.arguments import Rate, ThreadStats, no_rows
 from any2vec.operators.hot_rows import no_hot_rows
 from any2vec.operators.kernel import operator_kernel
-from any2vec.operators.labels import new_labels
 from any2vec.operators.logistic import PADDING, logistic_steps
+from any2vec.operators.matrices import new_matrices
 from any2vec.operators.skipgram import SkipGram
 from any2vec.operators.tiles import dots, register_width, tile_rows, update
 from any2vec.samples.draws import draw
@@ -49,7 +49,7 @@ _JIT = {"nogil": True, "fastmath": True, "error_model": "numpy"}
 
 def _walk_of(operator: SkipGram) -> Callable[..., int]:
     """Compile a loop that lists all samples as the kernel does."""
-    edges, sizes, targets, per_context = operator.edges, operator.sizes, operator.targets, operator.batch_per_context
+    edges, sizes, targets, per_context = operator.edges, operator.sizes, operator.targets, operator.group_per_context
 
     @njit(**_JIT)
     def walk(ids: Any, bounds: Any, window: int, draws: Any, contexts: Any) -> int:
@@ -105,7 +105,7 @@ class _Case:
     def train(self, schedule: str, rows: int) -> float:
         """Run the kernel over the whole worklist, with `rows` rows; return its seconds."""
         s = self.settings
-        model = new_labels(0, rows, s.dim, seed=s.seed)
+        model = new_matrices(0, rows, s.dim, seed=s.seed)
         e, t = model.e.reshape(-1), model.t.reshape(-1)
         kernel = operator_kernel(_operator(s, schedule), model.e.shape[1], register_width())
         counted = np.zeros((4, 8))
@@ -171,11 +171,11 @@ def _loops(targets: int, dim: int, width: int) -> dict[str, Callable[..., None]]
 def _intrinsics(settings: Settings) -> dict[str, list[float]]:
     """Return nanoseconds of each intrinsic for tiles of 1, 2... source rows, with the rows in the L1 cache."""
     targets = settings.negative + 1
-    model = new_labels(0, max(targets, _MOST + 1), settings.dim, seed=1)
+    model = new_matrices(0, max(targets, _MOST + 1), settings.dim, seed=1)
     dim = model.e.shape[1]
     e, t = model.e.reshape(-1), model.t.reshape(-1)
     x, y = (np.arange(rows, dtype=np.int64) * dim for rows in (_MOST + 1, targets))
-    tile = new_labels(0, 1, _MOST * targets + PADDING, seed=1).t.reshape(-1)
+    tile = new_matrices(0, 1, _MOST * targets + PADDING, seed=1).t.reshape(-1)
     nanoseconds: dict[str, list[float]] = {}
     for name, loop in _loops(targets, dim, register_width()).items():
         nanoseconds[name] = []

@@ -3,7 +3,7 @@
 import numpy as np
 
 from any2vec.cluster.communicator import allgather_bytes, allreduce, broadcast, exchange, gather
-from any2vec.cluster.local import computing, waiting
+from any2vec.cluster.local import waiting
 
 
 def rows(host, step, dtype, shape):
@@ -45,6 +45,6 @@ def program(host):
     out.append(broadcast(host, one, 1))
     gathered = gather(host, one, 2)
     out.append(one if gathered is None else gathered)
-    with computing(host), waiting(host):
+    with waiting(host):
         pass
     return b"".join(str(array.dtype).encode() + str(array.shape).encode() + array.tobytes() for array in out)

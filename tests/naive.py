@@ -87,7 +87,7 @@ class Setting(NamedTuple):
     bounds: list
     keep: list
     table: np.ndarray
-    schedule: str = "window"
+    negatives_per: str = "window"
     window: int = 5
     negative: int = 5
     alpha: float = 0.025
@@ -126,10 +126,10 @@ def windows(s, epoch, low, high):
 
 
 def steps(s, epoch, low, high):
-    """The samples of a slice in their order: window draws negatives for each centre, exact for each pair."""
+    """The samples of a slice in their order: window draws negatives for each centre, pair for each pair."""
     for position, key, contexts in windows(s, epoch, low, high):
         centre, alpha = s.ids[position], rate(s, epoch, position)
-        if s.schedule == "window":
+        if s.negatives_per == "window":
             drawn = [negative(draw(key, k + 1), s.table) for k in range(s.negative)]
             yield Step(position, [word for _, word in contexts], [centre, *drawn], alpha)
         else:

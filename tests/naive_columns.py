@@ -7,10 +7,10 @@ import naive_models
 import numpy as np
 
 
-def centres(setting, loss, schedule, epoch, tree):
+def centres(setting, loss, negatives_per, epoch, tree):
     """Batches of each centre in turn: lists of (sources, [(target, label)], learning rate)."""
     words = len(setting.ids)
-    if schedule == "window":
+    if negatives_per == "window":
         for step in naive_models.steps(setting, loss, epoch, 0, words, tree):
             yield [step]
         return
@@ -34,8 +34,8 @@ def blocks_of(batch, model):
 
 def train(setting, how, e, t, tree, size, epoch=0):
     """Do an epoch in mini-batches of `size` centres, 2 * window apart, on float64 labels, in place; return losses."""
-    model, context, schedule = how.model, how.context, how.negatives_per
-    all_centres, losses, apart = list(centres(setting, how.loss, schedule, epoch, tree)), [], 2 * setting.window
+    model, context, negatives_per = how.model, how.context, how.negatives_per
+    all_centres, losses, apart = list(centres(setting, how.loss, negatives_per, epoch, tree)), [], 2 * setting.window
     chunks = [all_centres[begin : begin + apart * size] for begin in range(0, len(all_centres), apart * size)]
     for chunk, first in itertools.product(chunks, range(apart)):
         blocks = [b for batch in chunk[first::apart] for b in blocks_of(batch, model)]

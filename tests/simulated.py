@@ -17,7 +17,7 @@ from any2vec.training.shown.report import Report
 
 SIZES = {  # any D up to 16 has rows of 16 floats
     "window": {"dim": 16, "window": 3, "negative": 3},
-    "exact": {"dim": 100, "window": 1, "negative": 1, "schedule": "exact"},
+    "pair": {"dim": 100, "window": 1, "negative": 1, "negatives_per": "pair"},
 }
 
 
@@ -61,13 +61,13 @@ def interrupted(model, source):
     return model
 
 
-def skipgram(schedule="window", window=5, negative=5):
+def skipgram(negatives_per="window", window=5, negative=5):
     """The skip-gram operator of some sizes."""
-    return SkipGram(Options(window=window, negative=negative, schedule=schedule).training_options())
+    return SkipGram(Options(window=window, negative=negative, negatives_per=negatives_per).training_options())
 
 
-def options(schedule="window", **more):
-    return Options(**(SIZES[schedule] | {"threads": 1, "epochs": 1, "sample": 0} | more))
+def options(negatives_per="window", **more):
+    return Options(**(SIZES[negatives_per] | {"threads": 1, "epochs": 1, "sample": 0} | more))
 
 
 def train(corpus, how, cores=2, wrap=lambda communicator: communicator, report=None):

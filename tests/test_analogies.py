@@ -6,11 +6,10 @@ import pytest
 
 from any2vec import Word2Vec
 from any2vec.errors import Any2VecError
-from any2vec.evaluate import analogies, questions
 from any2vec.evaluate.analogies import evaluate_analogies
 from any2vec.evaluate.checker import AnalogyChecker
-from any2vec.evaluate.questions import QuestionSection, read_questions
-from any2vec.vectors import search
+from any2vec.vectors import questions, search
+from any2vec.vectors.questions import QuestionSection, read_questions
 from any2vec.vectors.vectors import Vectors
 
 WORDS = QuestionSection("family", (("man", "king", "woman", "queen"), ("king", "man", "queen", "woman")))
@@ -45,7 +44,7 @@ def test_counts_are_those_of_one_question_at_a_time(seed, restrict, monkeypatch)
     expected = naive.analogies(list(vectors.words), vectors.matrix, sections, restrict)
     monkeypatch.setattr(search, "BLOCK_ROWS", 37)
     monkeypatch.setattr(search, "BLOCK_QUERIES", 11)
-    monkeypatch.setattr(analogies, "BATCH", 40)
+    monkeypatch.setattr(search, "BLOCK_QUESTIONS", 40)
     result = evaluate_analogies(vectors, sections, restrict)
     assert [(s.right, s.asked, s.skipped) for s in result.sections] == expected
     assert restrict == 30 or result.total.right > 0

@@ -20,7 +20,7 @@ from any2vec.corpus import cache_entry, cache_folder, read_corpus
 from any2vec.corpus.cache_entry import FILES
 from any2vec.corpus.cache_folder import size_of
 from any2vec.errors import Any2VecError, Any2VecWarning
-from any2vec.io.temporary import sweep, temporary_folder
+from any2vec.io.temporary import sweep_folders, temporary_folder
 
 WORDS = [f"word{i}" for i in range(300)]
 
@@ -242,22 +242,21 @@ read_corpus(sys.argv[1], min_count=1, cache="auto" if sys.argv[3] == "cache" els
 def test_what_a_killed_run_left_is_removed_by_the_next(text, tmp_path, cache, kept):
     command = [sys.executable, "-c", DIES, str(text), str(tmp_path / "temporary"), kept]
     assert subprocess.run(command, check=False).returncode < 0
-    assert len(list(tmp_path.glob("*/.any2vec-*.part"))) == 2
+    assert len(list(tmp_path.glob("*/.any2vec.*.part"))) == 2
     cache.mkdir(exist_ok=True)
     living = temporary_folder(), temporary_folder(cache)
     corpus, _ = read(text)
-    left = {path for folder in (cache, tmp_path / "temporary") for path in folder.glob(".any2vec-*")}
-    assert left == {one.path for one in living}
-    assert {path for one in living for path in one.path.iterdir()}
+    left = {path for folder in (cache, tmp_path / "temporary") for path in folder.glob(".any2vec.*")}
+    assert left == {one.path.with_suffix(ending) for one in living for ending in (".part", ".lock")}
     assert corpus.folder.exists()
 
 
 def test_temporary_folders_of_others_stay(tmp_path):
     (tmp_path / "x").write_text("mine")
-    (tmp_path / ".any2vec-link.part").symlink_to(tmp_path)
-    (tmp_path / ".any2vec-file.part").write_text("mine")
+    (tmp_path / f".any2vec.{'0' * 32}.part").symlink_to(tmp_path)
+    (tmp_path / ".any2vec.file.part").write_text("mine")
     (tmp_path / ".any2vec-a.b.part").mkdir()
-    sweep(tmp_path)
+    sweep_folders(tmp_path)
     assert len(list(tmp_path.iterdir())) == 5
 
 
@@ -315,12 +314,12 @@ def test_command(text, cache):
     assert "at most" in shown
     assert command("--limit", "1GB").startswith("0 removed, 0 bytes")
     assert command("--limit", "0").startswith("1 removed, ")
-    assert "1 in use" in command("--clear")
+    assert "1 in use" in command("clear")
     del held
     gc.collect()
-    assert "0 in use" in command("--clear")
+    assert "0 in use" in command("clear")
     assert not list(cache.iterdir())
-    for wrong in (("--limit", "x"), ("--limit", "1", "--clear"), ("--limit", "-1")):
+    for wrong in (("--limit", "x"), ("clear", "--limit", "1"), ("--limit", "-1")):
         with pytest.raises(Any2VecError):
             command(*wrong)
 

@@ -21,6 +21,7 @@ from any2vec import Any2VecError, DeepWalk, Vectors, Word2Vec, load
 from any2vec.graph import karate_club
 from any2vec.training import trainer
 from any2vec.training.checkpoints import checkpoint as module
+from any2vec.training.checkpoints import own_shards
 from any2vec.training.checkpoints.folder_lock import FolderLock
 from any2vec.training.checkpoints.manifest import damage, listed, own_digest, read_manifest
 
@@ -427,7 +428,7 @@ def test_a_folder_that_a_run_writes_to_is_not_gone_on_from(tmp_path):
 
 
 def test_a_full_disk_does_not_end_training(tmp_path, monkeypatch):
-    header_of, calls = module.header_of, []
+    header_of, calls = own_shards.header_of, []
 
     def full(shapes):
         calls.append(shapes)
@@ -435,7 +436,7 @@ def test_a_full_disk_does_not_end_training(tmp_path, monkeypatch):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return header_of(shapes)
 
-    monkeypatch.setattr(module, "header_of", full)
+    monkeypatch.setattr(own_shards, "header_of", full)
     display = Said()
     whole, found = fit(), fit(tmp_path, verbose=display)
     assert same(whole, found)

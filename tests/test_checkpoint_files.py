@@ -15,7 +15,7 @@ import pytest
 from test_checkpoint import Said, fit, flip, same, truncate, versions
 
 from any2vec import Any2VecError, Word2Vec
-from any2vec.training.checkpoints import checkpoint, folder_lock
+from any2vec.training.checkpoints import checkpoint, folder_lock, own_shards
 from any2vec.training.checkpoints.checkpoint_files import UNFINISHED
 from any2vec.training.checkpoints.folder_lock import FolderLock
 from any2vec.training.checkpoints.manifest import own_digest, read_manifest
@@ -210,7 +210,7 @@ def test_a_failed_checkpoint_is_said_even_if_quiet(tmp_path, monkeypatch, caplog
     def full(_):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(checkpoint, "header_of", full)
+    monkeypatch.setattr(own_shards, "header_of", full)
     model = fit(tmp_path, hosts=hosts, rounds=1)
     said = warnings_of(caplog)
     assert not model.report_.kept
@@ -394,7 +394,7 @@ def run_in_fork(program):
 
 def dying(folder, number, train):
     """Train, but die before operation `number` on files in a folder; also between two writes, and before an fsync."""
-    count, fsync, crc32 = [0], os.fsync, checkpoint.zlib.crc32
+    count, fsync, crc32 = [0], os.fsync, own_shards.zlib.crc32
 
     def step():
         count[0] += 1
@@ -411,7 +411,7 @@ def dying(folder, number, train):
 
     sys.addaudithook(watch)
     os.fsync = lambda descriptor: (step(), fsync(descriptor))
-    checkpoint.zlib.crc32 = lambda *given: (step(), crc32(*given))[1]
+    own_shards.zlib.crc32 = lambda *given: (step(), crc32(*given))[1]
     train()
     return 0
 

@@ -6,9 +6,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from any2vec.cli.analogy import analogy
 from any2vec.cli.evaluate import evaluate
-from any2vec.cli.similar import similar
+from any2vec.cli.similar import analogy, similar
 from any2vec.errors import Any2VecError
 from any2vec.vectors.formats import save
 from any2vec.vectors.vectors import Vectors

@@ -96,7 +96,7 @@ def test_quiet(run, text, tmp_path):
 @pytest.mark.parametrize(("combine", "kappa"), [("adasum", None), ("curvature", 0.2)])
 def test_options_reach_training(run, text, tmp_path, combine, kappa):
     options = [
-        *("--sample", "0", "--alpha", "0.1", "--epochs", "3", "--schedule", "exact", "--seed", "7"),
+        *("--sample", "0", "--alpha", "0.1", "--epochs", "3", "--negatives-per", "pair", "--seed", "7"),
         *("--min-count", "60", "--max-size", "4", "--dim", "100", "--window", "1", "--negative", "1"),
         *("--scheme", "rep-opt", "--combine", combine, "--rounds", "3", *(("--kappa", str(kappa)) if kappa else ())),
     ]
@@ -226,7 +226,10 @@ ERRORS = {
     "unknown ending": (["text.txt", "-o", "v.xyz"], "v.xyz"),
     "no output folder": (["text.txt", "-o", "no/v.txt"], "no does not exist"),
     "no report folder": (["text.txt", "-o", "v.txt", "--report", "no/r.json"], "no does not exist"),
-    "schedule": (["text.txt", "-o", "v.txt", "--schedule", "fast"], "--schedule is 'fast'; known are window, exact"),
+    "negatives": (
+        ["text.txt", "-o", "v.txt", "--negatives-per", "word"],
+        "--negatives-per is 'word'; known are window, pair",
+    ),
     "alpha": (["text.txt", "-o", "v.txt", "--alpha", "0"], "--alpha is 0"),
     "alpha is no number": (["text.txt", "-o", "v.txt", "--alpha", "nan"], "--alpha is nan"),
     "sample": (["text.txt", "-o", "v.txt", "--sample", "-1"], "--sample is -1"),
@@ -390,7 +393,7 @@ def test_interrupt_after_training_before_there_are_vectors(run, text, monkeypatc
     def press(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("any2vec.models.estimator._vectors", press)
+    monkeypatch.setattr("any2vec.models.estimator.vectors_of", press)
     result = run(text, "-o", "v.txt", *checkpoints)
     assert result.exit_code == 130
     advice = "; --resume kept goes on from the last checkpoint, if there is one" if checkpoints else ""

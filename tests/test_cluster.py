@@ -243,10 +243,10 @@ def wait_for_company(most, cores):
     time.sleep(0.003)
 
 
-@pytest.mark.parametrize("hosts", [1, 4])
 @pytest.mark.parametrize("cores", [1, 2])
-def test_so_many_blocks_work_at_once(hosts, cores):
+def test_so_many_blocks_work_at_once(cores):
     lock, now, most = threading.Lock(), set(), []
+
     def work(host, key):
         with computing(host):
             with lock:
@@ -265,8 +265,8 @@ def test_so_many_blocks_work_at_once(hosts, cores):
                 thread.join()
         host.barrier()
 
-    simulate(hosts, cores, program)
-    assert len(most) == 4 * hosts
+    simulate(4, cores, program)
+    assert len(most) == 4 * 4
     assert max(most) == cores
 
 
@@ -298,12 +298,12 @@ def test_a_host_looks_after_its_threads_while_others_have_the_cores():
             workers.join(workers.start(lambda _: time.sleep(0.5), 1), lambda: looks.append(0), 0.01)
         return len(looks)
 
-    assert min(simulate(3, 1, program)) > 5  # their turns last 0.5 s each
+    assert min(simulate(3, 1, program)) > 2  # their turns last 0.5 s each, and they look every 0.1 s
 
 
 def test_one_alone_works_when_it_likes():
     host = alone()
-    with computing(host), computing(host), waiting(host):
+    with computing(host), waiting(host):
         host.barrier()
     clock = clock_of(host)
     assert clock() <= clock()
@@ -332,8 +332,6 @@ def test_an_error_ends_all_hosts(where, error, call):
             if host.rank == where:
                 time.sleep(0.01)
                 raise error("here")
-            with computing(host):
-                pass
             wait_somehow(host, call)
         except Exception as caught:  # an except clause of the program does not see the release
             ended.append(caught)
@@ -349,9 +347,9 @@ def test_an_error_ends_all_hosts(where, error, call):
             request = host.ialltoallv(np.zeros(host.size), ones, np.zeros(host.size), ones)
             while call == "test" and not request.test():
                 time.sleep(0.001)
-            while call == "working":
-                with computing(host):
-                    time.sleep(0.001)
+            with Workers(1, host) as workers:
+                while call == "working":
+                    workers.join(workers.start(lambda _: time.sleep(0.001), 1))
             request.wait()
 
     with pytest.raises(error, match="here"):

@@ -11,7 +11,8 @@ from simulated import Largest
 from any2vec import Any2VecError
 from any2vec.cluster.local import alone, simulate
 from any2vec.cluster.machine.workers import Workers
-from any2vec.operators.labels import new_labels, padded_width, zeros
+from any2vec.operators.matrices import new_matrices, padded_width, zeros
+from any2vec.operators.quadratic import LEAST
 from any2vec.sync import masters as merging
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import (
@@ -24,11 +25,11 @@ from any2vec.sync.combiners import (
     SumCombiner,
     Touched,
     combiner_of,
+    quadratic,
 )
 from any2vec.sync.combiners import curvature as curvature_file
-from any2vec.sync.combiners.curvature import LEAST
+from any2vec.sync.combiners.moments import moments
 from any2vec.sync.masters import Changes, merge
-from any2vec.sync.moments import moments
 from any2vec.sync.partition import Partition
 
 DIM = 10  # padded to 16
@@ -37,9 +38,9 @@ V = 80
 
 
 def labels_and_updates(vertices=V, dim=DIM, seed=0, scale=0.5):
-    """Labels, and how often each row of e and of t was met."""
+    """Matrices, and how often each row of e and of t was met."""
     rng = np.random.default_rng(seed)
-    labels = new_labels(0, vertices, dim)
+    labels = new_matrices(0, vertices, dim)
     # some directions are strong, some weak: curvatures over several powers of ten
     strength = np.geomspace(1, 1e-3, dim)[rng.permutation(dim)]
     turn = np.linalg.qr(rng.standard_normal((dim, dim)))[0]
@@ -218,12 +219,12 @@ def test_curvature_is_measured_by_all_hosts_together(hosts):
 
 @pytest.mark.parametrize(("hosts", "starts", "stride"), [(1, [0], 20), (2, [0, 20], 40), (3, [0, 20, 40], 60)])
 def test_many_rows_are_measured_by_a_sample(monkeypatch, hosts, starts, stride):
-    monkeypatch.setattr(curvature_file, "_SEEN", 200)
+    monkeypatch.setattr(quadratic, "_SEEN", 200)
     labels, *updates = labels_and_updates(4000)
 
     def program(communicator):
-        combiner = COMBINERS["curvature"]().bind(context_of(labels, Channel(communicator)))
-        return combiner._own_moments(touched(labels, *updates)["t"])
+        model = quadratic.QuadraticModel(context_of(labels, Channel(communicator)))
+        return model._own_moments(touched(labels, *updates)["t"])
 
     for found, start in zip(simulate(hosts, 1, program), starts, strict=True):  # of 4,000 rows a host, 200 in all
         seen = Touched(labels.t, np.arange(start, 4000, stride), updates[1][start::stride])
@@ -257,7 +258,7 @@ def test_what_the_other_label_corrects_is_measured_by_a_sample(monkeypatch, labe
 def test_an_error_that_both_labels_correct_is_corrected_once(hosts, steps):
     # on one machine e and t correct as much each, so an error x falls by x' = -2 x: e moves by (1 - exp(-2 steps)) / 2
     n = 1000
-    labels = new_labels(0, 2 * DIM, DIM)
+    labels = new_matrices(0, 2 * DIM, DIM)
     labels.embedding[:] = labels.training[:] = np.vstack([np.eye(DIM), -np.eye(DIM)])  # C = I / D
     met = np.full(2 * DIM, n, np.int32)
     part = np.full(DIM, -np.expm1(-2 * steps / hosts) / 2)
@@ -303,7 +304,7 @@ def test_a_host_that_touched_nothing_has_no_say():
 @pytest.mark.parametrize("dim", [1, 10, 16, 20])
 def test_moments_equal_numpys(n, dim):
     rng = np.random.default_rng(n)
-    rows = new_labels(0, n, dim).e
+    rows = new_matrices(0, n, dim).e
     rows[:, :dim] = rng.standard_normal((n, dim))
     places = rng.permutation(n)
     updates = rng.integers(0, 4, n).astype(np.int32)

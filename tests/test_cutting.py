@@ -130,11 +130,11 @@ def looking(work):
     """Let a host look once before it computes, as it does while it computes for long."""
     looked = []
 
-    def working(host, schedule, number, stats, look, todo=None):
+    def working(host, task, look):
         if not looked:
-            looked.append(number)
+            looked.append(task)
             look()
-        return work(host, schedule, number, stats, look, todo)
+        return work(host, task, look)
 
     return working
 

@@ -23,7 +23,7 @@ from any2vec.cluster.local import simulate
 from any2vec.corpus import Vocabulary, read_corpus
 from any2vec.operators import SkipGram
 from any2vec.operators.arguments import RowTable
-from any2vec.operators.labels import new_labels
+from any2vec.operators.matrices import new_matrices
 from any2vec.samples.draws import INITIAL, epoch_key
 from any2vec.samples.negatives import alias_table, probabilities
 from any2vec.training.going_on.blend import Blend
@@ -166,7 +166,7 @@ def test_going_on_equals_the_naive(frozen):
 
 
 def _labels(vertices, seed):
-    start = new_labels(0, vertices, HOW["dim"], seed=seed)
+    start = new_matrices(0, vertices, HOW["dim"], seed=seed)
     return start.embedding, start.training
 
 
@@ -361,11 +361,11 @@ def error_of_a_warm_start():
 @given(
     corpus=st.lists(st.lists(st.integers(0, V - 1), min_size=1, max_size=12), min_size=1, max_size=8),
     frozen=st.sets(st.integers(0, V - 1)),
-    schedule=st.sampled_from(["window", "exact"]),
+    negatives_per=st.sampled_from(["window", "pair"]),
     cut=st.floats(0, 1),
 )
-def test_the_kernel_freezes_as_the_naive_does(corpus, frozen, schedule, cut):
-    sizes = ("window", 16, 3, 3, 8) if schedule == "window" else ("exact", 112, 1, 1, 8)
+def test_the_kernel_freezes_as_the_naive_does(corpus, frozen, negatives_per, cut):
+    sizes = ("window", 16, 3, 3, 8) if negatives_per == "window" else ("pair", 112, 1, 1, 8)
     case = Case(corpus, sizes, sample=0)
     case.setting = case.setting._replace(frozen=tuple(frozen))
     n = len(case.ids)
@@ -637,6 +637,14 @@ def test_command_line(run, tmp_path, earlier):
     np.testing.assert_allclose(load("f.txt")[["w1", "w2"]], load("v")[["w1", "w2"]], rtol=1e-6)
     result = run("after.txt", "-o", "f.bin", "--pretrained", "v", "--frozen", "given")
     assert "11 of 11 words are frozen" in result.stderr
+
+
+def test_words_that_the_output_cannot_hold_are_refused_before_reading(run, tmp_path, earlier, monkeypatch):
+    words = ["a b", *list(earlier.words)[1:]]
+    save(Vectors(words, earlier.matrix, t=earlier.t), tmp_path / "odd", training=True)
+    monkeypatch.setattr("any2vec.models.words.read_corpus", None)
+    result = run("after.txt", "-o", "w.bin", "--from", "odd")
+    assert "w.bin: word2vec's formats cannot hold the word 'a b'" in str(result.exception)
 
 
 @pytest.mark.parametrize(

@@ -495,11 +495,8 @@ def test_labels(tmp_path):
     labels = read_labels(path)
     assert (labels.names, labels.labels) == (["v1", "v2"], ["2", "9", "10"])
     assert labels.matrix.tolist() == [[True, False, True], [False, True, True]]
-    assert labels.places(["x", "v2", "v1"]).tolist() == [2, 1]
     assert len(labels) == 2
-    unknown = r"labels: 1 of 2 labelled vertices are not in the graph, the first is 'v2' \(line 4\)"
-    with pytest.raises(Any2VecError, match=unknown):
-        labels.places(["v1"])
+    assert labels.where(1) == "'v2' (line 4)"
     with pytest.raises(Any2VecError, match="`delimiter` is ''; give one character"):
         read_labels(path, delimiter="")
     path.write_text("a b\n\nb c\n\n")

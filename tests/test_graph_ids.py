@@ -354,11 +354,6 @@ def test_data_that_is_refused(attributes, message):
             read(Data(**attributes))
 
 
-def test_a_function_returns_a_graph():
-    with pytest.raises(Any2VecError, match=r"the function that is to return a Graph returned \[\(1, 2\)\]"):
-        DeepWalk(dim=8, threads=1).fit(lambda threads: [(1, 2)])
-
-
 def test_names_of_igraph():
     igraph = pytest.importorskip("igraph")
     graph = igraph.Graph([(0, 1)])

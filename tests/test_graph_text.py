@@ -275,7 +275,7 @@ for path in sys.argv[1:]:
 
 def test_matrices_that_unpack_to_too_much(tmp_path, monkeypatch):
     sparse.save_npz(tmp_path / "a.npz", sparse.coo_array(np.ones((3, 3))))
-    monkeypatch.setattr("any2vec.graph.shortage.available", lambda: 400)
+    monkeypatch.setattr("any2vec.graph.matrices.available", lambda: 400)
     with pytest.raises(Any2VecError, match=r"a.npz: not enough memory: 0.0 GB for its arrays"):
         read_graph(tmp_path / "a.npz")
 

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from itertools import count
 
 import numpy as np
 import pytest
@@ -12,13 +13,13 @@ from any2vec import Any2VecError, Word2Vec, load
 from any2vec.cli import app
 from any2vec.cluster.communicator import SharedError
 from any2vec.evaluate.checker import AnalogyChecker
-from any2vec.evaluate.questions import QuestionSection
 from any2vec.sync import ids, masters
 from any2vec.sync.channel import KEYS
 from any2vec.sync.combiners import adasum, curvature, gradient
 from any2vec.training import trainer
 from any2vec.training.hosts.row_host import RowHost
 from any2vec.training.shown.progress import COMPILING, Quiet
+from any2vec.vectors.questions import QuestionSection
 
 ONE = SIZES["window"] | {"min_count": 1, "threads": 2, "cache": None, "epochs": 2, "sample": 0}
 CORPUS = text(200)
@@ -250,12 +251,12 @@ def test_nothing_is_compiled_in_rounds(monkeypatch, scheme, combine):
 
 @pytest.mark.parametrize("scheme", ["rep-opt", "pull-opt"])
 def test_values_that_are_not_finite_on_one_host(monkeypatch, scheme):
-    compute = RowHost.compute
+    compute, calls = RowHost.compute, count()
 
-    def poison(self, schedule, number, rank, stats, *more):
-        if rank == 1 and number == 4 + rounds_more(3, 3):
-            self.scheme.labels.e[0, 3] = np.inf
-        return compute(self, schedule, number, rank, stats, *more)
+    def poison(self, task):
+        if self.part == 1 and next(calls) == 5 + rounds_more(3, 3):  # the first one compiles
+            self.scheme.matrices.e[0, 3] = np.inf
+        return compute(self, task)
 
     monkeypatch.setattr(RowHost, "compute", poison)
     with pytest.raises(

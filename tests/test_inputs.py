@@ -16,11 +16,11 @@ from any2vec.cluster.communicator import SharedError
 from any2vec.cluster.local import simulate
 from any2vec.corpus import load_vocabulary, read_corpus
 from any2vec.errors import Any2VecError, file_error
-from any2vec.evaluate.questions import read_questions
 from any2vec.graph import read_graph
 from any2vec.io import compression
 from any2vec.io.compression import open_compressed
 from any2vec.io.inputs import files_of
+from any2vec.vectors.questions import read_questions
 
 
 @pytest.fixture

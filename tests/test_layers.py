@@ -40,9 +40,6 @@ FLOOR = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
 EXTRA = {  # of the rooms before it, these only
     "vectors": {"errors", "private", "signals", "version", "options", "cluster", "io", "corpus"},
 }
-LATE = {  # imports of later rooms, inside functions: methods of Vectors that gensim's users expect there
-    "vectors/evaluations.py": {"any2vec.evaluate.gensim_scores"},
-}
 
 
 def room_of(path):
@@ -50,17 +47,12 @@ def room_of(path):
 
 
 def imports(path):
-    """Names of modules of this package that a file imports, anywhere in it, but for those of LATE in functions."""
-    late = LATE.get(str(path.relative_to(SOURCE)), set())
-    tree = ast.parse(path.read_text("utf-8"))
-    at_top = {id(node) for node in tree.body}
-    for node in ast.walk(tree):
+    """Names of modules of this package that a file imports, anywhere in it."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: a relative import"
-            if node.module in late and id(node) not in at_top:
-                continue
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         else:
             continue
@@ -80,14 +72,6 @@ def test_a_room_imports_from_rooms_before_it(path):
         assert other == room or other in EXTRA.get(room, FLOOR), f"{room} imports {name}"
 
 
-@pytest.mark.parametrize(("file", "late"), LATE.items())
-def test_late_imports_are_in_functions_only(file, late):
-    tree = ast.parse((SOURCE / file).read_text("utf-8"))
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    inside = {n.module for f in functions for n in ast.walk(f) if isinstance(n, ast.ImportFrom)}
-    assert inside == late
-
-
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_kernels_are_kept_where_nobody_else_may_write(path):
     text = path.read_text("utf-8")
@@ -103,14 +87,13 @@ def test_every_room_is_known():
 def test_the_command_line_is_made_from_the_fields():
     command = {name: p.default for name, p in inspect.signature(words).parameters.items()}
     declared = [f for cls in (Word2Vec, *COMBINERS.values()) for f in fields(cls) if f.metadata.get("panel")]
-    shown = {f.name: f.default for f in declared if not f.metadata["hidden"]}
+    shown = {f.name: f.default for f in declared}
     assert shown.items() <= command.items()
     assert {"dim", "negatives_per", "hosts", "kappa", "min_count"} <= set(shown)
     assert set(command) - set(shown) == {
         *(
             "corpus",
             "output",
-            "schedule",
             "force",
             "cache",
             "questions",

@@ -49,13 +49,13 @@ def test_a_matrix_per_thread_is_counted(monkeypatch, many_words):
 
 def test_no_matrix_is_needed_where_nothing_is_merged(monkeypatch):
     made = []
-    monkeypatch.setattr("any2vec.sync.scheme.Gauge", lambda *given: made.append(given))
+    monkeypatch.setattr("any2vec.sync.scheme.Balance", lambda *given: made.append(given))
     Word2Vec(dim=16, window=3, negative=3, min_count=1, epochs=2, threads=1, sample=0).fit([["a", "b", "c"]] * 9)
     assert not made
 
 
 def test_copies_of_threads_are_counted(monkeypatch, many_words):
-    plan = RowHost(many_words, Options(dim=8, sample=0, threads=128), alone(), opens=False)
+    plan = RowHost(many_words, Options(dim=8, sample=0, threads=128), alone())
     assert plan.workers.threads == 128
     assert 0 < plan._hot <= 300
     assert plan.memory(8, 128) >= 128 * 16 * 4 * 4 * plan._hot
@@ -87,6 +87,7 @@ def test_updates_of_an_epoch_do_not_wrap(monkeypatch):
     """A kernel stands in that counts 2^30 updates at a time, and what threads may count before it is added up."""
     corpus = read_corpus(SENTENCES, min_count=1, cache=None)
     host = RowHost(corpus, Options(**{name: HOW[name] for name in ("dim", "window", "negative")}, threads=1), alone())
+    host.open()
     positions = len(corpus.worklist.ids)
 
     def kernel(ids, bounds, low, high, window, draws, sources, destinations):

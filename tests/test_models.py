@@ -14,10 +14,11 @@ from any2vec.cluster import simulate
 from any2vec.cluster.local import alone
 from any2vec.cluster.machine.workers import Workers
 from any2vec.graph import karate_club
-from any2vec.operators.inspection import Inspector, Slice
-from any2vec.operators.labels import new_labels
+from any2vec.operators.inspection import Inspector
+from any2vec.operators.matrices import new_matrices
 from any2vec.samples.huffman import huffman_paths, same_splits
 from any2vec.samples.negatives import alias_table, probabilities
+from any2vec.samples.slices import Slice
 from any2vec.samples.windows import SampleTables, kept_counts
 from any2vec.training.options import Options
 from any2vec.training.shown.report import Report
@@ -87,7 +88,7 @@ def test_a_path_that_is_too_long_is_refused():
 def test_models_equal_the_naive(model, loss, context):
     corpus, how, report = read(text(80), 1), options(model, loss, context, sample=0.05, epochs=2), Report({})
     e, t = train(corpus, how, report=report)
-    start, setting = new_labels(0, len(e), 20), setting_of(corpus, how)
+    start, setting = new_matrices(0, len(e), 20), setting_of(corpus, how)
     naive_e, naive_t = start.embedding.astype(float), start.training.astype(float)
     tree = naive_models.huffman(corpus.vocabulary.counts.tolist())
     for epoch in range(2):
@@ -297,7 +298,7 @@ def test_no_negatives_may_be_said():
         ({"negative": 0}, "^`negative` is 0; it must be a whole number from 1 to 1,000, or `loss` hierarchical$"),
         ({"loss": "hierarchical", "negative": 5}, "^`loss` is 'hierarchical', and `negative` 5; "),
         ({"model": "cbow", "negatives_per": "pair"}, "^`negatives_per` is 'pair'; that is for "),
-        ({"loss": "hierarchical", "schedule": "exact"}, "^`negatives_per` is 'pair'; that is for "),
+        ({"loss": "hierarchical", "negatives_per": "pair"}, "^`negatives_per` is 'pair'; that is for "),
         ({"model": "cbow", "operator": "skipgram"}, "^`operator` is given, and `model` or `loss` too; "),
         ({"context": "sum"}, "^`context` is 'sum'; that is for `model` cbow"),
         ({"operator": "skipgram", "context": "sum"}, "^`context` is 'sum'; that is for `model` cbow"),

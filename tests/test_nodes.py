@@ -1,6 +1,7 @@
 """DeepWalk and Node2Vec, `any2vec nodes` and `any2vec walks`, and how walks become the worklists of hosts."""
 
 import errno
+import io
 import json
 import sys
 import tempfile
@@ -23,7 +24,7 @@ from any2vec.evaluate.classification import evaluate_nodes
 from any2vec.graph import karate_club, read_graph, read_labels
 from any2vec.training.shown.progress import COMPILING
 from any2vec.walks.corpus import walk_corpus
-from any2vec.walks.text import named_walks
+from any2vec.walks.text import write_text
 from any2vec.walks.walker import Walker
 
 SIZES = {"dim": 16, "window": 3, "negative": 3}  # the kernel of test_training
@@ -140,7 +141,9 @@ def test_worklists_of_hosts(tmp_path, monkeypatch, directed, hosts, large):
     whole = walk_corpus(walker, 3, hosts=hosts)
     names = np.array(whole.vocabulary.words)
     walks = [names[whole.worklist.ids[a:b]].tolist() for a, b in pairwise(whole.worklist.bounds)]
-    assert walks == list(named_walks(walker, 3))
+    text = io.BytesIO()
+    write_text(walker, 3, text)
+    assert walks == [line.split() for line in text.getvalue().decode().splitlines()]
     assert whole.raw_words == whole.cuts[-1] == len(whole.worklist.ids) == whole.vocabulary.counts.sum()
     assert whole.vocabulary.counts.tolist() == np.bincount(whole.worklist.ids, minlength=len(names)).tolist()
     assert (np.diff(whole.vocabulary.counts) <= 0).all()
@@ -164,7 +167,7 @@ def test_worklists_of_hosts(tmp_path, monkeypatch, directed, hosts, large):
         assert part.part(host).ids.tolist() == whole.part(host).ids.tolist() == again.part(host).ids.tolist()
         assert part.part(host).bounds.tolist() == whole.part(host).bounds.tolist()
 
-    assert len(list(tmp_path.iterdir())) == (0 if large else hosts + 1)
+    assert len(list(tmp_path.glob("*.part"))) == (0 if large else hosts + 1)
     del again, part, parts
     assert not list(tmp_path.iterdir())
 
@@ -367,9 +370,9 @@ def test_options_are_checked_before_the_graph_is_read(run, inputs, monkeypatch):
         assert option[0].strip("-") in str(result.exception)
 
 
-def test_names_that_the_output_cannot_hold_are_told_before_training(run, inputs, tmp_path, monkeypatch):
+def test_names_that_the_output_cannot_hold_are_told_before_walking(run, inputs, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("any2vec.models.estimator.train", None)
+        patch.setattr("any2vec.models.nodes.walk_corpus", None)
         result = run("nodes", "blanks.edges", "-o", "v.txt", "--delimiter", r"\t")
         assert "word2vec's formats cannot hold the word 'New York'" in str(result.exception)
     assert run("nodes", "blanks.edges", "-o", "folder", "--delimiter", "\t", *OPTIONS).exit_code == 0

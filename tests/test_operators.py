@@ -13,7 +13,7 @@ from any2vec import Any2VecError, Word2Vec
 from any2vec.cluster import simulate
 from any2vec.llvm.fingerprint import fingerprint
 from any2vec.operators import OPERATORS, Operator, SkipGram, kernel, operator_of
-from any2vec.operators.labels import new_labels
+from any2vec.operators.matrices import new_matrices
 from any2vec.operators.tiles import aligned
 from any2vec.samples.negatives import alias_table, probabilities
 from any2vec.sync.combiners import Curvature
@@ -131,7 +131,7 @@ def test_a_new_operator_equals_the_naive(operator, apply):
     counts, ids, bounds = corpus.vocabulary.counts, corpus.worklist.ids.tolist(), corpus.worklist.bounds.tolist()
     table = alias_table(probabilities(counts))
     setting = naive.Setting(ids, bounds, [1.0] * len(counts), table, "window", 3, 3, 0.05, 1, 1)
-    start = new_labels(0, len(counts), 16)
+    start = new_matrices(0, len(counts), 16)
     naive_e, naive_t = start.embedding.astype(float), start.training.astype(float)
     losses = [loss for step in naive.steps(setting, 0, 0, len(ids)) for loss in apply(naive_e, naive_t, step)]
     np.testing.assert_allclose(e, naive_e, atol=1e-5)
@@ -218,7 +218,7 @@ def test_the_fingerprint_sees_through_a_module():
 
 def test_operators_of_one_name_do_not_share_a_cached_kernel():
     other = type("Margin", (SkipGram,), {})
-    sizes = {"schedule": "window", "window": 3, "negative": 3}
+    sizes = {"window": 3, "negative": 3}
     assert kernel.functions_of(Margin(skipgram(**sizes).options)) != kernel.functions_of(
         other(skipgram(**sizes).options)
     )

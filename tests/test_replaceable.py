@@ -16,7 +16,7 @@ from any2vec.cluster.local import alone
 from any2vec.corpus import Vocabulary, load_vocabulary, save_vocabulary
 from any2vec.evaluate.linksplit import PARTS, split_links
 from any2vec.graph import karate_club, read_graph
-from any2vec.io import beside
+from any2vec.io import outputs, temporary
 from any2vec.io.host_order import append_in_host_order
 from any2vec.io.outputs import replacing
 from any2vec.training.shown.report import Report
@@ -332,7 +332,7 @@ def test_rights_of_another_group_go(monkeypatch):
     monkeypatch.setattr(os, "chown", refuse)
     save(example(), path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o664
-    monkeypatch.setattr(beside, "_found", lambda path, found=beside._found: in_group(found(path), group + 1))
+    monkeypatch.setattr(outputs, "_found", lambda path, found=outputs._found: in_group(found(path), group + 1))
     save(example(), path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
 
@@ -364,9 +364,9 @@ def test_temporary_names_that_are_links_are_not_followed(monkeypatch, name):
     """Names are not guessed; if one were, nothing behind the link would be touched."""
     victim = Path("victim")
     victim.write_text("precious")
-    part = beside.hidden(Path(name).absolute(), "part")
+    part = temporary.hidden(Path(name).absolute(), "part")
     part.symlink_to(victim.absolute())
-    monkeypatch.setattr(beside, "hidden", lambda path, ending: part)
+    monkeypatch.setattr(temporary, "hidden", lambda path, ending: part)
     with pytest.raises(Any2VecError, match="File exists"):
         save(example(), name)
     assert victim.read_text() == "precious"

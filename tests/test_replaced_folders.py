@@ -11,7 +11,7 @@ import pytest
 
 from any2vec import Any2VecError, Vectors, load, save
 from any2vec.cluster.local import simulate
-from any2vec.io import beside, folders, swap
+from any2vec.io import folders, swap, temporary
 from any2vec.io.outputs import check_writable
 from any2vec.vectors import native
 from any2vec.vectors.formats import VECTORS
@@ -105,7 +105,7 @@ def test_a_save_is_killed_at_every_step(tmp_path, name, hosts, there):
         if done:
             break
         if not there:
-            beside.remove(path)
+            temporary.remove(path)
         step += 1
     assert step >= 10
 
@@ -132,8 +132,8 @@ def test_a_save_is_killed_where_names_cannot_be_exchanged(tmp_path, monkeypatch)
 
 def test_what_was_set_aside_comes_back(tmp_path):
     save(version(1), tmp_path / "v")
-    (tmp_path / "v").rename(beside.hidden(tmp_path / "v", "old"))
-    beside.sweep(tmp_path / "v")
+    (tmp_path / "v").rename(temporary.hidden(tmp_path / "v", "old"))
+    temporary.sweep(tmp_path / "v")
     assert number_of(load(tmp_path / "v")) == 1
     assert [one.name for one in tmp_path.iterdir()] == ["v"]
 
@@ -141,52 +141,54 @@ def test_what_was_set_aside_comes_back(tmp_path):
 def test_what_lives_or_is_of_others_stays(tmp_path):
     """Only names of ours, without a lock, that are no links."""
     path = tmp_path / "v"
-    live, alive = beside.make_beside(path, folder=False), beside.make_beside(path, folder=True)
+    live, alive = (temporary.make_temporary(path, folder=folder, private=False) for folder in (False, True))
     victim = tmp_path / "victim"
     victim.write_text("precious")
-    link = beside.hidden(path, "part")
+    link = temporary.hidden(path, "part")
     link.symlink_to(victim)
     others = [".v.part", ".v.1234.part", f".v.{'g' * 32}.part", f".w.{'0' * 32}.part", f".v.{'0' * 32}.keep"]
+    others += [f".v.{'1' * 32}.lock", f".v.{'1' * 32}.part"]  # a lock is empty
     for name in others:
         (tmp_path / name).write_text("of others")
-    dead = tmp_path / f".v.{'0' * 32}.part"
-    dead.write_text("left")
+    (tmp_path / f".v.{'0' * 32}.part").write_text("left")
+    (tmp_path / f".v.{'2' * 32}.lock").touch()
     save(version(1), path)
     assert {one.name for one in tmp_path.iterdir()} == {
         *others,
         "v",
         "victim",
         link.name,
-        live.path.name,
-        alive.path.name,
+        *(one.path.with_suffix(ending).name for one in (live, alive) for ending in (".part", ".lock")),
     }
     assert victim.read_text() == "precious"
-    live.discard()
-    alive.discard()
+    live.remove()
+    alive.remove()
 
 
 @pytest.mark.parametrize("age", [6, 8])
 def test_without_locks_age_decides(tmp_path, monkeypatch, age):
-    monkeypatch.setattr(beside, "_lock", lambda _: None)
+    monkeypatch.setattr(temporary, "_lock", lambda _: None)
     for ending in "0", "1":
-        dead = tmp_path / f".v.{ending * 32}.part"
+        dead, lock = (tmp_path / f".v.{ending * 32}.{kind}" for kind in ("part", "lock"))
         dead.mkdir() if ending == "0" else dead.touch()
-        os.utime(dead, (0, dead.stat().st_mtime - age * 24 * 3600))
+        lock.touch()
+        for one in dead, lock:
+            os.utime(one, (0, one.stat().st_mtime - age * 24 * 3600))
     save(version(1), tmp_path / "v")
-    assert len(list(tmp_path.iterdir())) == (3 if age == 6 else 1)
+    assert len(list(tmp_path.iterdir())) == (5 if age == 6 else 1)
 
 
 def test_a_temporary_name_that_was_swept_is_made_again(tmp_path, monkeypatch):
     """A run that sweeps between another's making and locking takes the new file for a dead one's."""
-    lock, made = beside._lock, []
+    lock, made = temporary._lock, []
 
     def late(descriptor):
         if len(made) < 2:
             made.append(descriptor)
-            beside.remove(next(tmp_path.glob(".v*.part")))
+            temporary.remove(next(tmp_path.glob(".v*.lock")))
         return lock(descriptor)
 
-    monkeypatch.setattr(beside, "_lock", late)
+    monkeypatch.setattr(temporary, "_lock", late)
     save(version(1), tmp_path / "v")
     assert len(made) == 2
     assert number_of(load(tmp_path / "v")) == 1

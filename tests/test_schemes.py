@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulated import COMBINES, NAMES, bits, options, read, rounds_more, text, train
 
-from any2vec.operators.labels import new_labels, padded_width
+from any2vec.operators.matrices import new_matrices, padded_width
 from any2vec.sync.channel import KEYS
 from any2vec.sync.pulled import Pulled
 from any2vec.sync.replicated import Replicated
@@ -35,15 +35,15 @@ def assert_same(found):
     hosts=st.sampled_from([2, 3, 4, 8]),
     rounds=st.integers(1, 5),
     combine=st.sampled_from(COMBINES),
-    schedule=st.sampled_from(["window", "exact"]),
+    negatives_per=st.sampled_from(["window", "pair"]),
     narrow=st.booleans(),
     sample=st.sampled_from([0, 0.5]),
     seed=st.integers(0, 2**32),
     cores=st.integers(1, 4),
 )
-def test_schemes_give_the_same_bits(corpus, hosts, rounds, combine, schedule, narrow, sample, seed, cores):
-    dim = {"dim": 5} if narrow and schedule == "window" else {}
-    how = {"schedule": schedule, "rounds": rounds, "combine": combine, "sample": sample, "seed": seed}
+def test_schemes_give_the_same_bits(corpus, hosts, rounds, combine, negatives_per, narrow, sample, seed, cores):
+    dim = {"dim": 5} if narrow and negatives_per == "window" else {}
+    how = {"negatives_per": negatives_per, "rounds": rounds, "combine": combine, "sample": sample, "seed": seed}
     corpus = read([*corpus, ["w0", "w1"] * 3], hosts)  # or there may be nothing to learn
     assert_same(of_all_schemes(corpus, how | dim, cores=cores))
 
@@ -55,7 +55,7 @@ def test_every_combiner_and_number_of_hosts(combine, hosts):
     found = of_all_schemes(corpus, {"combine": combine, "rounds": 3, "alpha": 0.1})
     assert_same(found)
     e, t = found["pull-opt"]
-    start = new_labels(0, len(e), 16, seed=1).embedding
+    start = new_matrices(0, len(e), 16, seed=1).embedding
     assert np.abs(e - start).max() > 1e-4
     assert t.any()
     assert np.isfinite(e).all()
@@ -80,12 +80,12 @@ def test_any_number_of_cores_gives_the_same_bits(scheme):
     rounds=st.integers(1, 200),
     scheme=st.sampled_from(NAMES),
     combine=st.sampled_from(COMBINES),
-    schedule=st.sampled_from(["window", "exact"]),
+    negatives_per=st.sampled_from(["window", "pair"]),
 )
-def test_one_host_is_plain_training(corpus, rounds, scheme, combine, schedule):
+def test_one_host_is_plain_training(corpus, rounds, scheme, combine, negatives_per):
     corpus = read([*corpus, ["w0", "w1"]], 1)
-    plain = train(corpus, options(schedule, rounds=1))
-    assert bits(train(corpus, options(schedule, rounds=rounds, scheme=scheme, combine=combine))) == bits(plain)
+    plain = train(corpus, options(negatives_per, rounds=1))
+    assert bits(train(corpus, options(negatives_per, rounds=rounds, scheme=scheme, combine=combine))) == bits(plain)
 
 
 class Counting:
@@ -251,12 +251,12 @@ class Noted:
             make(host, *args, **more)
             self.hosts.append(host)
 
-        def computing(host, schedule, number, rank, stats, *more):
-            if stats and schedule.alpha:  # not when it is compiled
-                labels, now = host.scheme.labels, getattr(host.scheme, "_now", {})
+        def computing(host, task):
+            if task.rate.alpha:  # not when it is compiled
+                labels, now = host.scheme.matrices, getattr(host.scheme, "_now", {})
                 touched = [int(np.count_nonzero(now[label].updates)) for label in now]
                 self.rows.append((len(labels.e), len(labels.t), *touched))
-            return compute(host, schedule, number, rank, stats, *more)
+            return compute(host, task)
 
         monkeypatch.setattr(RowHost, "__init__", making)
         monkeypatch.setattr(RowHost, "compute", computing)
@@ -270,7 +270,7 @@ def test_pull_model_holds_masters_and_touched_rows(monkeypatch, scheme):
     assert len(noted.rows) == 4 * (50 + rounds_more(4, 25))
     for host in noted.hosts:
         assert (host.scheme.masters.vertices, len(host.scheme.masters.e)) == (250, 250)
-        assert max(len(rows) for rows in host.scheme.wire._buffers._held.values()) < 200
+        assert max(len(rows) for rows in host.scheme.wire._buffers.values()) < 200
     for e, t, touched_e, touched_t in noted.rows[-4 * 24 :]:
         wanted = max(touched_e, touched_t)
         # rounds of one sentence: 10 sources; the destinations are they and 30 negatives

@@ -9,7 +9,7 @@ from simulated import COMBINES, bits, options, read, rounds_more, text, train
 from test_models import setting_of
 
 from any2vec import Any2VecError, Word2Vec
-from any2vec.operators.labels import new_labels
+from any2vec.operators.matrices import new_matrices
 from any2vec.samples.draws import KEEP, POOL
 from any2vec.samples.negatives import alias_table, probabilities
 from any2vec.samples.pools import PooledTables
@@ -48,7 +48,7 @@ def test_one_host_equals_the_naive(monkeypatch, rounds):
     corpus, how = read(text(80, words=40), 1), server(rounds=rounds, epochs=2, sample=0.05, alpha=0.1)
     e, t = train(corpus, how)
     s = setting_of(corpus, how)
-    start = new_labels(0, len(e), 16)
+    start = new_matrices(0, len(e), 16)
     naive_e, naive_t = start.embedding.astype(float), start.training.astype(float)
     n = len(s.ids)
     of_table, rate = naive.negative, naive.rate

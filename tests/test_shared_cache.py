@@ -11,10 +11,12 @@ from any2vec.cluster.machine import shared_cache
 from any2vec.cluster.machine.cores import core_ids
 from any2vec.cluster.machine.shared_cache import SharedCache, message_time
 from any2vec.corpus import read_corpus
+from any2vec.operators.arguments import Rate
+from any2vec.operators.inspection import Slice
 from any2vec.training.hosts import row_host
 from any2vec.training.hosts.copying import Copying
+from any2vec.training.hosts.host import Task
 from any2vec.training.options import Options
-from any2vec.training.running.schedule import Schedule
 
 
 @pytest.mark.skipif(len(core_ids()) < 2, reason="threads take turns on one core")
@@ -90,12 +92,13 @@ def test_threads_take_and_merge_copies_as_cores_are_moved(monkeypatch):
     monkeypatch.setattr(row_host, "_LONGEST", 1000)
     corpus = read_corpus([[f"w{k}" for k in range(20)]] * 1000, min_count=1, cache=None)
     host = row_host.RowHost(corpus, Options(dim=16, window=3, negative=3, threads=2, sample=0, epochs=1), alone())
-    schedule, stats = Schedule(0.1, 1, 1, np.array([0, 20_000])), host.thread_stats()
-    slice_ = schedule.slice(0, 0)
+    host.open()
+    stats = host.thread_stats()
+    task = Task(Slice(0, ((0, 20_000),)), Rate(0.1, 1e-4, 0.0, 1.0, 20_000.0), None, stats)
     with host.workers:
         for copying, _ in zip(
             [False, True, True, False, False, True] + [False] * 3,
-            host.turns(schedule, 0, slice_, host.chunks(9000, 2), 0, stats),
+            host.turns(task, host.chunks(9000, 2), 0),
             strict=True,
         ):
             host._copying = copying  # from the next chunk on

@@ -27,18 +27,18 @@ from any2vec.samples.negatives import alias_table, probabilities
 from any2vec.samples.windows import EpochDraws, keep_thresholds, mean_context
 from any2vec.training.running.schedule import FLOOR
 
-# schedule, dim, window, negatives, register width: both schedules with every width
+# negatives_per, dim, window, negatives, register width: both with every width
 KERNELS = [
     ("window", 48, 8, 5, 4),
     ("window", 16, 3, 3, 8),  # what the tests of training use, too, where registers hold 8 floats
     ("window", 32, 5, 20, 16),
-    ("exact", 48, 5, 2, 4),
-    ("exact", 112, 1, 1, 8),  # likewise
-    ("exact", 16, 3, 3, 16),
+    ("pair", 48, 5, 2, 4),
+    ("pair", 112, 1, 1, 8),  # likewise
+    ("pair", 16, 3, 3, 16),
     ("window", 16, 8, 5, 16),  # up to 16 sources: two tiles of the widest registers, too
 ]
 IDS = ["-".join(map(str, sizes)) for sizes in KERNELS]
-OF_HOSTS = [KERNELS[1], KERNELS[4]]  # those that tests of several hosts use, of either schedule
+OF_HOSTS = [KERNELS[1], KERNELS[4]]  # those that tests of several hosts use, of either negatives_per
 V = 12
 
 
@@ -51,8 +51,8 @@ def aligned(values):
     return found
 
 
-def kernel_of(schedule, dim, window, negative, width, addressing="direct", freezing=False, copying=False):
-    operator = skipgram(schedule, window, negative)
+def kernel_of(negatives_per, dim, window, negative, width, addressing="direct", freezing=False, copying=False):
+    operator = skipgram(negatives_per, window, negative)
     return operator_kernel(operator, dim, width, addressing, freezing=freezing, copying=copying)
 
 
@@ -67,7 +67,7 @@ class Case:
 
     def __init__(self, sentences, sizes, sample=0.05, seed=1, alpha=None, epochs=3):
         self.sizes, self.sample, self.seed = sizes, sample, seed
-        schedule, self.dim, window, negative, width = sizes
+        negatives_per, self.dim, window, negative, width = sizes
         self.ids = np.array([word for sentence in sentences for word in sentence], np.int32)
         self.bounds = np.cumsum([0, *map(len, sentences)])
         self.ids.flags.writeable = self.bounds.flags.writeable = False  # as a worklist is: the same compiled kernel
@@ -79,7 +79,7 @@ class Case:
             self.bounds.tolist(),
             naive.keep_probability(self.counts.tolist(), sample),
             self.table,
-            schedule,
+            negatives_per,
             window,
             negative,
             self.alpha,
@@ -362,7 +362,7 @@ class Merging:
                 self.wanted += (1 - 2 * of) * sign * rows * np.outer(square, square.astype(float))
 
     def missing(self):
-        """Merge; return what that took from the gauge, as counted."""
+        """Merge; return what that took from the balance, as counted."""
         merge(*self.flat, self.place, 0.1, self.dim, 0)
         for of, label in enumerate(self.labels):
             self.wanted -= (1 - 2 * of) * (label[: self.rows].T.astype(float) @ label[: self.rows])
@@ -370,7 +370,7 @@ class Merging:
 
 
 @pytest.mark.parametrize(("rows", "grows_until"), [(_STRIDE, -1), (_STRIDE_GROWING, 0)])
-def test_what_merging_takes_from_the_gauge_is_counted(rows, grows_until):
+def test_what_merging_takes_from_the_balance_is_counted(rows, grows_until):
     """One row in so many is measured, and counts for as many: here all are alike."""
     merging = Merging(rows)
     merging.place.position[GROWING_UNTIL] = grows_until
@@ -597,7 +597,7 @@ def test_padding_stays_zero(sizes):
 
 def test_first_samples_by_hand():
     """Two words, one sentence, t zero: each is the other's only context, and sigmoid(0) is a half."""
-    sizes = ("exact", 16, 3, 3, 16)
+    sizes = ("pair", 16, 3, 3, 16)
     case = Case([[0, 1]], sizes, sample=0, alpha=0.1, epochs=1)
     case.t[:] = 0
     first = next(naive.steps(case.setting, 0, 0, 1))

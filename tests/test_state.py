@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from simulated import NAMES, bits, options, read, text
 
 from any2vec.cluster import simulate
-from any2vec.operators.inspection import Slice
-from any2vec.operators.labels import Labels
+from any2vec.operators.matrices import Matrices
+from any2vec.samples.slices import Slice
 from any2vec.training import trainer
 from any2vec.training.running.schedule import Schedule
 from any2vec.training.shown.progress import Quiet
@@ -24,7 +24,7 @@ EPOCHS = 2
 def copied(state):
     masters = state.masters
     e, t = masters.e[: masters.vertices].copy(), masters.t[: masters.vertices].copy()
-    labels = Labels(e, t, masters.first, masters.vertices, masters.dim)
+    labels = Matrices(e, t, masters.first, masters.vertices, masters.dim)
     return replace(state, masters=labels, missing=state.missing.copy())
 
 
@@ -55,7 +55,9 @@ def repartitioned(states, hosts):
     e, t = (np.vstack([label(state.masters) for state in states]) for label in (lambda m: m.e, lambda m: m.t))
     v, dim = len(e), states[0].masters.dim
     cuts = [v * h // hosts for h in range(hosts + 1)]
-    return [replace(states[0], masters=Labels(e[a:b].copy(), t[a:b].copy(), a, b - a, dim)) for a, b in pairwise(cuts)]
+    return [
+        replace(states[0], masters=Matrices(e[a:b].copy(), t[a:b].copy(), a, b - a, dim)) for a, b in pairwise(cuts)
+    ]
 
 
 @pytest.mark.parametrize("scheme", NAMES)

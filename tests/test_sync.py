@@ -13,14 +13,15 @@ from any2vec.cluster.local import alone, simulate
 from any2vec.cluster.machine.workers import Workers
 from any2vec.operators.arguments import Rate, RowTable, ThreadStats
 from any2vec.operators.hot_rows import no_hot_rows
-from any2vec.operators.inspection import Inspector, Slice
+from any2vec.operators.inspection import Inspector
 from any2vec.operators.kernel import inspection_kernel, operator_kernel
 from any2vec.operators.tiles import register_width
+from any2vec.samples.slices import Slice
 from any2vec.samples.windows import SampleTables
-from any2vec.sync.buffers import Buffers
 from any2vec.sync.channel import KEYS, Channel
 from any2vec.sync.ids import broadcast_ids, send_ids
 from any2vec.sync.partition import Partition
+from any2vec.sync.wire import Wire
 from any2vec.training.running.schedule import FLOOR, SHORTEST, Schedule, default_rounds, growth
 
 
@@ -209,7 +210,7 @@ def test_an_unknown_kind_of_message_is_a_mistake():
 
 
 def test_buffers_are_kept():
-    buffers = Buffers(10, np.float32)
+    buffers = Wire(10, None)
     rows = buffers.rows("a", 100)
     assert rows.shape == (100, 16)
     assert rows.ctypes.data % 64 == 0
@@ -225,18 +226,18 @@ def test_buffers_are_kept():
 
 V = 15
 SENTENCES = st.lists(st.lists(st.integers(0, V - 1), min_size=1, max_size=12), min_size=1, max_size=10)
-SIZES = {"window": (16, 3, 3), "exact": (112, 1, 1)}  # as in simulated.SIZES
+SIZES = {"window": (16, 3, 3), "pair": (112, 1, 1)}  # as in simulated.SIZES
 
 
 class Case:
-    def __init__(self, sentences, schedule, sample, seed):
+    def __init__(self, sentences, negatives_per, sample, seed):
         self.ids = np.array(flat(sentences), np.int32)
         self.bounds = np.cumsum([0, *map(len, sentences)])
         self.ids.flags.writeable = self.bounds.flags.writeable = False
-        self.schedule, (self.dim, self.window, self.negative) = schedule, SIZES[schedule]
+        self.negatives_per, (self.dim, self.window, self.negative) = negatives_per, SIZES[negatives_per]
         self.counts = np.bincount(self.ids, minlength=V) + 1
         self.sample, self.seed = sample, seed
-        self.operator = skipgram(schedule, self.window, self.negative)
+        self.operator = skipgram(negatives_per, self.window, self.negative)
         self.tables = self.sample_tables()
 
     def sample_tables(self, first=0):
@@ -262,7 +263,7 @@ class Case:
     def naive(self, low, high, epoch):
         keep = naive.keep_probability(self.counts.tolist(), self.sample)
         table = self.tables.epoch(0).tables
-        sizes = (self.schedule, self.window, self.negative)
+        sizes = (self.negatives_per, self.window, self.negative)
         setting = naive.Setting(self.ids.tolist(), self.bounds.tolist(), keep, table, *sizes, seed=self.seed)
         return [updates.tolist() for updates in naive.updates(setting, epoch, low, high, V)]
 
@@ -276,22 +277,22 @@ class Case:
     st.tuples(st.floats(0, 1), st.floats(0, 1)),
     st.integers(0, 3),
 )
-def test_inspection_counts_what_the_operator_does(sentences, schedule, sample, seed, share, epoch):
-    case = Case(sentences, schedule, sample, seed)
+def test_inspection_counts_what_the_operator_does(sentences, negatives_per, sample, seed, share, epoch):
+    case = Case(sentences, negatives_per, sample, seed)
     low, high = sorted(round(part * len(case.ids)) for part in share)
     found = case.inspect(low, high, epoch)
     counted, samples = case.kernel(low, high, epoch)
     assert found == counted == case.naive(low, high, epoch)
     assert sum(found[1]) == samples
-    negatives = case.negative if schedule == "window" else 1
+    negatives = case.negative if negatives_per == "window" else 1
     assert sum(found[1]) <= sum(found[0]) * (1 + negatives)
 
 
-@pytest.mark.parametrize("schedule", SIZES)
-def test_inspection_by_threads(schedule):
+@pytest.mark.parametrize("negatives_per", SIZES)
+def test_inspection_by_threads(negatives_per):
     rng = np.random.default_rng(1)
     sentences = [rng.integers(0, V, n).tolist() for n in (5000, 1, 600, 2)]
-    case = Case(sentences, schedule, 0.05, 3)
+    case = Case(sentences, negatives_per, 0.05, 3)
     one = case.inspect(3, 5500, 1)
     assert one == case.kernel(3, 5500, 1)[0]
     # Threads may lose a count to each other, but never the last one: what is touched is known.
@@ -302,7 +303,7 @@ def test_inspection_by_threads(schedule):
 @settings(max_examples=40)
 @given(SENTENCES, st.data(), st.integers(-(2**65), 2**65), st.integers(0, 3), st.sampled_from([0, 0.05]))
 def test_a_part_draws_what_the_whole_worklist_draws_there(sentences, data, seed, epoch, sample):
-    case = Case(sentences, "exact", sample, seed)
+    case = Case(sentences, "pair", sample, seed)
     first, last = sorted(data.draw(st.integers(0, len(sentences))) for _ in range(2))
     begin, end = int(case.bounds[first]), int(case.bounds[last])
     low, high = sorted(data.draw(st.integers(begin, end)) for _ in range(2))

@@ -14,21 +14,24 @@ from any2vec.cluster.local import alone
 from any2vec.cluster.machine.shared_cache import SharedCache
 from any2vec.corpus import read_corpus
 from any2vec.operators import hot_rows
-from any2vec.operators.inspection import Slice
+from any2vec.operators.arguments import Rate
 from any2vec.operators.kernel import operator_kernel
-from any2vec.operators.labels import new_labels
+from any2vec.operators.matrices import new_matrices
+from any2vec.samples.slices import Slice
 from any2vec.sync import replicated
 from any2vec.sync.combiners import COMBINERS
 from any2vec.training.hosts import host, row_host
+from any2vec.training.hosts.host import Task
 from any2vec.training.hosts.row_host import RowHost
 from any2vec.training.options import Options
-from any2vec.training.running.schedule import Schedule
+from any2vec.training.running.run import Run
+from any2vec.training.running.schedule import FLOOR
 from any2vec.training.shown.progress import Quiet
 from any2vec.training.shown.report import Report, peak_memory
 from any2vec.training.trainer import train
 
 SIZES = {"dim": 16, "window": 3, "negative": 3}  # few, so that few kernels are compiled
-EXACT = {"dim": 100, "window": 1, "negative": 1, "schedule": "exact"}
+EXACT = {"dim": 100, "window": 1, "negative": 1, "negatives_per": "pair"}
 ONE = SIZES | {"min_count": 1, "threads": 1, "cache": None}
 TOPICS = [[f"{topic}{i}" for i in range(10)] for topic in ("animal", "tool")]
 
@@ -41,7 +44,7 @@ def two_topics(sentences=2000, seed=0):
         yield [str(word) for word in rng.permutation(words)]
 
 
-SCHEDULES = pytest.mark.parametrize("sizes", [SIZES, EXACT], ids=["window", "exact"])
+SCHEDULES = pytest.mark.parametrize("sizes", [SIZES, EXACT], ids=["window", "pair"])
 
 CORPUS = list(two_topics())
 SMALL = CORPUS[:60]
@@ -101,10 +104,12 @@ def test_width_of_this_processor_is_the_default(monkeypatch):
         return compiled(operator, dim, width, *more, **kinds)
 
     monkeypatch.setattr(row_host, "operator_kernel", noting)
-    monkeypatch.setattr(host, "register_width", lambda: 4)
     corpus = read_corpus(SMALL, min_count=1, cache=None)
     options = Options(**SIZES | {"window": 2}, threads=1, epochs=1, sample=0)  # four context words are one tile
-    found = [train(corpus, options, alone(), Quiet(), Report({}), width=width).embedding for width in (8, None)]
+    found = []
+    for width in (8, 4):
+        monkeypatch.setattr(host, "register_width", lambda width=width: width)
+        found.append(train(corpus, options, alone(), Quiet(), Report({})).embedding)
     assert widths == [8, 4]
     np.testing.assert_allclose(*found, atol=1e-5)
 
@@ -181,18 +186,19 @@ def test_chunks_cover_a_slice_and_are_short_in_the_end(threads, size):
 def test_learning_rate_of_the_kernel(monkeypatch):
     """t is zero at first, so the first row that moves does so by half the learning rate: see where it stands."""
     corpus = read_corpus([["a", "b"]] * 500, min_count=1, cache=None)
-    kernel = operator_kernel(skipgram("exact", 3, 3), 16, 16)
-    schedule, seen = Schedule(0.2, 4, 1, np.array([0, 1000])), {}
+    kernel = operator_kernel(skipgram("pair", 3, 3), 16, 16)
+    seen = {}
     for epoch, low in ((0, 0), (0, 500), (2, 0), (3, 998), (9, 0)):
         monkeypatch.setattr(row_host, "operator_kernel", lambda *_, **__: kernel)
         options = Options(**SIZES, threads=1, epochs=4, alpha=0.2, sample=0)
         host = RowHost(corpus, options, alone())
-        monkeypatch.setattr(schedule, "slice", lambda *_, e=epoch, p=low: Slice(e, ((p, p + 1),)))
-        monkeypatch.setattr(schedule, "done", lambda number, e=epoch, p=low: e * 1000 + p + number)
+        host.open()
+        rate = Rate(0.2, FLOOR, float(epoch * 1000 + low), 1.0, 4000.0)
+        task = Task(Slice(epoch, ((low, low + 1),)), rate, None, host.thread_stats())
         with host.workers:
-            host.scheme.labels.e[:] = 1
-            host.workers.join(host.compute(schedule, 0, 0, host.thread_stats()))
-        seen[epoch, low] = host.scheme.labels.t[int(corpus.worklist.ids[low]), 0]
+            host.scheme.matrices.e[:] = 1
+            host.workers.join(host.compute(task))
+        seen[epoch, low] = host.scheme.matrices.t[int(corpus.worklist.ids[low]), 0]
     assert seen[0, 0] == pytest.approx(0.1)
     assert seen[0, 500] == pytest.approx(0.1 * 3.5 / 4)
     assert seen[2, 0] == pytest.approx(0.1 * 2 / 4)
@@ -209,7 +215,6 @@ BAD = {
     "seed": [0.5, "x", None],
     "alpha": [0, -0.1, 1.01, math.nan, math.inf, "0.1"],
     "sample": [-1e-9, 1, 1.5, math.nan, None],
-    "schedule": ["hogwild", ""],
     "negatives_per": ["hogwild", "", None, "exact"],
     "operator": ["glove", "", 3],
     "scheme": ["pull", "", 3],
@@ -235,11 +240,6 @@ def test_options_out_of_range(name, value):
 def test_options_of_a_combiner_out_of_range(kappa):
     with pytest.raises(Any2VecError, match=f"^`kappa` is '?{kappa}'?; it must be a number above 0 up to 100$"):
         fit(combine=COMBINERS["curvature"](kappa=kappa))
-
-
-def test_the_old_name_of_negatives_per():
-    assert bits(fit(**EXACT)) == bits(fit(**{k: v for k, v in EXACT.items() if k != "schedule"}, negatives_per="pair"))
-    assert fit(schedule="window").report_.options["negatives_per"] == "window"
 
 
 def test_options_may_be_numpy_numbers(tmp_path):
@@ -277,7 +277,7 @@ def test_large_dims(dim):
 
 
 def test_labels_start_like_word2vec():
-    labels = new_labels(0, 50, 20, copies=7, seed=5)
+    labels = new_matrices(0, 50, 20, copies=7, seed=5)
     assert labels.e.shape == labels.t.shape == (57, 32)
     assert labels.e.ctypes.data % 64 == labels.t.ctypes.data % 64 == 0
     assert not labels.t.any()
@@ -289,15 +289,15 @@ def test_labels_start_like_word2vec():
     assert np.abs(rows).max() < 0.5 / 20
     assert np.abs(rows).max() > 0.45 / 20
     assert abs(rows.mean()) < 0.002
-    assert (new_labels(0, 80, 20, seed=5).embedding[:50] == rows).all()  # a row does not depend on how many there are
-    part = new_labels(13, 41, 20, copies=2, seed=5)
+    assert (new_matrices(0, 80, 20, seed=5).embedding[:50] == rows).all()  # a row does not depend on how many there are
+    part = new_matrices(13, 41, 20, copies=2, seed=5)
     assert (part.first, part.vertices) == (13, 28)
     assert (part.embedding == rows[13:41]).all()
-    assert (new_labels(0, 50, 20, seed=6).embedding != rows).any()
+    assert (new_matrices(0, 50, 20, seed=6).embedding != rows).any()
 
 
 def test_range_of_labels():
-    labels = new_labels(10, 20, 5, copies=3)
+    labels = new_matrices(10, 20, 5, copies=3)
     part = labels.range(12, 15)
     assert (part.first, part.vertices, part.dim) == (12, 3, 5)
     assert (part.embedding == labels.embedding[2:5]).all()
@@ -307,11 +307,11 @@ def test_range_of_labels():
 
 def test_labels_too_large_for_memory():
     with pytest.raises(Any2VecError, match=r"need [\d.,]+ GiB of memory"):
-        new_labels(0, 2**31 - 1, 65_536)
+        new_matrices(0, 2**31 - 1, 65_536)
 
 
 def test_is_finite():
-    labels = new_labels(0, 5, 3)
+    labels = new_matrices(0, 5, 3)
     assert labels.is_finite()
     for label, value in ((labels.e, np.nan), (labels.t, np.inf)):
         label[4, 2] = value
@@ -355,11 +355,11 @@ def test_no_more_threads_than_work():
 
 def test_values_that_are_not_finite(monkeypatch):
     def poisoned(*args, **options):
-        labels = new_labels(*args, **options)
+        labels = new_matrices(*args, **options)
         labels.e[3, 0] = np.inf
         return labels
 
-    monkeypatch.setattr(replicated, "new_labels", poisoned)
+    monkeypatch.setattr(replicated, "new_matrices", poisoned)
     model = Word2Vec(**ONE)
     with pytest.raises(
         Any2VecError, match=r"epoch 1: values are not finite any more, at .*; `alpha` 0.025 is too"
@@ -373,10 +373,10 @@ def test_explosion_is_seen_while_an_epoch_runs(monkeypatch):
     monkeypatch.setattr("any2vec.training.running.run._SECONDS_BETWEEN_CHECKS", -1.0)
     host_compute, rounds = RowHost.compute, []
 
-    def poison(self, schedule, number, *more):
-        self.scheme.labels.t[0, 0] = np.nan
-        rounds.append(number)
-        return host_compute(self, schedule, number, *more)
+    def poison(self, task):
+        self.scheme.matrices.t[0, 0] = np.nan
+        rounds.append(task)
+        return host_compute(self, task)
 
     monkeypatch.setattr(RowHost, "compute", poison)
     with pytest.raises(Any2VecError, match="not finite"):
@@ -416,6 +416,17 @@ def test_interrupt_keeps_the_vectors():
     assert model.vectors_.matrix.shape == (23, 16)
     assert np.isfinite(model.vectors_.matrix).all()
     assert display.closed >= 1
+
+
+@pytest.mark.parametrize("where", ["begin", "epochs"])
+def test_interrupt_of_another_handler_before_the_first_round(monkeypatch, where):
+    def press(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Run, where, press)
+    model = interrupted(Word2Vec(**ONE), SMALL)
+    assert model.report_.interrupted
+    assert model.vectors_.matrix.shape == (23, 16)
 
 
 def test_interrupt_in_a_callback_keeps_the_vectors():
@@ -608,12 +619,6 @@ def test_callbacks_that_return_no_numbers(returned):
 
     with pytest.raises(Any2VecError, match=r"the callback judge returned .*; it must return None or a dict of numbers"):
         fit(callbacks=[judge])
-
-
-def test_schedule_and_negatives_per_disagree():
-    fit(schedule="exact", negatives_per="pair")
-    with pytest.raises(Any2VecError, match=r"^`schedule` is 'window', `negatives_per` 'pair'; give .* alone$"):
-        fit(schedule="window", negatives_per="pair")
 
 
 @pytest.mark.parametrize("scheme", [["rep-opt"], "", 3, "rep"])

@@ -18,7 +18,7 @@ from any2vec.errors import Any2VecError
 from any2vec.graph.graph import Graph
 from any2vec.walks.order import pass_key
 from any2vec.walks.second_order import second_order
-from any2vec.walks.text import named_walks, write_text
+from any2vec.walks.text import write_text
 from any2vec.walks.walker import Walker
 from any2vec.walks.worklist import generate, walk_blocks
 
@@ -273,12 +273,10 @@ def test_text(monkeypatch):
     names = [f"vertex-{'é' * (i % 4)}{i}" for i in range(len(graph))]
     walker = Walker(Graph(graph.indptr, graph.indices, None, names, True), length=7, p=2.0)
     expected = [[names[v] for v in walk] for pass_ in range(2) for walk in walks_of(walker, pass_)]
-    assert list(named_walks(walker, 2)) == expected
     for threads in (1, 3):
         file = io.BytesIO()
         write_text(walker, 2, file, threads=threads)
         assert file.getvalue().decode() == "".join(" ".join(walk) + "\n" for walk in expected)
-    assert list(named_walks(walker, 2, first=50, last=70)) == expected[50:70]
 
 
 @pytest.mark.parametrize("name", ["a b", "", "a\n"])
@@ -317,7 +315,7 @@ def test_weights_that_make_no_sense(weight):
 def test_parallel_edges_that_add_up_to_too_much():
     graph = Graph(np.array([0, 2, 4]), np.array([1, 1, 0, 0], np.int32), np.full(4, 3e38, np.float32), "ab")
     Walker(graph)
-    with pytest.raises(Any2VecError, match="parallel edges add up"):
+    with pytest.raises(Any2VecError, match="an edge listed more than once add up"):
         Walker(graph, p=0.5)
 
 
@@ -331,7 +329,7 @@ def test_long_walks_are_done_in_smaller_blocks(monkeypatch):
 
 def test_graphs_of_self_loops_are_not_walked():
     walker = Walker(graph_of(2, [(0, 0), (1, 1)]))
-    for use in (generate, walk_blocks, named_walks, lambda walker, walks: write_text(walker, walks, io.BytesIO())):
+    for use in (generate, walk_blocks, lambda walker, walks: write_text(walker, walks, io.BytesIO())):
         with pytest.raises(Any2VecError, match="no edge between two vertices"):
             use(walker, 1)
     with pytest.raises(Any2VecError, match="no edge between two vertices"):
@@ -341,6 +339,6 @@ def test_graphs_of_self_loops_are_not_walked():
 @pytest.mark.parametrize("walks", [0, -1])
 def test_no_walks(walks):
     walker = Walker(random_graph())
-    for use in (generate, walk_blocks, named_walks, lambda walker, walks: write_text(walker, walks, io.BytesIO())):
+    for use in (generate, walk_blocks, lambda walker, walks: write_text(walker, walks, io.BytesIO())):
         with pytest.raises(Any2VecError, match="1 or more"):
             use(walker, walks)

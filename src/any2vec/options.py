@@ -43,7 +43,7 @@ def option(
     unset: str = "",
     panel: str = "Model",
     flag: str = "",
-    hidden: bool = False,
+    only: str = "",
     factory: Callable[[], Any] | None = None,
     hashed: bool = True,
 ) -> Any:
@@ -67,8 +67,8 @@ def option(
         Where the command line's help lists it; if empty, it is no option there.
     flag : str
         Its name on the command line, if not that of the field.
-    hidden : bool
-        Whether the command line takes it without listing it.
+    only : str
+        The operators that read it (`Operator.reads`), in words, if not all do.
     factory : function, optional
         Makes the default, in place of `default`; such fields do not count when estimators are compared.
     hashed : bool
@@ -76,7 +76,7 @@ def option(
     """
     bounds = {"low": low, "high": high, "above": above, "below": below}
     texts = {"help": help, "choices": tuple(choices), "usual": usual, "unset": unset, "panel": panel, "flag": flag}
-    metadata = {**bounds, **texts, "hidden": hidden}
+    metadata = {**bounds, **texts, "only": only}
     if factory:
         return field(default_factory=factory, repr=False, compare=False, metadata=metadata)
     return field(default=default, hash=None if hashed else False, metadata=metadata)

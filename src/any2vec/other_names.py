@@ -39,7 +39,6 @@ _OTHERWISE = {
     "shrink_windows": "windows are always shrunk, as in word2vec",
     "trim_rule": "give a `vocabulary`",
     "quiet": "give `verbose=False`",
-    "display": "give `verbose`",
     "binary": "the ending says the format, .bin or .txt",
 }
 

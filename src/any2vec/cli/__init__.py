@@ -8,8 +8,7 @@ import typer
 from any2vec.cli.commands import Commands
 from any2vec.cli.errors import UsageError, fail, usage
 from any2vec.cli.help import ALL
-from any2vec.cli.standard_error import ignore_errors, one_line_warnings
-from any2vec.cli.standard_output import name_errors
+from any2vec.cli.standard_streams import ignore_errors, name_errors, one_line_warnings
 from any2vec.errors import Any2VecError
 from any2vec.signals import INTERRUPTED, exit_now, quit_at_once, raise_interrupts
 from any2vec.version import __version__

@@ -9,9 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from any2vec.cli.options import completing
-from any2vec.cli.sizes import size
 from any2vec.corpus.cache_folder import default_cache, entries, limit, size_of, trim
 from any2vec.errors import Any2VecError, shown
+from any2vec.io.sizes import size
 from any2vec.private import distrust
 
 __all__ = ["cache"]
@@ -24,10 +24,11 @@ def cache(
     action: Annotated[
         str | None,
         typer.Argument(
-            metavar="list|clear", help="list, or clear as --clear does.", autocompletion=completing(_ACTIONS)
+            metavar="list|clear",
+            help="clear removes all corpora but those in use.",
+            autocompletion=completing(_ACTIONS),
         ),
     ] = None,
-    clear: Annotated[bool, typer.Option("--clear", help="Remove all corpora but those in use.")] = False,
     most: Annotated[
         str | None,
         typer.Option(
@@ -46,7 +47,7 @@ def cache(
     """
     if action is not None and action not in _ACTIONS:
         raise Any2VecError(f"{shown(action)}: known are {', '.join(_ACTIONS)}")
-    clear = clear or action == "clear"
+    clear = action == "clear"
     if clear and most is not None:
         raise Any2VecError("clear and --limit are given; give one")
     try:

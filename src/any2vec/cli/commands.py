@@ -27,7 +27,7 @@ COMMANDS = {
     ),
     "nodes": Command("nodes", "Train vectors of the vertices of GRAPH: DeepWalk or node2vec."),
     "similar": Command("similar", "Show the words most similar to each WORD, with their cosines."),
-    "analogy": Command("analogy", "Find what is to C as B is to A: man king woman gives queen."),
+    "analogy": Command("similar", "Find what is to C as B is to A: man king woman gives queen."),
     "info": Command("info", "Show what VECTORS holds: format, sizes, counts, norms, words."),
     "walks": Command("nodes", "Write walks on GRAPH as text."),
     "cache": Command("cache", "List, limit or clear what is kept of corpora for the next run."),

@@ -14,12 +14,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from any2vec.cli.sizes import size
 from any2vec.cluster.environment import check_launcher
 from any2vec.cluster.machine.cores import core_ids, usable_cores
 from any2vec.cluster.machine.groups import core_quotas
 from any2vec.corpus.cache_folder import entries, limit, place_of
 from any2vec.errors import Any2VecError, installing, is_installed
+from any2vec.io.sizes import size
 from any2vec.version import __version__
 
 __all__ = ["Finding", "doctor"]

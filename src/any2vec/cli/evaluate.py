@@ -13,7 +13,7 @@ from rich.text import Text
 
 from any2vec.cli import options
 from any2vec.cli.errors import Errors
-from any2vec.cli.graphs import saying
+from any2vec.cli.graphs import COMMENTS, graph_options, saying, sign
 from any2vec.cli.help import HelpfulCommand
 from any2vec.cli.similar import VectorsFile
 from any2vec.cli.training import check_apart
@@ -22,14 +22,15 @@ from any2vec.evaluate.analogies import RESTRICT, AnalogyScore, evaluate_analogie
 from any2vec.evaluate.classification import RATIOS, ClassificationResult, evaluate_nodes
 from any2vec.evaluate.linkprediction import OPERATORS, compare_operators
 from any2vec.evaluate.linksplit import check_split_folder, split_links
-from any2vec.evaluate.questions import read_questions
-from any2vec.evaluate.similarity import evaluate_similarity, read_pairs
-from any2vec.graph.readers import FORMATS, read_graph
+from any2vec.evaluate.similarity import evaluate_similarity
+from any2vec.graph.readers import read_graph
 from any2vec.graph.vertex_labels import LABEL_FORMATS, read_labels
 from any2vec.io.outputs import check_writable, replacing_file
 from any2vec.io.replaceable import Kind, json_of
 from any2vec.vectors.arguments import fraction, whole_number
 from any2vec.vectors.formats import load
+from any2vec.vectors.pairs import read_pairs
+from any2vec.vectors.questions import read_questions
 
 __all__ = ["evaluate"]
 
@@ -128,7 +129,9 @@ def nodes(
         str | None,
         typer.Option(metavar="CHAR", help="Field separator of LABELS; \\t is a tab.", show_default="by the first line"),
     ] = None,
-    comments: options.Comments = "#%",
+    comments: Annotated[
+        str, typer.Option(metavar="CHARS", help="Lines that begin with one of these are skipped; '' for none.")
+    ] = COMMENTS,
     ratios: Annotated[
         str, typer.Option(metavar="PERCENTS", help="Fractions of the vertices to train on, in percent.")
     ] = ",".join(f"{100 * ratio:g}" for ratio in RATIOS),
@@ -149,7 +152,7 @@ def nodes(
     _check_json(json_file, force, vectors, labels)
     shares = _ratios(ratios)
     with saying():
-        known = read_labels(labels, format=file_format, delimiter=options.sign(delimiter), comments=comments)
+        known = read_labels(labels, format=file_format, delimiter=sign(delimiter), comments=comments)
     result = evaluate_nodes(
         load(vectors), known, shares, shuffles, seed=seed, threads=threads, skip_unknown=skip_unknown
     )
@@ -160,6 +163,7 @@ def nodes(
 
 
 @evaluate.command(cls=HelpfulCommand)
+@graph_options
 def split(
     graph: Annotated[
         Path, typer.Argument(metavar="GRAPH", help="An edge list, adjacency list, .mat or .npz.", show_default=False)
@@ -174,21 +178,8 @@ def split(
             show_default=False,
         ),
     ],
+    how: dict[str, Any],
     share: Annotated[float, typer.Option(metavar="FRACTION", help="Fraction of the edges to hide.")] = 0.5,
-    file_format: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help=f"Format of GRAPH: {', '.join(FORMATS)}.",
-            autocompletion=options.completing(FORMATS),
-        ),
-    ] = "auto",
-    directed: Annotated[bool, typer.Option("--directed", help="Edges have a direction.")] = False,
-    weighted: options.Weighted = None,
-    delimiter: options.Delimiter = None,
-    comments: options.Comments = "#%",
-    header: options.Header = False,
     seed: Seed = 1,
     force: options.Force = False,
 ) -> None:
@@ -197,9 +188,8 @@ def split(
     whole_number("seed", seed, 0)
     check_apart([str(graph)], output, None)
     check_split_folder(output, force)
-    lines = {"delimiter": options.sign(delimiter), "comments": comments, "header": header}
     with saying():
-        whole = read_graph(graph, format=file_format, directed=directed, weighted=weighted, **lines)  # type: ignore[arg-type]
+        whole = read_graph(graph, **how)
     parts = split_links(whole, share, seed)
     parts.save(output, force=force)
     hidden = len(parts.hidden) / (len(parts.hidden) + parts.train.edges)

@@ -1,15 +1,54 @@
-"""Reading graphs and labels for commands: what is to be known of how they were read is said on one line."""
+"""Reading graphs and labels for commands: the options, and what is to be known of how they were read, on one line."""
 
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
 
 from rich.console import Console
 
+from any2vec.cli.options import DATA, from_fields
 from any2vec.errors import respelled
-from any2vec.graph.readers import GraphWarning
+from any2vec.graph.readers import FORMATS, GraphWarning
+from any2vec.options import option
 
-__all__ = ["saying"]
+__all__ = ["COMMENTS", "graph_options", "saying", "sign"]
+
+COMMENTS = "#%"
+
+
+@dataclass
+class _GraphFile:
+    """How a file of a graph is read: options of `read_graph`."""
+
+    format: str = option("auto", f"format of GRAPH: {', '.join(FORMATS)}", choices=FORMATS, panel=DATA)
+    directed: bool = option(False, "edges have a direction", panel=DATA)
+    weighted: bool | None = option(
+        None, "whether lines have a weight", unset="by the first line", flag="--weighted/--unweighted", panel=DATA
+    )
+    delimiter: str | None = option(
+        None, "separator of the fields of a line: one character, or \\t", unset="by the first line", panel=DATA
+    )
+    comments: str = option(COMMENTS, "lines that begin with one of these are skipped; '' for none", panel=DATA)
+    header: bool = option(False, "skip the first line, a header", panel=DATA)
+
+
+def graph_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Replace a command's parameter `how`, options of `read_graph`, by options of the command line."""
+
+    @wraps(command)
+    def run(how: dict[str, Any], **given: Any) -> None:
+        how |= {"directed": how["directed"] or None, "delimiter": sign(how["delimiter"])}
+        command(**given, how=how)
+
+    return from_fields(_GraphFile, into="how")(run)
+
+
+def sign(delimiter: str | None) -> str | None:
+    """Return the character that an option names; a tab is hard to type in a shell."""
+    return "\t" if delimiter == r"\t" else delimiter
 
 
 @contextmanager

@@ -73,7 +73,7 @@ SCREENS = {
     "evaluate similarity": Screen(("reviews.bin wordsim353.tsv",)),
     "evaluate nodes": Screen(("friends.bin friends.labels --ratios 10,50,90",)),
     "evaluate split": Screen(
-        ("friends.edges -o split --share 0.5",), "output share file_format directed weighted header seed force"
+        ("friends.edges -o split --share 0.5",), "output share format directed weighted header seed force"
     ),
     "evaluate links": Screen(("friends.bin split/hidden.edges split/absent.edges",)),
 }

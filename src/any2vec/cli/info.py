@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from any2vec.cli.similar import VectorsFile
-from any2vec.cli.sizes import size
+from any2vec.io.sizes import size
 from any2vec.vectors.formats import BINARY, NATIVE, format_of, load
 from any2vec.vectors.native import MODEL
 from any2vec.vectors.vectors import Vectors

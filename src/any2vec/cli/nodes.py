@@ -7,11 +7,11 @@ from typing import Annotated, Any
 import typer
 
 from any2vec.cli import options as shared
-from any2vec.cli.graphs import saying
+from any2vec.cli.graphs import graph_options, saying
 from any2vec.cli.training import Job, check_apart, check_one_process
 from any2vec.cluster.machine.cores import usable_cores
 from any2vec.errors import Any2VecError
-from any2vec.graph.readers import FORMATS, read_graph
+from any2vec.graph.readers import read_graph
 from any2vec.io.outputs import check_writable, refusals, replacing_file
 from any2vec.io.replaceable import marked
 from any2vec.models import Node2Vec
@@ -31,28 +31,15 @@ Source = Annotated[
         show_default=False,
     ),
 ]
-Format = Annotated[
-    str,
-    typer.Option(
-        "--format",
-        help=f"Format of GRAPH: {', '.join(FORMATS)}.",
-        autocompletion=shared.completing(FORMATS),
-        rich_help_panel=shared.DATA,
-    ),
-]
 
 
 @shared.estimator_options(Node2Vec)
+@graph_options
 def nodes(
     graph: Source,
     output: shared.Output,
     options: dict[str, Any],
-    format: Format = "auto",  # noqa: A002
-    directed: shared.Directed = False,
-    weighted: shared.Weighted = None,
-    delimiter: shared.Delimiter = None,
-    comments: shared.Comments = "#%",
-    header: shared.Header = False,
+    how: dict[str, Any],
     training: shared.Training = False,
     report: shared.ReportFile = None,
     force: shared.Force = False,
@@ -67,12 +54,13 @@ def nodes(
     model = Node2Vec(**options, verbose=job.display)
     job.check(model, [graph])
     with saying(job.display.say):
-        walks = job.read(model, graph, **_options(format, directed, weighted, delimiter, comments, header))
+        walks = job.read(model, graph, **how)
     job.train(model, walks)
     job.save(model)
 
 
 @shared.from_fields(Node2Vec, only=("walks", "length", "p", "q", "restart", "seed", "threads"))
+@graph_options
 def walks(
     graph: Source,
     output: Annotated[
@@ -82,12 +70,7 @@ def walks(
         ),
     ],
     options: dict[str, Any],
-    format: Format = "auto",  # noqa: A002
-    directed: shared.Directed = False,
-    weighted: shared.Weighted = None,
-    delimiter: shared.Delimiter = None,
-    comments: shared.Comments = "#%",
-    header: shared.Header = False,
+    how: dict[str, Any],
     force: shared.Force = False,
 ) -> None:
     """Write walks on GRAPH as text."""
@@ -100,7 +83,6 @@ def walks(
         check_apart([graph], output, None)
         check_writable(output, _WALKS, force=force)
     with saying():
-        how = _options(format, directed, weighted, delimiter, comments, header)
         walker = Walker(read_graph(graph, threads=threads, **how), **options)
     if str(output) == "-":
         with refusals(Path("standard output")):
@@ -109,16 +91,3 @@ def walks(
         return
     with replacing_file(output, _WALKS) as file:
         write_text(walker, number, file, threads=threads or usable_cores())
-
-
-def _options(
-    format: str,  # noqa: A002
-    directed: bool,
-    weighted: bool | None,
-    delimiter: str | None,
-    comments: str,
-    header: bool,
-) -> dict[str, Any]:
-    """Return the options of `read_graph`."""
-    found = {"format": format, "directed": directed or None, "weighted": weighted}
-    return found | {"delimiter": shared.sign(delimiter), "comments": comments, "header": header}

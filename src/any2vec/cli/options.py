@@ -18,22 +18,16 @@ from any2vec.sync.schemes import AUTO, SCHEMES
 
 __all__ = [
     "DATA",
-    "Comments",
     "CorpusFiles",
-    "Delimiter",
-    "Directed",
     "Force",
-    "Header",
     "Output",
     "Quiet",
     "ReportFile",
     "Training",
     "Verbose",
-    "Weighted",
     "completing",
     "estimator_options",
     "from_fields",
-    "sign",
 ]
 
 DATA = "Data"
@@ -71,50 +65,23 @@ Force = Annotated[
     bool,
     typer.Option("--force", help="Replace outputs that hold something else, too.", rich_help_panel=_RUN),
 ]
-Directed = Annotated[bool, typer.Option("--directed", help="Edges have a direction.", rich_help_panel=DATA)]
-Weighted = Annotated[
-    bool | None,
-    typer.Option(
-        "--weighted/--unweighted",
-        help="Whether lines have a weight.",
-        show_default="by the first line",
-        rich_help_panel=DATA,
-    ),
-]
-Delimiter = Annotated[
-    str | None,
-    typer.Option(
-        help="Separator of the fields of a line: one character, or \\t.",
-        show_default="by the first line",
-        rich_help_panel=DATA,
-    ),
-]
-
-
-Comments = Annotated[
-    str,
-    typer.Option(
-        metavar="CHARS", help="Lines that begin with one of these are skipped; '' for none.", rich_help_panel=DATA
-    ),
-]
-Header = Annotated[bool, typer.Option("--header", help="Skip the first line, a header.", rich_help_panel=DATA)]
 
 
 def from_fields(
-    *classes: type[Any], only: Collection[str] = ()
+    *classes: type[Any], only: Collection[str] = (), into: str = "options"
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Replace a command's parameter `options`, a dict, by the options that dataclasses' fields declare."""
+    """Replace a command's parameter `into`, a dict, by the options that dataclasses' fields declare."""
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         declared = {f.name: f for cls in classes for f in fields(cls) if f.metadata.get("panel")}
         declared = {name: declared[name] for name in only or declared}
-        own = [p for p in inspect.signature(command).parameters.values() if p.name != "options"]
+        own = [p for p in inspect.signature(command).parameters.values() if p.name != into]
         made = [_parameter(f) for name, f in declared.items() if name not in {p.name for p in own}]
 
         @wraps(command)
         def run(**given: Any) -> None:
             options = {p.name: given.pop(p.name) for p in made}
-            command(**given, options=options)
+            command(**given, **{into: options})
 
         required = [p for p in own if p.default is p.empty]
         others = [p for p in own if p.default is not p.empty]
@@ -132,7 +99,7 @@ def _parameter(declared: "Field[Any]") -> inspect.Parameter:
     kind: Any = declared.type if not isinstance(declared.type, str) else str  # names of operators and combiners
     shown = {"show_default": meta["unset"]} if default is None else {}
     texts = {"help": sentence(meta["help"]), "rich_help_panel": meta["panel"], **shown}
-    info = typer.Option(*names, hidden=meta["hidden"], autocompletion=_choices(declared), **texts)
+    info = typer.Option(*names, autocompletion=_choices(declared), **texts)
     return inspect.Parameter(
         declared.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]
     )
@@ -186,8 +153,3 @@ def _combiner(options: dict[str, Any]) -> "str | Combiner":
 
 def _declared(combiner: type[Combiner]) -> "Iterator[Field[Any]]":
     return (f for f in fields(combiner) if f.metadata)
-
-
-def sign(delimiter: str | None) -> str | None:
-    """Return the character that `Delimiter` names; a tab is hard to type in a shell."""
-    return "\t" if delimiter == r"\t" else delimiter

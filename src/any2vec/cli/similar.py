@@ -1,4 +1,4 @@
-"""`any2vec similar`: the words nearest to a word."""
+"""`any2vec similar`: the words nearest to a word; `any2vec analogy`: what is to C as B is to A."""
 
 import sys
 from collections.abc import Iterator
@@ -11,13 +11,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from any2vec.errors import Any2VecError, shown
+from any2vec.errors import Any2VecError, UnknownWordError, shown
 from any2vec.io.whitespace import strip
 from any2vec.vectors.arguments import whole_number
 from any2vec.vectors.formats import load
 from any2vec.vectors.neighbours import Similar
 
-__all__ = ["TopN", "VectorsFile", "neighbours", "similar"]
+__all__ = ["VectorsFile", "analogy", "neighbours", "similar"]
 
 VectorsFile = Annotated[
     Path, typer.Argument(metavar="VECTORS", help="A file or folder of vectors.", show_default=False)
@@ -49,6 +49,24 @@ def similar(
         console.print(neighbours(answers))
     if unknown:
         raise typer.Exit(1)
+
+
+def analogy(
+    vectors: VectorsFile,
+    a: Annotated[str, typer.Argument(metavar="A", help="Such as man.", show_default=False)],
+    b: Annotated[str, typer.Argument(metavar="B", help="Such as king.", show_default=False)],
+    c: Annotated[str, typer.Argument(metavar="C", help="Such as woman.", show_default=False)],
+    topn: TopN = 10,
+) -> None:
+    """Find what is to C as B is to A: man king woman gives queen."""
+    whole_number("topn", topn, 1)
+    try:
+        answers = load(vectors).analogy(a, b, c, topn)
+    except UnknownWordError as error:
+        raise Any2VecError(f"{vectors}: {error}") from None
+    console = Console()
+    console.print(Text(f"{a} : {b} = {c} : ?", style="bold"), soft_wrap=True)
+    console.print(neighbours(answers))
 
 
 def _is_terminal() -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NoReturn
@@ -13,7 +13,7 @@ from rich.console import Console
 from any2vec.cli.summary import say_summary
 from any2vec.cluster import engines
 from any2vec.cluster.communicator import Communicator, together
-from any2vec.corpus import Corpus, Vocabulary, save_vocabulary
+from any2vec.corpus import Corpus, save_vocabulary
 from any2vec.corpus.given_vocabulary import VOCABULARY
 from any2vec.errors import Any2VecError
 from any2vec.io.outputs import check_writable
@@ -24,30 +24,7 @@ from any2vec.training.shown.report import REPORT
 from any2vec.vectors.formats import check_output, format_of, save
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["Files", "Job", "check_apart", "check_one_process"]
-
-
-class Files:
-    """How the output is checked before training, and saved after it; all hosts call this."""
-
-    what = "vectors"
-
-    def check(self, output: Path, training: bool, communicator: Communicator, force: bool) -> None:
-        """Raise now what `save` would raise after hours of training, as far as that is known."""
-        check_output(output, training, communicator, force=force)
-
-    def check_words(self, vocabulary: Vocabulary, output: Path) -> None:
-        """Refuse words that the output cannot hold."""
-        if check := format_of(output).check_words:
-            check(vocabulary.words, output)
-
-    def line_ends(self, corpus: Corpus) -> int:
-        """Return the count of line ends that a saved vocabulary has."""
-        return corpus.sentences
-
-    def save(self, vectors: Vectors, output: Path, training: bool, communicator: Communicator, force: bool) -> None:
-        """Save this host's vectors."""
-        save(vectors, output, training=training, communicator=communicator, force=force)
+__all__ = ["Job", "check_apart", "check_one_process"]
 
 
 @dataclass(kw_only=True)
@@ -66,8 +43,6 @@ class Job:
         Whether outputs replace what holds something else, too.
     quiet, verbose, progress : bool
         Whether nothing is shown; whether all figures of rounds are; whether progress is.
-    files : Files
-        How the output is saved, if its ending does not say that.
     """
 
     output: Path | None
@@ -78,7 +53,6 @@ class Job:
     quiet: bool = False
     verbose: bool = False
     progress: bool = True
-    files: Files = field(default_factory=Files)
 
     def __post_init__(self) -> None:
         self.hosts = engines.connect()
@@ -92,12 +66,13 @@ class Job:
             with together(self.hosts):
                 check_apart(sources, self.output, self.report, self.vocabulary)
             if self.output:
-                self.files.check(self.output, self.training, self.hosts, self.force)
+                self.check_output(self.output)
             with together(self.hosts):
                 model.check()
                 check_apart(_files(model.frozen), self.output, self.report, self.vocabulary)
                 check_apart([*_files(model.start), *_files(model.pretrained)], None, self.report, self.vocabulary)
-                check_apart([], self.output, _path(model.checkpoint), names=("the vectors", "the checkpoints", ""))
+                kept = None if model.checkpoint is None else Path(model.checkpoint)
+                check_apart([], self.output, kept, names=("the vectors", "the checkpoints", ""))
                 for path, what in ((self.report, REPORT), (self.vocabulary, VOCABULARY)):
                     if path and self.first:
                         check_writable(path, what, force=self.force)
@@ -106,11 +81,9 @@ class Job:
         """Read the corpus, and write its vocabulary if that is asked for; `how` is for `model.read`."""
         with self._until_stopped(model):
             with together(self.hosts):
-                corpus = model.read(source, self._cluster, **how)
-                if self.output:
-                    self.files.check_words(corpus.vocabulary, self.output)
+                corpus = model.read(source, self._cluster, check_words=self.check_words, **how)
             if self.vocabulary:
-                to, ends = self.vocabulary, self.files.line_ends(corpus)
+                to, ends = self.vocabulary, self.line_ends(corpus)
                 save_vocabulary(corpus.vocabulary, to, line_ends=ends, force=self.force, communicator=self.hosts)
         return corpus
 
@@ -125,14 +98,36 @@ class Job:
         with unterminated(self.display.say):
             try:
                 with _not_lost(model):
-                    self.files.save(model.vectors_, self.output, self.training, self.hosts, self.force)
+                    self.write(model.vectors_, self.output)
             except KeyboardInterrupt:
                 self._stop("stopped while saving: nothing was written")
             if self.report and self.first:
                 model.report_.write(self.report, force=self.force)
-        say_summary(self.display, model, self.output, self.files.what, verbose=self.verbose)
+        say_summary(self.display, model, self.output, self.what, verbose=self.verbose)
         if model.report_.interrupted:
             raise typer.Exit(INTERRUPTED)
+
+    def check_output(self, output: Path) -> None:
+        """Raise now what `write` would raise after hours of training, as far as that is known; all hosts call this."""
+        check_output(output, self.training, self.hosts, force=self.force)
+
+    def check_words(self, words: Sequence[str]) -> None:
+        """Refuse words that the output cannot hold."""
+        if self.output and (check := format_of(self.output).check_words):
+            check(words, self.output)
+
+    def line_ends(self, corpus: Corpus) -> int:
+        """Return the count of line ends that a saved vocabulary has."""
+        return corpus.sentences
+
+    def write(self, vectors: Vectors, output: Path) -> None:
+        """Save this host's vectors; all hosts call this."""
+        save(vectors, output, training=self.training, communicator=self.hosts, force=self.force)
+
+    @property
+    def what(self) -> str:
+        """What is saved, for messages."""
+        return "vectors"
 
     @property
     def _cluster(self) -> Communicator | None:
@@ -185,10 +180,6 @@ def _without_vectors(model: Estimator) -> str:
 def _files(given: object) -> list[str]:
     """Return the file that is given, if it is one."""
     return [str(given)] if isinstance(given, str | Path) and Path(given).is_file() else []
-
-
-def _path(name: str | Path | None) -> Path | None:
-    return None if name is None else Path(name)
 
 
 def check_one_process(what: str, command: str) -> None:

@@ -1,24 +1,25 @@
 """`any2vec word2vec`: in place of the program word2vec, with its flags, its defaults and its files."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from any2vec.cli.training import Files, Job
+from any2vec.cli.training import Job
 from any2vec.cli.word2vec_flags import NAMES, options_of, parse, usage
 from any2vec.cluster import engines
-from any2vec.cluster.communicator import Communicator, together
+from any2vec.cluster.communicator import together
 from any2vec.cluster.machine.cores import usable_cores
-from any2vec.corpus import Corpus, Vocabulary
+from any2vec.corpus import Corpus
 from any2vec.errors import Any2VecError, respelled
 from any2vec.models import Word2Vec
 from any2vec.training.shown.progress import Display
 from any2vec.vectors import word2vec_c
 from any2vec.vectors.classes import check_classes
-from any2vec.vectors.formats import check_output, save
+from any2vec.vectors.formats import Format, check_output, save
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["word2vec"]
@@ -64,13 +65,15 @@ def _run(flags: dict[str, Any], negative_given: bool) -> None:
     output, vocabulary = (Path(flags[name]) if flags[name] else None for name in ("output", "save-vocab"))
     if not output and not vocabulary:
         return
-    job = Job(
+    job = _Job(
         output=output,
         vocabulary=vocabulary,
         force=bool(flags["force"]),
         quiet=flags["debug"] == 0,
         progress=flags["debug"] > 1,
-        files=_Files(bool(flags["binary"]), flags["classes"], flags["threads"]),
+        format=word2vec_c.BINARY if flags["binary"] else word2vec_c.TEXT,
+        classes=flags["classes"],
+        threads=flags["threads"],
     )
     with together(job.hosts):
         model = _model(flags, negative_given, job.display)
@@ -94,37 +97,41 @@ def _model(flags: dict[str, Any], negative_given: bool, display: Display) -> Wor
     return Word2Vec(**options, cache=None, verbose=display)
 
 
-class _Files(Files):
-    """Vectors or classes, as word2vec writes them."""
+@dataclass(kw_only=True)
+class _Job(Job):
+    """Training whose output is vectors or classes, as word2vec writes them."""
 
-    def __init__(self, binary: bool, classes: int, threads: int | None) -> None:
-        self.format = word2vec_c.BINARY if binary else word2vec_c.TEXT
-        self.classes, self.threads = classes, threads
-        self.what = "classes" if classes else "vectors"
+    format: Format
+    classes: int
+    threads: int | None
 
-    def check(self, output: Path, training: bool, communicator: Communicator, force: bool) -> None:
-        with together(communicator):
+    @property
+    def what(self) -> str:
+        return "classes" if self.classes else "vectors"
+
+    def check_output(self, output: Path) -> None:
+        with together(self.hosts):
             if str(output) == "-":
                 raise Any2VecError("-output -: name a file; /dev/stdout is one")
             if self.classes:
                 check_classes(self.classes)
-                if communicator.size > 1:
-                    raise Any2VecError(f"-classes is for one host, not {communicator.size}; train vectors on them")
+                if self.hosts.size > 1:
+                    raise Any2VecError(f"-classes is for one host, not {self.hosts.size}; train vectors on them")
         held = word2vec_c.VECTORS_OR_CLASSES
-        check_output(output, training, communicator, self.format, force=force, replaceable=held)
+        check_output(output, False, self.hosts, self.format, force=self.force, replaceable=held)
 
-    def check_words(self, vocabulary: Vocabulary, output: Path) -> None:
-        if self.classes:
-            check_classes(self.classes, len(vocabulary) + 1)
-        if self.format.check_words:
-            self.format.check_words(vocabulary.words, output)
+    def check_words(self, words: Sequence[str]) -> None:
+        if self.output and self.classes:
+            check_classes(self.classes, len(words) + 1)
+        if self.output and self.format.check_words:
+            self.format.check_words(words, self.output)
 
     def line_ends(self, corpus: Corpus) -> int:
         return corpus.line_ends
 
-    def save(self, vectors: Vectors, output: Path, training: bool, communicator: Communicator, force: bool) -> None:
-        self.check(output, training, communicator, force)
+    def write(self, vectors: Vectors, output: Path) -> None:
+        self.check_output(output)
         if self.classes:
-            word2vec_c.save_classes(vectors, output, self.classes, self.threads, communicator)
+            word2vec_c.save_classes(vectors, output, self.classes, self.threads, self.hosts)
         else:
-            save(vectors, output, training=training, force=True, communicator=communicator, format=self.format)
+            save(vectors, output, force=True, communicator=self.hosts, format=self.format)

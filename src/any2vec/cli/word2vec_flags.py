@@ -112,18 +112,10 @@ def parse(arguments: Sequence[str]) -> dict[str, Any]:
 
 def options_of(flags: dict[str, Any]) -> dict[str, Any]:
     """Return the options of `Word2Vec` that flags stand for."""
-    options = {
-        "dim": flags["size"],
-        "window": flags["window"],
-        "sample": flags["sample"],
-        "threads": flags["threads"],
-        "epochs": flags["iter"],
-        "min_count": max(flags["min-count"], 1),  # a word of the text occurs once at least
-        "alpha": flags["alpha"],
-        "vocabulary": flags["read-vocab"],
-        "model": "cbow" if flags["cbow"] else "skipgram",
-        "loss": "hierarchical" if flags["hs"] else "negative",
-    }
+    options = {name: flags[flag] for name, flag in NAMES.items() if name not in ("classes", "negative")}
+    options["min_count"] = max(flags["min-count"], 1)  # a word of the text occurs once at least
+    options["model"] = "cbow" if flags["cbow"] else "skipgram"
+    options["loss"] = "hierarchical" if flags["hs"] else "negative"
     if flags["cbow"]:
         options["context"] = "mean"
     if flags["negative"]:

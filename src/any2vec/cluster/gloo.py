@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import Communicator, Request
+from any2vec.cluster.communicator import Communicator
 from any2vec.cluster.environment import told, told_number
 from any2vec.cluster.listening import among, listen_at
 from any2vec.cluster.lost import LostHostError, time_limit
@@ -186,7 +186,7 @@ class _Processes(CheckedTransfers):
             self.wait(self._library.all_gather(parts, _bytes(values), group=self._group, async_op=True))
         return gathered
 
-    def _transfer(self, transfer: Transfer) -> Request:
+    def _begin(self, transfer: Transfer) -> Any:
         send, sent, send_starts, receive, came, _ = transfer
         row = send.itemsize * int(np.prod(send.shape[1:], dtype=np.int64))
         if (send_starts != np.cumsum(sent) - sent).any():  # gloo sends what lies one after the other
@@ -194,20 +194,23 @@ class _Processes(CheckedTransfers):
             send = np.concatenate(parts)
         given, found = _bytes(send[: int(sent.sum())]), _bytes(receive[: int(came.sum())])
         splits = (came * row).tolist(), (sent * row).tolist()
-        work = self._library.all_to_all_single(found, given, *splits, group=self._group, async_op=True)
-        return _Moving(self, work)
+        return self._library.all_to_all_single(found, given, *splits, group=self._group, async_op=True)
 
-    def wait(self, work: Any) -> None:
-        """Wait until a call is done, without burning a core."""
+    def test(self, begun: Any) -> bool:
+        if not begun.is_completed():
+            return False
+        self._check(begun)
+        return True
+
+    def wait(self, begun: Any) -> None:
         pause, tests = _SHORTEST, 0
-        while not work.is_completed():
+        while not self.test(begun):
             tests += 1
             if tests > _TESTS:
                 time.sleep(pause)
                 pause = min(1.5 * pause, _LONGEST)
-        self.check(work)
 
-    def check(self, work: Any) -> None:
+    def _check(self, work: Any) -> None:
         """Raise what went wrong in a call that is done."""
         try:
             work.wait()
@@ -217,22 +220,6 @@ class _Processes(CheckedTransfers):
                 raise LostHostError.late([], time_limit()) from error
             why = why.rpartition("] ")[2].partition(". ")[0][:200]
             raise LostHostError(f"another host ended, or was cut off ({why})") from error
-
-
-class _Moving:
-    """An alltoallv in progress."""
-
-    def __init__(self, processes: _Processes, work: Any) -> None:
-        self._processes, self._work = processes, work
-
-    def test(self) -> bool:
-        if not self._work.is_completed():
-            return False
-        self._processes.check(self._work)
-        return True
-
-    def wait(self) -> None:
-        self._processes.wait(self._work)
 
 
 def _bytes(array: NDArray[Any]) -> Any:

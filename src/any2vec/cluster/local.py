@@ -1,7 +1,7 @@
 """Hosts in one process: one alone, or several that run the same program in threads.
 
 Simulated hosts share the cores of one machine. The thread that runs a host's program holds a core except during
-collective calls and `waiting`; other threads of the host hold one inside `computing`.
+collective calls and `waiting`; other threads of the host hold one inside `computing`. `Workers` use both.
 """
 
 import contextvars
@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
-from any2vec.cluster.communicator import Communicator, Request
+from any2vec.cluster.communicator import Communicator
 from any2vec.cluster.machine.cores import refused_thread
 from any2vec.cluster.rendezvous import Call, ReleasedError, Rendezvous
 from any2vec.cluster.transfer import CheckedTransfers, Transfer
@@ -27,7 +28,7 @@ T = TypeVar("T")
 
 def alone() -> Communicator:
     """Return the communicator of a single host."""
-    return _Alone(nullcontext())
+    return _Alone()
 
 
 def is_simulated(communicator: Communicator) -> bool:
@@ -41,8 +42,8 @@ def clock_of(communicator: Communicator) -> Callable[[], float]:
 
 
 def computing(communicator: Communicator) -> AbstractContextManager[None]:
-    """Hold a core in the block, if hosts share them; the block must make no collective call."""
-    return communicator.computing() if isinstance(communicator, _Alone | _Simulated) else nullcontext()
+    """Hold a core in the block, if hosts share them; for threads besides that of the host's program."""
+    return communicator.computing() if isinstance(communicator, _Simulated) else nullcontext()
 
 
 def waiting(communicator: Communicator) -> AbstractContextManager[None]:
@@ -58,7 +59,7 @@ def simulate(hosts: int, cores: int, program: Callable[[Communicator], T]) -> li
     hosts : int
         H. A single host is not simulated: it may have threads.
     cores : int
-        How many hosts compute at the same time, or threads of theirs inside `computing`.
+        How many hosts compute at the same time.
     program : callable
         Called on each host with its communicator.
 
@@ -75,8 +76,14 @@ def simulate(hosts: int, cores: int, program: Callable[[Communicator], T]) -> li
     if hosts < 1 or cores < 1:
         raise ValueError(f"{hosts} hosts on {cores} cores")
     if hosts == 1:
-        return [program(_Alone(threading.Semaphore(cores)))]
-    rendezvous = Rendezvous(hosts, cores)
+        return [program(_Alone())]
+    with threadpool_limits(1, "blas"):  # here, as hosts that change it one after the other would not restore it
+        return _run(Rendezvous(hosts, cores), program)
+
+
+def _run(rendezvous: Rendezvous, program: Callable[[Communicator], T]) -> list[T]:
+    """Run a program on all hosts."""
+    hosts = rendezvous.hosts
     results: dict[int, T] = {}
     errors: dict[int, BaseException] = {}
 
@@ -133,24 +140,11 @@ def _noting(errors: dict[int, BaseException], rendezvous: Rendezvous, rank: int)
         rendezvous.release()
 
 
-class _Done:
-    """A completed request."""
-
-    def test(self) -> bool:
-        return True
-
-    def wait(self) -> None:
-        pass
-
-
 class _Alone(CheckedTransfers):
     """The only host: it receives what it sends."""
 
     rank = 0
     size = 1
-
-    def __init__(self, gate: AbstractContextManager[Any]) -> None:
-        self._gate = gate
 
     def barrier(self) -> None:
         pass
@@ -158,26 +152,8 @@ class _Alone(CheckedTransfers):
     def allgather(self, values: NDArray[Any]) -> NDArray[Any]:
         return np.stack([values])
 
-    def computing(self) -> AbstractContextManager[None]:
-        return self._gate
-
-    def _transfer(self, transfer: Transfer) -> Request:
+    def _begin(self, transfer: Transfer) -> None:
         transfer.keep(0)
-        return _Done()
-
-
-class _Copying:
-    """An alltoallv in progress."""
-
-    def __init__(self, host: "_Simulated", call: Call) -> None:
-        self._host = host
-        self._call = call
-
-    def test(self) -> bool:
-        return self._host.test(self._call)
-
-    def wait(self) -> None:
-        self._host.wait(self._call)
 
 
 class _Simulated(CheckedTransfers):
@@ -187,7 +163,6 @@ class _Simulated(CheckedTransfers):
         self.rank = rank
         self.size = rendezvous.hosts
         self._rendezvous = rendezvous
-        self._thread = threading.get_ident()
         self._number = 0
         self._waits = False
         self._pending: list[Call] = []  # whose rows this host has not copied
@@ -200,19 +175,13 @@ class _Simulated(CheckedTransfers):
         self.wait(call)
         return call.gathered.copy()
 
-    def _transfer(self, transfer: Transfer) -> Request:
+    def _begin(self, transfer: Transfer) -> Call:
         call = self._enter("alltoallv", transfer)
         self._pending.append(call)
-        return _Copying(self, call)
+        return call
 
     @contextmanager
     def computing(self) -> Iterator[None]:
-        if threading.get_ident() == self._thread and not self._waits:  # it has a core
-            with self.waiting():
-                pass
-            self._rendezvous.check()
-            yield
-            return
         self._rendezvous.take()
         try:
             self._rendezvous.check()
@@ -231,9 +200,11 @@ class _Simulated(CheckedTransfers):
             self._waits = False
 
     def test(self, call: Call) -> bool:
-        """Copy the rows of every call that are ready; return whether this one is done."""
-        with self.computing():
-            return self._progress(call)
+        if not self._waits:
+            with self.waiting():  # others may need the core to progress
+                pass
+            self._progress(call)
+        return call.done
 
     def wait(self, call: Call) -> None:
         """Wait until a call is done, and let others progress meanwhile: hosts elsewhere may wait for them."""
@@ -241,6 +212,7 @@ class _Simulated(CheckedTransfers):
             self._rendezvous.sleep(self.rank, lambda: call.done or any(pending.ready for pending in self._pending))
 
     def _progress(self, call: Call) -> bool:
+        """Copy the rows of every call that are ready; return whether this one is done."""
         for pending in self._pending.copy():
             if pending.ready:
                 self._pending.remove(pending)

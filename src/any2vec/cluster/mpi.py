@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import Communicator, Request
+from any2vec.cluster.communicator import Communicator
 from any2vec.cluster.environment import told, told_size
 from any2vec.cluster.roll_call import RollCall
 from any2vec.cluster.transfer import CheckedTransfers, Transfer
@@ -195,15 +195,17 @@ class _Ranks(CheckedTransfers):
         self.wait(self._communicator.Iallgather([values, values.size, row], [gathered, values.size, row]))
         return gathered
 
-    def _transfer(self, transfer: Transfer) -> Request:
+    def _begin(self, transfer: Transfer) -> "MPI.Request":
         send, sent, send_starts, receive, came, starts = transfer
         self._check_count(int(max((send_starts + sent).max(), (starts + came).max())))
         row = self._row(send.itemsize * int(np.prod(send.shape[1:], dtype=np.int64)))
         transfer.keep(self.rank)  # MPI takes twice as long for a copy
-        request = self._communicator.Ialltoallv([send, (sent, send_starts), row], [receive, (came, starts), row])
-        return _Sending(self, request)
+        return self._communicator.Ialltoallv([send, (sent, send_starts), row], [receive, (came, starts), row])
 
-    def test(self, request: "MPI.Request") -> tuple[bool, bool]:
+    def test(self, begun: "MPI.Request") -> bool:
+        return self._test(begun)[0]
+
+    def _test(self, request: "MPI.Request") -> tuple[bool, bool]:
         """Return whether a request is done, and whether it seems to progress."""
         start = time.perf_counter()
         for _ in range(_TESTS):
@@ -213,11 +215,11 @@ class _Ranks(CheckedTransfers):
         self._fastest = min(self._fastest, took)
         return False, took > _FLOWS * self._fastest
 
-    def wait(self, request: "MPI.Request") -> None:
+    def wait(self, begun: "MPI.Request") -> None:
         """Wait until a request is done; raise a LostHostError if that takes too long."""
         pause, clock = _SHORTEST, self._roll_call.clock()
         while True:
-            done, flows = self.test(request)
+            done, flows = self._test(begun)
             if done:
                 return
             clock.look()
@@ -238,17 +240,3 @@ class _Ranks(CheckedTransfers):
         if size not in self._rows:
             self._rows[size] = self._library.BYTE.Create_contiguous(size).Commit()
         return self._rows[size]
-
-
-class _Sending:
-    """An alltoallv in progress."""
-
-    def __init__(self, ranks: _Ranks, request: "MPI.Request") -> None:
-        self._ranks = ranks
-        self._request = request
-
-    def test(self) -> bool:
-        return self._ranks.test(self._request)[0]
-
-    def wait(self) -> None:
-        self._ranks.wait(self._request)

@@ -31,7 +31,10 @@ class Transfer(NamedTuple):
 
 
 class CheckedTransfers(ABC):
-    """Base class of engines: `alltoallv` and `ialltoallv` of a `Communicator`, made of `_transfer`."""
+    """Base class of engines: `alltoallv` and `ialltoallv` of a `Communicator`, made of `_begin`.
+
+    An engine whose `_begin` returns before all is done has its own `test` and `wait`.
+    """
 
     rank: int
     size: int
@@ -61,11 +64,32 @@ class CheckedTransfers(ABC):
                 f"rows of {send.dtype} {send.shape[1:]} cannot be received as {receive.dtype} {receive.shape[1:]}"
             )
         outgoing = _checked(send, send_counts, starts, self.size)
-        return self._transfer(Transfer(send, *outgoing, receive, *_checked(receive, counts, None, self.size)))
+        begun = self._begin(Transfer(send, *outgoing, receive, *_checked(receive, counts, None, self.size)))
+        return _Pending(self, begun)
 
     @abstractmethod
-    def _transfer(self, transfer: Transfer) -> Request:
-        """Start to send and receive."""
+    def _begin(self, transfer: Transfer) -> Any:
+        """Begin to send and receive; return what `test` and `wait` take."""
+
+    def test(self, begun: Any) -> bool:
+        """Let what was begun progress, without waiting; return whether it is done."""
+        return True
+
+    def wait(self, begun: Any) -> None:  # noqa: B027
+        """Wait until what was begun is done, without burning a core."""
+
+
+class _Pending(NamedTuple):
+    """An alltoallv in progress."""
+
+    engine: CheckedTransfers
+    begun: Any
+
+    def test(self) -> bool:
+        return self.engine.test(self.begun)
+
+    def wait(self) -> None:
+        self.engine.wait(self.begun)
 
 
 def _checked(

@@ -2,21 +2,29 @@
 
 The modules, in the order in which text passes through them:
 
-- `read`: `read_corpus`, which does all of the following
-- `splits`: where each host's part of the files begins
-- `blocks`: pieces of a part, which threads take
-- `tokenizer`: bytes to words, with `word_hash` and `word_table`; `scan` runs it on all blocks and writes provisional
-  ids; `sentences` does the same for sentences in memory, which `rows` finds in tables and data sets
-- `vocabulary`: V, chosen from the counts; `distributed_vocabulary`: from those of all hosts; `given_vocabulary`: given
-  by the user; `fingerprint`: do all hosts read the same?
-- `encode`: provisional ids to the ids of W, a `worklist`
-- `cache`: keeps them for the next run, as a `cache_entry` of the `cache_folder`; `corpus`: what the user gets
+- `read`: `read_corpus`, the whole way.
+- `splits`: where the part of each host begins.
+- `blocks`: pieces of a part, one at a time for a thread.
+- `tokenizer`: bytes to words, with `word_hash` and `word_table`.
+- `scan`: all blocks of files. It writes provisional ids.
+- `sentences`: the same for sentences in memory. `rows` finds them in tables and data sets.
+- `vocabulary`: V, chosen from the counts.
+- `distributed_vocabulary`: V, from the counts of all hosts.
+- `given_vocabulary`: V, given by the user.
+- `fingerprint`: a check that all hosts read the same.
+- `encode`: provisional ids to the ids of W.
+- `worklist`: W, on disk.
+- `cache`: V and W, kept for the next run. `cache_folder` is the place, `cache_entry` one corpus in it.
+- `corpus`: V and W, for training.
 
-Before V is chosen, phrases may be joined (`phrases`: the estimator; `phrase_list`, what it finds, and `phrase_file`):
+Phrases may be joined before V is chosen:
 
-- `id_text`: the provisional ids of a text, as one numbering of its words
-- `bigrams`: counts pairs of words, and scores them; `joins`: replaces them by the id of the phrase
-- `phrased_text`: such a text, which `read` takes; `joined`: writes it
+- `phrases`: the estimator.
+- `phrase_list`: the phrases that it finds. `phrase_file` saves them.
+- `id_text`: the provisional ids of a text, with one number for each word.
+- `bigrams`: pairs of words, counted and scored.
+- `joins`: pairs of ids, replaced by the id of the phrase.
+- `phrased_text`: a text with phrases, for `read`. `joined` writes it.
 
 **Where words and sentences end.** In files, ASCII whitespace (space, tab, vertical tab, form feed, carriage
 return, line feed) separates words. A sentence ends at a line feed and at the end of a file. `tokenizer.scan` and

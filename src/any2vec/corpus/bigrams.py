@@ -1,4 +1,4 @@
-"""Count pairs of adjacent words: by hash on disk, then part by part, so that they never have to fit into memory."""
+"""Count pairs of adjacent words: in parts by their hash, on disk, so that memory has to hold one part only."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -22,10 +22,10 @@ from any2vec.llvm.compiled import njit
 
 __all__ = ["Bigrams", "Rule", "find_bigrams", "hash_pair"]
 
-WORDS_PER_PART = 1 << 15  # so that the table of a part fits into a core's cache
+WORDS_PER_PART = 1 << 15  # so that a part fits into a core's cache
 FEWEST_PARTS, MOST_PARTS = 4, 4096
 RELEASES = 16  # how often the memory that maps the pairs is given back
-PRIME, HALF, ONE = np.uint64(0x9E3779B97F4A7C15), np.uint64(32), np.uint64(1)
+PRIME, HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
 SLACK = 1 - 1e-5  # of a bound in float64 on scores in float32
 
 
@@ -62,7 +62,6 @@ class _Segments(NamedTuple):
 def find_bigrams(text: IdText, rule: Rule, folder: Path, threads: int) -> Bigrams:
     """Find the pairs of words that are phrases by `rule`, in no particular order; `folder` holds temporary files."""
     bits = int(np.clip(text.words // WORDS_PER_PART, FEWEST_PARTS, MOST_PARTS)).bit_length() - 1
-    rates = (np.float32(rule.threshold), rule.min_count, float(rule.delta), float(text.words))
     counts = np.where(text.counts >= rule.min_count, text.counts, np.inf).astype(np.float32)
     weights = [counts[ids] for ids in text.final]
     writers = [_Writer(folder / f"pairs-{number}", bits) for number in range(threads)]
@@ -86,23 +85,9 @@ def find_bigrams(text: IdText, rule: Rule, folder: Path, threads: int) -> Bigram
             for _ in written:
                 pass
         segments = [writer.close() for writer in writers]
-        spare: SimpleQueue[NDArray[np.uint64]] = SimpleQueue()
-        for _ in range(threads):
-            spare.put(zeros(0, np.uint64))
 
         def count(part: int) -> Bigrams:
-            slots = spare.get()
-            size = int(sum((found.offsets[:, part + 1] - found.offsets[:, part]).sum() for found in segments))
-            needed = 2 << max(size + size // 2, 1).bit_length()  # two numbers a slot
-            try:
-                slots = slots if len(slots) >= needed else zeros(needed, np.uint64)
-                for found in segments:
-                    _count(found.pairs, found.offsets[:, part : part + 2], slots[:needed], bits)
-                out = _empty(size // rule.min_count)
-                kept = _accept(slots[:needed], text.counts, *rates, *out)
-            finally:
-                spare.put(slots)
-            return Bigrams(*(column[:kept].copy() for column in out))
+            return _scored(segments, part, text, rule)
 
         with closing(ordered(count, range(1 << bits), threads)) as counted:
             found: list[Bigrams] = []
@@ -165,9 +150,22 @@ def _befores(text: IdText, across: bool) -> Iterator[tuple[Piece, int]]:
         before = _last(ids, text.final[piece.part], before, across)
 
 
-def _empty(size: int) -> Bigrams:
-    kinds = (np.int32, np.int32, np.int64, np.float32)
-    return Bigrams(*(np.empty(size, kind) for kind in kinds))
+def _scored(segments: list[_Segments], part: int, text: IdText, rule: Rule) -> Bigrams:
+    """Count the pairs of a part, and return those that are phrases.
+
+    The score is word2phrase's, rounded to float32 after each operation as there, so that no tie is decided otherwise.
+    """
+    runs = [(found.pairs, run) for found in segments for run in found.offsets[:, part : part + 2].tolist()]
+    pairs, counts = np.unique(np.concatenate([pairs[first:last] for pairs, (first, last) in runs]), return_counts=True)
+    frequent = counts >= rule.min_count
+    pairs, counts = pairs[frequent], counts[frequent]
+    firsts, seconds = (pairs >> HALF).astype(np.int32), pairs.astype(np.int32)
+    scores = (counts - float(rule.delta)).astype(np.float32)
+    for ids in (firsts, seconds):
+        scores /= text.counts[ids].astype(np.float32)
+    scores *= np.float32(text.words)
+    kept = scores > np.float32(rule.threshold)
+    return Bigrams(firsts[kept], seconds[kept], counts[kept], scores[kept])
 
 
 @njit(nogil=True, cache=True)
@@ -232,55 +230,3 @@ def _partition(pairs: NDArray[np.uint64], bits: int, out: NDArray[np.uint64], of
     for part in range(offsets.size - 1, 0, -1):  # each has moved to where the next part begins
         offsets[part] = offsets[part - 1]
     offsets[0] = 0
-
-
-@njit(nogil=True, cache=True)
-def _count(pairs: NDArray[np.uint64], bounds: NDArray[np.int64], slots: NDArray[np.uint64], bits: int) -> None:
-    """Add pairs to a hash table; a slot is a pair + 1 (0 if it is empty) and its count."""
-    mask = np.uint64(slots.size - 2)
-    shift = np.uint64(30)
-    for piece in range(bounds.shape[0]):
-        for i in range(bounds[piece, 0], bounds[piece, 1]):
-            key = pairs[i] + ONE
-            slot = ((hash_pair(pairs[i]) << np.uint64(bits)) >> shift) & mask
-            while slots[slot] != key and slots[slot] != 0:
-                slot = (slot + np.uint64(2)) & mask
-            slots[slot] = key
-            slots[slot + ONE] += ONE
-
-
-@njit(nogil=True, cache=True)
-def _accept(
-    slots: NDArray[np.uint64],
-    word_counts: NDArray[np.int64],
-    threshold: np.float32,
-    min_count: int,
-    delta: float,
-    words: float,
-    firsts: NDArray[np.int32],
-    seconds: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    scores: NDArray[np.float32],
-) -> int:
-    """Write the pairs of a table that are phrases, and empty it; return their number.
-
-    The score is word2phrase's, rounded to float32 after each operation as there, so that no tie is decided otherwise.
-    """
-    kept = 0
-    for slot in range(0, slots.size, 2):
-        if slots[slot] == 0:
-            continue
-        pair = slots[slot] - ONE
-        count = int(np.int64(slots[slot + 1]))
-        slots[slot] = 0
-        slots[slot + 1] = 0
-        if count < min_count:
-            continue
-        first, second = np.int64(pair >> HALF), np.int64(pair & np.uint64(0xFFFFFFFF))
-        score = np.float32(count - delta) / np.float32(word_counts[first])
-        score = np.float32(score / np.float32(word_counts[second]))
-        score = np.float32(score * np.float32(words))
-        if score > threshold:
-            firsts[kept], seconds[kept], counts[kept], scores[kept] = first, second, count, score
-            kept += 1
-    return kept

@@ -8,9 +8,10 @@ import tempfile
 import threading
 import weakref
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,12 @@ from any2vec.corpus.cache_entry import FACTS, FORMAT, Say, load, save, use
 from any2vec.corpus.cache_folder import Place, limit, trim
 from any2vec.corpus.corpus import Corpus
 from any2vec.corpus.fingerprint import sample_of
-from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.errors import Any2VecError
 from any2vec.io.disk import disk_errors
 from any2vec.io.inputs import InputFile
-from any2vec.io.temporary import TemporaryFolder, sweep, temporary_folder
+from any2vec.io.temporary import Temporary, sweep_folders, temporary_folder
 
-__all__ = ["Caching", "build_temporary", "key_of"]
+__all__ = ["build_temporary", "cached", "key_of"]
 
 _SAMPLED = 1 << 26  # bytes of all files whose checksum is part of a key
 _LEAST, _MOST = 1 << 14, 1 << 20  # bytes of one of them
@@ -35,28 +35,14 @@ _LEAST, _MOST = 1 << 14, 1 << 20  # bytes of one of them
 _building = threading.Lock()  # two threads must not write one entry
 
 
-def key_of(
-    files: list[InputFile],
-    min_count: int,
-    max_size: int | None,
-    hosts: int = 1,
-    held: range = range(1),
-    vocabulary: Vocabulary | None = None,
-    phrases: str = "",
-    known: Vocabulary | None = None,
-    line_end_word: bool = False,
-) -> str | None:
+def key_of(files: list[InputFile], settings: Mapping[str, Any], hosts: int, held: range) -> str | None:
     """Return the name of a corpus's entry; None if some text is not in a file that stays.
 
-    `phrases` is a checksum of those that are joined. Of each file its name, size, time and a sample of its bytes count:
-    all of them if it is small. (That it is the very same file, the entry says: `InputFile.identity`.) The number of
-    hosts does, as it decides where parts begin, which only the text shows.
+    `settings` is JSON of all that decides V and W besides the files. Of each file its name, size, time and a sample of
+    its bytes count: all of them if it is small. (That it is the very same file, the entry says: `InputFile.identity`.)
+    The number of hosts does, as it decides where parts begin, which only the text shows.
     """
-    about: list[Any] = [FORMAT, sys.byteorder, min_count, max_size, hosts, held.start, held.stop]
-    about += [] if vocabulary is None else [vocabulary.digest]
-    about += [["phrases", phrases]] if phrases else []
-    about += [] if known is None else [["known", known.digest]]
-    about += ["line ends"] if line_end_word else []
+    about: list[Any] = [FORMAT, sys.byteorder, settings, hosts, held.start, held.stop]
     budget = min(_MOST, max(_LEAST, _SAMPLED // max(len(files), 1)))
     for file in files:
         if file.path is None or file.size is None:
@@ -66,81 +52,69 @@ def key_of(
     return hashlib.sha256(json.dumps(about).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
-class Caching:
-    """Takes the corpora of some files from the cache, or builds them; the hosts of a cluster all do the one or other.
+def cached(
+    build: Callable[[Path], Corpus],
+    place: Place,
+    key: str | None,
+    files: Sequence[InputFile],
+    communicator: Communicator,
+    threads: int,
+    say: Say,
+) -> Corpus:
+    """Return the corpus of some files that `build` makes in a folder that it is given, or that a cache has.
 
-    `say` is given what the user should know.
+    The hosts of a cluster all build it, or none does. `say` is given what the user should know.
     """
-
-    def __init__(
-        self,
-        place: Place,
-        key: str | None,
-        files: Sequence[InputFile],
-        communicator: Communicator,
-        threads: int,
-        say: Say,
-    ) -> None:
-        self._folder, self._temporary, self._key, self._files = place.folder, place.temporary, key, files
-        self._communicator, self._threads, self._say = communicator, threads, say
-
-    def corpus(self, build: Callable[[Path], Corpus]) -> Corpus:
-        """Return the corpus that `build` makes in the folder that it is given."""
-        with suppress(OSError):  # there may be none
-            sweep(Path(tempfile.gettempdir()))
-        usable = self._folder is not None and self._key is not None
-        if not self._communicator.allgather(np.array([usable])).all() or self._folder is None or self._key is None:
-            return build_temporary(build, self._temporary, self._communicator)
-        return self._build_cached(build, self._folder, self._folder / self._key)
-
-    def _build_cached(self, build: Callable[[Path], Corpus], folder: Path, entry: Path) -> Corpus:
-        communicator = self._communicator
-        with (
-            _building if communicator.size == 1 else nullcontext()
-        ):  # hosts that are threads wait for each other: no lock
-            loaded = self._load(entry)
-            digest = -1 if loaded is None else _digest(loaded)
-            all_have_it = bool((communicator.allgather(np.array([digest])) == digest).all())
-            if loaded is not None and all_have_it:
-                sweep(folder)
-                return _held(loaded)
-            del loaded
-            with shared_errors(communicator):
-                beside = temporary_folder(folder)
-            try:
-                corpus = build(beside.path)
-                with shared_errors(communicator):
-                    with disk_errors(beside.path):
-                        save(beside.path, corpus, self._files, self._threads)
-                    corpus = _held(self._put(beside, entry, corpus))
-                with shared_errors(communicator):  # all hosts hold theirs by now
-                    trim(folder, limit(folder), keep=entry)
-            except BaseException:
-                beside.remove()
-                raise
-            return corpus
-
-    def _load(self, entry: Path) -> Corpus | None:
-        return load(entry, self._files, threads=self._threads, say=self._say)
-
-    def _put(self, beside: TemporaryFolder, entry: Path, corpus: Corpus) -> Corpus:
-        """Rename the new corpus to the entry, and replace an older one."""
+    with suppress(OSError):  # there may be none
+        sweep_folders(Path(tempfile.gettempdir()))
+    folder = place.folder
+    usable = folder is not None and key is not None
+    if not communicator.allgather(np.array([usable])).all() or folder is None or key is None:
+        return build_temporary(build, place.temporary, communicator)
+    entry = folder / key
+    load_entry = partial(load, entry, files, threads=threads, say=say)
+    with _building if communicator.size == 1 else nullcontext():  # hosts that are threads wait for each other: no lock
+        loaded = load_entry()
+        digest = -1 if loaded is None else _digest(loaded)
+        all_have_it = bool((communicator.allgather(np.array([digest])) == digest).all())
+        if loaded is not None and all_have_it:
+            sweep_folders(folder)
+            return _held(loaded)
+        del loaded
+        with shared_errors(communicator):
+            beside = temporary_folder(folder)
         try:
-            if entry.is_dir():
-                old = temporary_folder(entry.parent)
-                try:
-                    entry.rename(old.path / "old")
-                finally:
-                    old.remove()
-            beside.keep()
-            beside.path.rename(entry)
-        except OSError as error:
-            loaded = self._load(entry)
-            if loaded is None:
-                raise Any2VecError(f"{entry}: cannot be written: {error.strerror or error}") from error
+            corpus = build(beside.path)
+            with shared_errors(communicator):
+                with disk_errors(beside.path):
+                    save(beside.path, corpus, files, threads)
+                corpus = _held(_put(beside, entry, corpus, load_entry))
+            with shared_errors(communicator):  # all hosts hold theirs by now
+                trim(folder, limit(folder), keep=entry)
+        except BaseException:
             beside.remove()
-            return loaded  # another process put it there a moment ago
-        return replace(corpus, folder=entry)
+            raise
+        return corpus
+
+
+def _put(beside: Temporary, entry: Path, corpus: Corpus, load_entry: Callable[[], Corpus | None]) -> Corpus:
+    """Rename the new corpus to the entry, and replace an older one."""
+    try:
+        if entry.is_dir():
+            old = temporary_folder(entry.parent)
+            try:
+                entry.rename(old.path / "old")
+            finally:
+                old.remove()
+        beside.path.rename(entry)
+        beside.remove()  # its lock, as it has another name now
+    except OSError as error:
+        loaded = load_entry()
+        if loaded is None:
+            raise Any2VecError(f"{entry}: cannot be written: {error.strerror or error}") from error
+        beside.remove()
+        return loaded  # another process put it there a moment ago
+    return replace(corpus, folder=entry)
 
 
 def build_temporary(build: Callable[[Path], Corpus], parent: Path | None, communicator: Communicator) -> Corpus:

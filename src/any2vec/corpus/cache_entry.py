@@ -158,8 +158,9 @@ def _checked(folder: Path, about: dict[str, Any], threads: int) -> Corpus:
     sums, held = about["sums"], range(*about["held"])
     cuts = np.array(about["cuts"], np.int64)
     vertices = sums[COUNTS][0] // 8
-    if wrong := _wrong(folder, sums, threads, vertices):
-        raise _DamagedError(f"{wrong} is not what was written")
+    found = _sums(folder, threads, vertices)
+    if wrong := [name for name in found if found[name] != sums[name]]:
+        raise _DamagedError(f"{wrong[0]} is not what was written")
     counts = np.fromfile(folder / COUNTS, np.int64)
     words = (folder / WORDS).read_bytes().decode().split("\n")
     low, high = cuts[[held.start, held.stop]].tolist()
@@ -187,36 +188,19 @@ def _rises(bounds: NDArray[np.int64]) -> bool:
     return all(bool((np.diff(bounds[at : at + step + 1]) > 0).all()) for at in range(0, len(bounds) - 1, step))
 
 
-def _sums(folder: Path, threads: int) -> dict[str, list[Any]]:
-    """Return the size of each file, and checksums of its pieces."""
+def _sums(folder: Path, threads: int, vertices: int | None = None) -> dict[str, list[Any]]:
+    """Return the size of each file, and checksums of its pieces: -1 if an id is not below `vertices`."""
     sizes = {name: (folder / name).stat().st_size for name in (IDS, BOUNDS, WORDS, COUNTS)}
     pieces = [(name, at) for name, size in sizes.items() for at in range(0, size, _PIECE)]
-    with ThreadPoolExecutor(max(1, threads)) as pool:
-        found = list(pool.map(lambda piece: _sum(folder / piece[0], piece[1], None), pieces))
     sums: dict[str, list[Any]] = {name: [size, []] for name, size in sizes.items()}
-    for (name, _), check in zip(pieces, found, strict=True):
-        sums[name][1].append(check)
-    return sums
 
-
-def _wrong(folder: Path, sums: dict[str, list[Any]], threads: int, vertices: int) -> str:
-    """Return the first file that is not what was written, or whose ids are not below `vertices`; else nothing."""
-    pieces = []
-    for name in (IDS, BOUNDS, WORDS, COUNTS):
-        size, checks = sums[name]
-        if (folder / name).stat().st_size != size or len(checks) != -(-size // _PIECE):
-            return name
-        pieces += [(name, at, check) for at, check in zip(range(0, size, _PIECE), checks, strict=True)]
-
-    def is_wrong(piece: tuple[str, int, int]) -> bool:
-        name, at, check = piece
-        return _sum(folder / name, at, vertices if name == IDS else None) != check
+    def sum_of(piece: tuple[str, int]) -> int:
+        return _sum(folder / piece[0], piece[1], vertices if piece[0] == IDS else None)
 
     with ThreadPoolExecutor(max(1, threads)) as pool:
-        for (name, *_), wrong in zip(pieces, pool.map(is_wrong, pieces), strict=True):
-            if wrong:
-                return name
-    return ""
+        for (name, _), check in zip(pieces, pool.map(sum_of, pieces), strict=True):
+            sums[name][1].append(check)
+    return sums
 
 
 def _sum(path: Path, at: int, below: int | None) -> int:

@@ -1,13 +1,10 @@
 """V of a cluster: each host counted the words of its own text; each distinct word is added up by one host."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import Communicator, exchange, shared_errors
-from any2vec.cluster.local import computing
-from any2vec.cluster.lost import DamagedError, checked_counts
+from any2vec.cluster.communicator import Communicator, allgather_bytes, exchange, shared_errors
+from any2vec.cluster.lost import DamagedError
 from any2vec.corpus.vocabulary import Totals, Vocabulary, candidates, choose, totals_of
 from any2vec.corpus.word_hash import PADDING, SEED, key_of, mix
 from any2vec.corpus.word_table import WordCounts, merge
@@ -29,13 +26,13 @@ def build_vocabulary_distributed(
     """
     if communicator.size == 1:
         return choose(part, min_count, max_size, known=known)
-    with shared_errors(communicator), computing(communicator):
+    with shared_errors(communicator):
         owners = np.empty(len(part), np.int64)
         _owners(part.arena, part.starts, np.uint64(communicator.size), owners)
         rows = np.bincount(owners, minlength=communicator.size)
         sent = _take(part, np.argsort(owners, kind="stable"))
     received = _send(communicator, sent, rows)
-    with shared_errors(communicator), computing(communicator):
+    with shared_errors(communicator):
         mine, _ = merge([received])
         totals = totals_of(mine)
         kept = _take(mine, candidates(mine, min_count, max_size, known))
@@ -44,7 +41,7 @@ def build_vocabulary_distributed(
     totals = Totals(int(each[:, 0].sum()), int(each[:, 1].sum()), int(each[:, 2].max()))
     every = _gather(communicator, kept)
     vocabulary, chosen = choose(every, min_count, max_size, totals, known)
-    with shared_errors(communicator), computing(communicator):
+    with shared_errors(communicator):
         _, (_, places) = merge([every, part])
         chosen = np.append(chosen, np.int32(-1))
         return vocabulary, chosen[np.minimum(places, len(every))]
@@ -61,17 +58,9 @@ def _send(communicator: Communicator, part: WordCounts, rows: NDArray[np.int64])
 
 def _gather(communicator: Communicator, part: WordCounts) -> WordCounts:
     """Give every host the words of all, in host order."""
-    columns = (part.arena[: part.starts[-1]], np.diff(part.starts), part.counts)
-    arena, lengths, counts = (_to_all(communicator, column) for column in columns)
-    return _checked(arena, lengths, counts)
-
-
-def _to_all(communicator: Communicator, column: NDArray[Any]) -> NDArray[Any]:
-    counts = checked_counts(communicator.allgather(np.array([len(column)], np.int64))[:, 0])
-    every = np.empty(int(counts.sum()), column.dtype)
-    same = np.full(communicator.size, len(column), np.int64)
-    communicator.alltoallv(column, same, every, counts, np.zeros_like(same))
-    return every
+    columns = part.arena[: part.starts[-1]].tobytes(), np.diff(part.starts).tobytes(), part.counts.tobytes()
+    arena, lengths, counts = (bytearray().join(allgather_bytes(communicator, column)) for column in columns)
+    return _checked(np.frombuffer(arena, np.uint8), np.frombuffer(lengths, np.int64), np.frombuffer(counts, np.int64))
 
 
 def _checked(arena: NDArray[np.uint8], lengths: NDArray[np.int64], counts: NDArray[np.int64]) -> WordCounts:

@@ -44,10 +44,7 @@ def encode_pieces(
             buffer = spare.get_nowait()
         except Empty:
             buffer = zeros(largest, np.int32)
-        ids = buffer[: piece.entries]
-        with files[piece.part].open("rb") as file:
-            file.seek(piece.offset)
-            file.readinto(ids.data)
+        ids = piece.read(files, buffer)
         most = np.count_nonzero(ids < 0) if not ending[piece.part] else piece.entries
         ends = np.empty(int(most), np.int64)
         kept, ended = remap(ids, final[piece.part], ends)

@@ -1,7 +1,6 @@
 """A vocabulary that is given, not counted: its file, in word2vec's format, and its words in a text."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
@@ -108,13 +107,15 @@ def save_vocabulary(
             long = 4 * len(word) > _LONGEST_WORD and len(word.encode()) > _LONGEST_WORD
             if not word or long or not whitespace.isdisjoint(word):
                 raise Any2VecError(f"{name}: a line holds a word and its count, not the word {shown(word)}")
-        ends = line_ends + int(vocabulary.counts[vocabulary.ids[LINE_END]]) if LINE_END in vocabulary.ids else line_ends
-        for word, count in ((LINE_END, ends), *zip(vocabulary.words, vocabulary.counts.tolist(), strict=True)):
+        counts = dict(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True))
+        counts = {LINE_END: line_ends + counts.pop(LINE_END, 0), **counts}
+        for word, count in counts.items():
             if not 0 <= count < 10**_LONGEST_COUNT:
                 raise Any2VecError(f"{name}: the count of {shown(word)} is {count:,}; it must be below 10^18")
-        if len(vocabulary.ids.keys() - {LINE_END}) < 2:
+        if len(counts) < 3:
             raise Any2VecError(f"{name}: not saved: a vocabulary has two words or more, not {len(vocabulary)}")
-    write_in_host_order(name, _lines(vocabulary, line_ends) if communicator.rank == 0 else (), communicator)
+    lines = (f"{word} {count}\n".encode() for word, count in counts.items())
+    write_in_host_order(name, lines if communicator.rank == 0 else (), communicator)
 
 
 def _holds_vocabulary(path: Path) -> bool:
@@ -201,11 +202,3 @@ def _read(stream: IO[bytes], path: Path) -> dict[bytes, tuple[int, int]]:
 
 def _quoted(text: bytes) -> str:
     return shown(text.decode("utf-8", "backslashreplace").strip()[:40])
-
-
-def _lines(vocabulary: Vocabulary, line_ends: int) -> Iterator[bytes]:
-    own = vocabulary.ids.get(LINE_END)
-    yield f"{LINE_END} {line_ends + (0 if own is None else int(vocabulary.counts[own]))}\n".encode()
-    for i, (word, count) in enumerate(zip(vocabulary.words, vocabulary.counts.tolist(), strict=True)):
-        if i != own:
-            yield f"{word} {count}\n".encode()

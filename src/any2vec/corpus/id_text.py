@@ -74,11 +74,7 @@ class IdText:
 
     def load(self, piece: Piece) -> NDArray[np.int32]:
         """Read the ids of a piece."""
-        ids = np.empty(piece.entries, np.int32)
-        with self.files[piece.part].open("rb") as file:
-            file.seek(piece.offset)
-            file.readinto(ids.data)
-        return ids
+        return piece.read(self.files, np.empty(piece.entries, np.int32))
 
     def store(self, piece: Piece, ids: NDArray[np.int32]) -> None:
         """Replace the ids of a piece."""

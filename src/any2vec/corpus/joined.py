@@ -14,9 +14,9 @@ from any2vec.io.host_order import Chunk
 from any2vec.io.ordered import ordered
 from any2vec.llvm.compiled import njit
 
-__all__ = ["joined_blocks", "spelled_pieces"]
+__all__ = ["joined_blocks", "sentence_runs", "spelled"]
 
-SPACE, LINE_FEED = 32, 10
+LINE_FEED = 10
 
 
 def joined_blocks(text: IdText, blocks: Iterable[Block], joiner: str, threads: int) -> Iterator[Chunk]:
@@ -46,35 +46,34 @@ def joined_blocks(text: IdText, blocks: Iterable[Block], joiner: str, threads: i
                 ended = True
 
 
-def spelled_pieces(text: IdText, threads: int) -> Iterator[Chunk]:
+def spelled(text: IdText) -> Iterator[Chunk]:
     """Yield the words of a text, separated by spaces, a sentence per line; sentences without a word are left out."""
-    part = text.part()
-    starts = part.starts
-    bad = np.flatnonzero((_spaces(part.arena[: starts[-1]], starts) > 0) & (part.counts > 0))
-    if len(bad) or bool(((np.diff(starts) == 1) & (part.counts > 0)).any()):
-        where = int(bad[0]) if len(bad) else int(np.flatnonzero(np.diff(starts) == 1)[0])
-        word = part.word(where).decode()
-        raise Any2VecError(f"the token {word[:40]!r} cannot be written as text: it is empty or holds whitespace")
-
-    def spell(piece: Piece) -> NDArray[np.uint8]:
-        ids = text.load(piece)
-        final = text.final[piece.part]
-        words = final[ids[ids >= 0]]
-        out = np.empty(int((starts[words + 1] - starts[words]).sum()) + int(np.count_nonzero(ids == END)), np.uint8)
-        return out[: _spell(ids, final, part.arena, starts, out)]
-
-    ended = True
-    with closing(ordered(spell, text.pieces, threads)) as spelled:
-        for out in spelled:
-            if not len(out):
-                continue
-            if not ended and out[0] != LINE_FEED:
-                yield b" "
-            first, last = int(ended and out[0] == LINE_FEED), len(out) - int(out[-1] == SPACE)
-            yield out[first:last].data
-            ended = bool(out[-1] == LINE_FEED)
-    if not ended:
+    words = text.part().words()
+    for word, count in zip(words, text.counts.tolist(), strict=True):
+        if count and word.split() != [word]:
+            shown = repr(word.decode()[:40])
+            raise Any2VecError(f"the token {shown} cannot be written as text: it is empty or holds whitespace")
+    between = b""
+    for run, ended in sentence_runs(text):
+        if len(run):
+            yield between + b" ".join([words[i] for i in run])
+            between = b" "
+        if ended and between:
+            yield b"\n"
+            between = b""
+    if between:
         yield b"\n"
+
+
+def sentence_runs(text: IdText) -> Iterator[tuple[list[int], bool]]:
+    """Yield the ids of a sentence's words, or of those that one piece has, and whether the sentence ends."""
+    for piece in text.pieces:
+        ids = text.load(piece)
+        found = ids[ids >= END]
+        found[found >= 0] = text.final[piece.part][found[found >= 0]]
+        for run in np.split(found, np.flatnonzero(found == END) + 1):
+            ended = len(run) > 0 and bool(run[-1] == END)
+            yield run[: len(run) - ended].tolist(), ended
 
 
 def _nexts(text: IdText) -> Iterator[tuple[Piece, bool]]:
@@ -134,39 +133,3 @@ def _write(
     if entry < ids.size:
         return -1
     return kept if inside else size
-
-
-@njit(nogil=True, cache=True)
-def _spell(
-    ids: NDArray[np.int32],
-    final: NDArray[np.int32],
-    arena: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    out: NDArray[np.uint8],
-) -> int:
-    size = 0
-    for i in range(ids.size):
-        if ids[i] >= 0:
-            word = final[ids[i]]
-            for k in range(starts[word], starts[word + 1] - 1):
-                out[size] = arena[k]
-                size += 1
-            out[size] = SPACE
-            size += 1
-        elif ids[i] == END:
-            if size > 0 and out[size - 1] == SPACE:
-                out[size - 1] = LINE_FEED
-            elif size == 0:
-                out[size] = LINE_FEED
-                size += 1
-    return size
-
-
-@njit(nogil=True, cache=True)
-def _spaces(arena: NDArray[np.uint8], starts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Count the whitespace in each word."""
-    found = np.zeros(starts.size - 1, np.int64)
-    for word in range(starts.size - 1):
-        for k in range(starts[word], starts[word + 1] - 1):
-            found[word] += arena[k] == 32 or 9 <= arena[k] <= 13
-    return found

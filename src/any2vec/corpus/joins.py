@@ -1,16 +1,10 @@
 """Join pairs of words to phrases, from left to right, in a text as ids."""
 
-from collections.abc import Iterator
-from contextlib import closing
-from queue import SimpleQueue
-
 import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.corpus.bigrams import hash_pair
 from any2vec.corpus.id_text import END, INSIDE, IdText
-from any2vec.corpus.scan import Piece
-from any2vec.io.ordered import ordered
 from any2vec.llvm.compiled import njit
 
 __all__ = ["join"]
@@ -18,33 +12,17 @@ __all__ = ["join"]
 HALF, ONE, TWO = np.uint64(32), np.uint64(1), np.uint64(2)
 
 
-def join(
-    text: IdText, firsts: NDArray[np.int32], seconds: NDArray[np.int32], phrases: NDArray[np.int32], threads: int
-) -> None:
+def join(text: IdText, firsts: NDArray[np.int32], seconds: NDArray[np.int32], phrases: NDArray[np.int32]) -> None:
     """Replace pairs of ids in the text by those of `phrases`; a word is joined to the one before it if that is free.
 
     Afterwards `final` changes nothing.
     """
-    table = _Pairs(firsts, seconds)
-    spare: SimpleQueue[NDArray[np.int64]] = SimpleQueue()
-    for _ in range(threads):
-        spare.put(np.zeros(len(firsts), np.int64))
-
-    def replace(item: tuple[Piece, int, int]) -> None:
-        piece, before, after = item
+    table, joined = _Pairs(firsts, seconds), np.zeros(len(firsts), np.int64)
+    before = -1
+    for piece, after in zip(text.pieces, _afters(text), strict=True):
         ids, final = text.load(piece), text.final[piece.part]
-        joined = spare.get()
-        try:
-            _join(ids, final, before, after, table.filter, table.slots, phrases, joined)
-        finally:
-            spare.put(joined)
+        before = _join(ids, final, before, after, table.filter, table.slots, phrases, joined)
         text.store(piece, ids)
-
-    beside = list(_beside(text, table))
-    with closing(ordered(replace, beside, threads)) as done:
-        for _ in done:
-            pass
-    joined = np.sum([spare.get() for _ in range(threads)], axis=0)
     for ids, sign in ((firsts, -1), (seconds, -1), (phrases, 1)):
         np.add.at(text.counts, ids, sign * joined)
     text.words -= int(joined.sum())
@@ -66,20 +44,13 @@ class _Pairs:
         _fill(firsts, seconds, self.slots, self.filter)
 
 
-def _beside(text: IdText, table: _Pairs) -> Iterator[tuple[Piece, int, int]]:
-    """Yield each piece with the word before it, and the one after it, in the same sentence; -1 if there is none.
-
-    The one before is -1 also if it is joined to its own predecessor.
-    """
-    views = text.views()
-    afters, after = [-1] * len(views), -1
-    for i in range(len(views) - 1, -1, -1):
-        afters[i] = after
-        after = _first(views[i], text.final[text.pieces[i].part], after)
-    before = -1
-    for piece, ids, after in zip(text.pieces, views, afters, strict=True):
-        yield piece, before, after
-        before = _free(ids, text.final[piece.part], before, table.filter, table.slots)
+def _afters(text: IdText) -> list[int]:
+    """Return for each piece the word after it in the same sentence; -1 if there is none."""
+    afters, after = [], -1
+    for piece, ids in zip(reversed(text.pieces), reversed(text.views()), strict=True):
+        afters.append(after)
+        after = _first(ids, text.final[piece.part], after)
+    return afters[::-1]
 
 
 @njit(nogil=True, cache=True)
@@ -145,8 +116,12 @@ def _join(
     slots: NDArray[np.uint64],
     phrases: NDArray[np.int32],
     joined: NDArray[np.int64],
-) -> None:
-    """Join the words of a piece in place, and count in `joined` the phrases that begin in it."""
+) -> int:
+    """Join the words of a piece in place, and count in `joined` the phrases that begin in it.
+
+    `before` and `after` are the words beside it in the same sentence, -1 if there is none, or `before` is not free.
+    Return what is `before` the next piece.
+    """
     last, place = before, -1  # the last word that is free, and where it is here
     for i in range(ids.size):
         if ids[i] >= 0:
@@ -168,33 +143,4 @@ def _join(
         if number >= 0:
             ids[place] = phrases[number]
             joined[number] += 1
-
-
-@njit(nogil=True, cache=True)
-def _free(
-    ids: NDArray[np.int32], final: NDArray[np.int32], before: int, filter_: NDArray[np.uint8], slots: NDArray[np.uint64]
-) -> int:
-    """Return the last word of a piece if it is free after `_join`, -1 if not or if a sentence ends there.
-
-    Found from the end: the word is the last of a run in which each could be joined to the next, and the run's first
-    word is free. So every other one is.
-    """
-    last = right = -1
-    free = True
-    for i in range(ids.size - 1, -1, -1):
-        if ids[i] >= 0:
-            word = int(final[ids[i]])
-            if right < 0:
-                last = word
-            elif _number(word, right, filter_, slots) < 0:
-                return last if free else -1
-            else:
-                free = not free
-            right = word
-        elif ids[i] == END:
-            return last if free else -1
-    if right < 0:
-        return before
-    if _number(before, right, filter_, slots) >= 0:
-        free = not free
-    return last if free else -1
+    return int(last)

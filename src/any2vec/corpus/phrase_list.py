@@ -86,7 +86,7 @@ def find_phrases(
         firsts, seconds, counts, scores = find_bigrams(text, rule, folder, threads)
         if not len(firsts):
             continue
-        one, two = _words(text, firsts), _words(text, seconds)
+        one, two = text.part().words(firsts), text.part().words(seconds)
         ranked = sorted(zip((-scores).tolist(), one, two, range(len(one)), strict=True))
         one, two, order = [row[1] for row in ranked], [row[2] for row in ranked], [row[3] for row in ranked]
         passes.append(Pass([w.decode() for w in one], [w.decode() for w in two], counts[order], scores[order]))
@@ -94,20 +94,13 @@ def find_phrases(
             break
         sign = joiner.encode()
         phrases = text.add([a + sign + b for a, b in zip(one, two, strict=True)])
-        join(text, firsts[order], seconds[order], phrases, threads)
+        join(text, firsts[order], seconds[order], phrases)
     return PhraseList(joiner, passes)
 
 
-def join_phrases(text: IdText, phrases: PhraseList, threads: int) -> None:
+def join_phrases(text: IdText, phrases: PhraseList) -> None:
     """Join phrases in a text, which need not be that in which they were found."""
     for found in phrases.passes:
         words = (found.firsts, found.seconds, phrases.joined(found))
         firsts, seconds, joined = (text.add([word.encode() for word in column]) for column in words)
-        join(text, firsts, seconds, joined, threads)
-
-
-def _words(text: IdText, ids: NDArray[np.int32]) -> list[bytes]:
-    part = text.part()
-    arena = part.arena[: part.starts[-1]].tobytes()
-    starts, stops = part.starts[ids].tolist(), (part.starts[ids + 1] - 1).tolist()
-    return [arena[start:stop] for start, stop in zip(starts, stops, strict=True)]
+        join(text, firsts, seconds, joined)

@@ -7,12 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
-
 from any2vec.cluster.local import alone
 from any2vec.corpus.blocks import BLOCK, blocks_of
-from any2vec.corpus.id_text import END, IdText
-from any2vec.corpus.joined import joined_blocks, spelled_pieces
+from any2vec.corpus.id_text import IdText
+from any2vec.corpus.joined import joined_blocks, sentence_runs, spelled
 from any2vec.corpus.phrase_list import PhraseList, join_phrases
 from any2vec.corpus.rows import sentences_of
 from any2vec.corpus.scan import no_words, scan_blocks
@@ -94,7 +92,7 @@ class PhrasedText:
         """Yield what `write` writes."""
         kept = self._joined()
         if kept.files is None or any(file.size is None for file in kept.files):
-            yield from spelled_pieces(kept.text, self.threads)
+            yield from spelled(kept.text)
         else:
             blocks = blocks_of(kept.files, self._block)
             yield from joined_blocks(kept.text, blocks, self.phrases.joiner, self.threads)
@@ -110,7 +108,7 @@ class PhrasedText:
             return self.kept
         kept = keep_text(self.source, self.column, self.threads, None, self._block)
         with disk_errors(kept.folder):
-            join_phrases(kept.text, self.phrases, self.threads)
+            join_phrases(kept.text, self.phrases)
         return kept
 
 
@@ -170,20 +168,12 @@ def path_of(path: str | os.PathLike[str]) -> Path:
 
 def _sentences(text: IdText) -> Iterator[list[str]]:
     """Yield the sentences of a text; lines without a word are left out."""
-    part = text.part()
-    words = part.arena[: part.starts[-1]].tobytes().decode().split("\n")
-    if len(words) != len(part) + 1:  # tokens of sentences in memory may hold line feeds
-        words = [part.word(i).decode() for i in range(len(part))]
+    words = [word.decode() for word in text.part().words()]
     sentence: list[str] = []
-    for piece in text.pieces:
-        ids = text.load(piece)
-        found = ids[ids >= END]
-        found[found >= 0] = text.final[piece.part][found[found >= 0]]
-        for ids_of in np.split(found, np.flatnonzero(found == END) + 1):
-            ended = len(ids_of) > 0 and ids_of[-1] == END
-            sentence += [words[i] for i in ids_of[: len(ids_of) - ended].tolist()]
-            if ended and sentence:
-                yield sentence
-                sentence = []
+    for run, ended in sentence_runs(text):
+        sentence += [words[i] for i in run]
+        if ended and sentence:
+            yield sentence
+            sentence = []
     if sentence:
         yield sentence

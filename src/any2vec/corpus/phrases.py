@@ -186,9 +186,7 @@ class Phrases(Parameters):
             If there are no phrases yet.
         """
         self.check()
-        if not hasattr(self, "_found"):
-            raise Any2VecError("there are no phrases yet: call fit, or load them")
-        return PhrasedText(source, self._found, self.column, self._threads, None, self._block)
+        return PhrasedText(source, self._known(), self.column, self._threads, None, self._block)
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         r"""Write the phrases as text: a line of parameters, one of names, then one per phrase, tab-separated.
@@ -209,11 +207,9 @@ class Phrases(Parameters):
             If there are no phrases yet, a word holds a tab or a line feed, or the file cannot be written or holds
             something else.
         """
-        if not hasattr(self, "_found"):
-            raise Any2VecError("there are no phrases yet: call fit, or load them")
-        path = path_of(path)
+        found, path = self._known(), path_of(path)
         check_writable(path, PHRASES, force=force)
-        write_in_host_order(path, lines_of(self._found, self._settings()), alone())
+        write_in_host_order(path, lines_of(found, self._settings()), alone())
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
@@ -249,6 +245,11 @@ class Phrases(Parameters):
             found = find_phrases(kept.text, self._rules(), self.joiner, kept.folder, self._threads, join_last=join_last)
         self._keep(found)
         return kept
+
+    def _known(self) -> PhraseList:
+        if not hasattr(self, "_found"):
+            raise Any2VecError("there are no phrases yet: call fit, or load them")
+        return self._found
 
     def _keep(self, found: PhraseList) -> None:
         self._found = found

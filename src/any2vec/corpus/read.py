@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, shared_errors
-from any2vec.cluster.local import alone, computing
+from any2vec.cluster.local import alone
 from any2vec.corpus.blocks import BLOCK, blocks_of
-from any2vec.corpus.cache import Caching, key_of
+from any2vec.corpus.cache import cached, key_of
 from any2vec.corpus.cache_folder import place_of
 from any2vec.corpus.corpus import Corpus
 from any2vec.corpus.distributed_vocabulary import build_vocabulary_distributed
@@ -133,36 +133,45 @@ def read_corpus(
                 raise Any2VecError(f"`column` is {shown(column)}, but the source has phrases; give it to Phrases")
             source, column = phrased.source, phrased.column
         files = input_files(source, column)
+        settings = {
+            "min_count": min_count,
+            "max_size": max_size,
+            "whether </s> ends a sentence": line_end_word,
+            "the vocabulary": None if given is None else given.digest,
+            "known words": None if known is None else known.digest,
+            "the checksum of the phrases": None if phrased is None else phrased.phrases.digest,
+        }
         if several:
             if hosts not in (1, communicator.size):
                 raise Any2VecError(f"`hosts` is {hosts}, but the communicator has {communicator.size} hosts")
-            options: dict[str, Any] = {
-                "min_count": min_count,
-                "max_size": max_size,
-                "cache": cache is not None,
-                "block": _block,
-                "whether </s> ends a sentence": line_end_word,
-            }
-            options |= {} if given is None else {"the vocabulary": given.digest[:16]}
-            options |= {"known words": None if known is None else known.digest}
-            if phrased is not None:
-                options["the checksum of the phrases"] = phrased.phrases.digest
-            fingerprint = corpus_fingerprint(files, options)
+            fingerprint = corpus_fingerprint(files, settings | {"cache": cache is not None, "block": _block})
     held = range(hosts)
     if several:
         check_same_fingerprint(communicator, fingerprint)
         hosts, held = communicator.size, range(communicator.rank, communicator.rank + 1)
-    how = (min_count, max_size, threads, progress, _block, hosts, held, communicator, given, known, line_end_word)
-    reader = _Reader(files, source, column, phrased, *how)
+    reader = _Reader(
+        files=files,
+        sentences=source,
+        column=column,
+        phrased=phrased,
+        min_count=min_count,
+        max_size=max_size,
+        threads=threads,
+        progress=progress,
+        block=_block,
+        hosts=hosts,
+        held=held,
+        communicator=communicator,
+        vocabulary=given,
+        known=known,
+        line_end_word=line_end_word,
+    )
     with shared_errors(communicator):
         place = place_of(cache)
-        key = None
-        if files is not None and place.folder is not None:
-            digest = phrased.phrases.digest if phrased is not None else ""
-            key = key_of(files, min_count, max_size, hosts, held, given, digest, known, line_end_word)
+        key = key_of(files, settings, hosts, held) if files is not None and place.folder is not None else None
     if place.why and communicator.rank == 0:
         warnings.warn(place.why, Any2VecWarning, stacklevel=2)
-    return Caching(place, key, files or (), communicator, threads, say or (lambda _: None)).corpus(reader.build)
+    return cached(reader.build, place, key, files or (), communicator, threads, say or (lambda _: None))
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +198,7 @@ class _Reader:
         """Read the corpus; its files are made in the folder `where`."""
         began, communicator = time.perf_counter(), self.communicator
         splits = split_inputs(self.files, self.hosts, self.held)
-        with shared_errors(communicator), memory_errors("the corpus"), computing(communicator):
+        with shared_errors(communicator), memory_errors("the corpus"):
             part, places, invalid, found = self._counted(where, splits)
             end = _place_of(LINE_END, part) if self.line_end_word else None
             ends = 0 if end is None else int(part.counts[end])
@@ -206,7 +215,7 @@ class _Reader:
         final = [ids[place] for place in places]
         del part, places, ids
         scanned = time.perf_counter()
-        with shared_errors(communicator), memory_errors("the corpus"), computing(communicator), disk_errors(where):
+        with shared_errors(communicator), memory_errors("the corpus"), disk_errors(where):
             own, ended = encode_pieces(found.pieces, found.files, final, where, threads=self.threads, hosts=self.hosts)
             for path in found.files:
                 if path.parent == where:  # else it is kept
@@ -239,7 +248,7 @@ class _Reader:
         if text is None:
             text = IdText.of(self._scan(where, splits))
             with disk_errors(where):
-                join_phrases(text, phrased.phrases, self.threads)
+                join_phrases(text, phrased.phrases)
         elif self.communicator.size > 1:
             text = replace(text, pieces=[piece._replace(host=self.communicator.rank) for piece in text.pieces])
         return text.part(), text.final, text.invalid, text
@@ -266,7 +275,7 @@ class _Reader:
         """Return V and the id of each word of `part`, -1 if it is dropped."""
         if self.vocabulary is None:
             return build_vocabulary_distributed(part, self.min_count, self.max_size, self.communicator, self.known)
-        with shared_errors(self.communicator), computing(self.communicator):
+        with shared_errors(self.communicator):
             return self.vocabulary, look_up(self.vocabulary, part)
 
     def _check_sentences(self, sentences: int, by_process: list[int]) -> None:

@@ -1,6 +1,6 @@
 """The one pass over text in files: threads count words and write their provisional ids."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +8,7 @@ from queue import LifoQueue
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from any2vec.corpus.blocks import BLOCK, Block, new_buffer
 from any2vec.corpus.splits import lines_before
@@ -30,6 +31,14 @@ class Piece(NamedTuple):
     offset: int
     entries: int
     host: int = 0
+
+    def read(self, files: Sequence[Path], buffer: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Read the ids into the beginning of a buffer, and return it."""
+        ids = buffer[: self.entries]
+        with files[self.part].open("rb") as file:
+            file.seek(self.offset)
+            file.readinto(ids.data)
+        return ids
 
 
 @dataclass(frozen=True, eq=False)

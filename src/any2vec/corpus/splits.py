@@ -33,11 +33,6 @@ class InputSplits:
     starts: list[int]
     held: range
 
-    @classmethod
-    def whole(cls) -> "InputSplits":
-        """Return those of one host."""
-        return cls([0, 0], range(1))
-
     def within(self, before: int, size: int | None) -> range:
         """Return the hosts whose positions lie in a file of `size` bytes that begins at position `before`."""
         last = before + max(size or 0, 1) - 1

@@ -78,7 +78,7 @@ def merge_valid(parts: Sequence[WordCounts]) -> tuple[WordCounts, list[NDArray[n
     changed = _invalid(merged)
     if not changed:
         return merged, places, 0
-    words = [changed[i] if i in changed else merged.word(i) for i in range(len(merged))]
+    words = [changed.get(i, word) for i, word in enumerate(merged.words())]
     invalid = int(merged.counts[list(changed)].sum())
     valid, (moved,) = merge([WordCounts.of(words, merged.counts)])
     return valid, [moved[place] for place in places], invalid
@@ -165,10 +165,7 @@ def _numbered(part: WordCounts, kept: NDArray[np.int64]) -> tuple[Vocabulary, ND
     """Make V of the words at some places, in the order of their ids; return also the id of each word of `part`."""
     ids = np.full(len(part), -1, np.int32)
     ids[kept] = np.arange(len(kept), dtype=np.int32)
-    starts, stops = part.starts[kept].tolist(), (part.starts[kept + 1] - 1).tolist()
-    arena = part.arena.tobytes()
-    words = [arena[start:stop].decode() for start, stop in zip(starts, stops, strict=True)]
-    return Vocabulary(words, part.counts[kept]), ids
+    return Vocabulary([word.decode() for word in part.words(kept)], part.counts[kept]), ids
 
 
 def candidates(

@@ -60,6 +60,14 @@ class WordCounts:
         """Return the bytes of word `i`."""
         return self.arena[self.starts[i] : self.starts[i + 1] - 1].tobytes()
 
+    def words(self, places: NDArray[Any] | slice = slice(None)) -> list[bytes]:
+        """Return the bytes of the words at some places, or of all."""
+        starts, stops = self.starts[:-1][places], self.starts[1:][places] - 1
+        first = int(starts.min(initial=self.starts[-1]))
+        arena = self.arena[first : stops.max(initial=first)].tobytes()
+        ends = zip((starts - first).tolist(), (stops - first).tolist(), strict=True)
+        return [arena[start:stop] for start, stop in ends]
+
 
 class WordTable:
     """A growing table from words to provisional ids, in the order of their first occurrence.

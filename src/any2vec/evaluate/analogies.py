@@ -6,19 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from any2vec.evaluate.questions import Questions, as_questions
-from any2vec.evaluate.word_sets import fold, folded_ids
 from any2vec.vectors.arguments import whole_number
-from any2vec.vectors.lookup import Lookup
-from any2vec.vectors.search import nearest
+from any2vec.vectors.questions import Questions, as_questions
+from any2vec.vectors.search import answer
 from any2vec.vectors.vectors import Vectors, check_vectors
+from any2vec.vectors.word_sets import fold, folded_ids
 
-__all__ = ["RESTRICT", "AnalogyResult", "AnalogyScore", "answer", "evaluate_analogies"]
+__all__ = ["RESTRICT", "AnalogyResult", "AnalogyScore", "evaluate_analogies"]
 
 RESTRICT = 30_000  # compute-accuracy's usual argument, and the papers'
-BATCH = 4_096  # questions answered together
 
 
 @dataclass(frozen=True)
@@ -127,9 +124,11 @@ def evaluate_analogies(
         asked.extend(question for question in known if min(question) >= 0)
         counted.append((start, len(asked), len(section.questions)))
     numbers = np.array(asked, np.int64).reshape(-1, 4)
+    number = len(words)
+    found = answer(vectors.matrix[:number], vectors.norms[:number], numbers, numbers[:, :3])
     right = [
         bool(cosine > 0) and fold(words[i]) == fold(words[wanted])  # compute-accuracy starts from 0
-        for i, cosine, wanted in zip(*answer(vectors, len(words), numbers, numbers[:, :3]), numbers[:, 3], strict=True)
+        for i, cosine, wanted in zip(*found, numbers[:, 3], strict=True)
     ]
     return AnalogyResult(
         tuple(
@@ -137,25 +136,6 @@ def evaluate_analogies(
             for section, (start, end, number) in zip(questions, counted, strict=True)
         )
     )
-
-
-def answer(
-    vectors: Lookup, number: int, asked: NDArray[np.int64], excluded: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-    """Return the word nearest to b - a + c for each question, and its cosine: shapes (Q,); id -1 if none is left.
-
-    Questions are ids a, b, c (and more), shape (Q, 3 or more). Answers are among the first `number` words without those
-    of a row of `excluded`, shape (Q, k), in which negative ids are none.
-    """
-    matrix, norms = vectors.matrix[:number], vectors.norms[:number]
-    lengths = np.where(norms > 0, norms, np.float32(1))[:, None]
-    answers, cosines = np.empty(len(asked), np.int64), np.empty(len(asked), np.float32)
-    for start in range(0, len(asked), BATCH):
-        batch = slice(start, start + BATCH)
-        a, b, c = (matrix[ids] / lengths[ids] for ids in asked[batch, :3].T)
-        found = nearest(matrix, norms, b - a + c, 1, excluded=excluded[batch])
-        answers[batch], cosines[batch] = (column[:, 0] for column in found)
-    return answers, cosines
 
 
 def _sum(name: str, scores: Iterable[AnalogyScore]) -> AnalogyScore:

@@ -1,19 +1,44 @@
 """Checkers evaluate the vectors after each epoch of training (Distributed TensorFlow's checker thread)."""
 
 import os
+from abc import ABC, abstractmethod
 from pathlib import Path
 
 from any2vec.evaluate.analogies import RESTRICT, evaluate_analogies
-from any2vec.evaluate.questions import Questions, as_questions
-from any2vec.evaluate.similarity import Pairs, as_pairs, evaluate_similarity, require_scipy
+from any2vec.evaluate.similarity import evaluate_similarity
 from any2vec.vectors.arguments import whole_number
+from any2vec.vectors.pairs import Pairs, as_pairs, require_scipy
+from any2vec.vectors.questions import Questions, as_questions
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["AnalogyChecker", "SimilarityChecker"]
 
 
-class AnalogyChecker:
+class _Checker(ABC):
+    """Evaluates vectors every `every` epochs."""
+
+    def __init__(self, every: int) -> None:
+        self.every = whole_number("every", every, 1)
+        self.history: list[tuple[int, dict[str, float]]] = []
+        """Epochs and their figures."""
+
+    def __call__(self, epoch: int, vectors: Vectors) -> dict[str, float]:
+        """Evaluate the vectors after an epoch, counted from 1; return no figures for one that is not evaluated."""
+        if epoch % self.every:
+            return {}
+        figures = self._figures(vectors)
+        self.history.append((epoch, figures))
+        return figures
+
+    @abstractmethod
+    def _figures(self, vectors: Vectors) -> dict[str, float]: ...
+
+
+class AnalogyChecker(_Checker):
     """Answers analogy questions after an epoch.
+
+    Its figures are "analogies" (of all questions), "semantic", "syntactic" and "macro" accuracy in percent, NaN where
+    nothing could be asked.
 
     Parameters
     ----------
@@ -33,30 +58,18 @@ class AnalogyChecker:
     def __init__(self, questions: Questions, restrict: int | None = RESTRICT, every: int = 1) -> None:
         self.questions = as_questions(questions)
         self.restrict = None if restrict is None else whole_number("restrict", restrict, 1)
-        self.every = whole_number("every", every, 1)
-        self.history: list[tuple[int, dict[str, float]]] = []
-        """Epochs and their figures."""
+        super().__init__(every)
 
-    def __call__(self, epoch: int, vectors: Vectors) -> dict[str, float]:
-        """Evaluate the vectors after an epoch, counted from 1.
-
-        Returns
-        -------
-        dict of float
-            "analogies" (of all questions), "semantic", "syntactic" and "macro" accuracy in percent, NaN where
-            nothing could be asked; empty for an epoch that is not evaluated.
-        """
-        if epoch % self.every:
-            return {}
+    def _figures(self, vectors: Vectors) -> dict[str, float]:
         result = evaluate_analogies(vectors, self.questions, self.restrict)
         scores = {"analogies": result.total, "semantic": result.semantic, "syntactic": result.syntactic}
-        figures = {name: score.accuracy for name, score in scores.items()} | {"macro": result.macro}
-        self.history.append((epoch, figures))
-        return figures
+        return {name: score.accuracy for name, score in scores.items()} | {"macro": result.macro}
 
 
-class SimilarityChecker:
+class SimilarityChecker(_Checker):
     """Correlates cosines with human judgements after an epoch.
+
+    Its figures are "NAME spearman" and "NAME pearson", NaN where undefined.
 
     Parameters
     ----------
@@ -79,21 +92,8 @@ class SimilarityChecker:
             name = name or Path(pairs).stem
         self.pairs = as_pairs(pairs)
         self.name = name or "pairs"
-        self.every = whole_number("every", every, 1)
-        self.history: list[tuple[int, dict[str, float]]] = []
-        """Epochs and their figures."""
+        super().__init__(every)
 
-    def __call__(self, epoch: int, vectors: Vectors) -> dict[str, float]:
-        """Evaluate the vectors after an epoch, counted from 1.
-
-        Returns
-        -------
-        dict of float
-            "NAME spearman" and "NAME pearson", NaN where undefined; empty for an epoch that is not evaluated.
-        """
-        if epoch % self.every:
-            return {}
+    def _figures(self, vectors: Vectors) -> dict[str, float]:
         result = evaluate_similarity(vectors, self.pairs)
-        figures = {f"{self.name} spearman": result.spearman, f"{self.name} pearson": result.pearson}
-        self.history.append((epoch, figures))
-        return figures
+        return {f"{self.name} spearman": result.spearman, f"{self.name} pearson": result.pearson}

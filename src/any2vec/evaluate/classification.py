@@ -11,17 +11,15 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.machine.cores import usable_cores
 from any2vec.errors import Any2VecError, missing_extra, shown
-from any2vec.evaluate.logistic import LogisticLabels, fit_labels
 from any2vec.graph.vertex_labels import VertexLabels, read_labels
 from any2vec.io.finite import check_finite
 from any2vec.vectors.arguments import fraction, whole_number
 from any2vec.vectors.vectors import Vectors, check_vectors
 
-__all__ = ["MEASURES", "RATIOS", "SOLVERS", "ClassificationResult", "evaluate_nodes"]
+__all__ = ["MEASURES", "RATIOS", "ClassificationResult", "evaluate_nodes"]
 
 RATIOS = tuple(percent / 100 for percent in range(10, 100, 10))
 MEASURES = ("micro", "macro", "samples", "weighted", "accuracy")
-SOLVERS = ("newton", "liblinear")
 _TASK_BYTES = 4 << 30  # bounds the copies of the rows of splits fitted at the same time
 _NAMED = 3  # unknown vertices named in an error
 
@@ -86,7 +84,6 @@ def evaluate_nodes(
     seed: int = 1,
     threads: int | None = None,
     skip_unknown: bool = False,
-    solver: str = "newton",
 ) -> ClassificationResult:
     """Predict the labels of vertices from their vectors, as DeepWalk's scoring.py does.
 
@@ -110,9 +107,6 @@ def evaluate_nodes(
         Threads; None for all cores.
     skip_unknown : bool
         Leave out labelled vertices that have no vector; otherwise they are an error.
-    solver : {"newton", "liblinear"}
-        What fits the regressions: our own Newton method, or scikit-learn's liblinear as in scoring.py. Both find the
-        same optimum (mean F1 on BlogCatalog, PPI and Wikipedia within 0.02 points); newton is 3 to 11 times faster.
 
     Returns
     -------
@@ -126,7 +120,7 @@ def evaluate_nodes(
         have the same labels. If an argument is invalid, or scikit-learn is not installed.
     """
     check_vectors(vectors)
-    _check_options(ratios, shuffles, seed, threads, solver)
+    _check_options(ratios, shuffles, seed, threads)
     if isinstance(labels, str | os.PathLike):
         labels = read_labels(labels)
     elif isinstance(labels, Mapping):
@@ -143,13 +137,13 @@ def evaluate_nodes(
     rows = np.ascontiguousarray(vectors[names], np.float64)
     random = np.random.default_rng(seed)
     orders = [random.permutation(len(names)) for _ in range(shuffles)]
-    found = _Splits(rows, matrix, solver).score(ratios, orders, threads or usable_cores())
+    found = _score(rows, matrix, ratios, orders, threads or usable_cores())
     figures = {measure: np.array(found)[:, :, i] for i, measure in enumerate(MEASURES)}
     used = int(matrix.any(axis=0).sum())
     return ClassificationResult(tuple(float(r) for r in ratios), figures, len(names), used, skipped)
 
 
-def _check_options(ratios: Sequence[float], shuffles: int, seed: int, threads: int | None, solver: str) -> None:
+def _check_options(ratios: Sequence[float], shuffles: int, seed: int, threads: int | None) -> None:
     if not isinstance(ratios, Collection) or not len(ratios):
         raise Any2VecError(f"ratios: a list of numbers between 0 and 1 is expected, not {shown(ratios)}")
     for ratio in ratios:
@@ -158,8 +152,6 @@ def _check_options(ratios: Sequence[float], shuffles: int, seed: int, threads: i
     whole_number("seed", seed, 0)
     if threads is not None:
         whole_number("threads", threads, 1)
-    if solver not in SOLVERS:
-        raise Any2VecError(f"solver: {shown(solver)} is unknown; known are {', '.join(SOLVERS)}")
 
 
 def _labelled(vectors: Vectors, labels: VertexLabels, skip_unknown: bool) -> tuple[list[str], NDArray[np.bool_], int]:
@@ -189,46 +181,47 @@ def _labelled(vectors: Vectors, labels: VertexLabels, skip_unknown: bool) -> tup
     return [labels.names[i] for i in chosen], matrix[chosen], len(unknown)
 
 
-class _Splits:
-    """Trains on the first part of an order of the vertices and tests on the rest."""
+def _score(
+    rows: NDArray[np.float64],
+    matrix: NDArray[np.bool_],
+    ratios: Sequence[float],
+    orders: list[NDArray[np.intp]],
+    threads: int,
+) -> list[list[_Figures]]:
+    """Train on the first part of each order of the vertices, test on the rest; return figures by ratio and order."""
+    try:
+        import sklearn.linear_model  # noqa: F401
+        from joblib import Parallel, delayed
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        raise missing_extra("scikit-learn", "graphs") from None
 
-    def __init__(self, rows: NDArray[np.float64], matrix: NDArray[np.bool_], solver: str) -> None:
-        self.rows, self.matrix = rows, matrix
-        self.fit = fit_labels if solver == "newton" else _fit_liblinear
+    def split(ratio: float, order: NDArray[np.intp]) -> _Figures:
+        seen, tested = np.split(order, [int(ratio * len(order))])
+        scores = _scores(rows[seen], matrix[seen], rows[tested])
+        return _figures(matrix[tested], _top_labels(scores, matrix[tested].sum(axis=1)))
 
-    def score(self, ratios: Sequence[float], orders: list[NDArray[np.intp]], threads: int) -> list[list[_Figures]]:
-        """Return the figures of each ratio and order."""
-        try:
-            from joblib import Parallel, delayed
-            from threadpoolctl import threadpool_limits
-        except ImportError:
-            raise missing_extra("scikit-learn", "graphs") from None
-        number, dim = self.rows.shape
-        beside = max(1, min(threads, len(ratios) * len(orders), _TASK_BYTES // (2 * 8 * number * (dim + 1))))
-        tasks = [(ratio, order) for ratio in sorted(ratios, reverse=True) for order in orders]  # long ones first
-        with threadpool_limits(max(1, threads // beside)):
-            found = Parallel(beside, require="sharedmem")(delayed(self.split)(*task) for task in tasks)
-        by_ratio = {ratio: found[i : i + len(orders)] for i, (ratio, _) in enumerate(tasks) if i % len(orders) == 0}
-        return [by_ratio[ratio] for ratio in ratios]
-
-    def split(self, ratio: float, order: NDArray[np.intp]) -> _Figures:
-        """Return the figures of one split."""
-        size = int(ratio * len(order))
-        model = self.fit(self.rows[order[:size]], self.matrix[order[:size]])
-        scores = model.scores(self.rows[order[size:]])
-        return _figures(self.matrix[order[size:]], _top_labels(scores, self.matrix[order[size:]].sum(axis=1)))
+    number, dim = rows.shape
+    beside = max(1, min(threads, len(ratios) * len(orders), _TASK_BYTES // (3 * 8 * number * (dim + 1))))
+    tasks = [(ratio, order) for ratio in sorted(ratios, reverse=True) for order in orders]  # long ones first
+    with threadpool_limits(max(1, threads // beside)):
+        found = Parallel(beside, require="sharedmem")(delayed(split)(*task) for task in tasks)
+    by_ratio = {ratio: found[i : i + len(orders)] for i, (ratio, _) in enumerate(tasks) if i % len(orders) == 0}
+    return [by_ratio[ratio] for ratio in ratios]
 
 
-def _fit_liblinear(rows: NDArray[np.float64], wanted: NDArray[np.bool_]) -> LogisticLabels:
+def _scores(rows: NDArray[np.float64], wanted: NDArray[np.bool_], tested: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the log-odds of each label at other rows, shape (n, L): ordered as probabilities, without ties at 0 and 1.
+
+    The regressions are those of scoring.py. A label that all rows have is certain, one that none has impossible.
+    """
     from sklearn.linear_model import LogisticRegression
 
-    positive = wanted.sum(axis=0)
-    weights = np.zeros((rows.shape[1], wanted.shape[1]))
-    bias = np.where(positive == 0, -np.inf, np.inf)
-    for label in np.flatnonzero((positive > 0) & (positive < len(rows))):
+    scores = np.where(wanted.any(axis=0), np.inf, -np.inf)[None].repeat(len(tested), axis=0)
+    for label in np.flatnonzero(wanted.any(axis=0) & ~wanted.all(axis=0)):
         fitted = LogisticRegression(solver="liblinear").fit(rows, wanted[:, label])
-        weights[:, label], bias[label] = fitted.coef_[0], fitted.intercept_[0]
-    return LogisticLabels(weights, bias)
+        scores[:, label] = fitted.decision_function(tested)
+    return scores
 
 
 def _top_labels(scores: NDArray[np.float64], numbers: NDArray[np.int64]) -> NDArray[np.bool_]:

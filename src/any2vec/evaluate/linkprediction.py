@@ -1,7 +1,7 @@
 """Link prediction from vectors, as in node2vec: distinguish edges from other pairs of vertices."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
@@ -15,6 +15,7 @@ from any2vec.graph.names import VertexIds
 from any2vec.graph.readers import read_graph
 from any2vec.io.finite import check_finite
 from any2vec.vectors.arguments import whole_number
+from any2vec.vectors.search import unit
 from any2vec.vectors.vectors import Vectors, check_vectors
 
 __all__ = ["OPERATORS", "LinkResult", "compare_operators", "evaluate_links", "read_links"]
@@ -25,16 +26,17 @@ _NAMED = 3  # unknown vertices named in an error
 Links: TypeAlias = str | os.PathLike[str] | Graph | Sequence[Link]
 Features = NDArray[np.float64]
 Ids = NDArray[np.int64]
+Combine = Callable[[Features, Features], Features]
 
-_FEATURES: dict[str, Callable[[Features, Features], Features]] = {
+_FEATURES: dict[str, Combine] = {
     "hadamard": lambda a, b: a * b,
     "average": lambda a, b: (a + b) / 2,
     "l1": lambda a, b: np.abs(a - b),
     "l2": lambda a, b: (a - b) ** 2,
 }
-_SCORES: dict[str, Callable[[Features, Features], Features]] = {
+_SCORES: dict[str, Combine] = {
     "dot": lambda a, b: np.einsum("ij,ij->i", a, b),
-    "cosine": lambda a, b: np.einsum("ij,ij->i", _unit(a), _unit(b)),
+    "cosine": lambda a, b: np.einsum("ij,ij->i", unit(a), unit(b)),
 }
 OPERATORS = (*_FEATURES, *_SCORES)
 """How two vectors are combined, into features for a logistic regression or into a score."""
@@ -127,18 +129,16 @@ def compare_operators(
 def _evaluate(vectors: Vectors, links: Ids, others: Ids, operator: str, seed: int) -> LinkResult:
     from sklearn.metrics import average_precision_score, roc_auc_score
 
-    if operator in _SCORES:
-        pairs, truth, trained = _joined(links, others), _truth(links, others), 0
-        scores = _scores(vectors, pairs, _SCORES[operator])
-    else:
+    score, trained = _SCORES.get(operator), 0
+    if score is None:
         random = np.random.default_rng(seed)
         (seen, links), (seen_others, others) = _halves(links, random), _halves(others, random)
-        features = _FEATURES[operator]
-        decide = _learn(vectors, _joined(seen, seen_others), _truth(seen, seen_others), features)
-        pairs, truth, trained = _joined(links, others), _truth(links, others), len(seen) + len(seen_others)
-        scores = _scores(vectors, pairs, lambda a, b: decide(features(a, b)))
+        score = _learn(vectors, seen, seen_others, _FEATURES[operator])
+        trained = len(seen) + len(seen_others)
+    truth = np.repeat([True, False], [len(links), len(others)])
+    scores = _combined(vectors, np.concatenate([links, others]), score)
     auc, precision = roc_auc_score(truth, scores), average_precision_score(truth, scores)
-    return LinkResult(operator, float(auc), float(precision), trained, len(pairs))
+    return LinkResult(operator, float(auc), float(precision), trained, len(truth))
 
 
 def read_links(path: str | os.PathLike[str]) -> Graph:
@@ -200,46 +200,22 @@ def _halves(pairs: Ids, random: np.random.Generator) -> tuple[Ids, Ids]:
     return pairs[order[: len(pairs) // 2]], pairs[order[len(pairs) // 2 :]]
 
 
-def _learn(
-    vectors: Vectors, pairs: Ids, truth: NDArray[np.bool_], features: Callable[[Features, Features], Features]
-) -> Callable[[Features], Features]:
+def _learn(vectors: Vectors, links: Ids, others: Ids, features: Combine) -> Combine:
     """Fit a logistic regression on standardised features, so that the length of vectors does not matter."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    rows = np.empty((len(pairs), vectors.dim))
-    for block, (a, b) in _blocks(vectors, pairs):
-        rows[block] = features(a, b)
+    rows = _combined(vectors, np.concatenate([links, others]), features, vectors.dim)
     model = make_pipeline(StandardScaler(copy=False), LogisticRegression(max_iter=1000))
-    model.fit(rows, truth)
-    decide: Callable[[Features], Features] = model.decision_function
-    return decide
+    model.fit(rows, np.repeat([True, False], [len(links), len(others)]))
+    return lambda a, b: model.decision_function(features(a, b))
 
 
-def _scores(vectors: Vectors, pairs: Ids, score: Callable[[Features, Features], Features]) -> Features:
-    scores = np.empty(len(pairs))
-    for block, (a, b) in _blocks(vectors, pairs):
-        scores[block] = score(a, b)
-    return scores
-
-
-def _blocks(vectors: Vectors, pairs: Ids) -> Iterator[tuple[slice, tuple[Features, Features]]]:
-    """Yield the vectors of blocks of pairs."""
+def _combined(vectors: Vectors, pairs: Ids, combine: Combine, *columns: int) -> Features:
+    """Combine the vectors of pairs, some at a time: shape (m, columns), or (m,)."""
+    found = np.empty((len(pairs), *columns))
     for start in range(0, len(pairs), BLOCK):
         block = slice(start, start + BLOCK)
-        a, b = (vectors.matrix[ids].astype(np.float64) for ids in pairs[block].T)
-        yield block, (a, b)
-
-
-def _unit(rows: Features) -> Features:
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.where(lengths > 0, lengths, 1)
-
-
-def _joined(links: Ids, others: Ids) -> Ids:
-    return np.concatenate([links, others])
-
-
-def _truth(links: Ids, others: Ids) -> NDArray[np.bool_]:
-    return np.repeat([True, False], [len(links), len(others)])
+        found[block] = combine(*(vectors.matrix[ids].astype(np.float64) for ids in pairs[block].T))
+    return found

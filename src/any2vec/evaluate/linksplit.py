@@ -162,7 +162,7 @@ def split_links(graph: Graph, share: float = 0.5, seed: int = 1) -> LinkSplit:
         raise Any2VecError(f"the graph of {number:,} vertices and {len(links):,} edges has nothing to hide: {why}")
     hidden = np.sort(random.choice(free, min(max(1, round(share * len(links))), len(free)), replace=False))
     absent = _absent(links, len(hidden), number, graph.directed, random)
-    train = _without(graph, _found(entries, hidden))
+    train = _without(graph, np.isin(entries, hidden))
     return LinkSplit(train, _pairs(hidden, number), _pairs(absent, number))
 
 
@@ -205,7 +205,7 @@ def _absent(links: Keys, wanted: int, number: int, directed: bool, random: np.ra
         first, second = np.divmod(np.arange(count * count), count)
         keys = vertices[first] * number + vertices[second]
         keys = keys[first != second] if directed else keys[first < second]
-        return np.sort(random.choice(keys[~_found(keys, links)], wanted, replace=False))
+        return np.sort(random.choice(keys[~np.isin(keys, links)], wanted, replace=False))
     drawn = np.empty(0, np.int64)
     while len(drawn) < wanted:
         pairs = vertices[random.integers(count, size=(wanted - len(drawn) + 16, 2))]
@@ -213,7 +213,7 @@ def _absent(links: Keys, wanted: int, number: int, directed: bool, random: np.ra
         if not directed:
             pairs.sort(axis=1)
         keys = pairs @ np.array([number, 1])
-        keys = np.concatenate([drawn, keys[~_found(keys, links)]])
+        keys = np.concatenate([drawn, keys[~np.isin(keys, links)]])
         drawn = keys[np.sort(np.unique(keys, return_index=True)[1])][:wanted]  # in the order of the draws
     return np.sort(drawn)
 
@@ -223,13 +223,6 @@ def _without(graph: Graph, removed: NDArray[np.bool_]) -> Graph:
     before = np.concatenate([[0], np.cumsum(~removed)])
     weights = None if graph.weights is None else graph.weights[~removed]
     return Graph(before[graph.indptr], graph.indices[~removed], weights, graph.names, graph.directed)
-
-
-def _found(keys: Keys, among: Keys) -> NDArray[np.bool_]:
-    """Return which keys are among others, which are sorted; np.isin takes 2 to 40 times as long."""
-    places = np.searchsorted(among, keys)
-    places[places == len(among)] = 0
-    return np.asarray(among[places] == keys)
 
 
 def _pairs(keys: Keys, number: int) -> NDArray[np.int64]:

@@ -2,21 +2,22 @@
 
 The modules, in the order in which edges pass through them:
 
-- `readers`: `read_graph`, which does all of the following, and `FILE_FORMATS`
-- files of text: `edgelist` (edge lists and adjacency lists), with `dialect` (how lines are written), `quotes` (of CSV),
-  `foreign` (other formats, recognized), `lines` (blocks), `parse` (bytes to edges) and `numbering` (vertices by
-  first occurrence)
-- `names`: what a vertex is called, for all others; `pairs` (pairs, dicts), `arrays`, `tables` (data frames), `tensors`
-  (PyTorch Geometric), `objects` (networkx, igraph), `matrices` (SciPy, .npz, Matlab; `shortage` of memory)
-- `build`: `EdgeTable` to `Graph`, with `csr` (sorted rows) and `weights`
-- `graph`: what the user gets; `karate`: an example
+- `readers`: `read_graph`, the whole way, and `FILE_FORMATS`.
+- `edgelist`: edge lists and adjacency lists, files of text.
+- `lines`: their blocks. `dialect`: how lines are written. `quotes`: fields of CSV. `foreign`: other formats.
+- `parse`: bytes to edges. `numbering`: vertices by first occurrence.
+- `pairs` (pairs, dicts), `arrays`, `tables` (data frames): objects of Python. `names`: what a vertex is called.
+- `tensors` (PyTorch Geometric), `objects` (networkx, igraph), `matrices` (SciPy, .npz, Matlab).
+- `undirected`: edges that a source lists in both directions.
+- `build`: `EdgeTable` to `Graph`, with `csr` (sorted rows) and `weights`.
+- `graph`: what the user gets. `karate`: an example.
 
-`vertex_labels` reads the classes of vertices, for evaluation alone, with `label_lines`.
+`vertex_labels` reads the classes of vertices, for evaluation alone.
 """
 
 from any2vec.graph.graph import Graph
 from any2vec.graph.karate import karate_club
 from any2vec.graph.readers import read_graph
-from any2vec.graph.vertex_labels import Labels, VertexLabels, read_labels
+from any2vec.graph.vertex_labels import VertexLabels, read_labels
 
-__all__ = ["Graph", "Labels", "VertexLabels", "karate_club", "read_graph", "read_labels"]
+__all__ = ["Graph", "VertexLabels", "karate_club", "read_graph", "read_labels"]

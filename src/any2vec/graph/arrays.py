@@ -68,8 +68,7 @@ def from_array(source: Any, options: ReadOptions) -> EdgeTable:
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
     names = [str(value) for value in values[order].tolist()]
-    sources, targets = rank[inverse].reshape(-1, 2).T
-    return EdgeTable(_NAME, [Edges(sources.copy(), targets.copy())], names)
+    return EdgeTable(_NAME, [Edges.of(rank[inverse])], names)
 
 
 def _rows(array: NDArray[Any], *, tensor: bool) -> NDArray[Any]:

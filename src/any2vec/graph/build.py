@@ -10,7 +10,7 @@ from any2vec.errors import Any2VecError
 from any2vec.graph.csr import CSR, Edges, build_csr
 from any2vec.graph.graph import Graph
 from any2vec.graph.names import names_of_vertices
-from any2vec.graph.text import quoted
+from any2vec.graph.text import HEADER, quoted
 from any2vec.io.memory import zeros
 
 __all__ = ["EdgeTable", "ReadOptions", "build_graph"]
@@ -58,13 +58,10 @@ def build_graph(
     names = table.names
     if table.first and _once_only(names, csr, directed=directed):
         line = quoted(table.first)
-        table.notes.append(f"{table.name}: the vertices of the first line, {line}, are in no other; {_HEADER}")
+        table.notes.append(f"{table.name}: the vertices of the first line, {line}, are in no other; {HEADER}")
     if vertices is not None:
         names, csr = _add_vertices(names, csr, vertices)
     return Graph(csr.indptr, csr.indices, csr.weights, names, directed)
-
-
-_HEADER = "if it is a header, `header=True` skips it"
 
 
 def _once_only(names: Sequence[str], csr: CSR, *, directed: bool) -> bool:

@@ -7,7 +7,7 @@ two copies of the entries are in memory.
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from any2vec.errors import Any2VecError
 from any2vec.io.memory import zeros
 from any2vec.llvm.compiled import njit
 
-__all__ = ["CSR", "NONE", "Edges", "build_csr"]
+__all__ = ["CSR", "NONE", "Edges", "build_csr", "merged"]
 
 NONE = -(2**31)  # in place of a target: a vertex listed without an edge
 PARALLEL = 1 << 20  # entries from which threads pay
@@ -29,6 +29,12 @@ class Edges(NamedTuple):
     sources: NDArray[np.int32]
     targets: NDArray[np.int32]
     weights: NDArray[np.float32] | None = None
+
+    @classmethod
+    def of(cls, pairs: Any, weights: NDArray[np.float32] | None = None) -> "Edges":
+        """Make a block of pairs of ends."""
+        sources, targets = np.array(pairs, np.int32).reshape(-1, 2).T
+        return cls(sources.copy(), targets.copy(), weights)
 
 
 class CSR(NamedTuple):
@@ -57,7 +63,7 @@ def build_csr(
     _scatter_all(edges, by_column, not directed, loops, threads)
     csr = _transpose(by_column, indptr, threads)
     del by_column
-    return _merged(csr) if merge else csr
+    return merged(csr) if merge else csr
 
 
 def _empty(indptr: NDArray[np.int64], weighted: bool) -> CSR:
@@ -100,7 +106,8 @@ def _by_ranges(place: Callable[[int, int], None], indptr: NDArray[np.int64], thr
         list(executor.map(place, [0, *cuts], [*cuts, rows]))
 
 
-def _merged(csr: CSR) -> CSR:
+def merged(csr: CSR) -> CSR:
+    """Merge equal entries of rows, with the sum of their weights; changes the arrays that it is given."""
     kept = _merge(csr.indptr, csr.indices, _or_none(csr.weights))
     if kept < 0:
         raise Any2VecError("the weights of an edge listed more than once add up to more than a float32 holds")

@@ -8,7 +8,7 @@ from any2vec.graph.build import ReadOptions
 from any2vec.graph.foreign import metis_hint
 from any2vec.graph.parse import ADJACENCY, SPACES
 from any2vec.graph.quotes import UnclosedQuoteError, split_fields, without_quoted
-from any2vec.graph.text import DECIMAL_COMMA, quoted
+from any2vec.graph.text import DECIMAL_COMMA, HEADER, quoted
 
 __all__ = ["UNCLOSED", "Dialect", "delimiter_byte", "detect_dialect", "guess_delimiter"]
 
@@ -16,7 +16,6 @@ SEPARATORS = re.compile(rb"[\s,]*,[\s,]*|\s*[;|]\s*|\s+")
 TAB, COMMA = ord("\t"), ord(",")
 KINDS = {COMMA: "commas", ord("|"): "bars", ord(";"): "semicolons", SPACES: "spaces", TAB: "tabs"}
 UNCLOSED = "a quote is not closed on its line; a name cannot hold a line end, and a quote in it is doubled"
-HEADER = "if it is a header, `header=True` skips it"
 
 
 class Dialect(NamedTuple):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from any2vec.corpus.word_hash import PADDING
 from any2vec.corpus.word_table import WordCounts, WordTable
-from any2vec.errors import Any2VecError, counted
+from any2vec.errors import Any2VecError
 from any2vec.graph import parse
 from any2vec.graph.build import EdgeTable, ReadOptions
 from any2vec.graph.csr import Edges
@@ -20,13 +20,13 @@ from any2vec.graph.foreign import metis_hint, refuse_foreign
 from any2vec.graph.lines import LineBlock, block_size, read_blocks
 from any2vec.graph.numbering import number_vertices, to_global
 from any2vec.graph.quotes import unquote
-from any2vec.graph.text import only_comments, quoted
+from any2vec.graph.text import only_comments, quoted, skipped_comments
 from any2vec.graph.weights import weight_of
 from any2vec.io.inputs import InputFile
 from any2vec.io.memory import zeros
 from any2vec.io.ordered import ordered
 
-__all__ = ["read_adjacency_list", "read_edge_list"]
+__all__ = ["read_edge_list"]
 
 SMALL = 1 << 20  # bytes of a file that is looked at as a whole
 FEW_NUMBERS, UNKNOWN_NUMBERS = 1 << 20, 1 << 24
@@ -54,7 +54,7 @@ class _Parsed(NamedTuple):
 
 
 def read_edge_list(file: InputFile, options: ReadOptions, *, adjacency: bool = False) -> EdgeTable:
-    """Read a file of edges, a line each."""
+    """Read a file of edges, a line each, or of vertices, each with its neighbours on one line (`adjacency`)."""
     comments = _comment_bytes(options.comments)
     with closing(read_blocks(file, options.block or block_size(file))) as blocks:
         begun, done, dialect, first = _detect(file, blocks, options, adjacency)
@@ -103,20 +103,9 @@ class _Skipped:
 
     def notes(self, name: str, comments: str) -> list[str]:
         """Say how many there were."""
-        if not self.count:
-            return []
-        lines = f"{counted(self.count, 'line')} after the first edge {'begins' if self.count == 1 else 'begin'}"
         where = f" (line {self.line:,})" if self.line else ""
-        signs = " or ".join(comments)
-        return [
-            f"{name}: {lines} with {signs}{where}, and {'was' if self.count == 1 else 'were'} skipped as comments; "
-            f"with `comments` '' they are edges"
-        ]
-
-
-def read_adjacency_list(file: InputFile, options: ReadOptions) -> EdgeTable:
-    """Read a file of vertices, each with its neighbours on one line."""
-    return read_edge_list(file, options, adjacency=True)
+        notes = skipped_comments(name, self.count, " edge", where, comments)
+        return [f"{note}; with `comments` '' they are edges" for note in notes]
 
 
 def _detect(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from any2vec.errors import Any2VecError
 from any2vec.io.read_only import read_only
 
-__all__ = ["Graph", "Names"]
+__all__ = ["GROUP", "Graph", "Names"]
 
 GROUP = 1 << 16  # names decoded at a time
 

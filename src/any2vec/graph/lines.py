@@ -11,7 +11,7 @@ from any2vec.io.inputs import InputFile
 from any2vec.io.memory import zeros
 from any2vec.io.streams import READ, fill, naming, open_stream
 
-__all__ = ["LineBlock", "block_size", "read_blocks"]
+__all__ = ["BOM", "LineBlock", "block_size", "read_blocks"]
 
 BOM = b"\xef\xbb\xbf"
 SMALLEST, LARGEST, BLOCKS = 1 << 20, 1 << 26, 64

@@ -17,10 +17,11 @@ from any2vec.graph import mat_process
 from any2vec.graph.build import EdgeTable, ReadOptions
 from any2vec.graph.csr import Edges
 from any2vec.graph.numbering import plain_names
-from any2vec.graph.shortage import check_fits
+from any2vec.graph.undirected import once
 from any2vec.graph.weights import checked_weights
 from any2vec.io.foreign import HEAD, foreign
 from any2vec.io.inputs import InputFile
+from any2vec.io.memory import available
 from any2vec.io.streams import naming, open_stream
 
 __all__ = ["from_matrix", "is_matrix", "load_mat", "read_mat", "read_npz"]
@@ -37,7 +38,7 @@ def is_matrix(source: Any) -> bool:
 
 def read_npz(file: InputFile, options: ReadOptions) -> EdgeTable:
     """Read the matrix that scipy.sparse.save_npz wrote."""
-    _scipy("sparse")
+    _scipy()
     matrix = _load(file, partial(_load_npz, file.name), "a file of scipy.sparse.save_npz")
     return from_matrix(matrix, options, file.name)
 
@@ -60,7 +61,7 @@ def from_matrix(matrix: Any, options: ReadOptions, name: str = "the matrix") -> 
     if matrix.dtype.kind not in "biuf":
         raise Any2VecError(f"{name}: has entries of type {matrix.dtype}; expected real numbers")
     _check_indices(matrix, name)
-    check_fits(_BYTES * shape[0], name, f"a graph of {shape[0]:,} vertices")
+    _check_fits(_BYTES * shape[0], name, f"a graph of {shape[0]:,} vertices")
     if not getattr(matrix, "has_canonical_format", True):  # an entry may be there in parts
         matrix = matrix.tocsr(copy=True)
         matrix.sum_duplicates()
@@ -78,37 +79,14 @@ def from_matrix(matrix: Any, options: ReadOptions, name: str = "the matrix") -> 
         stored = np.asarray(entries.data) != 0
         rows, columns = rows[stored], columns[stored]
     edges = Edges(rows, columns, weights)
-    return EdgeTable(name, [edges if options.directed else _once(edges, shape, name)], plain_names(shape[0]))
-
-
-def _once(edges: Edges, shape: tuple[int, ...], name: str) -> Edges:
-    """Keep one of the entries (i, j) and (j, i); raise if their weights differ."""
-    rows, columns, weights = edges
-    above, below = rows <= columns, rows >= columns
-    if above.all() or below.all():  # a triangle has each edge once
-        return edges
-    sparse = _scipy("sparse")
-    values = np.ones(len(rows), np.bool_) if weights is None else weights
-    upper = sparse.csr_array((values[above], (rows[above], columns[above])), shape)
-    lower = sparse.csr_array((values[below], (columns[below], rows[below])), shape)
-    differing = upper != lower
-    if differing.nnz:
-        clash = differing.multiply(upper.astype(np.bool_)).multiply(lower.astype(np.bool_)).tocoo()
-        if clash.nnz:
-            row, column = int(clash.row[0]), int(clash.col[0])
-            raise Any2VecError(
-                f"{name}: row {row:,}, column {column:,} and row {column:,}, column {row:,} have two different "
-                f"weights; an undirected graph needs equal ones; give a symmetric matrix, or `directed=True`"
-            )
-        upper = upper.maximum(lower)
-    union = upper.tocoo()
-    ends = (union.row.astype(np.int32, copy=False), union.col.astype(np.int32, copy=False))
-    return Edges(*ends, None if weights is None else union.data)
+    if not options.directed:
+        edges = once(edges, shape[0], lambda i, j: f"{name}: row {i:,}, column {j:,} and row {j:,}, column {i:,}")
+    return EdgeTable(name, [edges], plain_names(shape[0]))
 
 
 def load_mat(file: InputFile, key: str) -> Any:
     """Return the matrix called `key` of a Matlab file as a sparse one, even if the file has it dense."""
-    sparse = _scipy("sparse")
+    sparse = _scipy()
     found = _load(file, partial(_in_a_process, key), "a Matlab file (up to version 7.2; save newer ones with -v7)")
     if "names" in found:
         has = ", ".join(map(repr, found["names"].tolist())) or "nothing"
@@ -146,9 +124,17 @@ def _load_npz(name: str, content: io.BytesIO) -> Any:
         head = content.getvalue()[:HEAD]
         found = foreign(head)
         raise ValueError(f"it is {found.what}" if found else error) from error
-    check_fits(size, name, "its arrays")
+    _check_fits(size, name, "its arrays")
     content.seek(0)
-    return _scipy("sparse").load_npz(content)
+    return _scipy().load_npz(content)
+
+
+def _check_fits(needed: int, name: str, what: str) -> None:
+    """Raise, before memory is taken, if a source needs more bytes than there are; `what` says they are for."""
+    if needed > (there := available()):
+        raise Any2VecError(
+            f"{name}: not enough memory: {needed / 1e9:,.1f} GB for {what}, and {there / 1e9:,.1f} GB are available"
+        )
 
 
 def _check_indices(matrix: Any, name: str) -> None:
@@ -171,13 +157,13 @@ def _check_indices(matrix: Any, name: str) -> None:
         )
 
 
-def _scipy(module: str) -> ModuleType:
+def _scipy() -> ModuleType:
     try:
         import scipy.io
         import scipy.sparse
     except ImportError as error:
         raise missing_extra("scipy", "graphs") from error
-    return scipy.io if module == "io" else scipy.sparse
+    return scipy.sparse
 
 
 def _load(file: InputFile, load: Callable[[Any], Any], expected: str) -> Any:

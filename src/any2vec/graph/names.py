@@ -58,7 +58,7 @@ def vertex_name(vertex: Any, where: str, what: str = "a vertex") -> str:
     if isinstance(vertex, str):  # an item of an array or of Arrow
         return _checked(str.__str__(vertex), where, what)
     if isinstance(vertex, tuple):
-        return _checked(_name_of_tuple(vertex), where, what)
+        return _checked(repr(tuple(map(_part, vertex))), where, what)
     kind = type(vertex)
     if all(getattr(kind, text) is getattr(object, text) for text in ("__str__", "__repr__")):  # else an address
         raise Any2VecError(f"{where}: {what} is a {kind.__name__}, which has no text of its own; {_GIVE}")
@@ -80,7 +80,8 @@ def label_name(label: Any, where: str) -> str:
 def names_of_vertices(vertices: Any, where: str) -> list[str]:
     """Return the names of some vertices: any iterable, array or column of them."""
     if isinstance(vertices, str | bytes):
-        raise Any2VecError(f"{where} {shown(vertices)}: is a {_kind(vertices)}; give a list of names")
+        kind = "string" if isinstance(vertices, str) else "bytes"
+        raise Any2VecError(f"{where} {shown(vertices)}: is a {kind}; give a list of names")
     if hasattr(vertices, "__array__") and not isinstance(vertices, np.generic):
         found = np.ma.asarray(vertices) if isinstance(vertices, np.ma.MaskedArray) else np.asarray(vertices)
         if found.ndim != 1:
@@ -133,10 +134,6 @@ class VertexIds:
 _SHORT = 1 << 64
 
 
-def _kind(value: Any) -> str:
-    return "string" if isinstance(value, str) else type(value).__name__
-
-
 def _checked(name: str, where: str, what: str) -> str:
     if not name:
         raise Any2VecError(f"{where}: {what} is missing (an empty string)")
@@ -172,10 +169,6 @@ def _exact(kind: "np.dtype[Any]") -> float:
 
 def _python(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _name_of_tuple(vertex: tuple[Any, ...]) -> str:
-    return repr(tuple(map(_part, vertex)))
 
 
 def _part(value: Any) -> Any:

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from any2vec.corpus.word_table import WordCounts
 from any2vec.graph.csr import NONE, Edges
-from any2vec.graph.graph import Names
+from any2vec.graph.graph import GROUP, Names
 from any2vec.io.memory import zeros
 from any2vec.llvm.compiled import njit
 
@@ -18,37 +18,35 @@ def number_vertices(edges: list[Edges], strings: WordCounts, highest: int) -> Na
     vertices = 0
     for sources, targets, _ in edges:
         vertices = _number(sources, targets, by_number, by_string, vertices)
-    return _names(by_number, by_string, strings.arena, strings.starts, vertices)
+    codes = np.empty(vertices, np.int64)
+    for table, sign, first in ((by_number, 1, 0), (by_string, -1, -1)):
+        found = np.flatnonzero(table)
+        codes[table[found] - 1] = first + sign * found
+    return _names(codes, strings)
 
 
 def plain_names(vertices: int) -> Names:
     """Return the names 0, 1, 2, ..."""
-    numbers, strings = np.arange(1, vertices + 1, dtype=np.int32), np.zeros(0, np.int32)
-    return _names(numbers, strings, np.zeros(1, np.uint8), np.zeros(1, np.int64), vertices)
+    return _names(np.arange(vertices, dtype=np.int64), WordCounts.of([], np.zeros(0, np.int64)))
 
 
-def _names(
-    by_number: NDArray[np.int32],
-    by_string: NDArray[np.int32],
-    string_arena: NDArray[np.uint8],
-    string_starts: NDArray[np.int64],
-    vertices: int,
-) -> Names:
-    """Write the names of vertices; `by_number` and `by_string` hold the vertex + 1 of each code, or 0."""
-    starts = zeros(vertices + 1, np.int64)
-    _measure(by_number, by_string, string_starts, starts)
+def _names(codes: NDArray[np.int64], strings: WordCounts) -> Names:
+    """Write the names that codes stand for."""
+    arena, starts = bytearray(), zeros(len(codes) + 1, np.int64)
+    for first in range(0, len(codes), GROUP):
+        group = codes[first : first + GROUP]
+        spelled = iter(strings.words(-1 - group[group < 0]))
+        names = [b"%d" % code if code >= 0 else next(spelled) for code in group.tolist()]
+        starts[first + 1 : first + len(group) + 1] = [len(name) + 1 for name in names]
+        arena += b"\n".join(names) + b"\n"
     np.cumsum(starts, out=starts)
-    arena = zeros(int(starts[-1]), np.uint8)
-    _write(by_number, by_string, string_arena, string_starts, starts, arena)
-    return Names(arena, starts)
+    return Names(np.frombuffer(arena, np.uint8), starts)
 
 
-@njit(nogil=True, cache=True)
 def to_global(codes: NDArray[np.int32], ids: NDArray[np.int32]) -> None:
     """Replace the codes of a block's strings by those of distinct strings."""
-    for i in range(codes.size):
-        if codes[i] < 0 and codes[i] != NONE:
-            codes[i] = -1 - ids[-1 - codes[i]]
+    strings = np.flatnonzero((codes < 0) & (codes != NONE))
+    codes[strings] = -1 - ids[-1 - codes[strings]]
 
 
 @njit(nogil=True, cache=True)
@@ -72,48 +70,3 @@ def _number(
                 table[place] = vertices
             ends[i] = table[place] - 1
     return vertices
-
-
-@njit(nogil=True, cache=True)
-def _measure(
-    numbers: NDArray[np.int32], strings: NDArray[np.int32], string_starts: NDArray[np.int64], lengths: NDArray[np.int64]
-) -> None:
-    """Write the bytes of each name and its line feed, one place later: the cumulative sum is then `starts`."""
-    length, bound = 2, 10
-    for value in range(numbers.size):
-        if value == bound:
-            length += 1
-            bound *= 10
-        if numbers[value] > 0:
-            lengths[numbers[value]] = length
-    for i in range(strings.size):
-        if strings[i] > 0:
-            lengths[strings[i]] = string_starts[i + 1] - string_starts[i]
-
-
-@njit(nogil=True, cache=True)
-def _write(
-    numbers: NDArray[np.int32],
-    strings: NDArray[np.int32],
-    string_arena: NDArray[np.uint8],
-    string_starts: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    arena: NDArray[np.uint8],
-) -> None:
-    """Write the names, each followed by a line feed."""
-    for number in range(numbers.size):
-        if numbers[number] > 0:
-            place = starts[numbers[number]] - 1
-            arena[place] = 10
-            left = number
-            while True:
-                place -= 1
-                arena[place] = 48 + left % 10
-                left //= 10
-                if left == 0:
-                    break
-    for i in range(strings.size):
-        if strings[i] > 0:
-            begin = starts[strings[i] - 1]
-            for j in range(string_starts[i + 1] - string_starts[i]):
-                arena[begin + j] = string_arena[string_starts[i] + j]

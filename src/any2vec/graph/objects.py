@@ -4,8 +4,6 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
-import numpy as np
-
 from any2vec.errors import Any2VecError
 from any2vec.graph.build import EdgeTable, ReadOptions
 from any2vec.graph.csr import Edges
@@ -69,6 +67,5 @@ def _table(
         source, target = pairs[i]
         return f"{title}, edge {names[source]!r} to {names[target]!r}"
 
-    ends = np.array(pairs, np.int32).reshape(-1, 2)
-    edges = Edges(ends[:, 0].copy(), ends[:, 1].copy(), weights_of_objects(weights, options.weighted, where))
+    edges = Edges.of(pairs, weights_of_objects(weights, options.weighted, where))
     return EdgeTable(title, [edges], names, bool(graph.is_directed()))

@@ -5,9 +5,6 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from any2vec.errors import Any2VecError, counted, shown
 from any2vec.graph.build import EdgeTable, ReadOptions
 from any2vec.graph.csr import Edges
@@ -59,7 +56,7 @@ def from_pairs(
         if allowed == (3,):
             weights.append(fields[2])
     values = weights_of_objects(weights, allowed == (3,), lambda i: f"{name}, {item} {i:,}{columns[-1]}")
-    return EdgeTable(name, [_edges(np.array(ends, np.int32).reshape(-1, 2), values)], list(vertices.ids))
+    return EdgeTable(name, [Edges.of(ends, values)], list(vertices.ids))
 
 
 def _has_fields(item: Any) -> bool:
@@ -104,7 +101,7 @@ def from_neighbours(source: Mapping[Any, Any], options: ReadOptions) -> EdgeTabl
         return f"the dict, edge {names[pairs[i][0]]!r} to {names[pairs[i][1]]!r}"
 
     values = weights_of_objects(list(weights.values()), options.weighted, edge)
-    return EdgeTable("the dict", [_edges(np.array(pairs, np.int32).reshape(-1, 2), values)], names)
+    return EdgeTable("the dict", [Edges.of(pairs, values)], names)
 
 
 def _weighted(neighbours: Any, where: str) -> Iterator[tuple[Any, Any]]:
@@ -116,7 +113,3 @@ def _weighted(neighbours: Any, where: str) -> Iterator[tuple[Any, Any]]:
             f"neighbours, or a dict of their weights"
         )
     return ((neighbour, None) for neighbour in neighbours)
-
-
-def _edges(ends: NDArray[np.int32], weights: NDArray[np.float32] | None) -> Edges:
-    return Edges(ends[:, 0].copy(), ends[:, 1].copy(), weights)

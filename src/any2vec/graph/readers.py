@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,15 +13,15 @@ from any2vec.cluster.machine.cores import usable_cores
 from any2vec.errors import Any2VecError, shown
 from any2vec.graph.arrays import from_array, is_array
 from any2vec.graph.build import EdgeTable, ReadOptions, build_graph
-from any2vec.graph.edgelist import read_adjacency_list, read_edge_list
+from any2vec.graph.edgelist import read_edge_list
 from any2vec.graph.graph import Graph
 from any2vec.graph.matrices import from_matrix, is_matrix, read_mat, read_npz
 from any2vec.graph.objects import from_igraph, from_networkx, is_igraph, is_networkx, is_view, refuse_view
 from any2vec.graph.pairs import from_neighbours, from_pairs
-from any2vec.graph.shortage import naming_shortage
 from any2vec.graph.tables import from_table, is_lazy, is_table, refuse_lazy
 from any2vec.graph.tensors import from_data, is_data, is_hetero_data, refuse_hetero_data
 from any2vec.io.inputs import STANDARD_INPUT, InputFile, files_of
+from any2vec.io.memory import memory_errors
 
 __all__ = [
     "FILE_FORMATS",
@@ -29,7 +30,6 @@ __all__ = [
     "checked_text",
     "detect_format",
     "graph_file",
-    "is_graph_source",
     "read_graph",
 ]
 
@@ -47,7 +47,7 @@ class FileFormat(NamedTuple):
 
 FILE_FORMATS = {
     "edges": FileFormat(read_edge_list),
-    "adjacency": FileFormat(read_adjacency_list, (".adjlist", ".adj")),
+    "adjacency": FileFormat(partial(read_edge_list, adjacency=True), (".adjlist", ".adj")),
     "mat": FileFormat(read_mat, (".mat",)),
     "npz": FileFormat(read_npz, (".npz",)),
 }
@@ -91,16 +91,20 @@ def read_graph(
         One of:
 
         - A file, also ``.gz``, ``.bz2``, ``.xz`` or ``.zst``. ``-`` is standard input.
-        - Edges: an iterable of pairs ``(source, target)`` or of triples with a weight. A data frame of pandas
-          or polars or a table of Arrow, of two or three columns. An array or tensor of integers or strings, of shape
-          (E, 2), or (2, E) as PyTorch Geometric's `edge_index`.
+        - Edges: an iterable of pairs ``(source, target)`` or of triples with a weight.
+        - Edges: a data frame of pandas or polars or a table of Arrow, of two or three columns.
+        - Edges: an array or tensor of integers or strings, of shape (E, 2), or (2, E) as an `edge_index`.
         - Neighbours: a dict ``{vertex: [neighbour, ...]}`` or ``{vertex: {neighbour: weight}}``.
         - A graph of networkx or igraph, with the edges' ``weight``. Data of PyTorch Geometric, with `edge_weight`.
         - A square sparse matrix of SciPy. Entry (i, j) is the edge from i to j.
     format : str
-        Of a file. ``edges``: each line is two vertices, or two and a weight; ``adjacency``: each line is a vertex and
-        its neighbours; ``mat``: Matlab, as DeepWalk's data sets; ``npz``: of scipy.sparse.save_npz; ``auto``: by the
-        file's ending (``.mat``, ``.npz``, ``.adjlist``, ``.adj``), else ``edges``.
+        Of a file:
+
+        - ``edges``: each line is two vertices, or two and a weight.
+        - ``adjacency``: each line is a vertex and its neighbours.
+        - ``mat``: Matlab, as the data sets of DeepWalk.
+        - ``npz``: a file of scipy.sparse.save_npz.
+        - ``auto``: by the ending (``.mat``, ``.npz``, ``.adjlist``, ``.adj``), else ``edges``.
     directed : bool, optional
         Whether edges have a direction. By default as a networkx or igraph graph says, else not.
     weighted : bool, optional
@@ -148,7 +152,7 @@ def read_graph(
     threads = int(threads or usable_cores())
     options = ReadOptions(directed, weighted, comments, delimiter, header, key, threads)
     file = graph_file(source) if isinstance(source, str | os.PathLike) else None
-    with naming_shortage("the graph" if file is None else file.name):
+    with memory_errors("the graph" if file is None else file.name):
         if file is None:
             table = _read_object(source, options)
         else:
@@ -189,11 +193,6 @@ def detect_format(file: InputFile) -> str:
         path = path.with_suffix("")
     ending = "" if path is None else path.suffix.lower()
     return next((name for name, form in FILE_FORMATS.items() if ending in form.endings), "edges")
-
-
-def is_graph_source(source: Any) -> bool:
-    """Whether an object is one of the kinds that `read_graph` reads, by its methods; its content may be wrong."""
-    return any(matches(source) for matches, _ in OBJECTS)
 
 
 def _read_object(source: Any, options: ReadOptions) -> EdgeTable:

@@ -10,6 +10,7 @@ from any2vec.graph.arrays import as_array
 from any2vec.graph.build import EdgeTable, ReadOptions
 from any2vec.graph.csr import Edges
 from any2vec.graph.numbering import plain_names
+from any2vec.graph.undirected import once
 from any2vec.graph.weights import checked_weights
 
 __all__ = ["from_data", "is_data", "is_hetero_data", "refuse_hetero_data"]
@@ -55,7 +56,7 @@ def from_data(source: Any, options: ReadOptions) -> EdgeTable:
     weights = _weights(source, ends, options)
     sources, targets = ends.astype(np.int32)
     edges = Edges(sources, targets, weights)
-    return EdgeTable(_NAME, [edges if options.directed else _once(edges, vertices)], plain_names(vertices))
+    return EdgeTable(_NAME, [edges if options.directed else once(edges, vertices, _both)], plain_names(vertices))
 
 
 def _vertices(source: Any, ends: NDArray[Any]) -> int:
@@ -90,25 +91,5 @@ def _weights(source: Any, ends: NDArray[Any], options: ReadOptions) -> NDArray[n
     return checked_weights(weights.reshape(-1), lambda i: f"{_NAME}, edge {i:,}")
 
 
-def _once(edges: Edges, vertices: int) -> Edges:
-    """Keep one of the edges (i, j) and (j, i); raise if their weights differ."""
-    sources, targets, weights = edges
-    forward, backward = np.flatnonzero(sources < targets), np.flatnonzero(sources > targets)
-    one = sources[forward].astype(np.int64) * vertices + targets[forward]
-    other = targets[backward].astype(np.int64) * vertices + sources[backward]
-    kept = np.ones(len(sources), np.bool_)
-    if all((np.diff(np.sort(keys)) > 0).all() for keys in (one, other)):
-        _, i, j = np.intersect1d(one, other, assume_unique=True, return_indices=True)
-        if weights is not None and (differ := np.flatnonzero(weights[forward[i]] != weights[backward[j]])).size:
-            edge = int(forward[i[differ[0]]])
-            raise Any2VecError(
-                f"{_NAME}: {sources[edge]} to {targets[edge]} and back have two different weights; an undirected graph "
-                f"needs equal ones; give these, or `directed=True`"
-            )
-        kept[backward[j]] = False
-    elif len(one) == len(other):  # edges occur several times: only if all do so both ways
-        columns = [one, other] if weights is None else [one, other, weights[forward], weights[backward]]
-        there, back = np.lexsort(columns[::2]), np.lexsort(columns[1::2])
-        if all((a[there] == b[back]).all() for a, b in zip(columns[::2], columns[1::2], strict=True)):
-            kept[backward] = False
-    return Edges(sources[kept], targets[kept], None if weights is None else weights[kept])
+def _both(source: int, target: int) -> str:
+    return f"{_NAME}: {source} to {target} and back"

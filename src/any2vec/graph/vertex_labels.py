@@ -2,8 +2,9 @@
 
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,22 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, shown
 from any2vec.graph.build import ReadOptions
-from any2vec.graph.label_lines import read_fields
+from any2vec.graph.dialect import UNCLOSED, guess_delimiter
+from any2vec.graph.foreign import JSON
+from any2vec.graph.lines import BOM
 from any2vec.graph.matrices import load_mat
 from any2vec.graph.names import label_name, vertex_name
+from any2vec.graph.parse import SPACES
+from any2vec.graph.quotes import UnclosedQuoteError, split_fields, without_quoted
 from any2vec.graph.readers import GraphWarning, checked_text, detect_format, graph_file
+from any2vec.graph.text import only_comments, quoted, skipped_comments
+from any2vec.io.foreign import HEAD, foreign
 from any2vec.io.inputs import InputFile
+from any2vec.io.streams import naming, open_stream
 
-__all__ = ["LABEL_FORMATS", "Labels", "VertexLabels", "read_labels"]
+__all__ = ["LABEL_FORMATS", "VertexLabels", "read_labels"]
+
+_EXPECTED = "expected lines of a vertex and its labels"
 
 LABEL_FORMATS = ("auto", "vertices", "labels", "mat")
 
@@ -79,36 +89,6 @@ class VertexLabels:
         """Return the name of a vertex, by its number, and its line, for errors."""
         return repr(self.names[vertex]) + (f" (line {self.lines[vertex]:,})" if len(self.lines) else "")
 
-    def places(self, vertices: Sequence[str]) -> NDArray[np.int64]:
-        """Return the positions of the labelled vertices in a sequence of names.
-
-        Parameters
-        ----------
-        vertices : sequence of str
-            Names, of a graph or of vectors.
-
-        Returns
-        -------
-        int64 array, shape (n,)
-            For each of `names`, its position in `vertices`.
-
-        Raises
-        ------
-        Any2VecError
-            If a labelled vertex is not among them.
-        """
-        known = {name: place for place, name in enumerate(vertices)}
-        unknown = [vertex for vertex, name in enumerate(self.names) if name not in known]
-        if unknown:
-            raise Any2VecError(
-                f"{self.source}: {len(unknown):,} of {len(self.names):,} labelled vertices are not in the graph, the "
-                f"first is {self.where(unknown[0])}; do the labels belong to this graph?"
-            )
-        return np.array([known[name] for name in self.names], np.int64)
-
-
-Labels = VertexLabels  # its former name
-
 
 def read_labels(
     path: str | os.PathLike[str],
@@ -156,7 +136,7 @@ def read_labels(
     file = graph_file(path)
     if format == "mat" or (format == "auto" and detect_format(file) == "mat"):
         return _labels_of_mat(file, key)
-    lines, notes = read_fields(file, options)
+    lines, notes = _read_fields(file, options)
     for note in notes:
         warnings.warn(note, GraphWarning, stacklevel=2)
     pairs, labels = _pairs_of_lines(file.name, lines) if format != "labels" else _pairs_by_label(lines)
@@ -188,7 +168,7 @@ def _pairs_of_lines(name: str, lines: list[tuple[int, list[str]]]) -> tuple[_Pai
 
 def _labels_of_pairs(source: str, pairs: Sequence[tuple[str, str, int]], labels: list[str]) -> VertexLabels:
     if not pairs:
-        raise Any2VecError(f"{source}: has no labels; expected lines of a vertex and its labels")
+        raise Any2VecError(f"{source}: has no labels; {_EXPECTED}")
     lines: dict[str, int] = {}
     for vertex, _, line in pairs:
         lines.setdefault(vertex, line)
@@ -217,3 +197,59 @@ def _labels_of_mat(file: InputFile, key: str) -> VertexLabels:
 def _sorted(labels: Iterable[str]) -> list[str]:
     labels = sorted(labels)
     return sorted(labels, key=int) if all(label.isdecimal() for label in labels) else labels
+
+
+def _read_fields(file: InputFile, options: ReadOptions) -> tuple[list[tuple[int, list[str]]], list[str]]:
+    """Return the number, from 1, and the fields of each line that is no comment, and notes on what was read."""
+    lines: list[tuple[int, list[str]]] = []
+    comments = tuple(bytes([byte]) for byte in options.comments.encode())
+    split: Callable[[bytes], list[bytes]] | None = None
+    skipped = leading = 0
+    with open_stream(file) as (stream, _), naming(file):
+        text = stream.read().removeprefix(BOM)
+    _check_text(text[:HEAD], file.name)
+    for number, raw in enumerate(text.split(b"\n"), 1):
+        line = raw.strip()
+        if comments and line.startswith(comments):
+            leading += split is None
+            skipped += split is not None
+            continue
+        if line and split is None:
+            split = _splitter(line, f"{file.name}, line {number:,}", options)
+        try:  # bytes are split at ASCII whitespace only, as edge lists are
+            fields = [field.decode() for field in split(line)] if split and line else []
+        except (UnclosedQuoteError, UnicodeDecodeError, Any2VecError) as error:
+            raise Any2VecError(f"{file.name}, line {number:,}: {quoted(raw)}: {_wrong(error)}") from None
+        lines.append((number, [field for field in fields if field]))
+    if split is None and leading:
+        raise Any2VecError(f"{file.name}: has no labels; {only_comments(leading, options.comments)}{_EXPECTED}")
+    return lines, skipped_comments(file.name, skipped, "", "", options.comments)
+
+
+def _check_text(head: bytes, name: str) -> None:
+    if found := foreign(head):
+        raise Any2VecError(f"{name}: this is {found.what}; {_EXPECTED}")
+    if JSON.match(head):
+        raise Any2VecError(f"{name}: this is JSON; {_EXPECTED}; read it with json.load and give the dict")
+    if b"\0" in head:
+        raise Any2VecError(f"{name}: has NUL bytes; is this UTF-16 or a binary file? It must be UTF-8 text")
+
+
+def _splitter(line: bytes, where: str, options: ReadOptions) -> Callable[[bytes], list[bytes]]:
+    """Return what splits lines like the first."""
+    byte = guess_delimiter(line, where, options, labels=True)
+    if byte != SPACES or without_quoted(line) != line:
+        return partial(split_fields, delimiter=byte)
+    return bytes.split if options.delimiter is not None else _at_spaces
+
+
+def _at_spaces(line: bytes) -> list[bytes]:
+    if b"\t" in line and b" " in line:
+        raise Any2VecError("has spaces and tabs, the first line only one of them; give `delimiter`: ' ' or '\\t'")
+    return line.split()
+
+
+def _wrong(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "is not UTF-8; save the file as UTF-8"
+    return UNCLOSED if isinstance(error, UnclosedQuoteError) else str(error)

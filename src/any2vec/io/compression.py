@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from any2vec.errors import Any2VecError, file_error, missing_extra, shown
+from any2vec.io.chunks import chunk_stream
 from any2vec.io.memory import available
 from any2vec.options import can_be_path
 
@@ -109,35 +110,16 @@ def _open_zstd(file: io.BufferedReader) -> IO[bytes]:
         import zstandard
     except ImportError as error:
         raise missing_extra("zstandard", "zstd") from error
-    return io.BufferedReader(
-        _Zstd(zstandard.ZstdDecompressor(max_window_size=min(_spare(), _WINDOW)).decompressobj, file)
-    )
+    decompressor = zstandard.ZstdDecompressor(max_window_size=min(_spare(), _WINDOW))
+    return chunk_stream(_frames(decompressor.decompressobj, file))
 
 
-class _Zstd(io.RawIOBase):
-    """The contents of a zstd file. Unlike zstandard's own reader it notices a missing end."""
-
-    def __init__(self, new_frame: Callable[[], Any], file: IO[bytes]) -> None:
-        self._new_frame = new_frame
-        self._file = file
-        self._frame: Any = None
-        self._contents = memoryview(b"")
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._contents:
-            ended = self._frame is None or self._frame.eof
-            chunk = (self._frame.unused_data if self._frame and ended else b"") or self._file.read(_CHUNK)
-            if not chunk:
-                if not ended:
-                    raise EOFError("it ends before its end-of-frame mark")
-                return 0
-            if ended:
-                self._frame = self._new_frame()
-            self._contents = memoryview(self._frame.decompress(chunk))
-        count = min(len(buffer), len(self._contents))
-        buffer[:count] = self._contents[:count]
-        self._contents = self._contents[count:]
-        return count
+def _frames(new_frame: Callable[[], Any], file: IO[bytes]) -> Iterator[bytes]:
+    """Yield the contents of a zstd file. Unlike zstandard's own reader, this notices a missing end."""
+    frame = None
+    while chunk := (frame.unused_data if frame and frame.eof else b"") or file.read(_CHUNK):
+        if frame is None or frame.eof:
+            frame = new_frame()
+        yield frame.decompress(chunk)
+    if frame and not frame.eof:
+        raise EOFError("it ends before its end-of-frame mark")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 from any2vec.errors import Any2VecError, file_error
-from any2vec.io.beside import set_aside
+from any2vec.io.temporary import set_aside
 
 __all__ = ["FolderReader", "read_folder"]
 
@@ -85,7 +85,8 @@ def read_folder(path: Path, read: Callable[[FolderReader], T]) -> T:
                 if not folder.was_replaced():
                     raise
     if not path.exists():
-        raise Any2VecError(f"{path}: is gone; a run that was killed left {_aside(path)[0]} in its place: rename that")
+        left = set_aside(path)[0]
+        raise Any2VecError(f"{path}: is gone; a run that was killed left {left} in its place: rename that")
     raise Any2VecError(f"{path}: is replaced faster than it can be read; read it when no program saves to it")
 
 
@@ -95,10 +96,6 @@ def _wait_for(path: Path) -> None:
         if path.exists():
             return
         time.sleep(_PAUSE)
-        if _aside(path):
+        if set_aside(path):
             return
     raise file_error(f"{path}: does not exist", FileNotFoundError(errno.ENOENT, "does not exist", str(path)))
-
-
-def _aside(path: Path) -> list[Path]:
-    return set_aside(Path(os.path.realpath(path)))

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TypeAlias
 
 from any2vec.cluster.communicator import Communicator, together
-from any2vec.io.beside import not_followed
 from any2vec.io.compression import compression_of
 from any2vec.io.outputs import refusals, replacing
 from any2vec.io.replaceable import Kind
+from any2vec.io.temporary import not_followed
 
 __all__ = ["Chunk", "append_in_host_order", "write_in_host_order"]
 

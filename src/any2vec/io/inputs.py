@@ -148,9 +148,6 @@ def _listed(directory: Path, real: str, seen: set[str], found: list[Path]) -> li
                     links.append(path)
                 elif entry.is_dir():
                     folders.append((path, at))
-                elif entry.is_file():
-                    seen.add(at)
-                    found.append(path)
                 else:
                     _add(path, at, entry.stat().st_mode, seen, found)
     return sorted(links)

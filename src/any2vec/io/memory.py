@@ -1,5 +1,6 @@
 """Large arrays of zeros in huge pages, whose memory goes back to the system at once; how much there is."""
 
+import errno
 import mmap
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -59,6 +60,10 @@ def memory_errors(what: str) -> Iterator[None]:
         yield
     except MemoryError as error:
         raise Any2VecError(f"{what}: not enough memory to read it{_wanted(error)}") from None
+    except OSError as error:  # of pages that are mapped
+        if error.errno != errno.ENOMEM:
+            raise
+        raise Any2VecError(f"{what}: not enough memory to read it") from None
 
 
 def _wanted(error: MemoryError) -> str:

@@ -14,9 +14,9 @@ from typing import IO
 from any2vec.cluster.communicator import Communicator, allgather_bytes, together
 from any2vec.cluster.local import alone
 from any2vec.errors import Any2VecError, file_error, shown
-from any2vec.io.beside import Beside, make_beside, not_followed, sweep
 from any2vec.io.replaceable import Kind, check_replaceable, mark
 from any2vec.io.swap import put_folder
+from any2vec.io.temporary import Temporary, make_temporary, not_followed, sweep
 
 __all__ = ["check_writable", "refusals", "replacing", "replacing_file"]
 
@@ -48,10 +48,10 @@ def check_writable(
         return
     refused = f"cannot write in {_target(path).parent}"
     with (
-        _beside(path, False, communicator, refused) as probe,
+        _beside(path, False, communicator, refused) as (probe, _),
         together(communicator),
         refusals(path, communicator, refused),
-        open(probe.path, "r+b", opener=not_followed),
+        open(probe, "r+b", opener=not_followed),
     ):
         pass
 
@@ -79,15 +79,16 @@ def replacing(
             _check_place(path, folder, communicator.size)
             yield path
         return
-    with _beside(path, folder, communicator) as beside:
+    with _beside(path, folder, communicator) as (part, before):
         with together(communicator), refusals(path, communicator):
-            yield beside.path
+            yield part
         with together(communicator), refusals(path, communicator):
             if communicator.rank == 0:
                 if kind is not None and kind.marked:
-                    mark(beside.path, kind.name)
-                beside.settle(_target(path))
-                _put(beside.path, _target(path))
+                    mark(part, kind.name)
+                if before:
+                    _set_modes(part, _target(path), before)
+                _put(part, _target(path))
 
 
 @contextmanager
@@ -123,10 +124,10 @@ def _check_place(path: Path, folder: bool, hosts: int) -> None:
         raise Any2VecError(f"{path}: the folder {target.parent} does not exist; make it first")
     if target.is_symlink():
         raise Any2VecError(f"{path}: is a symbolic link to itself")
-    is_folder = _is_folder(path)
-    if folder and is_folder is False:
+    found = _found(path)
+    if folder and found and not stat.S_ISDIR(found.st_mode):
         raise Any2VecError(f"{path}: is a file, and a folder of this name is to be written; give a new name")
-    if not folder and is_folder:
+    if not folder and found and stat.S_ISDIR(found.st_mode):
         raise Any2VecError(f"{path}: is a folder, and a file of this name is to be written; give a new name")
     if _is_special(path):
         if hosts > 1:
@@ -135,20 +136,11 @@ def _check_place(path: Path, folder: bool, hosts: int) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
-def _is_folder(path: Path) -> bool | None:
-    """Whether a folder is there; None if there is nothing."""
-    try:
-        return stat.S_ISDIR(path.stat().st_mode)
-    except OSError:
-        return None
-
-
 def _is_special(path: Path) -> bool:
     """Return whether to write into `path` itself: a FIFO, a device, or an open file, such as /dev/stdout links to."""
-    with suppress(OSError):
-        mode = path.stat().st_mode  # one look: other programs may replace it between two
-        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            return True
+    found = _found(path)  # one look: other programs may replace it between two
+    if found and stat.S_IFMT(found.st_mode) not in (stat.S_IFREG, stat.S_IFDIR):
+        return True
     place = path.absolute()
     for _ in range(_MOST_LINKS):
         place = Path(os.path.realpath(place.parent)) / place.name
@@ -164,32 +156,68 @@ def _target(path: Path) -> Path:
 
 
 @contextmanager
-def _beside(path: Path, folder: bool, communicator: Communicator, what: str = "cannot be written") -> Iterator[Beside]:
-    """Make a new file or folder beside `path` on host 0, check that all hosts see it, yield it, remove it."""
-    beside: Beside | None = None
+def _beside(
+    path: Path, folder: bool, communicator: Communicator, what: str = "cannot be written"
+) -> Iterator[tuple[Path, os.stat_result | None]]:
+    """Make a new file or folder beside `path` on host 0, check that all hosts see it, yield it, remove it.
+
+    With it, host 0 gets what it will replace, as it is now. Only this user may read what replaces something, for now.
+    """
+    made: Temporary | None = None
+    before: os.stat_result | None = None
     try:
         with together(communicator), refusals(path, communicator, what):
             if communicator.rank == 0:
                 sweep(_target(path))
-                beside = make_beside(_target(path), folder)
-        name = os.fsencode(beside.path) if beside else b""
-        there = Path(os.fsdecode(allgather_bytes(communicator, name)[0]))
+                before = _found(_target(path))
+                made = make_temporary(_target(path), folder=folder, private=before is not None)
+        name = os.fsencode(made.path) if made else b""
+        part = Path(os.fsdecode(allgather_bytes(communicator, name)[0]))
         with together(communicator), refusals(path, communicator):
-            if not _sees(there, communicator):
-                missing = f"host {communicator.rank} does not see {there}, which host 0 has just created"
+            if not _sees(part, communicator):
+                missing = f"host {communicator.rank} does not see {part}, which host 0 has just created"
                 raise Any2VecError(f"{path}: {missing}; all hosts must write to one file system")
-        yield beside or Beside(there)
+        yield part, before
     finally:
-        if beside:
-            beside.discard()
+        if made:
+            made.remove()
 
 
-def _sees(beside: Path, communicator: Communicator) -> bool:
-    return communicator.rank == 0 or beside.exists()
+def _sees(part: Path, communicator: Communicator) -> bool:
+    return communicator.rank == 0 or part.exists()
 
 
-def _put(beside: Path, path: Path) -> None:
-    if beside.is_dir():
-        put_folder(beside, path)
+def _put(part: Path, path: Path) -> None:
+    if part.is_dir():
+        put_folder(part, path)
     else:
-        beside.replace(path)
+        part.replace(path)
+
+
+def _found(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except OSError:
+        return None
+
+
+def _set_modes(part: Path, target: Path, before: os.stat_result) -> None:
+    """Give a file or folder, and its files, the mode and where possible the owner and group of what it replaces."""
+    if stat.S_ISDIR(before.st_mode):
+        for file in part.iterdir():
+            old = _found(target / file.name)
+            _set_mode(file, stat.S_IMODE(old.st_mode) if old else before.st_mode & 0o666, old or before)
+    _set_mode(part, stat.S_IMODE(before.st_mode), before)
+
+
+def _set_mode(path: Path, mode: int, like: os.stat_result) -> None:
+    """Set owner and group as far as this user may, then the mode: without the group's rights if it is another one."""
+    if hasattr(os, "chown"):
+        for owner in (like.st_uid, -1):
+            with suppress(OSError):
+                os.chown(path, owner, like.st_gid, follow_symlinks=False)
+                break
+        if path.stat().st_gid != like.st_gid:
+            mode &= 0o707 | (mode & 0o007) << 3
+    with suppress(OSError):  # a file system without modes
+        path.chmod(mode)

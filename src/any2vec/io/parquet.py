@@ -1,6 +1,5 @@
 """A column of a Parquet file as text: a line for each row."""
 
-import io
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,6 +7,7 @@ from types import ModuleType
 from typing import IO, Any
 
 from any2vec.errors import Any2VecError, missing_extra, shown
+from any2vec.io.chunks import chunk_stream
 
 __all__ = ["arrow_lines", "open_column", "parquet_columns"]
 
@@ -33,8 +33,20 @@ def open_column(path: Path, column: str) -> Iterator[tuple[IO[bytes], Callable[[
         names = file.schema_arrow.names
         if column not in names:
             raise Any2VecError(f"{path}: has no column {shown(column)}; it has {_listed(names)}")
-        lines = _Lines(path, file, column)
-        yield io.BufferedReader(lines, 1 << 18), lines.consumed
+        size, rows, row = path.stat().st_size, file.metadata.num_rows, 0
+
+        def lines() -> Iterator[bytes]:
+            nonlocal row
+            with _errors(path):
+                for values in _parts(file, column):
+                    try:
+                        text = arrow_lines(values, row)
+                    except Any2VecError as error:
+                        raise Any2VecError(f"{path}: column {shown(column)}: {error}") from error
+                    row += len(values)
+                    yield text
+
+        yield chunk_stream(lines(), 1 << 18), lambda: size * row // max(rows, 1)  # as far as rows show it
 
 
 def parquet_columns(path: Path) -> str:
@@ -118,40 +130,6 @@ def _slices(arrays: list[Any], size: int) -> Iterator[Any]:
     rows = max(1, _BYTES * len(values) // max(size, 1))
     for at in range(0, len(values), rows):
         yield values.slice(at, rows)
-
-
-class _Lines(io.RawIOBase):
-    """The rows of a column as lines, a batch at a time."""
-
-    def __init__(self, path: Path, file: Any, column: str) -> None:
-        self._path, self._column = path, column
-        self._parts = _parts(file, column)
-        self._size, self._rows = path.stat().st_size, file.metadata.num_rows
-        self._row = 0
-        self._left = memoryview(b"")
-
-    def consumed(self) -> int:
-        """Return how many of the file's bytes are read, as far as rows show it."""
-        return self._size * self._row // max(self._rows, 1)
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        while not self._left:
-            with _errors(self._path):
-                values = next(self._parts, None)
-                if values is None:
-                    return 0
-                try:
-                    self._left = memoryview(arrow_lines(values, self._row))
-                except Any2VecError as error:
-                    raise Any2VecError(f"{self._path}: column {shown(self._column)}: {error}") from error
-            self._row += len(values)
-        count = min(len(buffer), len(self._left))
-        buffer[:count] = self._left[:count]
-        self._left = self._left[count:]
-        return count
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from any2vec.io.beside import hidden, remove_aside
+from any2vec.io.temporary import hidden, remove_aside
 
 __all__ = ["put_folder"]
 

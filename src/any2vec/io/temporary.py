@@ -1,4 +1,8 @@
-"""Temporary folders that end with their process: what a killed one left is removed by the next."""
+"""Temporary files and folders: made anew, locked while their process lives, removed by the next once it has died.
+
+The lock of `.NAME.ID.part` is an empty file, `.NAME.ID.lock`. It is made first and removed last, so that what has no
+lock, or one that nobody holds, was left by a dead process.
+"""
 
 import os
 import re
@@ -7,24 +11,40 @@ import stat
 import tempfile
 import time
 import uuid
+from collections.abc import Iterator
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import lock_descriptor
 
 from any2vec.errors import Any2VecError
 
-__all__ = ["TemporaryFolder", "sweep", "temporary_folder"]
+__all__ = [
+    "Temporary",
+    "hidden",
+    "make_temporary",
+    "not_followed",
+    "remove",
+    "remove_aside",
+    "set_aside",
+    "sweep",
+    "sweep_folders",
+    "temporary_folder",
+]
 
-_STALE = 7 * 24 * 3600  # seconds after which one without a lock is taken for dead
-_OURS = re.compile(r"\.any2vec-\w+\.part|\.[0-9a-f]{32}\.[0-9a-f]{32}\.(part|old)")  # the latter of earlier versions
-_LOCK = "lock"
-_ATTEMPTS = 5
+STALE = 7 * 24 * 3600  # seconds after which something is a dead process's, where there are no locks
+_PLAIN_NAME = 40  # characters; a name may have 255 bytes
+_TRIES = 100
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
+_KINDS = stat.S_IFREG, stat.S_IFDIR
+_FOLDERS = "any2vec"  # the name for which temporary folders are made
 _IN_MEMORY = Path("/dev/shm")  # Linux's; where nothing else can be written
 
 
-class TemporaryFolder:
-    """A folder that only this user may enter, and that others of their processes leave alone while this one lives.
+class Temporary:
+    """A temporary file or folder, which other processes leave alone while this one lives.
 
     Attributes
     ----------
@@ -32,28 +52,41 @@ class TemporaryFolder:
         Where it is.
     """
 
-    def __init__(self, path: Path, lock: FileLock | None) -> None:
+    def __init__(self, path: Path, lock: int) -> None:
         self.path = path
-        self._lock = lock
-
-    def keep(self) -> None:
-        """Take the lock out of the folder, before it is renamed to what stays."""
-        if self._lock is not None:
-            with suppress(OSError):
-                self._lock.release()
-            self._lock = None
-        (self.path / _LOCK).unlink(missing_ok=True)
+        self._lock: int | None = lock  # a descriptor
 
     def remove(self) -> None:
-        """Remove the folder with what is in it."""
-        _remove(self.path, self._lock)
-        self._lock = None
+        """Remove what is there by its name, if it was not renamed, and release the lock."""
+        remove(self.path)
+        if self._lock is not None:
+            _remove_lock(self.path, self._lock)
+            self._lock = None
 
 
-def temporary_folder(parent: Path | None = None) -> TemporaryFolder:
-    """Make an empty folder in `parent`, or in the system's temporary one; remove what dead processes left there.
+def make_temporary(path: Path, *, folder: bool, private: bool) -> Temporary:
+    """Make a new file or folder beside `path`; if private, only this user may read it."""
+    for _ in range(_TRIES):
+        part = hidden(path, "part")
+        lock = os.open(_lock_of(part), os.O_RDWR | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o600 if private else 0o666)
+        try:
+            if _lock(lock) is not False and _is_at(lock, _lock_of(part)):
+                if folder:
+                    part.mkdir(0o700 if private else 0o777)
+                else:
+                    os.close(os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o600 if private else 0o666))
+                return Temporary(part, lock)
+        except BaseException:
+            _remove_lock(part, lock)
+            raise
+        os.close(lock)  # another process has taken it for a dead one's, and removes it
+    raise OSError(f"{_TRIES} temporary names beside it were taken")
 
-    As a last resort it lies in memory.
+
+def temporary_folder(parent: Path | None = None) -> Temporary:
+    """Make an empty, private folder in `parent`, or in the system's temporary one; as a last resort in memory.
+
+    What dead processes left there is removed.
 
     Raises
     ------
@@ -61,66 +94,145 @@ def temporary_folder(parent: Path | None = None) -> TemporaryFolder:
         If it cannot be made.
     """
     try:
-        return _made(Path(tempfile.gettempdir()) if parent is None else parent)
+        return _folder_in(Path(tempfile.gettempdir()) if parent is None else parent)
     except OSError as error:
         if parent is None and _IN_MEMORY.is_dir():
             with suppress(OSError):
-                return _made(_IN_MEMORY)
+                return _folder_in(_IN_MEMORY)
         if parent is not None:
             raise Any2VecError(f"{parent}: cannot be written: {error.strerror or error}") from error
         raise Any2VecError("no temporary folder can be written; set TMPDIR to one that can") from error
 
 
-def _made(parent: Path) -> TemporaryFolder:
-    sweep(parent)
-    for _ in range(_ATTEMPTS):
-        path = parent / f".any2vec-{uuid.uuid4().hex}.part"
-        path.mkdir(mode=0o700)
-        with suppress(Timeout, FileNotFoundError):  # another process has taken it for dead: there is a next one
-            return TemporaryFolder(path, _held(path))
-    raise OSError("other processes remove what is made there")
+def _folder_in(parent: Path) -> Temporary:
+    sweep_folders(parent)
+    return make_temporary(parent / _FOLDERS, folder=True, private=True)
 
 
-def sweep(parent: Path) -> None:
-    """Remove the temporary folders of this user's processes that are dead."""
-    found: list[Path] = []
-    with suppress(OSError), os.scandir(parent) as entries:
-        found = [Path(entry.path) for entry in entries if _OURS.fullmatch(entry.name)]
-    for path in found:
+def sweep(path: Path) -> None:
+    """Remove what dead processes left beside `path`; a folder that one had set aside is put back if `path` is gone."""
+    for left in set_aside(path):
         with suppress(OSError):
-            about = path.lstat()
-            if not stat.S_ISDIR(about.st_mode) or (hasattr(os, "geteuid") and about.st_uid != os.geteuid()):
-                continue
-            if (path / _LOCK).exists():
-                with suppress(Timeout):
-                    lock = _held(path)
-                    if lock is not None or time.time() - about.st_mtime > _STALE:
-                        _remove(path, lock)
-            elif time.time() - about.st_mtime > _STALE:
-                _remove(path, None)
+            if not os.path.lexists(path):
+                left.rename(path)
+        if os.path.lexists(path):
+            remove_aside(left, path)
+    owners = _user()
+    with suppress(OSError):
+        owners |= {path.stat().st_uid}
+    _remove_dead(path, owners)
 
 
-def _held(path: Path) -> FileLock | None:
-    """Lock a folder for as long as this process lives; None where the file system has no locks.
+def sweep_folders(parent: Path) -> None:
+    """Remove the temporary folders of this user's dead processes."""
+    _remove_dead(parent / _FOLDERS, _user())
 
-    Raises Timeout if another process holds it, FileNotFoundError if another one has removed it.
-    """
-    lock = FileLock(path / _LOCK, mode=0o600, thread_local=False)
+
+def set_aside(path: Path) -> list[Path]:
+    """List folders that processes renamed to make way for another `path`."""
+    real = Path(os.path.realpath(path))
+    return [left for left in _named(real, "old") if left.is_dir() and not left.is_symlink()]
+
+
+def hidden(path: Path, ending: str) -> Path:
+    """Return a new hidden name beside `path`, by which `sweep` finds it."""
+    return path.with_name(f".{_stem(path)}.{uuid.uuid4().hex}.{ending}")
+
+
+def not_followed(path: str, flags: int) -> int:
+    """Open a file, for `open(..., opener=not_followed)`, but never through a symbolic link."""
+    return os.open(path, flags | _NO_LINK, 0o666)
+
+
+def remove_aside(old: Path, path: Path) -> None:
+    """Remove a folder that was set aside, under another name: nobody may put back what is partly removed."""
+    part = hidden(path, "part")
+    with suppress(OSError):
+        old.rename(part)
+        remove(part)
+
+
+def remove(path: Path) -> None:
+    """Remove a file or folder as far as possible."""
+    with suppress(OSError):
+        if path.is_dir() and not path.is_symlink():
+            with suppress(OSError):  # another user's, which may be writable as it is
+                path.chmod(0o700)  # one that was read-only may be renamed, but not emptied
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def _stem(path: Path) -> str:
+    name = path.name
+    return name if len(name) <= _PLAIN_NAME else f"{name[:20]}~{sha256(os.fsencode(name)).hexdigest()[:16]}"
+
+
+def _named(path: Path, endings: str) -> Iterator[Path]:
+    pattern = re.compile(rf"\.{re.escape(_stem(path))}\.[0-9a-f]{{32}}\.({endings})")
+    with suppress(OSError):  # a folder may be writable but not readable
+        yield from [found for found in path.parent.iterdir() if pattern.fullmatch(found.name)]
+
+
+def _lock_of(part: Path) -> Path:
+    return part.with_suffix(".lock")
+
+
+def _lock(descriptor: int) -> bool | None:
+    """Lock a file until its descriptor is closed: False if another process has, None without locks."""
     try:
-        lock.acquire(blocking=False)
-    except (FileNotFoundError, Timeout):
-        raise
+        return lock_descriptor(descriptor, blocking=False)
+    except PermissionError:
+        return False
     except (OSError, NotImplementedError):
         return None
-    if not (path / _LOCK).exists():  # it was removed in between, and what is locked has no name
-        lock.release()
-        raise FileNotFoundError
-    return lock
 
 
-def _remove(path: Path, lock: FileLock | None) -> None:
-    shutil.rmtree(path, ignore_errors=True)
-    if lock is not None:
+def _is_at(descriptor: int, path: Path) -> bool:
+    with suppress(OSError):
+        return os.path.samestat(os.fstat(descriptor), path.lstat())
+    return False
+
+
+def _user() -> set[int]:
+    return {os.geteuid()} if hasattr(os, "geteuid") else {0}  # Windows has no other
+
+
+def _remove_dead(path: Path, owners: set[int]) -> None:
+    """Remove temporary files and folders of these owners beside `path`, and locks, whose processes are dead."""
+    for part in {found.with_suffix(".part") for found in _named(path, "part|lock")}:
         with suppress(OSError):
-            lock.release()
-        shutil.rmtree(path, ignore_errors=True)  # where a file that is open cannot be removed
+            _remove_if_dead(part, owners)
+
+
+def _remove_if_dead(part: Path, owners: set[int]) -> None:
+    lock = _lock_of(part)
+    found = [path.lstat() for path in (part, lock) if os.path.lexists(path)]
+    if not all(about.st_uid in owners and stat.S_IFMT(about.st_mode) in _KINDS for about in found):
+        return  # none of ours
+    try:
+        descriptor = _open_lock(lock)
+    except FileNotFoundError:
+        remove(part)
+        return
+    try:
+        locked = _lock(descriptor)
+        stale = time.time() - max(about.st_mtime for about in found) > STALE
+        if not os.fstat(descriptor).st_size and (locked or (locked is None and stale)):
+            remove(part)
+            remove(lock)
+    finally:
+        os.close(descriptor)
+
+
+def _open_lock(lock: Path) -> int:
+    try:
+        return os.open(lock, os.O_RDWR | _NO_LINK | _NO_WAIT)
+    except PermissionError:  # another user's
+        return os.open(lock, os.O_RDONLY | _NO_LINK | _NO_WAIT)
+
+
+def _remove_lock(part: Path, descriptor: int) -> None:
+    remove(_lock_of(part))
+    os.close(descriptor)
+    remove(_lock_of(part))  # where a file that is open cannot be removed

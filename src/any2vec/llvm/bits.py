@@ -1,4 +1,4 @@
-"""Bits: unaligned loads of 64, counts, and those of floats."""
+"""Bits: unaligned loads of 64, and counts."""
 
 from typing import Any
 
@@ -8,9 +8,9 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from any2vec.llvm.simd import FLOAT, I32, data
+from any2vec.llvm.simd import data
 
-__all__ = ["bits_of", "float_of", "load_u64", "trailing_zeros"]
+__all__ = ["load_u64", "trailing_zeros"]
 
 
 @intrinsic
@@ -33,23 +33,3 @@ def trailing_zeros(typing: Any, bits: Any) -> Any:
         return b.cttz(args[0], cgutils.false_bit)
 
     return types.uint64(types.uint64), codegen
-
-
-@intrinsic
-def bits_of(typing: Any, value: Any) -> Any:
-    """Return the bits of a float32 as a uint32."""
-
-    def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
-        return b.bitcast(args[0], I32)
-
-    return types.uint32(types.float32), codegen
-
-
-@intrinsic
-def float_of(typing: Any, bits: Any) -> Any:
-    """Return the float32 that has the bits of a uint32."""
-
-    def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
-        return b.bitcast(args[0], FLOAT)
-
-    return types.float32(types.uint32), codegen

@@ -26,9 +26,9 @@ def prefetch(typing: Any, array: Any, index: Any) -> Any:
 
 
 @intrinsic(prefer_literal=True)
-def prefetch_row(typing: Any, label: Any, offset: Any, dim: Any) -> Any:
-    """Prefetch ``label[offset : offset + dim]``, float32; `dim` is a literal."""
-    signature = types.void(label, offset, dim)
+def prefetch_row(typing: Any, matrix: Any, offset: Any, dim: Any) -> Any:
+    """Prefetch ``matrix[offset : offset + dim]``, float32; `dim` is a literal."""
+    signature = types.void(matrix, offset, dim)
     if not isinstance(dim, types.IntegerLiteral):
         return None
 

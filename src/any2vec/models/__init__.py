@@ -4,14 +4,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from any2vec.models.estimator import Callback, Estimator
+    from any2vec.models.callbacks import Callback
+    from any2vec.models.estimator import Estimator
     from any2vec.models.nodes import DeepWalk, Node2Vec
     from any2vec.models.words import Word2Vec
 
 __all__ = ["Callback", "DeepWalk", "Estimator", "Node2Vec", "Word2Vec"]
 
 _MODULES = {
-    "Callback": "estimator",
+    "Callback": "callbacks",
     "DeepWalk": "nodes",
     "Estimator": "estimator",
     "Node2Vec": "nodes",

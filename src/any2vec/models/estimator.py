@@ -1,11 +1,9 @@
 """What all estimators do: read, train on one host or many, keep vectors and figures."""
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, fields, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
@@ -14,51 +12,37 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, together
-from any2vec.cluster.local import alone, is_simulated, simulate
+from any2vec.cluster.local import alone, simulate
 from any2vec.cluster.machine.cores import host_cores, usable_cores
 from any2vec.corpus import Corpus, Vocabulary
 from any2vec.errors import Any2VecError, shown
-from any2vec.io.outputs import refusals
+from any2vec.models.callbacks import Callback, calling, vectors_of
+from any2vec.models.checkpointed import Checkpointed
 from any2vec.models.given import Given, check_given, shown_given
 from any2vec.models.saved import Savable
-from any2vec.operators.labels import Labels
+from any2vec.operators.matrices import Matrices
 from any2vec.options import Parameters, documented, option
 from any2vec.sync.combiners import Combiner
 from any2vec.sync.schemes import scheme_of
-from any2vec.training.checkpoints.checkpoint import Checkpoints
-from any2vec.training.checkpoints.checkpoint_files import check_folder
-from any2vec.training.checkpoints.resume import corpus_facts, read_state
 from any2vec.training.going_on.start import Start
 from any2vec.training.options import MOST_THREADS, Options
 from any2vec.training.running.agreement import check_agreement
-from any2vec.training.running.state import TrainingState
-from any2vec.training.shown.progress import Display, Quiet, announcing_compilation, display_of, warn
+from any2vec.training.shown.progress import Display, Quiet, announcing_compilation, display_of
 from any2vec.training.shown.report import Report
-from any2vec.training.trainer import AfterEpoch, train
+from any2vec.training.trainer import train
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["Callback", "Estimator"]
-
-_MINUTES = 10.0  # between two checkpoints
-
-_NOT_OF_A_RUN = ("cache", "checkpoint", "checkpoint_every", "checkpoint_minutes", "resume")
-"""Parameters that do not say what a run does."""
+__all__ = ["CheckWords", "Estimator"]
 
 _GIVEN: "WeakKeyDictionary[Corpus, tuple[tuple[Any, ...], Given | None]]" = WeakKeyDictionary()
 """What `read` loaded to go on from, by corpus, and of which parameters: `fit` on that corpus need not load it again."""
 
-CHECKPOINTS = "Checkpoints"
-
-Callback = Callable[[int, Vectors], "dict[str, float] | None"]
-"""Called after each epoch with its number, from 1, and the vectors; the figures it returns are shown and kept.
-
-The vectors are views of the model: copy what is to outlast the call.
-"""
+CheckWords = Callable[[Sequence[str]], None]
 
 
 @documented
 @dataclass(kw_only=True, unsafe_hash=True, repr=False)
-class Estimator(Options, Parameters, Savable, ABC):
+class Estimator(Checkpointed, Parameters, Savable, ABC):
     """Vectors of whatever comes in sequences, by skip-gram or CBOW (Mikolov et al. 2013).
 
     Attributes
@@ -74,8 +58,6 @@ class Estimator(Options, Parameters, Savable, ABC):
     learned: ClassVar[tuple[str, ...]] = ("vectors_", "wv", "loss_", "report_")
     kind: ClassVar[str] = "words"
     """What gets vectors, for messages."""
-    another_corpus_begins_anew: ClassVar[bool] = False
-    """Whether a checkpoint of another corpus counts as none, and is not an error."""
 
     callbacks: Sequence[Callback] = option(
         (),
@@ -105,25 +87,6 @@ class Estimator(Options, Parameters, Savable, ABC):
         panel="Going on",
         hashed=False,
     )
-    checkpoint: "str | Path | None" = option(
-        None,
-        "folder where the state of training is kept, to go on from if the run ends early; runs cannot share it",
-        unset="none",
-        panel=CHECKPOINTS,
-    )
-    checkpoint_every: int | None = option(
-        None, "rounds between two checkpoints", low=1, high=1_000_000, unset="by time", panel=CHECKPOINTS
-    )
-    checkpoint_minutes: float | None = option(
-        None, "minutes between two checkpoints", low=0, high=100_000, unset="10", panel=CHECKPOINTS
-    )
-    resume: "str | Path | None" = option(
-        None,
-        "go on from the newest checkpoint in this folder, on any number of hosts; with the same data and options, but "
-        "for --epochs, which may grow, and --rounds. If it is the folder of --checkpoint, it may be empty",
-        unset="none",
-        panel=CHECKPOINTS,
-    )
     verbose: "bool | Display | None" = option(
         None,
         "whether progress is shown on standard error, or what shows it; by default on a terminal and in notebooks "
@@ -136,11 +99,18 @@ class Estimator(Options, Parameters, Savable, ABC):
 
     @abstractmethod
     def _read(
-        self, source: Any, threads: int, communicator: Communicator | None, known: Vocabulary | None, **how: Any
+        self,
+        source: Any,
+        threads: int,
+        communicator: Communicator | None,
+        known: Vocabulary | None,
+        check_words: CheckWords | None = None,
+        **how: Any,
     ) -> Corpus:
         """Make V and W of what the user gave, for all simulated hosts or this one of a cluster; show their sizes.
 
-        V has all words that are `known` from the vectors to go on from; `how` is what `read` takes besides.
+        V has all words that are `known` from the vectors to go on from; `how` is what `read` takes besides. Words that
+        were not known are checked as soon as they are.
         """
 
     def check(self) -> None:
@@ -158,16 +128,6 @@ class Estimator(Options, Parameters, Savable, ABC):
             if isinstance(self.verbose, type) or not callable(getattr(self.display, name, None)):
                 raise Any2VecError(f"`verbose` is {shown(self.verbose)}; it must be True, False, None or a Display")
         check_given(self.start, self.pretrained, self.frozen)
-        for name, value in (("checkpoint", self.checkpoint), ("resume", self.resume)):
-            if value is not None and (not isinstance(value, str | Path) or not str(value)):
-                raise Any2VecError(f"`{name}` is {shown(value)}; it must be the name of a folder")
-        if self.checkpoint is None and (self.checkpoint_every is not None or self.checkpoint_minutes is not None):
-            raise Any2VecError("`checkpoint_every` or `checkpoint_minutes` is given, and no folder: give `checkpoint`")
-        if self.checkpoint_every is not None and self.checkpoint_minutes is not None:
-            raise Any2VecError("`checkpoint_every` and `checkpoint_minutes` are given; give one")
-        if self.checkpoint is not None:
-            with refusals(Path(self.checkpoint)):
-                check_folder(Path(self.checkpoint), resumed=self._resumes_its_own)
 
     @property
     def display(self) -> Display:
@@ -189,24 +149,23 @@ class Estimator(Options, Parameters, Savable, ABC):
             self._shown.close()
             del self._shown
 
-    @property
-    def _resumes_its_own(self) -> bool:
-        """Whether checkpoints are written to the folder that the run goes on from."""
-        if self.resume is None or self.checkpoint is None:
-            return False
-        return Path(self.resume).resolve() == Path(self.checkpoint).resolve()
-
-    @abstractmethod
-    def fit(self, source: Any, communicator: Communicator | None = None, *, warm_start: bool = False) -> Self:
-        """Train on a corpus."""
-
-    def read(self, source: Any, communicator: Communicator | None = None, **how: Any) -> Corpus:
+    def read(
+        self,
+        source: Any,
+        communicator: Communicator | None = None,
+        *,
+        check_words: CheckWords | None = None,
+        **how: Any,
+    ) -> Corpus:
         """Read as `fit` does, without training: ``fit(read(source))`` does what ``fit(source)`` does.
 
         Parameters
         ----------
         source, communicator
             As of `fit`.
+        check_words : function, optional
+            Called with words, or vertices, as soon as they are known, such as before walks on the graph: it may raise
+            an Any2VecError to refuse them.
         **how
             Of a text, ``line_end_word``: whether a word ``</s>`` ends a sentence, as in word2vec.c. Of a graph,
             options of `graph.readers.read_graph`, such as ``delimiter``.
@@ -225,46 +184,72 @@ class Estimator(Options, Parameters, Savable, ABC):
         with self._showing(communicator):
             given = self._given(self.training_options(), communicator or alone(), warm_start=False)
             _, threads = self._prepare(communicator)
-            corpus = self._read(source, threads, communicator, given.known if given else None, **how)
+            known = given.known if given else None
+            if known and check_words:
+                check_words(known.words)
+            corpus = self._read(source, threads, communicator, known, check_words, **how)
         _GIVEN[corpus] = self._given_by, given
         return corpus
 
-    def _fit(self, source: Any, communicator: Communicator | None, warm_start: bool) -> Self:
-        """Read and train."""
+    def fit(self, source: Any, communicator: Communicator | None = None, *, warm_start: bool = False) -> Self:
+        """Read, unless that is done, and train.
+
+        Parameters
+        ----------
+        source : Corpus, or any
+            What `read` returned, or what the class says that it reads.
+        communicator : Communicator, optional
+            On a cluster, where each host calls this, ``any2vec.cluster.connect()``.
+        warm_start : bool
+            Go on from `vectors_` of the last `fit`, with this estimator's `alpha` and `epochs`. Words or vertices that
+            are new are added, counts are summed, and those that do not occur any more keep their vectors. `start` is
+            not read then.
+
+        Returns
+        -------
+        Estimator
+            This estimator, with `vectors_`, `loss_` and `report_`. On a cluster `vectors_` are those of the words or
+            vertices whose masters are on this host.
+
+        Raises
+        ------
+        Any2VecError
+            If a parameter is out of range, the corpus cannot be used, or values stop being finite.
+        KeyboardInterrupt
+            After Ctrl-C; `vectors_` are as far trained as they were.
+        """
         if type(source).__module__.partition(".")[0] == "pyspark":
             name = "DeepWalk" if "walks" in vars(self) else "Word2Vec"
             raise Any2VecError(f"any2vec.spark.{name} trains on what Spark has, such as this {type(source).__name__}")
         self.check()
         with self._showing(communicator):
-            self._read_and_train(source, communicator, warm_start)
+            given = self._given_of(source, communicator, warm_start)
+            options, threads = self._prepare(communicator)
+            known = given.known if given else None
+            with closing(self.display), together(communicator) if communicator else nullcontext():
+                if isinstance(source, Corpus):
+                    corpus = self._checked(source, communicator, known)
+                else:
+                    corpus = self._read(source, threads, communicator, known)
+                self.report_ = self._report(corpus, warm_start)
+                start = given.begin(corpus.vocabulary, self.display.say, self.kind) if given else None
+            if communicator is None:
+                flags = np.zeros(2, np.int64)
+                parts = simulate(self.hosts, threads, lambda one: self._train(corpus, options, one, start, flags))
+            else:
+                parts = [self._train(corpus, replace(options, threads=threads), communicator, start)]
+            self.vectors_ = vectors_of(corpus.vocabulary, parts, options.operator_class.loss)
+            self.loss_ = self.report_.loss
         if self.report_.interrupted:
             raise KeyboardInterrupt
         return self
 
-    def _read_and_train(self, source: Any, communicator: Communicator | None, warm_start: bool) -> None:
+    def _given_of(self, source: Any, communicator: Communicator | None, warm_start: bool) -> Given | None:
+        """Return what to begin with: what `read` has loaded with the corpus, if the parameters are the same."""
         given_by, given = _GIVEN.pop(source, ((), None)) if isinstance(source, Corpus) else ((), None)
-        loaded = given_by and all(a is b for a, b in zip(given_by, self._given_by, strict=True))
-        if warm_start or not loaded:
-            given = self._given(self.training_options(), communicator or alone(), warm_start)
-        options, threads = self._prepare(communicator)
-        report = self.report_ = Report(options=self._reported_options(warm_start))
-        known = given.known if given else None
-        with closing(self.display), together(communicator) if communicator else nullcontext():
-            if isinstance(source, Corpus):
-                corpus = self._checked(source, communicator, known)
-            else:
-                corpus = self._read(source, threads, communicator, known)
-            report.words, report.kept_words = corpus.raw_words, int(corpus.cuts[-1])
-            report.vocabulary, report.invalid_words = len(corpus.vocabulary), corpus.invalid
-            report.cached, report.seconds = corpus.cached, dict(corpus.seconds)
-            start = given.begin(corpus.vocabulary, self.display.say, self.kind) if given else None
-        if communicator is None:
-            flags = np.zeros(2, np.int64)
-            parts = simulate(self.hosts, threads, lambda one: self._train(corpus, options, one, start, flags))
-        else:
-            parts = [self._train(corpus, replace(options, threads=threads), communicator, start)]
-        self.vectors_ = _vectors(corpus.vocabulary, parts, options.operator_class.loss)
-        self.loss_ = self.report_.loss
+        if given_by and not warm_start and all(a is b for a, b in zip(given_by, self._given_by, strict=True)):
+            return given
+        return self._given(self.training_options(), communicator or alone(), warm_start)
 
     def _prepare(self, communicator: Communicator | None) -> tuple[Options, int]:
         """Check that hosts agree; return options and threads."""
@@ -319,72 +304,42 @@ class Estimator(Options, Parameters, Savable, ABC):
         communicator: Communicator,
         start: Start | None,
         flags: NDArray[np.int64] | None = None,
-    ) -> Labels:
-        """Train as one host; return the labels of its masters."""
-        reports = communicator.rank == 0 or not is_simulated(communicator)
+    ) -> Matrices:
+        """Train as one host; return the matrices of its masters. Of hosts that share `flags`, the first one reports."""
+        reports = communicator.rank == 0 or flags is None
         report = self.report_ if reports else Report(options={})
         display = self.display if reports else Quiet()
-        after_epoch = self._after_epoch(corpus, options) if self.callbacks else None
-        keeps = self.checkpoint is not None or self.resume is not None
-        with self._checkpoints(corpus, communicator, display) if keeps else nullcontext((None, None)) as kept:
-            state, checkpoints = kept
-            more = {
-                "after_epoch": after_epoch,
-                "state": state,
-                "checkpoints": checkpoints,
-                "start": start,
-                "flags": flags,
-            }
-            return train(corpus, options, communicator, display, report, **more)  # type: ignore[arg-type]
+        loss = options.operator_class.loss
+        with self._checkpoints(corpus, communicator, display, self.report_) as (state, checkpoints):
+            return train(
+                corpus,
+                options,
+                communicator,
+                display,
+                report,
+                after_epoch=calling(self.callbacks, corpus.vocabulary, loss) if self.callbacks else None,
+                state=state,
+                checkpoints=checkpoints,
+                start=start,
+                flags=flags,
+            )
 
-    @contextmanager
-    def _checkpoints(
-        self, corpus: Corpus, communicator: Communicator, display: Display
-    ) -> Iterator[tuple[TrainingState | None, Checkpoints | None]]:
-        """Read the state to go on from, if any, and yield it, and where states are written."""
-        options = {name: value for name, value in self.report_.options.items() if name not in _NOT_OF_A_RUN}
-        facts = {"options": options, "corpus": corpus_facts(corpus, communicator)}
-        same = self._resumes_its_own
-        warned = partial(warn, display) if communicator.rank == 0 else Quiet().say
-        state = checkpoints = None
-        if self.resume is not None:
-            folder, vertices = Path(self.resume), len(corpus.vocabulary)
-            here = folder, facts, vertices, self.dim, communicator, display.say
-            state = read_state(*here, warn=warned, or_none=same, or_another=self.another_corpus_begins_anew)
-        if self.checkpoint is not None:
-            minutes = _MINUTES if self.checkpoint_minutes is None else self.checkpoint_minutes
-            given = Path(self.checkpoint), self.checkpoint_every, minutes, facts, communicator, warned
-            version = state.version if state and same else None
-            checkpoints = Checkpoints(*given, resumed=same, version=version)
-        try:
-            yield state, checkpoints
-            if checkpoints:
-                checkpoints.close()
-                self.report_.kept = checkpoints.kept
-        finally:
-            if checkpoints:
-                checkpoints.abandon()
-
-    def _after_epoch(self, corpus: Corpus, options: Options) -> AfterEpoch:
-        def judge(epoch: int, labels: Labels) -> dict[str, float]:
-            figures: dict[str, float] = {}
-            for callback in self.callbacks:
-                found = callback(epoch, _vectors(corpus.vocabulary, [labels], options.operator_class.loss))
-                try:
-                    figures |= {str(name): float(value) for name, value in ({} if found is None else found).items()}
-                except (AttributeError, TypeError, ValueError):
-                    name = getattr(callback, "__name__", type(callback).__name__)
-                    raise Any2VecError(
-                        f"the callback {name} returned {shown(found)}; it must return None or a dict of numbers"
-                    ) from None
-            return {name: value for name, value in figures.items() if math.isfinite(value)}
-
-        return judge
+    def _report(self, corpus: Corpus, warm_start: bool) -> Report:
+        """Return the report as it is before training."""
+        return Report(
+            options=self._reported_options(warm_start),
+            words=corpus.raw_words,
+            kept_words=int(corpus.cuts[-1]),
+            vocabulary=len(corpus.vocabulary),
+            invalid_words=corpus.invalid,
+            cached=corpus.cached,
+            seconds=dict(corpus.seconds),
+        )
 
     def _reported_options(self, warm_start: bool) -> dict[str, Any]:
-        named = {f.name: getattr(self, f.name) for f in fields(self) if f.compare and f.name != "schedule"}
+        named = {f.name: getattr(self, f.name) for f in fields(self) if f.compare}
         options = self.training_options()
-        named["negatives_per"], named["operator"] = options.negatives_per, options.operator_name
+        named["operator"] = options.operator_name
         named["alpha"], named["negative"] = options.initial_alpha, options.negatives
         named["loss"] = options.operator_class.loss
         named["model"] = self.model if self.operator is None else None
@@ -392,17 +347,6 @@ class Estimator(Options, Parameters, Savable, ABC):
         named["warm_start"] = warm_start
         named["combine"] = repr(self.combine) if isinstance(self.combine, Combiner) else self.combine
         return {name: value.__name__ if isinstance(value, type) else value for name, value in named.items()}
-
-
-def _vectors(vocabulary: Vocabulary, parts: list[Labels], loss: str) -> Vectors:
-    """Make Vectors of the labels of one range of vertices, held in parts; a single part is not copied."""
-    first, last = parts[0].first, parts[-1].first + parts[-1].vertices
-    if last - first < len(vocabulary):
-        vocabulary = Vocabulary(vocabulary.words[first:last], vocabulary.counts[first:last])
-    e, t = ([part.embedding for part in parts], [part.training for part in parts])
-    if len(parts) == 1:
-        return Vectors(vocabulary, e[0], t=t[0] if len(t[0]) == len(e[0]) else None, loss=loss)
-    return Vectors(vocabulary, np.concatenate(e), t=np.concatenate(t), loss=loss)
 
 
 def _holds(vocabulary: Vocabulary, known: Vocabulary) -> bool:

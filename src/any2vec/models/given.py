@@ -112,7 +112,8 @@ class Given:
         if self.start and self.known:
             name, vectors = self.start
             before, places = self.known.counts, _places(vocabulary, self.known)
-            e, t = Rows(vectors.matrix, self.bounds), Rows(_t(vectors), self.bounds)
+            assert vectors.t is not None
+            e, t = Rows(vectors.matrix, self.bounds), Rows(vectors.t, self.bounds)
             say(f"going on from {name}: {len(before):,} {kind}, {len(vocabulary) - len(before):,} new")
         given, given_places = None, np.full(len(vocabulary), -1, np.int32)
         if self.pretrained:
@@ -213,11 +214,6 @@ def _places(vocabulary: Vocabulary, other: Vocabulary) -> NDArray[np.int32]:
     """Return the id in another vocabulary of each word, or -1."""
     ids = other.ids
     return np.fromiter((ids.get(word, -1) for word in vocabulary.words), np.int32, len(vocabulary))
-
-
-def _t(vectors: Vectors) -> NDArray[np.float32]:
-    assert vectors.t is not None
-    return vectors.t
 
 
 def _gathered(mine: Vectors, communicator: Communicator) -> tuple[Vocabulary, NDArray[np.int64] | None]:

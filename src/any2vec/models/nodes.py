@@ -2,15 +2,15 @@
 
 import time
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.local import alone
 from any2vec.corpus import Corpus, Vocabulary
-from any2vec.errors import Any2VecError, counted, shown
+from any2vec.errors import Any2VecError, counted
 from any2vec.graph.graph import Graph
-from any2vec.graph.readers import is_graph_source, read_graph
-from any2vec.models.estimator import Estimator
+from any2vec.graph.readers import read_graph
+from any2vec.models.estimator import CheckWords, Estimator
 from any2vec.options import changed, documented, option
 from any2vec.samples.draws import WALKS, epoch_key
 from any2vec.training.options import Options
@@ -26,6 +26,10 @@ class DeepWalk(Estimator):
     """Vectors of vertices: skip-gram, or CBOW, on uniform walks (Perozzi et al. 2014; Vertex2Vec of GraphAny2Vec, 5.1).
 
     There is no subsampling by default (GraphAny2Vec, A.1).
+
+    `fit` and `read` take a `Graph`, or a source of `graph.readers.read_graph`: a file, a graph of networkx or igraph, a
+    matrix of SciPy, pairs or triples, a dict of neighbours, a data frame of edges. On a cluster, every host gives the
+    whole graph.
 
     Examples
     --------
@@ -46,38 +50,6 @@ class DeepWalk(Estimator):
     directed: bool | None = option(None, "whether a graph read from a file is directed", unset="as it says", panel="")
     weighted: bool | None = option(None, "whether a graph read from a file has weights", unset="as it says", panel="")
 
-    def fit(self, source: Any, communicator: Communicator | None = None, *, warm_start: bool = False) -> Self:
-        """Walk on a graph and train on the walks.
-
-        Parameters
-        ----------
-        source : Graph, Corpus, or str, Path, object, function
-            A graph, a function of the number of threads that returns one, or what `read` returned. Or a source of
-            `graph.readers.read_graph`: a file, a graph of networkx or igraph, a matrix of SciPy, pairs or triples, a
-            dict of neighbours, a data frame of edges.
-        communicator : Communicator, optional
-            On a cluster, where each host calls this, ``any2vec.cluster.connect()``. Every host has the whole graph.
-
-        warm_start : bool
-            Go on from `vectors_` of the last `fit`, with this estimator's `alpha` and `epochs`: vertices that
-            are new are added, counts are summed, and vertices that the graph lacks keep their vectors.
-            `start` is not read then.
-
-        Returns
-        -------
-        DeepWalk
-            This estimator, with `vectors_`, `loss_` and `report_`. On a cluster `vectors_` are those of the vertices
-            whose masters are on this host.
-
-        Raises
-        ------
-        Any2VecError
-            If a parameter is out of range, the graph cannot be used, or values stop being finite.
-        KeyboardInterrupt
-            After Ctrl-C; `vectors_` are as far trained as they were.
-        """
-        return self._fit(source, communicator, warm_start)
-
     def check(self) -> None:
         """Raise now what `fit` would raise of the parameters."""
         super().check()
@@ -90,18 +62,22 @@ class DeepWalk(Estimator):
         return 1.0, 1.0
 
     def _read(
-        self, source: Any, threads: int, communicator: Communicator | None, known: Vocabulary | None, **how: Any
+        self,
+        source: Any,
+        threads: int,
+        communicator: Communicator | None,
+        known: Vocabulary | None,
+        check_words: CheckWords | None = None,
+        **how: Any,
     ) -> Corpus:
         began = time.perf_counter()
         graph = source
         with together(communicator or alone()):
-            if callable(source) and not is_graph_source(source):  # Data of PyTorch Geometric can be called, too
-                graph = source(threads)
-                if not isinstance(graph, Graph):
-                    raise Any2VecError(f"the function that is to return a Graph returned {shown(graph)}")
-            elif not isinstance(source, Graph):
+            if not isinstance(source, Graph):
                 as_it_says = {"directed": self.directed, "weighted": self.weighted}
                 graph = read_graph(source, threads=threads, **as_it_says | how)
+            if check_words:
+                check_words(graph.names)
         say = self.display.say
         kind = f"{'directed' if graph.directed else 'undirected'}, {'un' * (graph.weights is None)}weighted"
         vertices = "vertex" if len(graph) == 1 else "vertices"

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import fields, is_dataclass, replace
 from functools import partial
 from types import UnionType
-from typing import Any, Self, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
 
 from any2vec.cluster.communicator import Communicator
 from any2vec.errors import Any2VecError, Any2VecWarning, shown
@@ -23,8 +23,6 @@ from any2vec.version import __version__
 
 __all__ = ["Savable"]
 
-E = TypeVar("E")
-
 _VERSION = 1
 _NEVER = ("callbacks", "verbose")
 """Parameters that are functions of the program at hand."""
@@ -32,6 +30,10 @@ _NEVER = ("callbacks", "verbose")
 
 class Savable:
     """Estimators that can be saved and loaded."""
+
+    without_fit: ClassVar[str]
+    vectors_: Vectors
+    report_: Report
 
     def save(
         self, path: str | os.PathLike[str], *, force: bool = False, communicator: Communicator | None = None
@@ -56,7 +58,23 @@ class Savable:
         Any2VecError
             If there is nothing to save yet, the name has an ending, the folder cannot be written, or holds other files.
         """
-        _save(self, path, force, communicator)
+        if not hasattr(self, "vectors_"):
+            raise Any2VecError(f"this {type(self).__name__} {self.without_fit}: call fit first")
+        path = as_path(path)
+        if path.suffix:
+            raise Any2VecError(f"{path}: a model is saved as a folder: give a name without an ending")
+        kept, left_out = _parameters(self)
+        content = {
+            "format": _VERSION,
+            "any2vec": __version__,
+            "class": type(self).__name__,
+            "parameters": kept,
+            "left_out": left_out,
+            "report": without_nan(self.report_.as_dict()),
+        }
+        kind = replace(NATIVE, save=partial(save_native, model=content))
+        training = self.vectors_.t is not None
+        save(self.vectors_, path, training=training, force=force, communicator=communicator, format=kind)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -77,57 +95,31 @@ class Savable:
         Any2VecError
             If it does not exist, is damaged, or holds a model of another class.
         """
-        return _load(cls, path)
-
-
-def _save(model: Any, path: str | os.PathLike[str], force: bool, communicator: Communicator | None) -> None:
-    """Save what `fit` has made, and the parameters that JSON can hold."""
-    if not hasattr(model, "vectors_"):
-        raise Any2VecError(f"this {type(model).__name__} {model.without_fit}: call fit first")
-    path = as_path(path)
-    if path.suffix:
-        raise Any2VecError(f"{path}: a model is saved as a folder: give a name without an ending")
-    vectors = model.vectors_
-    kept, left_out = _parameters(model)
-    content = {
-        "format": _VERSION,
-        "any2vec": __version__,
-        "class": type(model).__name__,
-        "parameters": kept,
-        "left_out": left_out,
-        "report": without_nan(model.report_.as_dict()),
-    }
-    kind = replace(NATIVE, save=partial(save_native, model=content))
-    training = vectors.t is not None
-    save(vectors, path, training=training, force=force, communicator=communicator, format=kind)
-
-
-def _load(cls: type[E], path: str | os.PathLike[str]) -> E:
-    """Load a model of a class with its vectors and report; warn of parameters that the folder does not have."""
-    path = as_path(path)
-    vectors, content = load_with_model(path)
-    file = path / MODEL
-    if content.get("format") != _VERSION:
-        raise Any2VecError(f"{file}: has format {shown(content.get('format'))}; this any2vec reads format {_VERSION}")
-    if content.get("class") != cls.__name__:
-        raise Any2VecError(f"{path}: holds a {content.get('class')}, not a {cls.__name__}; load it with its class")
-    try:
-        parameters = _typed(content.get("parameters"), dict[str, Any])
-        left_out = _typed(content.get("left_out"), list[str])
-        report = _typed(content.get("report"), Report)
-    except ValueError as error:
-        raise Any2VecError(f"{file}: damaged: {error}") from None
-    try:
-        model = cls(**{name: _decoded(value) for name, value in parameters.items()})
-        check_options(model)
-    except (Any2VecError, TypeError) as error:
-        raise Any2VecError(f"{file}: {error}") from None
-    if left_out:
-        names = ", ".join(f"`{name}`" for name in left_out)
-        text = f"{path}: does not hold {names}, which JSON cannot: set what a further fit needs"
-        warnings.warn(text, Any2VecWarning, stacklevel=3)
-    vars(model).update(vectors_=vectors, report_=report, loss_=report.loss)
-    return model
+        path = as_path(path)
+        vectors, content = load_with_model(path)
+        file = path / MODEL
+        if content.get("format") != _VERSION:
+            found = shown(content.get("format"))
+            raise Any2VecError(f"{file}: has format {found}; this any2vec reads format {_VERSION}")
+        if content.get("class") != cls.__name__:
+            raise Any2VecError(f"{path}: holds a {content.get('class')}, not a {cls.__name__}; load it with its class")
+        try:
+            parameters = _typed(content.get("parameters"), dict[str, Any])
+            left_out = _typed(content.get("left_out"), list[str])
+            report = _typed(content.get("report"), Report)
+        except ValueError as error:
+            raise Any2VecError(f"{file}: damaged: {error}") from None
+        try:
+            model = cls(**{name: _decoded(value) for name, value in parameters.items()})
+            check_options(model)
+        except (Any2VecError, TypeError) as error:
+            raise Any2VecError(f"{file}: {error}") from None
+        if left_out:
+            names = ", ".join(f"`{name}`" for name in left_out)
+            text = f"{path}: does not hold {names}, which JSON cannot: set what a further fit needs"
+            warnings.warn(text, Any2VecWarning, stacklevel=2)
+        vars(model).update(vectors_=vectors, report_=report, loss_=report.loss)
+        return model
 
 
 def _parameters(model: Any) -> tuple[dict[str, Any], list[str]]:

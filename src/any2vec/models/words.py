@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from any2vec.cluster.communicator import Communicator
-from any2vec.corpus import Corpus, Source, Vocabulary, read_corpus
+from any2vec.corpus import Corpus, Vocabulary, read_corpus
 from any2vec.errors import Any2VecError
-from any2vec.models.estimator import Estimator
+from any2vec.models.estimator import CheckWords, Estimator
 from any2vec.options import documented, option
 
 __all__ = ["Word2Vec"]
@@ -19,6 +19,14 @@ _MANY_UNKNOWN = 0.2  # share of a text's words that are not in a given vocabular
 @dataclass(kw_only=True, unsafe_hash=True, repr=False)
 class Word2Vec(Estimator):
     """Word vectors by skip-gram or CBOW, with negative sampling or hierarchical softmax (Mikolov et al. 2013).
+
+    `fit` and `read` take one of:
+
+    - Files (plain, .gz, .bz2, .xz, .zst; .parquet, with `column`), directories, ``-`` for standard input. On a cluster,
+      each host gives the same files.
+    - Sentences as lists of tokens. On a cluster, each host gives its own part.
+    - Rows, with `column`: dicts, a data frame, an Arrow table, a data set of Hugging Face.
+    - A text of `Phrases`.
 
     Examples
     --------
@@ -48,43 +56,14 @@ class Word2Vec(Estimator):
         panel="Data",
     )
 
-    def fit(
-        self, source: Source | Corpus, communicator: Communicator | None = None, *, warm_start: bool = False
-    ) -> Self:
-        """Train on a corpus.
-
-        Parameters
-        ----------
-        source : str, Path, sequence of them, or iterable of sequences of tokens
-            Files (plain, .gz, .bz2, .xz, .zst; .parquet, with `column`), directories, ``-`` for standard input. Or
-            sentences as lists of tokens. Or rows, with `column`: dicts, a data frame, an Arrow table, a data set of
-            Hugging Face. Or a text of `Phrases`, or a corpus of `read`. On a cluster, each host
-            gives the same files, or its own part of the sentences.
-        communicator : Communicator, optional
-            On a cluster, where each host calls this, ``any2vec.cluster.connect()``.
-
-        warm_start : bool
-            Go on from `vectors_` of the last `fit`, with this estimator's `alpha` and `epochs`. New words
-            are added, counts are summed, and words that do not occur any more keep their vectors.
-            `start` is not read then.
-
-        Returns
-        -------
-        Word2Vec
-            This estimator, with `vectors_`, `loss_` and `report_`. On a cluster `vectors_` are those of the words
-            whose masters are on this host.
-
-        Raises
-        ------
-        Any2VecError
-            If a parameter is out of range, the corpus cannot be used, or values stop being finite.
-        KeyboardInterrupt
-            After Ctrl-C; `vectors_` are as far trained as they were.
-        """
-        return self._fit(source, communicator, warm_start)
-
     def _read(
-        self, source: Any, threads: int, communicator: Communicator | None, known: Vocabulary | None, **how: Any
+        self,
+        source: Any,
+        threads: int,
+        communicator: Communicator | None,
+        known: Vocabulary | None,
+        check_words: CheckWords | None = None,
+        **how: Any,
     ) -> Corpus:
         if self.vocabulary is not None and known is not None:
             raise Any2VecError("`vocabulary` is given, and vectors to go on from, which bring theirs; give one")
@@ -103,6 +82,8 @@ class Word2Vec(Estimator):
             say=self.display.say,
             **how,
         )
+        if check_words:
+            check_words(corpus.vocabulary.words)
         self.display.close()  # before a line is said
         say, kept = self.display.say, int(corpus.cuts[-1])
         say(f"{corpus.raw_words:,} words, {len(corpus.vocabulary):,} in the vocabulary ({kept:,} of the words)")

@@ -1,32 +1,17 @@
 """What an operator is: it lists the samples of a window, and says how a score becomes a step.
 
-An operator of your own is a class with Numba functions::
-
-    @njit(inline="always")
-    def hinge(scores, labels, sources, targets, alpha, measured, width):
-        loss = 0.0
-        for i in range(sources * targets):
-            sign = 1.0 if i < sources else -1.0
-            margin = max(1.0 - sign * scores[i], 0.0)
-            loss += margin
-            scores[i] = alpha * sign * (margin > 0)
-        return loss, 0.0
-
-
-    class Margin(SkipGram):
-        steps = staticmethod(hinge)
-
-
-    Word2Vec(operator=Margin, combine="gradient")  # `curvature` asks for second derivatives
+CONTRIBUTING has an operator of a user's own, step by step.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Protocol
+from dataclasses import fields
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.errors import Any2VecError
 from any2vec.operators.logistic import PADDING, logistic
 from any2vec.operators.tiles import MOST_ROWS, dots, update
 from any2vec.samples.windows import kept_counts
@@ -40,7 +25,9 @@ FUNCTIONS = ("edges", "steps", "score", "update", "apply")
 class OperatorOptions(Protocol):
     """The options of training that operators read (`training.options.Options`)."""
 
+    __dataclass_fields__: ClassVar[dict[str, Any]]
     window: int
+    negative: int | None
     negatives_per: str
     context: str
     sample: float
@@ -55,9 +42,9 @@ class OperatorOptions(Protocol):
 
 
 class Operator(ABC):
-    """Applies samples to the labels: edges in, rows of e and t updated (GraphAny2Vec, section 3.1).
+    """Applies samples to the matrices: edges in, rows of e and t updated (GraphAny2Vec, section 3.1).
 
-    Samples come in batches: every source of a batch is paired with every target. A target that repeats the first one
+    Samples come in groups: every source of a group is paired with every target. A target that repeats the first one
     is skipped (word2vec's rule for negatives). `edges`, `steps`, `score`, `update` and `apply` are Numba functions
     that are compiled into the kernel. `edges` drives inspection too, so that a host holds exactly the rows its kernel
     touches.
@@ -70,7 +57,7 @@ class Operator(ABC):
     Attributes
     ----------
     edges : function
-        ``edges(window, batch, tables, sizes, sources, targets, labels) -> n, skipped`` lists one batch of a
+        ``edges(window, group, tables, sizes, sources, targets, labels) -> n, skipped`` lists one group of a
         `samples.windows.Window`. It fills n vertices of `sources`, int64, shape (2 * window,), and all `targets`,
         int64, shape (`targets`,). `skipped` targets repeat the first; if `varying`, the last `skipped` targets are not
         there. It may fill `labels`, int8, of the same shape, for `steps`.
@@ -85,18 +72,20 @@ class Operator(ABC):
         `update`. The one makes scores of rows, the other changes rows by steps. They get at most ten sources at a time
         (five without AVX-512, or if `varying`).
     apply : function, optional
-        ``apply(e, t, batch, scratch, stats, targets, dim, width)`` applies a whole batch, in place of `score`, `steps`
-        and `update`. `batch` is ``x, y, labels, sources, skipped, alpha, measured``: x and y are the offsets of the
-        rows in the flat labels `e` and `t`, and `sources` may be 0. `scratch` has `scratch(dim)` floats. It adds to
+        ``apply(e, t, group, scratch, stats, targets, dim, width)`` applies a whole group, in place of `score`, `steps`
+        and `update`. `group` is ``x, y, labels, sources, skipped, alpha, measured``: x and y are the offsets of the
+        rows in the flat matrices `e` and `t`, and `sources` may be 0. `scratch` has `scratch(dim)` floats. It adds to
         ``stats.loss[0]``, ``stats.samples[0]`` and, if `measured`, ``stats.curvature``: `arguments.add_curvature`.
     varying : bool
-        Whether batches have up to `targets` targets, any number each; then a target may repeat the first.
+        Whether groups have up to `targets` targets, any number each; then a target may repeat the first.
     loss : str
         What `t` is trained with, kept with the vectors: a run goes on only from those of the same loss.
     alpha : float
         Initial learning rate, if the user gives none.
     joined : bool
-        Whether the sources of a batch are one, as in CBOW: the batch updates each of its targets once.
+        Whether the sources of a group are one, as in CBOW: the group updates each of its targets once.
+    reads : tuple of str
+        The options that it reads, of those that only some operators do (`options.option`): others are refused.
     """
 
     edges: Callable[..., Any]
@@ -108,6 +97,17 @@ class Operator(ABC):
     alpha: float = 0.025
     varying: bool = False
     joined: bool = False
+    reads: tuple[str, ...] = ("negative", "negatives_per")
+
+    @classmethod
+    def check(cls, options: OperatorOptions) -> None:
+        """Raise an error if options were changed that it does not read, or are not what it needs."""
+        for declared in fields(options):
+            name, value, only = declared.name, getattr(options, declared.name), declared.metadata.get("only")
+            if only and name not in cls.reads and value != declared.default:
+                raise Any2VecError(f"`{name}` is {value!r}; that is for {only}")
+        if options.negative == 0 and "negative" in cls.reads:
+            raise Any2VecError("`negative` is 0; it must be a whole number from 1 to 1,000, or `loss` hierarchical")
 
     def __init__(self, options: OperatorOptions) -> None:
         self.options = options
@@ -115,11 +115,11 @@ class Operator(ABC):
     @property
     @abstractmethod
     def targets(self) -> int:
-        """Targets in a batch, or at most, if `varying`; kernels are compiled for it."""
+        """Targets in a group, or at most, if `varying`; kernels are compiled for it."""
 
     @abstractmethod
     def samples_per_pair(self, counts: NDArray[np.int64]) -> dict[str, float]:
-        """Count, by label, the samples that move a row in one update of it; `curvature` and merging threads read it."""
+        """Count, by matrix, the samples that move a row in one of its updates; `curvature` and merging read it."""
 
     def updates(self, counts: NDArray[np.int64], contexts: float) -> NDArray[np.float64]:
         """Estimate the updates of each row of e and of t in an epoch, shape (2, V): the hottest ones have copies.
@@ -130,13 +130,18 @@ class Operator(ABC):
         return np.stack([kept * contexts, kept])
 
     def samples_per_update(self, per_pair: dict[str, float], contexts: float) -> NDArray[np.float64]:
-        """Count the samples in an update of a row of e and of t, from `samples_per_pair`; a batch is one."""
-        pairs = 1 if self.joined or self.batch_per_context else contexts
+        """Count the samples in an update of a row of e and of t, from `samples_per_pair`; a group is one."""
+        pairs = 1 if self.joined or self.group_per_context else contexts
         return np.array([per_pair["e"], per_pair["t"] * pairs], np.float64)
 
     @property
-    def batch_per_context(self) -> bool:
-        """Whether each context word of a window is a batch of its own; else the window is one batch."""
+    def group_per_context(self) -> bool:
+        """Whether each context word of a window is a group of its own; else the window is one group."""
+        return False
+
+    @property
+    def draws_negatives(self) -> bool:
+        """Whether it draws negatives from a table, in whose place a pool may be."""
         return False
 
     @property
@@ -145,7 +150,7 @@ class Operator(ABC):
         return self.score is dots and self.update is update and self.apply is None
 
     def scratch(self, dim: int) -> int:
-        """Floats that a thread keeps for a batch, with `dim` floats in a row."""
+        """Floats that a thread keeps for a group, with `dim` floats in a row."""
         return MOST_ROWS * self.targets + PADDING
 
     @property

@@ -6,6 +6,7 @@ Stratos 2021, "Corrected CBOW performs as well as skip-gram", arXiv 2012.15332.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -19,10 +20,22 @@ from any2vec.operators.context import join, learn, spread
 from any2vec.operators.logistic import NOTHING, PADDING, put_repeats
 from any2vec.operators.skipgram import SkipGram
 from any2vec.operators.tiles import dots
+from any2vec.options import option
 
-__all__ = ["CBOW", "CONTEXTS"]
+__all__ = ["CBOW", "ContextOptions"]
 
-CONTEXTS = ("mean", "corrected", "sum")
+
+@dataclass(kw_only=True, unsafe_hash=True)
+class ContextOptions:
+    """Options of CBOW."""
+
+    context: str = option(
+        "mean",
+        "for cbow, how context words are combined: mean, as in word2vec.c; corrected, the mean with its gradient "
+        "divided by their number; sum",
+        choices=("mean", "corrected", "sum"),
+        only="`model` cbow alone",
+    )
 
 
 class CBOW(SkipGram):
@@ -30,6 +43,7 @@ class CBOW(SkipGram):
 
     joined = True
     alpha = 0.05
+    reads: tuple[str, ...] = ("negative", "context")
 
     def __init__(self, options: OperatorOptions) -> None:
         super().__init__(options)
@@ -45,7 +59,7 @@ class CBOW(SkipGram):
             self.options.context
         ]
         samples = super().samples_per_pair(counts)
-        return {label: samples[label] * float((sizes ** power[label]).mean()) for label in samples}
+        return {which: samples[which] * float((sizes ** power[which]).mean()) for which in samples}
 
     @property
     def by_columns(self) -> bool:
@@ -63,8 +77,8 @@ def _apply(steps: Callable[..., Any], context: str, varying: bool) -> Callable[.
     mean, corrected = context != "sum", context == "corrected"
 
     @njit(inline="always")
-    def apply(e: Any, t: Any, batch: Any, scratch: Any, stats: Any, targets: int, dim: int, width: int) -> None:
-        x, y, labels, n, skipped, alpha, measured = batch
+    def apply(e: Any, t: Any, group: Any, scratch: Any, stats: Any, targets: int, dim: int, width: int) -> None:
+        x, y, labels, n, skipped, alpha, measured = group
         if n:
             change, scores = scratch[dim:], scratch[2 * dim :]
             share = float32(1.0) / float32(n)

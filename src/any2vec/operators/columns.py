@@ -1,7 +1,7 @@
 """Mini-batches on some columns of e and t: partial dot products, steps, updates (glint-word2vec, section 2).
 
 The scores of a mini-batch are computed on the rows as they are (the paper's `dotprod`), and then all of its steps are
-applied (`adjust`), batch by batch of the operator. A word is in the windows of up to 2 * window centres: were these in
+applied (`adjust`), group by group of the operator. A word is in the windows of up to 2 * window centres: were these in
 one mini-batch, its row would make all their steps from one place, and overshoot. A chunk of as many mini-batches is
 listed, and each takes one centre in 2 * window of it (`mini_batches.spacing`).
 
@@ -78,12 +78,12 @@ def column_kernels(operator: Operator, block: int, blocks: int, width: int) -> C
     """
     with _compiling:  # simulated hosts must share them
         context = operator.options.context if operator.joined else ""
-        return _column_kernels(*functions_of(operator), operator.options.window, context, block, blocks, width)
+        return _column_kernels(functions_of(operator), operator.options.window, context, block, blocks, width)
 
 
 @njit(nogil=True, cache=True)
 def add_parts(parts: Any, n: int) -> None:
-    """Add up ``parts[:, :n]`` in a tree: the sum is left in the first row."""
+    """Add up ``parts[:, :n]`` in a tree, without fastmath: the sum is left in the first row."""
     step = 1
     while step < parts.shape[0]:
         for k in range(0, parts.shape[0] - step, 2 * step):
@@ -95,18 +95,14 @@ def add_parts(parts: Any, n: int) -> None:
 
 @cache
 def _column_kernels(
-    name: str,
-    functions: tuple[tuple[str, Any], ...],
-    targets: int,
-    sizes: tuple[int, ...],
-    batch_per_context: bool,
-    joined: bool,
+    parts: tuple[Any, ...],
     window: int,
     context: str,
     block: int,
     blocks: int,
     width: int,
 ) -> ColumnKernels:
+    name, functions, targets, sizes, group_per_context, joined = parts
     version = 0
     dim = block * blocks
     varying = dict(functions)["varying"]
@@ -144,7 +140,7 @@ def _column_kernels(
             i = at[2]
             at[2] += 1
             near = Window(windows.words, windows.centre[i], windows.begin[i], windows.end[i], windows.key[i])
-            for k in range(near.end - near.begin - 1 if batch_per_context else 1):
+            for k in range(near.end - near.begin - 1 if group_per_context else 1):
                 n, skipped = edges(near, k, draws.tables, sizes, chunk.sources[x:], chunk.targets[y:], chunk.labels[y:])
                 m = targets - skipped if varying else targets
                 for j in range(x, x + n):
@@ -202,7 +198,7 @@ def _column_kernels(
                         dots(h[b * block :], 0, t[b * block :], goals, out, 1, m, block, width)
                     else:
                         dots(h[b * block :], 0, t[b * block :], goals, out, 1, targets, block, width)
-                _sum_blocks(rows, tile, blocks, m)
+                add_parts(rows.reshape((blocks, tile)), m)
                 copy(scores[at:], rows, m)
                 continue
             count = (n + TILE_ROWS - 1) // TILE_ROWS
@@ -216,7 +212,7 @@ def _column_kernels(
                         dots(e[b * block :], sources[begin:], t[b * block :], goals, out, size, m, block, width)
                     else:
                         dots(e[b * block :], sources[begin:], t[b * block :], goals, out, size, targets, block, width)
-                _sum_blocks(rows, tile, blocks, size * m)
+                add_parts(rows.reshape((blocks, tile)), size * m)
                 copy(scores[at:], rows, size * m)
                 at += size * m
                 begin = end
@@ -284,15 +280,3 @@ def _column_kernels(
 def _entry(chunk: Any, index: int) -> tuple[int, int, int, int]:
     entry = chunk.entries[index]
     return entry[0], entry[1], entry[2], entry[3]
-
-
-@njit  # not inlined, and no fastmath: it must not add in another order
-def _sum_blocks(rows: Any, tile: int, blocks: int, n: int) -> None:
-    """Add up `blocks` tiles of n floats in a tree, as `add_parts` does."""
-    step = 1
-    while step < blocks:
-        for k in range(0, blocks - step, 2 * step):
-            here, there = rows[k * tile :], rows[(k + step) * tile :]
-            for i in range(n):
-                here[i] += there[i]
-        step *= 2

@@ -36,10 +36,10 @@ def _columns(b: ir.IRBuilder, dim: int, width: int, emit: Callable[[Spans], None
 
 
 @contextmanager
-def _rows(b: ir.IRBuilder, label: ir.Value, offsets: ir.Value, n: ir.Value) -> Iterator[tuple[ir.Value, ir.Value]]:
+def _rows(b: ir.IRBuilder, matrix: ir.Value, offsets: ir.Value, n: ir.Value) -> Iterator[tuple[ir.Value, ir.Value]]:
     """Emit a loop over rows: their index, and where they begin."""
     with cgutils.for_range_slice(b, constant(0), n, constant(1), intp=I64) as (index, _):
-        yield index, b.gep(label, [b.load(b.gep(offsets, [index]))])
+        yield index, b.gep(matrix, [b.load(b.gep(offsets, [index]))])
 
 
 def _sums(b: ir.IRBuilder, spans: Spans, width: int) -> list[ir.Value]:
@@ -62,7 +62,7 @@ def join(typing: Any, e: Any, x: Any, n: Any, scale: Any, h: Any, dim: Any, widt
     Parameters
     ----------
     e : float32 array, 1-d, 64-byte aligned
-        The label of all vertices.
+        The matrix of all vertices.
     x : int64 array
         Offsets of the n rows.
     n : int

@@ -14,7 +14,8 @@ import numpy as np
 from numba import float32, njit
 from numpy.typing import NDArray
 
-from any2vec.operators.base import Operator
+from any2vec.errors import Any2VecError
+from any2vec.operators.base import Operator, OperatorOptions
 from any2vec.operators.cbow import CBOW
 from any2vec.operators.logistic import label_one_loss, logistic_curvature, logistic_steps
 from any2vec.operators.skipgram import SkipGram, list_context
@@ -27,7 +28,7 @@ _SATURATED = 1 / (1 + math.exp(6))  # the prediction for a score of -6
 
 
 @njit(inline="always")
-def edges(window: Any, batch: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
+def edges(window: Any, group: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
     """List all context words, and the path of the centre."""
     centre = window.words[window.centre]
     first = tables.starts[centre]
@@ -61,8 +62,19 @@ class _Hierarchical(SkipGram):
 
     loss = "hierarchical"
     varying = True
+    reads: tuple[str, ...] = ()
     edges = staticmethod(edges)
     steps = staticmethod(steps)
+
+    @classmethod
+    def check(cls, options: OperatorOptions) -> None:
+        """Refuse negatives, too."""
+        super().check(options)
+        if options.negative:
+            raise Any2VecError(
+                f"`loss` is 'hierarchical', and `negative` {options.negative}; hierarchical softmax has no negatives: "
+                "leave out one"
+            )
 
     @property
     def targets(self) -> int:
@@ -70,8 +82,8 @@ class _Hierarchical(SkipGram):
         return LONGEST
 
     @property
-    def batch_per_context(self) -> bool:
-        """A window is one batch."""
+    def group_per_context(self) -> bool:
+        """A window is one group."""
         return False
 
     def samples_per_pair(self, counts: NDArray[np.int64]) -> dict[str, float]:
@@ -103,4 +115,5 @@ class HierarchicalSkipGram(_Hierarchical):
 class HierarchicalCBOW(CBOW, _Hierarchical):
     """CBOW with hierarchical softmax."""
 
+    reads = ("context",)
     alpha = 0.025  # at word2vec.c's 0.05 analogies are worse (benchmarks/log/words.md)

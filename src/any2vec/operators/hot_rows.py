@@ -12,7 +12,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.operators.labels import zeros
+from any2vec.operators.matrices import zeros
 from any2vec.operators.tiles import ROW_ALIGNMENT
 
 __all__ = [
@@ -76,7 +76,7 @@ class HotRows(NamedTuple):
         Position, counted from the first one of this thread, where a block was last merged.
     position : int64 array, shape (6,)
         By `AT`, ...: how far the thread is; where a block is next to be merged, and the curvature to be measured; how
-        often it was; how many rows were merged; up to where labels count as growing, or -1.
+        often it was; how many rows were merged; up to where matrices count as growing, or -1.
     directions : float32 array, shape (2, n, dim)
         Of the curvature of e and of t: n directions that have most of it, orthogonal, of length 1.
     values : float32 array, shape (2, n)
@@ -84,7 +84,7 @@ class HotRows(NamedTuple):
     squares : float64 array, shape (2,)
         Mean squared length of the rows of e and of t when the curvature was last measured, by updates.
     missing : float32 array, shape (dim, dim)
-        P, where P + P^T is what merging took from E^T E - T^T T (`sync.gauge`).
+        P, where P + P^T is what merging took from E^T E - T^T T (`sync.balance`).
     locks : int32 array, shape (2, B, 16)
         The first of a block is 1 while a thread merges it; shared by the threads.
     """
@@ -132,7 +132,7 @@ def memory_of_copies(rows: int, spare: int, threads: int, dim: int) -> int:
 
 
 def _most(dim: int) -> int:
-    """Rows of both labels whose copies, as they are and as they were, have enough bytes."""
+    """Rows of both matrices whose copies, as they are and as they were, have enough bytes."""
     return BYTES // (4 * dim * 4)
 
 

@@ -1,9 +1,8 @@
 """Inspection: which rows a slice will touch, and how often (GraphAny2Vec, section 3.2)."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,48 +10,13 @@ from numpy.typing import NDArray
 from any2vec.cluster.machine.workers import Workers
 from any2vec.operators.base import Operator
 from any2vec.operators.kernel import inspection_kernel
+from any2vec.samples.slices import Slice
 from any2vec.samples.windows import EpochDraws, SampleTables
 
-__all__ = ["Inspector", "Slice"]
+__all__ = ["Inspector"]
 
 _AT_A_TIME = 1 << 18  # positions
 _MOST = np.iinfo(np.int32).max  # that is counted
-
-
-class Slice(NamedTuple):
-    """What a host takes of its part of the worklist in a round.
-
-    Attributes
-    ----------
-    epoch : int
-        From 0.
-    ranges : tuple of (int, int)
-        Positions from and to; one range, unless another number of hosts began the epoch. Never empty.
-    """
-
-    epoch: int
-    ranges: tuple[tuple[int, int], ...]
-
-    @classmethod
-    def of(cls, epoch: int, pieces: Sequence[tuple[int, int]], begin: int, end: int) -> "Slice":
-        """Take words number `begin` to `end` of some pieces laid one after the other."""
-        found: list[tuple[int, int]] = []
-        before = 0
-        for low, high in pieces:
-            first, last = max(begin - before, 0), min(end - before, high - low)
-            if first < last or (first == last == begin - before and not found):  # one range, even if there are no words
-                found = [r for r in found if r[0] < r[1]] + [(low + first, low + last)]
-            before += high - low
-        return cls(epoch, tuple(found))
-
-    @property
-    def size(self) -> int:
-        """Words in it."""
-        return sum(high - low for low, high in self.ranges)
-
-    def part(self, begin: int, end: int) -> "Slice":
-        """Take words number `begin` to `end` of it."""
-        return Slice.of(self.epoch, self.ranges, begin, end)
 
 
 class Inspector:

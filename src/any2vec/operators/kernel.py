@@ -1,4 +1,4 @@
-"""The loop that all operators share: windows, batches of samples, and the rows they update.
+"""The loop that all operators share: windows, groups of samples, and the rows they update.
 
 `operator_kernel` compiles it with an operator's functions in place of `edges`, `steps`, `score`, `update` and `apply`.
 Numba's cache finds a kernel again by its name and its constants; among them is a fingerprint of all code that it calls.
@@ -31,7 +31,7 @@ _ENOUGH = 50.0  # sum of squared gradients
 _compiling = threading.Lock()
 
 edges: Any = None  # bound, as `steps`, `score`, `update` and `varying` are, to what the operator has
-fetch: Any = None  # bound to `fetch_batch`
+fetch: Any = None  # bound to `fetch_group`
 steps: Any = logistic
 score: Any = dots
 varying = False
@@ -59,7 +59,7 @@ def operator_kernel(
     addressing : {"direct", "counted", "mapped"}
         ``direct``: row i belongs to vertex i, as on one host. ``counted``: the same, and updates are counted, so that a
         host knows the rows it changed (RepModel). ``mapped``: a table has each vertex's row (PullModel). All three
-        change the labels by the same bits.
+        change the matrices by the same bits.
     freezing : bool
         Whether some rows of e must not change (`RowTable.frozen`).
     measuring : bool
@@ -71,7 +71,7 @@ def operator_kernel(
     -------
     function
         ``kernel(ids, bounds, low, high, e, t, rows, draws, rate, hot, stats)`` applies the samples of positions
-        low..high-1 of the worklist to the flat labels `e` and `t`; the others are a `RowTable`, `EpochDraws`, `Rate`,
+        low..high-1 of the worklist to the flat matrices `e` and `t`; the others are a `RowTable`, `EpochDraws`, `Rate`,
         `HotRows` and `ThreadStats`.
     """
     with _compiling:  # simulated hosts must share it
@@ -80,7 +80,7 @@ def operator_kernel(
             scratch = max(scratch, Operator.scratch(operator, dim))  # tiles are not checked for overflow
         sizes = operator.options.window, scratch, dim, width
         measuring |= copying or addressing != "direct"
-        return _operator_kernel(*functions_of(operator), *sizes, addressing, freezing, measuring, copying)
+        return _operator_kernel(functions_of(operator), *sizes, addressing, freezing, measuring, copying)
 
 
 def inspection_kernel(operator: Operator) -> Callable[..., None]:
@@ -93,7 +93,7 @@ def inspection_kernel(operator: Operator) -> Callable[..., None]:
         source of and the samples it is the destination of; int32 arrays of shape (V,).
     """
     with _compiling:
-        return _inspection_kernel(*functions_of(operator))
+        return _inspection_kernel(functions_of(operator))
 
 
 def functions_of(operator: Operator) -> tuple[Any, ...]:
@@ -105,7 +105,7 @@ def functions_of(operator: Operator) -> tuple[Any, ...]:
         functions,
         operator.targets,
         operator.sizes,
-        operator.batch_per_context,
+        operator.group_per_context,
         operator.joined,
     )
 
@@ -135,12 +135,7 @@ def _copied(e: Any, offset: int, row: int, dim: int) -> int:
 
 @cache
 def _operator_kernel(
-    name: str,
-    functions: tuple[tuple[str, Any], ...],
-    targets: int,
-    sizes: tuple[int, ...],
-    batch_per_context: bool,
-    joined: bool,
+    parts: tuple[Any, ...],
     window: int,
     scratch: int,
     dim: int,
@@ -150,15 +145,16 @@ def _operator_kernel(
     measuring: bool,
     copying: bool,
 ) -> Callable[..., None]:
+    name, functions, targets, sizes, group_per_context, joined = parts
     counted, mapped = addressing == "counted", addressing == "mapped"
     version = 0
 
-    def fetch_batch(
-        e: Any, t: Any, into: Any, near: Any, batch: int, draws: Any, rows: Any, spare: int, hot: Any
+    def fetch_group(
+        e: Any, t: Any, into: Any, near: Any, group: int, draws: Any, rows: Any, spare: int, hot: Any
     ) -> tuple[int, int]:
-        """List a batch as offsets of rows: count updates, copy frozen rows, prefetch those that are used next."""
+        """List a group as offsets of rows: count updates, copy frozen rows, prefetch those that are used next."""
         x, y, labels = into
-        sources, skips = edges(near, batch, draws.tables, sizes, x, y, labels)
+        sources, skips = edges(near, group, draws.tables, sizes, x, y, labels)
         for k in range(sources):
             vertex = x[k]
             if counted:
@@ -177,7 +173,7 @@ def _operator_kernel(
         if counted:
             rows.t[first] += updates
         y[0] = _offset(first, rows.t, mapped, hot, dim)
-        if not batch_per_context:
+        if not group_per_context:
             prefetch_row(t, y[0], dim)
             # the centre is a source of windows to come
             prefetch_row(e, _offset(near.words[near.centre], rows.e, mapped, hot, dim), dim)
@@ -198,7 +194,7 @@ def _operator_kernel(
     ) -> None:
         _ = version  # part of the key of Numba's cache
         windows = new_windows(window)
-        # two slots: the rows of the next batch are on their way to the cache while the last one is applied
+        # two slots: the rows of the next group are on their way to the cache while the last one is applied
         x = np.empty((2, 2 * window), np.int64)
         y = np.empty((2, targets), np.int64)
         labels = np.empty((2, targets), np.int8)
@@ -210,7 +206,7 @@ def _operator_kernel(
         position = end = low
         last = False
         while not last:
-            last = position >= high or stats.stop[0] != 0  # then there is no window, only a batch left to apply
+            last = position >= high or stats.stop[0] != 0  # then there is no window, only a group left to apply
             count, stop = 1, position
             if not last:
                 begin, end = bounds[sentence], bounds[sentence + 1]
@@ -220,12 +216,12 @@ def _operator_kernel(
                 next_alpha = learning_rate(rate, windows.position[i] - low)
                 if measuring:
                     next_measured = near.key % uint64(_ONE_WINDOW_OF) == uint64(0)
-                for batch in range(near.end - near.begin - 1 if batch_per_context and not last else 1):
+                for group in range(near.end - near.begin - 1 if group_per_context and not last else 1):
                     slot = 1 - slot
                     sources = skips = 0
                     if not last:
                         into, spare = (x[slot], y[slot], labels[slot]), rows.spare + 2 * window * slot
-                        sources, skips = fetch(e, t, into, near, batch, draws, rows, spare, hot)
+                        sources, skips = fetch(e, t, into, near, group, draws, rows, spare, hot)
                     listed = x[1 - slot], y[1 - slot], labels[1 - slot], n, skipped, alpha, measured
                     apply(e, t, listed, tile, stats, targets, dim, width)
                     n, skipped, alpha, measured = sources, skips, next_alpha, next_measured
@@ -240,7 +236,7 @@ def _operator_kernel(
             sentence += int64(stop == end)
 
     inlined = njit(inline="always")
-    functions = (("fetch", inlined(bind(fetch_batch, name, functions))), *functions)
+    functions = (("fetch", inlined(bind(fetch_group, name, functions))), *functions)
     functions = (("blocks", inlined(bind(blocks, name, functions))), *functions)
     functions = (("apply", inlined(bind(apply, name, functions))), *functions)
     bound = bind(kernel, name, functions)
@@ -248,18 +244,18 @@ def _operator_kernel(
     return njit(nogil=True, fastmath=True, error_model="numpy", cache=True)(bound)
 
 
-def apply(e: Any, t: Any, batch: Any, tile: Any, stats: Any, targets: int, dim: int, width: int) -> None:
-    """Apply a batch; `targets` is a constant of the kernel unless batches have some each."""
-    x, y, labels, n, skipped, alpha, measured = batch
+def apply(e: Any, t: Any, group: Any, tile: Any, stats: Any, targets: int, dim: int, width: int) -> None:
+    """Apply a group; `targets` is a constant of the kernel unless groups have some each."""
+    x, y, labels, n, skipped, alpha, measured = group
     if varying:
         blocks(e, t, (x, y, labels, n, 0, alpha, measured), tile, stats, targets - skipped, dim, width)
     else:
-        blocks(e, t, batch, tile, stats, targets, dim, width)
+        blocks(e, t, group, tile, stats, targets, dim, width)
 
 
-def blocks(e: Any, t: Any, batch: Any, tile: Any, stats: Any, targets: int, dim: int, width: int) -> None:
-    """Apply a batch, at most `tile_rows` sources at a time, evenly: score, step, update."""
-    x, y, labels, n, skipped, alpha, measured = batch
+def blocks(e: Any, t: Any, group: Any, tile: Any, stats: Any, targets: int, dim: int, width: int) -> None:
+    """Apply a group, at most `tile_rows` sources at a time, evenly: score, step, update."""
+    x, y, labels, n, skipped, alpha, measured = group
     most = TILE_ROWS if varying else tile_rows(width)  # all paths have the root: with ten, analogies were worse
     count = (n + most - 1) // most
     begin = 0
@@ -281,14 +277,8 @@ def blocks(e: Any, t: Any, batch: Any, tile: Any, stats: Any, targets: int, dim:
 
 
 @cache
-def _inspection_kernel(
-    name: str,
-    functions: tuple[tuple[str, Any], ...],
-    targets: int,
-    sizes: tuple[int, ...],
-    batch_per_context: bool,
-    joined: bool,
-) -> Callable[..., None]:
+def _inspection_kernel(parts: tuple[Any, ...]) -> Callable[..., None]:
+    name, functions, targets, sizes, group_per_context, joined = parts
     version = 0
 
     def inspect(
@@ -306,8 +296,8 @@ def _inspection_kernel(
             count, stop = list_windows(ids, position, high, begin, end, window, draws, windows)
             for i in range(count):
                 near = Window(windows.words, windows.centre[i], windows.begin[i], windows.end[i], windows.key[i])
-                for batch in range(near.end - near.begin - 1 if batch_per_context else 1):
-                    n, skips = edges(near, batch, draws.tables, sizes, x, y, labels)
+                for group in range(near.end - near.begin - 1 if group_per_context else 1):
+                    n, skips = edges(near, group, draws.tables, sizes, x, y, labels)
                     for k in range(n):
                         sources[x[k]] += 1
                     updates = 1 if joined else n

@@ -6,7 +6,7 @@ with sound combiners"), to::
 
     m + (c - b) - s (m - b),    s = 1 - exp(-alpha C n)
 
-after its n updates of alpha each, if C is the curvature of the loss (`sync.combiners.curvature`). Where s is near 1,
+after its n updates of alpha each, if C is the curvature of the loss (`quadratic`). Where s is near 1,
 that is c, with the noise of one thread's last updates. So a share of s, p = 1/3, is taken from what this thread
 learned, and the rest from what the T - 1 others did::
 
@@ -14,11 +14,11 @@ learned, and the rest from what the T - 1 others did::
 
 On a quadratic loss, if threads learn as much each and merge in turn, two of them follow one thread's path with any p,
 and more do to second order in s. Where s is large, masters approach the optimum more slowly, and average: where it is
-1, those of two threads are (2 c + m) / 3. A mean lags behind labels that grow: while they do, p is 0. (A thread that
+1, those of two threads are (2 c + m) / 3. A mean lags behind matrices that grow: while they do, p is 0. (A thread that
 learns alone loses s p of what it learned.)
 
 C is measured along a few directions that have most of it. In all others, and where alpha C n is small, what the threads
-learned is added up: a merge would reduce it by little, but by that much each time, and labels grow there for a whole
+learned is added up: a merge would reduce it by little, but by that much each time, and matrices grow there for a whole
 run.
 """
 
@@ -41,6 +41,7 @@ from any2vec.operators.hot_rows import (
     ROWS_MERGED,
     HotRows,
 )
+from any2vec.operators.quadratic import LEAST, share_gone
 from any2vec.operators.tiles import ROW_ALIGNMENT, add_rows, aligned, dots, register_width
 
 __all__ = ["merge", "merge_due", "open_copies"]
@@ -49,22 +50,21 @@ _WIDTH = register_width()
 _AHEAD = 8  # rows that merging prefetches
 _SEEN = 32  # rows n to 2 n that are looked at to measure the curvature, for any n
 _LOOKS = 1 << 16  # positions between two measurements, at most
-_FIRST = 1 << 13  # of all threads before the second one: labels grow fast at first
+_FIRST = 1 << 13  # of all threads before the second one: matrices grow fast at first
 _NOTHING = 1e-6  # of all curvature
-_LEAST = 0.1  # alpha C n of all threads together, below which a direction is added up
-_OWN = 1 / 3  # p: share of s that is taken from what the thread itself learned; 0 while labels grow
+_OWN = 1 / 3  # p: share of s that is taken from what the thread itself learned; 0 while matrices grow
 _ALONG = 4  # directions at a time
-_GROWTH = 1.1  # a label grows if the mean square of its rows is more than so many times what was measured before
-_STRIDE, _STRIDE_GROWING = 64, 8  # one merged row in so many is measured for the gauge; while labels grow
+_GROWTH = 1.1  # a matrix grows if the mean square of its rows is more than so many times what was measured before
+_STRIDE, _STRIDE_GROWING = 64, 8  # one merged row in so many is measured for the balance; while matrices grow
 
 
 @njit(nogil=True, cache=True)
 def open_copies(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, dim: int) -> None:
     """Copy the masters, flat `e` and `t`, into this thread's copies and into `before`; count positions from 0."""
-    for label, before in ((e, hot.before[0]), (t, hot.before[1])):
+    for matrix, before in ((e, hot.before[0]), (t, hot.before[1])):
         for k in range(hot.rows * dim):
-            before[k] = label[k]  # read once: another thread may be merging
-            label[hot.shift * dim + k] = before[k]
+            before[k] = matrix[k]  # read once: another thread may be merging
+            matrix[hot.shift * dim + k] = before[k]
     hot.merged[:] = 0
     hot.position[: NEXT_MEASUREMENT + 1] = 0
     hot.position[GROWING_UNTIL] = -1
@@ -83,10 +83,10 @@ def merge_due(
         hot.position[NEXT_MEASUREMENT] = position + min(max(position, _FIRST // hot.threads, 1), _LOOKS)
         _measure(e, t, hot, kappa, dim)
     following = hot.position[NEXT_MEASUREMENT]
-    for of, label in enumerate((e, t)):
+    for of, matrix in enumerate((e, t)):
         for block in range(hot.merged.shape[1]):
             if position - hot.merged[of, block] >= hot.every[of, block]:
-                _merge_block(label, hot, of, block, alpha, dim, np.bool_(False))  # no constant: compiled once
+                _merge_block(matrix, hot, of, block, alpha, dim, np.bool_(False))  # no constant: compiled once
             following = min(following, hot.merged[of, block] + hot.every[of, block])
     hot.position[NEXT_MERGE] = max(following, position + 1)
 
@@ -101,8 +101,8 @@ def merge(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, alpha: f
         busy = 0
         for place in left:
             of, block = divmod(place, blocks)
-            label = e if of == 0 else t
-            if not _merge_block(label, hot, of, block, rate, dim, np.bool_(True)):
+            matrix = e if of == 0 else t
+            if not _merge_block(matrix, hot, of, block, rate, dim, np.bool_(True)):
                 left[busy] = place
                 busy += 1
         left = left[:busy]
@@ -110,11 +110,11 @@ def merge(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, alpha: f
 
 @njit(nogil=True, fastmath=True, cache=True)
 def _measure(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, kappa: float, dim: int) -> None:
-    """Measure the curvature of each label from some rows of the other, by a step of subspace iteration.
+    """Measure the curvature of each matrix from some rows of the other, by a step of subspace iteration.
 
     Where the directions were eigenvectors, they stay so, and the lengths that they are multiplied by are eigenvalues.
-    If a label has grown, it counts as growing until the next measurement: threads then move rows alike, and merging
-    takes more from the gauge.
+    If a matrix has grown, it counts as growing until the next measurement: threads then move rows alike, and merging
+    takes more from the balance.
     """
     moved, parts = np.empty((DIRECTIONS, dim), np.float32), aligned(2 * DIRECTIONS)
     places = np.arange(DIRECTIONS) * dim
@@ -164,7 +164,7 @@ def _measure(e: NDArray[np.float32], t: NDArray[np.float32], hot: HotRows, kappa
 
 @njit(nogil=True, fastmath=True, cache=True)
 def _merge_block(
-    label: NDArray[np.float32], hot: HotRows, of: int, block: int, alpha: float, dim: int, last: bool
+    matrix: NDArray[np.float32], hot: HotRows, of: int, block: int, alpha: float, dim: int, last: bool
 ) -> bool:
     """Merge a block, unless another thread is at it; return whether it was merged."""
     lock = hot.locks[of, block]
@@ -180,17 +180,17 @@ def _merge_block(
     places = np.arange(DIRECTIONS) * dim
     shrunk = 0  # directions, in fours
     for i in range(DIRECTIONS):
-        if hot.threads * steps * hot.values[of, i] >= _LEAST:
-            less[i] = np.expm1(-steps * hot.values[of, i])
+        if hot.threads * steps * hot.values[of, i] >= LEAST:
+            less[i] = -share_gone(steps * hot.values[of, i])
             shrunk = i - i % _ALONG + _ALONG
     stride = _STRIDE_GROWING if growing else _STRIDE
     for row in range(hot.bounds[block] * dim, hot.bounds[block + 1] * dim, dim):
         copy = row + hot.shift * dim
         for k in range(_AHEAD * dim, (_AHEAD + 1) * dim, ROW_ALIGNMENT):
-            prefetch(label, row + k)
+            prefetch(matrix, row + k)
             prefetch(before, row + k)
-            prefetch(label, copy + k)
-        mine, master, base = label[copy : copy + dim], label[row : row + dim], before[row : row + dim]
+            prefetch(matrix, copy + k)
+        mine, master, base = matrix[copy : copy + dim], matrix[row : row + dim], before[row : row + dim]
         if last:
             moved = float32(0.0)
             for k in range(dim):

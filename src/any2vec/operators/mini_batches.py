@@ -12,7 +12,7 @@ __all__ = ["Chunk", "Cursor", "MiniBatch", "most_scores", "new_batch", "new_chun
 
 
 class Chunk(NamedTuple):
-    """The samples of consecutive centres, as batches of an operator; one has ``sources[x:]`` and ``targets[y:]``.
+    """The samples of consecutive centres, as groups of an operator; one has ``sources[x:]`` and ``targets[y:]``.
 
     Attributes
     ----------
@@ -21,13 +21,13 @@ class Chunk(NamedTuple):
     labels : int8 array
         Labels of the targets, where the operator says.
     entries : int64 array, shape (n, 4)
-        Of each batch: its number of sources, skipped targets, x and y.
+        Of each group: its number of sources, skipped targets, x and y.
     alphas : float32 array, shape (n,)
         Learning rates.
     centres : int64 array, shape (centres + 1,)
-        The first batch of each centre.
+        The first group of each centre.
     size : int64 array, shape (4,)
-        Centres listed, and the ends of what is used of `sources`, `targets` and the batches.
+        Centres listed, and the ends of what is used of `sources`, `targets` and the groups.
     """
 
     sources: NDArray[np.int64]
@@ -47,7 +47,7 @@ class MiniBatch(NamedTuple):
     picked : int64 array, shape (n, 2)
         Which they are, and where the scores of each begin.
     owned : int64 array, shape (H + 1, 2)
-        The first batch of each host's centres, and its first score.
+        The first group of each host's centres, and its first score.
     """
 
     picked: NDArray[np.int64]
@@ -78,14 +78,14 @@ def new_chunk(operator: Operator, centres: int) -> Chunk:
     """Allocate a chunk of mini-batches of up to `centres` centres; pages that stay unused cost no memory."""
     centres *= spacing(operator.options.window)
     words = 2 * operator.options.window
-    batches = centres * (words if operator.batch_per_context else 1)
-    targets = batches * operator.targets
+    groups = centres * (words if operator.group_per_context else 1)
+    targets = groups * operator.targets
     return Chunk(
         np.empty(centres * words, np.int64),
         np.empty(targets, np.int64),
         np.empty(targets, np.int8),
-        np.empty((batches, 4), np.int64),
-        np.empty(batches, np.float32),
+        np.empty((groups, 4), np.int64),
+        np.empty(groups, np.float32),
         np.zeros(centres + 1, np.int64),
         np.zeros(4, np.int64),
     )
@@ -93,8 +93,8 @@ def new_chunk(operator: Operator, centres: int) -> Chunk:
 
 def new_batch(operator: Operator, centres: int, hosts: int) -> MiniBatch:
     """Allocate a mini-batch of up to `centres` centres."""
-    batches = centres * (2 * operator.options.window if operator.batch_per_context else 1)
-    return MiniBatch(np.empty((batches, 2), np.int64), np.zeros((hosts + 1, 2), np.int64))
+    groups = centres * (2 * operator.options.window if operator.group_per_context else 1)
+    return MiniBatch(np.empty((groups, 2), np.int64), np.zeros((hosts + 1, 2), np.int64))
 
 
 def most_scores(operator: Operator, centres: int) -> int:

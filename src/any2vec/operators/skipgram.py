@@ -7,6 +7,7 @@ shared and distributed memory", 2016). Per pair, they are drawn in word2vec's ow
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,26 @@ from numba import int64, njit
 from numpy.typing import NDArray
 
 from any2vec.operators.base import Operator, OperatorOptions
+from any2vec.options import option
 from any2vec.samples.draws import below, draw
 from any2vec.samples.negatives import alias_table, negative, probabilities
 
-__all__ = ["NEGATIVES_PER", "SkipGram", "list_context"]
+__all__ = ["NegativeSampling", "SkipGram", "list_context"]
 
-NEGATIVES_PER = ("window", "pair")
+
+@dataclass(kw_only=True, unsafe_hash=True)
+class NegativeSampling:
+    """Options of negative sampling."""
+
+    negative: int | None = option(
+        None, "negative samples per positive one", low=0, high=1000, unset="5; none if hierarchical"
+    )
+    negatives_per: str = option(
+        "window",
+        "draw negatives per window (fast), or per pair as word2vec does; as accurate",
+        choices=("window", "pair"),
+        only="`model` skipgram with `loss` negative alone",
+    )
 
 
 @njit(inline="always")
@@ -46,16 +61,16 @@ def _draw_targets(window: Any, first: int, table: Any, sizes: Any, targets: Any)
 
 
 @njit(inline="always")
-def edges_per_window(window: Any, batch: int, table: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
+def edges_per_window(window: Any, group: int, table: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
     """List all context words, and one set of targets."""
     return list_context(window, sources), _draw_targets(window, 0, table, sizes, targets)
 
 
 @njit(inline="always")
-def edges_per_pair(window: Any, batch: int, table: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
-    """List the context word number `batch`, and targets of its own, drawn by its distance from the centre."""
+def edges_per_pair(window: Any, group: int, table: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
+    """List the context word number `group`, and targets of its own, drawn by its distance from the centre."""
     reach, negatives = sizes[0], sizes[1] - 1
-    context = window.begin + batch
+    context = window.begin + group
     context += int64(context >= window.centre)
     sources[0] = window.words[context]
     return 1, _draw_targets(window, (context - window.centre + reach) * negatives, table, sizes, targets)
@@ -68,7 +83,7 @@ class SkipGram(Operator):
 
     def __init__(self, options: OperatorOptions) -> None:
         super().__init__(options)
-        if self.batch_per_context:
+        if self.group_per_context:
             self.edges = edges_per_pair
 
     @property
@@ -84,10 +99,10 @@ class SkipGram(Operator):
         """Estimate updates: a window updates the rows of its context once, and its targets, or each pair its own."""
         e, centres = super().updates(counts, contexts)
         t = centres + self.options.negatives * centres.sum() * probabilities(counts)
-        return np.stack([e, t * contexts if self.batch_per_context else t])
+        return np.stack([e, t * contexts if self.group_per_context else t])
 
     @property
-    def batch_per_context(self) -> bool:
+    def group_per_context(self) -> bool:
         """Whether negatives are drawn per pair."""
         return self.options.negatives_per == "pair"
 
@@ -95,6 +110,11 @@ class SkipGram(Operator):
     def sizes(self) -> tuple[int, ...]:
         """The window, targets, and whether the table is a pool of negatives."""
         return (*super().sizes, int(self.options.pools))
+
+    @property
+    def draws_negatives(self) -> bool:
+        """Whether it draws from the table of negatives, in whose place a pool may be."""
+        return type(self).tables is SkipGram.tables
 
     def tables(self, counts: NDArray[np.int64]) -> Any:
         """Build the alias table of the negatives' distribution."""

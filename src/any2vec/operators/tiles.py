@@ -3,8 +3,8 @@
 Numba's own loops reach a third of their speed, as they do not keep a tile of several rows in registers. The
 intrinsics below emit LLVM IR (through llvmlite, no compiler is needed); LLVM lowers a vector of `width` floats to
 whatever the processor has. A tile is `n` source rows (1 to `tile_rows`) against `m` destination rows. Rows are
-addressed by their offset, in floats, from the start of a label. Every offset is a multiple of 16 and
-the labels are 64-byte aligned, so that all loads are aligned.
+addressed by their offset, in floats, from the start of a matrix. Every offset is a multiple of 16 and
+the matrices are 64-byte aligned, so that all loads are aligned.
 
 The integers `dim` and `width` must be compile-time constants (closure variables of the calling kernel): then Numba's
 cache finds the kernel again in the next process. `m` may be one. For `dots` and `add_rows`, `dim` need not be one.
@@ -71,8 +71,8 @@ def _number(kind: types.Type, value: ir.Value) -> ir.Value:
     return constant(kind.literal_value) if isinstance(kind, types.IntegerLiteral) else value
 
 
-def _row(b: ir.IRBuilder, label: ir.Value, offsets: ir.Value, index: ir.Value) -> ir.Value:
-    return b.gep(label, [b.load(b.gep(offsets, [index]))])
+def _row(b: ir.IRBuilder, matrix: ir.Value, offsets: ir.Value, index: ir.Value) -> ir.Value:
+    return b.gep(matrix, [b.load(b.gep(offsets, [index]))])
 
 
 def _switch(b: ir.IRBuilder, n: ir.Value, width: int, emit: Callable[[int], None]) -> None:
@@ -114,7 +114,7 @@ def dots(typing: Any, e: Any, x: Any, t: Any, y: Any, out: Any, n: Any, m: Any, 
     Parameters
     ----------
     e, t : float32 array, 1-d, 64-byte aligned
-        The two labels of all vertices.
+        The two matrices of all vertices.
     x, y : int64 array
         Offsets of the source rows and of the destination rows. An integer `x` is the offset of a single source.
     out : float32 array

@@ -1,6 +1,6 @@
 """The estimator for graphs: DeepWalk on a data frame of edges."""
 
-from typing import Any, Self
+from typing import Any
 
 from pyspark import keyword_only
 from pyspark.sql import DataFrame
@@ -84,10 +84,6 @@ class DeepWalk(HostEstimator, DeepWalkParams):
     ) -> None:
         super().__init__()
         self.setParams(**self._input_kwargs)
-
-    def setParams(self, **given: Any) -> Self:
-        """Set parameters, by their names."""
-        return self._set(**given)
 
     def _trained(self, dataset: DataFrame) -> DeepWalkModel:
         options = self._options(walks=self.getNumWalks(), length=self.getWalkLength())

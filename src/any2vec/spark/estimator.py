@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from uuid import uuid4
 
 from pyspark.ml import Estimator
@@ -52,6 +52,10 @@ class HostEstimator(Estimator, HostParams, DefaultParamsReadable, DefaultParamsW
             return self._trained(dataset)
         except Any2VecError as error:
             raise Any2VecError(respelled(str(error), _as_parameter)) from error
+
+    def setParams(self, **given: Any) -> Self:
+        """Set parameters, by their names."""
+        return self._set(**given)
 
     @classmethod
     def read(cls) -> Any:

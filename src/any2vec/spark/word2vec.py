@@ -1,6 +1,6 @@
 """The estimator: `pyspark.ml.feature.Word2Vec` as a program of hosts."""
 
-from typing import Any, Self
+from typing import Any
 
 from pyspark import keyword_only
 from pyspark.sql import Column, DataFrame
@@ -78,10 +78,6 @@ class Word2Vec(HostEstimator, Word2VecParams):
     ) -> None:
         super().__init__()
         self.setParams(**self._input_kwargs)
-
-    def setParams(self, **given: Any) -> Self:
-        """Set parameters, by their names."""
-        return self._set(**given)
 
     def _trained(self, dataset: DataFrame) -> Word2VecModel:
         options = self._options(min_count=self.getMinCount())

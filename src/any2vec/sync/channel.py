@@ -1,4 +1,4 @@
-"""A channel to the other hosts that counts bytes by phase, label and kind, and times (ARCHITECTURE, invariant 6)."""
+"""A channel to the other hosts that counts bytes by phase, matrix and kind, and times (ARCHITECTURE, invariant 6)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,11 +15,11 @@ from any2vec.sync.partition import Partition
 __all__ = ["KEYS", "Channel"]
 
 PHASES = ("inspect", "reduce", "broadcast")
-LABELS = ("e", "t", "both")
+MATRICES = ("e", "t", "both")
 KINDS = ("ids", "updates", "values", "moments")
 
-KEYS = tuple(product(PHASES, LABELS, KINDS))
-"""What is counted, as (phase, label, kind); ids that stand for both labels have the label ``both``."""
+KEYS = tuple(product(PHASES, MATRICES, KINDS))
+"""What is counted, as (phase, matrix, kind); ids that stand for both matrices have the matrix ``both``."""
 
 
 class Channel:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.operators.labels import padded_width
+from any2vec.operators.matrices import padded_width
 
 __all__ = ["ColumnLayout"]
 

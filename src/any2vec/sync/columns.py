@@ -15,7 +15,7 @@ from any2vec.cluster.communicator import Request
 from any2vec.io.memory import release
 from any2vec.operators.arguments import no_rows
 from any2vec.operators.columns import add_parts
-from any2vec.operators.labels import Labels, new_labels, zeros
+from any2vec.operators.matrices import Matrices, new_matrices, zeros
 from any2vec.operators.mini_batches import MiniBatch
 from any2vec.sync.column_layout import ColumnLayout
 from any2vec.sync.combiners import Combiner, Round
@@ -34,7 +34,7 @@ class Columns(Scheme):
     addressing = "direct"
     by_columns = True
     of_its_own = True
-    addresses = 1.5  # at the end, rows of e lie beside columns of both labels
+    addresses = 1.5  # at the end, rows of e lie beside columns of both matrices
 
     def __init__(self, context: HostContext) -> None:
         super().__init__(context)
@@ -42,12 +42,12 @@ class Columns(Scheme):
         self.layout = ColumnLayout(context.dim, hosts)
         width, self._low = self.layout.width, self.partition.range(self._rank)[0]
         e, t = (zeros(context.vertices, width) for _ in range(2))
-        self.masters = self.labels = Labels(e, t, 0, context.vertices, width)
+        self.masters = self.matrices = Matrices(e, t, 0, context.vertices, width)
         self.live, self.rows = context.vertices, no_rows()
         self.largest = 0.0
         self._hot = np.zeros((2, min(_HOTTEST, context.vertices), width), np.float32)
         for low, high in self.blocks():
-            self.put(new_labels(low, high, context.dim, seed=context.seed))
+            self.put(new_matrices(low, high, context.dim, seed=context.seed))
 
     @classmethod
     def memory(cls, vertices: int, dim: int, hosts: int) -> int:
@@ -60,10 +60,10 @@ class Columns(Scheme):
         for low in range(0, self.context.vertices, size):
             yield low, min(low + size, self.context.vertices)
 
-    def put(self, rows: Labels) -> None:
+    def put(self, rows: Matrices) -> None:
         """Take over this host's columns of whole rows."""
         here = slice(rows.first, rows.first + rows.vertices)
-        for own, whole in ((self.labels.e, rows.embedding), (self.labels.t, rows.training)):
+        for own, whole in ((self.matrices.e, rows.embedding), (self.matrices.t, rows.training)):
             self.layout.put(self._rank, whole, own[here])
 
     def synchronize(self, round_: Round, combiner: Combiner | None) -> Combined:
@@ -93,29 +93,29 @@ class Columns(Scheme):
     def watching(self) -> Iterator[None]:
         """Add the block's largest change of the hottest rows, which change most, to the round's largest update."""
         n = self._hot.shape[1]
-        labels = (self.labels.e[:n], self.labels.t[:n])
-        for before, label in zip(self._hot, labels, strict=True):
-            before[:] = label
+        matrices = (self.matrices.e[:n], self.matrices.t[:n])
+        for before, now in zip(self._hot, matrices, strict=True):
+            before[:] = now
         yield
-        for before, label in zip(self._hot, labels, strict=True):
-            change = float(np.abs(label - before).max(initial=0.0))
+        for before, now in zip(self._hot, matrices, strict=True):
+            change = float(np.abs(now - before).max(initial=0.0))
             self.largest = change if not change <= self.largest else self.largest  # not a number is largest
 
-    def rows_of_masters(self, *, last: bool = False) -> Labels:
+    def rows_of_masters(self, *, last: bool = False) -> Matrices:
         """Exchange columns for the rows of this host's range of vertices; if `last`, giving back memory meanwhile."""
         low, high = self._low, self.partition.range(self._rank)[1]
-        left, found = [self.labels.t, self.labels.e], []
+        left, found = [self.matrices.t, self.matrices.e], []
         if last:
             none = np.zeros((0, self.layout.width), np.float32)
-            self.labels = self.masters = Labels(none, none, 0, 0, self.layout.width)
+            self.matrices = self.masters = Matrices(none, none, 0, 0, self.layout.width)
         while left:
             found.append(zeros(high - low, self.context.dim))
             self._exchange(left.pop(), found[-1], last)  # and with the last of its columns, its addresses are free
-        return Labels(found[0], found[1], low, high - low, self.context.dim)
+        return Matrices(found[0], found[1], low, high - low, self.context.dim)
 
-    def restore(self, masters: Labels) -> None:
+    def restore(self, masters: Matrices) -> None:
         """Take over whole rows of this host's range of vertices: exchange them for columns."""
-        for own, whole in ((self.labels.e, masters.embedding), (self.labels.t, masters.training)):
+        for own, whole in ((self.matrices.e, masters.embedding), (self.matrices.t, masters.training)):
             self._exchange_back(own, whole)
 
     def _exchange_back(self, own: NDArray[np.float32], whole: NDArray[np.float32]) -> None:
@@ -145,9 +145,9 @@ class Columns(Scheme):
 
     def stream_rows(self) -> Iterator[tuple[str, NDArray[np.float32]]]:
         """Exchange columns for the rows of this host's range of vertices, part by part."""
-        for label, own in (("e", self.labels.e), ("t", self.labels.t)):
+        for which, own in (("e", self.matrices.e), ("t", self.matrices.t)):
             for low, high in self._parts():
-                yield label, self._rows(own, low, high)
+                yield which, self._rows(own, low, high)
 
     def _exchange(self, own: NDArray[np.float32], whole: NDArray[np.float32], last: bool) -> None:
         """Exchange columns for the rows of this host's range, part by part of all ranges, so that memory stays even."""

@@ -23,10 +23,10 @@ class RowsByHost(NamedTuple):
     counts: NDArray[np.int64]
 
 
-def send_ids(ids: NDArray[np.int32], partition: Partition, channel: Channel, phase: str, label: str) -> RowsByHost:
+def send_ids(ids: NDArray[np.int32], partition: Partition, channel: Channel, phase: str, which: str) -> RowsByHost:
     """Send the ids of some vertices, in rising order, to their masters; return the masters here that hosts named."""
     message, lengths = _encode(ids, partition.bounds)
-    channel.count((phase, label, "ids"), lengths, 1)
+    channel.count((phase, which, "ids"), lengths, 1)
     with channel.timed():
         received, counts = exchange(channel.communicator, message, lengths)
     low, high = partition.range(channel.communicator.rank)
@@ -35,14 +35,14 @@ def send_ids(ids: NDArray[np.int32], partition: Partition, channel: Channel, pha
 
 
 def broadcast_ids(
-    rows: NDArray[np.int32], partition: Partition, channel: Channel, phase: str, label: str
+    rows: NDArray[np.int32], partition: Partition, channel: Channel, phase: str, which: str
 ) -> RowsByHost:
     """Name some masters here, in rising order, to every host; return the vertices that all hosts named."""
     communicator = channel.communicator
     low, high = partition.range(communicator.rank)
     message, _ = _encode(rows, np.array([0, high - low]))
     lengths = np.full(partition.hosts, len(message), np.int64)
-    channel.count((phase, label, "ids"), lengths, 1)
+    channel.count((phase, which, "ids"), lengths, 1)
     with channel.timed():
         counts = checked_counts(communicator.allgather(lengths[:1])[:, 0])
         received = np.empty(int(counts.sum()), np.uint8)

@@ -1,4 +1,4 @@
-"""Masters, the canonical labels of a host's range of vertices, and merging what hosts changed into them."""
+"""Masters, the canonical matrices of a host's range of vertices, and merging what hosts changed into them."""
 
 import time
 from dataclasses import dataclass
@@ -11,11 +11,11 @@ from any2vec.cluster.lost import DamagedError
 from any2vec.cluster.machine.workers import Workers
 from any2vec.llvm.compiled import njit
 from any2vec.llvm.prefetch import prefetch_row
-from any2vec.operators.labels import Labels
+from any2vec.operators.matrices import Matrices
 from any2vec.operators.tiles import ROW_ALIGNMENT
 from any2vec.sync.combiners import Combiner, PartsCombiner, SumCombiner
 from any2vec.sync.combiners.gradient import gradient_row
-from any2vec.sync.turn import Turn
+from any2vec.sync.rebalancing import Rebalancing
 from any2vec.sync.wire import added
 
 __all__ = ["ORTHOGONAL", "Changes", "Combined", "Parts", "check_updates", "find", "memory_of_merging", "merge"]
@@ -32,7 +32,7 @@ _AHEAD = 4  # parts of a host prefetched
 
 @dataclass(frozen=True, eq=False)
 class Changes:
-    """What hosts send to the masters of one label.
+    """What hosts send to the masters of one matrix.
 
     Attributes
     ----------
@@ -74,8 +74,8 @@ class Combined:
         Sum of their orthogonalities (GraphAny2Vec, Eq. 9).
     seconds : float
         CPU time of the threads.
-    turn : Turn, optional
-        What all labels are to be turned by.
+    rebalancing : Rebalancing, optional
+        What all rows are to be rebalanced by.
     largest : float
         Largest change of a number of the hottest rows in one of some mini-batches (`sync.columns`).
     """
@@ -85,7 +85,7 @@ class Combined:
     orthogonal: int = 0
     orthogonality: float = 0.0
     seconds: float = 0.0
-    turn: Turn | None = None
+    rebalancing: Rebalancing | None = None
     largest: float = 0.0
 
     def __iadd__(self, other: "Combined") -> "Combined":
@@ -105,13 +105,13 @@ def check_updates(changes: Changes) -> None:
         raise DamagedError.of(host, "a number of updates below 0")
 
 
-def merge(masters: Labels, changes: dict[str, Changes], combiner: Combiner, workers: Workers) -> Combined:
-    """Merge what hosts changed, by label, into the masters, which hold what all hosts began the round with.
+def merge(masters: Matrices, changes: dict[str, Changes], combiner: Combiner, workers: Workers) -> Combined:
+    """Merge what hosts changed, by matrix, into the masters, which hold what all hosts began the round with.
 
     `combiner` has begun the round.
     """
     began = time.thread_time()
-    merges = [_Merge(label, masters, change, combiner, workers.threads) for label, change in changes.items()]
+    merges = [_Merge(which, masters, change, combiner, workers.threads) for which, change in changes.items()]
     futures = [future for one in merges for future in workers.start(one.run, workers.threads)]
     total = Combined(seconds=time.thread_time() - began)
     for found in workers.join(futures):
@@ -126,11 +126,11 @@ def memory_of_merging(vertices: int, hosts: int, threads: int, dim: int) -> int:
 
 
 class _Merge:
-    """Merges one label, in blocks of rows."""
+    """Merges one matrix, in blocks of rows."""
 
-    def __init__(self, label: str, masters: Labels, changes: Changes, combiner: Combiner, threads: int) -> None:
-        self._label, self._combiner, self._threads = label, combiner, threads
-        self._base = (masters.e if label == "e" else masters.t)[: masters.vertices]
+    def __init__(self, which: str, masters: Matrices, changes: Changes, combiner: Combiner, threads: int) -> None:
+        self._which, self._combiner, self._threads = which, combiner, threads
+        self._base = (masters.e if which == "e" else masters.t)[: masters.vertices]
         self._parts = changes.parts
         self._measured = -masters.first % _ONE_ROW_OF  # the same rows for any number of hosts
         self._rows = max(1, min(_ROWS, _PARTS // len(changes.counts)))
@@ -151,13 +151,13 @@ class _Merge:
         if isinstance(self._combiner, SumCombiner):
             hosts, totals = np.empty(n, np.int32), np.empty(n, np.int64)
             _sum(self._parts, first, base, out, hosts, totals)
-            self._combiner.scale(self._label, out, hosts, totals)
+            self._combiner.scale(self._which, out, hosts, totals)
         else:
             assert isinstance(self._combiner, PartsCombiner)
             starts = _starts(self._parts, first, n)
             parts, updates = np.empty((starts[-1], base.shape[1]), np.float32), np.empty(starts[-1], np.int32)
             _take(self._parts, first, base, starts[:-1].copy(), parts, updates)
-            self._combiner.combine(self._label, parts, starts, updates, out)
+            self._combiner.combine(self._which, parts, starts, updates, out)
         return Combined(_add(out, base), *orthogonal)
 
 

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 
 from any2vec.cluster.communicator import Communicator, SharedError
-from any2vec.cluster.local import is_simulated
 from any2vec.cluster.machine.cores import hosts_here
 from any2vec.io.memory import available
+from any2vec.io.sizes import size
 from any2vec.sync.scheme import Scheme
 
 __all__ = ["check_memory", "memory_of_a_host"]
@@ -18,9 +18,8 @@ def memory_of_a_host(communicator: Communicator, addresses: float = 1.0) -> int:
 
     Of a limit of addresses (``ulimit -v``), a byte takes `addresses`.
     """
-    hosts = communicator.size
-    sharing = (hosts, hosts, hosts) if is_simulated(communicator) else (*hosts_here(communicator), 1)
-    return int(communicator.allgather(np.array([available(*sharing, addresses=addresses)], np.int64)).min())
+    mine = available(*hosts_here(communicator), addresses=addresses)
+    return int(communicator.allgather(np.array([mine], np.int64)).min())
 
 
 def check_memory(
@@ -48,15 +47,12 @@ def check_memory(
     threads, least = int(needed[:, 1].max()), hosts if scheme.by_columns else 1
     fits = [f"`threads` {n:,}" for n in range(threads - 1, 0, -1) if needs(dim, n) <= has][:1]
     fits += [f"`dim` {d:,}" for d in range(dim - 1, least - 1, -1) if needs(d, threads) <= has][:1]
-    if hosts > 1 and not is_simulated(communicator):
+    if hosts > hosts_here(communicator)[0]:  # else they would share what this machine has
         fits += [f"{n:,} hosts" for n in range(hosts + 1, dim + 1) if scheme.memory(vertices, dim, n) <= has][:1]
     on = f" on {threads:,} threads" if threads > 1 else ""
     where = f"on each of {hosts} hosts, and one" if hosts > 1 else "and this machine"
     raise SharedError(
-        f"{vertices:,} words of {dim:,} dimensions{on} need {_size(need)} of memory {where} has {_size(has)} left: "
+        f"{vertices:,} words of {dim:,} dimensions{on} need {size(need, memory=True)} of memory "
+        f"{where} has {size(has, memory=True)} left: "
         f"{' or '.join([*fits, 'fewer words (`min_count`, `max_size`)'])} would fit"
     )
-
-
-def _size(count: int) -> str:
-    return f"{count / 2**30:,.1f} GiB" if count >= 2**30 else f"{count / 2**20:,.1f} MiB"

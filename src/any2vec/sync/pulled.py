@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Request
-from any2vec.cluster.local import is_simulated
 from any2vec.operators.arguments import RowTable
-from any2vec.operators.inspection import Slice
-from any2vec.operators.labels import Labels, new_labels, zeros
+from any2vec.operators.matrices import Matrices, new_matrices, zeros
+from any2vec.samples.slices import Slice
 from any2vec.sync.combiners import Combiner, Round, Touched
 from any2vec.sync.ids import RowsByHost, send_ids
 from any2vec.sync.masters import Changes, Combined
@@ -31,7 +30,7 @@ _NONE = np.empty(0, np.int32)
 
 @dataclass(eq=False)
 class Proxies:
-    """The rows of one label that a round touches here, and those of masters here that it touches on other hosts.
+    """The rows of one matrix that a round touches here, and those of masters here that it touches on other hosts.
 
     Attributes
     ----------
@@ -64,9 +63,9 @@ class Pulled(Scheme):
     def __init__(self, context: HostContext) -> None:
         super().__init__(context)
         low, high = self.partition.range(context.communicator.rank)
-        self.masters = new_labels(low, high, context.dim, seed=context.seed)
+        self.masters = new_matrices(low, high, context.dim, seed=context.seed)
         self.rows = RowTable(np.zeros(context.vertices, np.int32), np.zeros(context.vertices, np.int32))
-        self.labels = self._allocate(0)
+        self.matrices = self._allocate(0)
         self.live = 0
         self._inspecting: list[Future[float]] = []
         self._now: dict[str, Proxies] = {}
@@ -84,19 +83,19 @@ class Pulled(Scheme):
         """Reduce, and inspect the next round meanwhile; combine; pull what the next round needs."""
         requests: list[Request] = []
         changes, here = {}, {}
-        for label, mine in (("e", self.labels.e), ("t", self.labels.t)):
-            now = self._now[label]
+        for which, mine in (("e", self.matrices.e), ("t", self.matrices.t)):
+            now = self._now[which]
             rows, counts = now.touched
-            values = self.wire.rows(f"receive {label}", len(rows))
-            requests += self._send("reduce", label, now, self.wire.changed(label, mine[: len(now.ids)]), values)
-            changes[label] = Changes(rows, values, now.touched_updates, counts)
+            values = self.wire.rows(f"receive {which}", len(rows))
+            requests += self._send("reduce", which, now, self.wire.changed(which, mine[: len(now.ids)]), values)
+            changes[which] = Changes(rows, values, now.touched_updates, counts)
             touched = np.flatnonzero(now.updates).astype(np.int32)
-            self.touched[label] = len(touched)
-            here[label] = Touched(mine, touched, now.updates[touched])
+            self.touched[which] = len(touched)
+            here[which] = Touched(mine, touched, now.updates[touched])
         ahead = self._learn(requests) if self._inspecting else {}
         self.channel.wait(requests)
         combined = self.combine(changes, here, round_, combiner)
-        self.turn(combined, self.masters)
+        self.rebalance(combined, self.masters)
         if ahead:
             self._pull(ahead)
         return combined
@@ -104,6 +103,15 @@ class Pulled(Scheme):
     @abstractmethod
     def _proxies(self, sources: NDArray[np.int32], destinations: NDArray[np.int32]) -> dict[str, Proxies]:
         """Choose the rows to hold, from the updates that inspection counted, and name them to their masters."""
+
+    def _named(self, *matrices: tuple[str, NDArray[np.int32], NDArray[Any]]) -> dict[str, Proxies]:
+        """Name the rows held of each matrix to their masters; given are its name, updates, and which rows are held."""
+        proxies = {}
+        for which, updates, held in matrices:
+            ids = np.flatnonzero(held).astype(np.int32)
+            touched = send_ids(ids, self.partition, self.channel, "inspect", which)
+            proxies[which] = Proxies(ids, self.partition.counts(ids), updates[ids], touched)
+        return proxies
 
     def _learn(self, requests: list[Request]) -> dict[str, Proxies]:
         """Finish the inspection and send the masters what it found, while `requests` are pending."""
@@ -113,13 +121,12 @@ class Pulled(Scheme):
                 for request in requests:
                     request.test()
 
-        looks = requests and not is_simulated(self.context.communicator)  # those have but few cores to look with
-        self.inspecting += sum(self.context.workers.join(self._inspecting, look if looks else None, _POLL))
+        self.inspecting += sum(self.context.workers.join(self._inspecting, look if requests else None, _POLL))
         ahead = self._proxies(*self.context.inspector.counts())
-        for label, proxies in ahead.items():
+        for which, proxies in ahead.items():
             rows, counts = proxies.touched
             proxies.touched_updates = np.empty(len(rows), np.int32)
-            what = ("inspect", label, "updates")
+            what = ("inspect", which, "updates")
             self.channel.wait(
                 [self.channel.begin(what, proxies.updates, proxies.sent, proxies.touched_updates, counts)]
             )
@@ -129,52 +136,47 @@ class Pulled(Scheme):
         """Broadcast: receive the rows of the next round from their masters."""
         self._now = ahead
         wanted = max(len(proxies.ids) for proxies in ahead.values())
-        if wanted > self.labels.vertices:
-            del self.labels
-            self.labels = self._allocate(wanted + wanted // 4)
+        if wanted > self.matrices.vertices:
+            del self.matrices
+            self.matrices = self._allocate(wanted + wanted // 4)
         self.live = min(len(proxies.ids) for proxies in ahead.values())
         requests: list[Request] = []
-        for label, mine, masters, places in (
-            ("e", self.labels.e, self.masters.e, self.rows.e),
-            ("t", self.labels.t, self.masters.t, self.rows.t),
+        for which, mine, masters, places in (
+            ("e", self.matrices.e, self.masters.e, self.rows.e),
+            ("t", self.matrices.t, self.masters.t, self.rows.t),
         ):
-            proxies = ahead[label]
-            send = self.wire.gather(f"pull {label}", masters, proxies.touched.rows)
-            requests += self._send("broadcast", label, proxies, send, self.wire.pulled(label, mine[: len(proxies.ids)]))
+            proxies = ahead[which]
+            send = self.wire.gather(f"pull {which}", masters, proxies.touched.rows)
+            requests += self._send("broadcast", which, proxies, send, self.wire.pulled(which, mine[: len(proxies.ids)]))
             places[proxies.ids] = np.arange(len(proxies.ids), dtype=np.int32)
         self.channel.wait(requests)
-        for label, mine in (("e", self.labels.e), ("t", self.labels.t)):
-            self.wire.unpack(label, mine[: len(ahead[label].ids)])
+        for which, mine in (("e", self.matrices.e), ("t", self.matrices.t)):
+            self.wire.unpack(which, mine[: len(ahead[which].ids)])
 
-    def _send(self, phase: str, label: str, now: Proxies, send: NDArray[Any], receive: NDArray[Any]) -> list[Request]:
+    def _send(self, phase: str, which: str, now: Proxies, send: NDArray[Any], receive: NDArray[Any]) -> list[Request]:
         """Begin to reduce rows of mirrors, or to broadcast those of masters; the others know which they are."""
         sent, came = (now.sent, now.touched.counts) if phase == "reduce" else (now.touched.counts, now.sent)
-        return [self.channel.begin((phase, label, "values"), send, sent, receive, came)]
+        return [self.channel.begin((phase, which, "values"), send, sent, receive, came)]
 
-    def _allocate(self, rows: int) -> Labels:
+    def _allocate(self, rows: int) -> Matrices:
         rows = min(rows, self.context.vertices)
         e, t = (zeros(rows + self.context.copies, self.context.dim) for _ in range(2))
-        return Labels(e, t, 0, rows, self.context.dim)
+        return Matrices(e, t, 0, rows, self.context.dim)
 
 
 class PullModelBase(Pulled):
-    """A vertex is one: both its labels are sent if either is touched."""
+    """A vertex is one: both its matrices are sent if either is touched."""
 
     def _proxies(self, sources: NDArray[np.int32], destinations: NDArray[np.int32]) -> dict[str, Proxies]:
         ids = np.flatnonzero(sources | destinations).astype(np.int32)
         sent = self.partition.counts(ids)
         touched = send_ids(ids, self.partition, self.channel, "inspect", "both")
-        labels = (("e", sources), ("t", destinations))
-        return {label: Proxies(ids, sent, updates[ids], touched) for label, updates in labels}
+        matrices = (("e", sources), ("t", destinations))
+        return {which: Proxies(ids, sent, updates[ids], touched) for which, updates in matrices}
 
 
 class PullModelOpt(Pulled):
     """A source has a row of e only, a destination one of t only."""
 
     def _proxies(self, sources: NDArray[np.int32], destinations: NDArray[np.int32]) -> dict[str, Proxies]:
-        proxies = {}
-        for label, updates in (("e", sources), ("t", destinations)):
-            ids = np.flatnonzero(updates).astype(np.int32)
-            touched = send_ids(ids, self.partition, self.channel, "inspect", label)
-            proxies[label] = Proxies(ids, self.partition.counts(ids), updates[ids], touched)
-        return proxies
+        return self._named(("e", sources, sources), ("t", destinations, destinations))

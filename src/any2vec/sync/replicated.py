@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Request
 from any2vec.operators.arguments import RowTable, no_rows
-from any2vec.operators.labels import Labels, new_labels, zeros
+from any2vec.operators.matrices import Matrices, new_matrices, zeros
 from any2vec.sync.combiners import Combiner, Round, Touched
 from any2vec.sync.ids import RowsByHost, broadcast_ids, send_ids
 from any2vec.sync.masters import Changes, Combined
+from any2vec.sync.rebalancing import Rebalancing
 from any2vec.sync.scheme import HostContext, Scheme
-from any2vec.sync.turn import Turn
 
 __all__ = ["RepModelNaive", "RepModelOpt"]
 
@@ -25,15 +25,15 @@ class Replicated(Scheme):
     def __init__(self, context: HostContext) -> None:
         super().__init__(context)
         vertices, dim = context.vertices, context.dim
-        self.labels = new_labels(0, vertices, dim, copies=context.copies, seed=context.seed)
+        self.matrices = new_matrices(0, vertices, dim, copies=context.copies, seed=context.seed)
         self.live = vertices
         low, high = self.partition.range(context.communicator.rank)
-        self.masters = self.labels.range(low, high)
+        self.masters = self.matrices.range(low, high)
         self.addressing, self.rows = "direct", no_rows()
         if context.communicator.size > 1:  # masters are apart from this host's own proxies
             e, t = (zeros(high - low, dim) for _ in range(2))
             e[:], t[:] = self.masters.e, self.masters.t
-            self.masters = Labels(e, t, low, high - low, dim)
+            self.masters = Matrices(e, t, low, high - low, dim)
             self.addressing = "counted"
             self.rows = RowTable(np.zeros(vertices, np.int32), np.zeros(vertices, np.int32))
 
@@ -42,96 +42,84 @@ class Replicated(Scheme):
         """Bytes that a host needs: for proxies of all vertices and, of several hosts, for its masters."""
         return super().memory(vertices, dim, 1) + (super().memory(vertices, dim, hosts) if hosts > 1 else 0)
 
-    def restore(self, masters: Labels) -> None:
+    def restore(self, masters: Matrices) -> None:
         """Take over masters of an earlier run, and send them to all mirrors."""
         super().restore(masters)
         if self.context.communicator.size > 1:
-            for label, mine, own in self._labels():
-                self._broadcast_all(label, mine, own)
+            for which in "et":
+                self._broadcast_all(which)
 
     def synchronize(self, round_: Round, combiner: Combiner) -> Combined:
         """Reduce, combine and broadcast."""
         if self.context.communicator.size == 1:
-            lacks = self.context.turns and self.lacks  # by merging what threads changed
-            combined = Combined(turn=self.gauge.end(round_.number) if lacks else None)
-            self.turn(combined, self.labels)
+            lacks = self.context.rebalances and self.lacks  # by merging what threads changed
+            combined = Combined(rebalancing=self.balance.end(round_.number) if lacks else None)
+            self.rebalance(combined, self.matrices)
             return combined
         changes: dict[str, Changes] = {}
         here: dict[str, Touched] = {}
         requests: list[Request] = []
-        for label, mine, counts in (("e", self.labels.e, self.rows.e), ("t", self.labels.t, self.rows.t)):
+        for which, mine, counts in (("e", self.matrices.e, self.rows.e), ("t", self.matrices.t, self.rows.t)):
             touched = np.flatnonzero(counts).astype(np.int32)
-            self.touched[label] = len(touched)
-            here[label] = Touched(mine, touched, counts[touched])
-            changes[label], begun = self._reduce(label, mine[: self.context.vertices], touched, counts)
+            self.touched[which] = len(touched)
+            here[which] = Touched(mine, touched, counts[touched])
+            changes[which], begun = self._reduce(which, mine[: self.context.vertices], touched, counts)
             requests += begun
         self.channel.wait(requests)
         self.rows.e[:] = 0
         self.rows.t[:] = 0
         combined = self.combine(changes, here, round_, combiner)
-        self.turn(combined, self.masters)
-        for label, mine, masters in self._labels():
-            self._broadcast(label, mine, masters, changes[label], combined.turn)
+        self.rebalance(combined, self.masters)
+        for which, changed in changes.items():
+            self._broadcast(which, changed, combined.rebalancing)
         return combined
 
-    def _labels(self) -> list[tuple[str, NDArray[np.float32], NDArray[np.float32]]]:
+    def _rows(self, which: str) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Return this host's proxies of a matrix, and its masters."""
         v = self.context.vertices
-        return [("e", self.labels.e[:v], self.masters.e), ("t", self.labels.t[:v], self.masters.t)]
+        return (self.matrices.e[:v], self.masters.e) if which == "e" else (self.matrices.t[:v], self.masters.t)
 
     def _reduce(
-        self, label: str, mine: NDArray[np.float32], touched: NDArray[np.int32], updates: NDArray[np.int32]
+        self, which: str, mine: NDArray[np.float32], touched: NDArray[np.int32], updates: NDArray[np.int32]
     ) -> tuple[Changes, list[Request]]:
         """Begin to send what changed here to the masters."""
-        ids, (rows, counts) = self._exchange_ids(label, touched)
+        ids, (rows, counts) = self._exchange_ids(which, touched)
         sent = self.partition.counts(ids)
-        send = mine if len(ids) == len(mine) else self.wire.gather(f"send {label}", mine, ids)
-        values = self.wire.rows(f"receive {label}", len(rows))
+        send = mine if len(ids) == len(mine) else self.wire.gather(f"send {which}", mine, ids)
+        values = self.wire.rows(f"receive {which}", len(rows))
         received = np.empty(len(rows), np.int32)
         return Changes(rows, values, received, counts), [
-            self.channel.begin(("reduce", label, "values"), send, sent, values, counts),
-            self.channel.begin(("reduce", label, "updates"), updates[ids], sent, received, counts),
+            self.channel.begin(("reduce", which, "values"), send, sent, values, counts),
+            self.channel.begin(("reduce", which, "updates"), updates[ids], sent, received, counts),
         ]
 
-    def _broadcast_all(self, label: str, mine: NDArray[np.float32], masters: NDArray[np.float32]) -> None:
+    def _broadcast_all(self, which: str) -> None:
         """Send all masters to all hosts."""
+        mine, masters = self._rows(which)
         sent = np.full(self.partition.hosts, self.masters.vertices, np.int64)
         counts = np.diff(self.partition.bounds)
         starts = np.zeros_like(sent)
-        self.channel.wait([self.channel.begin(("broadcast", label, "values"), masters, sent, mine, counts, starts)])
+        self.channel.wait([self.channel.begin(("broadcast", which, "values"), masters, sent, mine, counts, starts)])
 
     @abstractmethod
-    def _exchange_ids(self, label: str, touched: NDArray[np.int32]) -> tuple[NDArray[np.int32], RowsByHost]:
+    def _exchange_ids(self, which: str, touched: NDArray[np.int32]) -> tuple[NDArray[np.int32], RowsByHost]:
         """Return the vertices this host sends, and the rows of masters here that it receives."""
 
     @abstractmethod
-    def _broadcast(
-        self,
-        label: str,
-        mine: NDArray[np.float32],
-        masters: NDArray[np.float32],
-        changes: Changes,
-        turn: Turn | None,
-    ) -> None:
-        """Send masters, which have been turned, to the mirrors."""
+    def _broadcast(self, which: str, changes: Changes, rebalancing: Rebalancing | None) -> None:
+        """Send masters, which have been rebalanced, to the mirrors."""
 
 
 class RepModelNaive(Replicated):
     """All rows are sent, both ways."""
 
-    def _exchange_ids(self, label: str, touched: NDArray[np.int32]) -> tuple[NDArray[np.int32], RowsByHost]:
+    def _exchange_ids(self, which: str, touched: NDArray[np.int32]) -> tuple[NDArray[np.int32], RowsByHost]:
         hosts, own = self.partition.hosts, self.masters.vertices
         rows = np.tile(np.arange(own, dtype=np.int32), hosts)
         return np.arange(self.context.vertices, dtype=np.int32), RowsByHost(rows, np.full(hosts, own, np.int64))
 
-    def _broadcast(
-        self,
-        label: str,
-        mine: NDArray[np.float32],
-        masters: NDArray[np.float32],
-        changes: Changes,
-        turn: Turn | None,
-    ) -> None:
-        self._broadcast_all(label, mine, masters)
+    def _broadcast(self, which: str, changes: Changes, rebalancing: Rebalancing | None) -> None:
+        self._broadcast_all(which)
 
 
 class RepModelOpt(Replicated):
@@ -140,37 +128,31 @@ class RepModelOpt(Replicated):
     Where these are nearly all, all are sent, which spares copying them before and after.
     """
 
-    def _exchange_ids(self, label: str, touched: NDArray[np.int32]) -> tuple[NDArray[np.int32], RowsByHost]:
+    def _exchange_ids(self, which: str, touched: NDArray[np.int32]) -> tuple[NDArray[np.int32], RowsByHost]:
         touched = _nearly_all(touched, self.context.vertices)
-        return touched, send_ids(touched, self.partition, self.channel, "reduce", label)
+        return touched, send_ids(touched, self.partition, self.channel, "reduce", which)
 
-    def _broadcast(
-        self,
-        label: str,
-        mine: NDArray[np.float32],
-        masters: NDArray[np.float32],
-        changes: Changes,
-        turn: Turn | None,
-    ) -> None:
+    def _broadcast(self, which: str, changes: Changes, rebalancing: Rebalancing | None) -> None:
+        mine, masters = self._rows(which)
         present = np.zeros(self.masters.vertices, np.bool_)
         present[changes.rows] = True
         rows = _nearly_all(np.flatnonzero(present).astype(np.int32), self.masters.vertices)
-        ids, counts = broadcast_ids(rows, self.partition, self.channel, "broadcast", label)
+        ids, counts = broadcast_ids(rows, self.partition, self.channel, "broadcast", which)
         send = masters if len(rows) == len(masters) else self.wire.gather("broadcast", masters, rows)
         values = mine if len(ids) == len(mine) else self.wire.rows("received", len(ids))
         sent = np.full(self.partition.hosts, len(rows), np.int64)
-        request = self.channel.begin(("broadcast", label, "values"), send, sent, values, counts, np.zeros_like(sent))
+        request = self.channel.begin(("broadcast", which, "values"), send, sent, values, counts, np.zeros_like(sent))
         self.channel.wait([request])
         if values is mine:
             return
         self._put(mine, ids, values)
-        if turn:  # what was not sent
+        if rebalancing:  # what was not sent
             left = np.ones(len(mine), np.bool_)
             left[ids] = False
             others = np.flatnonzero(left).astype(np.int32)
-            turned = self.wire.gather("received", mine, others)
-            self.combining += turn.apply({label: turned}, self.context.workers)
-            self._put(mine, others, turned)
+            rebalanced = self.wire.gather("received", mine, others)
+            self.combining += rebalancing.apply({which: rebalanced}, self.context.workers)
+            self._put(mine, others, rebalanced)
 
     def _put(self, mine: NDArray[np.float32], ids: NDArray[np.int32], values: NDArray[np.float32]) -> None:
         workers = self.context.workers

@@ -1,4 +1,4 @@
-"""Communication schemes: how mirrors receive the labels that a host's rounds touch, and send what changed."""
+"""Communication schemes: how mirrors receive the matrices that a host's rounds touch, and send what changed."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from any2vec.cluster.communicator import Communicator
 from any2vec.cluster.machine.workers import Workers
 from any2vec.operators.arguments import RowTable
-from any2vec.operators.inspection import Inspector, Slice
-from any2vec.operators.labels import Labels, padded_width
+from any2vec.operators.inspection import Inspector
+from any2vec.operators.matrices import Matrices, padded_width
+from any2vec.samples.slices import Slice
+from any2vec.sync.balance import Balance
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import Combiner, Round, Touched
-from any2vec.sync.gauge import Gauge
 from any2vec.sync.masters import Changes, Combined, check_updates, merge
 from any2vec.sync.partition import Partition
 from any2vec.sync.wire import FLOAT32, WIRES
@@ -39,9 +40,9 @@ class HostContext:
     vertices, dim : int
         V and D.
     copies : int
-        Rows needed behind the labels, for the threads' copies of hot and frozen rows.
-    turns : bool
-        Whether scores stay the same, and nothing is lost, when all labels are turned (`gauge`).
+        Rows needed behind the matrices, for the threads' copies of hot and frozen rows.
+    rebalances : bool
+        Whether scores stay the same, and nothing is lost, when all rows are rebalanced (`balance`).
     seed : int
         Seed of initial rows.
     wire : str
@@ -54,7 +55,7 @@ class HostContext:
     vertices: int
     dim: int
     copies: int
-    turns: bool
+    rebalances: bool
     seed: int
     wire: str = FLOAT32
 
@@ -83,18 +84,18 @@ class Scheme(ABC):
         Whether vectors differ from those of other schemes, on one host too.
     addresses : float
         Addresses that a byte of `memory` takes, where they are limited.
-    labels : Labels
+    matrices : Matrices
         What the operator works on; may change from round to round.
     live : int
         Rows present in both matrices in this round, from the first on.
     rows : RowTable
         The kernel's.
-    masters : Labels
+    masters : Matrices
         This host's masters.
     channel : Channel
         Sends, counts and times.
     touched : dict from str to int
-        By label, rows that this host touched in the last round.
+        By matrix, rows that this host touched in the last round.
     inspecting, combining : float
         Seconds that its threads spent so far.
     """
@@ -106,10 +107,10 @@ class Scheme(ABC):
     rounds_rows: ClassVar[bool] = False
     of_its_own: ClassVar[bool] = False
     addresses: ClassVar[float] = 1.0
-    labels: Labels
+    matrices: Matrices
     live: int
     rows: RowTable
-    masters: Labels
+    masters: Matrices
 
     def __init__(self, context: HostContext) -> None:
         self.context = context
@@ -125,16 +126,16 @@ class Scheme(ABC):
         return 2 * 4 * padded_width(dim) * -(-vertices // hosts)
 
     @cached_property
-    def gauge(self) -> Gauge:
-        """What finds how to turn the labels."""
-        return Gauge(self.masters, self.channel)
+    def balance(self) -> Balance:
+        """What measures the balance."""
+        return Balance(self.masters, self.channel)
 
     @property
     def lacks(self) -> bool:
-        """Whether merging took anything from the gauge. Where nothing is merged there is none: it has D x D numbers."""
-        return "gauge" in vars(self) and bool(self.gauge.missing.any())
+        """Whether merging has changed the balance. Where nothing is merged there is none: it has D x D numbers."""
+        return "balance" in vars(self) and bool(self.balance.missing.any())
 
-    def restore(self, masters: Labels) -> None:
+    def restore(self, masters: Matrices) -> None:
         """Take over rows of masters of an earlier run; all hosts call this before `begin`."""
         self.masters.embedding[:], self.masters.training[:] = masters.embedding, masters.training
 
@@ -146,14 +147,14 @@ class Scheme(ABC):
 
     @abstractmethod
     def synchronize(self, round_: Round, combiner: Combiner) -> Combined:
-        """Reduce, combine and broadcast: `masters` become new, and `labels` ready for the next round."""
+        """Reduce, combine and broadcast: `masters` become new, and `matrices` ready for the next round."""
 
-    def rows_of_masters(self, *, last: bool = False) -> Labels:
+    def rows_of_masters(self, *, last: bool = False) -> Matrices:
         """Return the whole rows of this host's range of vertices; if `last`, training has ended."""
         return self.masters
 
     def stream_rows(self) -> Iterator[tuple[str, NDArray[np.float32]]]:
-        """Yield the rows of `rows_of_masters`, label by label, in parts; all hosts must take all of them."""
+        """Yield the rows of `rows_of_masters`, matrix by matrix, in parts; all hosts must take all of them."""
         yield "e", self.masters.embedding
         yield "t", self.masters.training
 
@@ -166,18 +167,18 @@ class Scheme(ABC):
         before = combiner.seconds
         combiner.begin(round_, here)
         self.combining += (combiner.seconds - before) * self.context.workers.threads  # they wait for it
-        gauge = self.gauge if combiner.keeps_gauge and self.context.turns else None
-        if gauge:
-            gauge.begin(round_.number, changes)
+        balance = self.balance if combiner.keeps_balance and self.context.rebalances else None
+        if balance:
+            balance.begin(round_.number, changes)
         combined = merge(self.masters, changes, combiner, self.context.workers)
         self.combining += combined.seconds
-        if gauge:
-            combined.turn = gauge.end(round_.number)
-            self.combining += gauge.seconds * self.context.workers.threads
+        if balance:
+            combined.rebalancing = balance.end(round_.number)
+            self.combining += balance.seconds * self.context.workers.threads
         return combined
 
-    def turn(self, combined: Combined, labels: Labels) -> None:
-        """Turn all rows of labels as combining found it needed."""
-        if combined.turn:
-            rows = {"e": labels.e[: labels.vertices], "t": labels.t[: labels.vertices]}
-            self.combining += combined.turn.apply(rows, self.context.workers)
+    def rebalance(self, combined: Combined, matrices: Matrices) -> None:
+        """Rebalance all rows as combining found it needed."""
+        if combined.rebalancing:
+            rows = {"e": matrices.e[: matrices.vertices], "t": matrices.t[: matrices.vertices]}
+            self.combining += combined.rebalancing.apply(rows, self.context.workers)

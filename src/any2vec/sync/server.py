@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Request
 from any2vec.sync.combiners import Combiner, Round
-from any2vec.sync.ids import send_ids
 from any2vec.sync.masters import Combined
 from any2vec.sync.pulled import Proxies, Pulled
 
@@ -29,11 +28,11 @@ class Server(Pulled):
     def synchronize(self, round_: Round, combiner: Combiner) -> Combined:
         """Get the rows again; then send what changed, combine, and pull what the next block needs."""
         requests = []
-        for label, masters in (("e", self.masters.e), ("t", self.masters.t)):
-            now = self._now[label]
-            again = self.wire.rows(f"again {label}", len(now.ids))
+        for which, masters in (("e", self.masters.e), ("t", self.masters.t)):
+            now = self._now[which]
+            again = self.wire.rows(f"again {which}", len(now.ids))
             requests += self._send(
-                "broadcast", label, now, self.wire.gather(f"pull {label}", masters, now.touched.rows), again
+                "broadcast", which, now, self.wire.gather(f"pull {which}", masters, now.touched.rows), again
             )
         self.channel.wait(requests)
         return super().synchronize(round_, combiner)
@@ -42,19 +41,14 @@ class Server(Pulled):
         words = sources > 0
         outputs = words | (destinations > 0)
         outputs[self.context.inspector.draws.tables.astype(np.int64)] = True
-        proxies = {}
-        for label, updates, held in (("e", sources, words), ("t", destinations, outputs)):
-            ids = np.flatnonzero(held).astype(np.int32)
-            touched = send_ids(ids, self.partition, self.channel, "inspect", label)
-            proxies[label] = Proxies(ids, self.partition.counts(ids), updates[ids], touched)
-        return proxies
+        return self._named(("e", sources, words), ("t", destinations, outputs))
 
-    def _send(self, phase: str, label: str, now: Proxies, send: NDArray[Any], receive: NDArray[Any]) -> list[Request]:
+    def _send(self, phase: str, which: str, now: Proxies, send: NDArray[Any], receive: NDArray[Any]) -> list[Request]:
         """Send ids with the rows."""
         rows, counts = now.touched
         ids = [now.ids, rows + np.int32(self.masters.first)]
         n = [now.sent, counts]
         out = 0 if phase == "reduce" else 1
         known = np.empty_like(ids[1 - out])
-        more = self.channel.begin((phase, label, "ids"), ids[out], n[out], known, n[1 - out])
-        return [more, *super()._send(phase, label, now, send, receive)]
+        more = self.channel.begin((phase, which, "ids"), ids[out], n[out], known, n[1 - out])
+        return [more, *super()._send(phase, which, now, send, receive)]

@@ -6,17 +6,17 @@ import numpy as np
 
 from any2vec.cluster.local import alone
 from any2vec.cluster.machine.workers import Workers
-from any2vec.operators.labels import Labels, new_labels
+from any2vec.operators.matrices import Matrices, new_matrices
+from any2vec.sync.balance import Balance
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import COMBINERS, Combiner, Round, Touched
-from any2vec.sync.gauge import Gauge
 from any2vec.sync.ids import broadcast_ids, send_ids
 from any2vec.sync.masters import Changes, merge
 from any2vec.sync.partition import Partition
-from any2vec.sync.turn import Turn
+from any2vec.sync.rebalancing import Rebalancing
 from any2vec.sync.wire import Wire
 
-__all__ = ["warm_up", "warm_up_turns"]
+__all__ = ["warm_up", "warm_up_balance"]
 
 
 def warm_up(combiner: Combiner, wire: Wire) -> None:
@@ -25,27 +25,27 @@ def warm_up(combiner: Combiner, wire: Wire) -> None:
     rows, twice = np.arange(2, dtype=np.int32), np.array([0, 1, 0, 1], np.int32)
     send_ids(rows, partition, channel, "inspect", "e")
     broadcast_ids(rows, partition, channel, "broadcast", "e")
-    masters = new_labels(0, 2, combiner.context.masters.dim)
+    masters = new_matrices(0, 2, combiner.context.masters.dim)
     wire.gather("pull e", masters.e, rows)
     wire.unpack("e", masters.e)
     wire.changed("e", masters.e)
     if type(combiner) not in COMBINERS.values():
         return
-    here = {label: Touched(masters.e, rows, np.ones(2, np.int32)) for label in "et"}
-    changes = {label: Changes(twice, wire.rows("receive e", 4), np.ones(4, np.int32), np.full(2, 2)) for label in "et"}
+    here = {which: Touched(masters.e, rows, np.ones(2, np.int32)) for which in "et"}
+    changes = {which: Changes(twice, wire.rows("receive e", 4), np.ones(4, np.int32), np.full(2, 2)) for which in "et"}
     other = combiner.bind(replace(combiner.context, masters=masters, channel=channel))
     other.begin(Round(0, 0.025, 0.25), here)
     with Workers(1, channel.communicator) as workers:
         merge(masters, changes, other, workers)
-        if other.keeps_gauge:
-            Gauge(masters, channel).begin(0, changes)
-            warm_up_turns(masters, workers)
+        if other.keeps_balance:
+            Balance(masters, channel).begin(0, changes)
+            warm_up_balance(masters, workers)
 
 
-def warm_up_turns(masters: Labels, workers: Workers) -> None:
-    """Compile turning labels, by turning them by nothing."""
-    Gauge(masters, Channel(alone())).end(0)
+def warm_up_balance(masters: Matrices, workers: Workers) -> None:
+    """Compile rebalancing, by doing it to nothing."""
+    Balance(masters, Channel(alone())).end(0)
     padded = masters.e.shape[1]
     for n in (1, masters.dim):  # few directions, and many
         nothing = np.zeros((n, masters.dim), np.float32)
-        Turn.of(nothing[:, 0], nothing, padded).apply({"e": masters.e}, workers)
+        Rebalancing.of(nothing[:, 0], nothing, padded).apply({"e": masters.e}, workers)

@@ -14,9 +14,8 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from any2vec.cluster.machine.workers import Workers
-from any2vec.llvm.bits import bits_of, float_of
 from any2vec.llvm.compiled import njit
-from any2vec.sync.buffers import Buffers
+from any2vec.operators.matrices import zeros
 
 __all__ = ["FLOAT32", "WIRES", "Wire", "added"]
 
@@ -39,15 +38,23 @@ class Wire:
     kind: type[np.generic] = np.float32
 
     def __init__(self, dim: int, workers: Workers) -> None:
-        self._buffers, self._workers = Buffers(dim, self.kind), workers
+        self._dim, self._workers = dim, workers
+        self._buffers: dict[str, NDArray[Any]] = {}
 
     def rows(self, name: str, n: int) -> NDArray[Any]:
-        """Return n rows to receive into, as they travel; the buffer `name` keeps them."""
-        return self._buffers.rows(name, n)
+        """Return n rows to receive into, as they travel: the content is undefined, and lost when the buffer grows.
+
+        The buffer `name` is kept from round to round: fresh memory costs ten times as much as memory used before.
+        """
+        held = self._buffers.get(name)
+        if held is None or len(held) < n:
+            self._buffers.pop(name, None)
+            held = self._buffers[name] = zeros(n + n // 4, self._dim, self.kind)
+        return held[:n]
 
     def gather(self, name: str, matrix: NDArray[np.float32], rows: NDArray[np.int32]) -> NDArray[Any]:
         """Copy some rows of a matrix, one after the other, into the buffer `name`, to be sent."""
-        out = self._buffers.rows(name, len(rows))
+        out = self.rows(name, len(rows))
 
         def copy(low: int, high: int) -> None:
             np.take(matrix, rows[low:high], axis=0, out=out[low:high], mode="clip")  # that mode needs no second copy
@@ -55,14 +62,14 @@ class Wire:
         self._spread(copy, len(out))
         return out
 
-    def pulled(self, label: str, mine: NDArray[np.float32]) -> NDArray[Any]:
+    def pulled(self, which: str, mine: NDArray[np.float32]) -> NDArray[Any]:
         """Return where to receive the rows that a round begins with: in the end, they are to be in `mine`."""
         return mine
 
-    def unpack(self, label: str, mine: NDArray[np.float32]) -> None:
+    def unpack(self, which: str, mine: NDArray[np.float32]) -> None:
         """Put the rows that were `pulled` into `mine`."""
 
-    def changed(self, label: str, mine: NDArray[np.float32]) -> NDArray[Any]:
+    def changed(self, which: str, mine: NDArray[np.float32]) -> NDArray[Any]:
         """Return the values to send after a round, `Changes.values`; `mine` are the rows that were `pulled`."""
         return mine
 
@@ -78,22 +85,22 @@ class BFloat16(Wire):
 
     def gather(self, name: str, matrix: NDArray[np.float32], rows: NDArray[np.int32]) -> NDArray[Any]:
         """Round some rows of a matrix, one after the other, into the buffer `name`, to be sent."""
-        out = self._buffers.rows(name, len(rows))
+        out = self.rows(name, len(rows))
         self._spread(lambda low, high: _round(matrix, rows[low:high], out[low:high]), len(out))
         return out
 
-    def pulled(self, label: str, mine: NDArray[np.float32]) -> NDArray[Any]:
+    def pulled(self, which: str, mine: NDArray[np.float32]) -> NDArray[Any]:
         """Return where to receive the rows that a round begins with."""
-        return self._buffers.rows(f"pulled {label}", len(mine))
+        return self.rows(f"pulled {which}", len(mine))
 
-    def unpack(self, label: str, mine: NDArray[np.float32]) -> None:
+    def unpack(self, which: str, mine: NDArray[np.float32]) -> None:
         """Put the rows that were `pulled` into `mine`."""
-        rows = self.pulled(label, mine)
+        rows = self.pulled(which, mine)
         self._spread(lambda low, high: _widen(rows[low:high], mine[low:high]), len(mine))
 
-    def changed(self, label: str, mine: NDArray[np.float32]) -> NDArray[Any]:
+    def changed(self, which: str, mine: NDArray[np.float32]) -> NDArray[Any]:
         """Put how rows differ from those `pulled` in the place of these."""
-        rows = self.pulled(label, mine)
+        rows = self.pulled(which, mine)
         self._spread(lambda low, high: _subtract(mine[low:high], rows[low:high]), len(mine))
         return rows
 
@@ -105,13 +112,13 @@ WIRES: dict[str, type[Wire]] = {FLOAT32: Wire, "bfloat16": BFloat16}
 @njit(nogil=True, cache=True, inline="always")
 def _rounded(value: Any) -> Any:
     """Round a float32 to the nearest bfloat16, to an even one if two are; what is not finite stays so."""
-    bits = bits_of(value)
+    bits = np.float32(value).view(np.uint32)
     return np.uint16((bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16))
 
 
 @njit(nogil=True, cache=True, inline="always")
 def _widened(value: Any) -> Any:
-    return float_of(np.uint32(value) << np.uint32(16))
+    return np.uint32(np.uint32(value) << np.uint32(16)).view(np.float32)
 
 
 def added(value: Any, own: Any) -> Any:

@@ -4,8 +4,8 @@ from dataclasses import dataclass, fields
 
 from any2vec.errors import Any2VecError
 from any2vec.operators import LOSSES, MODELS, OPERATORS, Operator, operator_of
-from any2vec.operators.cbow import CONTEXTS
-from any2vec.operators.skipgram import NEGATIVES_PER, SkipGram
+from any2vec.operators.cbow import ContextOptions
+from any2vec.operators.skipgram import NegativeSampling
 from any2vec.options import check_options, option
 from any2vec.sync.combiners import COMBINERS, Combiner, combiner_of
 from any2vec.sync.schemes import AUTO, SCHEMES, scheme_of
@@ -18,12 +18,10 @@ MOST_THREADS = 1024
 
 _CENTRES, _ALL_CENTRES = 50, 400
 
-_SCHEDULES = {"window": "window", "exact": "pair"}
-
 
 @dataclass(kw_only=True, unsafe_hash=True)
-class Options:
-    """Options of training; word2vec's, under gensim's names. See `option` for what each field says of itself."""
+class _Model:
+    """Options that choose an operator, and those that all operators read."""
 
     model: str = option(
         "skipgram", "what predicts the centre: skipgram, each context word; or cbow, all of them as one", choices=MODELS
@@ -35,20 +33,12 @@ class Options:
     )
     dim: int = option(100, "length of a vector", low=1, high=65_536)
     window: int = option(5, "maximum distance between centre and context word", low=1, high=1000)
-    negative: int | None = option(
-        None, "negative samples per positive one", low=0, high=1000, unset="5; none if hierarchical"
-    )
-    negatives_per: str = option(
-        "window",
-        "draw negatives per window (fast), or per pair as word2vec does; as accurate",
-        choices=NEGATIVES_PER,
-    )
-    context: str = option(
-        "mean",
-        "for cbow, how context words are combined: mean, as in word2vec.c; corrected, the mean with its gradient "
-        "divided by their number; sum",
-        choices=CONTEXTS,
-    )
+
+
+@dataclass(kw_only=True, unsafe_hash=True)
+class Options(ContextOptions, NegativeSampling, _Model):
+    """Options of training; word2vec's, under gensim's names. See `option` for what each field says of itself."""
+
     sample: float = option(1e-3, "subsampling threshold for frequent words; 0 for none", low=0, below=1, usual="1e-3")
     alpha: float | None = option(
         None,
@@ -122,9 +112,6 @@ class Options:
         flag="--blend/--no-blend",
         panel="Going on",
     )
-    schedule: str | None = option(
-        None, "old name of negatives_per: window, or exact for pair", choices=tuple(_SCHEDULES), unset="-", hidden=True
-    )
 
     def check(self) -> None:
         """Raise an error that names the first option out of range, its value and the range.
@@ -135,35 +122,15 @@ class Options:
             If there is one.
         """
         check_options(self)
-        if self.schedule is not None and self.negatives_per not in ("window", _SCHEDULES[self.schedule]):
-            raise Any2VecError(
-                f"`schedule` is {self.schedule!r}, `negatives_per` {self.negatives_per!r}; give `negatives_per` alone"
-            )
-        self._check_model()
+        if self.operator is not None and (self.model, self.loss) != (MODELS[0], LOSSES[0]):
+            raise Any2VecError("`operator` is given, and `model` or `loss` too; give one")
+        self.operator_class.check(self)
         combiner_of(self.combine)
         self._check_scheme()
 
-    def _check_model(self) -> None:
-        operator = self.operator_class
-        if self.operator is not None and (self.model, self.loss) != (MODELS[0], LOSSES[0]):
-            raise Any2VecError("`operator` is given, and `model` or `loss` too; give one")
-        hierarchical = operator.loss == "hierarchical"
-        per_pair = self.negatives_per == "pair" or _SCHEDULES.get(self.schedule or "") == "pair"
-        if per_pair and (operator.joined or hierarchical):
-            raise Any2VecError("`negatives_per` is 'pair'; that is for `model` skipgram with `loss` negative alone")
-        if hierarchical and self.negative:
-            raise Any2VecError(
-                f"`loss` is 'hierarchical', and `negative` {self.negative}; hierarchical softmax has no negatives: "
-                "leave out one"
-            )
-        if self.negative == 0 and not hierarchical:
-            raise Any2VecError("`negative` is 0; it must be a whole number from 1 to 1,000, or `loss` hierarchical")
-        if not operator.joined and self.context != CONTEXTS[0]:
-            raise Any2VecError(f"`context` is {self.context!r}; that is for `model` cbow alone")
-
     def _check_scheme(self) -> None:
         operator = self.operator_class(self._filled())
-        if self.pools and type(operator).tables is not SkipGram.tables:
+        if self.pools and not operator.draws_negatives:
             name = self.operator_class.__name__
             raise Any2VecError(f"`scheme` is 'server', which draws negatives from pools; {name} draws none")
         by_columns = scheme_of(self.scheme).by_columns
@@ -233,20 +200,16 @@ class Options:
 
     @property
     def negatives(self) -> int:
-        """K, the number of negative samples per positive one; 0 with hierarchical softmax."""
-        if self.operator_class.loss == "hierarchical":
+        """K, the number of negative samples per positive one; 0 if the operator takes none."""
+        if "negative" not in self.operator_class.reads:
             return 0
         return 5 if self.negative is None else self.negative
 
     def training_options(self) -> "Options":
-        """Copy the options that training reads, checked, with old names translated and defaults filled in."""
+        """Copy the options that training reads, checked, with defaults filled in."""
         self.check()
         return self._filled()
 
     def _filled(self) -> "Options":
         values = {f.name: getattr(self, f.name) for f in fields(Options)}
-        values |= {"alpha": self.initial_alpha, "negative": self.negatives}
-        schedule = values.pop("schedule")
-        if schedule is not None:
-            values["negatives_per"] = _SCHEDULES[schedule]
-        return Options(**values)
+        return Options(**values | {"alpha": self.initial_alpha, "negative": self.negatives})

@@ -1,18 +1,15 @@
 """Algorithm 1 of GraphAny2Vec: epochs, rounds, computing, synchronizing."""
 
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from any2vec.cluster.communicator import Communicator, together
-from any2vec.cluster.local import is_simulated
 from any2vec.cluster.lost import LostHostError
 from any2vec.corpus import Corpus
-from any2vec.operators.labels import Labels
+from any2vec.operators.matrices import Matrices
 from any2vec.sync.memory import check_memory
 from any2vec.sync.schemes import AUTO, scheme_of
 from any2vec.training.checkpoints.checkpoint import Checkpoints
@@ -43,10 +40,9 @@ def train(
     state: TrainingState | None = None,
     checkpoints: Checkpoints | None = None,
     start: Start | None = None,
-    width: int | None = None,
     flags: NDArray[np.int64] | None = None,
-) -> Labels:
-    """Train the labels of all vertices on a corpus; all hosts call this.
+) -> Matrices:
+    """Train the matrices of all vertices on a corpus; all hosts call this.
 
     Parameters
     ----------
@@ -61,7 +57,7 @@ def train(
     report : Report
         Receives losses, checks, seconds, speed, memory.
     after_epoch : function, optional
-        Called on host 0 after each epoch with its number, from 1, and the labels; only `e` if there are several
+        Called on host 0 after each epoch with its number, from 1, and the matrices; only `e` if there are several
         hosts. The figures it returns are shown and kept.
     after_round : function, optional
         Called on every host after each round that was not cut short with its state, whose masters must be copied to be
@@ -73,21 +69,19 @@ def train(
         Where the state is written now and then; the caller closes it.
     start : Start, optional
         What rows begin with, and which are frozen. With a `state`, what its run began with.
-    width : int, optional
-        Floats in a register, if not this processor's.
     flags : int64 array, shape (2,), optional
         Zeros that simulated hosts share: what stops one stops all at once, not only at the end of a round.
 
     Returns
     -------
-    Labels
-        The labels of this host's masters. After Ctrl-C, as far as they are trained; ``report.interrupted`` is true
+    Matrices
+        The matrices of this host's masters. After Ctrl-C, as far as they are trained; ``report.interrupted`` is true
         then.
 
     Raises
     ------
     SharedError
-        If the labels do not fit into memory, there is nothing to learn from, or values stop being finite.
+        If the matrices do not fit into memory, there is nothing to learn from, or values stop being finite.
     """
     options = options.training_options()
     if state and state.sample is not None:
@@ -101,14 +95,15 @@ def train(
     report.scheme = str(options.scheme) if communicator.size > 1 or scheme.of_its_own else None
     kind: type[Host] = ColumnHost if scheme.by_columns else RowHost
     with together(communicator):
-        host = kind(corpus, options, communicator, width, flags, start, opens=False)
+        host = kind(corpus, options, communicator, flags, start)
     check_memory(scheme, len(corpus.vocabulary), options.dim, communicator, host.workers.threads, host.memory)
     with together(communicator):
         host.open()
     interrupts = host.interrupts
     interrupts.finishes, interrupts.say = checkpoints is not None and not host.divisible, display.say
     run = Run(host, corpus, options, communicator, display, report, checkpoints)
-    with host.workers, _one_blas_thread(communicator):
+    learned = True  # for all that is known, if an interrupt of another handler strikes early
+    with host.workers, threadpool_limits(1, "blas"):  # its spinning workers would steal the cores
         try:
             run.compile()
             with host.interruptible():
@@ -132,11 +127,5 @@ def train(
         report.rounds = Rounds()
         again = {"after_epoch": after_epoch, "after_round": after_round, "checkpoints": checkpoints, "start": start}
         options = replace(options, sample=0.0)
-        return train(corpus, options, communicator, display, report, **again, width=width, flags=flags)  # type: ignore[arg-type]
+        return train(corpus, options, communicator, display, report, **again, flags=flags)  # type: ignore[arg-type]
     return host.scheme.rows_of_masters(last=True)
-
-
-def _one_blas_thread(communicator: Communicator) -> AbstractContextManager[Any]:
-    """Limit BLAS to one thread; its spinning workers would steal the cores."""
-    once_a_process = communicator.rank == 0 or not is_simulated(communicator)
-    return threadpool_limits(1, "blas") if once_a_process else nullcontext()

@@ -55,8 +55,7 @@ def classes(vectors: Vectors, number: int, *, seed: int = 1, threads: int | None
     from sklearn.cluster import KMeans
     from sklearn.exceptions import ConvergenceWarning
 
-    norms = vectors.norms
-    rows = vectors.matrix / np.where(norms > 0, norms, np.float32(1))[:, None]
+    rows, norms = vectors.get_normed_vectors(), vectors.norms
     means = KMeans(number, n_init=1, max_iter=_ITERATIONS, random_state=whole_number("seed", seed, 0), copy_x=False)
     with warnings.catch_warnings(), threadpool_limits(threads or usable_cores()):
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different vectors than classes

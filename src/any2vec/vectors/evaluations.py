@@ -1,10 +1,22 @@
-"""Evaluation of vectors under gensim's names; what it does is in `any2vec.evaluate`, imported when it is called."""
+"""Evaluation of vectors under gensim's names.
 
-import os
+Three things differ from `evaluate_analogies` and `evaluate_similarity`. Other spellings of a question's words are no
+answers, an answer's cosine may be negative, and case may count.
+"""
+
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.errors import Any2VecError, counted
+from any2vec.vectors.arguments import whole_number
 from any2vec.vectors.neighbours import Neighbours
+from any2vec.vectors.pairs import Pairs, as_pairs, correlations
+from any2vec.vectors.questions import Questions, as_questions
+from any2vec.vectors.search import answer
+from any2vec.vectors.word_sets import fold
 
 __all__ = ["Evaluations"]
 
@@ -14,7 +26,7 @@ class Evaluations(Neighbours):
 
     def evaluate_word_analogies(
         self,
-        analogies: str | os.PathLike[str] | Sequence[Any],
+        analogies: Questions,
         restrict_vocab: int | None = 300_000,
         case_insensitive: bool = True,
         dummy4unknown: bool = False,
@@ -45,13 +57,33 @@ class Evaluations(Neighbours):
         Any2VecError
             If the file cannot be read, a vector is not finite, or an argument is invalid.
         """
-        from any2vec.evaluate.gensim_scores import word_analogies
-
-        return word_analogies(self, analogies, restrict_vocab, case_insensitive, dummy4unknown)
+        keys, ids = _keys(self, restrict_vocab, case_insensitive)
+        sections = [
+            (section.name, [tuple(_key(word, case_insensitive) for word in question) for question in section.questions])
+            for section in as_questions(analogies)
+        ]
+        asked = [q for _, asked_here in sections for q in asked_here if all(word in ids for word in q)]
+        numbers = np.array([[ids[word] for word in q] for q in asked], np.int64).reshape(-1, 4)
+        matrix, norms = self.matrix[: len(keys)], self.norms[: len(keys)]
+        answers, _ = answer(matrix, norms, numbers, _with_other_spellings(keys, numbers[:, :3]))
+        right = iter(i >= 0 and keys[i] == q[3] for i, q in zip(answers, asked, strict=True))
+        found: list[dict[str, Any]] = []
+        for name, asked_here in sections:
+            correct, incorrect = [], []
+            for q in asked_here:
+                known = all(word in ids for word in q)
+                if known and next(right):
+                    correct.append(q)
+                elif known or dummy4unknown:
+                    incorrect.append(q)
+            found.append({"section": name, "correct": correct, "incorrect": incorrect})
+        total = {kind: [q for section in found for q in section[kind]] for kind in ("correct", "incorrect")}
+        number = len(total["correct"]) + len(total["incorrect"])
+        return len(total["correct"]) / max(1, number), [*found, {"section": "Total accuracy", **total}]
 
     def evaluate_word_pairs(
         self,
-        pairs: str | os.PathLike[str] | Sequence[tuple[str, str, float]],
+        pairs: Pairs,
         delimiter: str | None = None,
         encoding: str = "utf8",
         restrict_vocab: int | None = 300_000,
@@ -86,7 +118,44 @@ class Evaluations(Neighbours):
             If the file cannot be read, an argument is invalid, SciPy is not installed, or there is no correlation:
             fewer than two pairs, or equal scores or cosines.
         """
-        from any2vec.evaluate.gensim_scores import word_pairs
+        _, ids = _keys(self, restrict_vocab, case_insensitive)
+        listed = as_pairs(pairs, delimiter, encoding)
+        scores, cosines, unknown = [], [], 0
+        for a, b, score in listed:
+            one, other = (ids.get(_key(word, case_insensitive)) for word in (a, b))
+            if one is not None and other is not None:
+                cosines.append(self.similarity(self.words[one], self.words[other]))
+            else:
+                unknown += 1
+                if not dummy4unknown:
+                    continue
+                cosines.append(0.0)
+            scores.append(score)
+        found = correlations(np.array(scores), np.array(cosines))
+        if found is None:
+            many = f"{counted(len(scores), 'pair')} of known words"
+            raise Any2VecError(f"no correlation: there are {many}, or all scores or all cosines are equal")
+        return *found, 100 * unknown / len(listed)
 
-        read = {"delimiter": delimiter, "encoding": encoding}
-        return word_pairs(self, pairs, read, restrict_vocab, case_insensitive, dummy4unknown)
+
+def _keys(vectors: Neighbours, restrict: int | None, fold_case: bool) -> tuple[list[str], dict[str, int]]:
+    """Return the words that are used, as questions spell them, and the id that each spelling means: the first."""
+    last = None if restrict is None else whole_number("restrict_vocab", restrict, 1)
+    keys = [_key(word, fold_case) for word in vectors.words[:last]]
+    return keys, {key: i for i, key in reversed(list(enumerate(keys)))}
+
+
+def _key(word: str, fold_case: bool) -> str:
+    return fold(word) if fold_case else word
+
+
+def _with_other_spellings(keys: Sequence[str], asked: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the ids of all words spelt as those of a row, shape (Q, k); -1 where there are fewer than k."""
+    spellings: dict[str, list[int]] = {}
+    for i, key in enumerate(keys):
+        spellings.setdefault(key, []).append(i)
+    used, rows = np.unique(asked, return_inverse=True)
+    same = np.full((len(used), max((len(spellings[keys[i]]) for i in used), default=1)), -1, np.int64)
+    for row, i in zip(same, used, strict=True):
+        row[: len(spellings[keys[i]])] = spellings[keys[i]]
+    return same[rows].reshape(len(asked), asked.shape[1] * same.shape[1])

@@ -21,7 +21,7 @@ from any2vec.vectors.native import FILES, MODEL, load_native, save_native
 from any2vec.vectors.recognize import holds_binary, holds_folder, holds_text
 from any2vec.vectors.shard import Shard, make_shard
 from any2vec.vectors.vectors import Vectors, check_vectors
-from any2vec.vectors.word2vec import check_words, is_binary
+from any2vec.vectors.word2vec import check_words
 from any2vec.vectors.word2vec_binary import load_binary, save_binary
 from any2vec.vectors.word2vec_text import load_text, save_text
 
@@ -134,15 +134,12 @@ def load(path: str | os.PathLike[str]) -> Vectors:
     try:
         return kind.load(path)
     except Any2VecError as error:
-        if kind in (TEXT, BINARY) and path.is_file():
+        if kind in (TEXT, BINARY) and path.is_file():  # a FIFO is read once
             refuse(start_of(path, HEAD)[0], path, "a file of vectors")
-        binary = is_binary(path) if kind in (TEXT, BINARY) and path.is_file() else None  # a FIFO is read once
-        if binary is not None and binary != (kind is BINARY):
-            found, ending = ("binary", BINARY.endings[0]) if binary else ("text", TEXT.endings[0])
-            compressed = ".gz" if path.suffix.lower() == ".gz" else ""
-            raise Any2VecError(
-                f"{path}: holds word2vec's {found} format; rename it to end in {ending}{compressed}"
-            ) from error
+            found, other = ("binary", BINARY) if kind is TEXT else ("text", TEXT)
+            if other.holds and other.holds(path):
+                ending = other.endings[0] + ".gz" * (path.suffix.lower() == ".gz")
+                raise Any2VecError(f"{path}: holds word2vec's {found} format; rename it to end in {ending}") from error
         raise
     except MemoryError as error:
         raise Any2VecError(f"{path}: does not fit into memory; save it as a folder, which is mapped") from error

@@ -60,8 +60,9 @@ class Lookup:
         if self.t is not None and self.t.shape != self.matrix.shape:
             raise Any2VecError(f"t of shape {self.t.shape} does not fit e of shape {self.matrix.shape}")
         if len(self.vocabulary.ids) != number:
-            twice = next(w for i, w in enumerate(self.words) if self.vocabulary.ids[w] != i)
-            raise Any2VecError(f"the word {twice!r} occurs twice; a word has one vector")
+            first, word = next((i, w) for i, w in enumerate(self.words) if self.vocabulary.ids[w] != i)
+            twice = f"the word {word!r} occurs twice, as vectors {first + 1:,} and {self.vocabulary.ids[word] + 1:,}"
+            raise Any2VecError(f"{twice}; a word has one vector")
 
     @property
     def words(self) -> Sequence[str]:

@@ -94,9 +94,8 @@ class Neighbours(Lookup):
         """
         rows = self._rows(restrict, restrict_vocab, clip_start, clip_end)
         queries, weights = weighted(self._as_word(positive), 1.0, self._as_word)
-        for query, weight in zip(*weighted(negative, -1.0, self._as_word), strict=True):
-            queries.append(query)
-            weights.append(weight)
+        others, more = weighted(negative, -1.0, self._as_word)
+        queries, weights = queries + others, weights + more
         if not queries:
             raise Any2VecError("most_similar needs at least one word or vector")
         mean = self._unit(self._mean(queries, np.array(weights)))

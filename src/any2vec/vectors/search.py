@@ -1,14 +1,18 @@
 """The rows of a matrix nearest to queries by cosine, in tiles of bounded memory."""
 
 from collections.abc import Iterator
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["best", "cosines_of", "nearest"]
+__all__ = ["answer", "best", "cosines_of", "nearest", "unit"]
+
+Float = TypeVar("Float", bound=np.floating[Any])
 
 BLOCK_ROWS = 32_768
 BLOCK_QUERIES = 512  # a tile has at most 32,768 x 512 scores, float32: 64 MiB; with fewer queries it has more rows
+BLOCK_QUESTIONS = 4_096  # answered together
 
 
 def nearest(
@@ -30,7 +34,7 @@ def nearest(
     for start in range(0, len(queries), BLOCK_QUERIES):
         part = slice(start, start + BLOCK_QUERIES)
         not_these = None if excluded is None else excluded[part]
-        for low, scores in _tiles(matrix, norms, _unit(queries[part]), not_these):
+        for low, scores in _tiles(matrix, norms, unit(queries[part]), not_these):
             if topn == 1:
                 _keep_best(scores, low, ids[part], cosines[part])
             else:
@@ -39,11 +43,29 @@ def nearest(
     return ids, cosines
 
 
+def answer(
+    matrix: NDArray[np.float32], norms: NDArray[np.float32], asked: NDArray[np.int64], excluded: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return the row nearest to b - a + c for each question, and its cosine: shapes (Q,); id -1 if none is left.
+
+    Questions are rows a, b, c (and more), shape (Q, 3 or more). `excluded`, shape (Q, k), are rows that may not answer;
+    a negative entry excludes nothing.
+    """
+    lengths = _no_zeros(norms)[:, None]
+    answers, cosines = np.empty(len(asked), np.int64), np.empty(len(asked), np.float32)
+    for start in range(0, len(asked), BLOCK_QUESTIONS):
+        batch = slice(start, start + BLOCK_QUESTIONS)
+        a, b, c = (matrix[ids] / lengths[ids] for ids in asked[batch, :3].T)
+        found = nearest(matrix, norms, b - a + c, 1, excluded=excluded[batch])
+        answers[batch], cosines[batch] = (column[:, 0] for column in found)
+    return answers, cosines
+
+
 def cosines_of(
     matrix: NDArray[np.float32], norms: NDArray[np.float32], query: NDArray[np.float32]
 ) -> NDArray[np.float32]:
     """Return the cosine of each row to a query: shape (V,); 0 where either is zero."""
-    scores: NDArray[np.float32] = matrix @ _unit(query[None])[0]
+    scores: NDArray[np.float32] = matrix @ unit(query[None])[0]
     scores /= _no_zeros(norms)
     return scores
 
@@ -55,6 +77,11 @@ def best(scores: NDArray[np.float32], topn: int) -> tuple[NDArray[np.int64], NDA
     if len(ids):
         _keep_top(scores, 0, ids, values)
     return ids, values
+
+
+def unit(rows: NDArray[Float]) -> NDArray[Float]:
+    """Return rows of unit length; those of zeros stay zeros."""
+    return rows / _no_zeros(np.linalg.norm(rows, axis=1))[:, None]
 
 
 def _tiles(
@@ -98,10 +125,5 @@ def _keep_top(scores: NDArray[np.float32], low: int, ids: NDArray[np.int64], cos
     cosines[:] = values[order]
 
 
-def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-    lengths: NDArray[np.float32] = np.linalg.norm(rows, axis=1)
-    return rows / _no_zeros(lengths)[:, None]
-
-
-def _no_zeros(norms: NDArray[np.float32]) -> NDArray[np.float32]:
+def _no_zeros(norms: NDArray[Float]) -> NDArray[Float]:
     return np.where(norms > 0, norms, np.float32(1))

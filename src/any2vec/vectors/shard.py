@@ -1,6 +1,7 @@
 """Vectors that lie on many hosts: each host's shard."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,7 +59,9 @@ def make_shard(own: Vectors, training: bool, communicator: Communicator, path: P
     counts = np.concatenate(_to_first(communicator, own.counts))
     with together(communicator), refusals(path, communicator):
         words = [word for part in parts if len(part) for word in json.loads(part.tobytes())]
-        _check_unique(words, path)
+        if len(set(words)) < len(words):
+            twice = next(word for word, times in Counter(words).items() if times > 1)
+            raise Any2VecError(f"{path}: not saved: the word {twice!r} occurs twice; a word has one vector")
     return Shard(own, training, communicator, int(sizes[:, 0].sum()), words, counts)
 
 
@@ -73,13 +76,3 @@ def _to_first(communicator: Communicator, values: NDArray[np.generic]) -> list[N
     send_counts[0] = len(values)
     received, counts = exchange(communicator, np.ascontiguousarray(values), send_counts)
     return np.split(received, np.cumsum(counts)[:-1])
-
-
-def _check_unique(words: Sequence[str], path: Path) -> None:
-    seen = set(words)
-    if len(seen) == len(words):
-        return
-    for word in words:  # the first that occurs again
-        if word not in seen:
-            raise Any2VecError(f"{path}: not saved: the word {word!r} occurs twice; a word has one vector")
-        seen.remove(word)

@@ -11,7 +11,7 @@ from any2vec.cluster.communicator import Communicator, allgather_bytes, allreduc
 from any2vec.errors import Any2VecError, UnknownWordError, shown
 from any2vec.vectors.arguments import asked, whole_number
 from any2vec.vectors.neighbours import Queries, Similar, weighted
-from any2vec.vectors.search import nearest
+from any2vec.vectors.search import nearest, unit
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["ShardedVectors"]
@@ -68,19 +68,12 @@ class ShardedVectors:
     def __getitem__(self, words: str | Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of n words, shape (n, D), or of one word, shape (D,); raise an UnknownWordError."""
         listed = self._listed(words)
-        here, places = self._find(listed)
-        rows = np.zeros((len(listed), self.dim), np.float32)
-        rows[here] = self.own.matrix[places[here]]
-        whole: NDArray[np.float32] = allreduce(self.communicator, rows)  # others have zeros: it is exact
-        return whole[0] if isinstance(self._as_word(words), str) else whole
+        rows = self._gathered(listed, self.own.matrix)
+        return rows[0] if isinstance(self._as_word(words), str) else rows
 
     def norms(self, words: Sequence[str]) -> NDArray[np.float32]:
         """Return the lengths of the vectors of some words, shape (n,); raise an UnknownWordError."""
-        here, places = self._find(self._listed(words))
-        lengths = np.zeros(len(places), np.float32)
-        lengths[here] = self.own.norms[places[here]]
-        whole: NDArray[np.float32] = allreduce(self.communicator, lengths)
-        return whole
+        return self._gathered(self._listed(words), self.own.norms)
 
     def mean(self, words: Iterable[str]) -> NDArray[np.float32]:
         """Return the mean vector of some words, those that are known, shape (D,): each host sends one row.
@@ -134,29 +127,30 @@ class ShardedVectors:
             raise Any2VecError("most_similar needs at least one word or vector")
         words = [query for query in queries if isinstance(query, str)]
         here, places = self._find(words)
-        rows = iter(self[words]) if words else iter(())
-        total = np.zeros(self.dim)
-        for query, weight in zip(queries, weights, strict=True):
-            vector = next(rows) if isinstance(query, str) else np.asarray(query, np.float32)
-            if vector.shape != (self.dim,) or not np.isfinite(vector).all():
-                raise Any2VecError(
-                    f"a word or a finite vector of {self.dim} dimensions is expected, not {shown(query)}"
-                )
-            norm = float(np.linalg.norm(vector)) if isinstance(query, str) else 1.0
-            total += weight * vector.astype(np.float64) / (norm or 1.0)
+        rows = self[words] if words else np.empty((0, self.dim), np.float32)
+        units = iter(unit(rows))
+        known = [next(units) if isinstance(query, str) else query for query in queries]
+        mean = self.own.get_mean_vector(known, weights)[None]
         if not topn:
             return []
-        mean = total.astype(np.float32)[None]
         ids, cosines = nearest(self.own.matrix, self.own.norms, mean, topn, places[here][None])
-        found = [
+        near = [
             [-float(cosine), self._first + row, self.own.words[row]]
             for row, cosine in zip(ids[0].tolist(), cosines[0].tolist(), strict=True)
             if row >= 0
         ]
         answers = [
-            a for part in allgather_bytes(self.communicator, json.dumps(found).encode()) for a in json.loads(part)
+            a for part in allgather_bytes(self.communicator, json.dumps(near).encode()) for a in json.loads(part)
         ]
         return [(word, -cosine) for cosine, _, word in sorted(answers)[:topn]]
+
+    def _gathered(self, words: list[str], own: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return what the hosts have of words, by the rows of each host's own array."""
+        here, places = self._find(words)
+        found = np.zeros((len(words), *own.shape[1:]), np.float32)
+        found[here] = own[places[here]]
+        whole: NDArray[np.float32] = allreduce(self.communicator, found)  # others have zeros: it is exact
+        return whole
 
     def _find(self, words: list[str]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """Find words: which are here, and their rows; raise an UnknownWordError on all hosts if one is nowhere."""

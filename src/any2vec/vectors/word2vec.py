@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, shown
-from any2vec.io.compression import compression_of, open_compressed
+from any2vec.io.compression import compression_of
 from any2vec.vectors.vectors import Vectors
 
 __all__ = [
@@ -17,7 +17,6 @@ __all__ = [
     "VectorBuilder",
     "check_size",
     "check_words",
-    "is_binary",
     "parse_header",
     "quoted",
     "without_mark",
@@ -25,8 +24,6 @@ __all__ = [
 
 LONGEST_HEADER = 1 << 10
 LONGEST_WORD = 1 << 16  # bytes
-SNIFFED = 1 << 16  # bytes after the header by which a format is recognized
-CONTROL = frozenset(range(9))  # bytes that text has not, and numbers in binary often have
 WHITESPACE = frozenset(" \t\n\r\v\f")
 DEFLATE_RATIO = 1_032  # deflate cannot compress better than this (zlib's manual)
 
@@ -49,12 +46,10 @@ class VectorBuilder:
     def build(self, path: Path) -> Vectors:
         """Return the Vectors, with counts of zero: the formats have none. Refuse a word that occurs twice."""
         self._resize(len(self.words))
-        first: dict[str, int] = {}
-        for i, word in enumerate(self.words):
-            if first.setdefault(word, i) != i:
-                twice = f"the word {word!r} occurs twice, as vectors {first[word] + 1:,} and {i + 1:,}"
-                raise Any2VecError(f"{path}: {twice}; a word has one vector")
-        return Vectors(self.words, self.matrix)
+        try:
+            return Vectors(self.words, self.matrix)
+        except Any2VecError as error:
+            raise Any2VecError(f"{path}: {error}") from None
 
     def _resize(self, rows: int) -> None:
         if rows != len(self.matrix):  # in place: no second copy
@@ -81,23 +76,11 @@ def without_mark(start: bytes, path: Path) -> bytes:
 
 def check_size(number: int, dim: int, least: int, path: Path) -> None:
     """Refuse a header that promises more than the file can hold (`least` bytes), before allocating memory for it."""
-    if least > _most_bytes(path):
+    held = path.stat().st_size
+    if least > held * (DEFLATE_RATIO if compression_of(path) else 1):
         promise = f"{number:,} words of {dim:,} dimensions, at least {least:,} bytes"
-        size = f"the file has {path.stat().st_size:,}: it is truncated, or the header wrong"
+        size = f"the file has {held:,}: it is truncated, or the header wrong"
         raise Any2VecError(f"{path}: the header promises {promise}, but {size}")
-
-
-def is_binary(path: Path) -> bool | None:
-    """Whether a file looks like word2vec's binary format or, False, its text format; None if like neither."""
-    with open_compressed(path) as stream:
-        try:
-            _, dim = parse_header(without_mark(stream.readline(LONGEST_HEADER), path), path)
-        except Any2VecError:
-            return None
-        start = stream.read(SNIFFED)
-    if not CONTROL.isdisjoint(start):
-        return True
-    return False if len(start.split(b"\n")[0].split()) == dim + 1 else None
 
 
 def check_words(words: Iterable[str], path: Path) -> None:
@@ -117,12 +100,6 @@ def quoted(text: bytes) -> str:
     """Quote bytes from a file for an error, on one line, at most 40 of them."""
     start = text[:40].decode("utf-8", "backslashreplace").rstrip()
     return repr(start + "..." if len(text) > 40 else start)
-
-
-def _most_bytes(path: Path) -> int:
-    """Bound from above the size of a file's (decompressed) contents."""
-    size = path.stat().st_size
-    return size * DEFLATE_RATIO if compression_of(path) else size
 
 
 def _short(word: str) -> str:

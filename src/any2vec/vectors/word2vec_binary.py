@@ -1,6 +1,7 @@
 """word2vec's binary format: a line "V D", then for each word the word, a space, D float32 and a line end."""
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import IO
 
@@ -29,7 +30,7 @@ BLOCK_BYTES = 1 << 22
 
 def save_binary(shard: Shard, path: Path) -> None:
     """Write a shard's rows, compressed if the name ends in .gz; all hosts call this."""
-    write_in_host_order(path, _chunks(shard), shard.communicator)
+    write_in_host_order(path, chain([shard.header], binary_rows(shard.own)), shard.communicator)
 
 
 def load_binary(path: Path) -> Vectors:
@@ -47,11 +48,6 @@ def binary_rows(vectors: Vectors) -> Iterator[bytes]:
     for block in blocks(matrix):
         rows = matrix[block].astype("<f4", copy=False)
         yield b"".join(b"%b %b\n" % (words[i].encode(), row.tobytes()) for i, row in enumerate(rows, block.start))
-
-
-def _chunks(shard: Shard) -> Iterator[bytes]:
-    yield shard.header
-    yield from binary_rows(shard.own)
 
 
 class _Reader:

@@ -1,8 +1,9 @@
 """Files as the program word2vec writes them: </s>, the end of a line, comes first."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import pairwise
+from functools import partial
+from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -44,32 +45,12 @@ def _line_end(dim: int) -> Vectors:
     return Vectors([LINE_END], drawn.astype(np.float32))
 
 
-def _save_text(shard: Shard, path: Path) -> None:
-    """Write a shard's rows, with six decimals; compressed if the name ends in .gz."""
-
-    def chunks() -> Iterator[bytes]:
-        if shard.first:
-            yield _with_header(shard)
-            yield from text_rows(_line_end(shard.own.dim), six_decimals)
-        yield from text_rows(shard.own, six_decimals)
-
-    write_in_host_order(path, chunks(), shard.communicator)
-
-
-def _save_binary(shard: Shard, path: Path) -> None:
-    """Write a shard's rows; compressed if the name ends in .gz."""
-
-    def chunks() -> Iterator[bytes]:
-        if shard.first:
-            yield _with_header(shard)
-            yield from binary_rows(_line_end(shard.own.dim))
-        yield from binary_rows(shard.own)
-
-    write_in_host_order(path, chunks(), shard.communicator)
-
-
-def _with_header(shard: Shard) -> bytes:
-    return replace(shard, total=shard.total + 1).header
+def _save(shard: Shard, path: Path, rows: Callable[[Vectors], Iterator[bytes]]) -> None:
+    """Write </s> and a shard's rows; compressed if the name ends in .gz."""
+    parts = [rows(shard.own)]
+    if shard.first:
+        parts = [iter([replace(shard, total=shard.total + 1).header]), rows(_line_end(shard.own.dim)), *parts]
+    write_in_host_order(path, chain.from_iterable(parts), shard.communicator)
 
 
 def _holds_either(path: Path) -> bool:
@@ -89,7 +70,7 @@ def _holds_classes(path: Path) -> bool:
 
 VECTORS_OR_CLASSES = Kind("vectors or classes of words", _holds_either, marked=True)
 """What word2vec's ``-output`` may replace."""
-TEXT = Format(load_text, _save_text, check_words=check_words)
+TEXT = Format(load_text, partial(_save, rows=partial(text_rows, formatted=six_decimals)), check_words=check_words)
 """What word2vec writes by default."""
-BINARY = Format(load_binary, _save_binary, check_words=check_words)
+BINARY = Format(load_binary, partial(_save, rows=binary_rows), check_words=check_words)
 """What it writes by ``-binary 1``."""

@@ -1,6 +1,7 @@
 """word2vec's text format, a line "V D" and then a line per word; and GloVe's, which has no header."""
 
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import IO
 
@@ -24,7 +25,7 @@ WRITTEN_TOGETHER = 1 << 16  # numbers
 
 def save_text(shard: Shard, path: Path) -> None:
     """Write a shard's rows, numbers that are read back to the same bits; compressed if the name ends in .gz."""
-    write_in_host_order(path, _chunks(shard), shard.communicator)
+    write_in_host_order(path, chain([shard.header], text_rows(shard.own, decimals)), shard.communicator)
 
 
 def load_text(path: Path) -> Vectors:
@@ -64,11 +65,6 @@ def six_decimals(matrix: NDArray[np.float32]) -> list[str]:
     """Format each row as word2vec does: six decimals, and a space after each number."""
     pattern = "%f " * matrix.shape[1]
     return [pattern % tuple(row) for row in matrix.tolist()]
-
-
-def _chunks(shard: Shard) -> Iterator[bytes]:
-    yield shard.header
-    yield from text_rows(shard.own, decimals)
 
 
 def _batches(stream: IO[bytes], path: Path) -> Iterator[list[bytes]]:

@@ -18,7 +18,6 @@ from any2vec.corpus.worklist import IDS, Worklist, open_worklist
 from any2vec.io.disk import disk_errors
 from any2vec.io.memory import memory_errors
 from any2vec.io.temporary import temporary_folder
-from any2vec.llvm.compiled import njit
 from any2vec.walks.walker import Walker
 from any2vec.walks.worklist import generate
 
@@ -124,18 +123,11 @@ def _renumber(
 ) -> Worklist:
     """Replace vertices by their ids in V."""
     if folder is None:
-        _renumber_ids(ids, new)
+        for at in range(0, len(ids), _CHUNK):
+            ids[at : at + _CHUNK] = new[ids[at : at + _CHUNK]]
         return Worklist(ids, bounds)
     with (folder / IDS).open("r+b") as file:
         for at in range(0, len(ids), _CHUNK):
-            chunk = np.array(ids[at : at + _CHUNK])
-            _renumber_ids(chunk, new)
             file.seek(4 * at)
-            file.write(chunk.data)
+            file.write(new[ids[at : at + _CHUNK]].data)
     return open_worklist(folder)
-
-
-@njit(nogil=True, cache=True)
-def _renumber_ids(ids: NDArray[np.int32], new: NDArray[np.int32]) -> None:
-    for i in range(ids.size):
-        ids[i] = new[ids[i]]

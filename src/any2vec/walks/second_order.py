@@ -1,19 +1,20 @@
 """node2vec's walks: the next vertex depends on where the walk is and on the vertex before.
 
 At vertex c, coming from w, an edge c -> x has its weight times a factor (Grover and Leskovec, "node2vec", KDD 2016).
-The factor is 1/p if x is w, 1 if there is an edge w -> x, else 1/q. Tables of edge pairs are not needed:
-candidates are drawn from a sum of simple parts that is nowhere below this, and accepted with the ratio of the two
-(rejection sampling):
+The factor is 1/p if x is w. It is 1 if there is an edge w -> x. It is 1/q for all others. Tables of edge pairs are not
+needed (rejection sampling). Candidates are drawn from a sum of simple parts, which is nowhere below the distribution.
+They are accepted with the ratio of the two. The parts are:
 
 - Any neighbour of c, with factor 1/q.
-- If q > 1, common neighbours of c and w, with the rest to 1. A candidate from the smaller of the two rows is looked up
-  in the other, so that few are refused at a hub.
-- If q < 1, a common neighbour is refused with the probability that the first part has too much.
+- If q > 1, common neighbours of c and w, with the rest to 1. A candidate is drawn from the smaller of the two rows,
+  and looked up in the other. So few are refused at a hub.
 - The vertex w, with the excess of 1/p over 1/q. The weight of its edge is looked up when the walk comes to c.
 
-With extreme p and q almost all candidates may be refused (p = 1000, q = 0.001 at a leaf: all but one in a million).
-After a bound of refusals, which usual graphs and factors do not reach, the step is drawn from the exact distribution,
-by enumerating the row of c.
+If q < 1, the first part has too much at common neighbours. The excess is the probability that one is refused.
+
+With extreme p and q almost all candidates may be refused: with p = 1000 and q = 0.001 at a leaf, all but one in a
+million. After a bound of refusals, the step is drawn from the exact distribution, by enumerating the row of c. Usual
+graphs and factors do not reach the bound.
 
 Weights are relative to the mean of their row. Many walks are stepped together to hide the latency of memory: a
 candidate is placed, then read, then judged. A walk that ends makes way for another.

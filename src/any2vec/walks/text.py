@@ -1,6 +1,5 @@
 """Walks as text: a line each, the names of vertices separated by spaces."""
 
-from collections.abc import Iterator
 from contextlib import closing
 from typing import IO
 
@@ -13,38 +12,23 @@ from any2vec.llvm.compiled import njit
 from any2vec.walks.walker import Walker
 from any2vec.walks.worklist import WalkBlock, compact, walk_blocks
 
-__all__ = ["named_walks", "write_text"]
+__all__ = ["write_text"]
 
 _NEWLINE = ord("\n")
 
 
-def named_walks(walker: Walker, walks: int, *, first: int = 0, last: int | None = None) -> Iterator[list[str]]:
-    """Return an iterator over walks as lists of names; arguments as of `walk_blocks`."""
-    return _named(walker, list(walker.graph.names), walk_blocks(walker, walks, first, last))
-
-
-def _named(walker: Walker, names: list[str], blocks: Iterator[WalkBlock]) -> Iterator[list[str]]:
-    for block in blocks:
-        ids, lengths = _walk(walker, block)
-        vertices, end = ids.tolist(), 0
-        for length in lengths.tolist():
-            yield [names[v] for v in vertices[end : end + length]]
-            end += length
-
-
-def write_text(
-    walker: Walker, walks: int, file: IO[bytes], *, threads: int = 1, first: int = 0, last: int | None = None
-) -> None:
+def write_text(walker: Walker, walks: int, file: IO[bytes], *, threads: int = 1) -> None:
     """Write walks as lines of UTF-8; arguments as of `walk_blocks`. The text does not depend on threads.
 
     Raises if a name contains whitespace, which would split it.
     """
-    blocks = walk_blocks(walker, walks, first, last)
+    blocks = walk_blocks(walker, walks)
     arena, starts = _encoded(list(walker.graph.names))
+    lengths_of = np.diff(starts)
 
     def text(block: WalkBlock) -> NDArray[np.uint8]:
         ids, lengths = _walk(walker, block)
-        lines = np.empty(_size(ids, starts), np.uint8)
+        lines = np.empty(int(lengths_of[ids].sum()), np.uint8)
         _fill(ids, lengths, arena, starts, lines)
         return lines
 
@@ -70,14 +54,6 @@ def _encoded(names: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     starts = np.zeros(len(names) + 1, np.int64)
     np.cumsum([len(code) + 1 for code in text], out=starts[1:])
     return np.frombuffer(arena, np.uint8), starts
-
-
-@njit(nogil=True, cache=True)
-def _size(ids: NDArray[np.int32], starts: NDArray[np.int64]) -> int:
-    size = 0
-    for i in range(ids.size):
-        size += starts[ids[i] + 1] - starts[ids[i]]
-    return size
 
 
 @njit(nogil=True, cache=True)

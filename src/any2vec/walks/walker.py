@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, shown
+from any2vec.graph.csr import CSR, merged
 from any2vec.graph.graph import Graph
 from any2vec.io.read_only import read_only
 from any2vec.llvm.compiled import njit
@@ -74,7 +75,8 @@ class Walker:
             raise Any2VecError("weights of edges must be positive numbers for walks")
         second = (self.p != 1 or self.q != 1) and length > 1
         if second and _any_twice(indptr, indices):  # walks are the same by one edge of their weight
-            indptr, indices, weights = _merged(indptr, indices, weights)
+            counted = np.ones(len(indices), np.float32) if weights is None else weights.copy()
+            indptr, indices, weights = merged(CSR(indptr.copy(), indices.copy(), counted))
         self._rows = np.append(indptr, indptr[-1])
         self._left, self._right = sides(len(graph))
         self._ends = bool((np.diff(indptr) == 0).any())
@@ -155,21 +157,3 @@ def _any_twice(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> bool:
             if indices[i] == indices[i - 1]:
                 return True
     return False
-
-
-def _merged(
-    indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: NDArray[np.float32] | None
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
-    """Merge edges to the same neighbour, with the sum of their weights."""
-    new = np.ones(len(indices), bool)
-    new[1:] = indices[1:] != indices[:-1]
-    new[indptr[:-1][np.diff(indptr) > 0]] = True
-    firsts = np.flatnonzero(new)
-    if weights is None:
-        summed = np.diff(firsts, append=len(indices)).astype(np.float32)
-    else:
-        with np.errstate(over="ignore"):
-            summed = np.add.reduceat(weights.astype(np.float64), firsts).astype(np.float32)
-        if not np.isfinite(summed).all():
-            raise Any2VecError("weights of parallel edges add up to more than a float32 holds (3.4e38)")
-    return np.searchsorted(firsts, indptr).astype(np.int64), indices[firsts], summed

@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import secrets
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +17,8 @@ __all__ = ["core_ids", "host_cores", "hosts_here", "refused_thread", "usable_cor
 _BOOT = Path("/proc/sys/kernel/random/boot_id")  # containers of one machine may have other names
 
 _GROUPS = Path("/proc/self/cgroup")
+
+_PROCESS = secrets.token_hex(8)  # two containers may give a process the same number
 
 
 def usable_cores() -> int:
@@ -52,12 +55,13 @@ def refused_thread(number: int, wanted: int, option: str) -> Any2VecError:
     )
 
 
-def hosts_here(communicator: Communicator) -> tuple[int, int]:
-    """Count the hosts on this one's machine, and those of them in its control groups; collective."""
+def hosts_here(communicator: Communicator) -> tuple[int, int, int]:
+    """Count the hosts on this one's machine, those of them in its control groups, and in its process; collective."""
     groups = _GROUPS.read_text(encoding="ascii") if _GROUPS.exists() else ""
-    mine = [_machine(), groups]
+    mine = [_machine(), groups, f"{os.getpid()} {_PROCESS}"]
     answers = [json.loads(text) for text in allgather_bytes(communicator, json.dumps(mine).encode())]
-    return sum(answer[0] == mine[0] for answer in answers), sum(answer == mine for answer in answers)
+    machine, group, process = (sum(answer[:n] == mine[:n] for answer in answers) for n in (1, 2, 3))
+    return machine, group, process
 
 
 def _machine() -> str:

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from any2vec.cluster.communicator import Communicator
-from any2vec.cluster.local import computing, waiting
+from any2vec.cluster.local import computing, is_simulated, waiting
 from any2vec.cluster.machine.cores import refused_thread
 
 __all__ = ["Workers"]
@@ -16,12 +16,15 @@ _POLL = 0.1  # seconds between two calls of `look`
 
 
 class Workers:
-    """A pool of threads that compute while the calling thread monitors them; used in a ``with`` block."""
+    """A pool of threads that compute while the calling thread monitors them; used in a ``with`` block.
+
+    A host that shares its process and its cores with others has one thread, and looks every `_POLL` seconds at most.
+    """
 
     def __init__(self, threads: int, communicator: Communicator) -> None:
-        self.threads = threads
-        self._communicator = communicator
-        self._pool = ThreadPoolExecutor(threads)
+        self._communicator, self._shares = communicator, is_simulated(communicator)
+        self.threads = 1 if self._shares else threads
+        self._pool = ThreadPoolExecutor(self.threads)
         self._start_threads()
 
     def __enter__(self) -> Self:
@@ -50,6 +53,7 @@ class Workers:
         The first exception of a task or of `look` is raised at once; the other tasks are not waited for.
         """
         running = set(futures)
+        every = max(every, _POLL) if self._shares else every
         with waiting(self._communicator):
             while running:
                 finished, running = wait(running, timeout=every if look else None, return_when=FIRST_EXCEPTION)

@@ -37,7 +37,7 @@ class Adasum(PartsCombiner):
 
     def combine(
         self,
-        label: str,
+        which: str,
         parts: NDArray[np.float32],
         starts: NDArray[np.int64],
         updates: NDArray[np.int32],

@@ -12,7 +12,7 @@ class Average(SumCombiner):
     """The sum of what hosts added, divided by the number of all hosts."""
 
     def scale(
-        self, label: str, sums: NDArray[np.float32], hosts: NDArray[np.int32], updates: NDArray[np.int64]
+        self, which: str, sums: NDArray[np.float32], hosts: NDArray[np.int32], updates: NDArray[np.int64]
     ) -> None:
         """Divide by the number of hosts."""
         sums *= np.float32(1.0 / self.context.channel.communicator.size)

@@ -1,19 +1,7 @@
 """What a combiner is: it merges the changes that hosts made to a row in a round into one.
 
-A combiner of your own is a class with a Numba function for a row::
-
-    @njit
-    def largest(parts, updates, out):
-        out[:] = parts[np.argmax((parts**2).sum(axis=1))]
-
-
-    class Largest(RowCombiner):
-        row = staticmethod(largest)
-
-
-    Word2Vec(hosts=8, combine=Largest)
-
-Options of its own are dataclass fields, made by `options.option`; the command line offers those of `COMBINERS`.
+CONTRIBUTING has a combiner of a user's own, step by step. Options of a combiner are dataclass fields, made by
+`options.option`; the command line offers those of `COMBINERS`.
 """
 
 from abc import ABC, abstractmethod
@@ -26,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from any2vec.operators.labels import Labels
+from any2vec.operators.matrices import Matrices
 from any2vec.sync.channel import Channel
 
 __all__ = ["Combiner", "CombinerContext", "PartsCombiner", "Round", "RowCombiner", "SumCombiner", "Touched"]
@@ -38,15 +26,15 @@ class CombinerContext:
 
     Attributes
     ----------
-    masters : Labels
+    masters : Matrices
         This host's masters: during a round, the values that all hosts began it with.
     samples_per_pair : dict from str to float
-        By label, samples of one pair that move its row (`operators.base.Operator`).
+        By matrix, samples of one pair that move its row (`operators.base.Operator`).
     channel : Channel
         The hosts.
     """
 
-    masters: Labels
+    masters: Matrices
     samples_per_pair: dict[str, float]
     channel: Channel
 
@@ -72,19 +60,19 @@ class Round:
 
 
 class Touched(NamedTuple):
-    """The rows of one label that a host touched in a round.
+    """The rows of one matrix that a host touched in a round.
 
     Attributes
     ----------
-    label : float32 array, shape (rows, padded)
-        The label after the host's updates.
+    matrix : float32 array, shape (rows, padded)
+        The matrix after the host's updates.
     rows : int array, shape (n,)
         The rows of it, by rising id.
     updates : int32 array, shape (n,)
         Updates the host made to each, at least 1.
     """
 
-    label: NDArray[np.float32]
+    matrix: NDArray[np.float32]
     rows: NDArray[Any]
     updates: NDArray[np.int32]
 
@@ -99,13 +87,13 @@ class Combiner(ABC):  # noqa: B024
         What it works for, once bound.
     seconds : float
         Time spent so far on preparing for rounds, without that of its messages.
-    keeps_gauge : bool
-        Whether to make up for what combining does to E^T E - T^T T (`sync.gauge`).
+    keeps_balance : bool
+        Whether to make up for what combining does to E^T E - T^T T (`sync.balance`).
     long_rounds : bool
         Whether rounds can be long: S need not grow with the number of hosts.
     """
 
-    keeps_gauge: ClassVar[bool] = False
+    keeps_balance: ClassVar[bool] = False
     long_rounds: ClassVar[bool] = False
 
     context: CombinerContext = field(init=False, repr=False, compare=False)
@@ -121,6 +109,10 @@ class Combiner(ABC):  # noqa: B024
         """Estimate the bytes that all hosts send in a round to prepare for combining, besides rows."""
         return 0.0
 
+    def kappa_of(self, measured: float) -> float:
+        """Return the kappa to take (`Round.kappa`) where training measured this one."""
+        return measured
+
     def begin(self, round_: Round, here: dict[str, Touched]) -> None:  # noqa: B027
         """Prepare to combine a round; all hosts call this, collective calls are allowed.
 
@@ -129,7 +121,7 @@ class Combiner(ABC):  # noqa: B024
         round_ : Round
             The round.
         here : dict from str to Touched
-            By label, the rows that this host touched.
+            By matrix, the rows that this host touched.
         """
 
 
@@ -138,14 +130,14 @@ class SumCombiner(Combiner):
 
     @abstractmethod
     def scale(
-        self, label: str, sums: NDArray[np.float32], hosts: NDArray[np.int32], updates: NDArray[np.int64]
+        self, which: str, sums: NDArray[np.float32], hosts: NDArray[np.int32], updates: NDArray[np.int64]
     ) -> None:
         """Turn the sums into what is added to the rows; called by several threads at a time.
 
         Parameters
         ----------
-        label : {"e", "t"}
-            The label.
+        which : {"e", "t"}
+            The matrix.
         sums : float32 array, shape (n, padded)
             What hosts added to each row; changed in place. Columns from D on are zeros and must stay so.
         hosts : int32 array, shape (n,)
@@ -161,7 +153,7 @@ class PartsCombiner(Combiner):
     @abstractmethod
     def combine(
         self,
-        label: str,
+        which: str,
         parts: NDArray[np.float32],
         starts: NDArray[np.int64],
         updates: NDArray[np.int32],
@@ -171,8 +163,8 @@ class PartsCombiner(Combiner):
 
         Parameters
         ----------
-        label : {"e", "t"}
-            The label.
+        which : {"e", "t"}
+            The matrix.
         parts : float32 array, shape (m, padded)
             What hosts added: ``parts[starts[i] : starts[i + 1]]`` to row i, in host order. Some may be zero. Columns
             from D on are zeros.
@@ -199,7 +191,7 @@ class RowCombiner(PartsCombiner):
 
     def combine(
         self,
-        label: str,
+        which: str,
         parts: NDArray[np.float32],
         starts: NDArray[np.int64],
         updates: NDArray[np.int32],

@@ -1,40 +1,30 @@
 """The curvature combiner: small steps are summed, large ones averaged, by direction (ARCHITECTURE, section 7).
 
 It is a mean-field form of SymSGD's sound combiners (Maleki et al. 2017, "Parallel stochastic gradient descent with
-sound combiners"). Within a round the loss of a row x is about quadratic, with a curvature C that all rows of a label
-share, because the rows they meet are drawn from the same distribution::
-
-    C_e = kappa s E[t t^T]        C_t = kappa E[e e^T]        kappa = E[g^2 p (1 - p)] / E[g^2]
-
-g is the gradient y - p of a sample: what moves rows is samples that have one. (Where most predictions are certain, as
-on sparse graphs, the plain mean of p (1 - p) is several times smaller, and what hosts add overshoots.) s is the number
-of samples that move a row of e at a time (`Operator.samples_per_pair`): K + 1 with negative sampling, the mean length
-of a path with hierarchical softmax. In CBOW a row is one of n in a mean, and would by itself move that by 1/n of its
-step. But what all hosts learn is what the rows of a context have in common, and that moves the mean by the whole step:
-C_e is the same. (With C_e / n, the sum of what 32 hosts learned overshoots.)
-
-A host with n_h updates moves a row by (I - exp(-alpha n_h C)) (x* - x), one machine with all N = sum n_h would by
-(I - exp(-alpha N C)) (x* - x). So, in the eigenvectors of C, the sum of what the hosts added is scaled by
+sound combiners"), on the quadratic model of the loss (`quadratic`). A host with n_h updates moves a row x by
+(I - exp(-alpha n_h C)) (x* - x). One machine with all N = sum n_h updates would move it by (I - exp(-alpha N C))
+(x* - x). So, in the eigenvectors of C, the sum of the hosts' changes is scaled by
 (1 - exp(-alpha c N)) / sum_h (1 - exp(-alpha c n_h)), where n_h is taken as N / k for the k hosts that touched the row.
 
-But x* moves: a wrong score e . t is corrected by e and by t. A host's own rows leave less to each other as it goes; the
-rows of other hosts, which begin a round alike, correct the same error again. If rows of e were scaled as if t stayed
-fixed, and rows of t as if e did, it would be corrected twice and come back with the opposite sign (a Jacobi step on two
-blocks): in long rounds the hottest rows oscillate in the many minor directions. Say that of an error e alone corrects
-the share f = 1 - exp(-alpha c N), and t alone the share F. One after the other they leave (1 - f) (1 - F); so each does
-(f + F - f F) / (f + F) of what it does alone. That holds for one machine and, with shares f_h and F_h of its own
-updates, for each host: the scale is multiplied by the former's factor and divided by the latter's. Where either label
-does little, both factors are 1. F is that of an error which stretches all rows of e along u, each in proportion to
-e . u: the mean of 1 - exp(-alpha N_j u^T C_t u) over the rows t_j, weighted by N_j (t_j . u)^2. A host that met t_j n_j
-times takes 1 + H (n_j - 1) for N_j: rows that it did not meet are not among these.
+But the optimum x* moves: a wrong score e . t is corrected by e and by t. On one host, e and t correct in turn what the
+other has left. Hosts begin a round with the same rows, so the rows of other hosts correct the same error again. If rows
+of e were scaled as if t stayed fixed, and rows of t as if e did, an error would be corrected twice, and come back with
+the opposite sign (a Jacobi step on two blocks). In long rounds the hottest rows would oscillate in the many minor
+directions.
 
-Rows of e and of t are thereby scaled unlike, which changes cosines where scores stay the same; `sync.gauge` makes up
-for that.
+Say that e alone corrects the share f = 1 - exp(-alpha c N) of an error, and t alone the share F. In turn they leave
+(1 - f) (1 - F). So each corrects (f + F - f F) / (f + F) of what it corrects alone. That holds for one machine and,
+with the shares f_h and F_h of its own updates, for each host. The scale is multiplied by the factor of the machine and
+divided by that of the host. Where one of e and t does little, both factors are 1.
+
+F belongs to an error that stretches all rows of e along u, each in proportion to e . u. It is the mean of
+1 - exp(-alpha N_j u^T C_t u) over the rows t_j, weighted by N_j (t_j . u)^2. A host that met t_j n_j times takes
+1 + H (n_j - 1) for N_j, since the rows that it did not meet are not among them.
+
+Rows of e and of t are thereby scaled unlike. That changes cosines where scores stay the same; `sync.balance` corrects
+it.
 """
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
@@ -44,42 +34,32 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import SharedError
 from any2vec.llvm.compiled import njit
-from any2vec.operators.labels import zeros
+from any2vec.operators.quadratic import LEAST, share_gone
 from any2vec.operators.tiles import ROW_ALIGNMENT, add_rows, aligned, copy, dots, register_width
 from any2vec.options import option
 from any2vec.sync.combiners.base import CombinerContext, Round, SumCombiner, Touched
-from any2vec.sync.moments import Means, axes_of, moments
-from any2vec.sync.strata import strata
+from any2vec.sync.combiners.quadratic import QuadraticModel
+from any2vec.sync.row_sample import row_sample
 
-__all__ = ["LEAST", "Curvature", "share_gone"]
+__all__ = ["Curvature"]
 
-_SEEN = 4096  # rows of a label, about, that all hosts together look at to measure its moments
-_HOTTEST, _LEAST_HOTTEST = 512, 8  # hottest rows of a label that are all sampled: by all hosts together; by each
-LEAST = 0.1  # alpha c N below which the scale, then 0.87 at least, is taken as 1
+_HOTTEST, _LEAST_HOTTEST = 512, 8  # hottest rows of a matrix that are all sampled: by all hosts together; by each
 _ROWS, _ALONG = 16, 8  # rows scaled at a time, along so many vectors; one by one, if along fewer
 _WIDTH = register_width()
 
 
 @dataclass(kw_only=True, unsafe_hash=True)
 class Curvature(SumCombiner):
-    """Scales the sum of what hosts added, in the eigenvectors of the label's curvature.
+    """Scales the sum of what hosts added, in the eigenvectors of the matrix's curvature.
 
     Parameters
     ----------
     kappa : float, optional
         Mean second derivative of the loss, weighted by squared gradients; measured in each round if not given.
-
-    Attributes
-    ----------
-    mean_apart : bool
-        Whether a shift of all rows of e along their mean m has a curvature of its own. It changes all scores alike, so
-        rows of t compensate for it, and what counts is how far they come: alpha kappa |m|^2 M replaces alpha c N, where
-        M is the mean number of updates of a row of t over the samples.
     """
 
-    keeps_gauge: ClassVar[bool] = True
+    keeps_balance: ClassVar[bool] = True
     long_rounds: ClassVar[bool] = True
-    mean_apart: ClassVar[bool] = False
     kappa: float | None = option(
         None,
         "for curvature: mean of p (1 - p) over the predictions p, weighted by squared gradients",
@@ -89,75 +69,46 @@ class Curvature(SumCombiner):
         panel="Many hosts",
     )
 
-    _vectors: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _rates: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _by_other: dict[str, NDArray[np.float32]] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _shared: dict[str, np.float32] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _model: QuadraticModel = field(init=False, repr=False, compare=False)
+    _by_other: dict[str, NDArray[np.float32]] = field(init=False, repr=False, compare=False)
 
     def bind(self, context: CombinerContext) -> Self:
         """Bind, with nothing measured yet."""
         bound = super().bind(context)
-        bound._vectors, bound._rates, bound._by_other, bound._shared = {}, {}, {}, {}
+        bound._model, bound._by_other = QuadraticModel(context), {}
         return bound
 
     def sent(self, hosts: int, dim: int) -> float:
         """Estimate the bytes of the moments, and of the axes that come back."""
         return (hosts - 1 / hosts) * 8 * dim * (3 * dim + 16)
 
+    def kappa_of(self, measured: float) -> float:
+        """Return the option, if it is given."""
+        return measured if self.kappa is None else self.kappa
+
     def begin(self, round_: Round, here: dict[str, Touched]) -> None:
-        """Measure the curvature, and what the other label corrects."""
-        self.measure(round_, here)
-        self._measure_other(here)
-
-    def measure(self, round_: Round, here: dict[str, Touched]) -> None:
-        """Measure the curvature: each host sums over rows that it touched, and the first solves.
-
-        The rows are as the round left them: in the first rounds they grow many times over, and into new directions.
-        With the curvature that they began with, what the hosts added would be summed there.
-        """
-        channel, masters = self.context.channel, self.context.masters
-        dim = masters.dim
-        kappa = round_.kappa if self.kappa is None else self.kappa
+        """Measure the curvature, and what the other matrix corrects."""
+        kappa = self.kappa_of(round_.kappa)
         if kappa == 0:
             raise SharedError(
                 "the combiner curvature needs the second derivative of the loss, but the operator's `steps` returns 0; "
                 "return it, give Curvature(kappa=...), or take another combiner, such as combine='gradient'"
             )
-        with self._timed():
-            own = np.stack([self._own_moments(here[label]) for label in "et"])
-        sums = channel.reduce(("reduce", "both", "moments"), own, 0)
-        found = np.zeros((2, dim + 2, dim), np.float32)
-        if sums is not None:
-            with self._timed(), np.errstate(all="ignore"):  # the trainer will say what is not finite
-                e, t = (Means.of(total, channel.communicator.size) for total in sums)
-                apart = float(e.row @ e.row) * t.updates * self.mean_apart
-                found[:] = axes_of(t.moments, e.row, apart), axes_of(e.moments, t.row, 0.0)
-        found = channel.distribute(("broadcast", "both", "moments"), found, 0)
-        for label, (values, shared, *vectors) in zip("et", found, strict=True):
-            samples = self.context.samples_per_pair[label]
-            self._rates[label] = (round_.alpha * kappa * samples * values).astype(np.float32)
-            self._shared[label] = np.float32(round_.alpha * kappa * shared[0])
-            if label not in self._vectors:
-                self._vectors[label] = zeros(dim, dim)
-            self._vectors[label][:, :dim] = vectors
+        self._model.measure(round_.alpha, kappa, here)
+        self._measure_other(here)
+        self.seconds = self._model.seconds
 
     def scale(
-        self, label: str, sums: NDArray[np.float32], hosts: NDArray[np.int32], updates: NDArray[np.int64]
+        self, which: str, sums: NDArray[np.float32], hosts: NDArray[np.int32], updates: NDArray[np.int64]
     ) -> None:
         """Scale the sums along the eigenvectors."""
-        _scale(sums, hosts, updates, self._vectors[label], self._rates[label], self._by_other[label])
-
-    @contextmanager
-    def _timed(self) -> Iterator[None]:
-        began = time.thread_time()
-        yield
-        self.seconds += time.thread_time() - began
+        _scale(sums, hosts, updates, self._model.vectors[which], self._model.rates[which], self._by_other[which])
 
     def _measure_other(self, here: dict[str, Touched]) -> None:
-        """Measure the shares of an error along each eigenvector that the other label corrects: F, and a host's F_h."""
-        channel, dim = self.context.channel, self.context.masters.dim
-        with self._timed(), np.errstate(all="ignore"):
-            squares = (self._vectors["e"][:, :dim] @ self._vectors["t"][:, :dim].T) ** 2
+        """Measure the shares of an error along each eigenvector that the other matrix corrects: F, and a host's F_h."""
+        channel, dim, vectors = self.context.channel, self.context.masters.dim, self._model.vectors
+        with self._model.timed():
+            squares = (vectors["e"][:, :dim] @ vectors["t"][:, :dim].T) ** 2
             by_t, by_e = self._corrected("e", "t", here["t"], squares.T), self._corrected("t", "e", here["e"], squares)
             own = np.stack([by_t, by_e])
         sums = channel.gather(("reduce", "both", "moments"), own, 0)
@@ -168,26 +119,19 @@ class Curvature(SumCombiner):
                 shares[:] = total[:, :2] / np.maximum(total[:, 2:], 1e-30)
         self._by_other = dict(zip("et", channel.broadcast(("broadcast", "both", "moments"), shares, 0), strict=True))
 
-    def _corrected(self, label: str, other: str, touched: Touched, squares: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Sum what rows of the `other` label correct of errors: with all updates, with this host's; and the errors.
+    def _corrected(self, which: str, other: str, touched: Touched, squares: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Sum what rows of the `other` matrix correct of errors: with all updates, with this host's; and the errors.
 
-        `squares` are those of the products of the eigenvectors, of the other label by this one's.
+        `squares` are those of the products of the eigenvectors, of the other matrix by this one's.
         """
-        axes, communicator = self._vectors[label][:, : len(squares)], self.context.channel.communicator
+        axes, communicator = self._model.vectors[which][:, : len(squares)], self.context.channel.communicator
         hottest = max(_HOTTEST // communicator.size, _LEAST_HOTTEST)
-        seen, each = strata(0, len(touched.rows), communicator.rank, hottest)
+        seen, each = row_sample(0, len(touched.rows), communicator.rank, hottest)
         updates = touched.updates[seen].astype(np.float32)
-        errors = (touched.label[touched.rows[seen], : len(squares)] @ axes.T) ** 2 * (updates * each)[:, None]
+        errors = (touched.matrix[touched.rows[seen], : len(squares)] @ axes.T) ** 2 * (updates * each)[:, None]
         sums = np.zeros((3, len(squares)))
-        _sum_corrected(errors, updates, self._rates[other] @ squares, np.float32(communicator.size), sums)
+        _sum_corrected(errors, updates, self._model.rates[other] @ squares, np.float32(communicator.size), sums)
         return sums
-
-    def _own_moments(self, touched: Touched) -> NDArray[np.float64]:
-        """Sum over some of the rows of a label, as often as met: moments; the rows; their updates; how often."""
-        communicator = self.context.channel.communicator
-        stride = max(1, len(touched.rows) * communicator.size // _SEEN)
-        first = communicator.rank * stride // communicator.size  # hosts begin apart: the hottest rows count but once
-        return moments(touched, self.context.masters.dim, first, stride)
 
 
 @njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
@@ -266,7 +210,7 @@ def _add_along_many(rows: Any, first: Any, factors: Any, vectors: Any, sums: Any
 
 @njit(inline="always")
 def _find_factors(given: Any, updates: float, share: float, first: int, out: Any) -> None:
-    """Find the factors of a row along vectors from `first` on; `given` are rates, and what the other label corrects."""
+    """Find the factors of a row along vectors from `first` on; `given` are rates, and shares of the other matrix."""
     rates, by_all, by_one, found = given[0, first:], given[1, first:], given[2, first:], out[first:]
     for c in range(found.size):
         steps = rates[c] * updates
@@ -278,7 +222,7 @@ def _find_factors(given: Any, updates: float, share: float, first: int, out: Any
 def _factor(steps: float, share: float, by_all: float, by_one: float) -> float:
     """Return what is to be added, for each unit, to scale from a host's share of the steps to all.
 
-    Of the same errors, the other label corrects the share `by_all` with the updates of all hosts, `by_one` with one's.
+    Of the same errors, the other matrix corrects the share `by_all` with the updates of all hosts, `by_one` with one's.
     """
     gone, part = share_gone(steps), share_gone(steps * share)
     return gone * share * _in_turn(gone, by_all) / (part * _in_turn(part, by_one)) - float32(1.0)
@@ -286,23 +230,5 @@ def _factor(steps: float, share: float, by_all: float, by_one: float) -> float:
 
 @njit(inline="always")
 def _in_turn(own: float, other: float) -> float:
-    """Return the share of what a label would correct alone that it corrects in turn with the other."""
+    """Return the share of what a matrix would correct alone that it corrects in turn with the other."""
     return (own + other - own * other) / (own + other)
-
-
-@njit(inline="always")
-def share_gone(x: float) -> float:
-    """``1 - exp(-x)`` for x not below 0, to 1e-5."""
-    u = (x if x < float32(24.0) else float32(24.0)) * float32(1 / 64)
-    y = float32(1 / 24) - u * float32(1 / 120)
-    y = float32(1 / 6) - u * y
-    y = float32(0.5) - u * y
-    y = float32(1.0) - u * y
-    y = u * y  # 1 - exp(-u); and now 1 - (1 - y)^2, six times: no digits are lost where x is small
-    two = float32(2.0)
-    y = y * (two - y)
-    y = y * (two - y)
-    y = y * (two - y)
-    y = y * (two - y)
-    y = y * (two - y)
-    return y * (two - y)

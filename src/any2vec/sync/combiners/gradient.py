@@ -42,7 +42,7 @@ class Gradient(PartsCombiner):
 
     def combine(
         self,
-        label: str,
+        which: str,
         parts: NDArray[np.float32],
         starts: NDArray[np.int64],
         updates: NDArray[np.int32],

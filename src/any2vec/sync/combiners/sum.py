@@ -12,6 +12,6 @@ class Sum(SumCombiner):
     """What all hosts added, added up."""
 
     def scale(
-        self, label: str, sums: NDArray[np.float32], hosts: NDArray[np.int32], updates: NDArray[np.int64]
+        self, which: str, sums: NDArray[np.float32], hosts: NDArray[np.int32], updates: NDArray[np.int64]
     ) -> None:
         """Leave the sums as they are."""

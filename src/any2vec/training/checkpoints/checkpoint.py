@@ -1,7 +1,7 @@
 """Checkpoints: the state of training in files, from which any number of hosts goes on.
 
 A version has a shard from each host, named by version and range of vertices (``000007.0-5000.safetensors``: e, t and
-what the gauge lacks there), a note from each host that its shard is on the disk, and a manifest (``000007.json``). The
+what B lacks there), a note from each host that its shard is on the disk, and a manifest (``000007.json``). The
 first host writes that when it sees the notes of all: from then on the version is there. Rows are written when a round
 ends, into the system's cache of files, which is the copy that lets training go on; ``fsync``, the manifest and the
 removal of all versions but two follow while the next rounds compute. No file of a version that is there is changed.
@@ -11,35 +11,36 @@ their pages. `checkpoint_files` says which files are ours.
 
 import errno
 import json
-import os
-import stat
 import threading
 import time
-import zlib
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from itertools import chain
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 
 from any2vec.cluster.communicator import Communicator, allgather_bytes, together
 from any2vec.errors import Any2VecError
-from any2vec.io.finite import CACHED, blocks
 from any2vec.io.outputs import refusals
-from any2vec.io.safetensors_file import header_of
-from any2vec.private import make_private, private
+from any2vec.private import make_private
 from any2vec.sync.scheme import Scheme
 from any2vec.training.checkpoints.checkpoint_files import CheckpointFiles, check_folder, flush, put, reason
 from any2vec.training.checkpoints.folder_lock import FolderLock
-from any2vec.training.checkpoints.manifest import FORMAT, Facts, listed, note_name, own_digest, shard_name
+from any2vec.training.checkpoints.manifest import (
+    FORMAT,
+    Facts,
+    listed,
+    manifest_name,
+    note_name,
+    own_digest,
+    shard_name,
+)
+from any2vec.training.checkpoints.own_shards import OwnShards
 from any2vec.training.running.state import TrainingState
 
 __all__ = ["Checkpoints"]
 
-_KEPT = 2  # versions
 _POLL = 0.01
 
 
@@ -100,7 +101,7 @@ class Checkpoints:
         self._pending: Future[None] | None = None
         self._given_up = threading.Event()
         self._shard: tuple[int, Path] | None = None  # of the version that is not complete
-        self._own: list[tuple[int, Path]] = []  # this run's complete versions: at most two, and one to write over
+        self._shards = OwnShards(folder)
         self._bounds: list[tuple[int, int]] = []  # of the hosts' vertices
         self._said = ""
         self.newest = self._wanted = version  # the newest that is complete; the last that is to be
@@ -139,7 +140,7 @@ class Checkpoints:
         low, high = self._bounds[rank]
         path = self.folder / shard_name(version, low, high, rank)
         self._shard = version, path
-        problem, found = self._write_shard(path, state, scheme, high - low)
+        problem, found = self._shards.write(path, state, scheme, high - low)
         if self._refused(problem):
             self._drop()
             return
@@ -171,7 +172,7 @@ class Checkpoints:
         """Wait until what was written is on the disk, and give up the folder; all hosts call this."""
         try:
             self._settle()
-            self._remove_spare()
+            self._shards.remove_spare()
             newest = np.array([self.newest is not None and self.newest == self._wanted])
             self.kept = bool(self._communicator.allgather(newest)[0, 0])
             if self._files:
@@ -185,18 +186,12 @@ class Checkpoints:
         """Give up the folder at once, and remove the shard that is left to be written over; other hosts may be gone."""
         self._given_up.set()
         self._writer.shutdown()
-        self._remove_spare()
+        self._shards.remove_spare()
         if self._files and self._communicator.size == 1:
             self._files.close()
         if self._lock:
             self._lock.release()
             self._lock = None
-
-    def _remove_spare(self) -> None:
-        with suppress(OSError):
-            for _, path in self._own[:-_KEPT]:
-                path.unlink(missing_ok=True)
-        self._own.clear()
 
     def _announce(self) -> tuple[int, bool]:
         """List the files of the next version before any host writes one; return it, and whether that was refused."""
@@ -217,49 +212,6 @@ class Checkpoints:
         notes = [note_name(version, host) for host in range(len(self._bounds))]
         return [*shards, *notes, *(f"{note}.part" for note in notes), f"{version:06d}.json.part"]
 
-    def _write_shard(self, path: Path, state: TrainingState, scheme: Scheme, rows: int) -> tuple[str, int]:
-        """Write a shard; return what the file system refused, or an empty text, and the shard's CRC-32."""
-        shapes = {label: (rows, scheme.context.dim) for label in "et" if rows} | {"missing": state.missing.shape}
-        problem, file, found = "", None, 0
-        try:
-            file = self._new_file(path)
-            header = header_of(shapes)
-            found = zlib.crc32(header)
-            file.write(header)
-        except OSError as error:
-            problem = reason(error)
-        for _, part in chain(scheme.stream_rows(), [("missing", state.missing)]):  # all hosts take all parts
-            try:
-                if file and not problem and part.size:
-                    for block in blocks(part, CACHED):
-                        numbers = np.ascontiguousarray(part[block], "<f4").data
-                        found = zlib.crc32(numbers, found)
-                        file.write(numbers)
-            except OSError as error:
-                problem = reason(error)
-        try:
-            if file:
-                with file:
-                    file.truncate()
-        except OSError as error:  # of what was not yet written
-            problem = problem or reason(error)
-        return problem, found
-
-    def _new_file(self, path: Path) -> IO[bytes]:
-        """Open a shard: a new file, or that of a version which is no longer there."""
-        if len(self._own) > _KEPT:
-            version, spare = self._own.pop(0)
-            try:
-                found = spare.stat(follow_symlinks=False)
-                alone = stat.S_ISREG(found.st_mode) and found.st_nlink == 1  # links may be a user's copy
-                if alone and not self._manifest(version).exists() and not os.path.lexists(path):
-                    spare.rename(path)
-                    return open(path, "r+b", opener=private)
-            except OSError:
-                with suppress(OSError):
-                    path.unlink(missing_ok=True)
-        return open(path, "xb", opener=private)
-
     def _complete(self, version: int, shard: Facts, manifest: Facts) -> None:
         """Make sure that this host's shard is on the disk; on the first host, that all are: a thread does this."""
         path, rank, hosts = self.folder / shard["file"], self._communicator.rank, self._communicator.size
@@ -275,19 +227,16 @@ class Checkpoints:
         shards = [json.loads(note.read_bytes()) for note in notes]
         manifest |= {"shards": shards}
         try:
-            put(self._manifest(version), manifest | {"sha256": own_digest(manifest)}, durable=True)
+            put(self.folder / manifest_name(version), manifest | {"sha256": own_digest(manifest)}, durable=True)
         except OSError as error:  # perhaps of the folder's fsync
             if error.errno != errno.EEXIST:
-                self._manifest(version).unlink(missing_ok=True)
+                (self.folder / manifest_name(version)).unlink(missing_ok=True)
             raise
         kept = {self.newest, version}  # others may be damaged
         self.newest = version
-        spare = self._own[-_KEPT][0] if len(self._own) >= _KEPT else None  # `version` is not yet among them
         assert self._files
-        self._files.complete([shard["file"] for shard in shards], kept, spare, self._names(self._files.after()))
-
-    def _manifest(self, version: int) -> Path:
-        return self.folder / f"{version:06d}.json"
+        ahead = self._names(self._files.after())
+        self._files.complete([shard["file"] for shard in shards], kept, self._shards.next_spare, ahead)
 
     def _settle(self) -> None:
         """Wait until the version before is complete, or a host has failed to write it."""
@@ -303,7 +252,7 @@ class Checkpoints:
         if failed:
             self._drop()
         elif self._shard:
-            self._own.append(self._shard)
+            self._shards.add(*self._shard)
 
     def _drop(self) -> None:
         """Remove this host's shard of a version that failed."""
@@ -313,7 +262,7 @@ class Checkpoints:
         if self._files and self._files.next == version:
             self._files.skip()
         with suppress(OSError):
-            if not self._manifest(version).exists():
+            if not (self.folder / manifest_name(version)).exists():
                 path.unlink()
 
     def _outcome(self) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from any2vec.errors import Any2VecError
 from any2vec.private import private
 from any2vec.training.checkpoints.folder_lock import LOCK
-from any2vec.training.checkpoints.manifest import Facts, listed, open_regular, own_digest, read_manifest
+from any2vec.training.checkpoints.manifest import Facts, listed, manifest_name, open_regular, own_digest, read_manifest
 
 __all__ = ["CheckpointFiles", "check_folder", "flush", "put", "reason"]
 
@@ -105,11 +105,11 @@ class CheckpointFiles:
             self.announce([*shards, *ahead])
         except OSError:  # a full disk: then manifests go last
             for v in versions:
-                if all(map(self._remove, [*self._versions[v], f"{v:06d}.json"])):
+                if all(map(self._remove, [*self._versions[v], manifest_name(v)])):
                     del self._versions[v]
             return
         for v in versions:
-            if self._remove(f"{v:06d}.json"):
+            if self._remove(manifest_name(v)):
                 del self._versions[v]
         self._remove_unfinished(ahead, spare)
 

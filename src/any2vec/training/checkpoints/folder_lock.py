@@ -51,33 +51,28 @@ class FolderLock:
         self._descriptor: int | None = private(str(path), flags)
         try:
             _check_own(path, os.fstat(self._descriptor))
-            self._take(folder, advice)
+            self._take(self._descriptor, folder, advice)
         except BaseException:
-            self._close()
+            self.release()
             raise
 
     def release(self) -> None:
         """Let others have it."""
-        if self._descriptor is not None and not self.missing:
+        if self._descriptor is not None:
             with suppress(OSError):
                 unlock_descriptor(self._descriptor)  # a forked process may have it open
-        self._close()
+            os.close(self._descriptor)
+            self._descriptor = None
 
-    def _take(self, folder: Path, advice: str) -> None:
-        assert self._descriptor is not None
+    def _take(self, descriptor: int, folder: Path, advice: str) -> None:
         until = time.monotonic() + _PATIENCE
         try:
-            while not lock_descriptor(self._descriptor, blocking=False):
+            while not lock_descriptor(descriptor, blocking=False):
                 if time.monotonic() > until:
                     raise Any2VecError(f"{folder}: another run writes its checkpoints here; {advice}")
                 time.sleep(_POLL)
         except OSError as error:
             self.missing = error.strerror or str(error)
-
-    def _close(self) -> None:
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
 
 
 def check_not_written(folder: Path) -> None:

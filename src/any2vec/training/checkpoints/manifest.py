@@ -27,6 +27,7 @@ __all__ = [
     "checksum",
     "damage",
     "listed",
+    "manifest_name",
     "note_name",
     "open_regular",
     "own_digest",
@@ -50,6 +51,11 @@ def shard_name(version: int, low: int, high: int, host: int) -> str:
     return f"{version:06d}.{low}-{high}{'' if high > low else f'.{host}'}.safetensors"
 
 
+def manifest_name(version: int) -> str:
+    """Return the name of a manifest."""
+    return f"{version:06d}.json"
+
+
 def note_name(version: int, host: int) -> str:
     """Return the name of a host's note that its shard is on the disk."""
     return f"{version:06d}.{host}.note"
@@ -58,7 +64,7 @@ def note_name(version: int, host: int) -> str:
 def listed(folder: Path) -> list[tuple[int, Path]]:
     """List the files named as manifests in a folder, with their versions, the oldest first."""
     found = [(int(m[1]), path) for path in folder.iterdir() if (m := MANIFEST.fullmatch(path.name))]
-    return sorted((version, path) for version, path in found if path.name == f"{version:06d}.json")
+    return sorted((version, path) for version, path in found if path.name == manifest_name(version))
 
 
 def own_digest(manifest: Facts) -> str:

@@ -14,7 +14,7 @@ from any2vec.corpus import Corpus
 from any2vec.errors import Any2VecError, counted, shown
 from any2vec.io.outputs import refusals
 from any2vec.io.safetensors_file import map_tensors
-from any2vec.operators.labels import Labels, zeros
+from any2vec.operators.matrices import Matrices, zeros
 from any2vec.sync.partition import Partition
 from any2vec.sync.schemes import scheme_of
 from any2vec.training.checkpoints.folder_lock import check_not_written
@@ -159,7 +159,7 @@ def _check_same(folder: Path, manifest: Facts, facts: dict[str, Facts]) -> None:
 
 def _rows(
     folder: Path, manifest: Facts, vertices: int, dim: int, communicator: Communicator
-) -> tuple[Labels, NDArray[np.float32]]:
+) -> tuple[Matrices, NDArray[np.float32]]:
     """Read this host's range of vertices, and the pending correction, if the number of hosts is unchanged."""
     low, high = Partition(vertices, communicator.size).range(communicator.rank)
     by_columns = scheme_of(manifest.get("scheme")).by_columns
@@ -178,7 +178,7 @@ def _rows(
                 raise Any2VecError(f"{folder / shard['file']}: damaged: `missing` has numbers that are not finite")
         if first < last:
             here, there = slice(first - low, last - low), slice(first - shard["first"], last - shard["first"])
-            both = [_tensor(tensors, label, (shard["rows"], dim), folder / shard["file"]) for label in "et"]
+            both = [_tensor(tensors, which, (shard["rows"], dim), folder / shard["file"]) for which in "et"]
             if last - first == high - low:  # the usual case: nothing is copied
                 e, t = (tensor[there] for tensor in both)
             else:
@@ -189,7 +189,7 @@ def _rows(
     shards = manifest["shards"]
     if filled != high - low or shards[-1]["first"] + shards[-1]["rows"] != vertices:
         raise Any2VecError(f"{folder}: the shards of checkpoint {manifest['version']} are not of {vertices:,} vertices")
-    return Labels(e, t, low, high - low, dim), np.zeros((dim, dim), np.float32) if missing is None else missing
+    return Matrices(e, t, low, high - low, dim), np.zeros((dim, dim), np.float32) if missing is None else missing
 
 
 def _tensor(

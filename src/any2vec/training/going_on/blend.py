@@ -1,20 +1,20 @@
-"""Blend the labels that a run went on from with those it ended with, as one run on all texts would have them.
+"""Blend the matrices that a run went on from with those it ended with, as one run on all texts would have them.
 
 Training on a new text alone forgets the earlier ones: rows that are updated often come to lie where the new text wants
-them, as if there had been no other. The loss of a row x is about quadratic (`sync.combiners.curvature`): along an
-eigenvector of the curvature C, n updates take it the part g(n) = 1 - exp(-alpha c n) of the way to the optimum of their
-text. The earlier run came from near 0, by its n' updates, to x' = g(n') a; this one went by d = g(n) (b - x') from
-there. One run on all texts, of N = n + n' updates, would come from 0 to::
+them, as if there had been no other. On the quadratic model of the loss (`operators.quadratic`), n updates take a row x
+the part g(n) = 1 - exp(-alpha c n) of the way to the optimum of their text, along an eigenvector of the curvature. The
+earlier run came from near 0, by its n' updates, to x' = g(n') a. This run went by d = g(n) (b - x') from there. One run
+on all texts, of N = n + n' updates, would come from 0 to::
 
     g(N) (n' a + n b) / N  =  ((1 - s) g(N) / g(n') + s g(N)) x'  +  s g(N) / g(n) d        s = n / N
 
-So small changes are kept, and large ones scaled to the share s that the new text has in what is known of the row; and
-what either text alone had too few updates to reach, together they come nearer to. A further run can go on likewise. The
-earlier run's epochs and learning rate are taken to be this one's. The common part of all rows of e has no optimum:
-there, only d is scaled.
+So small changes are kept. Large changes are scaled to the share s that the new text has in what is known of the row.
+Where either text alone had too few updates to reach the optimum, both together come nearer to it. A further run can go
+on likewise. The earlier run's epochs and learning rate are taken to be this one's. The common part of all rows of e has
+no optimum: only d is scaled there.
 """
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,34 +22,17 @@ from numba import float32
 from numpy.typing import NDArray
 
 from any2vec.llvm.compiled import njit
-from any2vec.operators.labels import Labels
+from any2vec.operators.matrices import Matrices
+from any2vec.operators.quadratic import LEAST, share_gone
 from any2vec.sync.channel import Channel
-from any2vec.sync.combiners import CombinerContext, Round, Touched
-from any2vec.sync.combiners.curvature import LEAST, Curvature, share_gone
+from any2vec.sync.combiners import CombinerContext, Touched
+from any2vec.sync.combiners.quadratic import QuadraticModel
 from any2vec.training.going_on.start import Rows, Start
 from any2vec.training.hosts.row_host import RowHost
 
 __all__ = ["Blend"]
 
 _ROWS = 1 << 15  # rows at a time
-
-
-class _Curvature(Curvature):
-    """The curvature of the labels that a run ended with."""
-
-    mean_apart = True
-
-    def blending(
-        self,
-        label: str,
-        before: NDArray[np.float32],
-        changes: NDArray[np.float32],
-        shares: NDArray[np.float64],
-        updates: NDArray[np.int64],
-    ) -> Callable[[int, int], None]:
-        """Return what blends changes low..high-1 of rows `before`, made by `updates`, a share of all there were."""
-        given = shares.astype(np.float32), updates, self._vectors[label], self._rates[label], self._shared[label]
-        return lambda low, high: _blend_rows(before, changes, low, high, *given)
 
 
 class Blend:
@@ -74,45 +57,42 @@ class Blend:
         self._alpha, self._epochs = alpha, epochs
         self._updates: dict[str, NDArray[np.int64]] = {}
 
-    def apply(self, masters: Labels, done: float, kappa: float) -> None:
+    def apply(self, masters: Matrices, done: float, kappa: float) -> None:
         """Blend in place, after a share `done` of the run; all hosts call this.
 
         `kappa` is the mean curvature of the loss; if that is 0, changes are scaled by their shares alone.
         """
-        scheme, chosen = self._host.scheme, self._host.combiner
-        if isinstance(chosen, Curvature) and chosen.kappa is not None:
-            kappa = chosen.kappa
+        scheme, kappa = self._host.scheme, self._host.combiner.kappa_of(kappa)
         self._updates = self._updates or self._host.updates()
         channel = Channel(scheme.context.communicator)  # not that of the rounds, which counts their bytes
-        combiner = _Curvature().bind(
-            CombinerContext(masters, self._host.operator.samples_per_pair(self._counts), channel)
-        )
-        if kappa:
+        context = CombinerContext(masters, self._host.operator.samples_per_pair(self._counts), channel)
+        model = QuadraticModel(context, mean_apart=True) if kappa else None
+        if model:
             here = {}
-            for label, matrix in (("e", masters.e), ("t", masters.t)):
-                rows = np.flatnonzero(self._updates[label])
-                met = np.minimum(self._updates[label][rows], np.iinfo(np.int32).max).astype(np.int32)
-                here[label] = Touched(matrix, rows, met)
-            combiner.measure(Round(0, self._alpha * (1 - done / 2) * done * self._epochs, kappa), here)
+            for which, matrix in (("e", masters.e), ("t", masters.t)):
+                rows = np.flatnonzero(self._updates[which])
+                met = np.minimum(self._updates[which][rows], np.iinfo(np.int32).max).astype(np.int32)
+                here[which] = Touched(matrix, rows, met)
+            model.measure(self._alpha * (1 - done / 2) * done * self._epochs, kappa, here)
         start, mine = self._start, slice(masters.first, masters.first + masters.vertices)
         assert start.e
         assert start.t
-        counts, scaled = self._counts, combiner if kappa else None
+        counts = self._counts
         shares = start.shares(counts)
         if len(start.frozen):
             shares[start.frozen == 1] = 0
-        self._blend("e", masters.e, start.e, start.places[mine], shares[mine], scaled)
+        self._blend("e", masters.e, start.e, start.places[mine], shares[mine], model)
         carried, shares = start.carried(self._host.operator, counts), np.full(masters.vertices, start.share(counts))
-        self._blend("t", masters.t, start.t, carried[mine], shares, scaled)
+        self._blend("t", masters.t, start.t, carried[mine], shares, model)
 
     def _blend(
         self,
-        label: str,
+        which: str,
         matrix: NDArray[np.float32],
         rows: Rows,
         places: NDArray[np.int32],
         shares: NDArray[np.float64],
-        combiner: _Curvature | None,
+        model: QuadraticModel | None,
     ) -> None:
         scheme, workers = self._host.scheme, self._host.workers
         most = int(np.diff(scheme.partition.bounds).max())  # hosts ask each other: as many blocks on all
@@ -123,17 +103,19 @@ class Blend:
             old = np.flatnonzero((places[block] >= 0) & (shares[block] < 1))
             share = shares[block][old]
             moved = matrix[begin + old] - before[old]
-            updates = self._updates[label][block][old]
-            if combiner is None:
+            updates = self._updates[which][block][old]
+            if model is None:
                 moved *= share[:, None].astype(np.float32)
             else:
-                workers.join(workers.spread(combiner.blending(label, before[old], moved, share, updates), len(old), 64))
+                given = share.astype(np.float32), updates, model.vectors[which], model.rates[which], model.shared[which]
+                blend = partial(_blend_rows, before[old], moved, *given)
+                workers.join(workers.spread(blend, len(old), 64))
             matrix[begin + old] = before[old] + moved
 
 
 @njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
 def _blend_rows(
-    before: Any, changes: Any, low: int, high: int, shares: Any, updates: Any, vectors: Any, rates: Any, shared: Any
+    before: Any, changes: Any, shares: Any, updates: Any, vectors: Any, rates: Any, shared: Any, low: int, high: int
 ) -> None:
     one = float32(1.0)
     for i in range(low, high):

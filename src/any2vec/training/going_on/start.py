@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from any2vec.cluster.communicator import Communicator, exchange
 from any2vec.cluster.lost import DamagedError
 from any2vec.operators.base import Operator
-from any2vec.operators.labels import Labels
+from any2vec.operators.matrices import Matrices
 from any2vec.samples.counts import total_of
 from any2vec.samples.draws import INITIAL, epoch_key
 
@@ -62,7 +62,7 @@ class Start:
     places : int32 array, shape (V,)
         Id in that run of each vertex, or -1.
     e, t : Rows, or None
-        The labels it ended with.
+        The matrices it ended with.
     given : Rows, or None
         Rows of e given for some vertices.
     given_places : int32 array, shape (V,)
@@ -86,7 +86,7 @@ class Start:
 
     @property
     def goes_on(self) -> bool:
-        """Whether it has the labels of an earlier run."""
+        """Whether it has the matrices of an earlier run."""
         return self.e is not None
 
     @property
@@ -113,7 +113,9 @@ class Start:
         """Return the earlier run's row that each row of t goes on from, or -1; shape (V,)."""
         return operator.carried(self.before, counts, self.places)
 
-    def fill(self, masters: Labels, operator: Operator, counts: NDArray[np.int64], communicator: Communicator) -> None:
+    def fill(
+        self, masters: Matrices, operator: Operator, counts: NDArray[np.int64], communicator: Communicator
+    ) -> None:
         """Write the rows that are not new into a host's masters; all hosts call this."""
         mine = slice(masters.first, masters.first + masters.vertices)
         if self.given is not None:

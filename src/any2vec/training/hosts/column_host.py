@@ -13,7 +13,7 @@ from any2vec.errors import Any2VecError
 from any2vec.operators.arguments import Rate, ThreadStats
 from any2vec.operators.columns import add_parts, column_kernels
 from any2vec.operators.inspection import Inspector
-from any2vec.operators.labels import new_labels
+from any2vec.operators.matrices import new_matrices
 from any2vec.operators.mini_batches import Chunk, most_scores, new_batch, new_chunk, new_cursor, spacing
 from any2vec.samples.windows import EpochDraws, SampleTables
 from any2vec.sync.columns import Columns
@@ -21,9 +21,8 @@ from any2vec.sync.combiners import Round
 from any2vec.sync.masters import Combined
 from any2vec.sync.scheme import HostContext
 from any2vec.training.going_on.start import Start
-from any2vec.training.hosts.host import Host
-from any2vec.training.hosts.stretch import Stretch, share_stretch
-from any2vec.training.running.schedule import Schedule
+from any2vec.training.hosts.host import Host, Task
+from any2vec.training.hosts.shared_ids import SharedIds, share_ids
 
 __all__ = ["ColumnHost"]
 
@@ -66,7 +65,7 @@ class ColumnHost(Host):
         self.rounds = options.rounds or max(1, math.ceil(words / _WORDS))
 
     def open(self) -> None:
-        """Take the memory of labels and kernels."""
+        """Take the memory of matrices and kernels."""
         options, communicator, start, operator = self._options, self._communicator, self._start, self.operator
         counts, vertices, hosts = self._counts, len(self._counts), communicator.size
         first, seed = (start.seen, start.seed(options.seed)) if start else (0, options.seed)
@@ -84,50 +83,38 @@ class ColumnHost(Host):
 
     def compile(self) -> None:
         """Compile what mini-batches do, or load it from the cache, by doing it to nothing."""
-        nothing = Stretch(np.zeros(1, np.int32), np.array([0, 1], np.int64), 0)
+        nothing = SharedIds(np.zeros(1, np.int32), np.array([0, 1], np.int64), 0)
         rate = Rate(0.0, 0.0, 0.0, 0.0, 1.0)
         chunk, batch = self._chunks[0], self._batch
         self._list(_Place(nothing, self._tables.epoch(0), rate, 0, 0), chunk)
         self._kernels.pick(chunk, 0, batch)
-        self._kernels.dotprod(*self._labels, chunk, batch, self._scores)
+        self._kernels.dotprod(*self._matrices, chunk, batch, self._scores)
         self._kernels.stepping(chunk, batch, 0, self._scores, self.thread_stats()[0])
-        self._kernels.adjust(*self._labels, chunk, batch, self._scores)
+        self._kernels.adjust(*self._matrices, chunk, batch, self._scores)
         add_parts(np.zeros((1, 1), np.float32), 1)
 
     def begin_with(self, start: Start) -> None:
         """Let this host's columns begin as `start` says; all hosts call this."""
         dim, seed = self.scheme.context.dim, self.scheme.context.seed
         for low, high in self.scheme.blocks():
-            rows = new_labels(low, high, dim, seed=seed)
+            rows = new_matrices(low, high, dim, seed=seed)
             start.fill(rows, self.operator, self._counts, self._communicator)
             self.scheme.put(rows)
 
-    def work(
-        self,
-        schedule: Schedule,
-        number: int,
-        stats: list[ThreadStats],
-        look: Callable[[], None],
-        todo: list[tuple[int, int]] | None = None,
-    ) -> float:
+    def work(self, task: Task, look: Callable[[], None]) -> float:
         """Take the mini-batches of a round, with all hosts."""
-        slice_ = schedule.slice(self.part, number)
-        assert slice_ is not None
-        channel, before = self.scheme.channel, 0
+        channel, before, rate = self.scheme.channel, 0, task.rate
         self._computed, self.left = 0.0, []
-        rate = schedule.rate(number, slice_.size)
-        keep = self._tables.epoch(slice_.epoch, self._worklist.first)
-        for low, high in slice_.ranges:
-            stretch = share_stretch(
-                self._worklist, low, high, self._window, keep, channel, self.scheme.context.vertices
-            )
-            draws = self._tables.epoch(slice_.epoch, stretch.first)
+        keep = self._tables.epoch(task.slice.epoch, self._worklist.first)
+        for low, high in task.slice.ranges:
+            shared = share_ids(self._worklist, low, high, self._window, keep, channel, self.scheme.context.vertices)
+            draws = self._tables.epoch(task.slice.epoch, shared.first)
             ahead = rate._replace(done=rate.done + rate.pace * before)
-            place = _Place(stretch, draws, ahead, low - stretch.first, high - stretch.first)
-            reached = self._take(place, stats[0], look)
+            place = _Place(shared, draws, ahead, low - shared.first, high - shared.first)
+            reached = self._take(place, task.stats[0], look)
             before += reached - place.low
             if reached < place.high:
-                self.left = [(before, slice_.size)]
+                self.left = [(before, task.slice.size)]
                 break
         return self._computed
 
@@ -136,21 +123,21 @@ class ColumnHost(Host):
         return self.scheme.synchronize(round_, None)
 
     @property
-    def _labels(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        return self.scheme.labels.e.reshape(-1), self.scheme.labels.t.reshape(-1)
+    def _matrices(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        return self.scheme.matrices.e.reshape(-1), self.scheme.matrices.t.reshape(-1)
 
     def _list(self, place: "_Place", chunk: Chunk) -> int:
         """List the next centres, as many as a mini-batch has, into a chunk; return the position after them."""
-        stretch, draws, rate, low, high = place
+        shared, draws, rate, low, high = place
         most = self._centres
         return self._kernels.listing(
-            stretch.ids, stretch.bounds, low, high, most, draws, rate, *self._labels, self._cursor, chunk
+            shared.ids, shared.bounds, low, high, most, draws, rate, *self._matrices, self._cursor, chunk
         )
 
     def _take(self, place: "_Place", stats: ThreadStats, look: Callable[[], None]) -> int:
-        """Take the mini-batches of a stretch, all unless a host wants to stop; return the position after the last."""
+        """Take the mini-batches of shared ids, all unless a host wants to stop; return the position after the last."""
         scheme, at, apart = self.scheme, self._cursor.at, spacing(self._window)
-        at[:] = place.low, np.searchsorted(place.stretch.bounds, place.low, side="right") - 1, 0, 0
+        at[:] = place.low, np.searchsorted(place.shared.bounds, place.low, side="right") - 1, 0, 0
         now, ahead = self._chunks
         now.size[:] = 0
         for _ in range(apart):
@@ -181,7 +168,7 @@ class ColumnHost(Host):
         scheme, kernels, batch, scores = self.scheme, self._kernels, self._batch, self._scores
         with self._computing():
             kernels.pick(chunk, first, batch)
-            kernels.dotprod(*self._labels, chunk, batch, scores)
+            kernels.dotprod(*self._matrices, chunk, batch, scores)
         request, parts = scheme.begin_sums(batch, scores)
         with self._computing():
             following = self._list(place, ahead)  # while the scores travel
@@ -190,7 +177,7 @@ class ColumnHost(Host):
             kernels.stepping(chunk, batch, self._communicator.rank, own, stats)
         scheme.share_steps(batch, own, scores)
         with self._computing(), scheme.watching() if watching else nullcontext():
-            kernels.adjust(*self._labels, chunk, batch, scores)
+            kernels.adjust(*self._matrices, chunk, batch, scores)
         return following
 
     @contextmanager
@@ -207,9 +194,9 @@ class ColumnHost(Host):
 
 
 class _Place(NamedTuple):
-    """Where mini-batches are listed: positions low..high-1 of a stretch."""
+    """Where mini-batches are listed: positions low..high-1 of shared ids."""
 
-    stretch: Stretch
+    shared: SharedIds
     draws: EpochDraws
     rate: Rate
     low: int

@@ -3,34 +3,57 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator
-from any2vec.cluster.local import is_simulated
 from any2vec.cluster.machine.cores import usable_cores
 from any2vec.cluster.machine.workers import Workers
 from any2vec.corpus import Corpus
 from any2vec.operators import Operator
-from any2vec.operators.arguments import ThreadStats
+from any2vec.operators.arguments import Rate, ThreadStats
 from any2vec.operators.tiles import register_width
+from any2vec.samples.slices import Slice
 from any2vec.sync.combiners import Round
 from any2vec.sync.masters import Combined
 from any2vec.sync.scheme import Scheme
 from any2vec.training.going_on.start import Start
 from any2vec.training.options import MOST_THREADS, Options
 from any2vec.training.running.interrupts import Interrupts
-from any2vec.training.running.schedule import Schedule
 
-__all__ = ["Host"]
+__all__ = ["Host", "Task"]
 
 _LEAST = 10_000  # words worth a thread
 
 
+class Task(NamedTuple):
+    """What a host computes of a round.
+
+    Attributes
+    ----------
+    slice : Slice
+        What it takes of its part.
+    rate : Rate
+        Learning rate in the slice, for one thread.
+    following : Slice or None
+        What it takes in the next round.
+    stats : list of ThreadStats
+        The threads' counters.
+    left : list of (int, int), optional
+        After a pause, what is left of the slice; None for all of it.
+    """
+
+    slice: Slice
+    rate: Rate
+    following: Slice | None
+    stats: list[ThreadStats]
+    left: list[tuple[int, int]] | None = None
+
+
 class Host(ABC):
-    """One host of Algorithm 1 (GraphAny2Vec, section 3.1).
+    """One host of Algorithm 1 (GraphAny2Vec, section 3.1); it takes its memory when it is opened.
 
     Parameters
     ----------
@@ -42,17 +65,13 @@ class Host(ABC):
         The hosts.
     flags : int64 array, shape (2,), optional
         Those of `Interrupts`, if other hosts share them.
-    width : int, optional
-        Floats in a register, if not this processor's.
     start : Start, optional
         What rows begin with, and which are frozen.
-    opens : bool
-        Whether it opens at once.
 
     Attributes
     ----------
     scheme : Scheme
-        Holds the labels and synchronizes them.
+        Holds the matrices and synchronizes them.
     workers : Workers
         The threads, no more than there is work for.
     operator : Operator
@@ -89,26 +108,20 @@ class Host(ABC):
         corpus: Corpus,
         options: Options,
         communicator: Communicator,
-        width: int | None = None,
         flags: NDArray[np.int64] | None = None,
         start: Start | None = None,
-        *,
-        opens: bool = True,
     ) -> None:
         self._corpus, self._options, self._start = corpus, options, start
-        self._width = width or register_width()
+        self._width = register_width()
         self._communicator = communicator
         self._worklist = corpus.part(communicator.rank)
         threads = max(1, min(options.threads or usable_cores(), len(self._worklist.ids) // _LEAST))
-        threads = 1 if is_simulated(communicator) else min(threads, self.most_threads)
-        self.workers = Workers(threads, communicator)
+        self.workers = Workers(min(threads, self.most_threads), communicator)
         self.release = corpus.worklist.release
         """Let the system take back the memory of what was read of the worklist."""
         self.interrupts, self.left = Interrupts(flags), list[tuple[int, int]]()
         self._alone = communicator.size == 1
         self._plan()
-        if opens:
-            self.open()
 
     @abstractmethod
     def _plan(self) -> None:
@@ -116,7 +129,7 @@ class Host(ABC):
 
     @abstractmethod
     def open(self) -> None:
-        """Take the memory of labels and kernels."""
+        """Take the memory of matrices and kernels."""
 
     def memory(self, dim: int, threads: int) -> int:
         """Bytes that it needs with so many dimensions and threads, besides those of the scheme."""
@@ -131,17 +144,8 @@ class Host(ABC):
         """Let this host's rows begin as `start` says; all hosts call this."""
 
     @abstractmethod
-    def work(
-        self,
-        schedule: Schedule,
-        number: int,
-        stats: list[ThreadStats],
-        look: Callable[[], None],
-        todo: list[tuple[int, int]] | None = None,
-    ) -> float:
+    def work(self, task: Task, look: Callable[[], None]) -> float:
         """Apply the operator to this host's slice of a round (Algorithm 1, line 9), calling `look` now and then.
-
-        After a pause, `todo` is what was `left` of it.
 
         Returns
         -------

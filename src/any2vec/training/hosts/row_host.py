@@ -1,4 +1,4 @@
-"""A host with whole rows: its part of the worklist, its labels, and the threads that apply the operator."""
+"""A host with whole rows: its part of the worklist, its matrices, and the threads that apply the operator."""
 
 import math
 import time
@@ -11,27 +11,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import allreduce
-from any2vec.cluster.local import is_simulated
 from any2vec.errors import Any2VecError
-from any2vec.operators.arguments import ThreadStats, learning_rate
+from any2vec.operators.arguments import Rate, learning_rate
 from any2vec.operators.hot_rows import HotRows, hot_rows, how_many_hot, memory_of_copies, no_hot_rows
-from any2vec.operators.inspection import Inspector, Slice
+from any2vec.operators.inspection import Inspector
 from any2vec.operators.kernel import operator_kernel
-from any2vec.operators.labels import new_labels, padded_width
+from any2vec.operators.matrices import new_matrices, padded_width
 from any2vec.operators.merging import merge, open_copies
 from any2vec.operators.tiles import dots
 from any2vec.samples.counts import total_of
 from any2vec.samples.pools import PooledTables
+from any2vec.samples.slices import Slice
 from any2vec.samples.windows import SampleTables, kept_counts, mean_context
 from any2vec.sync.combiners import CombinerContext, Round, combiner_of
 from any2vec.sync.masters import Combined, memory_of_merging
-from any2vec.sync.scheme import HostContext
+from any2vec.sync.scheme import HostContext, Scheme
 from any2vec.sync.schemes import scheme_of
-from any2vec.sync.warmup import warm_up, warm_up_turns
+from any2vec.sync.warmup import warm_up, warm_up_balance
 from any2vec.training.going_on.start import Start
 from any2vec.training.hosts.copying import Copying
-from any2vec.training.hosts.host import Host
-from any2vec.training.running.schedule import Schedule, default_rounds
+from any2vec.training.hosts.host import Host, Task
+from any2vec.training.running.schedule import default_rounds
 
 __all__ = ["RowHost"]
 
@@ -39,7 +39,7 @@ _SENTENCES = 100_000  # looked at for the mean size of a context
 _NONE = no_hot_rows()
 _SHORTEST, _LONGEST = 1 << 12, 1 << 16  # positions of a chunk
 _MOST_UPDATES, _ENOUGH = np.iinfo(np.int32).max, 0.9  # of a row in a round; a share, since they are estimated
-_BYTES_OF_TURNING = 64  # times D^2: what labels lack, their moments, eigenvectors
+_BYTES_OF_BALANCING = 64  # times D^2: what matrices lack, their moments, eigenvectors
 _PARTS = 4  # chunks that what is left would make for each thread
 
 
@@ -60,62 +60,75 @@ class RowHost(Host):
         counts, vertices = corpus.vocabulary.counts, len(corpus.vocabulary)
         self.cuts, self.part = corpus.cuts, communicator.rank
         self.share = float(np.diff(corpus.cuts)[self.part] / max(int(corpus.cuts[-1]), 1))
-        part, threads = self._worklist, self.workers.threads
-        operator = self.operator = options.operator_class(options)
-        self._counts = counts
-        self._dim = padded_width(options.dim)
-        self._per_pair = per_pair = operator.samples_per_pair(counts)
+        self.operator = options.operator_class(options)
+        self._counts, self._dim = counts, padded_width(options.dim)
+        self._per_pair = self.operator.samples_per_pair(counts)
         self._words, kept = max(total_of(counts), 1), float(kept_counts(counts, options.sample).sum())
         visits, long_rounds = kept / max(vertices, 1), combiner_of(options.combine).long_rounds
-        self.rounds = options.rounds or default_rounds(communicator.size, visits, threads, long_rounds=long_rounds)
-        self._kept, self._hot = kept / self._words, 0
+        self.rounds = options.rounds or default_rounds(
+            communicator.size, visits, self.workers.threads, long_rounds=long_rounds
+        )
+        self._kept = kept / self._words
         self._check_updates()
-        if threads > 1:
-            contexts = self._contexts
-            updates = operator.updates(counts, contexts) / self._words
-            samples = operator.samples_per_update(per_pair, contexts)
-            per_window = np.array([1.0, contexts if operator.batch_per_context else 1.0])
-            positions = len(part.ids) // (threads * self.rounds)
-            self._hot = how_many_hot(updates, positions, self._dim)
-            self._hottest = updates, samples, per_window, positions
-        self._choice, self._copying = Copying(threads), self._hot > 0
+        self._plan_copies()
         self._frozen = np.zeros(0, np.uint8) if start is None else start.frozen
         self._blends = options.blend and start is not None and start.e is not None
         self._spare = 4 * options.window if len(self._frozen) else 0
 
+    def _plan_copies(self) -> None:
+        """Choose the rows that each thread has a copy of."""
+        operator, threads, self._hot = self.operator, self.workers.threads, 0
+        if threads > 1:
+            contexts = self._contexts
+            updates = operator.updates(self._counts, contexts) / self._words
+            samples = operator.samples_per_update(self._per_pair, contexts)
+            per_window = np.array([1.0, contexts if operator.group_per_context else 1.0])
+            positions = len(self._worklist.ids) // (threads * self.rounds)
+            self._hot = how_many_hot(updates, positions, self._dim)
+            self._hottest = updates, samples, per_window, positions
+        self._choice, self._copying = Copying(threads), self._hot > 0
+
     def open(self) -> None:
-        """Take the memory of labels, of threads' copies and of kernels."""
-        options, communicator, start, operator = self._options, self._communicator, self._start, self.operator
-        counts, part, threads = self._counts, self._worklist, self.workers.threads
+        """Take the memory of matrices, of threads' copies and of kernels."""
+        part, threads = self._worklist, self.workers.threads
         self._copies = hot_rows(*self._hottest, threads, self._dim) if threads > 1 else list[HotRows]()
-        vertices, combiner = len(counts), combiner_of(options.combine)
-        first, seed = part.first, options.seed
-        if start:
-            first, seed = first + start.seen, start.seed(seed)
-        given = counts, options.sample, operator.tables(counts), options.seed, first
-        self._pools = options.pools
-        self._tables = PooledTables(*given, part.ids, options.negatives) if self._pools else SampleTables(*given)
-        inspector = self.inspector = Inspector(part.ids, part.bounds, self._tables, operator, vertices)
-        copies = (self._hot + self._spare) * threads
-        turns = operator.score is dots and start is None  # blending compares with what a run began with
-        context = HostContext(
-            communicator, self.workers, inspector, vertices, options.dim, copies, turns, seed, options.wire
-        )
-        self.scheme = scheme_of(options.scheme, communicator.size)(context)
+        self._pools = self._options.pools
+        self._tables = self._new_tables()
+        self.inspector = Inspector(part.ids, part.bounds, self._tables, self.operator, len(self._counts))
+        self.scheme = self._new_scheme()
         self.divisible = self._alone and not self.scheme.of_its_own
-        self.combiner = combiner.bind(CombinerContext(self.scheme.masters, self._per_pair, self.scheme.channel))
+        context = CombinerContext(self.scheme.masters, self._per_pair, self.scheme.channel)
+        self.combiner = combiner_of(self._options.combine).bind(context)
         kinds = {"freezing": bool(self._spare), "measuring": self._blends, "copying": self._hot > 0}
-        self._kernel = operator_kernel(operator, self._dim, self._width, self.scheme.addressing, **kinds)
+        self._kernel = operator_kernel(self.operator, self._dim, self._width, self.scheme.addressing, **kinds)
+
+    def _new_tables(self) -> SampleTables:
+        """Make the tables that samples are drawn from."""
+        options, counts, part = self._options, self._counts, self._worklist
+        first = part.first + (self._start.seen if self._start else 0)
+        given = counts, options.sample, self.operator.tables(counts), options.seed, first
+        return PooledTables(*given, part.ids, options.negatives) if self._pools else SampleTables(*given)
+
+    def _new_scheme(self) -> Scheme:
+        """Make the scheme, which holds the matrices."""
+        options, start, communicator = self._options, self._start, self._communicator
+        vertices, copies = len(self._counts), (self._hot + self._spare) * self.workers.threads
+        rebalances = self.operator.score is dots and start is None  # blending compares with what a run began with
+        seed = start.seed(options.seed) if start else options.seed
+        context = HostContext(
+            communicator, self.workers, self.inspector, vertices, options.dim, copies, rebalances, seed, options.wire
+        )
+        return scheme_of(options.scheme, communicator.size)(context)
 
     def memory(self, dim: int, threads: int) -> int:
-        """Bytes of threads' copies, of merging what hosts changed, and of turning labels."""
-        threads = 1 if is_simulated(self._communicator) else min(threads, self.workers.threads)
+        """Bytes of threads' copies, of merging what hosts changed, and of rebalancing rows."""
+        threads = min(threads, self.workers.threads)
         vertices, padded = len(self._counts), padded_width(dim)
         most = self._hot if padded >= self._dim else vertices
         found = memory_of_copies(min(most, vertices) if self._hot and threads > 1 else 0, self._spare, threads, padded)
         if not self._alone:
             found += memory_of_merging(vertices, self._communicator.size, threads, padded)
-        return found + (_BYTES_OF_TURNING * dim**2 if self._hot or not self._alone else 0)
+        return found + (_BYTES_OF_BALANCING * dim**2 if self._hot or not self._alone else 0)
 
     def _check_updates(self) -> None:
         """Refuse rounds so long that int32 does not hold how often one updates a row."""
@@ -144,7 +157,7 @@ class RowHost(Host):
         self.scheme.restore(masters)
 
     def updates(self) -> dict[str, NDArray[np.int64]]:
-        """Count, by label, the updates that an epoch makes to each of this host's masters; all hosts call this.
+        """Count, by matrix, the updates that an epoch makes to each of this host's masters; all hosts call this.
 
         After Ctrl-C, and where it strikes meanwhile, they are estimated, since counting takes long.
         """
@@ -156,38 +169,29 @@ class RowHost(Host):
             expected = self.operator.updates(self._counts, self._contexts)[:, mine]
             shares = self._start.shares(self._counts)[mine], self._start.share(self._counts)
             operator = self.operator
-            pairs = 1 if operator.joined or operator.batch_per_context else self._contexts  # of a window, with a target
+            pairs = 1 if operator.joined or operator.group_per_context else self._contexts  # of a window, with a target
             e, t = expected[0] * shares[0], expected[1] * shares[1] * pairs
             return {"e": np.ceil(e).astype(np.int64), "t": np.ceil(t).astype(np.int64)}
         sent, own = np.diff(self.scheme.partition.bounds), masters.vertices
         found = {}
-        for label, counts in zip("et", sums, strict=True):
+        for which, counts in zip("et", sums, strict=True):
             received = np.empty(own * len(sent), np.int64)
             self._communicator.alltoallv(counts, sent, received, np.full(len(sent), own))
-            found[label] = received.reshape(len(sent), own).sum(axis=0)
+            found[which] = received.reshape(len(sent), own).sum(axis=0)
         return found
 
-    def compute(
-        self,
-        schedule: Schedule,
-        number: int,
-        host: int,
-        stats: list[ThreadStats],
-        todo: list[tuple[int, int]] | None = None,
-    ) -> "list[Future[float]]":
-        """Begin to apply the operator to `host`'s slice of a round (Algorithm 1, line 9); futures give CPU seconds."""
-        slice_ = schedule.slice(host, number)
-        assert slice_ is not None
-        chunks = self.chunks(slice_.size, len(stats)) if todo is None else deque(todo)
+    def compute(self, task: Task) -> "list[Future[float]]":
+        """Begin to apply the operator to a slice (Algorithm 1, line 9); futures give CPU seconds."""
+        chunks = self.chunks(task.slice.size, len(task.stats)) if task.left is None else deque(task.left)
         self.left = []
 
         def run(k: int) -> float:
             began = time.thread_time()
-            for _ in self.turns(schedule, number, slice_, chunks, k, stats):
+            for _ in self.turns(task, chunks, k):
                 pass
             return time.thread_time() - began
 
-        return self.workers.start(run, len(stats))
+        return self.workers.start(run, len(task.stats))
 
     @staticmethod
     def chunks(size: int, threads: int) -> "deque[tuple[int, int]]":
@@ -204,26 +208,18 @@ class RowHost(Host):
             begin += length
         return found
 
-    def turns(
-        self,
-        schedule: Schedule,
-        number: int,
-        slice_: Slice,
-        chunks: "deque[tuple[int, int]]",
-        k: int,
-        stats: list[ThreadStats],
-    ) -> Iterator[None]:
+    def turns(self, task: Task, chunks: "deque[tuple[int, int]]", k: int) -> Iterator[None]:
         """Apply the operator to chunks until none is left, as thread `k`; yield after each."""
+        slice_, stats = task.slice, task.stats
         draws, ids, bounds = self._tables.round(slice_.epoch, slice_.ranges), self._worklist.ids, self._worklist.bounds
-        labels, hot = self.scheme.labels, _NONE
-        e, t = labels.e.reshape(-1), labels.t.reshape(-1)
-        rate = schedule.rate(number, slice_.size)
-        rate = rate._replace(pace=0.0) if self._pools else rate
-        spare = labels.vertices + self._hot * self.workers.threads + k * self._spare
+        matrices, hot = self.scheme.matrices, _NONE
+        e, t = matrices.e.reshape(-1), matrices.t.reshape(-1)
+        rate = task.rate._replace(pace=0.0) if self._pools else task.rate
+        spare = matrices.vertices + self._hot * self.workers.threads + k * self._spare
         rows = self.scheme.rows._replace(frozen=self._frozen, spare=spare)
         copies, at = _NONE, slice_.size
         if self._hot:
-            copies = self._copies[k].first(self.scheme.live if slice_.size else 0, labels.vertices + k * self._hot)
+            copies = self._copies[k].first(self.scheme.live if slice_.size else 0, matrices.vertices + k * self._hot)
         while chunks:
             try:
                 begin, end = chunks.popleft()
@@ -250,19 +246,12 @@ class RowHost(Host):
         if hot.rows:
             merge(e, t, hot, learning_rate(rate, at), self._dim, k)
 
-    def work(
-        self,
-        schedule: Schedule,
-        number: int,
-        stats: list[ThreadStats],
-        look: Callable[[], None],
-        todo: list[tuple[int, int]] | None = None,
-    ) -> float:
+    def work(self, task: Task, look: Callable[[], None]) -> float:
         """Apply the operator to this host's slice of a round, and inspect the next one behind it."""
         self._choose()
-        computing = self.compute(schedule, number, self.part, stats, todo)
-        if todo is None:
-            self.scheme.prefetch(schedule.slice(self.part, number + 1))
+        computing = self.compute(task)
+        if task.left is None:
+            self.scheme.prefetch(task.following)
 
         def look_and_choose() -> None:
             look()
@@ -290,21 +279,21 @@ class RowHost(Host):
         self._count_missing()
 
     def _count_missing(self) -> None:
-        """Add what merging the threads' copies took from the gauge."""
+        """Add what merging the threads' copies changed in the balance."""
         dim = self.scheme.masters.dim
         for hot in self._copies:
             half = hot.missing[:dim, :dim]
-            self.scheme.gauge.missing += half + half.T
+            self.scheme.balance.missing += half + half.T
             hot.missing[:] = 0
 
     def compile(self) -> None:
         """Compile what rounds do, or load it from the cache, by doing it to nothing."""
-        empty = Schedule(0.0, 1, 1, np.zeros(2, np.int64))
-        self.workers.join(self.compute(empty, 0, 0, self.thread_stats()[:1]))
+        nothing = Slice(0, ((0, 0),))
+        self.workers.join(self.compute(Task(nothing, Rate(0.0, 0.0, 0.0, 0.0, 1.0), None, self.thread_stats()[:1])))
         if self._hot:
             self._choice.wanted()
-            warm_up_turns(new_labels(0, 2, self.scheme.context.dim), self.workers)
+            warm_up_balance(new_matrices(0, 2, self.scheme.context.dim), self.workers)
         if self.scheme.inspects or self._blends:
-            self.workers.join(self.inspector.begin(Slice(0, ((0, 0),)), self.workers))
+            self.workers.join(self.inspector.begin(nothing, self.workers))
         if not self._alone:
             warm_up(self.combiner, self.scheme.wire)

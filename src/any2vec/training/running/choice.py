@@ -1,25 +1,24 @@
 """The scheme of a run that is given none; and `--scheme auto`, which takes what sends least of what fits into memory.
 
-A run that is given none pulls the rows that its rounds touch (PullModel-Opt); but where those are most of all, a host
-has a replica of all (RepModel-Opt): inspection would find little to leave out, and kernels need no table of rows.
+A run that is given none pulls the rows that its rounds touch (PullModel-Opt). If rounds touch most rows, a host has a
+replica of all (RepModel-Opt): inspection would find little to leave out, and kernels need no table of rows.
 
-For `auto`, bytes are estimated. If the rounds of a run, of all hosts, touch U_e and U_t rows, each counted once a
-round, PullModel-Opt on H hosts sends
+For `auto`, bytes are estimated. All rounds of a run, on all hosts, touch U_e and U_t rows; a row counts once per round.
+PullModel-Opt on H hosts sends:
 
-    2 (1 - 1/H) (U_e + U_t) 4 D                 rows, to masters and from them, less those that stay at home; 2 D
-                                                with `wire` bfloat16
-    (1 - 1/H) (U_e + U_t) 4 + ids               updates, and which rows they are
+    2 (1 - 1/H) (U_e + U_t) 4 D                 rows, to other hosts' masters and back; 2 D with bfloat16
+    (1 - 1/H) (U_e + U_t) 4 + ids               updates, and the rows they belong to
     (H - 1/H) rounds 8 D (3 D + 16)             moments of `curvature`
-    (H - 1/H) turns 4 (4 D^2 + D), and 12 D^2   the gauge
+    (H - 1/H) times 4 (4 D^2 + D), and 12 D^2   the balance, so many times
 
-and columns, whose samples have N scores,
+The scheme `columns`, whose samples have N scores, sends:
 
-    2 (H - 1) 4 N                               scores, and steps (glint-word2vec, section 2: N is w (K + 1) a centre)
-    (H - 1) (4 words + 8 sentences)             W, every epoch
+    2 (H - 1) 4 N                               scores, and steps (glint-word2vec, section 2)
+    (H - 1) (4 words + 8 sentences)             W, once per epoch
 
-U_e, U_t and N are measured: slices of some lengths are inspected, and rounds of other lengths interpolated. A host with
-PullModel-Opt needs memory for its masters, for the rows that it touches, and again for those while they travel; with
-columns for its columns of all rows.
+U_e, U_t and N are measured. Slices of some lengths are inspected; rounds of other lengths are interpolated. With
+PullModel-Opt, a host needs memory for its masters, for the rows that it touches, and for a second copy of these rows
+while they travel. With `columns`, it needs memory for its columns of all rows.
 """
 
 from dataclasses import dataclass, replace
@@ -29,13 +28,14 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, allreduce
 from any2vec.corpus import Corpus
+from any2vec.io.sizes import size
 from any2vec.operators.kernel import inspection_kernel
-from any2vec.operators.labels import padded_width
+from any2vec.operators.matrices import padded_width
 from any2vec.samples.counts import total_of
 from any2vec.samples.windows import SampleTables, kept_counts, mean_context
+from any2vec.sync.balance import is_due
 from any2vec.sync.column_layout import ColumnLayout
 from any2vec.sync.combiners import combiner_of
-from any2vec.sync.gauge import is_due
 from any2vec.sync.memory import memory_of_a_host
 from any2vec.sync.schemes import SCHEMES
 from any2vec.sync.wire import FLOAT32, WIRES
@@ -48,7 +48,7 @@ __all__ = ["Estimate", "choose", "estimate", "usual_scheme"]
 
 _SLICES, _LENGTHS = 12, 6  # of a host's part that are inspected
 _MOST = 0.75  # of the rows, touched by a host in a round: then all are held
-_BUFFERS = 3  # times the labels, for those that travel
+_BUFFERS = 3  # times the matrices, for those that travel
 
 
 @dataclass(frozen=True)
@@ -72,17 +72,17 @@ def estimate(
     sent = memory = 0.0
     inspected = np.log(np.geomspace(first[0], 1 / rounds, _LENGTHS))
     for shares, times in ((first, 1), (usual, options.epochs - 1)):
-        for label in (0, 1):
-            rows = np.exp(np.interp(np.log(shares), inspected, np.log(seen[label] + 1)))
+        for which in (0, 1):
+            rows = np.exp(np.interp(np.log(shares), inspected, np.log(seen[which] + 1)))
             ids = hosts * np.minimum(4 * rows / hosts, hosts * owned / 8)
             sent += times * (hosts - 1) / hosts * float((rows * (2 * sent_row + 4) + ids).sum())
             memory = max(memory, row * float(rows.max()) / hosts)
     number = len(first) + (options.epochs - 1) * rounds
     sent += number * combiner.sent(hosts, dim)
-    if combiner.keeps_gauge and not start:
-        turns = sum(is_due(n, hosts) for n in range(number))
-        sent += (hosts - 1 / hosts) * 4 * turns * dim * (4 * dim + 1)
-        sent += 12 * (1 - 1 / hosts) * turns * dim * dim  # sums, to the host that solves, have 8 bytes
+    if combiner.keeps_balance and not start:
+        times = sum(is_due(n, hosts) for n in range(number))
+        sent += (hosts - 1 / hosts) * 4 * times * dim * (4 * dim + 1)
+        sent += 12 * (1 - 1 / hosts) * times * dim * dim  # sums, to the host that solves, have 8 bytes
     pulled = Estimate(sent, 2 * row * owned + 8 * memory)
     scores = seen[2].sum() / max(seen[3].sum(), 1) * words
     width = ColumnLayout(dim, min(hosts, dim)).width
@@ -135,10 +135,11 @@ def choose(
         name = min(fitting, key=lambda name: found[name].sent, default="")
         name = name or min(found, key=lambda name: found[name].memory)
     shown = "; ".join(
-        f"{other} would send {_size(needs.sent)} and take {_size(needs.memory)} a host"
+        f"{other} would send {size(needs.sent, memory=True)} and take {size(needs.memory, memory=True)} a host"
         for other, needs in found.items()
     )
-    line = f"scheme {name}: {shown}; a host has {_size(has)}{f'; no columns, because of {why_not}' if why_not else ''}"
+    without = f"; no columns, because of {why_not}" if why_not else ""
+    line = f"scheme {name}: {shown}; a host has {size(has, memory=True)}{without}"
     batch = options.batch if name == "columns" else None
     return replace(options, scheme=name, batch=batch), line
 
@@ -182,12 +183,3 @@ def _inspect(corpus: Corpus, options: Options, rank: int, rounds: int, least: fl
             samples = int(destinations.sum(dtype=np.int64))
             found[:, at] += touched[0] / _SLICES, touched[1] / _SLICES, samples, high - low
     return found
-
-
-def _size(n: float) -> str:
-    """Bytes, in the unit that suits."""
-    for unit in ("B", "KiB", "MiB"):
-        if n < 1024:
-            return f"{n:.3g} {unit}"
-        n /= 1024
-    return f"{n:,.1f} GiB"

@@ -8,16 +8,15 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from any2vec.cluster.communicator import Communicator, SharedError, allreduce, together
-from any2vec.cluster.local import is_simulated
 from any2vec.corpus import Corpus
 from any2vec.operators.arguments import ThreadStats
-from any2vec.operators.labels import Labels
+from any2vec.operators.matrices import Matrices
 from any2vec.sync.combiners import Round
 from any2vec.sync.partition import Partition
 from any2vec.training.checkpoints.checkpoint import Checkpoints
 from any2vec.training.going_on.blend import Blend
 from any2vec.training.going_on.start import Start
-from any2vec.training.hosts.host import Host
+from any2vec.training.hosts.host import Host, Task
 from any2vec.training.hosts.row_host import RowHost
 from any2vec.training.options import Options
 from any2vec.training.running.divergence import not_finite
@@ -36,7 +35,7 @@ _SECONDS_BETWEEN_CHECKS = 1.0
 _SECONDS_BETWEEN_CHECKPOINTS = 1.0  # at least, within a round
 _FEW_EPOCHS = 20  # more are not worth a line each
 
-AfterEpoch = Callable[[int, Labels], dict[str, float]]
+AfterEpoch = Callable[[int, Matrices], dict[str, float]]
 AfterRound = Callable[[TrainingState], None]
 
 
@@ -69,7 +68,7 @@ class Run:
         self._kept = self._keeping = 0.0  # when the last checkpoint was written, and how long that took
         self._clock = self._began = 0.0
         host.interrupts.seconds_left = self._seconds_left
-        self._kappa = 0.25  # of labels that are zero
+        self._kappa = 0.25  # of matrices that are zero
         self._computing: tuple[int, list[ThreadStats]] | None = None
         self._blend: Blend | None = None
         if line := too_many_hosts(words, len(host.cuts) - 1, self._rounds):
@@ -112,7 +111,7 @@ class Run:
             if state.version is not None:  # read for this run alone
                 state.masters.release()
             if state.hosts == self._communicator.size and not self._host.scheme.by_columns:
-                self._host.scheme.gauge.missing[:] = state.missing
+                self._host.scheme.balance.missing[:] = state.missing
         first = self._schedule.slice(self._host.part, self._number)
         if first is not None:
             self._host.scheme.begin(first)
@@ -147,8 +146,8 @@ class Run:
                 break
         return True
 
-    def blend(self, masters: Labels) -> Labels:
-        """Blend what is trained so far, in place, with the labels that the run went on from, if it did.
+    def blend(self, masters: Matrices) -> Matrices:
+        """Blend what is trained so far, in place, with the matrices that the run went on from, if it did.
 
         After Ctrl-C, or if that strikes meanwhile, updates are estimated, which takes no time, and not counted.
         """
@@ -173,7 +172,7 @@ class Run:
         report.words_per_second = meter.words_per_second
         report.peak_memory = peak_memory()
 
-    def _state(self, epoch: int, number: int, masters: Labels) -> TrainingState:
+    def _state(self, epoch: int, number: int, masters: Matrices) -> TrainingState:
         """State when round `number` is about to begin, after one of `epoch`; or in the middle of the one before."""
         numbers = self._schedule.numbers(epoch)
         done, begun, meter = number - numbers.start, self._schedule.begun(epoch), self._meter.state()
@@ -192,7 +191,7 @@ class Run:
             self._kappa,
             meter,
             masters,
-            self._host.scheme.gauge.missing,
+            self._host.scheme.balance.missing,
             sample=self._options.sample,
             scheme=str(self._options.scheme),
         )
@@ -251,12 +250,15 @@ class Run:
     def _compute(self, number: int, stats: list[ThreadStats]) -> float:
         """Compute a round; where it may be cut anywhere, write the checkpoints that are due meanwhile."""
         host, schedule = self._host, self._schedule
+        slice_ = schedule.slice(host.part, number)
+        assert slice_ is not None
+        task = Task(slice_, schedule.rate(number, slice_.size), schedule.slice(host.part, number + 1), stats)
         self._began, self._computing = time.monotonic(), (number, stats)
 
         def look() -> None:
             self._look(stats)
 
-        computed = host.work(schedule, number, stats, look)
+        computed = host.work(task, look)
         while host.left and host.interrupts.paused and not self._broken:
             host.pause()
             left = what_is_left(schedule, number, host.part, host.left, self._communicator)
@@ -264,24 +266,23 @@ class Run:
             self._write(schedule.epoch(number), number + 1)
             self._cut = None
             host.interrupts.go_on()
-            computed += host.work(schedule, number, stats, look, host.left)
+            computed += host.work(task._replace(left=host.left), look)
         if host.interrupts.paused:  # just when all was done
             host.interrupts.go_on()
         self._computing = None
         return computed
 
     def _seconds_left(self) -> float | None:
-        """Estimate how long the hosts will compute this round, from those before or from how far this one is."""
+        """Estimate how long the hosts will take for this round, from those before, or from how far this one is."""
         if self._computing is None:
             return None
         number, stats = self._computing
         words = self._schedule.done(number + 1) - self._schedule.done(number)
         elapsed = time.monotonic() - self._began
+        if pace := self._meter.pace:
+            return max(pace * words - elapsed, 0.0)
         done = sum(float(one.words[0]) for one in stats) / max(self._host.share, 1e-9)
-        if self._communicator.size == 1 or not is_simulated(self._communicator):
-            return elapsed * max(words / done - 1, 0) if done else None
-        pace = self._meter.pace  # simulated hosts compute one after the other
-        return max(pace * words - elapsed, 0.0) if pace else None
+        return elapsed * max(words / done - 1, 0) if done else None
 
     def _look(self, stats: list[ThreadStats]) -> None:
         """Monitor the threads while they compute."""
@@ -294,7 +295,7 @@ class Run:
             interrupts.pause()
         if time.monotonic() - self._clock > _SECONDS_BETWEEN_CHECKS:
             self._clock = time.monotonic()
-            if not self._host.scheme.labels.is_finite(min(_HOT_ROWS, self._host.scheme.live)):
+            if not self._host.scheme.matrices.is_finite(min(_HOT_ROWS, self._host.scheme.live)):
                 self._broken = True  # the others hear of it at the end of the round
                 interrupts.stop()
 
@@ -308,16 +309,16 @@ class Run:
             raise self._not_finite(number)
 
     def _check(self, epoch: int, after_epoch: AfterEpoch | None) -> None:
-        """Let the user's callbacks judge the labels, and show the epoch."""
+        """Let the user's callbacks judge the matrices, and show the epoch."""
         figures: dict[str, float] = {}
         if after_epoch:
             masters = self._host.scheme.rows_of_masters()
             masters = self.blend(masters.copy()) if self._blend else masters
-            labels = _on_first(masters, len(self._corpus.vocabulary), self._communicator)
+            matrices = _on_first(masters, len(self._corpus.vocabulary), self._communicator)
             with together(self._communicator), self._host.interrupts.catching("the callbacks"):
-                if labels:
+                if matrices:
                     with threadpool_limits(self._host.workers.threads, "blas"):
-                        figures = after_epoch(epoch + 1, labels)
+                        figures = after_epoch(epoch + 1, matrices)
             pressed = np.array([self._host.interrupts.interrupted], np.int64)
             self._interrupted = bool(allreduce(self._communicator, pressed)[0])
         self._report.checks += [{"epoch": epoch + 1, **figures}] if figures else []
@@ -334,7 +335,7 @@ class Run:
         return not_finite(self._options, hosts, self._host.scheme.by_columns, when, rate, kept)
 
 
-def _on_first(masters: Labels, vertices: int, communicator: Communicator) -> Labels | None:
+def _on_first(masters: Matrices, vertices: int, communicator: Communicator) -> Matrices | None:
     """Gather the embedding vectors of all masters on host 0; the others get None."""
     if communicator.size == 1:
         return masters
@@ -343,4 +344,4 @@ def _on_first(masters: Labels, vertices: int, communicator: Communicator) -> Lab
     sent[0] = masters.vertices
     e = np.empty((int(counts.sum()), masters.e.shape[1]), np.float32)
     communicator.alltoallv(masters.e[: masters.vertices], sent, e, counts)
-    return Labels(e, e[:0], 0, vertices, masters.dim) if communicator.rank == 0 else None
+    return Matrices(e, e[:0], 0, vertices, masters.dim) if communicator.rank == 0 else None

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.operators.arguments import Rate
-from any2vec.operators.inspection import Slice
+from any2vec.samples.slices import Slice
 
 __all__ = ["FLOOR", "SHORTEST", "Schedule", "default_rounds", "growth"]
 
@@ -28,11 +28,13 @@ _VISITS_PER_ROUND = 32.0  # fewer, and merging all copies would cost more than a
 def default_rounds(hosts: int, visits: float = 0.0, threads: int = 1, *, long_rounds: bool = False) -> int:
     """Choose S: the papers' 1.5 per host (GraphAny2Vec, A.1); 12 at most with a combiner that allows for `long_rounds`.
 
-    More, up to 2.5 per other host, where these would else meet a vertex more than ten times in a round: what the
-    curvature combiner assumes holds for so long. `visits` is how often an epoch meets a vertex, in the mean over
-    vertices, after subsampling. One host of one thread has one round; with several `threads` one per
-    thread, up to four, and more if they are more than 16: between some of them it turns its labels
-    (`sync.gauge.is_due`), as merging changes B the more, the more threads there are.
+    There are more rounds, up to 2.5 per other host, if the other hosts would meet a vertex more than ten times in a
+    round. The curvature combiner's assumptions hold for ten. `visits` is how often an epoch meets a vertex after
+    subsampling, in the mean over vertices.
+
+    One host has one round with one thread. With several `threads` it has one per thread, up to four, or a quarter of
+    the threads. Between some rounds the rows are rebalanced (`sync.balance.is_due`): merging copies changes B, the
+    more the more threads there are.
     """
     if hosts == 1:
         most = max(min(threads, _MOST_ROUNDS), threads // _THREADS_PER_ROUND)
@@ -43,13 +45,14 @@ def default_rounds(hosts: int, visits: float = 0.0, threads: int = 1, *, long_ro
 
 
 def growth(hosts: int) -> float:
-    """Largest length of a round of the first epoch, as a share of all rounds before it, once there are some.
+    """Return the largest length of a round of the first epoch, as a share of all rounds before it.
 
-    The labels begin near zero, and grow about as the square of the words done: each by what the others have become. Of
-    that, a host sees only its own share in a round, and the sum of what hosts add falls behind one machine; first where
-    all rows have a component in common, last in the many minor directions. So with many hosts a round is to let the
-    labels grow by a fifth, no more (measured by the eigenvalues of E^T E + T^T T); with few hosts by more, as each sees
-    a larger share of what e, and of what t grows by: with two by three quarters (benchmarks/README.md).
+    The rows begin near zero. Each grows with the others, so they grow about as the square of the words done. In a
+    round, a host sees only its own share of the growth, and the sum of the hosts' changes falls behind one machine. It
+    falls behind first in the component that all rows have in common, and last in the many minor directions.
+
+    With many hosts, a round may let the rows grow by a fifth, as measured by the eigenvalues of E^T E + T^T T. With
+    few hosts it may be more, as each sees a larger share: with two hosts three quarters (benchmarks/README.md).
     """
     return _GROWTH * (hosts / (hosts - 1)) ** 2
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.operators.labels import Labels
+from any2vec.operators.matrices import Matrices
 
 __all__ = ["MeterState", "TrainingState"]
 
@@ -58,10 +58,10 @@ class TrainingState:
         Curvature measured last (`sync.combiners.Round`).
     meter : MeterState
         What was measured so far.
-    masters : Labels
+    masters : Matrices
         This host's masters: views, which the next round changes; or as they were read.
     missing : float32 array, shape (D, D)
-        Of them (`sync.gauge.Gauge`): likewise a view.
+        Of them (`sync.balance.Balance`): likewise a view.
     version : int or None
         Of the checkpoint that the state was read from.
     sample : float or None
@@ -78,7 +78,7 @@ class TrainingState:
     left: NDArray[np.int64]
     kappa: float
     meter: MeterState
-    masters: Labels
+    masters: Matrices
     missing: NDArray[np.float32]
     version: int | None = None
     sample: float | None = None

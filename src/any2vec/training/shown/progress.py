@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 from numba.core.event import Listener, install_listener
 from rich.console import Console
@@ -37,8 +37,8 @@ _SECONDS_BETWEEN_LINES = 10.0
 _FEW_WORDS = 1000  # of a host in a round: they take about a millisecond, and synchronizing more
 
 
-class Display(Protocol):
-    """Shows how reading and training progress."""
+class Display:
+    """Shows how reading and training progress: nothing, unless a subclass does."""
 
     def say(self, line: str) -> None:
         """Print a line."""
@@ -56,35 +56,27 @@ class Display(Protocol):
         """Restore the terminal."""
 
 
-class Quiet:
+class Quiet(Display):
     """Shows nothing."""
 
-    def say(self, line: str) -> None:
-        """Show nothing."""
 
-    def reading(self, done: int, total: int | None) -> None:
-        """Show nothing."""
-
-    def compiling(self) -> None:
-        """Show nothing."""
-
-    def training(self, epoch: float, epochs: int, speed: float, alpha: float, loss: float, left: float) -> None:
-        """Show nothing."""
-
-    def close(self) -> None:
-        """Do nothing."""
-
-
-class PlainLines:
-    """A line every ten seconds, for files and pipes."""
+class SomeLines(Display):
+    """What is said, without progress."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True)
-        self._last: float | None = time.monotonic()
 
     def say(self, line: str) -> None:
-        """Print a line."""
+        """Print a line, above the moving one if there is one."""
         self._console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+class PlainLines(SomeLines):
+    """A line every ten seconds, for files and pipes."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        super().__init__(console)
+        self._last: float | None = time.monotonic()
 
     def reading(self, done: int, total: int | None) -> None:
         """Print the bytes read, if a line is due."""
@@ -101,9 +93,6 @@ class PlainLines:
         if speed and self._due():
             self.say(f"epoch {epoch:.2f}/{epochs}  {_figures(speed, alpha, loss)}  {_clock(left)} left")
 
-    def close(self) -> None:
-        """Do nothing."""
-
     def _due(self) -> bool:
         now = time.monotonic()
         if self._last is None:
@@ -114,16 +103,6 @@ class PlainLines:
         return True
 
 
-class SomeLines(PlainLines):
-    """What is said, without progress."""
-
-    def reading(self, done: int, total: int | None) -> None:
-        """Print nothing."""
-
-    def training(self, epoch: float, epochs: int, speed: float, alpha: float, loss: float, left: float) -> None:
-        """Print nothing."""
-
-
 class Logged(PlainLines):
     """The same lines as records of the logger `any2vec`; those that must be seen are warnings."""
 
@@ -132,17 +111,13 @@ class Logged(PlainLines):
         _log.info(line)
 
 
-class RichLine:
+class RichLine(SomeLines):
     """A moving line on a terminal."""
 
     def __init__(self, console: Console | None = None) -> None:
-        self._console = console or Console(stderr=True)
+        super().__init__(console)
         self._bar: Progress | None = None
         self._task = TaskID(0)
-
-    def say(self, line: str) -> None:
-        """Print a line above the moving one."""
-        self._console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     def reading(self, done: int, total: int | None) -> None:
         """Update the line."""

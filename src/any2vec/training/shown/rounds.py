@@ -51,8 +51,8 @@ def _max(entry: float, value: float, _: int) -> float:
 class Rounds:
     """Statistics of all rounds, in order.
 
-    An entry of a list is of one round; of so many rounds that there would be more than `MOST` entries, each is of the
-    same number of rounds in a row, but for the last one, which may be of fewer.
+    An entry of a list is of one round. With more than `MOST` rounds, an entry is of several rounds in a row: all of the
+    same number, but the last one may be of fewer.
 
     Attributes
     ----------
@@ -65,17 +65,17 @@ class Rounds:
     slowest : dict from str to list of float
         Likewise, of the host that took longest.
     bytes : dict from str to list of int
-        By "phase label kind" (`sync.channel.KEYS`), sent by all hosts.
+        By "phase matrix kind" (`sync.channel.KEYS`), sent by all hosts.
     touched : dict from str to list of float
-        By label, rows that a host touched in a round, mean over the hosts.
+        By matrix, rows that a host touched in a round, mean over the hosts.
     orthogonality : list of float
-        Mean of the paper's Eq. 9 over rows that two or more hosts changed (one of 256 is measured): 1 if the changes
-        were orthogonal, 1/k if all k were equal; not a number if there were no such rows.
+        Mean of the paper's Eq. 9 over rows that two or more hosts changed; one of 256 is measured. It is 1 if the
+        changes were orthogonal, and 1/k if all k were equal. It is not a number if there were no such rows.
     orthogonal : list of float
-        Share of these rows that were orthogonal (GraphAny2Vec, Fig. 8): `sync.masters.ORTHOGONAL` or more; likewise.
+        Share of these rows whose Eq. 9 is `sync.masters.ORTHOGONAL` or more (GraphAny2Vec, Fig. 8), or not a number.
     largest : list of float
-        With columns, the largest change of a number in a mini-batch, of one in 16 mini-batches and the 16 hottest rows
-        of both labels: when it grows, values will explode.
+        With columns, the largest change of a number by a mini-batch. One in 16 mini-batches is measured, on the 16
+        hottest rows of both matrices. When it grows, values will explode.
     """
 
     count: int = 0

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from any2vec.errors import Any2VecError, shown
-from any2vec.evaluate.word_sets import read_lines
 from any2vec.io.whitespace import split, strip
 from any2vec.vectors.arguments import as_path
+from any2vec.vectors.word_sets import read_lines
 
 __all__ = ["Question", "QuestionSection", "Questions", "as_questions", "read_questions"]
 

@@ -1,4 +1,4 @@
-"""A stretch of W that all hosts need, from those that have it."""
+"""Ids of W that all hosts need, from those that have them."""
 
 from typing import Any, NamedTuple
 
@@ -10,12 +10,12 @@ from any2vec.corpus import Worklist
 from any2vec.samples.windows import EpochDraws, needed_around
 from any2vec.sync.channel import Channel
 
-__all__ = ["Stretch", "share_stretch"]
+__all__ = ["SharedIds", "share_ids"]
 
 _WHAT = ("inspect", "both", "ids")
 
 
-class Stretch(NamedTuple):
+class SharedIds(NamedTuple):
     """Consecutive words of W.
 
     Attributes
@@ -33,9 +33,9 @@ class Stretch(NamedTuple):
     first: int
 
 
-def share_stretch(
+def share_ids(
     worklist: Worklist, low: int, high: int, window: int, draws: EpochDraws, channel: Channel, vertices: int
-) -> Stretch:
+) -> SharedIds:
     """Gather positions low..high-1 of W, and what the windows there need around them; all hosts call this.
 
     Parameters
@@ -63,13 +63,13 @@ def share_stretch(
         raise DamagedError("lengths of sentences that hosts sent do not add up: messages are damaged on their way")
     if len(whole) and not 0 <= int(whole.min()) <= int(whole.max()) < vertices:
         raise DamagedError("hosts sent ids that do not exist: messages are damaged on their way")
-    return Stretch(whole, bounds, int(sizes[has[0], 2]) if len(has) else low)
+    return SharedIds(whole, bounds, int(sizes[has[0], 2]) if len(has) else low)
 
 
 def _own(
     worklist: Worklist, low: int, high: int, window: int, draws: EpochDraws
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
-    """Return ids, lengths of sentences and the first position, in this host's part, of what it has of a stretch."""
+    """Return ids, lengths of sentences and the first position, in this host's part, of what it has of them."""
     ids, bounds = worklist.ids, worklist.bounds
     low, high = max(low, 0), min(high, len(ids))
     if low >= high:

@@ -1,4 +1,4 @@
-"""Second moments of the rows of a label, and their principal axes."""
+"""Second moments of the rows of a matrix, and their principal axes."""
 
 from typing import Any, NamedTuple, Self
 
@@ -33,14 +33,14 @@ def moments(touched: Touched, dim: int, first: int = 0, stride: int = 1) -> NDAr
         Sum of ``w x x^T``, of which the part above the diagonal is to be ignored; then ``w x``; then ``w^2`` and ``w``,
         in every column. The same bits for any number of threads.
     """
-    sums = np.zeros((dim + 3, touched.label.shape[1]))
+    sums = np.zeros((dim + 3, touched.matrix.shape[1]))
     block = np.empty((dim, sums.shape[1]), np.float32)
-    _moments(touched.label, touched.rows, touched.updates, first, stride, block, sums)
+    _moments(touched.matrix, touched.rows, touched.updates, first, stride, block, sums)
     return np.ascontiguousarray(sums[:, :dim])
 
 
 class Means(NamedTuple):
-    """Over the rows of a label, as often as hosts met them: moments, the row itself, its updates by all hosts."""
+    """Over the rows of a matrix, as often as hosts met them: moments, the row itself, its updates by all hosts."""
 
     moments: NDArray[np.float64]
     row: NDArray[np.float64]
@@ -67,7 +67,7 @@ def axes_of(matrix: NDArray[np.float64], mean: NDArray[np.float64], shared: floa
 
 
 @njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
-def _moments(label: Any, places: Any, updates: Any, start: int, stride: int, block: Any, sums: Any) -> None:
+def _moments(matrix: Any, places: Any, updates: Any, start: int, stride: int, block: Any, sums: Any) -> None:
     dim, size = block.shape
     x, w, a = np.zeros((_ROWS, size), np.float32), np.empty(_ROWS, np.float32), np.empty(_ROWS, np.float32)
     weight = squares = 0.0
@@ -80,7 +80,7 @@ def _moments(label: Any, places: Any, updates: Any, start: int, stride: int, blo
                 w[k] = 0
                 if at < last:
                     w[k] = updates[at]
-                    copy(x[k], label[places[at]], size)
+                    copy(x[k], matrix[places[at]], size)
                 weight += w[k]
                 squares += np.float64(w[k]) ** 2
             _add_products(x, w, size, sums[dim])

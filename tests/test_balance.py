@@ -1,4 +1,4 @@
-"""Keeping the gauge: scores stay, and E^T E - T^T T becomes what the hosts made of it."""
+"""Keeping the balance: scores stay, and E^T E - T^T T becomes what the hosts made of it."""
 
 import numpy as np
 import pytest
@@ -10,24 +10,24 @@ from simulated import bits, options, read, text, train
 from any2vec import Word2Vec
 from any2vec.cluster.local import alone, simulate
 from any2vec.cluster.machine.workers import Workers
-from any2vec.operators.labels import new_labels
+from any2vec.operators.matrices import new_matrices
 from any2vec.operators.skipgram import SkipGram
 from any2vec.operators.tiles import dots
-from any2vec.sync import gauge as gauge_file
+from any2vec.sync import balance as balance_file
+from any2vec.sync.balance import Balance, is_due
 from any2vec.sync.channel import Channel
-from any2vec.sync.gauge import Gauge, is_due
 from any2vec.sync.masters import Changes
 from any2vec.sync.partition import Partition
+from any2vec.sync.rebalancing import Rebalancing
+from any2vec.sync.row_sample import row_sample
 from any2vec.sync.scheme import Scheme
-from any2vec.sync.strata import strata
-from any2vec.sync.turn import Turn
 
 V, DIM = 40, 6
 
 
 def random_labels(seed, vertices=V, dim=DIM):
     rng = np.random.default_rng(seed)
-    labels = new_labels(0, vertices, dim)
+    labels = new_matrices(0, vertices, dim)
     for label in (labels.embedding, labels.training):
         label[:] = rng.standard_normal(label.shape)
     return labels
@@ -49,17 +49,19 @@ def random_turn(seed, dim):
     rng = np.random.default_rng(seed)
     logs = rng.standard_normal(1 + seed % dim) / 3
     directions = np.linalg.qr(rng.standard_normal((dim, len(logs))))[0].T
-    gauge = np.eye(dim) + (directions.T * np.expm1(logs)) @ directions
-    return Turn.of(*(x.astype(np.float32) for x in (logs, directions)), new_labels(0, 1, dim).e.shape[1]), gauge
+    balance = np.eye(dim) + (directions.T * np.expm1(logs)) @ directions
+    return Rebalancing.of(
+        *(x.astype(np.float32) for x in (logs, directions)), new_matrices(0, 1, dim).e.shape[1]
+    ), balance
 
 
 @given(st.integers(0, 100), st.integers(1, 20), st.integers(1, 30))
 def test_turning_keeps_scores_and_treats_rows_alike(seed, dim, vertices):
-    labels, (turn, gauge) = random_labels(seed, vertices, dim), random_turn(seed, dim)
+    labels, (turn, balance) = random_labels(seed, vertices, dim), random_turn(seed, dim)
     scores = labels.embedding.astype(float) @ labels.training.T.astype(float)
-    expected = labels.embedding.astype(float) @ gauge
+    expected = labels.embedding.astype(float) @ balance
     first = seed % vertices
-    part = new_labels(first, vertices, dim)
+    part = new_matrices(first, vertices, dim)
     part.e[:], part.t[:] = labels.e[first:], labels.t[first:]
     turned(labels, turn)
     turned(part, turn)
@@ -74,7 +76,7 @@ def test_turning_keeps_scores_and_treats_rows_alike(seed, dim, vertices):
 @pytest.mark.parametrize("hosts", [1, 2, 3])
 def test_labels_are_turned_to_what_the_hosts_made_of_them(monkeypatch, hosts, least):
     """Each host changes all rows; merging halves what they add to e and drops a tenth of what they add to t."""
-    monkeypatch.setattr(gauge_file, "_LEAST", least)
+    monkeypatch.setattr(balance_file, "_LEAST", least)
     before, rng = random_labels(1), np.random.default_rng(2)
     added = {label: 0.05 * rng.standard_normal((hosts, V, DIM)).astype(np.float32) for label in "et"}
 
@@ -88,14 +90,14 @@ def test_labels_are_turned_to_what_the_hosts_made_of_them(monkeypatch, hosts, le
             rows = np.tile(np.arange(n, dtype=np.int32), hosts)
             ones = np.ones(len(rows), np.int32)
             changes[label] = Changes(rows, values.reshape(-1, matrix.shape[1]), ones, np.full(hosts, n))
-        gauge = Gauge(own, Channel(communicator))
-        gauge.begin(0, changes)
+        balance = Balance(own, Channel(communicator))
+        balance.begin(0, changes)
         own.embedding[:] += 0.5 * added["e"].sum(axis=0)[low:high]
         own.training[:] += 0.9 * added["t"].sum(axis=0)[low:high]
         merged = own.copy()
-        turn = gauge.end(0)
+        turn = balance.end(0)
         turned(own, turn)
-        return merged, own, gauge.missing
+        return merged, own, balance.missing
 
     *found, missing = zip(*simulate(hosts, 1, program), strict=True)
     merged, after = (
@@ -120,23 +122,23 @@ def test_a_sample_stands_for_all_rows():
     for first in (0, 7):
         total = np.zeros(100)
         for number in range(64):
-            rows, weights = strata(first, 100, number, 4)
+            rows, weights = row_sample(first, 100, number, 4)
             total[rows] += weights
             assert {*range(max(0, 4 - first))} <= {*rows.tolist()}
         assert (total == 64).all()
 
 
 def test_one_host_keeps_what_is_missing_until_a_turn_is_due():
-    masters = new_labels(0, V, DIM)
+    masters = new_matrices(0, V, DIM)
     masters.e[:, :DIM], masters.t[:, :DIM] = np.random.default_rng(1).standard_normal((2, V, DIM))
-    gauge = Gauge(masters, Channel(alone()))
+    balance = Balance(masters, Channel(alone()))
     missing = squares(masters)
-    gauge.missing[:] = missing
-    assert gauge.end(1) is None
-    np.testing.assert_array_equal(gauge.missing, missing.astype(np.float32))
-    turn = gauge.end(2)
+    balance.missing[:] = missing
+    assert balance.end(1) is None
+    np.testing.assert_array_equal(balance.missing, missing.astype(np.float32))
+    turn = balance.end(2)
     assert turn is not None
-    assert np.abs(gauge.missing).max() < np.abs(missing).max()
+    assert np.abs(balance.missing).max() < np.abs(missing).max()
 
 
 def test_turns_become_rare():
@@ -162,7 +164,7 @@ def test_nothing_unknown_or_known_before_is_turned(monkeypatch):
     combine = Scheme.combine
 
     def noting(self, *args):
-        seen.append(self.context.turns)
+        seen.append(self.context.rebalances)
         return combine(self, *args)
 
     monkeypatch.setattr(Scheme, "combine", noting)
@@ -187,13 +189,13 @@ def test_nothing_unknown_or_known_before_is_turned(monkeypatch):
 
 @pytest.mark.parametrize("combine", ["curvature", "average"])
 def test_only_the_curvature_combiner_turns(monkeypatch, combine):
-    monkeypatch.setattr(gauge_file, "_LEAST", 0)
+    monkeypatch.setattr(balance_file, "_LEAST", 0)
     plain = bits(train(read(text(20), 2), options(rounds=2, epochs=1, combine=combine)))
-    monkeypatch.setattr(Gauge, "end", lambda self, number: None)
+    monkeypatch.setattr(Balance, "end", lambda self, number: None)
     same = bits(train(read(text(20), 2), options(rounds=2, epochs=1, combine=combine)))
     assert (plain == same) == (combine == "average")
 
 
 def test_a_host_without_masters_samples_nothing():
-    rows, weights = strata(0, 0, 3, 4)
+    rows, weights = row_sample(0, 0, 3, 4)
     assert (len(rows), len(weights)) == (0, 0)

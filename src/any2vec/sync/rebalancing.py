@@ -1,4 +1,4 @@
-"""Turning all labels: to others with the same scores (`sync.gauge`)."""
+"""Rebalancing all rows: to others with the same scores (`sync.balance`)."""
 
 import time
 from collections.abc import Callable
@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.machine.workers import Workers
 from any2vec.llvm.compiled import njit
-from any2vec.operators.labels import zeros
+from any2vec.operators.matrices import zeros
 from any2vec.operators.tiles import ROW_ALIGNMENT, TILE_ROWS, aligned, dots, register_width
 
-__all__ = ["Turn"]
+__all__ = ["Rebalancing"]
 
 _WIDTH = register_width()
-_BLOCK = 512  # rows turned by a thread, at least
+_BLOCK = 512  # rows that a thread rebalances, at least
 _ALONG = 4  # directions at a time
 _FEW = 0.3  # share of the directions up to which going through them takes less than a product with a matrix
 
 
-class Turn(NamedTuple):
-    """How labels are turned: ``E G`` and ``T G^-1``, where G stretches some directions.
+class Rebalancing(NamedTuple):
+    """How rows are rebalanced: to ``E G`` and ``T G^-1``, where G stretches some directions.
 
     Attributes
     ----------
@@ -50,12 +50,12 @@ class Turn(NamedTuple):
         return cls(rows, np.expm1(exponents), np.expm1(-exponents), dim)
 
     def apply(self, rows: dict[str, NDArray[np.float32]], workers: Workers) -> float:
-        """Turn rows, 64-byte aligned, in place; by label, all of which have as many. Return CPU seconds.
+        """Rebalance rows, 64-byte aligned, in place; by matrix, all of which have as many. Return CPU seconds.
 
         A row's bits do not depend on the others.
         """
         began = time.thread_time()
-        stretches = [self._stretch(of, self.e if label == "e" else self.t) for label, of in rows.items()]
+        stretches = [self._stretch(of, self.e if which == "e" else self.t) for which, of in rows.items()]
         seconds = time.thread_time() - began
 
         def run(low: int, high: int) -> float:

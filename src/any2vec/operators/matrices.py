@@ -1,4 +1,4 @@
-"""The labels of all vertices: embedding vectors e and training vectors t."""
+"""The matrices of all vertices: embedding vectors e and training vectors t."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,12 +15,12 @@ from any2vec.llvm.compiled import njit
 from any2vec.operators.tiles import ROW_ALIGNMENT
 from any2vec.samples.draws import INITIAL, draw, epoch_key
 
-__all__ = ["Labels", "new_labels", "padded_width", "zeros"]
+__all__ = ["Matrices", "new_matrices", "padded_width", "zeros"]
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
-    """Labels of some vertices, one row each.
+class Matrices:
+    """Matrices of some vertices, one row each.
 
     Attributes
     ----------
@@ -49,21 +49,21 @@ class Labels:
         """The training vectors, a view of shape (vertices, D)."""
         return self.t[: self.vertices, : self.dim]
 
-    def range(self, first: int, last: int) -> "Labels":
-        """Return the labels of vertices first..last-1, as views."""
+    def range(self, first: int, last: int) -> "Matrices":
+        """Return the matrices of vertices first..last-1, as views."""
         rows = slice(first - self.first, last - self.first)
-        return Labels(self.e[rows], self.t[rows], first, last - first, self.dim)
+        return Matrices(self.e[rows], self.t[rows], first, last - first, self.dim)
 
-    def copy(self) -> "Labels":
+    def copy(self) -> "Matrices":
         """Copy the rows of the vertices."""
         e, t = (zeros(self.vertices, self.dim) for _ in range(2))
         e[:], t[:] = self.e[: self.vertices], self.t[: self.vertices]
-        return Labels(e, t, self.first, self.vertices, self.dim)
+        return Matrices(e, t, self.first, self.vertices, self.dim)
 
     def release(self) -> None:
-        """Give back the memory of labels that `zeros` made and nobody needs any more."""
-        for label in (self.e, self.t):
-            release(label, 0, len(label))
+        """Give back the memory of matrices that `zeros` made and nobody needs any more."""
+        for matrix in (self.e, self.t):
+            release(matrix, 0, len(matrix))
 
     def is_finite(self, rows: int | None = None) -> bool:
         """Whether all values of the first `rows` vertices here, or of all, are finite."""
@@ -76,15 +76,15 @@ def padded_width(dim: int) -> int:
     return -(-dim // ROW_ALIGNMENT) * ROW_ALIGNMENT
 
 
-def new_labels(first: int, last: int, dim: int, *, copies: int = 0, seed: int = 1) -> Labels:
-    """Make the labels of vertices first..last-1 as word2vec starts: e uniform in (-1/2D, 1/2D), t zero.
+def new_matrices(first: int, last: int, dim: int, *, copies: int = 0, seed: int = 1) -> Matrices:
+    """Make the matrices of vertices first..last-1 as word2vec starts: e uniform in (-1/2D, 1/2D), t zero.
 
     A row of `e` is a function of the seed and its id. `copies` rows lie behind those of the vertices.
     """
     rows = last - first + copies
     e, t = (zeros(rows, dim) for _ in range(2))
     _fill(e, first, last, dim, np.uint64(epoch_key(seed, 0, INITIAL)))
-    return Labels(e, t, first, last - first, dim)
+    return Matrices(e, t, first, last - first, dim)
 
 
 def zeros(rows: int, dim: int, kind: type[np.generic] = np.float32) -> NDArray[Any]:

@@ -6,11 +6,11 @@ import numpy as np
 
 from any2vec.llvm.compiled import njit
 
-__all__ = ["strata"]
+__all__ = ["row_sample"]
 
 
 @njit(nogil=True, cache=True)
-def strata(first: int, n: int, number: int, hottest: int) -> Any:
+def row_sample(first: int, n: int, number: int, hottest: int) -> Any:
     """Choose some of the vertices first..first+n-1; return their rows, counted from `first`, and how many each is for.
 
     All of the `hottest` are there, one in two of as many after them, one in four of twice as many, and so on.

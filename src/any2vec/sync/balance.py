@@ -1,12 +1,12 @@
-"""Keeping the gauge: combining must not change E^T E - T^T T more than the hosts did (ARCHITECTURE, section 7).
+"""Keeping the balance: combining must not change E^T E - T^T T more than the hosts did (ARCHITECTURE, section 7).
 
 Scores e . t stay the same when E becomes E G and T becomes T G^-T, for any invertible G; cosines between rows of E do
 not. Which G training ends with is decided by SGD: a sample adds g t to e and g e to t, so ``B = E^T E - T^T T``, sums
 over all rows, stays as it is to first order. A combiner that scales changes of e and of t unlike, changes it.
 
 B is additive over rows and hosts, so what it should be after a round is known: what it was, and what each host added.
-The masters are turned by the symmetric G that makes it so. What is missing is measured on a sample of rows that has all
-of the hottest (they change most), and summed up until a turn is due.
+The masters are multiplied by the symmetric G that makes it so (`rebalancing`). What is missing is measured on a sample
+of rows that has all of the hottest (they change most), and summed up until a correction is due.
 """
 
 import time
@@ -19,39 +19,39 @@ from numpy.typing import NDArray
 
 from any2vec.io.finite import is_finite
 from any2vec.llvm.compiled import njit
-from any2vec.operators.labels import Labels
+from any2vec.operators.matrices import Matrices
 from any2vec.sync.channel import Channel
 from any2vec.sync.masters import Changes, find
-from any2vec.sync.strata import strata
-from any2vec.sync.turn import Turn
+from any2vec.sync.rebalancing import Rebalancing
+from any2vec.sync.row_sample import row_sample
 from any2vec.sync.wire import added
 
-__all__ = ["Gauge", "is_due"]
+__all__ = ["Balance", "is_due"]
 
 _HOTTEST = 64  # vertices that are all in the sample whose changes are measured
 _SEEN = 512  # in that for E^T E and T^T T
-_OFTEN = 16  # rounds of several hosts that are all followed by a turn, then as many of which half are, a third, ...
+_OFTEN = 16  # rounds of several hosts that all end with a correction, then as many of which half do, a third, ...
 _LEAST, _LARGEST = 0.03, 0.5  # logarithms of how much a direction is stretched: what is less can wait
 
 
 def is_due(number: int, hosts: int) -> bool:
-    """Whether the labels are turned after round `number`, from 0: ever more rarely, as ever less is missing.
+    """Whether rows are rebalanced after round `number`, from 0: ever more rarely, as ever less is missing.
 
-    On one host, what is missing comes from merging threads' copies, most of it while labels grow: they are turned after
-    1, 3, 7, 15, ... rounds.
+    On one host, what is missing comes from merging threads' copies, most of it while rows grow: they are rebalanced
+    after 1, 3, 7, 15, ... rounds.
     """
     done = number + 1
     return number % (1 + number // _OFTEN) == 0 if hosts > 1 else done & (done + 1) == 0
 
 
-class Gauge:
-    """Measures rounds, and finds the turn that leaves B as the hosts did.
+class Balance:
+    """Measures rounds, and finds the correction that leaves B as the hosts did.
 
-    What is missing along directions in which it is least waits for a later turn.
+    What is missing along directions in which it is least waits for a later one.
 
     Parameters
     ----------
-    masters : Labels
+    masters : Matrices
         This host's masters.
     channel : Channel
         The hosts.
@@ -64,7 +64,7 @@ class Gauge:
         CPU time of the round, without that of messages.
     """
 
-    def __init__(self, masters: Labels, channel: Channel) -> None:
+    def __init__(self, masters: Matrices, channel: Channel) -> None:
         self._masters, self._channel = masters, channel
         self.missing = np.zeros((masters.dim, masters.dim), np.float32)
         self.seconds = 0.0
@@ -75,11 +75,11 @@ class Gauge:
         self.seconds = 0.0
         with self._timed():
             self._sampled = self._sample(number, _HOTTEST)
-            for label, sampled in zip("et", self._sampled, strict=True):
-                self.missing += sampled.added(changes[label])
+            for which, sampled in zip("et", self._sampled, strict=True):
+                self.missing += sampled.added(changes[which])
 
-    def end(self, number: int) -> Turn | None:
-        """Compare with what merging added; return how to turn the labels, if that is due. All hosts call this."""
+    def end(self, number: int) -> Rebalancing | None:
+        """Compare with what merging added; return how to rebalance rows, if that is due. All hosts call this."""
         with self._timed():
             for sampled in self._sampled:
                 self.missing -= sampled.merged()
@@ -96,15 +96,15 @@ class Gauge:
                 found[: len(logs), 0], found[: len(logs), 1:] = logs, directions
         found = self._channel.distribute(("broadcast", "both", "moments"), found, 0)
         n = np.count_nonzero(found[:, 0])
-        return Turn.of(found[:n, 0], found[:n, 1:], self._masters.e.shape[1]) if n else None
+        return Rebalancing.of(found[:n, 0], found[:n, 1:], self._masters.e.shape[1]) if n else None
 
     def _sample(self, number: int, hottest: int) -> "list[_Sampled]":
         """Take the same rows of e and of t."""
         masters = self._masters
-        rows, weights = strata(masters.first, masters.vertices, number, hottest)
+        rows, weights = row_sample(masters.first, masters.vertices, number, hottest)
         roots = np.sqrt(weights)[:, None]
         return [
-            _Sampled(label, sign, rows, roots) for label, sign in ((masters.embedding, 1.0), (masters.training, -1.0))
+            _Sampled(which, sign, rows, roots) for which, sign in ((masters.embedding, 1.0), (masters.training, -1.0))
         ]
 
     @contextmanager
@@ -116,7 +116,7 @@ class Gauge:
 
 
 class _Sampled:
-    """Some rows x of a label as they were, `before`, times the square roots of their weights."""
+    """Some rows x of a matrix as they were, `before`, times the square roots of their weights."""
 
     def __init__(self, matrix: NDArray[np.float32], sign: float, rows: NDArray[np.int64], roots: Any) -> None:
         self._matrix, self._sign, self._rows, self._roots = matrix, sign, rows, roots
