@@ -1,23 +1,29 @@
 """How Sphinx makes the site: ``pip install '.[docs]' && sphinx-build -W docs docs/_build``.
 
 The pages are the Markdown files here, as they are read on a forge, and those of the repository's root, copied at the start.
+The tutorials run while the site is built.
 """
 
+import os
 import re
+import sys
 from pathlib import Path
 
 from any2vec import __version__
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+from commands import commands  # noqa: E402
+
 ROOT = HERE.parent
 COPIED = {  # pages of the repository, and their names on the site
     "benchmarks/README.md": "results.md",
-    "ARCHITECTURE.md": "architecture.md",
+    "ARCHITECTURE.md": "how-it-works/architecture.md",
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
     "CHANGELOG.md": "changelog.md",
 }
-LINK = re.compile(r"\[([^\]]+)\]\((?!http|#)([^)\s#]+)(#[^)\s]*)?\)")
+LINK = re.compile(r"\[([^\]]+)\]\((?!http|#|/)([^)\s#]+)(#[^)\s]*)?\)")
 
 project = "any2vec"
 author = "The any2vec developers"
@@ -28,22 +34,37 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx_click",
     "sphinx_copybutton",
     "sphinx_design",
 ]
 exclude_patterns = ["_build", "README.md", "images/*.py"]
 root_doc = "index"
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
-nb_execution_mode = "off"
-autosummary_generate = True
+
+# Tutorials run in a folder of their own, with the commands of this Python, and their errors end the build.
+os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))
+os.environ["TTY_COMPATIBLE"] = "0"  # no moving lines in pages
+nb_execution_mode = "force"
+nb_execution_in_temp = True
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+nb_merge_streams = True
+
 autodoc_typehints = "none"
+autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 html_theme = "pydata_sphinx_theme"
 html_title = f"any2vec {release}"
-html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False, "secondary_sidebar_items": ["page-toc"]}
+html_theme_options = {
+    "header_links_before_dropdown": 7,
+    "navbar_end": ["theme-switcher"],
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "show_toc_level": 2,
+}
 html_show_sourcelink = False
+html_copy_source = False
 copybutton_prompt_text = r"\$ "
 copybutton_prompt_is_regexp = True
 
@@ -54,22 +75,32 @@ def link_to_pages(text: str, folder: Path) -> str:
     def lead(found: re.Match[str]) -> str:
         label, target, anchor = found.groups()
         place = (folder / target).resolve()
+        if found.string[found.start() - 1 : found.start()] == "!" or not place.is_relative_to(ROOT):
+            return found.group()
         name = COPIED.get(str(place.relative_to(ROOT)))
-        if name is None and place.parent.is_relative_to(HERE):
+        if name is None and place.is_relative_to(HERE):
             name = str(place.relative_to(HERE))
-        return f"[{label}]({name}{anchor or ''})" if name else label
+        if name == "README.md":  # the list of pages for readers of the repository
+            name = "index.md"
+        return f"[{label}](/{name}{anchor or ''})" if name else label
 
     return LINK.sub(lead, text)
 
 
-def copy_pages(_: object) -> None:
-    """Copy the pages that are elsewhere in the repository."""
+def make_pages(_: object) -> None:
+    """Copy the pages that are elsewhere in the repository, and list the commands."""
+    (HERE / "reference" / "commands.md").write_text(commands(), "utf-8")
     for source, name in COPIED.items():
         path = ROOT / source
         (HERE / name).write_text(link_to_pages(path.read_text("utf-8"), path.parent), "utf-8")
 
 
+def link_page(_: object, name: str, content: list[str]) -> None:
+    """Let a page's links lead to pages."""
+    content[0] = link_to_pages(content[0], (HERE / name).parent)
+
+
 def setup(app: object) -> None:
     """Prepare pages before they are read."""
-    app.connect("builder-inited", copy_pages)
-    app.connect("source-read", lambda _, __, content: content.__setitem__(0, link_to_pages(content[0], HERE)))
+    app.connect("builder-inited", make_pages)
+    app.connect("source-read", link_page)
