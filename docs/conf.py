@@ -63,6 +63,10 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "show_toc_level": 2,
 }
+html_context = {"default_mode": "auto"}
+html_show_search_summary = False  # a browser fetches no page from a folder
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 html_show_sourcelink = False
 html_copy_source = False
 copybutton_prompt_text = r"\$ "

@@ -48,7 +48,7 @@ def test_numba_takes_the_llvmlite_of_its_bounds():
 
 def test_all_that_is_required_has_a_version_that_was_tried():
     extras = DECLARED["optional-dependencies"]
-    declared = [DECLARED["dependencies"], *(extras[name] for name in ("test", "arrow", "mpi", "zstd"))]
+    declared = [DECLARED["dependencies"], *(extras[name] for name in ("test", "arrow", "docs", "mpi", "zstd"))]
     names = [one for part in declared for one in part]
     for name in {re.match(r"[\w-]+", one)[0].lower() for one in names} - {"any2vec"}:
         assert name in TESTED, f"constraints.txt has no {name}"

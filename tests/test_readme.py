@@ -25,9 +25,10 @@ from any2vec.cli import app
 from any2vec.graph import karate_club
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-ALL = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/**/*.md")]
-TEXTS = {path.name if path.parent == ROOT else f"docs/{path.name}": path.read_text("utf-8") for path in PAGES}
+MADE = {ROOT / line for line in (ROOT / ".gitignore").read_text("utf-8").split()}  # by docs/conf.py
+PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").glob("**/*.md")} - MADE)]
+ALL = [*ROOT.glob("*.md"), *PAGES[1:], *ROOT.glob("benchmarks/**/*.md")]
+TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in PAGES}
 TEXT = "\n".join(TEXTS.values())
 README = TEXTS["README.md"]
 BLOCK = re.compile(r"^( *)```python\n(.*?)^ *```", re.M | re.S)
