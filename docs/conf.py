@@ -1,7 +1,7 @@
 """How Sphinx makes the site: ``pip install '.[docs]' && sphinx-build -W docs docs/_build``.
 
-The pages are the Markdown files here, as they are read on a forge, and those of the repository's root, copied at the start.
-The tutorials run while the site is built.
+The pages are the Markdown files here, as they are read on a forge, and those of the repository's root, copied at the
+start. The tutorials run while the site is built.
 """
 
 import os

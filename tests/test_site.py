@@ -1,4 +1,4 @@
-"""The built site (`sphinx-build -W docs docs/_build`): links lead somewhere, nothing comes from elsewhere; seen in Chromium."""
+"""The built site (`sphinx-build -W docs docs/_build`): links lead somewhere, nothing is loaded from elsewhere."""
 
 import json
 import os
@@ -81,7 +81,7 @@ def browser():
         pytest.skip("needs Chromium and its driver")
     options = webdriver.ChromeOptions()
     options.binary_location = chromium
-    flags = "headless disable-gpu disable-quic no-first-run disable-background-networking disable-component-update disable-sync"
+    flags = "headless disable-gpu no-first-run disable-background-networking disable-component-update disable-sync"
     for flag in [*flags.split(), *(["no-sandbox"] if os.geteuid() == 0 else [])]:
         options.add_argument(f"--{flag}")
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
