@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from any2vec.sync.channel import KEYS
-from any2vec.training.shown.rounds import MOST, PHASES, Rounds
+from any2vec.training.shown.rounds import MOST, PHASES, Done, Rounds
 
 
 @pytest.mark.parametrize("count", [1, MOST, MOST + 1, 3 * MOST + 5, 9 * MOST])
@@ -10,8 +10,9 @@ def test_few_entries_stand_for_many_rounds(count):
     chance = np.random.default_rng(count)
     packed = chance.integers(1, 100, (count, 2, 2 + len(PHASES) + 3 + 1 + len(KEYS))).astype(np.float64)
     rounds = Rounds()
-    for hosts in packed:
-        rounds.add(hosts)
+    did = chance.integers(0, 9, (count, 3)).astype(np.float64)  # words, samples, loss
+    for k, hosts in enumerate(packed):
+        rounds.add(hosts, Done(k / 7, 2.0 * k, *did[k]))
     n = len(rounds.largest)
     assert len(rounds) == count
     assert min(count, MOST // 2) <= n <= MOST
@@ -24,6 +25,14 @@ def test_few_entries_stand_for_many_rounds(count):
         assert rounds.seconds[phase] == pytest.approx(np.add.reduceat(phases[:, :, k].mean(axis=1), groups))
         assert rounds.slowest[phase] == pytest.approx(np.add.reduceat(phases[:, :, k].max(axis=1), groups))
     sizes = np.diff([*groups, count])
+    _, samples, losses = (np.add.reduceat(column, groups) for column in (did * (did[:, 1:2] > 0)).T)
+    assert rounds.words == np.add.reduceat(did[:, 0], groups).tolist()
+    assert rounds.samples == samples.tolist()
+    known = samples > 0
+    assert np.array_equal(known, ~np.isnan(rounds.loss))
+    assert np.array(rounds.loss)[known] == pytest.approx(losses[known] / samples[known])
+    assert rounds.epochs == pytest.approx((groups + sizes - 1) / 7)
+    assert rounds.elapsed == pytest.approx((groups + sizes - 1) * 2)
     for k, label in enumerate("et"):
         means = touched[:, :, k].mean(axis=1)
         assert rounds.touched[label] == pytest.approx(np.add.reduceat(means, groups) / sizes)

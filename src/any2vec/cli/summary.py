@@ -35,7 +35,7 @@ def say_summary(display: Display, model: Estimator, output: Path, what: str, *, 
 
 def _summary(model: Estimator, output: Path, what: str, verbose: bool) -> Iterator[str]:
     report = model.report_
-    if len(report.rounds):
+    if report.hosts > 1 and len(report.rounds):
         yield _rounds_table(report) if verbose else _rounds_in_short(report)
     seconds = "".join(f"{name} {value:.1f} s, " for name, value in report.seconds.items() if value >= 0.05)
     yield (

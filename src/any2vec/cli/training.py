@@ -71,8 +71,9 @@ class Job:
                 model.check()
                 check_apart(_files(model.frozen), self.output, self.report, self.vocabulary)
                 check_apart([*_files(model.start), *_files(model.pretrained)], None, self.report, self.vocabulary)
-                kept = None if model.checkpoint is None else Path(model.checkpoint)
-                check_apart([], self.output, kept, names=("the vectors", "the checkpoints", ""))
+                kept, log = (None if given is None else Path(given) for given in (model.checkpoint, model.log))
+                check_apart([], self.output, kept, log, names=("the vectors", "the checkpoints", "the log"))
+                check_apart(sources, log, self.report, self.vocabulary, ("the log", "the report", "the vocabulary"))
                 for path, what in ((self.report, REPORT), (self.vocabulary, VOCABULARY)):
                     if path and self.first:
                         check_writable(path, what, force=self.force)

@@ -24,7 +24,7 @@ __all__ = ["Checkpointed"]
 
 _PANEL = "Checkpoints"
 _MINUTES = 10.0  # between two checkpoints
-_NOT_OF_A_RUN = ("cache", "checkpoint", "checkpoint_every", "checkpoint_minutes", "resume")
+_NOT_OF_A_RUN = ("cache", "checkpoint", "checkpoint_every", "checkpoint_minutes", "log", "resume")
 """Parameters that do not say what a run does."""
 
 

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
@@ -27,9 +28,11 @@ from any2vec.sync.schemes import scheme_of
 from any2vec.training.going_on.start import Start
 from any2vec.training.options import MOST_THREADS, Options
 from any2vec.training.running.agreement import check_agreement
-from any2vec.training.shown.progress import Display, Quiet, announcing_compilation, display_of
+from any2vec.training.shown.log import OnRound, RunLog, check_log
+from any2vec.training.shown.progress import Display, Quiet, announcing_compilation, display_of, warn
 from any2vec.training.shown.report import Report
 from any2vec.training.trainer import train
+from any2vec.vectors.arguments import as_path
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["CheckWords", "Estimator"]
@@ -95,6 +98,20 @@ class Estimator(Checkpointed, Parameters, Savable, ABC):
         panel="",
     )
 
+    log: "str | Path | None" = option(
+        None,
+        "file to which the figures of the run are added while it runs: of each round and epoch, and every ten seconds, "
+        "as lines of JSON",
+        unset="none",
+        panel="Run",
+    )
+    on_round: "OnRound | None" = option(
+        None,
+        "function called after each round, on the first host, with a dict of its figures",
+        factory=lambda: None,
+        panel="",
+    )
+
     __repr__ = Parameters.__repr__
 
     @abstractmethod
@@ -124,7 +141,11 @@ class Estimator(Checkpointed, Parameters, Savable, ABC):
         super().check()
         if not isinstance(self.callbacks, Sequence) or not all(map(callable, self.callbacks)):
             raise Any2VecError("`callbacks` must be a list of functions, each called with the epoch and the vectors")
-        for name in ("say", "reading", "compiling", "training", "close"):
+        if self.on_round is not None and not callable(self.on_round):
+            raise Any2VecError(f"`on_round` is {shown(self.on_round)}; it must be a function of a dict")
+        if self.log is not None:
+            check_log(as_path(self.log))
+        for name in ("say", "reading", "compiling", "training", "record", "close"):
             if isinstance(self.verbose, type) or not callable(getattr(self.display, name, None)):
                 raise Any2VecError(f"`verbose` is {shown(self.verbose)}; it must be True, False, None or a Display")
         check_given(self.start, self.pretrained, self.frozen)
@@ -142,11 +163,15 @@ class Estimator(Checkpointed, Parameters, Savable, ABC):
             return
         own, other_host = isinstance(self.verbose, bool | None), bool(getattr(communicator, "rank", 0))
         self._shown = display_of(False if own and other_host else self.verbose)
+        if (self.log or self.on_round) and not other_host:
+            log = None if self.log is None else as_path(self.log)
+            self._shown.recorder = RunLog(log, self.on_round, partial(warn, self._shown))
         try:
             with announcing_compilation(self._shown.say) if own else nullcontext():
                 yield
         finally:
             self._shown.close()
+            self._shown.recorder = None
             del self._shown
 
     def read(
@@ -233,6 +258,7 @@ class Estimator(Checkpointed, Parameters, Savable, ABC):
                     corpus = self._read(source, threads, communicator, known)
                 self.report_ = self._report(corpus, warm_start)
                 start = given.begin(corpus.vocabulary, self.display.say, self.kind) if given else None
+            self.display.record("start", self.report_.as_dict())
             if communicator is None:
                 flags = np.zeros(2, np.int64)
                 parts = simulate(self.hosts, threads, lambda one: self._train(corpus, options, one, start, flags))
@@ -240,6 +266,7 @@ class Estimator(Checkpointed, Parameters, Savable, ABC):
                 parts = [self._train(corpus, replace(options, threads=threads), communicator, start)]
             self.vectors_ = vectors_of(corpus.vocabulary, parts, options.operator_class.loss)
             self.loss_ = self.report_.loss
+            self.display.record("end", self.report_.outcome)
         if self.report_.interrupted:
             raise KeyboardInterrupt
         return self

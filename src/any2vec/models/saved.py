@@ -24,8 +24,8 @@ from any2vec.version import __version__
 __all__ = ["Savable"]
 
 _VERSION = 1
-_NEVER = ("callbacks", "verbose")
-"""Parameters that are functions of the program at hand."""
+_NEVER = ("callbacks", "log", "on_round", "verbose")
+"""Parameters of the program at hand."""
 
 
 class Savable:
@@ -41,8 +41,8 @@ class Savable:
         """Save vectors, parameters and report as a folder, which `load` of the class reads, and of any2vec its vectors.
 
         Training vectors are saved, too, so that a loaded model goes on with ``fit(..., warm_start=True)``. Nothing is
-        pickled. `callbacks` and `verbose` are not saved, nor are Vectors, vocabularies, operators and combiners that
-        were given as objects of a program.
+        pickled. `callbacks`, `on_round`, `log` and `verbose` are not saved, nor are Vectors, vocabularies, operators
+        and combiners that were given as objects of a program.
 
         Parameters
         ----------

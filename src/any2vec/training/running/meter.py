@@ -13,6 +13,7 @@ from any2vec.training.options import Options
 from any2vec.training.running.schedule import FLOOR
 from any2vec.training.running.state import MeterState
 from any2vec.training.shown.progress import Display
+from any2vec.training.shown.rounds import Done
 
 __all__ = ["Meter", "RoundTotals", "pack_totals"]
 
@@ -92,9 +93,8 @@ class Meter:
 
     def state(self, stats: list[ThreadStats] | None = None) -> MeterState:
         """Return what was measured within an epoch; with `stats`, in the middle of a round."""
-        seconds = self.seconds + time.perf_counter() - self._began
         part = () if stats is None else tuple(_sums(stats).tolist())
-        return MeterState(self.words_done, seconds, tuple(self.loss), self.samples, self._loss, part)
+        return MeterState(self.words_done, self.elapsed, tuple(self.loss), self.samples, self._loss, part)
 
     def restore(self, state: MeterState) -> None:
         """Go on from a state; `start_epoch` follows."""
@@ -110,6 +110,11 @@ class Meter:
             self._part = ()
 
     @property
+    def elapsed(self) -> float:
+        """Seconds of training so far, within an epoch."""
+        return self.seconds + time.perf_counter() - self._began
+
+    @property
     def words_per_second(self) -> float:
         """Raw words per second of training."""
         return self.words_done * self._raw / self.seconds if self.seconds else 0.0
@@ -122,8 +127,7 @@ class Meter:
     @property
     def pace(self) -> float:
         """Seconds per position so far; 0 if nothing is done."""
-        seconds = self.seconds + time.perf_counter() - self._began
-        return seconds / self.words_done if self.words_done else 0.0
+        return self.elapsed / self.words_done if self.words_done else 0.0
 
     def start_epoch(self, *, resumed: bool = False) -> None:
         """Start the clock; unless the epoch is `resumed`, from no samples."""
@@ -136,6 +140,10 @@ class Meter:
         self.words_done += int(totals.words)
         self.samples += totals.samples
         self._loss += totals.loss
+
+    def done(self, totals: RoundTotals) -> Done:
+        """Return what a round that was added did, and how far training is."""
+        return Done(self.words_done / self._words, self.elapsed, totals.words, totals.samples, totals.loss)
 
     def end_epoch(self) -> None:
         """Stop the clock and record the epoch's loss."""
@@ -150,13 +158,14 @@ class Meter:
             for name in ("words", "samples", "loss")
         )
         done, samples = self.words_done + words, self.samples + samples
-        seconds = self.seconds + time.perf_counter() - self._began
+        seconds = self.elapsed
         total = self._words * self._options.epochs
-        self._display.training(
-            done / self._words,
-            self._options.epochs,
-            done * self._raw / seconds,
-            self._options.initial_alpha * max(1 - done / total, FLOOR),
-            (self._loss + loss) / samples if samples else math.nan,
-            seconds * (total / done - 1) if done else 0.0,
-        )
+        epochs, options = done / self._words, self._options
+        figures = {
+            "speed": done * self._raw / seconds,
+            "alpha": options.initial_alpha * max(1 - done / total, FLOOR),
+            "loss": (self._loss + loss) / samples if samples else math.nan,
+            "left": seconds * (total / done - 1) if done else 0.0,
+        }
+        self._display.training(epochs, options.epochs, **figures)
+        self._display.record("progress", {"epochs": epochs, **figures})

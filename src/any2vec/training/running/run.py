@@ -26,7 +26,7 @@ from any2vec.training.running.schedule import Schedule
 from any2vec.training.running.state import MeterState, TrainingState
 from any2vec.training.shown.progress import Display, decimals, too_many_hosts
 from any2vec.training.shown.report import Report, peak_memory
-from any2vec.training.shown.rounds import pack_round_stats
+from any2vec.training.shown.rounds import figures_of, pack_round_stats
 
 __all__ = ["AfterEpoch", "AfterRound", "Run"]
 
@@ -240,12 +240,13 @@ class Run:
             left = what_is_left(self._schedule, number, host.part, host.left, communicator)
             self._cut = left, meter or self._meter.state()
         self._broken = not combined.finite
-        if communicator.size > 1:
-            seconds = [scheme.inspecting / host.workers.threads, computed / host.workers.threads]
-            seconds += [scheme.combining / host.workers.threads, scheme.channel.seconds]
-            packed = pack_round_stats(seconds, scheme.touched, combined, scheme.channel.take())
-            scheme.inspecting = scheme.combining = scheme.channel.seconds = 0.0
-            self._report.rounds.add(communicator.allgather(packed))
+        seconds = [scheme.inspecting / host.workers.threads, computed / host.workers.threads]
+        seconds += [scheme.combining / host.workers.threads, scheme.channel.seconds]
+        packed = pack_round_stats(seconds, scheme.touched, combined, scheme.channel.take())
+        scheme.inspecting = scheme.combining = scheme.channel.seconds = 0.0
+        hosts, done = communicator.allgather(packed), self._meter.done(totals)
+        self._report.rounds.add(hosts, done)
+        self._display.record("round", {"round": number + 1, **figures_of(hosts, done)})
 
     def _compute(self, number: int, stats: list[ThreadStats]) -> float:
         """Compute a round; where it may be cut anywhere, write the checkpoints that are due meanwhile."""
@@ -322,6 +323,7 @@ class Run:
             pressed = np.array([self._host.interrupts.interrupted], np.int64)
             self._interrupted = bool(allreduce(self._communicator, pressed)[0])
         self._report.checks += [{"epoch": epoch + 1, **figures}] if figures else []
+        self._display.record("epoch", {"epoch": epoch + 1, "loss": self._meter.loss[-1], **figures})
         if figures or self._options.epochs <= _FEW_EPOCHS:
             line = [f"epoch {epoch + 1}/{self._options.epochs}", f"loss {decimals(self._meter.loss[-1])}"]
             self._display.say("  ".join(line + [f"{name} {value:.2f}" for name, value in figures.items()]))

@@ -34,11 +34,15 @@ COMPILING = "compiling kernels: some seconds, once for these options"
 
 _log = logging.getLogger("any2vec")
 _SECONDS_BETWEEN_LINES = 10.0
+Recorder = Callable[[str, dict[str, Any]], None]
 _FEW_WORDS = 1000  # of a host in a round: they take about a millisecond, and synchronizing more
 
 
 class Display:
     """Shows how reading and training progress: nothing, unless a subclass does."""
+
+    recorder: "Recorder | None" = None
+    """What keeps figures, if something does."""
 
     def say(self, line: str) -> None:
         """Print a line."""
@@ -51,6 +55,11 @@ class Display:
 
     def training(self, epoch: float, epochs: int, speed: float, alpha: float, loss: float, left: float) -> None:
         """Show epochs done, all epochs, raw words per second (0 at first), rate, loss (or NaN) and seconds left."""
+
+    def record(self, event: str, figures: dict[str, Any]) -> None:
+        """Keep the figures of an event: start, progress (several per second), round, epoch or end."""
+        if self.recorder:
+            self.recorder(event, figures)
 
     def close(self) -> None:
         """Restore the terminal."""

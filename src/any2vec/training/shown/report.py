@@ -14,7 +14,7 @@ from any2vec.io.replaceable import Kind, json_of
 from any2vec.training.shown.rounds import Rounds
 from any2vec.version import __version__
 
-__all__ = ["REPORT", "Report", "peak_memory", "without_nan"]
+__all__ = ["REPORT", "Report", "peak_memory", "plain", "without_nan"]
 
 
 def peak_memory() -> int:
@@ -68,7 +68,7 @@ class Report:
         How hosts communicated: what was chosen, if none was given or ``auto``. None on one host, unless it is a scheme
         that trains otherwise than plain word2vec.
     rounds : Rounds
-        Statistics per round, if there are several hosts.
+        Statistics per round.
     interrupted : bool
         Whether training was stopped early.
     kept : bool
@@ -100,6 +100,12 @@ class Report:
         versions |= {"any2vec": __version__, "python": platform.python_version()}
         return {"versions": versions, "machine": platform.platform(), **asdict(self)}
 
+    @property
+    def outcome(self) -> dict[str, Any]:
+        """The figures that training adds."""
+        names = ("seconds", "words_per_second", "loss", "checks", "peak_memory", "interrupted", "kept")
+        return {name: getattr(self, name) for name in names}
+
     def write(self, path: Path, *, force: bool = False) -> None:
         """Write the report as JSON.
 
@@ -116,7 +122,7 @@ class Report:
             If it cannot be written, or holds something else.
         """
         check_writable(path, REPORT, force=force)
-        text = json.dumps(without_nan(self.as_dict()), indent=2, default=_plain, allow_nan=False)
+        text = json.dumps(without_nan(self.as_dict()), indent=2, default=plain, allow_nan=False)
         with replacing_file(path) as file:
             file.write(f"{text}\n".encode())
 
@@ -138,5 +144,6 @@ def without_nan(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return what JSON has for a value that it does not know."""
     return value.item() if hasattr(value, "item") else str(value)  # NumPy's numbers; paths

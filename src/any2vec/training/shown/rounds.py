@@ -1,9 +1,9 @@
-"""Statistics per round: seconds by phase, bytes, rows, orthogonality of the hosts' changes."""
+"""Statistics per round: words, loss, seconds by phase, bytes, rows, orthogonality of the hosts' changes."""
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from any2vec.sync.channel import KEYS
 from any2vec.sync.masters import Combined
 
-__all__ = ["MOST", "PHASES", "Rounds", "pack_round_stats"]
+__all__ = ["MOST", "PHASES", "Done", "Rounds", "figures_of", "pack_round_stats"]
 
 PHASES = ("inspection", "computation", "combining", "communication")
 """Phases of a round; communication is what the others do not hide, including the wait for slower hosts."""
@@ -20,6 +20,28 @@ MOST = 1024
 """Entries of a list of `Rounds`, at most; even."""
 
 _ORTHOGONALITY = ("measured", "orthogonal", "orthogonality")
+
+
+class Done(NamedTuple):
+    """What all hosts did in a round, and how far they are after it.
+
+    Attributes
+    ----------
+    epochs : float
+        Epochs done so far.
+    elapsed : float
+        Seconds of training so far.
+    words, samples : float
+        Words of the vocabulary, and samples, of the round.
+    loss : float
+        Sum over the samples.
+    """
+
+    epochs: float
+    elapsed: float
+    words: float
+    samples: float
+    loss: float
 
 
 def pack_round_stats(
@@ -37,10 +59,15 @@ def _sum(entry: float, value: float, _: int) -> float:
     return entry + value
 
 
-def _mean(entry: float, value: float, rounds: int) -> float:
+def _weighted(entry: float, value: float, weight: float) -> float:
+    """Mean of an entry and a value, which has some of the weight."""
     if math.isnan(entry) or math.isnan(value):  # rounds that nothing is known of
         return entry if math.isnan(value) else value
-    return entry + (value - entry) / (rounds + 1)
+    return entry + (value - entry) * weight
+
+
+def _mean(entry: float, value: float, rounds: int) -> float:
+    return _weighted(entry, value, 1 / (rounds + 1))
 
 
 def _max(entry: float, value: float, _: int) -> float:
@@ -60,6 +87,16 @@ class Rounds:
         Rounds.
     each : int
         Rounds of an entry, a power of two.
+    epochs : list of float
+        Epochs done at the end of an entry.
+    elapsed : list of float
+        Seconds of training at its end.
+    words : list of int
+        Words of the vocabulary that all hosts trained on, those that subsampling leaves out included.
+    samples : list of int
+        Samples of all hosts.
+    loss : list of float
+        Mean loss over the samples; not a number if there were none.
     seconds : dict from str to list of float
         By phase (`PHASES`), mean over the hosts. Of simulated hosts, which share cores, CPU seconds.
     slowest : dict from str to list of float
@@ -80,6 +117,11 @@ class Rounds:
 
     count: int = 0
     each: int = 1
+    epochs: list[float] = field(default_factory=list)
+    elapsed: list[float] = field(default_factory=list)
+    words: list[int] = field(default_factory=list)
+    samples: list[int] = field(default_factory=list)
+    loss: list[float] = field(default_factory=list)
     seconds: dict[str, list[float]] = field(default_factory=lambda: {phase: [] for phase in PHASES})
     slowest: dict[str, list[float]] = field(default_factory=lambda: {phase: [] for phase in PHASES})
     bytes: dict[str, list[int]] = field(default_factory=lambda: {" ".join(key): [] for key in KEYS})
@@ -91,10 +133,17 @@ class Rounds:
     def __len__(self) -> int:
         return self.count
 
-    def add(self, hosts: NDArray[np.float64]) -> None:
-        """Add a round: what all hosts packed, shape (H, n)."""
+    def add(self, hosts: NDArray[np.float64], done: Done) -> None:
+        """Add a round: what all hosts packed, shape (H, n), and did."""
         if self.count == MOST * self.each:
             self._halve()
+        self._add(self.epochs, done.epochs, _max)
+        self._add(self.elapsed, done.elapsed, _max)
+        self._add(self.words, int(done.words), _sum)
+        samples = int(done.samples)
+        self._add(self.samples, samples, _sum)
+        loss = done.loss / samples if samples else math.nan
+        self._add(self.loss, loss, lambda entry, value, _: _weighted(entry, value, samples / max(self.samples[-1], 1)))
         columns = iter(hosts.T)
         for phase in PHASES:
             column = next(columns)
@@ -127,8 +176,30 @@ class Rounds:
     def _halve(self) -> None:
         """Merge entries in pairs: the memory of a run does not grow with its rounds."""
         self.each *= 2
-        summed: list[list[Any]] = [*self.seconds.values(), *self.slowest.values(), *self.bytes.values()]
+        shares = [two / max(one + two, 1) for one, two in zip(self.samples[::2], self.samples[1::2], strict=True)]
+        pairs = zip(self.loss[::2], self.loss[1::2], shares, strict=True)
+        self.loss[:] = [_weighted(one, other, share) for one, other, share in pairs]
+        summed: list[list[Any]] = [
+            self.words,
+            self.samples,
+            *self.seconds.values(),
+            *self.slowest.values(),
+            *self.bytes.values(),
+        ]
         averaged: list[list[Any]] = [*self.touched.values(), self.orthogonality, self.orthogonal]
-        for merge, lists in ((_sum, summed), (_mean, averaged), (_max, [self.largest])):
+        for merge, lists in ((_sum, summed), (_mean, averaged), (_max, [self.epochs, self.elapsed, self.largest])):
             for values in lists:
                 values[:] = [merge(one, other, 1) for one, other in zip(values[::2], values[1::2], strict=True)]
+
+
+def figures_of(hosts: NDArray[np.float64], done: Done) -> dict[str, Any]:
+    """Return one round, what `Rounds.add` takes, by the names of the lists: numbers, or dicts of them."""
+    one = Rounds()
+    one.add(hosts, done)
+    lists = {name: value for name, value in vars(one).items() if name not in ("count", "each")}
+    return {name: _single(value) for name, value in lists.items()}
+
+
+def _single(value: Any) -> Any:
+    """Return the only entry of a list, or of each in a dict."""
+    return {name: one for name, (one,) in value.items()} if isinstance(value, dict) else value[0]

@@ -1,0 +1,84 @@
+"""The log of a run while it runs: lines of JSON, each the figures of an event."""
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from any2vec.errors import Any2VecError
+from any2vec.io.outputs import check_writable
+from any2vec.io.replaceable import Kind
+from any2vec.training.shown.report import plain, without_nan
+
+__all__ = ["OnRound", "RunLog", "check_log"]
+
+OnRound = Callable[[dict[str, Any]], None]
+"""Called after each round with its figures, by the names of `shown.rounds.Rounds`, and `round`, its number, from 1."""
+
+_SECONDS_BETWEEN_LINES = 10.0
+
+
+class RunLog:
+    """Keeps figures while a run goes on: in a file, and by a function of the user's.
+
+    Parameters
+    ----------
+    path : Path, optional
+        The file, to which lines are added.
+    on_round : function, optional
+        Called after each round.
+    say : function
+        Says that the file cannot be written any more.
+    """
+
+    def __init__(self, path: Path | None, on_round: OnRound | None, say: Callable[[str], None]) -> None:
+        self._path, self._on_round, self._say = path, on_round, say
+        self._last = time.monotonic()
+
+    def __call__(self, event: str, figures: dict[str, Any]) -> None:
+        """Keep the figures of an event; of progress, every ten seconds, as a round may take hours."""
+        now = time.monotonic()
+        if event != "progress" or now - self._last >= _SECONDS_BETWEEN_LINES:
+            self._last = now
+            self._write(event, figures)
+        if event == "round" and self._on_round:
+            self._on_round(figures)
+
+    def _write(self, event: str, figures: dict[str, Any]) -> None:
+        """Add a line; if that fails, training goes on."""
+        if self._path is None:
+            return
+        line = {"event": event, "time": time.time(), **without_nan(figures)}
+        text = json.dumps(line, default=plain, allow_nan=False)
+        try:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(f"{text}\n")
+        except OSError as error:
+            self._say(f"{self._path}: {os.strerror(error.errno or 0)}: the log ends here; training goes on")
+            self._path = None
+
+
+def check_log(path: Path) -> None:
+    """Raise now if lines could not be added to a log, or it holds something else.
+
+    Raises
+    ------
+    Any2VecError
+        If so.
+    """
+    try:
+        check_writable(path, LOG)
+    except Any2VecError as error:
+        what, holds_else, _ = str(error).partition("; give another name")
+        raise Any2VecError(f"{what}; give a new name" if holds_else else what) from None
+
+
+def _holds_log(path: Path) -> bool:
+    with path.open("rb") as file:
+        first = file.readline(1 << 20)
+    return first.startswith(b'{"event": ')
+
+
+LOG = Kind("the log of a run", _holds_log)
