@@ -65,6 +65,7 @@ SCREENS = {
         "output walks length p q restart directed weighted threads seed force",
     ),
     "info": Screen(("reviews.bin",)),
+    "report": Screen(("run.json -o run.html",)),
     "cache": Screen(("list", "clear", "--limit 20GB")),
     "doctor": Screen(("",)),
     "demo": Screen(("", "-o speeches.bin")),

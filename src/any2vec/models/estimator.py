@@ -360,6 +360,7 @@ class Estimator(Checkpointed, Parameters, Savable, ABC):
             vocabulary=len(corpus.vocabulary),
             invalid_words=corpus.invalid,
             cached=corpus.cached,
+            hosts=corpus.hosts,
             seconds=dict(corpus.seconds),
         )
 

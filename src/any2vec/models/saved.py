@@ -1,16 +1,15 @@
 """Models as folders: their vectors in any2vec's own format, and beside them parameters and report as JSON."""
 
-import math
 import os
 import warnings
 from collections.abc import Collection
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, replace
 from functools import partial
-from types import UnionType
-from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Self
 
 from any2vec.cluster.communicator import Communicator
 from any2vec.errors import Any2VecError, Any2VecWarning, shown
+from any2vec.io.typed import typed
 from any2vec.operators import OPERATORS
 from any2vec.options import check_options
 from any2vec.sync.combiners import COMBINERS
@@ -104,9 +103,9 @@ class Savable:
         if content.get("class") != cls.__name__:
             raise Any2VecError(f"{path}: holds a {content.get('class')}, not a {cls.__name__}; load it with its class")
         try:
-            parameters = _typed(content.get("parameters"), dict[str, Any])
-            left_out = _typed(content.get("left_out"), list[str])
-            report = _typed(content.get("report"), Report)
+            parameters = typed(content.get("parameters"), dict[str, Any])
+            left_out = typed(content.get("left_out"), list[str])
+            report = typed(content.get("report"), Report)
         except ValueError as error:
             raise Any2VecError(f"{file}: damaged: {error}") from None
         try:
@@ -160,27 +159,4 @@ def _decoded(value: Any) -> Any:
     """Return a parameter of what JSON has of it."""
     if isinstance(value, dict) and value.get("combiner") in COMBINERS:
         return COMBINERS[value["combiner"]](**{name: one for name, one in value.items() if name != "combiner"})
-    return value
-
-
-def _typed(value: Any, kind: Any, name: str = "") -> Any:
-    """Return a value of JSON as what a type hint says, None as not a number; raise ValueError if it is something else.
-
-    What a dataclass does not know is left out: a later version may have written it.
-    """
-    origin, of = get_origin(kind), get_args(kind)
-    if is_dataclass(kind) and isinstance(kind, type):
-        hints, values = get_type_hints(kind), _typed(value, dict[str, Any], name)
-        known = [declared.name for declared in fields(kind) if declared.name in values]
-        return kind(**{one: _typed(values[one], hints[one], f"{name} {one}".strip()) for one in known})
-    if origin is list and isinstance(value, list):
-        return [_typed(one, of[0], name) for one in value]
-    if origin is dict and isinstance(value, dict):
-        return {key: _typed(one, of[1], f"{name} {key}") for key, one in value.items()}
-    if kind is float and (value is None or type(value) is int):
-        return math.nan if value is None else float(value)
-    kinds = of if origin is UnionType else (kind,)
-    if kind is not Any and (origin in (list, dict) or type(value) not in kinds):
-        wanted = getattr(origin or kind, "__name__", str(kind))
-        raise ValueError(f"{name or 'a part'} is {shown(value)}; it must be of type {wanted}")
     return value

@@ -5,14 +5,18 @@ import math
 import platform
 import sys
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from any2vec.io.outputs import check_writable, replacing_file
 from any2vec.io.replaceable import Kind, json_of
 from any2vec.training.shown.rounds import Rounds
 from any2vec.version import __version__
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["REPORT", "Report", "peak_memory", "plain", "without_nan"]
 
@@ -32,12 +36,22 @@ def peak_memory() -> int:
     return int(peak if sys.platform == "darwin" else peak * 1024)
 
 
+@cache
+def _versions() -> dict[str, str]:
+    found = {name: version(name) for name in ("numpy", "numba", "llvmlite")}
+    return found | {"any2vec": __version__, "python": platform.python_version()}
+
+
 @dataclass
 class Report:
     """Figures of a run.
 
     Attributes
     ----------
+    versions : dict from str to str
+        Of what ran.
+    machine : str
+        System and processor's kind.
     options : dict
         What the user chose.
     words : int
@@ -76,6 +90,8 @@ class Report:
     """
 
     options: dict[str, Any]
+    versions: dict[str, str] = field(default_factory=lambda: dict(_versions()))
+    machine: str = field(default_factory=platform.platform)
     words: int = 0
     kept_words: int = 0
     vocabulary: int = 0
@@ -96,15 +112,30 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """All figures, with the versions of what ran."""
-        versions = {name: version(name) for name in ("numpy", "numba", "llvmlite")}
-        versions |= {"any2vec": __version__, "python": platform.python_version()}
-        return {"versions": versions, "machine": platform.platform(), **asdict(self)}
+        return asdict(self)
+
+    def plot(self) -> "Figure":
+        """Draw loss, checks, speed and time; of several hosts also phases, bytes, orthogonality and rows by round.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            With a panel for each. `figure.savefig(path)` saves it.
+
+        Raises
+        ------
+        Any2VecError
+            If matplotlib is not installed.
+        """
+        from any2vec.training.shown.figures import draw
+
+        return draw(self)
 
     @property
     def outcome(self) -> dict[str, Any]:
         """The figures that training adds."""
-        names = ("seconds", "words_per_second", "loss", "checks", "peak_memory", "interrupted", "kept")
-        return {name: getattr(self, name) for name in names}
+        names = "seconds words_per_second loss checks peak_memory threads hosts round_count scheme interrupted kept"
+        return {name: getattr(self, name) for name in names.split()}
 
     def write(self, path: Path, *, force: bool = False) -> None:
         """Write the report as JSON.

@@ -1,0 +1,28 @@
+"""`any2vec report`: a report of a run as a page."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from any2vec.cli.options import Force
+from any2vec.errors import Any2VecError
+from any2vec.io.outputs import check_writable
+from any2vec.training.shown.page import PAGE, write_page
+from any2vec.training.shown.read import read_report
+
+__all__ = ["report"]
+
+
+def report(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="What --report or --log wrote; the run may go on.")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="PAGE.html", help="Where to write the page.", show_default=False)
+    ],
+    force: Force = False,
+) -> None:
+    """Show a run as a page: loss, checks, speed, time, memory; of several hosts phases and bytes by round."""
+    if output.suffix.lower() not in (".html", ".htm"):
+        raise Any2VecError(f"{output}: is no name of a page; it must end with .html")
+    check_writable(output, PAGE, force=force)
+    write_page(read_report(run), output, f"{run.name}: a run of any2vec", force=force)

@@ -1,0 +1,248 @@
+"""Figures of a run, drawn by matplotlib: loss, speed, time; of several hosts phases, bytes, orthogonality, rows."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.errors import missing_extra
+from any2vec.training.shown.report import Report
+from any2vec.training.shown.rounds import PHASES, Rounds
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Panel", "draw", "figure_of", "panels"]
+
+COLOURS = ("#00798c", "#e8710a", "#8a6d00", "#5b3a8c", "#d1495b", "#2f7d32", "#5d6d7e")
+_WIDTH, _HEIGHT = 5.2, 3.0  # inches of a panel
+_SHORTEST = 0.05  # seconds of a phase that is shown
+_MARKED = 40  # points that get a marker, at most
+
+_SENT = {
+    "inspection": ("inspect",),
+    "reduce e": ("reduce e",),
+    "reduce t": ("reduce t",),
+    "broadcast e": ("broadcast e",),
+    "broadcast t": ("broadcast t",),
+}
+"""What is sent, by the first words of the keys of `Rounds.bytes`; the rest keeps the balance of e and t."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A figure of a run: its title, what it shows, and the function that draws it into axes."""
+
+    title: str
+    note: str
+    draw: Callable[[Any], None]
+
+
+def panels(report: Report) -> Iterator[Panel]:
+    """Yield the figures for which a report has figures."""
+    if np.isfinite(report.loss).any():
+        yield Panel("Loss", "Mean over the samples of an epoch, and of the rounds.", lambda axes: _loss(axes, report))
+    for names in _alike(report.checks):
+        title = f"Check: {names[0]}" if len(names) == 1 else "Checks"
+        yield Panel(title, "After each epoch.", partial(_checks, report=report, names=names))
+    speeds = _speeds(report)
+    if len(speeds[0]) > 1:
+        yield Panel("Speed", "Words per second of all hosts, by round.", lambda axes: _speed(axes, *speeds))
+    if max(report.seconds.values(), default=0) >= _SHORTEST:
+        yield Panel("Time", "Where the time went.", lambda axes: _seconds(axes, report.seconds))
+    if report.hosts > 1 and len(report.rounds) > 1:
+        yield from _panels_of_hosts(report.rounds)
+
+
+def _panels_of_hosts(rounds: Rounds) -> Iterator[Panel]:
+    """Yield the figures of several hosts, by round."""
+    mean = {phase: rounds.seconds[phase] for phase in PHASES if any(rounds.slowest[phase])}
+    if mean:
+        note = "Mean over the hosts. Communication includes the wait for slower hosts."
+        yield Panel("Phases of rounds", note, lambda axes: _stack(axes, rounds, mean, "seconds"))
+    sent = {name: [one / 1e6 for one in values] for name, values in _sent(rounds).items()}
+    if sent:
+        yield Panel("Sent by all hosts", "By what is sent.", lambda axes: _stack(axes, rounds, sent, "MB"))
+    if np.isfinite(rounds.orthogonality).any():
+        note = "1 where the hosts changed a row in orthogonal directions, 1/k where k hosts changed it alike."
+        yield Panel("Orthogonality of the hosts' changes", note, lambda axes: _orthogonality(axes, rounds))
+    if any(map(any, rounds.touched.values())):
+        touched = {f"rows of {name}": values for name, values in rounds.touched.items()}
+        yield Panel("Rows touched by a host", "In a round.", lambda axes: _lines(axes, rounds, touched, "rows"))
+    if any(rounds.largest):
+        largest = {"change": rounds.largest}
+        note = "Of a number in a mini-batch. When it grows, values will explode."
+        yield Panel("Largest change", note, lambda axes: _lines(axes, rounds, largest, ""))
+
+
+def draw(report: Report, columns: int = 2) -> "Figure":
+    """Draw all panels into one figure of matplotlib."""
+    chosen = list(panels(report))
+    columns = max(1, min(columns, len(chosen)))
+    lines = max(1, -(-len(chosen) // columns))
+    figure = _figure(_WIDTH * columns, _HEIGHT * lines)
+    for place, panel in enumerate(chosen, 1):
+        axes = figure.add_subplot(lines, columns, place)
+        axes.set_title(panel.title, fontsize=10)
+        panel.draw(axes)
+        _plain(axes)
+    return figure
+
+
+def figure_of(panel: Panel) -> "Figure":
+    """Draw a panel alone, without its title."""
+    figure = _figure(_WIDTH, _HEIGHT)
+    axes = figure.add_subplot()
+    panel.draw(axes)
+    _plain(axes)
+    return figure
+
+
+def _figure(width: float, height: float) -> "Figure":
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise missing_extra("matplotlib", "plot") from None
+    return Figure((width, height), layout="constrained")
+
+
+def _plain(axes: Any) -> None:
+    """Leave lines and texts that are no figures pale."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.tick_params(labelsize=8, color="#aaaaaa")
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color("#aaaaaa")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.label.set_size(8)
+
+
+def _loss(axes: Any, report: Report) -> None:
+    rounds = report.rounds
+    if len(rounds.loss) > len(report.loss):
+        axes.plot(rounds.epochs, rounds.loss, color="#9ccbd2", linewidth=1, label="rounds")
+    epochs = np.arange(1, len(report.loss) + 1)
+    axes.plot(epochs, report.loss, **_line(len(epochs)), color=COLOURS[0], label="epochs")
+    axes.set_xlabel("epoch")
+    _whole(axes)
+    if len(axes.lines) > 1:
+        axes.legend(frameon=False, fontsize=8)
+
+
+def _alike(checks: list[dict[str, float]]) -> list[list[str]]:
+    """Put names of checks together whose figures can share an axis: shares, per cent, others alone."""
+    largest: dict[str, float] = {}
+    for check in checks:
+        for name, value in check.items():
+            largest[name] = max(largest.get(name, 0.0), abs(value))
+    largest.pop("epoch", None)
+    shares = [name for name, value in largest.items() if value <= 1]
+    percent = [name for name, value in largest.items() if 1 < value <= 100]
+    return [names for names in (shares, percent) if names] + [[name] for name, value in largest.items() if value > 100]
+
+
+def _checks(axes: Any, report: Report, names: list[str]) -> None:
+    for number, name in enumerate(names):
+        found = [(check["epoch"], check[name]) for check in report.checks if name in check]
+        colour = COLOURS[number % len(COLOURS)]
+        axes.plot(*zip(*found, strict=True), **_line(len(found)), color=colour, label=name)
+    axes.set_xlabel("epoch")
+    _whole(axes)
+    if len(names) > 1:
+        _legend(axes)
+
+
+def _speeds(report: Report) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the seconds at the end of each round, and raw words per second in it."""
+    rounds = report.rounds
+    elapsed, words = np.array([0.0, *rounds.elapsed]), np.array(rounds.words, float)
+    if rounds.epochs and words[0] < 0.99 * rounds.epochs[0] * report.kept_words:  # resumed: what was before is unknown
+        elapsed, words = elapsed[1:], words[1:]
+    seconds = np.diff(elapsed)
+    known = seconds > 0
+    raw = report.words / max(report.kept_words, 1)
+    return elapsed[1:][known], words[known] * raw / seconds[known]
+
+
+def _speed(axes: Any, seconds: NDArray[np.float64], speeds: NDArray[np.float64]) -> None:
+    units = {"hours": 3600, "minutes": 60, "seconds": 1}
+    name = next((name for name, unit in units.items() if seconds[-1] >= 2 * unit), "seconds")
+    axes.plot(seconds / units[name], speeds / 1e6, **_line(len(speeds)), color=COLOURS[0])
+    axes.set_xlabel(f"{name} of training")
+    axes.set_ylabel("million words/s")
+    axes.set_ylim(0)
+
+
+def _seconds(axes: Any, seconds: dict[str, float]) -> None:
+    names = [name for name in reversed(seconds) if seconds[name] >= _SHORTEST]
+    bars = axes.barh(names, [seconds[name] for name in names], color=COLOURS[0], height=0.6)
+    axes.bar_label(bars, fmt="{:,.1f} s", fontsize=8, padding=4)
+    axes.margins(x=0.15)
+    axes.set_xlabel("seconds")
+
+
+def _stack(axes: Any, rounds: Rounds, parts: dict[str, list[float]], unit: str) -> None:
+    numbers = np.arange(len(rounds.epochs) + 1) * rounds.each
+    values = [[*one, one[-1]] for one in parts.values()]
+    labels = [f"{name}: {sum(one):,.3g} {'s' if unit == 'seconds' else unit}" for name, one in parts.items()]
+    axes.stackplot(numbers, values, labels=labels, colors=COLOURS, step="post", linewidth=0)
+    axes.set_ylabel(f"{unit} {_each(rounds)}")
+    _by_round(axes, rounds)
+    _legend(axes)
+
+
+def _lines(axes: Any, rounds: Rounds, parts: dict[str, list[float]], unit: str) -> None:
+    numbers = np.arange(len(rounds.epochs) + 1) * rounds.each
+    for (name, one), colour in zip(parts.items(), COLOURS, strict=False):
+        axes.stairs(one, numbers, baseline=None, color=colour, label=name, linewidth=1.2)
+    axes.set_ylabel(unit)
+    axes.set_ylim(0)
+    _by_round(axes, rounds)
+    if len(parts) > 1:
+        axes.legend(frameon=False, fontsize=8)
+
+
+def _orthogonality(axes: Any, rounds: Rounds) -> None:
+    for values, name, colour in (
+        (rounds.orthogonality, "mean of Eq. 9", COLOURS[0]),
+        (rounds.orthogonal, "share of orthogonal rows", COLOURS[1]),
+    ):
+        axes.plot(rounds.epochs, values, ".", markersize=3, color=colour, label=name)
+    axes.set_ylim(0, 1.02)
+    axes.set_xlabel("epoch")
+    axes.legend(frameon=False, fontsize=8)
+
+
+def _sent(rounds: Rounds) -> dict[str, list[int]]:
+    """Sum up the bytes of entries, by what is sent, if anything is."""
+    parts = {name: np.zeros(len(rounds.epochs), np.int64) for name in (*_SENT, "balance")}
+    for key, values in rounds.bytes.items():
+        name = next((name for name, starts in _SENT.items() if key.startswith(starts)), "balance")
+        parts[name] += np.array(values, np.int64)
+    return {name: values.tolist() for name, values in parts.items() if values.any()}
+
+
+def _by_round(axes: Any, rounds: Rounds) -> None:
+    axes.set_xlabel("round")
+    axes.set_xlim(0, len(rounds.epochs) * rounds.each)
+
+
+def _each(rounds: Rounds) -> str:
+    return "per round" if rounds.each == 1 else f"per {rounds.each} rounds"
+
+
+def _line(points: int) -> dict[str, Any]:
+    return {"marker": "o" if points <= _MARKED else "", "markersize": 3, "linewidth": 1.5}
+
+
+def _legend(axes: Any) -> None:
+    """Name the parts below the axes."""
+    axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(0, -0.2), ncol=2, borderaxespad=0)
+
+
+def _whole(axes: Any) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
