@@ -1,0 +1,186 @@
+"""What is kept of a run: the log while it runs, the report, its figures and its page."""
+
+import json
+import math
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from any2vec import Any2VecError, Word2Vec
+from any2vec.__main__ import main
+from any2vec.training.shown.figures import draw, panels
+from any2vec.training.shown.page import write_page
+from any2vec.training.shown.read import read_report
+from any2vec.training.shown.report import Report
+
+TEXT = [["cat", "dog", "cow", "hen"], ["red", "green", "blue"]] * 300
+HOW = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "sample": 0, "epochs": 2, "threads": 1}
+
+
+def events(path):
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("hosts", [1, 3])
+def test_a_log_and_a_function_have_all_rounds(hosts, tmp_path):
+    path, seen = tmp_path / "run.jsonl", []
+    how = {**HOW, "hosts": hosts, "log": path, "on_round": seen.append}
+    model = Word2Vec(**how, callbacks=[lambda epoch, _: {"twice": 2.0 * epoch}]).fit(TEXT)
+    found, rounds = events(path), model.report_.rounds
+    names = [event["event"] for event in found if event["event"] != "progress"]
+    assert names[0] == "start"
+    assert names[-1] == "end"
+    assert names.count("epoch") == 2
+    assert names.count("round") == len(seen) == len(rounds) >= 2 * hosts - 1
+    assert [one["round"] for one in seen] == list(range(1, len(rounds) + 1))
+    assert [one["loss"] for one in seen] == rounds.loss
+    assert rounds.epochs[-1] == pytest.approx(2)
+    assert sum(rounds.words) == 2 * model.report_.kept_words
+    first = np.array(rounds.epochs) < 1.01
+    loss, samples = np.array(rounds.loss)[first], np.array(rounds.samples)[first]
+    assert np.average(loss, weights=samples) == pytest.approx(model.loss_[0])
+    assert (np.diff(rounds.elapsed) >= 0).all()
+    assert [event["twice"] for event in found if event["event"] == "epoch"] == [2.0, 4.0]
+    text = path.read_text("utf-8")
+    Word2Vec(**{**HOW, "epochs": 1}, log=path).fit(TEXT)
+    assert path.read_text("utf-8").startswith(text)
+    assert len(read_report(path).loss) == 1
+
+
+def test_a_log_says_what_the_report_says(tmp_path):
+    model = Word2Vec(**HOW, hosts=3, log=tmp_path / "run.jsonl").fit(TEXT)
+    model.report_.write(tmp_path / "run.json")
+    one, other = (read_report(tmp_path / name).as_dict() for name in ("run.json", "run.jsonl"))
+    for found in (one, other):  # NaN is not equal to itself
+        found["rounds"]["orthogonal"] = list(map(str, found["rounds"]["orthogonal"]))
+        found["rounds"]["orthogonality"] = list(map(str, found["rounds"]["orthogonality"]))
+    assert one == other
+    text = (tmp_path / "run.jsonl").read_text("utf-8")
+    (tmp_path / "now.jsonl").write_text(text[: text.index('{"event": "epoch"') + 9], "utf-8")  # as it is written
+    now = read_report(tmp_path / "now.jsonl")
+    assert now.hosts == 3
+    assert now.loss == []
+    assert 0 < len(now.rounds) < len(model.report_.rounds)
+    assert list(panels(now))
+
+
+def test_a_log_that_cannot_be_written_ends_no_run(caplog):
+    assert len(Word2Vec(**HOW, log="/dev/full").fit(TEXT).loss_) == 2
+    assert caplog.messages == ["/dev/full: No space left on device: the log ends here; training goes on"]
+
+
+def test_progress_is_written_now_and_then(tmp_path, monkeypatch):
+    monkeypatch.setattr("any2vec.training.shown.log._SECONDS_BETWEEN_LINES", 0.0)
+    Word2Vec(**{**HOW, "epochs": 40}, log=tmp_path / "run.jsonl").fit(TEXT * 20)
+    progress = [event for event in events(tmp_path / "run.jsonl") if event["event"] == "progress"]
+    assert progress
+    assert all(0 <= one["epochs"] <= 40 and one["speed"] >= 0 for one in progress)
+
+
+@pytest.mark.parametrize(
+    ("given", "why"), [({"on_round": 3}, "`on_round` is 3"), ({"log": "nix/x"}, "nix/x: the folder")]
+)
+def test_bad_parameters(given, why):
+    with pytest.raises(Any2VecError, match=why):
+        Word2Vec(**HOW, **given).fit(TEXT)
+
+
+def test_a_log_is_never_added_to_what_is_none(tmp_path):
+    path = tmp_path / "mine.txt"
+    path.write_text("mine\n")
+    with pytest.raises(Any2VecError, match=r"mine\.txt: exists, and does not hold the log of a run; give a new name"):
+        Word2Vec(**HOW, log=path).fit(TEXT)
+    assert path.read_text() == "mine\n"
+
+
+class Checked(HTMLParser):
+    """A page whose elements are closed, whose names are its own, and that loads nothing."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.ids, self.named = [], [], set()
+        self.feed(text)
+        assert self.open == []
+        assert len(self.ids) == len(set(self.ids))
+        assert self.named <= set(self.ids)
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        assert tag not in ("script", "img", "iframe")
+        self.ids += [given["id"]] if "id" in given else []
+        self.named |= {given["xlink:href"][1:]} if "xlink:href" in given else set()
+        self.open += [] if tag in ("meta", "link") else [tag]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        self.open.pop()
+
+
+def test_a_page(tmp_path):
+    model = Word2Vec(**HOW, hosts=3, callbacks=[lambda epoch, _: {"<b>": 0.5, "percent": 50.0, "rank": 500.0}]).fit(
+        TEXT
+    )
+    titles = [panel.title for panel in panels(model.report_)]
+    assert titles[:4] == ["Loss", "Check: <b>", "Check: percent", "Check: rank"]
+    assert set(titles[4:]) >= {"Phases of rounds", "Sent by all hosts", "Rows touched by a host"}
+    assert len(draw(model.report_).axes) == len(titles) == len(model.report_.plot().axes)
+    write_page(model.report_, tmp_path / "run.html", "<i>run</i>")
+    text = (tmp_path / "run.html").read_text("utf-8")
+    Checked(text)
+    assert text.count("<svg") == len(titles)
+    assert "<i>" not in text
+    assert "<b>" not in text
+    write_page(model.report_, tmp_path / "run.html", "again")
+    assert "<title>again" in (tmp_path / "run.html").read_text("utf-8")
+
+
+def test_an_empty_report_has_a_page(tmp_path):
+    write_page(Report(options={}, loss=[math.nan]), tmp_path / "run.html", "empty")
+    text = (tmp_path / "run.html").read_text("utf-8")
+    Checked(text)
+    assert "<svg" not in text
+
+
+def test_what_was_before_a_run_was_resumed_is_no_speed():
+    report = Report(options={}, words=200, kept_words=100)
+    report.rounds.epochs, report.rounds.words, report.rounds.elapsed = [1.5, 2.0, 2.5], [50, 50, 50], [60.0, 61.0, 62.0]
+    (speed,) = [panel for panel in panels(report) if panel.title == "Speed"]
+    figure = draw(report)
+    assert speed
+    assert figure.axes[0].lines[0].get_ydata() == pytest.approx([1e-4, 1e-4])  # million words/s
+
+
+@pytest.mark.parametrize(
+    ("run", "page", "why"),
+    [
+        ("nix.json", "x.html", "nix.json: cannot be read: No such file"),
+        ("some.txt", "x.html", "some.txt: holds no report of a run: it is not JSON"),
+        ("other.json", "x.html", "other.json: holds no report of a run: it has other names"),
+        ("damaged.json", "x.html", "damaged.json: holds no report of a run: rounds is 3; it must be of type dict"),
+        ("damaged.jsonl", "x.html", "damaged.jsonl: holds no report"),
+        ("run.json", "x.png", "x.png: is no name of a page; it must end with .html"),
+        ("run.json", "mine.html", "mine.html: exists, and does not hold the page of a run"),
+    ],
+)
+def test_bad_input_of_the_command(run, page, why, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Report(options={}).write(tmp_path / "run.json")
+    (tmp_path / "some.txt").write_bytes(b"\xff\xfe")
+    (tmp_path / "other.json").write_text('{"a": 1}')
+    whole = json.loads((tmp_path / "run.json").read_text())
+    (tmp_path / "damaged.json").write_text(json.dumps({**whole, "rounds": 3}))
+    (tmp_path / "damaged.jsonl").write_text('{"event": "round", "loss": 3}\n')
+    (tmp_path / "mine.html").write_text("<p>mine</p>")
+    monkeypatch.setattr("sys.argv", ["any2vec", "report", run, "-o", page])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 1
+    found = capsys.readouterr().err
+    assert why in found
+    assert found.count("\n") == 1
+    assert (tmp_path / "mine.html").read_text() == "<p>mine</p>"
+    assert not (tmp_path / "x.html").exists()
