@@ -141,7 +141,7 @@ def main(
     with plain_text(corpus, size) as (text, folder):
         if ranks is not None and text != corpus.absolute():
             raise typer.BadParameter("under mpiexec, give a plain text, which is used as a whole: ranks must share it")
-        model = Word2Vec(**how, **who, cache=str(folder / "cache")).fit(text, ranks)
+        model = Word2Vec(**how, **who, cache=str(folder / "cache")).fit(text, communicator=ranks)
     title = f"D={dim}, {negative} negatives, {model.report_.words_per_second:,.0f} words/s"
     if ranks is None:
         times.show(f"{hosts} hosts, {title}", hosts)

@@ -159,7 +159,7 @@ def fit(model, loss):
     def one(communicator):
         how = {"dim": 20, "window": 3, "min_count": 1, "threads": 1, "epochs": 2, "cache": None, "rounds": 3}
         sentences = text(60)[communicator.rank :: communicator.size]
-        vectors = Word2Vec(model=model, loss=loss, **how).fit(sentences, communicator).vectors_
+        vectors = Word2Vec(model=model, loss=loss, **how).fit(sentences, communicator=communicator).vectors_
         return [vectors.matrix.tolist(), vectors.t.tolist()]
 
     return one

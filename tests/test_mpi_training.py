@@ -268,7 +268,9 @@ def fit_own_sentences(communicator):
     """Train on this host's part of sentences; return the vectors of the words whose masters are here."""
     sentences = text(60)
     mine = iter(sentences[:25] if communicator.rank == 0 else sentences[25:])
-    model = Word2Vec(**SIZES["window"], min_count=1, epochs=1, threads=1, cache=None).fit(mine, communicator)
+    model = Word2Vec(**SIZES["window"], min_count=1, epochs=1, threads=1, cache=None).fit(
+        mine, communicator=communicator
+    )
     return [communicator.rank, model.report_.words, list(model.vectors_.words), model.vectors_.matrix.tolist()]
 
 

@@ -118,7 +118,7 @@ def test_threads_and_schemes_do_not_change_hosts(four_hosts, scheme):
 @pytest.mark.parametrize("hosts", [2, 3])
 def test_cluster_is_what_one_process_simulates(hosts):
     expected = fit(hosts=hosts, make=Node2Vec, q=2)
-    parts = simulate(hosts, 2, lambda one: Node2Vec(**QUICK, q=2).fit(KARATE.edges, one).vectors_)
+    parts = simulate(hosts, 2, lambda one: Node2Vec(**QUICK, q=2).fit(KARATE.edges, communicator=one).vectors_)
     assert [word for part in parts for word in part.words] == list(expected.vectors_.words)
     assert np.concatenate([part.matrix for part in parts]).tobytes() == expected.vectors_.matrix.tobytes()
 

@@ -165,7 +165,7 @@ def fit_with_margin(communicator):
     """Train on this host's part; return the vectors whose masters are here."""
     how = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "threads": 1, "epochs": 1, "cache": None}
     sentences = text(60)[communicator.rank :: communicator.size]
-    return Word2Vec(**how, operator=Margin, rounds=3).fit(sentences, communicator).vectors_.matrix.tolist()
+    return Word2Vec(**how, operator=Margin, rounds=3).fit(sentences, communicator=communicator).vectors_.matrix.tolist()
 
 
 @pytest.mark.mpi

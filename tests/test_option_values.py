@@ -172,11 +172,11 @@ def test_numbers_of_other_kinds_are_numbers(name, value, plain):
 def test_a_communicator_that_is_none():
     for value in ("mpi", 3, object):
         with pytest.raises(Any2VecError, match="`communicator` is"):
-            Word2Vec(min_count=1).fit(SENTENCES, value)
+            Word2Vec(min_count=1).fit(SENTENCES, communicator=value)
         with pytest.raises(Any2VecError, match="`communicator` is"):
             Word2Vec(min_count=1).read(SENTENCES, value)
         with pytest.raises(Any2VecError, match="`communicator` is"):
-            DeepWalk().fit(EDGES, value)
+            DeepWalk().fit(EDGES, communicator=value)
 
 
 REFUSED = [

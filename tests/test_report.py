@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from any2vec import Any2VecError, Word2Vec
+from any2vec import Any2VecError, Vectors, Word2Vec
 from any2vec.__main__ import main
 from any2vec.training.shown.figures import draw, panels
 from any2vec.training.shown.page import write_page
@@ -184,3 +184,17 @@ def test_bad_input_of_the_command(run, page, why, tmp_path, monkeypatch, capsys)
     assert found.count("\n") == 1
     assert (tmp_path / "mine.html").read_text() == "<p>mine</p>"
     assert not (tmp_path / "x.html").exists()
+
+
+def test_models_and_vectors_in_a_notebook():
+    model = Word2Vec(**HOW)
+    assert "<caption" in model._repr_html_()
+    assert "dim=16" in model._repr_html_()
+    shown = model.fit(TEXT)._repr_html_()
+    assert "<td>vocabulary</td><td>7</td>" in shown
+    vectors = model.vectors_._repr_html_()
+    assert "Vectors of 16 dimensions" in vectors
+    assert "7: " in vectors
+    for text in (shown, vectors):
+        Checked(text)
+    assert "&lt;b&gt;" in Vectors(["<b>", "c"], np.ones((2, 2), np.float32))._repr_html_()

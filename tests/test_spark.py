@@ -61,7 +61,9 @@ def check_same(model, reviews, epochs):
     """Compare with 4 simulated hosts."""
     parts = [[row.words for row in rows] for rows in partitioned(reviews.select("words"), 4).rdd.glom().collect()]
     same = {"dim": 16, "min_count": 1, "seed": 3, "threads": 1, "sample": 1e-3, "rounds": 3, "cache": None}
-    hosts = simulate(4, 2, lambda host: OurWord2Vec(**same, epochs=epochs).fit(parts[host.rank], host).vectors_)
+    hosts = simulate(
+        4, 2, lambda host: OurWord2Vec(**same, epochs=epochs).fit(parts[host.rank], communicator=host).vectors_
+    )
     assert model.vectors.words == [word for host in hosts for word in host.words]
     assert (model.vectors.matrix == np.concatenate([host.matrix for host in hosts])).all()
 

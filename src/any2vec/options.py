@@ -7,7 +7,7 @@ import operator
 import os
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from decimal import Decimal
 from numbers import Real
@@ -44,7 +44,7 @@ def option(
     panel: str = "Model",
     flag: str = "",
     only: str = "",
-    factory: Callable[[], Any] | None = None,
+    compared: bool = True,
     hashed: bool = True,
 ) -> Any:
     """Declare an option as a dataclass field.
@@ -69,17 +69,16 @@ def option(
         Its name on the command line, if not that of the field.
     only : str
         The operators that read it (`Operator.reads`), in words, if not all do.
-    factory : function, optional
-        Makes the default, in place of `default`; such fields do not count when estimators are compared.
+    compared : bool
+        Whether it counts when estimators are compared, and is shown.
     hashed : bool
         Whether its values can be hashed.
     """
     bounds = {"low": low, "high": high, "above": above, "below": below}
     texts = {"help": help, "choices": tuple(choices), "usual": usual, "unset": unset, "panel": panel, "flag": flag}
     metadata = {**bounds, **texts, "only": only}
-    if factory:
-        return field(default_factory=factory, repr=False, compare=False, metadata=metadata)
-    return field(default=default, hash=None if hashed else False, metadata=metadata)
+    hash_ = None if hashed else False
+    return field(default=default, hash=hash_, repr=compared, compare=compared, metadata=metadata)
 
 
 @dataclass

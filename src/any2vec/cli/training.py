@@ -91,7 +91,7 @@ class Job:
     def train(self, model: Estimator, corpus: Corpus) -> None:
         """Train; after Ctrl-C, the vectors are as far trained as they are."""
         with self._until_stopped(model):
-            model.fit(corpus, self._cluster)
+            model.fit(corpus, communicator=self._cluster)
 
     def save(self, model: Estimator) -> None:
         """Save vectors and report, and say what was done."""

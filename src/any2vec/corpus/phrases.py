@@ -94,7 +94,7 @@ class Phrases(Parameters):
     progress: "Callable[[int, int | None], None] | None" = option(
         None,
         "function called now and then with the bytes read and all bytes, None if unknown",
-        factory=lambda: None,
+        compared=False,
         panel="",
     )
     _block = BLOCK  # for tests: the bytes of text that a thread takes at a time

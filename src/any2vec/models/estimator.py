@@ -17,10 +17,12 @@ from any2vec.cluster.local import alone, simulate
 from any2vec.cluster.machine.cores import host_cores, usable_cores
 from any2vec.corpus import Corpus, Vocabulary
 from any2vec.errors import Any2VecError, shown
+from any2vec.io.html import table
 from any2vec.models.callbacks import Callback, calling, vectors_of
 from any2vec.models.checkpointed import Checkpointed
 from any2vec.models.given import Given, check_given, shown_given
 from any2vec.models.saved import Savable
+from any2vec.models.transforming import Transforming
 from any2vec.operators.matrices import Matrices
 from any2vec.options import Parameters, documented, option
 from any2vec.sync.combiners import Combiner
@@ -29,6 +31,7 @@ from any2vec.training.going_on.start import Start
 from any2vec.training.options import MOST_THREADS, Options
 from any2vec.training.running.agreement import check_agreement
 from any2vec.training.shown.log import OnRound, RunLog, check_log
+from any2vec.training.shown.page import facts
 from any2vec.training.shown.progress import Display, Quiet, announcing_compilation, display_of, warn
 from any2vec.training.shown.report import Report
 from any2vec.training.trainer import train
@@ -45,7 +48,7 @@ CheckWords = Callable[[Sequence[str]], None]
 
 @documented
 @dataclass(kw_only=True, unsafe_hash=True, repr=False)
-class Estimator(Checkpointed, Parameters, Savable, ABC):
+class Estimator(Checkpointed, Parameters, Savable, Transforming, ABC):
     """Vectors of whatever comes in sequences, by skip-gram or CBOW (Mikolov et al. 2013).
 
     Attributes
@@ -66,7 +69,7 @@ class Estimator(Checkpointed, Parameters, Savable, ABC):
         (),
         "functions called after each epoch with its number, from 1, and the vectors, which training changes (copy "
         "what you keep); they may return a dict of figures",
-        factory=tuple,
+        compared=False,
         panel="",
     )
     start: "Vectors | str | Path | None" = option(
@@ -94,7 +97,7 @@ class Estimator(Checkpointed, Parameters, Savable, ABC):
         None,
         "whether progress is shown on standard error, or what shows it; by default on a terminal and in notebooks "
         "only. What is not shown is logged, by the logger any2vec",
-        factory=lambda: None,
+        compared=False,
         panel="",
     )
 
@@ -108,11 +111,15 @@ class Estimator(Checkpointed, Parameters, Savable, ABC):
     on_round: "OnRound | None" = option(
         None,
         "function called after each round, on the first host, with a dict of its figures",
-        factory=lambda: None,
+        compared=False,
         panel="",
     )
 
     __repr__ = Parameters.__repr__
+
+    def _repr_html_(self) -> str:
+        """Show parameters that were changed, and the main figures of training, in a notebook."""
+        return table(facts(self.report_) if hasattr(self, "report_") else (), repr(self))
 
     @abstractmethod
     def _read(
@@ -216,13 +223,17 @@ class Estimator(Checkpointed, Parameters, Savable, ABC):
         _GIVEN[corpus] = self._given_by, given
         return corpus
 
-    def fit(self, source: Any, communicator: Communicator | None = None, *, warm_start: bool = False) -> Self:
+    def fit(
+        self, source: Any, y: Any = None, *, communicator: Communicator | None = None, warm_start: bool = False
+    ) -> Self:
         """Read, unless that is done, and train.
 
         Parameters
         ----------
         source : Corpus, or any
             What `read` returned, or what the class says that it reads.
+        y : any
+            Not used: scikit-learn gives labels here.
         communicator : Communicator, optional
             On a cluster, where each host calls this, ``any2vec.cluster.connect()``.
         warm_start : bool
@@ -243,6 +254,8 @@ class Estimator(Checkpointed, Parameters, Savable, ABC):
         KeyboardInterrupt
             After Ctrl-C; `vectors_` are as far trained as they were.
         """
+        if hasattr(y, "allgather"):
+            raise Any2VecError("`fit` takes a communicator by its name: `communicator=`")
         if type(source).__module__.partition(".")[0] == "pyspark":
             name = "DeepWalk" if "walks" in vars(self) else "Word2Vec"
             raise Any2VecError(f"any2vec.spark.{name} trains on what Spark has, such as this {type(source).__name__}")

@@ -4,6 +4,9 @@ import time
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.local import alone
 from any2vec.corpus import Corpus, Vocabulary
@@ -56,6 +59,41 @@ class DeepWalk(Estimator):
         check_walks(self.walks, self.length, *self._biases, self.restart)
         if self.length == 1:
             raise Any2VecError("`length` is 1, so no vertex is beside another; 40 is usual")
+
+    def transform(self, vertices: Any) -> NDArray[np.float32]:
+        """Return the vectors of vertices.
+
+        Parameters
+        ----------
+        vertices : sequence of str or int
+            Names of n vertices, or their integers.
+
+        Returns
+        -------
+        float32 array, shape (n, D)
+
+        Raises
+        ------
+        Any2VecError
+            If there are no vectors yet.
+        UnknownWordError
+            If a vertex has none.
+        """
+        return self._trained()[list(vertices)]
+
+    def fit_transform(self, graph: Any, y: Any = None) -> NDArray[np.float32]:
+        """Train on a graph, and return the vectors of its vertices, in the order of ``vectors_.words``.
+
+        Parameters
+        ----------
+        graph, y
+            As of `fit`.
+
+        Returns
+        -------
+        float32 array, shape (V, D)
+        """
+        return self.fit(graph).vectors_.matrix
 
     @property
     def _biases(self) -> tuple[float, float]:

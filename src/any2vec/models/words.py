@@ -4,6 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from any2vec.cluster.communicator import Communicator
 from any2vec.corpus import Corpus, Vocabulary, read_corpus
 from any2vec.errors import Any2VecError
@@ -94,6 +97,26 @@ class Word2Vec(Estimator):
         if self.vocabulary is not None and (unknown := 1 - kept / corpus.raw_words) > _MANY_UNKNOWN:
             say(f"{unknown:.0%} of the words are not in the vocabulary given: was it built from similar text?")
         return corpus
+
+    def transform(self, texts: Any) -> NDArray[np.float32]:
+        """Return the mean of the vectors of each text's words, as `Vectors.means` does.
+
+        Parameters
+        ----------
+        texts : iterable
+            Lists of n tokens, or rows with the estimator's `column`.
+
+        Returns
+        -------
+        float32 array, shape (n, D)
+            Words without a vector do not count; a text without any other has zeros.
+
+        Raises
+        ------
+        Any2VecError
+            If there are no vectors yet, or a text is no list of tokens.
+        """
+        return self._trained().means(texts, self.column)
 
     def _reported_options(self, warm_start: bool) -> dict[str, Any]:
         given = repr(self.vocabulary) if isinstance(self.vocabulary, Vocabulary) else self.vocabulary

@@ -52,7 +52,7 @@ def host_program(options: dict[str, Any], column: str, longest: int, folder: str
 
     def work(batches: Iterable[Any], communicator: Communicator) -> dict[str, Any]:
         model = _Words(**options | _of_a_task(folder), cache=None)
-        return _saved(model.fit(_sentences(batches, column, longest), communicator), folder, communicator)
+        return _saved(model.fit(_sentences(batches, column, longest), communicator=communicator), folder, communicator)
 
     return _stage(work, folder)
 
@@ -74,7 +74,7 @@ def walking_program(options: dict[str, Any], directed: bool, folder: str) -> Pro
             triples = zip(*(column.to_pylist() for column in edges.columns), strict=True)
             graph = read_graph(triples, directed=directed, threads=1)
         model = DeepWalk(**options | _of_a_task(folder))
-        return _saved(model.fit(graph, communicator), folder, communicator)
+        return _saved(model.fit(graph, communicator=communicator), folder, communicator)
 
     return _stage(work, folder)
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.errors import Any2VecError, UnknownWordError, shown
 from any2vec.io.finite import blocks, check_finite
+from any2vec.io.html import table
 from any2vec.io.read_only import read_only
 from any2vec.vectors.arguments import as_word, asked, of_integers
 
@@ -21,6 +22,7 @@ __all__ = ["NEGATIVE", "Lookup", "Query"]
 NEGATIVE = "negative"
 """The usual loss: negative sampling."""
 
+_SHOWN = 10  # words in a notebook
 COMPARED = 50_000  # most frequent words that an unknown one is compared with: a fraction of a second
 
 Query: TypeAlias = str | int | NDArray[np.float32]
@@ -121,6 +123,14 @@ class Lookup:
 
     def __repr__(self) -> str:
         return f"<Vectors: {len(self):,} words of {self.dim} dimensions>"
+
+    def _repr_html_(self) -> str:
+        """Show sizes and the first words in a notebook; nothing is computed."""
+        first = ", ".join(self.words[:_SHOWN]) + (", ..." if len(self) > _SHOWN else "")
+        rows = [("words", f"{len(self):,}: {first}"), ("matrix", f"float32, shape {self.matrix.shape}")]
+        if self.counts.any():
+            rows.append(("counts", f"{self.counts.sum():,} in all"))
+        return table(rows, f"Vectors of {self.dim} dimensions")
 
     @cached_property
     def of_integers(self) -> bool:

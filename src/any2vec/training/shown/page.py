@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from any2vec.errors import counted
+from any2vec.io.html import table
 from any2vec.io.outputs import check_writable, replacing_file
 from any2vec.io.replaceable import Kind, start_of
 from any2vec.io.sizes import size
@@ -15,7 +16,7 @@ from any2vec.training.shown.figures import figure_of, panels
 from any2vec.training.shown.progress import decimals
 from any2vec.training.shown.report import Report
 
-__all__ = ["PAGE", "write_page"]
+__all__ = ["PAGE", "facts", "write_page"]
 
 _MARK = b'<meta name="generator" content="any2vec report">'
 _HEAD = """<!doctype html>
@@ -71,10 +72,8 @@ def write_page(report: Report, path: Path, title: str, *, force: bool = False) -
 
 def _parts(report: Report, title: str) -> Iterator[str]:
     yield _HEAD.format(mark=_MARK.decode(), title=escape(title))
-    yield _table(_facts(report))
-    yield "<details><summary>Options</summary>" + _table(
-        (name, _shown(value)) for name, value in report.options.items()
-    )
+    yield table(facts(report))
+    yield "<details><summary>Options</summary>" + table((name, _shown(value)) for name, value in report.options.items())
     yield "</details>\n<main>\n"
     for number, panel in enumerate(panels(report)):
         title, note = escape(panel.title), escape(panel.note)
@@ -82,7 +81,8 @@ def _parts(report: Report, title: str) -> Iterator[str]:
     yield "</main>\n</body>\n</html>\n"
 
 
-def _facts(report: Report) -> Iterator[tuple[str, str]]:
+def facts(report: Report) -> Iterator[tuple[str, str]]:
+    """Yield names and texts of a run's main figures."""
     yield "words", f"{report.words:,}, {report.kept_words:,} of them in the vocabulary"
     yield "vocabulary", f"{report.vocabulary:,}"
     if report.threads:  # else training goes on
@@ -116,11 +116,6 @@ def _facts(report: Report) -> Iterator[tuple[str, str]]:
 
 def _shown(value: Any) -> str:
     return "" if value is None else str(value)
-
-
-def _table(rows: Any) -> str:
-    lines = "".join(f"<tr><td>{escape(name)}</td><td>{escape(text)}</td></tr>\n" for name, text in rows)
-    return f"<table>\n{lines}</table>\n"
 
 
 def _svg(figure: Any, number: int) -> str:

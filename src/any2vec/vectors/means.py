@@ -1,0 +1,66 @@
+"""Means of vectors: features of texts."""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.corpus.rows import sentences_of
+from any2vec.errors import Any2VecError, shown
+from any2vec.vectors.lookup import Lookup
+
+__all__ = ["Means"]
+
+_TEXTS = 1 << 10  # taken at a time
+
+
+class Means(Lookup):
+    """`means`."""
+
+    def means(self, texts: Any, column: str | None = None) -> NDArray[np.float32]:
+        """Return the mean of the vectors of each text's words.
+
+        Parameters
+        ----------
+        texts : iterable
+            Lists of n tokens, or rows (dicts, a data frame, an Arrow table) with a `column`.
+        column : str, optional
+            The column of rows that holds texts, which are split at whitespace, or tokens.
+
+        Returns
+        -------
+        float32 array, shape (n, D)
+            Words without a vector do not count; a text without any other has zeros.
+
+        Raises
+        ------
+        Any2VecError
+            If a text is no list of tokens, or rows have no such column.
+        """
+        if isinstance(texts, str | bytes) or hasattr(texts, "__fspath__"):
+            raise Any2VecError(f"texts: lists of tokens are expected, not {shown(texts)}")
+        listed, parts = _checked(sentences_of(texts, column)), [np.zeros((0, self.dim), np.float32)]
+        while some := list(islice(listed, _TEXTS)):
+            parts.append(self._means(some))
+        return np.concatenate(parts)
+
+    def _means(self, texts: list[list[Any]]) -> NDArray[np.float32]:
+        ids = self.vocabulary.ids
+        rows = np.array([ids.get(self._as_word(token), -1) for token in chain.from_iterable(texts)], np.int64)
+        known = rows >= 0
+        of = np.repeat(np.arange(len(texts)), list(map(len, texts)))[known]
+        sums = np.zeros((len(texts), self.dim))
+        np.add.at(sums, of, self.matrix[rows[known]])
+        return np.asarray(sums / np.maximum(np.bincount(of, minlength=len(texts)), 1)[:, None], np.float32)
+
+
+def _checked(texts: Iterable[Any]) -> Iterator[list[Any]]:
+    """Yield texts as lists."""
+    for i, text in enumerate(texts):
+        if isinstance(text, str | bytes) or not isinstance(text, Iterable):
+            raise Any2VecError(
+                f"text {i} is {shown(text)}; a list of tokens is expected: split it, or give rows with a `column`"
+            )
+        yield list(text)
