@@ -99,7 +99,8 @@ class Run:
             assert isinstance(self._host, RowHost)  # the other refuses
             self._blend = Blend(start, self._host, counts, options.initial_alpha, options.epochs)
         if state:
-            options, same = self._options, state.matches(self._communicator.size, self._rounds)
+            options, now = self._options, (self._communicator.size, self._rounds)
+            same = (state.hosts, state.rounds) == now  # the same rounds go on, and so to the same bits
             left = state.begun if same else state.left if state.within_epoch else None
             if not same or left is not None:  # else it is the schedule of an uninterrupted run
                 cuts = self._host.cuts
