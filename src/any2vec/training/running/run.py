@@ -261,7 +261,7 @@ class Run:
 
         computed = host.work(task, look)
         while host.left and host.interrupts.paused and not self._broken:
-            host.pause()
+            host.complete()
             left = what_is_left(schedule, number, host.part, host.left, self._communicator)
             self._cut = left, self._meter.state(stats)
             self._write(schedule.epoch(number), number + 1)
@@ -344,5 +344,5 @@ def _on_first(masters: Matrices, vertices: int, communicator: Communicator) -> M
     sent = np.zeros(communicator.size, np.int64)
     sent[0] = masters.vertices
     e = np.empty((int(counts.sum()), masters.e.shape[1]), np.float32)
-    communicator.alltoallv(masters.e[: masters.vertices], sent, e, counts)
+    communicator.ialltoallv(masters.e[: masters.vertices], sent, e, counts).wait()
     return Matrices(e, e[:0], 0, vertices, masters.dim) if communicator.rank == 0 else None
