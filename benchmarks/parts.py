@@ -51,8 +51,6 @@ PARTS: tuple[tuple[Any, str, str], ...] = (
     (pulled.Pulled, "_pull", "  broadcast (pull)"),
     (Channel, "begin", "messages: beginning, keeping own rows"),
     (Channel, "wait", "messages: waiting"),
-    (Channel, "gather", "messages: gathering on one host"),
-    (Channel, "broadcast", "messages: broadcasting from one host"),
 )
 """Owner, function, and the part as shown; indented parts are within those above, messages within all of them."""
 

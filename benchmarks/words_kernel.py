@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from words_jobs import Settings
 
 from any2vec.corpus import Worklist, read_corpus
-from any2vec.operators.arguments import Rate, ThreadStats, no_rows
+from any2vec.operators.arguments import Rate, RowTable, ThreadStats
 from any2vec.operators.hot_rows import no_hot_rows
 from any2vec.operators.kernel import operator_kernel
 from any2vec.operators.logistic import PADDING, logistic_steps
@@ -113,9 +113,9 @@ class _Case:
         hot = no_hot_rows()
         ids, bounds = self.worklist.ids, self.worklist.bounds
         rate = Rate(float(s.alpha), 1e-4, 0.0, 1.0, float(ids.size))
-        kernel(ids, bounds, 0, 0, e, t, no_rows(), self.draws, rate, hot, stats)
+        kernel(ids, bounds, 0, 0, e, t, RowTable(), self.draws, rate, hot, stats)
         began = time.perf_counter()
-        kernel(ids, bounds, 0, ids.size, e, t, no_rows(), self.draws, rate, hot, stats)
+        kernel(ids, bounds, 0, ids.size, e, t, RowTable(), self.draws, rate, hot, stats)
         return time.perf_counter() - began
 
 

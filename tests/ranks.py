@@ -16,7 +16,7 @@ MPIEXEC = shutil.which("mpiexec", path=str(Path(sys.executable).parent)) or shut
 VARIABLES = [  # of launchers
     *mpi._SIZES,
     *mpi._RANKS,
-    *environment._MEET,
+    *environment.MEET,
     *environment._UNMET,
     *(name for name in os.environ if name.startswith("SLURM_")),
 ]

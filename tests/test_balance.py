@@ -89,7 +89,7 @@ def test_labels_are_turned_to_what_the_hosts_made_of_them(monkeypatch, hosts, le
             values[:, :, :DIM] += added[label][:, low:high]
             rows = np.tile(np.arange(n, dtype=np.int32), hosts)
             ones = np.ones(len(rows), np.int32)
-            changes[label] = Changes(rows, values.reshape(-1, matrix.shape[1]), ones, np.full(hosts, n))
+            changes[label] = Changes.of(rows, np.full(hosts, n), values.reshape(-1, matrix.shape[1]), ones)
         balance = Balance(own, Channel(communicator))
         balance.begin(0, changes)
         own.embedding[:] += 0.5 * added["e"].sum(axis=0)[low:high]

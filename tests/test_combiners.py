@@ -440,7 +440,7 @@ def test_masters_gain_what_is_combined(changed, name, block, threads):
         for i, (value, n) in enumerate(order):
             values[i, :DIM], updates[i] = value, n
         counts = np.array([len(host) for host in changed])
-        changes[label] = Changes(np.array(rows, np.int32), values, updates, counts)
+        changes[label] = Changes.of(np.array(rows, np.int32), counts, values, updates)
     with pytest.MonkeyPatch.context() as patch, Workers(threads, alone()) as workers:
         patch.setattr(merging, "_PARTS", block)
         patch.setattr(merging, "_ROWS", block)
@@ -464,8 +464,8 @@ def test_masters_that_are_not_finite_are_seen(value):
     combiner = made("sum")
     values = np.zeros((1, 16), np.float32)
     values[0, 3] = value
-    nothing = Changes(np.zeros(0, np.int32), values[:0], np.zeros(0, np.int32), np.zeros(1, np.int64))
+    nothing = Changes(np.zeros(0, np.int32), np.zeros(2, np.int64), values[:0], np.zeros(0, np.int32))
     for updates, finite in ((0, True), (1, False)):
-        change = Changes(np.array([7], np.int32), values, np.array([updates], np.int32), np.ones(1, np.int64))
+        change = Changes(np.array([7], np.int32), np.array([0, 1]), values, np.array([updates], np.int32))
         with Workers(1, alone()) as workers:
             assert merge(combiner.context.masters, {"e": nothing, "t": change}, combiner, workers).finite is finite

@@ -1,5 +1,7 @@
 """Numbers from other hosts that cannot be: one error, before they are used as places in memory."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -61,8 +63,9 @@ def test_counts(wrong):
             allgather = staticmethod(lambda values: np.array([[3], [wrong]]))
 
             @staticmethod
-            def alltoallv(send, send_counts, receive, counts, starts=None):
+            def ialltoallv(send, send_counts, receive, counts, starts=None):
                 receive[:] = [0, wrong]
+                return SimpleNamespace(wait=lambda: None)
 
         with pytest.raises(DamagedError, match=f"host 1 sent {wrong} as a number of rows"):
             exchange(Wrong(), np.zeros(2), np.array([1, 1]))
@@ -74,6 +77,6 @@ def test_counts(wrong):
 
 def test_updates():
     updates = np.array([1, 0, -3], np.int32)
-    changes = Changes(np.arange(3, dtype=np.int32), np.zeros((3, 16), np.float32), updates, np.array([2, 1]))
+    changes = Changes(np.arange(3, dtype=np.int32), np.array([0, 2, 3]), np.zeros((3, 16), np.float32), updates)
     with pytest.raises(DamagedError, match="host 1 sent a number of updates below 0"):
         check_updates(changes)

@@ -8,6 +8,7 @@ import os
 import pickle
 import re
 import shutil
+import sys
 
 import pytest
 from numba import config
@@ -103,6 +104,24 @@ def test_no_flipped_bit_is_loaded(tmp_path):
             assert names.load("key") is None, (path.name, bit)
         path.write_bytes(whole)
     assert names.load("key") == b"machine code"
+
+
+@pytest.mark.parametrize("gone", ["class", "module"])
+def test_kernels_of_a_class_that_another_version_had_are_compiled_again(tmp_path, monkeypatch, gone):
+    (tmp_path / "earlier.py").write_text("class Row:\n    pass\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "earlier", raising=False)
+    earlier = importlib.import_module("earlier")
+    names = compiled._CheckedFiles(str(tmp_path), "kernel", "stamp")
+    names.save(earlier.Row, b"machine code")
+    assert names.load(earlier.Row) == b"machine code"
+    if gone == "class":
+        monkeypatch.delattr(earlier, "Row")
+    else:
+        monkeypatch.setitem(sys.modules, "earlier", None)
+    assert names.load("key") is None
+    names.save("key", b"other code")
+    assert names.load("key") == b"other code"
 
 
 def test_processes_that_write_at_once_do_not_swap_kernels(tmp_path):

@@ -73,7 +73,7 @@ def test_large_messages_and_late_ranks(tmp_path):
                 if host.rank == step % host.size:
                     time.sleep(0.03)
                 if step % 2:
-                    host.alltoallv(send, ones, receive, ones)
+                    host.ialltoallv(send, ones, receive, ones).wait()
                 else:
                     request = host.ialltoallv(send, ones, receive, ones)
                     while not request.test():
@@ -103,7 +103,7 @@ def test_counts_over_two_to_the_31(tmp_path):
             counts[:] = [many - 5, 5]
             send = counts if host.rank == 0 else counts[::-1] * 0
             came = np.array([counts[host.rank], 0])
-            host.alltoallv(rows, send, rows.copy(), came)
+            host.ialltoallv(rows, send, rows.copy(), came).wait()
 
         if MPI.Get_version() >= (4, 0):
             program(world, 2**31 + 7)
@@ -133,7 +133,7 @@ def test_waiting_burns_no_core(tmp_path):
         ones = np.ones(4, np.int64)
         calls = [
             world.barrier,
-            lambda: world.alltoallv(np.zeros(4), ones, np.zeros(4), ones),
+            lambda: world.ialltoallv(np.zeros(4), ones, np.zeros(4), ones).wait(),
         ]
         for _ in range(100):
             world.barrier()

@@ -98,10 +98,6 @@ class Counting:
     def __getattr__(self, name):
         return getattr(self.inner, name)
 
-    def alltoallv(self, send, send_counts, receive, counts, starts=None):
-        self.note(send, send_counts)
-        self.inner.alltoallv(send, send_counts, receive, counts, starts)
-
     def ialltoallv(self, send, send_counts, receive, counts, starts=None):
         self.note(send, send_counts)
         return self.inner.ialltoallv(send, send_counts, receive, counts, starts)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulated import skipgram
 
-from any2vec.operators.arguments import Rate, RowTable, ThreadStats, no_rows
+from any2vec.operators.arguments import Rate, RowTable, ThreadStats
 from any2vec.operators.hot_rows import (
     AT,
     GROWING_UNTIL,
@@ -103,7 +103,7 @@ class Case:
         copies = copies_of(hot, V, self.dim, every)
         open_copies(e.reshape(-1), t.reshape(-1), copies, self.dim)
         n = len(self.ids)
-        run, rows = kernel_of(*self.sizes, addressing, spare > 0, hot > 0), rows or no_rows()
+        run, rows = kernel_of(*self.sizes, addressing, spare > 0, hot > 0), rows or RowTable()
         if hot:
             stats.curvature[1] = -1e9  # too little to go by: what a thread learns alone is added up
         for low, high in parts:
@@ -227,7 +227,7 @@ def test_stop_flag_is_seen_while_the_kernel_runs():
     n, run = len(case.ids), kernel_of(*KERNELS[1])
     labels = aligned(case.e).reshape(-1), aligned(case.t).reshape(-1)
     rate = Rate(1e-9, FLOOR, 0.0, 1.0, float(n))
-    given = (*labels, no_rows(), draws, rate, no_hot_rows(), stats)
+    given = (*labels, RowTable(), draws, rate, no_hot_rows(), stats)
     run(case.ids, case.bounds, 0, 0, *given)  # compiled
     thread = threading.Thread(target=run, args=(case.ids, case.bounds, 0, n, *given))
     thread.start()

@@ -186,20 +186,18 @@ def test_what_stays_at_home_is_not_counted():
         request = wire.begin(("reduce", "e", "values"), send, counts, receive, came)
         wire.wait([request])
         assert receive[:, 0].tolist() == flat([h] * counts[host] for h in range(3))
-        gathered = wire.gather(("reduce", "t", "moments"), np.full((2, 2), host, np.float64), 1)
-        assert (gathered is None) == (host != 1)
-        both = wire.broadcast(("broadcast", "t", "moments"), np.full((2, 5), host, np.float32), 2)
-        assert (both == 2).all()
+        total = wire.reduce(("reduce", "t", "moments"), np.full((3, 2), host, np.float64))
+        assert total is None if host else (total == 3).all()
+        both = wire.distribute(("broadcast", "t", "moments"), np.full((3, 5), host, np.float32))
+        assert (both == 0).all()
         assert wire.seconds > 0
         return wire.take(), wire.take()
 
     for host, (taken, again) in enumerate(simulate(3, 1, program)):
         named = {key: sent for key, sent in zip(KEYS, taken.tolist(), strict=True) if sent}
         expected = {("reduce", "e", "values"): 8 * (6 - (host + 1))}
-        if host != 1:
-            expected["reduce", "t", "moments"] = 32
-        if host == 2:
-            expected["broadcast", "t", "moments"] = 2 * 40
+        expected["reduce", "t", "moments"] = 16 * (2 + (host != 0))  # rows for others, then a sum
+        expected["broadcast", "t", "moments"] = 20 * (2 + 2 * (host == 0))  # its own row, and those of others
         assert named == expected
         assert not again.any()
 

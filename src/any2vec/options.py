@@ -227,13 +227,8 @@ def can_be_path(value: object) -> bool:
 
 
 def _within(value: float, meta: Any) -> bool:
-    low, high, above, below = (meta[name] for name in ("low", "high", "above", "below"))
-    return not (
-        (low is not None and value < low)
-        or (high is not None and value > high)
-        or (above is not None and value <= above)
-        or (below is not None and value >= below)
-    )
+    within = {"low": operator.ge, "high": operator.le, "above": operator.gt, "below": operator.lt}
+    return all(meta[name] is None or holds(value, meta[name]) for name, holds in within.items())
 
 
 def _bounds(meta: Any) -> str:

@@ -21,10 +21,8 @@ __all__ = [
     "SharedError",
     "allgather_bytes",
     "allreduce",
-    "broadcast",
     "exchange",
     "first_other",
-    "gather",
     "shared_errors",
     "together",
 ]
@@ -87,15 +85,15 @@ class Communicator(Protocol):
             In host order; a new array.
         """
 
-    def alltoallv(
+    def ialltoallv(
         self,
         send: NDArray[Any],
         send_counts: NDArray[np.int64],
         receive: NDArray[Any],
         counts: NDArray[np.int64],
         starts: NDArray[np.int64] | None = None,
-    ) -> None:
-        """Send rows to each host and receive rows from each.
+    ) -> Request:
+        """Begin to send rows to each host and to receive rows from each; several such calls may be in progress.
 
         Parameters
         ----------
@@ -113,16 +111,6 @@ class Communicator(Protocol):
             the same rows to several hosts.
         """
 
-    def ialltoallv(
-        self,
-        send: NDArray[Any],
-        send_counts: NDArray[np.int64],
-        receive: NDArray[Any],
-        counts: NDArray[np.int64],
-        starts: NDArray[np.int64] | None = None,
-    ) -> Request:
-        """Start an `alltoallv` and return at once; several may be in progress."""
-
 
 def allreduce(communicator: Communicator, values: NDArray[Any]) -> NDArray[Any]:
     """Sum arrays over the hosts, in host order: the bits are the same on all hosts and engines."""
@@ -136,12 +124,12 @@ def allreduce(communicator: Communicator, values: NDArray[Any]) -> NDArray[Any]:
 def exchange(
     communicator: Communicator, send: NDArray[Any], send_counts: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Do an alltoallv where the numbers of rows to receive are unknown; return the rows and those numbers."""
+    """Do an `ialltoallv` where the numbers of rows to receive are unknown; return the rows and those numbers."""
     ones = np.ones(communicator.size, np.int64)
     counts = np.empty(communicator.size, np.int64)
-    communicator.alltoallv(np.ascontiguousarray(send_counts, np.int64), ones, counts, ones)
+    communicator.ialltoallv(np.ascontiguousarray(send_counts, np.int64), ones, counts, ones).wait()
     rows = np.empty((int(checked_counts(counts).sum()), *send.shape[1:]), send.dtype)
-    communicator.alltoallv(send, send_counts, rows, counts)
+    communicator.ialltoallv(send, send_counts, rows, counts).wait()
     return rows, counts
 
 
@@ -184,26 +172,6 @@ def together(communicator: Communicator) -> Iterator[None]:
     first = next((text for text in problems if text), None)
     if first is not None:
         raise _KINDS[int(first[:1])](first[1:].decode("utf-8", "surrogateescape")) from cause
-
-
-def broadcast(communicator: Communicator, values: NDArray[Any], root: int) -> NDArray[Any]:
-    """Return host `root`'s array on every host; `values` has its shape and dtype on the others too."""
-    send_counts = np.full(communicator.size, len(values) * (communicator.rank == root), np.int64)
-    counts = np.zeros(communicator.size, np.int64)
-    counts[root] = len(values)
-    out = np.empty_like(values, order="C")
-    communicator.alltoallv(np.ascontiguousarray(values), send_counts, out, counts, np.zeros_like(counts))
-    return out
-
-
-def gather(communicator: Communicator, values: NDArray[Any], root: int) -> NDArray[Any] | None:
-    """Return the arrays of all hosts, of one shape and dtype, on host `root`: shape (H, n, ...); None elsewhere."""
-    send_counts = np.zeros(communicator.size, np.int64)
-    send_counts[root] = len(values)
-    counts = np.full(communicator.size, len(values) * (communicator.rank == root), np.int64)
-    out = np.empty((int(counts.sum()), *values.shape[1:]), values.dtype)
-    communicator.alltoallv(np.ascontiguousarray(values), send_counts, out, counts)
-    return out.reshape(communicator.size, *values.shape) if communicator.rank == root else None
 
 
 @contextmanager

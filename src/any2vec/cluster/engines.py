@@ -24,16 +24,16 @@ class Engine:
         Returns the communicator of all hosts, the same one each time.
     abort : function
         Ends all hosts at once with status 1, for errors that the other hosts do not know of; does nothing before
-        `connect`, or if the others notice that this one ends.
+        `connect`. By default it does nothing at all: the others notice that this one ends.
     """
 
     detect: Callable[[], bool]
     connect: Callable[[], Communicator]
-    abort: Callable[[], None]
+    abort: Callable[[], None] = lambda: None
 
 
 ENGINES: dict[str, Engine] = {
-    "gloo": Engine(gloo.launched, gloo.world, gloo.leave),
+    "gloo": Engine(gloo.launched, gloo.world),
     "slurm": Engine(slurm.launched, slurm.world, mpi.end_all),
     "mpi": Engine(mpi.launched, mpi.world, mpi.end_all),
 }

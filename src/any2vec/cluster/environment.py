@@ -4,9 +4,9 @@ import os
 
 from any2vec.errors import Any2VecError, shown
 
-__all__ = ["check_launcher", "told", "told_number", "told_size"]
+__all__ = ["MEET", "check_launcher", "told", "told_number", "told_size"]
 
-_MEET = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+MEET = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 _UNMET = ("HOROVOD_SIZE", "MPIRUN_NPROCS", "LOCAL_WORLD_SIZE")
 """Where launchers store a number of processes that say no more: horovodrun, MVAPICH 1, torchrun."""
 
@@ -46,14 +46,14 @@ def check_launcher() -> None:
     size = told_size("WORLD_SIZE")
     if size == 1:
         return
-    given, lacking = ([name for name in _MEET if bool(told(name)) is there] for there in (True, False))
+    given, lacking = ([name for name in MEET if bool(told(name)) is there] for there in (True, False))
     ranked = told_size("RANK") is not None or {"RANK", "WORLD_SIZE"} <= {*given}
     counted = (size or 0) > 1 and not told("SLURM_JOB_ID")  # scripts of Slurm set it for the steps that follow
     if lacking and (ranked or counted):
         named = [name for name in given if name in ("RANK", "WORLD_SIZE")]
         raise Any2VecError(
             f"{' and '.join(named)} {'is' if len(named) == 1 else 'are'} set in the environment, but not "
-            f"{' and '.join(lacking)}: set all four of {', '.join(_MEET)}, or WORLD_SIZE=1 to train alone"
+            f"{' and '.join(lacking)}: set all four of {', '.join(MEET)}, or WORLD_SIZE=1 to train alone"
         )
     for name in _UNMET:
         if (told_size(name) or 0) > 1:

@@ -22,15 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator
-from any2vec.cluster.environment import told, told_number
+from any2vec.cluster.environment import MEET, told, told_number
 from any2vec.cluster.listening import among, listen_at
 from any2vec.cluster.lost import LostHostError, time_limit
 from any2vec.cluster.transfer import CheckedTransfers, Transfer
 from any2vec.errors import Any2VecError, Any2VecWarning, missing_extra
 
-__all__ = ["joined", "launched", "leave", "load_library", "told_port", "world", "world_of"]
+__all__ = ["joined", "launched", "load_library", "told_port", "world", "world_of"]
 
-_VARIABLES = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 _TESTS = 20  # in a row, before a waiting host sleeps
 _SHORTEST, _LONGEST = 20e-6, 2e-3  # sleeps, in seconds
 _POLL = 0.05
@@ -40,7 +39,7 @@ _TIMEOUTS = ("timed out", "timeout")  # in gloo's messages
 
 def launched() -> bool:
     """Return whether the environment says that this process is one of several hosts."""
-    return all(told(name) for name in _VARIABLES) and told("WORLD_SIZE") != "1"
+    return all(told(name) for name in MEET) and told("WORLD_SIZE") != "1"
 
 
 def told_port() -> int:
@@ -95,10 +94,6 @@ def joined(
         yield _Processes(library, library.group.WORLD)
     finally:
         library.destroy_process_group()
-
-
-def leave() -> None:
-    """Do nothing: when this process ends, the others notice."""
 
 
 def _join(
@@ -197,9 +192,17 @@ class _Processes(CheckedTransfers):
         return self._library.all_to_all_single(found, given, *splits, group=self._group, async_op=True)
 
     def test(self, begun: Any) -> bool:
+        """Return whether a call is done; raise what went wrong in it."""
         if not begun.is_completed():
             return False
-        self._check(begun)
+        try:
+            begun.wait()
+        except RuntimeError as error:
+            why = " ".join(str(error).split())
+            if any(text in why.lower() for text in _TIMEOUTS):
+                raise LostHostError.late([], time_limit()) from error
+            why = why.rpartition("] ")[2].partition(". ")[0][:200]
+            raise LostHostError(f"another host ended, or was cut off ({why})") from error
         return True
 
     def wait(self, begun: Any) -> None:
@@ -209,17 +212,6 @@ class _Processes(CheckedTransfers):
             if tests > _TESTS:
                 time.sleep(pause)
                 pause = min(1.5 * pause, _LONGEST)
-
-    def _check(self, work: Any) -> None:
-        """Raise what went wrong in a call that is done."""
-        try:
-            work.wait()
-        except RuntimeError as error:
-            why = " ".join(str(error).split())
-            if any(text in why.lower() for text in _TIMEOUTS):
-                raise LostHostError.late([], time_limit()) from error
-            why = why.rpartition("] ")[2].partition(". ")[0][:200]
-            raise LostHostError(f"another host ended, or was cut off ({why})") from error
 
 
 def _bytes(array: NDArray[Any]) -> Any:

@@ -77,11 +77,6 @@ def told_rank() -> int | None:
     return next((rank for name in _RANKS if (rank := told_size(name)) is not None), None)
 
 
-def _launched_ranks() -> int:
-    """Return how many ranks were launched, at least."""
-    return max(told_ranks()[1] or told_size("SLURM_STEP_NUM_TASKS") or 1, 1 + (told_rank() or 0))
-
-
 @cache
 def world() -> Communicator:
     """Return the communicator of all ranks; from then on an uncaught exception on one of them ends them all.
@@ -146,7 +141,8 @@ def _library() -> Any:
         ) from None
     version = MPI.Get_library_version()
     name = version.partition("\n")[0].partition(",")[0].strip("\0 ")
-    ranks, other = _launched_ranks(), _ends_at_once(name, version)
+    ranks = max(told_ranks()[1] or told_size("SLURM_STEP_NUM_TASKS") or 1, 1 + (told_rank() or 0))  # at least
+    other = _ends_at_once(name, version)
     if not other and not MPI.Is_initialized():
         MPI.Init_thread(MPI.THREAD_FUNNELED)
     if other or (ranks > 1 and MPI.COMM_WORLD.size == 1):
@@ -217,12 +213,12 @@ class _Ranks(CheckedTransfers):
 
     def wait(self, begun: "MPI.Request") -> None:
         """Wait until a request is done; raise a LostHostError if that takes too long."""
-        pause, clock = _SHORTEST, self._roll_call.clock()
+        pause, began = _SHORTEST, time.monotonic()
         while True:
             done, flows = self._test(begun)
             if done:
                 return
-            clock.look()
+            self._roll_call.look(began)
             if flows:
                 pause = _SHORTEST
             else:

@@ -22,19 +22,22 @@ class RollCall:
         self._library = library
         self._communicator = communicator.Dup()
         self._limit = time_limit()
+        self._looked = 0.0
 
-    def clock(self) -> "Wait":
-        """Begin to wait."""
-        return Wait(self)
+    def look(self, began: float) -> None:
+        """Now and then answer ranks that ask, and raise if this one has waited for too long since `began`."""
+        now = time.monotonic()
+        if now - max(began, self._looked) > _BETWEEN:
+            self._looked = now
+            self._answer()
+            self._check(now - began)
 
-    def answer(self) -> None:
-        """Answer ranks that ask."""
+    def _answer(self) -> None:
         for rank in self._arrived(_ASK):
             self._send(rank, _HERE)
 
-    def check(self, began: float) -> None:
-        """Raise if this rank has waited for too long since `began`."""
-        waited = time.monotonic() - began
+    def _check(self, waited: float) -> None:
+        """Raise if this rank has waited for too long."""
         if waited < self._limit:
             return
         me, ranks = self._communicator.rank, range(self._communicator.size)
@@ -44,7 +47,7 @@ class RollCall:
         until = time.monotonic() + _ANSWERS
         while silent and time.monotonic() < until:
             silent -= set(self._arrived(_HERE))
-            self.answer()
+            self._answer()
             time.sleep(0.01)
         if me > min(set(ranks) - silent):
             time.sleep(_ANSWERS)  # that one ends all
@@ -59,19 +62,3 @@ class RollCall:
 
     def _send(self, rank: int, tag: int) -> None:
         self._communicator.Isend(b"", rank, tag).Free()  # empty: it needs no buffer
-
-
-class Wait:
-    """One wait: what a rank does now and then while it waits."""
-
-    def __init__(self, roll_call: RollCall) -> None:
-        self._roll_call = roll_call
-        self._began = self._looked = time.monotonic()
-
-    def look(self) -> None:
-        """Answer others, and raise if this wait is too long."""
-        now = time.monotonic()
-        if now - self._looked > _BETWEEN:
-            self._looked = now
-            self._roll_call.answer()
-            self._roll_call.check(self._began)

@@ -1,4 +1,4 @@
-"""What engines share: an alltoallv whose arguments are checked in one place."""
+"""What engines share: an `ialltoallv` whose arguments are checked in one place."""
 
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ __all__ = ["CheckedTransfers", "Transfer"]
 
 
 class Transfer(NamedTuple):
-    """One host's part in an alltoallv, checked; counts and starts are new int64 arrays of shape (H,)."""
+    """One host's part in an `ialltoallv`, checked; counts and starts are new int64 arrays of shape (H,)."""
 
     send: NDArray[Any]
     send_counts: NDArray[np.int64]
@@ -31,24 +31,13 @@ class Transfer(NamedTuple):
 
 
 class CheckedTransfers(ABC):
-    """Base class of engines: `alltoallv` and `ialltoallv` of a `Communicator`, made of `_begin`.
+    """Base class of engines: `ialltoallv` of a `Communicator`, made of `_begin`.
 
     An engine whose `_begin` returns before all is done has its own `test` and `wait`.
     """
 
     rank: int
     size: int
-
-    def alltoallv(
-        self,
-        send: NDArray[Any],
-        send_counts: NDArray[np.int64],
-        receive: NDArray[Any],
-        counts: NDArray[np.int64],
-        starts: NDArray[np.int64] | None = None,
-    ) -> None:
-        """Send rows to each host and receive rows from each; see `Communicator`."""
-        self.ialltoallv(send, send_counts, receive, counts, starts).wait()
 
     def ialltoallv(
         self,
@@ -58,7 +47,7 @@ class CheckedTransfers(ABC):
         counts: NDArray[np.int64],
         starts: NDArray[np.int64] | None = None,
     ) -> Request:
-        """Start an `alltoallv`; see `Communicator`."""
+        """Begin to send rows to each host and to receive rows from each; see `Communicator`."""
         if send.dtype != receive.dtype or send.shape[1:] != receive.shape[1:]:
             raise ValueError(
                 f"rows of {send.dtype} {send.shape[1:]} cannot be received as {receive.dtype} {receive.shape[1:]}"
@@ -80,7 +69,7 @@ class CheckedTransfers(ABC):
 
 
 class _Pending(NamedTuple):
-    """An alltoallv in progress."""
+    """An `ialltoallv` in progress."""
 
     engine: CheckedTransfers
     begun: Any

@@ -104,7 +104,10 @@ class _CheckedFiles(IndexDataCacheFile):
         version, index = self._read(self._index_path) or ("", b"")
         if version != self._version:
             return {}
-        stamp, overloads = pickle.loads(index)
+        try:
+            stamp, overloads = pickle.loads(index)
+        except (AttributeError, ImportError):  # of an argument's class that another version of any2vec had
+            return {}
         return overloads if stamp == self._source_stamp else {}
 
     def _save_index(self, overloads: Any) -> None:

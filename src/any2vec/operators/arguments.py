@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from any2vec.llvm.compiled import njit
 
-__all__ = ["Rate", "RowTable", "ThreadStats", "add_curvature", "learning_rate", "no_rows"]
+__all__ = ["Rate", "RowTable", "ThreadStats", "add_curvature", "learning_rate"]
 
 
 class Rate(NamedTuple):
@@ -75,7 +75,7 @@ def add_curvature(stats: ThreadStats, curvature: float, steps: Any, size: int, a
     stats.curvature[1] += squares
 
 
-_NONE = np.zeros(0, np.uint8)
+_NO_ROWS, _NONE = np.zeros(0, np.int32), np.zeros(0, np.uint8)
 
 
 class RowTable(NamedTuple):
@@ -84,7 +84,7 @@ class RowTable(NamedTuple):
     Attributes
     ----------
     e, t : int32 array, shape (V,)
-        By the kernel's addressing. ``direct``: unused. ``counted``: updates of the row, one per pair of which the
+        By the kernel's addressing. ``direct``: empty. ``counted``: updates of the row, one per pair of which the
         vertex is the source and per sample of which it is the destination. ``mapped``: the row of each
         vertex.
     frozen : uint8 array, shape (V,)
@@ -93,12 +93,7 @@ class RowTable(NamedTuple):
         First of the thread's 4 * window spare rows of e, where frozen sources are copied.
     """
 
-    e: NDArray[np.int32]
-    t: NDArray[np.int32]
+    e: NDArray[np.int32] = _NO_ROWS
+    t: NDArray[np.int32] = _NO_ROWS
     frozen: NDArray[np.uint8] = _NONE
     spare: int = 0
-
-
-def no_rows() -> RowTable:
-    """Make the empty table of ``direct`` kernels."""
-    return RowTable(np.zeros(0, np.int32), np.zeros(0, np.int32))

@@ -1,33 +1,33 @@
 """The distribution of negative samples: unigram counts to the power 0.75, drawn in one table look-up."""
 
+from typing import Any
+
 import numpy as np
 from numba import int64, uint64
 from numpy.typing import NDArray
 
 from any2vec.llvm.compiled import njit
 
-__all__ = ["alias_table", "negative", "probabilities"]
+__all__ = ["alias_table", "negative", "probabilities", "share_columns"]
 
 POWER = 0.75
 """Exponent of the counts (Mikolov et al. 2013, "Distributed representations of words and phrases", section 2.2)."""
 
 
-def probabilities(counts: NDArray[np.int64], power: float = POWER) -> NDArray[np.float64]:
+def probabilities(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     """Compute each vertex's probability of being drawn as a negative.
 
     Parameters
     ----------
     counts : int64 array, shape (V,)
         Occurrences of each vertex.
-    power : float
-        Exponent of the counts.
 
     Returns
     -------
     float64 array, shape (V,)
         Sums to 1.
     """
-    weights = counts.astype(np.float64) ** power
+    weights = counts.astype(np.float64) ** POWER
     return weights / weights.sum()
 
 
@@ -45,39 +45,36 @@ def alias_table(p: NDArray[np.float64]) -> NDArray[np.uint64]:
         Entry i: in the low half its alias, in the high half the threshold up to which column i is i's own. Each
         column's share is exact to 2^-32 / V.
     """
-    threshold, alias = _alias(p * p.size)
+    threshold, alias, order = np.empty(p.size), np.empty(p.size, np.int64), np.empty(p.size, np.int64)
+    share_columns(p * p.size, threshold, alias, order)
     high = np.minimum(threshold * 2.0**32, 2.0**32 - 1).astype(np.uint64)
     return (high << np.uint64(32)) | alias.astype(np.uint64)
 
 
-@njit(cache=True)
-def _alias(scaled: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Split the ids' shares, `scaled` (mean 1), into V columns of height 1 (Vose's method)."""
-    n = scaled.size
-    left = scaled.copy()
-    threshold = np.ones(n)
-    alias = np.arange(n)
-    small = np.empty(n, np.int64)
-    large = np.empty(n, np.int64)
-    smalls = larges = 0
-    for i in range(n):
+@njit(nogil=True, cache=True)
+def share_columns(left: Any, threshold: Any, alias: Any, order: Any) -> None:
+    """Make n columns of height 1 of n shares, `left`, whose mean is 1 (Vose's method); `left` and `order` are scratch.
+
+    Column i is i's own up to ``threshold[i]``, and that of ``alias[i]`` from there on.
+    """
+    smalls, larges = 0, left.size  # in `order`, small ones from the front, large ones from the back
+    for i in range(left.size):
+        threshold[i], alias[i] = 1.0, i
         if left[i] < 1.0:
-            small[smalls] = i
+            order[smalls] = i
             smalls += 1
         else:
-            large[larges] = i
-            larges += 1
-    while smalls and larges:
+            larges -= 1
+            order[larges] = i
+    while smalls > 0 and larges < left.size:
         smalls -= 1
-        low, high = small[smalls], large[larges - 1]
-        threshold[low] = left[low]
-        alias[low] = high
+        low, high = order[smalls], order[larges]
+        threshold[low], alias[low] = left[low], high
         left[high] -= 1.0 - left[low]
         if left[high] < 1.0:
-            larges -= 1
-            small[smalls] = high
+            larges += 1
+            order[smalls] = high
             smalls += 1
-    return threshold, alias
 
 
 @njit(inline="always")

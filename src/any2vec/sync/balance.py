@@ -88,13 +88,13 @@ class Balance:
         with self._timed():
             own = np.stack([self.missing, *(x.before.T @ x.before for x in self._sample(number, _SEEN))])
         self.missing[:] = 0
-        sums = self._channel.reduce(("reduce", "both", "moments"), own, 0)
+        sums = self._channel.reduce(("reduce", "both", "moments"), own)
         found = np.zeros((self._masters.dim, 1 + self._masters.dim), np.float32)
         if sums is not None:
             with self._timed():
                 logs, directions, self.missing[:] = _solve(*sums)
                 found[: len(logs), 0], found[: len(logs), 1:] = logs, directions
-        found = self._channel.distribute(("broadcast", "both", "moments"), found, 0)
+        found = self._channel.distribute(("broadcast", "both", "moments"), found)
         n = np.count_nonzero(found[:, 0])
         return Rebalancing.of(found[:n, 0], found[:n, 1:], self._masters.e.shape[1]) if n else None
 
@@ -128,8 +128,8 @@ class _Sampled:
     def added(self, changes: Changes) -> NDArray[np.float32]:
         """Sum ``d d^T`` over what each host added, d, and keep the sum of d by row."""
         self._sums = np.zeros_like(self.before)
-        d = np.empty((len(changes.counts) * len(self._rows), self._matrix.shape[1]), np.float32)
-        d = d[: _differences(changes.parts, self._rows, self._matrix, self._roots[:, 0], d, self._sums)]
+        d = np.empty(((changes.ends.size - 1) * len(self._rows), self._matrix.shape[1]), np.float32)
+        d = d[: _differences(changes, self._rows, self._matrix, self._roots[:, 0], d, self._sums)]
         return np.asarray(self._sign * (d.T @ d), np.float32)
 
     def merged(self) -> NDArray[np.float32]:
@@ -140,18 +140,18 @@ class _Sampled:
 
 
 @njit(nogil=True, cache=True)
-def _differences(parts: Any, rows: Any, masters: Any, roots: Any, d: Any, sums: Any) -> int:
+def _differences(changes: Any, rows: Any, masters: Any, roots: Any, d: Any, sums: Any) -> int:
     """List what each host added to rows of the sample, weighted, and sum it by row; return how many there are."""
     found = 0
-    for host in range(parts.ends.size - 1):
-        at, end = parts.ends[host], parts.ends[host + 1]
+    for host in range(changes.ends.size - 1):
+        at, end = changes.ends[host], changes.ends[host + 1]
         for k in range(rows.size):
-            at = find(parts.rows, at, end, rows[k])
+            at = find(changes.rows, at, end, rows[k])
             if at == end:
                 break
-            if parts.rows[at] == rows[k] and parts.updates[at]:
+            if changes.rows[at] == rows[k] and changes.updates[at]:
                 for j in range(d.shape[1]):
-                    d[found, j] = added(parts.values[at, j], masters[rows[k], j]) * roots[k]
+                    d[found, j] = added(changes.values[at, j], masters[rows[k], j]) * roots[k]
                     sums[k, j] += d[found, j]
                 found += 1
     return found

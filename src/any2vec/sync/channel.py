@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import Communicator, Request, broadcast, gather
+from any2vec.cluster.communicator import Communicator, Request
 from any2vec.cluster.local import clock_of
 from any2vec.sync.partition import Partition
 
@@ -57,22 +57,8 @@ class Channel:
             for request in requests:
                 request.wait()
 
-    def gather(self, what: tuple[str, str, str], values: NDArray[Any], root: int) -> NDArray[Any] | None:
-        """Gather the arrays of all hosts on one (`communicator.gather`)."""
-        counts = np.zeros(self.communicator.size, np.int64)
-        counts[root] = values.nbytes
-        self.count(what, counts, 1)
-        with self.timed():
-            return gather(self.communicator, values, root)
-
-    def broadcast(self, what: tuple[str, str, str], values: NDArray[Any], root: int) -> NDArray[Any]:
-        """Broadcast the array of one host (`communicator.broadcast`)."""
-        self.count(what, np.full(self.communicator.size, values.nbytes * (self.communicator.rank == root)), 1)
-        with self.timed():
-            return broadcast(self.communicator, values, root)
-
-    def reduce(self, what: tuple[str, str, str], values: NDArray[Any], root: int) -> NDArray[np.float64] | None:
-        """Sum arrays of all hosts, in host order, on one; None elsewhere. Each host sums some rows: none gets all."""
+    def reduce(self, what: tuple[str, str, str], values: NDArray[Any]) -> NDArray[np.float64] | None:
+        """Sum arrays of all hosts, in host order, on the first; None elsewhere. Each sums some rows: none gets all."""
         size, rank = self.communicator.size, self.communicator.rank
         rows = np.ascontiguousarray(values).reshape(-1, values.shape[-1])
         counts = np.diff(Partition(len(rows), size).bounds)
@@ -82,19 +68,19 @@ class Channel:
         total = parts[:own].astype(np.float64)
         for first in range(own, len(parts), max(own, 1)):
             total += parts[first : first + own]
-        here = rank == root
+        here = rank == 0
         out, sent, came = np.empty((len(rows) * here, rows.shape[1])), np.zeros(size, np.int64), counts * here
-        sent[root] = own
+        sent[0] = own
         self.wait([self.begin(what, total, sent, out, came)])
         return out.reshape(values.shape) if here else None
 
-    def distribute(self, what: tuple[str, str, str], values: NDArray[Any], root: int) -> NDArray[Any]:
-        """Return one host's array on all, as `broadcast` does: it sends each some rows, and that host sends them on."""
-        size, here = self.communicator.size, self.communicator.rank == root
+    def distribute(self, what: tuple[str, str, str], values: NDArray[Any]) -> NDArray[Any]:
+        """Return the first host's array on all: it sends each some rows, and that one sends them on."""
+        size, here = self.communicator.size, self.communicator.rank == 0
         rows = np.ascontiguousarray(values).reshape(-1, values.shape[-1])
         counts, came = np.diff(Partition(len(rows), size).bounds), np.zeros(size, np.int64)
-        came[root] = counts[self.communicator.rank]
-        own, out = np.empty((int(came[root]), rows.shape[1]), rows.dtype), np.empty_like(rows)
+        came[0] = counts[self.communicator.rank]
+        own, out = np.empty((int(came[0]), rows.shape[1]), rows.dtype), np.empty_like(rows)
         self.wait([self.begin(what, rows, counts * here, own, came)])
         self.allgather(what, own, counts, out)
         return out.reshape(values.shape)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Request
 from any2vec.io.memory import release
-from any2vec.operators.arguments import no_rows
+from any2vec.operators.arguments import RowTable
 from any2vec.operators.columns import add_parts
 from any2vec.operators.matrices import Matrices, new_matrices, zeros
 from any2vec.operators.mini_batches import MiniBatch
@@ -43,7 +43,7 @@ class Columns(Scheme):
         width, self._low = self.layout.width, self.partition.range(self._rank)[0]
         e, t = (zeros(context.vertices, width) for _ in range(2))
         self.masters = self.matrices = Matrices(e, t, 0, context.vertices, width)
-        self.live, self.rows = context.vertices, no_rows()
+        self.live, self.rows = context.vertices, RowTable()
         self.largest = 0.0
         self._hot = np.zeros((2, min(_HOTTEST, context.vertices), width), np.float32)
         for low, high in self.blocks():
@@ -129,7 +129,7 @@ class Columns(Scheme):
                 self.layout.put(host, whole[mine], sent[host * n : (host + 1) * n])
             received = np.empty((int((high - low).sum()), self.layout.width), np.float32)
             with self.channel.timed():
-                self.context.communicator.alltoallv(sent, np.full(hosts, n), received, high - low)
+                self.context.communicator.ialltoallv(sent, np.full(hosts, n), received, high - low).wait()
             begin = 0
             for first, last in zip(low.tolist(), high.tolist(), strict=True):
                 own[first:last] = received[begin : begin + last - first]
@@ -165,7 +165,7 @@ class Columns(Scheme):
         hosts, n = self.partition.hosts, int(high[self._rank] - low[self._rank])
         received = np.empty((hosts * n, self.layout.width), np.float32)
         with self.channel.timed():
-            self.context.communicator.alltoallv(own, high - low, received, np.full(hosts, n), low)
+            self.context.communicator.ialltoallv(own, high - low, received, np.full(hosts, n), low).wait()
         rows = np.empty((n, self.context.dim), np.float32)
         for host in range(hosts):
             self.layout.take(host, received[host * n : (host + 1) * n], rows)

@@ -38,15 +38,12 @@ def broadcast_ids(
     rows: NDArray[np.int32], partition: Partition, channel: Channel, phase: str, which: str
 ) -> RowsByHost:
     """Name some masters here, in rising order, to every host; return the vertices that all hosts named."""
-    communicator = channel.communicator
-    low, high = partition.range(communicator.rank)
-    message, _ = _encode(rows, np.array([0, high - low]))
-    lengths = np.full(partition.hosts, len(message), np.int64)
-    channel.count((phase, which, "ids"), lengths, 1)
+    low, high = partition.range(channel.communicator.rank)
+    message, lengths = _encode(rows, np.array([0, high - low]))
     with channel.timed():
-        counts = checked_counts(communicator.allgather(lengths[:1])[:, 0])
-        received = np.empty(int(counts.sum()), np.uint8)
-        communicator.alltoallv(message, lengths, received, counts, np.zeros_like(lengths))
+        counts = checked_counts(channel.communicator.allgather(lengths)[:, 0])
+    received = np.empty(int(counts.sum()), np.uint8)
+    channel.allgather((phase, which, "ids"), message, counts, received)
     bounds = partition.bounds
     return _decoded(received, counts, np.diff(bounds), bounds[:-1])
 

@@ -2,7 +2,7 @@
 
 import time
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from any2vec.sync.combiners.gradient import gradient_row
 from any2vec.sync.rebalancing import Rebalancing
 from any2vec.sync.wire import added
 
-__all__ = ["ORTHOGONAL", "Changes", "Combined", "Parts", "check_updates", "find", "memory_of_merging", "merge"]
+__all__ = ["ORTHOGONAL", "Changes", "Combined", "check_updates", "find", "memory_of_merging", "merge"]
 
 ORTHOGONAL = 0.99
 """Orthogonality (Eq. 9) from which a row's changes count as orthogonal: two of equal length at 82 degrees or more."""
@@ -30,32 +30,32 @@ _STRIP = 64  # rows that stay in L1 while the hosts' parts are added to them, ho
 _AHEAD = 4  # parts of a host prefetched
 
 
-@dataclass(frozen=True, eq=False)
-class Changes:
-    """What hosts send to the masters of one matrix.
+class Changes(NamedTuple):
+    """What hosts send to the masters of one matrix, also as kernels read it.
 
     Attributes
     ----------
     rows : int32 array, shape (m,)
         Rows of this host's masters, host by host, rising for each host.
+    ends : int64 array, shape (H + 1,)
+        Those of host h are ``rows[ends[h] : ends[h + 1]]``.
     values : float32 or uint16 array, shape (m, padded)
         The rows as the hosts left them; or, as bfloat16, what hosts added (`wire.added`).
     updates : int32 array, shape (m,)
         Updates of each in the round; rows with none are ignored.
-    counts : int64 array, shape (H,)
-        Rows of each host.
     """
 
     rows: NDArray[np.int32]
+    ends: NDArray[np.int64]
     values: NDArray[Any]
     updates: NDArray[np.int32]
-    counts: NDArray[np.int64]
 
-    @property
-    def parts(self) -> "Parts":
-        """As kernels read them."""
-        ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.counts)])
-        return Parts(self.rows, ends, self.values, self.updates)
+    @classmethod
+    def of(
+        cls, rows: NDArray[np.int32], counts: NDArray[np.int64], values: NDArray[Any], updates: NDArray[np.int32]
+    ) -> Self:
+        """Put together what hosts send, of which each has `counts` rows."""
+        return cls(rows, np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]), values, updates)
 
 
 @dataclass
@@ -101,7 +101,7 @@ class Combined:
 def check_updates(changes: Changes) -> None:
     """Raise a DamagedError if a host says that it updated a row less than no times."""
     if changes.updates.min(initial=0) < 0:
-        host = int(np.searchsorted(np.cumsum(changes.counts), int(np.argmin(changes.updates)), "right"))
+        host = int(np.searchsorted(changes.ends[1:], int(np.argmin(changes.updates)), "right"))
         raise DamagedError.of(host, "a number of updates below 0")
 
 
@@ -131,9 +131,9 @@ class _Merge:
     def __init__(self, which: str, masters: Matrices, changes: Changes, combiner: Combiner, threads: int) -> None:
         self._which, self._combiner, self._threads = which, combiner, threads
         self._base = (masters.e if which == "e" else masters.t)[: masters.vertices]
-        self._parts = changes.parts
+        self._changes = changes
         self._measured = -masters.first % _ONE_ROW_OF  # the same rows for any number of hosts
-        self._rows = max(1, min(_ROWS, _PARTS // len(changes.counts)))
+        self._rows = max(1, min(_ROWS, _PARTS // (changes.ends.size - 1)))
 
     def run(self, thread: int) -> Combined:
         """Merge every T-th block."""
@@ -146,28 +146,19 @@ class _Merge:
 
     def _block(self, first: int, base: NDArray[np.float32]) -> Combined:
         n = len(base)
-        orthogonal = _orthogonality(self._parts, first, base, self._measured)
+        orthogonal = _orthogonality(self._changes, first, base, self._measured)
         out = np.empty(base.shape, np.float32)
         if isinstance(self._combiner, SumCombiner):
             hosts, totals = np.empty(n, np.int32), np.empty(n, np.int64)
-            _sum(self._parts, first, base, out, hosts, totals)
+            _sum(self._changes, first, base, out, hosts, totals)
             self._combiner.scale(self._which, out, hosts, totals)
         else:
             assert isinstance(self._combiner, PartsCombiner)
-            starts = _starts(self._parts, first, n)
+            starts = _starts(self._changes, first, n)
             parts, updates = np.empty((starts[-1], base.shape[1]), np.float32), np.empty(starts[-1], np.int32)
-            _take(self._parts, first, base, starts[:-1].copy(), parts, updates)
+            _take(self._changes, first, base, starts[:-1].copy(), parts, updates)
             self._combiner.combine(self._which, parts, starts, updates, out)
         return Combined(_add(out, base), *orthogonal)
-
-
-class Parts(NamedTuple):
-    """Changes of all hosts: those of host h are at ``ends[h] : ends[h + 1]``, rising."""
-
-    rows: NDArray[np.int32]
-    ends: NDArray[np.int64]
-    values: NDArray[Any]
-    updates: NDArray[np.int32]
 
 
 @njit(nogil=True, cache=True)

@@ -85,10 +85,9 @@ class Pulled(Scheme):
         changes, here = {}, {}
         for which, mine in (("e", self.matrices.e), ("t", self.matrices.t)):
             now = self._now[which]
-            rows, counts = now.touched
-            values = self.wire.rows(f"receive {which}", len(rows))
+            values = self.wire.rows(f"receive {which}", len(now.touched.rows))
             requests += self._send("reduce", which, now, self.wire.changed(which, mine[: len(now.ids)]), values)
-            changes[which] = Changes(rows, values, now.touched_updates, counts)
+            changes[which] = Changes.of(*now.touched, values, now.touched_updates)
             touched = np.flatnonzero(now.updates).astype(np.int32)
             self.touched[which] = len(touched)
             here[which] = Touched(mine, touched, now.updates[touched])

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Request
-from any2vec.operators.arguments import RowTable, no_rows
-from any2vec.operators.matrices import Matrices, new_matrices, zeros
+from any2vec.operators.arguments import RowTable
+from any2vec.operators.matrices import Matrices, new_matrices
 from any2vec.sync.combiners import Combiner, Round, Touched
 from any2vec.sync.ids import RowsByHost, broadcast_ids, send_ids
 from any2vec.sync.masters import Changes, Combined
@@ -29,11 +29,9 @@ class Replicated(Scheme):
         self.live = vertices
         low, high = self.partition.range(context.communicator.rank)
         self.masters = self.matrices.range(low, high)
-        self.addressing, self.rows = "direct", no_rows()
+        self.addressing, self.rows = "direct", RowTable()
         if context.communicator.size > 1:  # masters are apart from this host's own proxies
-            e, t = (zeros(high - low, dim) for _ in range(2))
-            e[:], t[:] = self.masters.e, self.masters.t
-            self.masters = Matrices(e, t, low, high - low, dim)
+            self.masters = self.masters.copy()
             self.addressing = "counted"
             self.rows = RowTable(np.zeros(vertices, np.int32), np.zeros(vertices, np.int32))
 
@@ -88,7 +86,7 @@ class Replicated(Scheme):
         send = mine if len(ids) == len(mine) else self.wire.gather(f"send {which}", mine, ids)
         values = self.wire.rows(f"receive {which}", len(rows))
         received = np.empty(len(rows), np.int32)
-        return Changes(rows, values, received, counts), [
+        return Changes.of(rows, counts, values, received), [
             self.channel.begin(("reduce", which, "values"), send, sent, values, counts),
             self.channel.begin(("reduce", which, "updates"), updates[ids], sent, received, counts),
         ]
@@ -96,10 +94,7 @@ class Replicated(Scheme):
     def _broadcast_all(self, which: str) -> None:
         """Send all masters to all hosts."""
         mine, masters = self._rows(which)
-        sent = np.full(self.partition.hosts, self.masters.vertices, np.int64)
-        counts = np.diff(self.partition.bounds)
-        starts = np.zeros_like(sent)
-        self.channel.wait([self.channel.begin(("broadcast", which, "values"), masters, sent, mine, counts, starts)])
+        self.channel.allgather(("broadcast", which, "values"), masters, np.diff(self.partition.bounds), mine)
 
     @abstractmethod
     def _exchange_ids(self, which: str, touched: NDArray[np.int32]) -> tuple[NDArray[np.int32], RowsByHost]:
@@ -140,9 +135,7 @@ class RepModelOpt(Replicated):
         ids, counts = broadcast_ids(rows, self.partition, self.channel, "broadcast", which)
         send = masters if len(rows) == len(masters) else self.wire.gather("broadcast", masters, rows)
         values = mine if len(ids) == len(mine) else self.wire.rows("received", len(ids))
-        sent = np.full(self.partition.hosts, len(rows), np.int64)
-        request = self.channel.begin(("broadcast", which, "values"), send, sent, values, counts, np.zeros_like(sent))
-        self.channel.wait([request])
+        self.channel.allgather(("broadcast", which, "values"), send, counts, values)
         if values is mine:
             return
         self._put(mine, ids, values)

@@ -32,7 +32,8 @@ def warm_up(combiner: Combiner, wire: Wire) -> None:
     if type(combiner) not in COMBINERS.values():
         return
     here = {which: Touched(masters.e, rows, np.ones(2, np.int32)) for which in "et"}
-    changes = {which: Changes(twice, wire.rows("receive e", 4), np.ones(4, np.int32), np.full(2, 2)) for which in "et"}
+    ends, ones = np.array([0, 2, 4]), np.ones(4, np.int32)
+    changes = {which: Changes(twice, ends, wire.rows("receive e", 4), ones) for which in "et"}
     other = combiner.bind(replace(combiner.context, masters=masters, channel=channel))
     other.begin(Round(0, 0.025, 0.25), here)
     with Workers(1, channel.communicator) as workers:

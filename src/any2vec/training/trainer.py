@@ -1,5 +1,6 @@
 """Algorithm 1 of GraphAny2Vec: epochs, rounds, computing, synchronizing."""
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -106,7 +107,8 @@ def train(
     with host.workers, threadpool_limits(1, "blas"):  # its spinning workers would steal the cores
         try:
             run.compile()
-            with host.interruptible():
+            caught = interrupts.catching() if communicator.size == 1 else nullcontext()  # others wait for it
+            with interrupts.handling(), caught:
                 run.begin(state, start)
                 learned = run.epochs(after_epoch, after_round)
                 if learned:

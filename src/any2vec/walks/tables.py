@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from any2vec.io.memory import zeros
 from any2vec.llvm.compiled import njit
+from any2vec.samples.negatives import share_columns
 
 __all__ = ["BUCKET", "WEIGHTED_BUCKET", "bucket_of", "choices", "chosen", "find", "neighbour_table", "relative_weights"]
 
@@ -36,41 +37,24 @@ def choices(indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: NDAr
 def _fill_choices(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: NDArray[np.float32], table: NDArray[np.uint64]
 ) -> None:
-    """Vose's method, row by row."""
     widest = 0
     for v in range(indptr.size - 1):
         widest = max(widest, indptr[v + 1] - indptr[v])
-    left = np.empty(widest, np.float64)
-    order = np.empty(widest, np.int64)  # small columns from the front, large ones from the back
+    left, threshold = np.empty(widest), np.empty(widest)
+    alias, order = np.empty(widest, np.int64), np.empty(widest, np.int64)
     for v in range(indptr.size - 1):
         first = indptr[v]
         degree = indptr[v + 1] - first
         total = 0.0
         for i in range(degree):
             total += weights[first + i]
-        smalls, larges = 0, degree
         for i in range(degree):
             left[i] = weights[first + i] / total * degree
-            own = uint64(indices[first + i])
-            table[2 * (first + i)] = own | (own << uint64(32))
-            table[2 * (first + i) + 1] = uint64(1) << uint64(32)
-            if left[i] < 1.0:
-                order[smalls] = i
-                smalls += 1
-            else:
-                larges -= 1
-                order[larges] = i
-        while smalls > 0 and larges < degree:
-            smalls -= 1
-            low, high = order[smalls], order[larges]
-            own = uint64(indices[first + low])
-            table[2 * (first + low)] = own | (uint64(indices[first + high]) << uint64(32))
-            table[2 * (first + low) + 1] = uint64(left[low] * 4294967296.0)
-            left[high] -= 1.0 - left[low]
-            if left[high] < 1.0:
-                larges += 1
-                order[smalls] = high
-                smalls += 1
+        share_columns(left[:degree], threshold, alias, order)
+        for i in range(degree):
+            own, other = uint64(indices[first + i]), uint64(indices[first + alias[i]])
+            table[2 * (first + i)] = own | (other << uint64(32))
+            table[2 * (first + i) + 1] = uint64(threshold[i] * 4294967296.0)
 
 
 @njit(inline="always")

@@ -111,13 +111,12 @@ class Curvature(SumCombiner):
             squares = (vectors["e"][:, :dim] @ vectors["t"][:, :dim].T) ** 2
             by_t, by_e = self._corrected("e", "t", here["t"], squares.T), self._corrected("t", "e", here["e"], squares)
             own = np.stack([by_t, by_e])
-        sums = channel.gather(("reduce", "both", "moments"), own, 0)
+        sums = channel.reduce(("reduce", "both", "moments"), own)
         shares = np.zeros((2, 2, dim), np.float32)
         if sums is not None:
             with np.errstate(all="ignore"):
-                total = sums.sum(axis=0)
-                shares[:] = total[:, :2] / np.maximum(total[:, 2:], 1e-30)
-        self._by_other = dict(zip("et", channel.broadcast(("broadcast", "both", "moments"), shares, 0), strict=True))
+                shares[:] = sums[:, :2] / np.maximum(sums[:, 2:], 1e-30)
+        self._by_other = dict(zip("et", channel.distribute(("broadcast", "both", "moments"), shares), strict=True))
 
     def _corrected(self, which: str, other: str, touched: Touched, squares: NDArray[np.float32]) -> NDArray[np.float64]:
         """Sum what rows of the `other` matrix correct of errors: with all updates, with this host's; and the errors.

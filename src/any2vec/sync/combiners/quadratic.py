@@ -70,14 +70,14 @@ class QuadraticModel:
         channel, dim = self._context.channel, self._context.masters.dim
         with self.timed():
             own = np.stack([self._own_moments(here[which]) for which in "et"])
-        sums = channel.reduce(("reduce", "both", "moments"), own, 0)
+        sums = channel.reduce(("reduce", "both", "moments"), own)
         found = np.zeros((2, dim + 2, dim), np.float32)
         if sums is not None:
             with self.timed():
                 e, t = (Means.of(total, channel.communicator.size) for total in sums)
                 apart = float(e.row @ e.row) * t.updates * self._mean_apart
                 found[:] = axes_of(t.moments, e.row, apart), axes_of(e.moments, t.row, 0.0)
-        found = channel.distribute(("broadcast", "both", "moments"), found, 0)
+        found = channel.distribute(("broadcast", "both", "moments"), found)
         for which, (values, shared, *vectors) in zip("et", found, strict=True):
             samples = self._context.samples_per_pair[which]
             self.rates[which] = (alpha * kappa * samples * values).astype(np.float32)

@@ -144,20 +144,7 @@ class Checkpoints:
         if self._refused(problem):
             self._drop()
             return
-        manifest = {
-            "format": FORMAT,
-            "hosts": state.hosts,
-            "rounds": state.rounds,
-            "epoch": state.epoch,
-            "rounds_done": state.rounds_done,
-            "begun": None if state.begun is None else state.begun.tolist(),
-            "left": state.left.tolist(),
-            "kappa": state.kappa,
-            "sample": state.sample,
-            "scheme": state.scheme,
-            "meter": state.meter._asdict(),
-            **self._facts,
-        }
+        manifest = {"format": FORMAT, **state.facts(), **self._facts}
         shard = {"file": path.name, "first": low, "rows": high - low, "crc32": found}
         self._pending = self._writer.submit(self._complete, version, shard, manifest)
 

@@ -19,7 +19,7 @@ from any2vec.sync.partition import Partition
 from any2vec.sync.schemes import scheme_of
 from any2vec.training.checkpoints.folder_lock import check_not_written
 from any2vec.training.checkpoints.manifest import Facts, damage, listed, read_manifest
-from any2vec.training.running.state import MeterState, TrainingState
+from any2vec.training.running.state import TrainingState
 
 __all__ = ["corpus_facts", "read_state"]
 
@@ -77,23 +77,7 @@ def read_state(
     with together(communicator), refusals(folder, communicator, "cannot be read"):
         _check_same(folder, manifest, facts)
         masters, missing = _rows(folder, manifest, vertices, dim, communicator)
-        begun = manifest["begun"]
-        meter = manifest["meter"]
-        state = TrainingState(
-            manifest["hosts"],
-            manifest["rounds"],
-            manifest["epoch"],
-            manifest["rounds_done"],
-            None if begun is None else np.array(begun, np.int64).reshape(-1, 2),
-            np.array(manifest["left"], np.int64).reshape(-1, 2),
-            manifest["kappa"],
-            MeterState(**meter | {"losses": tuple(meter["losses"])}),
-            masters,
-            missing,
-            version=manifest["version"],
-            sample=manifest.get("sample"),
-            scheme=manifest.get("scheme"),
-        )
+        state = TrainingState.of(manifest, masters, missing)
     rounds = counted(state.rounds_done, "round")
     if state.within_epoch and not state.rounds_done:  # it was cut
         rounds = f"{1 - (state.left[:, 1] - state.left[:, 0]).sum() / max(facts['corpus']['words'], 1):.0%}"

@@ -1,8 +1,7 @@
 """A host of Algorithm 1, as the trainer sees it: it computes rounds, and Ctrl-C stops it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -163,19 +162,8 @@ class Host(ABC):
         flags = self.interrupts.flags
         return [ThreadStats(row[0:1], row[1:2], row[2:3], row[3:5], flags) for row in rows]
 
-    def pause(self) -> None:  # noqa: B027
-        """Make the state complete in the middle of a round."""
+    def complete(self) -> None:  # noqa: B027
+        """Make the state complete when a round, or a part of one, is computed."""
 
     def skip_inspection(self) -> None:  # noqa: B027
         """Inspect no more, as no round follows; all hosts agree on that."""
-
-    @contextmanager
-    def interruptible(self) -> Iterator[None]:
-        """Within the block, let Ctrl-C and signals end the computation (`Interrupts.handling`)."""
-        with self.interrupts.handling():
-            try:
-                yield
-            except KeyboardInterrupt:  # of another handler
-                if not self._alone:  # others wait for this host
-                    raise
-                self.interrupts.interrupt()

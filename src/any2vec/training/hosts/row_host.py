@@ -176,7 +176,7 @@ class RowHost(Host):
         found = {}
         for which, counts in zip("et", sums, strict=True):
             received = np.empty(own * len(sent), np.int64)
-            self._communicator.alltoallv(counts, sent, received, np.full(len(sent), own))
+            self._communicator.ialltoallv(counts, sent, received, np.full(len(sent), own)).wait()
             found[which] = received.reshape(len(sent), own).sum(axis=0)
         return found
 
@@ -271,14 +271,10 @@ class RowHost(Host):
 
     def synchronize(self, round_: Round) -> Combined:
         """Reduce, combine and broadcast."""
-        self._count_missing()
+        self.complete()
         return self.scheme.synchronize(round_, self.combiner)
 
-    def pause(self) -> None:
-        """Make the state complete in the middle of a round."""
-        self._count_missing()
-
-    def _count_missing(self) -> None:
+    def complete(self) -> None:
         """Add what merging the threads' copies changed in the balance."""
         dim = self.scheme.masters.dim
         for hot in self._copies:

@@ -17,10 +17,6 @@ __all__ = ["Interrupts"]
 _PATIENCE = 3.0  # seconds that a round may still take; schedulers wait for 30 s and more, users less
 
 
-def _unknown() -> float | None:
-    return None
-
-
 class Interrupts:
     """How a host hears of Ctrl-C and other signals, and lets its threads return.
 
@@ -47,7 +43,7 @@ class Interrupts:
         self.flags = np.zeros(2, np.int64) if flags is None else flags
         self.interrupted = self.finishes = self.paused = False
         self.say: Callable[[str], None] = lambda line: None
-        self.seconds_left: Callable[[], float | None] = _unknown
+        self.seconds_left: Callable[[], float | None] = lambda: None
         self._ended = False
         self._waits_for = ""  # code of the user's
 
@@ -121,7 +117,7 @@ class Interrupts:
             yield
         finally:
             signals.end()
-            self.seconds_left = _unknown  # no cycle: a corpus's temporary files go with its last reference
+            self.seconds_left = lambda: None  # no cycle: a corpus's temporary files go with its last reference
             for number in ours:
                 signal.signal(number, before[number])
 

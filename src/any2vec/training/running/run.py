@@ -99,7 +99,8 @@ class Run:
             assert isinstance(self._host, RowHost)  # the other refuses
             self._blend = Blend(start, self._host, counts, options.initial_alpha, options.epochs)
         if state:
-            options, same = self._options, state.matches(self._communicator.size, self._rounds)
+            options, now = self._options, (self._communicator.size, self._rounds)
+            same = (state.hosts, state.rounds) == now  # the same rounds go on, and so to the same bits
             left = state.begun if same else state.left if state.within_epoch else None
             if not same or left is not None:  # else it is the schedule of an uninterrupted run
                 cuts = self._host.cuts
@@ -261,7 +262,7 @@ class Run:
 
         computed = host.work(task, look)
         while host.left and host.interrupts.paused and not self._broken:
-            host.pause()
+            host.complete()
             left = what_is_left(schedule, number, host.part, host.left, self._communicator)
             self._cut = left, self._meter.state(stats)
             self._write(schedule.epoch(number), number + 1)
@@ -345,5 +346,5 @@ def _on_first(masters: Matrices, vertices: int, communicator: Communicator) -> M
     sent = np.zeros(communicator.size, np.int64)
     sent[0] = masters.vertices
     e = np.empty((int(counts.sum()), masters.e.shape[1]), np.float32)
-    communicator.alltoallv(masters.e[: masters.vertices], sent, e, counts)
+    communicator.ialltoallv(masters.e[: masters.vertices], sent, e, counts).wait()
     return Matrices(e, e[:0], 0, vertices, masters.dim) if communicator.rank == 0 else None

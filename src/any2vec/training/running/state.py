@@ -1,8 +1,8 @@
 """The state of training at the end of a round, or in the middle of one: what a checkpoint has to hold."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,6 +89,17 @@ class TrainingState:
         """Whether some of its epoch is done."""
         return self.rounds_done > 0 or self.begun is not None
 
-    def matches(self, hosts: int, rounds: int) -> bool:
-        """Whether a run with H `hosts` and S `rounds` continues the same rounds, and so to the same bits."""
-        return (self.hosts, self.rounds) == (hosts, rounds)
+    def facts(self) -> dict[str, Any]:
+        """Describe the state in JSON's types, without its matrices and version."""
+        begun = None if self.begun is None else self.begun.tolist()
+        known = vars(self) | {"begun": begun, "left": self.left.tolist(), "meter": self.meter._asdict()}
+        return {name: value for name, value in known.items() if name not in ("masters", "missing", "version")}
+
+    @classmethod
+    def of(cls, facts: dict[str, Any], masters: Matrices, missing: NDArray[np.float32]) -> Self:
+        """Make a state of what `facts` returned, and more, and of its matrices."""
+        given = {one.name: facts[one.name] for one in fields(cls) if one.name in facts}
+        for name in ("begun", "left"):
+            given[name] = None if facts[name] is None else np.array(facts[name], np.int64).reshape(-1, 2)
+        given["meter"] = MeterState(**facts["meter"] | {"losses": tuple(facts["meter"]["losses"])})
+        return cls(**given | {"masters": masters, "missing": missing})

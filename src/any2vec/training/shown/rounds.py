@@ -19,8 +19,6 @@ PHASES = ("inspection", "computation", "combining", "communication")
 MOST = 1024
 """Entries of a list of `Rounds`, at most; even."""
 
-_ORTHOGONALITY = ("measured", "orthogonal", "orthogonality")
-
 
 class Done(NamedTuple):
     """What all hosts did in a round, and how far they are after it.
@@ -151,7 +149,7 @@ class Rounds:
             self._add(self.slowest[phase], float(column.max()), _sum)
         for rows in self.touched.values():
             self._add(rows, float(next(columns).mean()), _mean)
-        measured, orthogonal, orthogonality = (float(next(columns).sum()) for _ in _ORTHOGONALITY)
+        measured, orthogonal, orthogonality = (float(next(columns).sum()) for _ in range(3))
         self._add(self.orthogonality, orthogonality / measured if measured else math.nan, _mean)
         self._add(self.orthogonal, orthogonal / measured if measured else math.nan, _mean)
         self._add(self.largest, float(next(columns).max()), _max)
