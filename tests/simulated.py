@@ -23,7 +23,11 @@ SIZES = {  # any D up to 16 has rows of 16 floats
 
 @njit
 def largest_row(parts, updates, out):
-    out[:] = parts[np.argmax(updates)]
+    most = 0
+    for host in range(1, len(updates)):
+        if updates[host] > updates[most]:
+            most = host
+    out[:] = parts[most]
 
 
 class Largest(RowCombiner):

@@ -16,8 +16,10 @@ import numpy as np
 import pytest
 from ranks import needs_mpi, run_python
 from simulated import text
+from typer.testing import CliRunner
 
 from any2vec import Any2VecError, DeepWalk, Vectors, Word2Vec, load
+from any2vec.cli import app
 from any2vec.graph import karate_club
 from any2vec.training import trainer
 from any2vec.training.checkpoints import checkpoint as module
@@ -493,7 +495,8 @@ def test_exploding_values_name_the_checkpoint(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def corpus(tmp_path):
+def corpus(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text("\n".join(map(" ".join, text(4000, words=30))) + "\n")
     return tmp_path
 
@@ -512,10 +515,16 @@ def wait_for_checkpoint(folder, process):
     raise AssertionError("no checkpoint")
 
 
+def here(*arguments):
+    """Do what a command does, in this process: it compiles once what each rank would."""
+    result = CliRunner().invoke(app, [*LONG, *arguments, "-q"])
+    assert result.exit_code == 0, result.output
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_signals(corpus, number):
     command = [sys.executable, "-c", MAIN, *LONG, "--hosts", "2"]
-    subprocess.run([*command, "-o", "whole.bin", "-q"], cwd=corpus, check=True)
+    here("--hosts", "2", "-o", "whole.bin")
     given = {"cwd": corpus, "stderr": subprocess.PIPE, "text": True}
     with subprocess.Popen([*command, *KEPT, "-o", "v.bin"], **given) as ended:
         wait_for_checkpoint(corpus / "kept", ended)
@@ -533,8 +542,7 @@ def test_signals(corpus, number):
 @pytest.mark.parametrize("scheme", ["pull-opt", "columns"])
 def test_ranks_are_killed_and_go_on(corpus, scheme):
     """A short `benchmarks/faults.py`."""
-    whole = run_python("-c", MAIN, *LONG, "--scheme", scheme, "-o", "whole.bin", ranks=3, cwd=corpus)
-    assert whole.returncode == 0, whole.stderr
+    here("--hosts", "3", "--scheme", scheme, "-o", "whole.bin")
     killing = (
         "import os, signal, threading, time; from pathlib import Path;"
         "rank = os.environ.get('PMI_RANK', os.environ.get('OMPI_COMM_WORLD_RANK'));"

@@ -416,7 +416,7 @@ def dying(folder, number, train):
     return 0
 
 
-@pytest.mark.parametrize(("hosts", "epochs", "every", "step"), [(1, 4, 1, 2), (2, 2, 3, 7)])
+@pytest.mark.parametrize(("hosts", "epochs", "every", "step"), [(1, 4, 1, 3), (2, 2, 3, 11)])
 def test_a_run_may_die_before_any_operation(tmp_path, hosts, epochs, every, step):
     how = {"hosts": hosts, "rounds": 1, "epochs": epochs}
     undisturbed, chance = fit(**how), random.Random(hosts)

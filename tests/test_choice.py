@@ -57,7 +57,7 @@ def test_estimated_bytes_are_those_counted(hosts, more):
 
 def test_what_sends_least_is_chosen():
     said, report = Said(), []
-    for dim in (16, 1000):
+    for dim in (16, 128):
         model = Word2Vec(**HOW | {"dim": dim}, hosts=4, epochs=1, rounds=4, scheme="auto", verbose=said)
         report.append(model.fit(SENTENCES).report_)
     assert [r.scheme for r in report] == ["pull-opt", "columns"]
@@ -66,14 +66,14 @@ def test_what_sends_least_is_chosen():
     assert lines[0].startswith("scheme pull-opt: pull-opt would send ")
     assert "columns would send" in lines[0]
     assert lines[1].startswith("scheme columns: ")
-    same = Word2Vec(**HOW | {"dim": 1000}, hosts=4, epochs=1, scheme="columns").fit(SENTENCES)
-    auto = Word2Vec(**HOW | {"dim": 1000}, hosts=4, epochs=1, rounds=40, scheme="auto", batch=50).fit(SENTENCES)
+    same = Word2Vec(**HOW | {"dim": 128}, hosts=4, epochs=1, scheme="columns").fit(SENTENCES)
+    auto = Word2Vec(**HOW | {"dim": 128}, hosts=4, epochs=1, rounds=40, scheme="auto", batch=50).fit(SENTENCES)
     assert np.abs(same.vectors_.matrix - auto.vectors_.matrix).max() < 0.1
 
 
 def test_memory_counts(monkeypatch):
-    monkeypatch.setattr(choice, "memory_of_a_host", lambda _: 900_000)  # columns: 400 x 1,000 x 8 bytes / 4
-    found = Word2Vec(**HOW | {"dim": 1000}, hosts=4, epochs=1, rounds=1, scheme="auto").fit(SENTENCES)
+    monkeypatch.setattr(choice, "memory_of_a_host", lambda _: 115_000)  # columns: 400 x 128 x 8 bytes / 4
+    found = Word2Vec(**HOW | {"dim": 128}, hosts=4, epochs=1, rounds=1, scheme="auto").fit(SENTENCES)
     assert found.report_.scheme == "columns"
 
 
@@ -89,7 +89,7 @@ def test_memory_counts(monkeypatch):
 )
 def test_what_columns_cannot_do_is_said(how, why):
     said = Said()
-    model = Word2Vec(**{"dim": 1000, "hosts": 4, "scheme": "auto", "epochs": 1, "rounds": 40} | HOW | how, verbose=said)
+    model = Word2Vec(**{"hosts": 4, "scheme": "auto", "epochs": 1, "rounds": 40} | HOW | how, verbose=said)
     alone = "hosts" in how
     assert model.fit(SENTENCES).report_.scheme == (None if alone else "pull-opt")
     begins = f"scheme {'auto' if alone else 'pull-opt'}: "
@@ -140,7 +140,7 @@ def test_hosts_have_all_rows_only_if_memory_suffices(monkeypatch):
 )
 def test_all_updates_of_an_occurrence_touch_one_row(lines, scheme):
     words = np.random.default_rng(1).integers(0, 3000, (lines, 20)).astype(str).tolist()
-    found = Word2Vec(**HOW | {"negative": 5}, hosts=2, rounds=3, epochs=1).fit(words)
+    found = Word2Vec(**HOW, hosts=2, rounds=3, epochs=1).fit(words)
     assert found.report_.scheme == scheme
 
 

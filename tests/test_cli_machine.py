@@ -47,7 +47,7 @@ def test_info(vectors, tmp_path, name, kind):
 
 
 def test_info_of_a_model_and_of_nothing(tmp_path):
-    model = Word2Vec(dim=4, min_count=1, epochs=1, threads=1, cache=None).fit([["a", "b"]] * 50)
+    model = Word2Vec(dim=4, window=3, negative=3, min_count=1, epochs=1, threads=1, cache=None).fit([["a", "b"]] * 50)
     model.save(tmp_path / "m")
     assert "in model.json" in run("info", tmp_path / "m").output
     assert "does not exist" in str(run("info", tmp_path / "none.bin").exception)
@@ -98,7 +98,7 @@ def test_doctor_says_that_the_disk_is_full(monkeypatch):
 def test_words_of_the_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("ANY2VEC_CACHE", str(tmp_path / "cache"))
     (tmp_path / "text").write_text("a b a b\n" * 20)
-    Word2Vec(dim=4, min_count=1, epochs=1, threads=1).fit(str(tmp_path / "text"))
+    Word2Vec(dim=4, window=3, negative=3, min_count=1, epochs=1, threads=1).fit(str(tmp_path / "text"))
     assert run("cache", "list").output == run("cache").output
     assert "1 corpus" in run("cache", "list").output
     assert "1 removed" in run("cache", "clear").output

@@ -134,11 +134,11 @@ def test_options_reach_training(run, text, tmp_path, combine, kappa):
 
 
 def test_models_reach_training(run, text, tmp_path):
-    chosen = ["--model", "cbow", "--loss", "hierarchical", "--context", "corrected", "--dim", "20"]
+    chosen = ["--model", "cbow", "--loss", "hierarchical", "--context", "sum", "--dim", "20", "--window", "3"]
     result = run(text, "-o", "v", *chosen, "--training", "--report", "r.json", sizes=[])
     assert result.exit_code == 0, result.output
     options = json.loads((tmp_path / "r.json").read_text())["options"]
-    expected = {"model": "cbow", "loss": "hierarchical", "context": "corrected", "operator": "cbow-hierarchical"}
+    expected = {"model": "cbow", "loss": "hierarchical", "context": "sum", "operator": "cbow-hierarchical"}
     assert options == options | expected | {"alpha": 0.025, "negative": 0}
     vectors = load(tmp_path / "v")
     assert (vectors.loss, vectors.t.shape) == ("hierarchical", (9, 20))

@@ -33,7 +33,7 @@ FOUR = [case for case in CASES if case[2] == "mean"]
 
 def options(model, loss, context="mean", **more):
     negative = {} if loss == "hierarchical" else {"negative": 3}
-    how = {"dim": 20, "window": 3, "threads": 1, "epochs": 1, "sample": 0, "alpha": 0.05}
+    how = {"dim": 12, "window": 3, "threads": 1, "epochs": 1, "sample": 0, "alpha": 0.05}
     return Options(model=model, loss=loss, context=context, **negative | how | more)
 
 
@@ -84,11 +84,19 @@ def test_a_path_that_is_too_long_is_refused():
         huffman_paths(np.array(fibonacci[::-1], np.int64))
 
 
-@pytest.mark.parametrize(("model", "loss", "context"), CASES)
-def test_models_equal_the_naive(model, loss, context):
-    corpus, how, report = read(text(80), 1), options(model, loss, context, sample=0.05, epochs=2), Report({})
+@pytest.mark.parametrize(
+    ("model", "loss", "context", "dim"),
+    [
+        *((*case, 12) for case in FOUR),  # padded to 16, as other tests have it
+        ("skipgram", "hierarchical", "mean", 40),  # a loop over registers, of any width
+        ("cbow", "negative", "corrected", 150),  # and registers that are left over
+        ("cbow", "hierarchical", "sum", 20),
+    ],
+)
+def test_models_equal_the_naive(model, loss, context, dim):
+    corpus, how, report = read(text(80), 1), options(model, loss, context, sample=0.05, epochs=2, dim=dim), Report({})
     e, t = train(corpus, how, report=report)
-    start, setting = new_matrices(0, len(e), 20), setting_of(corpus, how)
+    start, setting = new_matrices(0, len(e), dim), setting_of(corpus, how)
     naive_e, naive_t = start.embedding.astype(float), start.training.astype(float)
     tree = naive_models.huffman(corpus.vocabulary.counts.tolist())
     for epoch in range(2):
@@ -104,11 +112,20 @@ def test_models_equal_the_naive(model, loss, context):
 
 @pytest.mark.parametrize("model", ["skipgram", "cbow"])
 def test_large_scores_make_no_step_on_a_path(model):
-    row = np.full((3, 20), 0.6, np.float32)  # all scores are 7.2
-    how = {"dim": 20, "min_count": 1, "sample": 0, "cache": None, "threads": 1, "model": model, "blend": False}
+    row = np.full((3, 16), 0.7, np.float32)  # all scores are 7.8
+    how = {
+        "dim": 16,
+        "window": 3,
+        "min_count": 1,
+        "sample": 0,
+        "cache": None,
+        "threads": 1,
+        "model": model,
+        "blend": False,
+    }
     start = Vectors(["a", "b", "c"], row, counts=np.array([3, 2, 1]), t=row, loss="hierarchical")
     fitted = Word2Vec(**how, loss="hierarchical", start=start).fit([["a", "b", "c"], ["a", "b", "a"]] * 20)
-    assert (fitted.vectors_.matrix == np.float32(0.6)).all()
+    assert (fitted.vectors_.matrix == np.float32(0.7)).all()
     assert fitted.loss_[0] > 1
 
 
@@ -139,7 +156,7 @@ def test_gradients_are_those_of_the_loss(model, loss, context):
         np.testing.assert_allclose(change, factor * numeric, atol=1e-4)
 
 
-@pytest.mark.parametrize(("model", "loss", "context"), [*FOUR, ("cbow", "negative", "sum")])
+@pytest.mark.parametrize(("model", "loss", "context"), FOUR)
 def test_all_schemes_give_the_same_bits(model, loss, context):
     how = {"rounds": 3, "sample": 0.1, "epochs": 2}
     found = [bits(train(read(text(60), 4), options(model, loss, context, scheme=scheme, **how))) for scheme in NAMES]
@@ -157,7 +174,8 @@ def test_combiners_of_parts_give_the_same_bits(model, loss, context, combine):
 
 def fit(model, loss):
     def one(communicator):
-        how = {"dim": 20, "window": 3, "min_count": 1, "threads": 1, "epochs": 2, "cache": None, "rounds": 3}
+        how = {"dim": 16, "window": 3, "min_count": 1, "threads": 1, "epochs": 2, "cache": None, "rounds": 3}
+        how |= {} if loss == "hierarchical" else {"negative": 3}
         sentences = text(60)[communicator.rank :: communicator.size]
         vectors = Word2Vec(model=model, loss=loss, **how).fit(sentences, communicator=communicator).vectors_
         return [vectors.matrix.tolist(), vectors.t.tolist()]
@@ -181,7 +199,8 @@ def fit_hierarchical_cbow(communicator):
 @needs_mpi
 @pytest.mark.parametrize("function", [fit_cbow, fit_hierarchical_skipgram, fit_hierarchical_cbow])
 def test_mpi_gives_the_bits_of_simulated_hosts(tmp_path, function):
-    assert results(tmp_path, function, ranks=3) == simulate(3, 2, function)
+    expected = simulate(2, 2, function)  # first: it compiles once what each rank would
+    assert results(tmp_path, function, ranks=2) == expected
 
 
 @pytest.mark.parametrize(("model", "loss", "context"), FOUR)
@@ -254,7 +273,7 @@ def test_updates_are_about_those_that_inspection_counts(model, loss, context):
 
 def test_models_of_graphs():
     for model, loss, _ in FOUR:
-        how = {"dim": 20, "window": 3, "walks": 5, "epochs": 2, "threads": 1, "model": model, "loss": loss}
+        how = {"dim": 16, "window": 3, "walks": 5, "epochs": 2, "threads": 1, "model": model, "loss": loss}
         how |= {} if loss == "hierarchical" else {"negative": 3}
         fitted = DeepWalk(**how).fit(karate_club().edges)
         assert len(fitted.vectors_) == 34
@@ -267,21 +286,26 @@ def test_defaults_follow_the_model():
     assert Options(model="cbow", loss="hierarchical").initial_alpha == 0.025
     assert Options(model="cbow", alpha=0.03).initial_alpha == 0.03
     assert Options(loss="hierarchical").negatives == 0
-    report = Word2Vec(model="cbow", min_count=1, epochs=1, dim=8, cache=None, threads=1).fit([["a", "b"]] * 9).report_
+    report = (
+        Word2Vec(model="cbow", min_count=1, epochs=1, dim=8, window=3, negative=3, cache=None, threads=1)
+        .fit([["a", "b"]] * 9)
+        .report_
+    )
     shown = {name: report.options[name] for name in ("model", "loss", "operator", "alpha", "negative")}
-    assert shown == {"model": "cbow", "loss": "negative", "operator": "cbow", "alpha": 0.05, "negative": 5}
+    assert shown == {"model": "cbow", "loss": "negative", "operator": "cbow", "alpha": 0.05, "negative": 3}
 
 
 @pytest.mark.parametrize(("model", "loss", "context"), FOUR)
 def test_an_operator_by_name_is_that_of_model_and_loss(model, loss, context):
-    how = {"dim": 8, "min_count": 1, "epochs": 1, "cache": None, "threads": 1}
+    how = {"dim": 8, "window": 3, "min_count": 1, "epochs": 1, "cache": None, "threads": 1}
+    how |= {} if loss == "hierarchical" else {"negative": 3}
     one = Word2Vec(**how, model=model, loss=loss).fit(text(60))
     two = Word2Vec(**how, operator=one.report_.options["operator"]).fit(text(60))
     assert (one.vectors_.matrix == two.vectors_.matrix).all()
     assert one.vectors_.loss == two.vectors_.loss == two.report_.options["loss"] == loss
     other = "hierarchical" if loss == "negative" else "negative"
     with pytest.raises(Any2VecError, match=f"trained with the loss '{loss}', but `loss` is '{other}'"):
-        Word2Vec(**how, model=model, loss=other, start=two.vectors_).fit(text(60))
+        Word2Vec(**how | {"negative": None}, model=model, loss=other, start=two.vectors_).fit(text(60))
 
 
 def test_no_negatives_may_be_said():

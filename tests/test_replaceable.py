@@ -24,8 +24,10 @@ from any2vec.vectors import recognize
 from any2vec.vectors.formats import VECTORS
 from any2vec.vectors.word2vec_c import VECTORS_OR_CLASSES
 
-SIZES = ["--dim", "8", "--min-count", "1", "--epochs", "1", "--no-cache", "-q", "--threads", "1"]
-WORD2VEC = ["-size", "8", "-min-count", "1", "-iter", "1", "-debug", "0", "-threads", "1"]
+KERNEL = ["--dim", "8", "--window", "3", "--negative", "3"]
+SIZES = [*KERNEL, "--min-count", "1", "--epochs", "1", "--no-cache", "-q", "--threads", "1"]
+FLAGS = ["-size", "8", "-window", "3", "-negative", "3"]
+WORD2VEC = [*FLAGS, "-min-count", "1", "-iter", "1", "-debug", "0", "-threads", "1"]
 
 NOT_VECTORS = {
     "prose": b"It was the best of times, it was the worst of times\n" * 100,

@@ -217,7 +217,7 @@ def test_two_savers_and_a_reader(tmp_path, monkeypatch, exchanged):
     try:
         for read, _ in ready:
             assert os.read(read, 1)
-        found = [number_of(load(path)) for _ in range(2000)]
+        found = [number_of(load(path)) for _ in range(600)]
     finally:
         for child in children:
             os.kill(child, signal.SIGKILL)
@@ -244,7 +244,7 @@ def test_a_folder_that_is_gone_for_moments(tmp_path):
     other = threading.Thread(target=rename)
     other.start()
     try:
-        for _ in range(2000):
+        for _ in range(600):
             check_writable(path, VECTORS, folder=True)
     finally:
         done.set()
@@ -256,7 +256,7 @@ def test_threads_save_one_name(tmp_path):
 
     def work(number):
         try:
-            for _ in range(50):
+            for _ in range(20):
                 save(version(number), tmp_path / "v")
                 save(version(number), tmp_path / "v.bin")
         except Exception as error:
