@@ -7,7 +7,7 @@ from any2vec.cluster.communicator import Communicator, allgather_bytes, exchange
 from any2vec.cluster.lost import DamagedError
 from any2vec.corpus.vocabulary import Totals, Vocabulary, candidates, choose, totals_of
 from any2vec.corpus.word_hash import PADDING, SEED, key_of, mix
-from any2vec.corpus.word_table import WordCounts, merge
+from any2vec.corpus.word_table import WordCounts, copy_words, merge
 from any2vec.llvm.compiled import njit
 
 __all__ = ["build_vocabulary_distributed"]
@@ -79,7 +79,7 @@ def _take(part: WordCounts, places: NDArray[np.int64]) -> WordCounts:
     """Return the words at some places of a part."""
     lengths = part.starts[places + 1] - part.starts[places]
     taken = _part(np.empty(int(lengths.sum()), np.uint8), lengths, part.counts[places])
-    _copy(part.arena, part.starts, places, taken.arena, taken.starts)
+    copy_words(part.arena, part.starts, places, taken.arena, taken.starts)
     return taken
 
 
@@ -89,17 +89,3 @@ def _owners(arena: NDArray[np.uint8], starts: NDArray[np.int64], hosts: np.uint6
     for i in range(owners.size):
         hashed, _, _ = key_of(arena, starts[i], starts[i + 1] - starts[i] - 1)
         owners[i] = np.int64(mix(hashed, SEED) % hosts)
-
-
-@njit(nogil=True, cache=True)
-def _copy(
-    arena: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    places: NDArray[np.int64],
-    to: NDArray[np.uint8],
-    to_starts: NDArray[np.int64],
-) -> None:
-    for i in range(places.size):
-        start = starts[places[i]]
-        for j in range(to_starts[i + 1] - to_starts[i]):
-            to[to_starts[i] + j] = arena[start + j]

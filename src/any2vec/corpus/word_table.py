@@ -18,7 +18,7 @@ from any2vec.errors import Any2VecError
 from any2vec.io.memory import zeros
 from any2vec.llvm.compiled import njit
 
-__all__ = ["DONE", "GROW_ARENA", "GROW_SLOTS", "WordCounts", "WordTable", "find", "insert", "merge"]
+__all__ = ["DONE", "GROW_ARENA", "GROW_SLOTS", "WordCounts", "WordTable", "copy_words", "find", "insert", "merge"]
 
 FIRST_SLOTS, FIRST_ARENA = 1 << 12, 1 << 15
 DONE, GROW_SLOTS, GROW_ARENA = range(3)  # how a kernel ends
@@ -235,3 +235,18 @@ def _counts_of(slots: NDArray[np.uint64], counts: NDArray[np.int64]) -> None:
     for i in range(0, slots.size, 4):
         if slots[i + 2] != 0:
             counts[np.int64(slots[i + 2]) - 1] = slots[i + 3]
+
+
+@njit(nogil=True, cache=True)
+def copy_words(
+    arena: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    places: NDArray[np.int64],
+    to: NDArray[np.uint8],
+    to_starts: NDArray[np.int64],
+) -> None:
+    """Copy words, each with what follows it, from their places in one text to where they start in another."""
+    for i in range(places.size):
+        start = starts[places[i]]
+        for j in range(to_starts[i + 1] - to_starts[i]):
+            to[to_starts[i] + j] = arena[start + j]

@@ -6,9 +6,9 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.corpus.word_table import copy_words
 from any2vec.errors import Any2VecError
 from any2vec.io.ordered import ordered
-from any2vec.llvm.compiled import njit
 from any2vec.walks.walker import Walker
 from any2vec.walks.worklist import WalkBlock, compact, walk_blocks
 
@@ -28,8 +28,10 @@ def write_text(walker: Walker, walks: int, file: IO[bytes], *, threads: int = 1)
 
     def text(block: WalkBlock) -> NDArray[np.uint8]:
         ids, lengths = _walk(walker, block)
-        lines = np.empty(int(lengths_of[ids].sum()), np.uint8)
-        _fill(ids, lengths, arena, starts, lines)
+        begins = np.concatenate((np.zeros(1, np.int64), np.cumsum(lengths_of[ids])))
+        lines = np.empty(int(begins[-1]), np.uint8)
+        copy_words(arena, starts, ids, lines, begins)
+        lines[begins[np.cumsum(lengths)] - 1] = _NEWLINE  # for the space behind a walk's last name
         return lines
 
     with closing(ordered(text, blocks, max(1, threads))) as texts:
@@ -54,23 +56,3 @@ def _encoded(names: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     starts = np.zeros(len(names) + 1, np.int64)
     np.cumsum([len(code) + 1 for code in text], out=starts[1:])
     return np.frombuffer(arena, np.uint8), starts
-
-
-@njit(nogil=True, cache=True)
-def _fill(
-    ids: NDArray[np.int32],
-    lengths: NDArray[np.int32],
-    arena: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    lines: NDArray[np.uint8],
-) -> None:
-    """Copy names, each with its space; a walk's last one becomes the newline."""
-    end = at = 0
-    for i in range(lengths.size):
-        for _ in range(lengths[i]):
-            begin, after = starts[ids[at]], starts[ids[at] + 1]
-            for k in range(begin, after):
-                lines[end] = arena[k]
-                end += 1
-            at += 1
-        lines[end - 1] = _NEWLINE
