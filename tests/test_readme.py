@@ -25,11 +25,9 @@ from any2vec.cli import app
 from any2vec.graph import karate_club
 
 ROOT = Path(__file__).parent.parent
-MADE = [ROOT / line for line in (ROOT / ".gitignore").read_text("utf-8").split() if line.startswith("docs/")]
-ALL = [*ROOT.glob("*.md"), *sorted(ROOT.glob("docs/**/*.md")), *ROOT.glob("benchmarks/**/*.md")]
-ALL = [path for path in ALL if not any(map(path.is_relative_to, MADE))]  # the site makes these anew
-PAGES = [ROOT / "README.md", *(path for path in ALL if path.is_relative_to(ROOT / "docs"))]
-PAGES = [path for path in PAGES if not path.read_text("utf-8").startswith("---\nfile_format: mystnb")]  # it runs these
+MADE = {ROOT / line for line in (ROOT / ".gitignore").read_text("utf-8").split()}  # by docs/conf.py
+PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").glob("**/*.md")} - MADE)]
+ALL = [*ROOT.glob("*.md"), *PAGES[1:], *ROOT.glob("benchmarks/**/*.md")]
 TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in PAGES}
 TEXT = "\n".join(TEXTS.values())
 README = TEXTS["README.md"]
