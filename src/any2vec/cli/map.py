@@ -36,14 +36,14 @@ def map(  # noqa: A001  (the command's name)
     ],
     method: Annotated[
         str,
-        typer.Option(
-            metavar="NAME", help="How: umap, pca or tsne.", autocompletion=shared.completing(METHODS)
-        ),
+        typer.Option(metavar="NAME", help="How: umap, pca or tsne.", autocompletion=shared.completing(METHODS)),
     ] = "umap",
     words: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="Which words: a file with a word per line, or words with commas between.", show_default=False
+            metavar="FILE",
+            help="Which words: a file with a word per line, or words with commas between.",
+            show_default=False,
         ),
     ] = None,
     top: Annotated[
@@ -88,14 +88,21 @@ def map(  # noqa: A001  (the command's name)
     display = display_for(Console(stderr=True), quiet=quiet, progress=False)
     began = time.perf_counter()
     if method == "umap":
-        display.say("UMAP: compiling takes half a minute, at first a minute")
+        display.say("UMAP is compiled first: some 10 seconds, or half a minute for many words")
     found = loaded.map(
-        listed, top, method=method, labels=known, skip_unknown=skip_unknown, clusters=clusters, seed=seed,
+        listed,
+        top,
+        method=method,
+        labels=known,
+        skip_unknown=skip_unknown,
+        clusters=clusters,
+        seed=seed,
         neighbours=10 if output.suffix.lower() == ".html" else 0,
     )
     found.save(output, force=force, title=f"{vectors.stem}: {len(found):,} words")
     seconds = time.perf_counter() - began
-    more = f"; --top N shows more than {TOP:,} words" if words is None and top is None and len(found) < len(loaded) else ""
+    cut = words is None and top is None and len(found) < len(loaded)
+    more = f"; --top N shows more than {TOP:,}" if cut else ""
     display.say(
         f"{len(found):,} of {len(loaded):,} words by {NAMES[method]}, {seconds:.1f} s; the map is in {output}{more}"
     )

@@ -60,7 +60,7 @@ def by_labels(
     """
     matrix = np.asarray(labels.matrix, np.bool_)
     labelled = np.flatnonzero(matrix.any(axis=1))
-    unknown = [i for i in labelled if labels.names[i] not in known]
+    unknown = [i for i in labelled.tolist() if labels.names[i] not in known]
     if len(unknown) == len(labelled):
         raise Any2VecError(f"{labels.source}: none of the {len(labelled):,} labelled words has a vector")
     if unknown and not skip_unknown:

@@ -59,8 +59,13 @@ const wordMap = (() => {
     plot.properties.inner_height.change.connect(resized);
     for (const range of [plot.x_range, plot.y_range]) range.change.connect(redraw);
     resized();
-    $("find").disabled = false;
-    $("find").placeholder = `Find one of ${n.toLocaleString("en")} words`;
+    for (const layer of layers) layer.visible = true;
+    clearTimeout(drawing);
+    texts(); // with the points, in one painting: without a GPU, each takes a second
+    requestAnimationFrame(() => setTimeout(() => {
+      $("find").disabled = false;
+      $("find").placeholder = `Find one of ${n.toLocaleString("en")} words`;
+    }));
   }
 
   // The view

@@ -75,7 +75,8 @@ def _document(words: "WordMap") -> tuple[tuple[NDArray[np.int32], list[str], lis
     for number, colour in enumerate(grouped[2]):
         x, y = words.coordinates[grouped[0] == number].T
         source = ColumnDataSource({"x": x.copy(), "y": y.copy()})
-        layers.append(plot.scatter("x", "y", source=source, size=size, color=colour, alpha=0.75, line_color=None))
+        how = {"size": size, "color": colour, "alpha": 0.75, "line_color": None}
+        layers.append(plot.scatter("x", "y", source=source, visible=False, **how))  # until page.js knows the view
     chosen = ColumnDataSource({"x": [], "y": [], "size": [], "width": []})
     plot.scatter("x", "y", source=chosen, size="size", line_width="width", fill_alpha=0, line_color="#111111")
     tags = ColumnDataSource({"x": [], "y": [], "text": [], "colour": []})

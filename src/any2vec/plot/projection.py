@@ -26,7 +26,7 @@ Near: TypeAlias = tuple[NDArray[np.int32], NDArray[np.float32]]
 """The nearest rows of each row, best first, without itself, and their cosines: shapes (n, k)."""
 
 _N_NEIGHBORS = 15  # umap-learn's, with the word itself
-_PERPLEXITY = 30.0  # scikit-learn's
+_PERPLEXITY = 30.0  # scikit-learn's; of fewer than 900 words, the root of their number
 
 
 def check_method(method: object, settings: Mapping[str, object]) -> str:
@@ -56,7 +56,7 @@ def wanted_neighbours(method: str, number: int, settings: Mapping[str, Any]) -> 
 
 
 def project(
-    rows: NDArray[np.float32], method: str, near: Near | None, *, seed: int, settings: Mapping[str, Any]
+    rows: NDArray[np.float32], method: str, near: Near, *, seed: int, settings: Mapping[str, Any]
 ) -> NDArray[np.float32]:
     """Return the places of unit rows, shape (n, 2); `near` are at least `wanted_neighbours`."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -67,7 +67,6 @@ def project(
             elif method == "tsne":
                 places = _tsne(rows, seed, settings)
             else:
-                assert near is not None
                 places = _umap_of(rows, near, seed, settings)
         except (TypeError, ValueError) as error:  # also InvalidParameterError of scikit-learn
             raise Any2VecError(f"{NAMES[method]} refuses: {' '.join(str(error).split())}") from error
@@ -83,11 +82,13 @@ def _pca(rows: NDArray[np.float32], seed: int) -> NDArray[np.float32]:
 
 
 def _tsne(rows: NDArray[np.float32], seed: int, settings: Mapping[str, Any]) -> NDArray[np.float32]:
-    """Run t-SNE; squared distances of unit rows are twice 1 - cosine."""
+    """Run t-SNE; squared distances of unit rows are twice 1 - cosine. Threads would add up in any order."""
     from sklearn.manifold import TSNE
+    from threadpoolctl import threadpool_limits
 
-    usual = {"perplexity": min(_PERPLEXITY, (len(rows) - 1) / 3)}
-    return TSNE(init="pca", random_state=seed, **{**usual, **settings}).fit_transform(rows)
+    usual = {"perplexity": min(_PERPLEXITY, len(rows) ** 0.5)}
+    with threadpool_limits(1, "openmp"):
+        return TSNE(init="pca", random_state=seed, **{**usual, **settings}).fit_transform(rows)
 
 
 def _umap_of(rows: NDArray[np.float32], near: Near, seed: int, settings: Mapping[str, Any]) -> NDArray[np.float32]:

@@ -104,11 +104,12 @@ class Maps(Lookup):
         elif clusters is not None:
             grouped = self._clusters(names, ids, clusters, seed)
         norms = self.norms[ids]
-        rows = self.matrix[ids] / np.where(norms > 0, norms, 1)[:, None]
+        rows: NDArray[np.float32] = self.matrix[ids]
+        rows /= np.where(norms > 0, norms, 1)[:, None]
         topn = max(min(neighbours, len(ids) - 1), projection.wanted_neighbours(method, len(ids), settings))
-        near = self._near(rows, topn, seed)
-        places = projection.project(rows, method, near, seed=seed, settings=settings)
-        return WordMap(names, places, method, *(part[:, :neighbours] for part in near), grouped)
+        near, cosines = self._near(rows, topn, seed)
+        places = projection.project(rows, method, (near, cosines), seed=seed, settings=settings)
+        return WordMap(names, places, method, near[:, :neighbours], cosines[:, :neighbours], grouped)
 
     def plot(
         self,
@@ -171,9 +172,7 @@ class Maps(Lookup):
         return by_classes(names, some.matrix, found)
 
     @staticmethod
-    def _near(
-        rows: NDArray[np.float32], topn: int, seed: int
-    ) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    def _near(rows: NDArray[np.float32], topn: int, seed: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
         from any2vec.vectors.neighbour_graph import neighbour_graph
 
         if topn:

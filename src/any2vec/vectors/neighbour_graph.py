@@ -37,7 +37,7 @@ def neighbour_graph(
         for i in range(topn):
             cosines[block, i] = np.einsum("ij,ij->i", rows[block], rows[ids[block, i]])
     order = np.lexsort((ids, -cosines), axis=-1)
-    ids, cosines = (np.take_along_axis(part, order, axis=1) for part in (ids, cosines))
+    ids, cosines = np.take_along_axis(ids, order, axis=1), np.take_along_axis(cosines, order, axis=1)
     few = np.flatnonzero(other.sum(axis=1) < topn)
     ids[few], cosines[few] = _exact(rows, few, topn)
     return ids, cosines
