@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["page"]
 
 _COSINE = 1_000  # a cosine is kept as this many parts, as it is shown
-_SIZES = ((300, 9), (3_000, 7), (30_000, 5))
-_SMALLEST = 3  # pixels of a point
+_POINTS = ((300, 9, 0.9), (3_000, 7, 0.8), (30_000, 5, 0.65))
+_MANY = 3, 0.45
+"""Up to a number of words, pixels of a point, and how much of what lies under it it covers."""
 
 
 def page(words: "WordMap", title: str) -> str:
@@ -57,7 +58,7 @@ def _document(words: "WordMap") -> tuple[tuple[NDArray[np.int32], list[str], lis
     from bokeh.plotting import figure
 
     grouped = _groups(words)
-    size = next((size for most, size in _SIZES if len(words) <= most), _SMALLEST)
+    size, alpha = next(((size, alpha) for most, size, alpha in _POINTS if len(words) <= most), _MANY)
     plot = figure(
         output_backend="webgl",
         sizing_mode="stretch_both",
@@ -75,7 +76,7 @@ def _document(words: "WordMap") -> tuple[tuple[NDArray[np.int32], list[str], lis
     for number, colour in enumerate(grouped[2]):
         x, y = words.coordinates[grouped[0] == number].T
         source = ColumnDataSource({"x": x.copy(), "y": y.copy()})
-        how = {"size": size, "color": colour, "alpha": 0.75, "line_color": None}
+        how = {"size": size, "color": colour, "alpha": alpha, "line_color": None}
         layers.append(plot.scatter("x", "y", source=source, visible=False, **how))  # until page.js knows the view
     chosen = ColumnDataSource({"x": [], "y": [], "size": [], "width": []})
     plot.scatter("x", "y", source=chosen, size="size", line_width="width", fill_alpha=0, line_color="#111111")
