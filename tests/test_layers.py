@@ -25,6 +25,7 @@ ROOMS = [
     {"corpus"},
     {"samples"},
     {"graph"},
+    {"plot"},
     {"walks"},
     {"operators"},
     {"sync"},
@@ -38,7 +39,7 @@ ROOMS = [
 ]
 FLOOR = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
 EXTRA = {  # of the rooms before it, these only
-    "vectors": {"errors", "private", "signals", "version", "options", "cluster", "io", "corpus"},
+    "vectors": {"errors", "private", "signals", "version", "options", "cluster", "io", "corpus", "plot"},
 }
 
 

@@ -1,19 +1,27 @@
 """Draw the pictures of the documentation: words of the presidents' speeches, and the karate club, by their vectors.
 
-    pip install '.[graphs]' matplotlib adjustText && python docs/images/draw.py
+    pip install '.[graphs,plot]' selenium && python docs/images/draw.py
 
 Six groups of words were chosen by hand; a colour is a group, or one of the two clubs. Training does not see them.
+The picture of a page needs Chromium and chromedriver.
 """
 
+import io
+import shutil
+import tempfile
+import time
+from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 from adjustText import adjust_text
+from PIL import Image
+from selenium import webdriver
 from sklearn.manifold import TSNE
 
-from any2vec import DeepWalk, Word2Vec
+from any2vec import DeepWalk, Vectors, Word2Vec
 from any2vec.graph import karate_club
 
 FOLDER = Path(__file__).parent
@@ -41,10 +49,16 @@ def blank(width: float, height: float) -> tuple[plt.Figure, plt.Axes]:
     return figure, axes
 
 
-def speeches() -> None:
-    """Draw words of the speeches that come with any2vec, by t-SNE."""
+@cache
+def presidents() -> Vectors:
+    """Train on the speeches that come with any2vec, as `any2vec demo` does."""
     with as_file(files("any2vec") / "data" / "presidents.txt.xz") as text:
-        vectors = Word2Vec(epochs=30, sample=1e-4, threads=1).fit(text).vectors_
+        return Word2Vec(epochs=30, sample=1e-4, threads=1).fit(text).vectors_
+
+
+def speeches() -> None:
+    """Draw words of the speeches, by t-SNE."""
+    vectors = presidents()
     words = [word for group in GROUPS for word in group.split()]
     rows = np.array([vectors[word] for word in words])
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
@@ -80,7 +94,29 @@ def karate() -> None:
     save(figure, "karate.svg")
 
 
+def maps() -> None:
+    """Draw what `any2vec map` draws of the speeches: a picture, and a page with a word that was found."""
+    presidents().map(top=300, clusters=6).save(FOLDER / "map.svg", force=True)
+    options = webdriver.ChromeOptions()
+    for flag in ("headless=new", "no-sandbox", "window-size=1280,800", "hide-scrollbars", "enable-unsafe-swiftshader"):
+        options.add_argument(f"--{flag}")
+    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+    with tempfile.TemporaryDirectory() as folder:
+        presidents().map(clusters=8).save(Path(folder) / "map.html", title="speeches")
+        browser.get((Path(folder) / "map.html").as_uri())
+        box = browser.find_element("id", "find")
+        while not box.is_enabled():
+            time.sleep(0.1)
+        box.send_keys("soviet", webdriver.Keys.ENTER)
+        browser.find_element("id", "out").click()
+        time.sleep(3)
+        seen = Image.open(io.BytesIO(browser.get_screenshot_as_png())).convert("RGB")
+        browser.quit()
+    seen.quantize(256, Image.Quantize.MAXCOVERAGE).save(FOLDER / "map-page.png", optimize=True)
+
+
 if __name__ == "__main__":
+    maps()
     plt.rcParams.update(PLAIN)
     speeches()
     karate()

@@ -32,6 +32,7 @@ _EXTRAS = {
     "evaluate": "scipy",
     "gensim": "gensim",
     "pandas": "pandas",
+    "plot": "umap",
     "arrow": "pyarrow",
     "zstd": "zstandard",
 }

@@ -60,6 +60,10 @@ SCREENS = {
     ),
     "similar": Screen(("reviews.bin good terrible", "reviews.bin < words.txt")),
     "analogy": Screen(("reviews.bin man king woman",)),
+    "map": Screen(
+        ("reviews.bin -o reviews.html", "friends.bin -o friends.svg --labels friends.labels"),
+        "output method words top labels clusters seed force",
+    ),
     "walks": Screen(
         ("friends.edges -o walks.txt --length 80",),
         "output walks length p q restart directed weighted threads seed force",

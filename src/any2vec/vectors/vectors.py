@@ -5,16 +5,17 @@ from any2vec.vectors.convert import Conversions
 from any2vec.vectors.evaluations import Evaluations
 from any2vec.vectors.gensim_names import GensimNames
 from any2vec.vectors.lookup import NEGATIVE
+from any2vec.vectors.maps import Maps
 from any2vec.vectors.means import Means
 
 __all__ = ["NEGATIVE", "Vectors", "check_vectors"]
 
 
-class Vectors(GensimNames, Evaluations, Conversions, Means):
+class Vectors(GensimNames, Evaluations, Conversions, Maps, Means):
     """The embedding of each word of a vocabulary.
 
     Its methods have files of their own: `Lookup` of words and rows, `Neighbours` and analogies, `GensimNames` for the
-    other methods of gensim's KeyedVectors, `Evaluations`, `Means` of texts, and `Conversions` to gensim, pandas
+    other methods of gensim's KeyedVectors, `Evaluations`, `Means` of texts, `Maps`, and `Conversions` to gensim, pandas
     and Arrow.
 
     Parameters

@@ -1,0 +1,118 @@
+"""`any2vec map`: vectors in, a map of their words out."""
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from any2vec.cli import options as shared
+from any2vec.cli.graphs import saying
+from any2vec.cli.similar import VectorsFile
+from any2vec.cli.training import check_apart, check_one_process
+from any2vec.errors import Any2VecError, shown
+from any2vec.graph.vertex_labels import LABEL_FORMATS, VertexLabels, read_labels
+from any2vec.plot.projection import METHODS, NAMES, check_method
+from any2vec.plot.word_map import check_output
+from any2vec.training.shown.progress import display_for
+from any2vec.vectors.formats import load
+from any2vec.vectors.maps import TOP
+
+__all__ = ["map"]
+
+
+def map(  # noqa: A001  (the command's name)
+    vectors: VectorsFile,
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="A page (.html), or a picture (.png, .svg).",
+            show_default=False,
+        ),
+    ],
+    method: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="How: umap, pca or tsne.", autocompletion=shared.completing(METHODS)),
+    ] = "umap",
+    words: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Which words: a file with a word per line, or words with commas between.",
+            show_default=False,
+        ),
+    ] = None,
+    top: Annotated[
+        int | None, typer.Option(metavar="N", help="How many words, the most frequent.", show_default=f"{TOP:,}")
+    ] = None,
+    labels: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Colours: lines of a word and its label.", show_default=False),
+    ] = None,
+    file_format: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help=f"Format of the labels: {', '.join(LABEL_FORMATS)}; with labels, line i lists the words of label i.",
+            autocompletion=shared.completing(LABEL_FORMATS),
+        ),
+    ] = "auto",
+    skip_unknown: Annotated[
+        bool, typer.Option("--skip-unknown", help="Leave out labels of words that have no vector.")
+    ] = False,
+    clusters: Annotated[
+        int | None, typer.Option(metavar="N", help="Colours: N classes of k-means.", show_default=False)
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the random numbers.")] = 1,
+    force: shared.Force = False,
+    quiet: shared.Quiet = False,
+) -> None:
+    """Draw a map of the words of VECTORS: similar words are near to each other.
+
+    A page shows words, finds them, and lists the nearest words of the one that is clicked. It needs no network.
+    """
+    check_one_process("a map is drawn", "map")
+    listed = _listed(words)
+    sources = [vectors, labels, listed if isinstance(listed, Path) else None]
+    check_apart([str(source) for source in sources if source], output, None)
+    check_output(output, force=force)
+    check_method(method, {})
+    with saying():
+        known: VertexLabels | None = read_labels(labels, format=file_format) if labels else None
+    loaded = load(vectors)
+    display = display_for(Console(stderr=True), quiet=quiet, progress=False)
+    began = time.perf_counter()
+    if method == "umap":
+        display.say("UMAP is compiled first: some 10 seconds, or half a minute for many words")
+    found = loaded.map(
+        listed,
+        top,
+        method=method,
+        labels=known,
+        skip_unknown=skip_unknown,
+        clusters=clusters,
+        seed=seed,
+        neighbours=10 if output.suffix.lower() == ".html" else 0,
+    )
+    found.save(output, force=force, title=f"{vectors.stem}: {len(found):,} words")
+    seconds = time.perf_counter() - began
+    cut = words is None and top is None and len(found) < len(loaded)
+    more = f"; --top N shows more than {TOP:,}" if cut else ""
+    display.say(
+        f"{len(found):,} of {len(loaded):,} words by {NAMES[method]}, {seconds:.1f} s; the map is in {output}{more}"
+    )
+
+
+def _listed(words: str | None) -> Path | list[str] | None:
+    """Return a file of words, or words that are listed."""
+    if words is None or Path(words).is_file():
+        return None if words is None else Path(words)
+    listed = [word.strip() for word in words.split(",") if word.strip()]
+    if len(listed) < 2:
+        raise Any2VecError(f"--words is {shown(words)}; no file has this name, and a list has commas between its words")
+    return listed

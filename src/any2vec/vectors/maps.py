@@ -1,0 +1,180 @@
+"""Maps of words in two dimensions."""
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.errors import Any2VecError, UnknownWordError, shown
+from any2vec.vectors.arguments import as_path, whole_number
+from any2vec.vectors.lookup import Lookup
+from any2vec.vectors.word_sets import read_lines
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from any2vec.plot.groups import Groups, Labels
+    from any2vec.plot.word_map import WordMap
+
+__all__ = ["TOP", "Maps"]
+
+TOP = 10_000
+"""Words of a map, unless they are named."""
+
+_NAMED = 3  # unknown words in an error
+
+
+class Maps(Lookup):
+    """`map` and `plot`."""
+
+    def map(
+        self,
+        words: "str | os.PathLike[str] | Sequence[str | int] | None" = None,
+        top: int | None = None,
+        *,
+        method: str = "umap",
+        labels: "Labels | None" = None,
+        skip_unknown: bool = False,
+        clusters: int | None = None,
+        neighbours: int = 10,
+        seed: int = 1,
+        **settings: float,
+    ) -> "WordMap":
+        """Give words places in two dimensions, so that similar words are near to each other.
+
+        Only the directions of vectors count: they are normalised to unit length first. The same seed gives the same
+        places, on the same machine with the same versions of libraries.
+
+        Parameters
+        ----------
+        words : sequence of str, or path, optional
+            Which words: listed, or a file with a word per line. By default the most frequent ones.
+        top : int, optional
+            How many words, the most frequent ones; by default 10,000, or all if there are fewer.
+        method : str
+            "umap" (umap-learn, of its nearest words by cosine), "pca" or "tsne" (scikit-learn).
+        labels : path, VertexLabels or dict, optional
+            The label or labels of words: groups for colours. A file is read by `read_labels`. A word with several
+            labels is in the group of the most frequent one.
+        skip_unknown : bool
+            Leave out labels of words that have no vector; otherwise they are an error.
+        clusters : int, optional
+            How many classes of k-means to group the words by, in place of labels.
+        neighbours : int
+            How many nearest words of each word to list, of those shown; 0 for none.
+        seed : int
+            Of random numbers.
+        **settings : float
+            Of umap-learn: `n_neighbors`, `min_dist`, `spread`, `n_epochs`, `negative_sample_rate`. Of t-SNE:
+            `perplexity`, `early_exaggeration`, `learning_rate`, `max_iter`.
+
+        Returns
+        -------
+        WordMap
+            `words`; `coordinates`, float32, shape (n, 2); `neighbours`, `cosines`, `groups`. Its `save` writes a page
+            or a picture.
+
+        Raises
+        ------
+        UnknownWordError
+            If one of the `words` is unknown.
+        Any2VecError
+            If there are fewer than three words, a vector is not finite, all vectors point the same way, an argument is
+            invalid, or a library is not installed.
+        """
+        from any2vec.plot import groups, projection
+        from any2vec.plot.word_map import WordMap
+
+        method = projection.check_method(method, settings)
+        seed, neighbours = whole_number("seed", seed, 0), whole_number("neighbours", neighbours, 0)
+        if labels is not None and clusters is not None:
+            raise Any2VecError("`labels` and `clusters` both give words their groups; give one of them")
+        known = None if labels is None else groups.labels_of(labels)
+        ids = self._shown(words, top)
+        if len(ids) < projection.FEWEST:
+            raise Any2VecError(f"a map needs at least {projection.FEWEST} words, not {len(ids)}")
+        if self.dim < 2:
+            raise Any2VecError("vectors of 1 dimension have no map: it needs at least 2")
+        names = [self.words[i] for i in ids]
+        grouped: Groups | None = None
+        if known is not None:
+            grouped = groups.by_labels(names, known, self, skip_unknown=skip_unknown)
+        elif clusters is not None:
+            grouped = self._clusters(names, ids, clusters, seed)
+        norms = self.norms[ids]
+        rows: NDArray[np.float32] = self.matrix[ids]
+        rows /= np.where(norms > 0, norms, 1)[:, None]
+        topn = max(min(neighbours, len(ids) - 1), projection.wanted_neighbours(method, len(ids), settings))
+        near, cosines = self._near(rows, topn, seed)
+        places = projection.project(rows, method, (near, cosines), seed=seed, settings=settings)
+        return WordMap(names, places, method, near[:, :neighbours], cosines[:, :neighbours], grouped)
+
+    def plot(
+        self,
+        words: "str | os.PathLike[str] | Sequence[str | int] | None" = None,
+        top: int | None = None,
+        *,
+        width: float = 8.0,
+        height: float = 6.0,
+        **how: Any,
+    ) -> "Figure":
+        """Draw a map of words as a figure of matplotlib, with as many words as do not overlap.
+
+        Parameters
+        ----------
+        words, top, **how
+            As for `map`.
+        width, height : float
+            Size of the figure in inches.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            `figure.savefig(path)` saves it.
+
+        Raises
+        ------
+        Any2VecError
+            As `map` does.
+        """
+        return self.map(words, top, **{"neighbours": 0, **how}).figure(width, height)
+
+    def _shown(self, words: Any, top: int | None) -> NDArray[np.int64]:
+        """Return the ids of the words to show."""
+        if words is None:
+            return np.arange(min(TOP if top is None else whole_number("top", top, 1), len(self)))
+        if top is not None:
+            raise Any2VecError("`words` and `top` both say which words to show; give one of them")
+        source = "words"
+        if isinstance(words, str | os.PathLike):
+            source = str(words)
+            words = [line for line in read_lines(as_path(words)) if line]
+        elif isinstance(words, bytes) or not hasattr(words, "__iter__"):
+            raise Any2VecError(f"words: a list of words or a file of them is expected, not {shown(words)}")
+        listed = list(dict.fromkeys(self._as_word(word) for word in words))
+        unknown = [word for word in listed if not isinstance(word, str) or word not in self.vocabulary.ids]
+        if len(unknown) == 1:
+            self.id(unknown[0])  # raises, with words spelt similarly
+        if unknown:
+            some = ", ".join(map(shown, unknown[:_NAMED])) + ", ..." * (len(unknown) > _NAMED)
+            raise UnknownWordError(f"{source}: {len(unknown):,} of {len(listed):,} words have no vector: {some}")
+        return np.array([self.vocabulary.ids[word] for word in listed], np.int64)
+
+    def _clusters(self, names: list[str], ids: NDArray[np.int64], number: int, seed: int) -> "Groups":
+        from any2vec.plot.groups import by_classes
+        from any2vec.vectors.classes import classes
+        from any2vec.vectors.vectors import Vectors
+
+        some = Vectors(names, self.matrix[ids])
+        found = classes(some, whole_number("clusters", number, 1), seed=seed, threads=1)
+        return by_classes(names, some.matrix, found)
+
+    @staticmethod
+    def _near(rows: NDArray[np.float32], topn: int, seed: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        from any2vec.vectors.neighbour_graph import neighbour_graph
+
+        if topn:
+            return neighbour_graph(rows, topn, seed=seed)
+        return np.empty((len(rows), 0), np.int32), np.empty((len(rows), 0), np.float32)
