@@ -39,7 +39,7 @@ ROOMS = [
 ]
 FLOOR = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
 EXTRA = {  # of the rooms before it, these only
-    "vectors": {"errors", "private", "signals", "version", "options", "cluster", "io", "corpus", "plot"},
+    "vectors": {"errors", "other_names", "private", "signals", "version", "options", "cluster", "io", "corpus", "plot"},
 }
 
 

@@ -38,7 +38,13 @@ QUOTED = re.findall(r"`(any2vec [^`]+)`", TEXT)
 ROWS = re.findall(r"^\| (`--.*?) \| *(.*?) *\|", TEXTS["docs/options.md"], re.M)
 OPTIONS = [(name, default) for cell, default in ROWS for name in re.findall("`--([^`]+)`", cell)]
 NAMED = sorted(set(re.findall(r"`--([a-z][a-z-]*)", TEXT)))
+PEERS = re.findall(
+    r"^\| (.*)\|(.*)\|$", TEXTS["docs/from-pecanpy.md"].split("\n## ")[1], re.M
+)  # their options, and ours
 FOREIGN = {"max-restarts", "mpi"}  # options of torchrun and srun
+FOREIGN |= set.difference(
+    *(set(re.findall(r"`--([a-z][a-z-]*)", " ".join(cells))) for cells in zip(*PEERS, strict=True))
+)
 COMMAND = typer.main.get_command(app)
 RECIPES = {  # of CONTRIBUTING.md, by their headings
     part.partition("\n")[0]: part for part in (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("\n### ")[1:]

@@ -4,6 +4,7 @@ import copy
 import json
 import math
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -167,6 +168,12 @@ def test_repr_shows_what_was_changed():
         (Word2Vec, {"epoch": 3, "nonsense": 1}, "`epoch` (give `epochs`), nor `nonsense`"),
         (DeepWalk, {"walk_length": 3}, "`walk_length` (give `length`)"),
         (any2vec.Phrases, {"delimiter": "_"}, "`delimiter` (give `joiner`)"),
+        (any2vec.Phrases, {"scoring": "npmi"}, "`scoring` (scores are word2phrase's)"),
+        (
+            DeepWalk,
+            {"walks_per_node": 3, "random_state": 1},
+            "`walks_per_node` (give `walks`), nor `random_state` (give `seed`)",
+        ),
     ],
 )
 def test_names_of_other_programs(make, how, meant):
@@ -174,6 +181,26 @@ def test_names_of_other_programs(make, how, meant):
         make(**how)
     assert isinstance(raised.value, Any2VecError)
     assert str(raised.value) == f"{make.__name__} has no parameter {meant}"
+
+
+@pytest.mark.parametrize(
+    ("having", "name", "meant"),
+    [
+        (Word2Vec(), "train", "`fit(..., warm_start=True)`"),
+        (Word2Vec(), "build_vocab", "`fit` reads and trains"),
+        (Word2Vec(), "get_latest_training_loss", "`loss_`"),
+        (Word2Vec(), "most_similar", "`wv`"),
+        (any2vec.Phrases(), "export_phrases", "`phrases_`"),
+        (Vectors(["a"], np.ones((1, 2), np.float32)), "save_word2vec_format", "`any2vec.save(vectors, path)`"),
+        (Vectors(["a"], np.ones((1, 2), np.float32)), "wmdistance", "`to_gensim()`"),
+        (Vectors(["a"], np.ones((1, 2), np.float32)), "index2word", "`index_to_key`"),
+    ],
+)
+def test_methods_of_gensim(having, name, meant):
+    """The error names what is here, and nothing is named that is not."""
+    with pytest.raises(AttributeError, match=f"no attribute '{name}' (.*{re.escape(meant)}.*)"):
+        getattr(having, name)
+    assert not hasattr(having, f"{name}_")
 
 
 def test_classes_of_a_users_own():

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 import numpy as np
 
 from any2vec.errors import Any2VecError, UnknownParameterError, shown
-from any2vec.other_names import meant
+from any2vec.other_names import meant, method_meant
 
 __all__ = ["Parameters", "can_be_path", "changed", "check_options", "documented", "option", "plain_number", "sentence"]
 
@@ -94,7 +94,9 @@ class Parameters:
 
         def __getattr__(self, name: str) -> Any:
             """Say that `fit` makes what is learned."""
-            what = f"{self.without_fit}: call fit first" if name in self.learned else f"has no attribute {name!r}"
+            what = f"has no attribute {name!r}{method_meant(name)}"
+            if name in self.learned:
+                what = f"{self.without_fit}: call fit first"
             raise AttributeError(f"this {type(self).__name__} {what}")
 
     def __new__(cls, *given: Any, **named: Any) -> Self:

@@ -1,9 +1,9 @@
-"""What options are called in gensim, word2vec, fastText, DeepWalk and node2vec, and what to give in place of them."""
+"""What options and methods of gensim, word2vec, fastText, DeepWalk, node2vec and PecanPy are called here."""
 
 import difflib
 from collections.abc import Iterable
 
-__all__ = ["meant"]
+__all__ = ["meant", "method_meant"]
 
 _SAME = {
     "alpha": "lr learning_rate start_alpha",
@@ -15,10 +15,11 @@ _SAME = {
     "min_count": "mincount min_freq minfreq",
     "negative": "neg num_negatives num_negative_samples negative_samples",
     "sample": "subsample sampling_rate",
+    "seed": "random_state",
     "threads": "workers thread num_threads n_jobs num_workers cores",
     "vocabulary": "read_vocab vocab",
     "save_vocabulary": "save_vocab",
-    "walks": "num_walks number_walks walks_per_vertex",
+    "walks": "num_walks number_walks walks_per_vertex walks_per_node",
     "window": "window_size ws context_size",
     "joiner": "delimiter",
 }
@@ -40,7 +41,39 @@ _OTHERWISE = {
     "trim_rule": "give a `vocabulary`",
     "quiet": "give `verbose=False`",
     "binary": "the ending says the format, .bin or .txt",
+    "comment": "leave it out",
+    "connector_words": "only adjacent words are joined; give several thresholds for longer phrases",
+    "scoring": "scores are word2phrase's",
+    "progress_per": "give `verbose`",
+    "extend": "there is no node2vec+",
+    "gamma": "there is no node2vec+",
+    "mode": "walks need no mode; `--p` and `--q` are enough",
+    "implicit_ids": "rows of a matrix are named 0, 1, ...",
 }
+
+_METHODS = {
+    "build_vocab train": "`fit` reads and trains; `fit(..., warm_start=True)` continues with another text",
+    "scan_vocab prepare_vocab": "`read` makes the vocabulary, and `fit` takes what it returns",
+    "build_vocab_from_freq": "give the estimator a `vocabulary`",
+    "get_latest_training_loss running_training_loss": "`loss_` has the mean loss of each epoch",
+    "corpus_count corpus_total_words": "`report_.words` is the number of words",
+    "most_similar similarity doesnt_match": "`wv` has it",
+    "export_phrases find_phrases": "`phrases_` has the phrases and their scores",
+    "freeze": "leave it out",
+    "add_vocab": "`fit` takes all texts at once",
+    "save save_word2vec_format": "`any2vec.save(vectors, path)` writes vectors; the ending of the name says the format",
+    "add_vector add_vectors set_vecattr allocate_vecattrs resize_vectors": "these vectors do not change; "
+    "`Vectors(words, matrix)` makes others",
+    "intersect_word2vec_format": "give the estimator `pretrained` vectors",
+    "init_sims unit_normalize_all vectors_norm": "`get_normed_vectors()` returns vectors of unit length",
+    "vocab": "`key_to_index` has ids, and `get_vecattr(word, 'count')` counts",
+    "index2word index2entity": "`index_to_key` has it",
+    "word_vec": "`get_vector` has it",
+    "words_closer_than": "`closer_than` has it",
+    "sort_by_descending_frequency": "words are sorted by their counts",
+    "wmdistance vectors_for_all relative_cosine_similarity": "`to_gensim()` returns vectors that have it",
+}
+"""Methods and attributes of gensim's models, vectors and phrases that are not here, and what is."""
 
 _OF_TEXT = "sentences corpus corpus_file corpus_iterable train input file graph edgelist"
 
@@ -63,3 +96,8 @@ def meant(name: str, known: Iterable[str], source: str) -> str:
         return found
     near = difflib.get_close_matches(plain, known, n=1)
     return f"perhaps `{near[0]}` is meant" if near else ""
+
+
+def method_meant(name: str) -> str:
+    """Say what gensim's method or attribute is here; "" if there is nothing to say."""
+    return next((f" ({here})" for names, here in _METHODS.items() if name in names.split()), "")

@@ -2,12 +2,13 @@
 
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, UnknownWordError, shown
+from any2vec.other_names import method_meant
 from any2vec.vectors.arguments import whole_number
 from any2vec.vectors.lookup import Query
 from any2vec.vectors.neighbours import Neighbours, as_queries
@@ -26,6 +27,12 @@ class GensimNames(Neighbours):
     Throughout, an integer never stands for a row, but where all words are integers for the word of its digits, and the
     cosine with a vector of zeros is 0, not NaN.
     """
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Say what is here in place of a method that gensim's have, and these lack."""
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{method_meant(name)}")
 
     @property
     def key_to_index(self) -> dict[str, int]:
