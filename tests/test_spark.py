@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -225,6 +226,21 @@ def test_none_is_not_given(spark, reviews):
     assert not given.isSet(given.numPartitions)
     assert given.setSeed(5).setSeed(None).getSeed() == 1
     assert len(given.setNumHosts(1).fit(reviews.limit(200)).vectors)
+
+
+def test_the_tutorial(spark, tmp_path, monkeypatch, capsys):
+    """Run the page's blocks, one after the other, on this session."""
+    page = (Path(__file__).parent.parent / "docs" / "tutorials" / "spark.md").read_text("utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
+    assert len(blocks) > 4
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for block in blocks:
+        exec(block, names)
+    assert names["auc"] > 0.8
+    printed = capsys.readouterr().out
+    for line in re.findall(r"^\d+ passages$|^\d hosts, [\d,]+ words$", page, re.M):
+        assert line in printed
 
 
 def executors(spark):
