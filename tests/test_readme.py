@@ -134,7 +134,8 @@ def folder(tmp_path):
     (tmp_path / "reviews.csv").write_text("text\n" + text.replace(",", " "), "utf-8")
     (tmp_path / "questions-words.txt").write_text(": some\nman king woman good\n", "utf-8")
     vectors = any2vec.Vectors(["good", "bad"], np.eye(2, 100, dtype=np.float32))
-    any2vec.save(vectors, tmp_path / "glove.txt")
+    for name in ("glove.txt", "reviews.bin"):
+        any2vec.save(vectors, tmp_path / name)
     shutil.copy(karate_club().edges, tmp_path / "friends.edges")
     return tmp_path
 

@@ -29,6 +29,7 @@ COMMANDS = {
     "similar": Command("similar", "Show the words most similar to each WORD, with their cosines."),
     "analogy": Command("similar", "Find what is to C as B is to A: man king woman gives queen."),
     "info": Command("info", "Show what VECTORS holds: format, sizes, counts, norms, words."),
+    "export": Command("export", "Write VECTORS for another program: a map, a model, a table."),
     "walks": Command("nodes", "Write walks on GRAPH as text."),
     "cache": Command("cache", "List, limit or clear what is kept of corpora for the next run."),
     "doctor": Command("doctor", "Check this machine: versions, cores, launchers, caches, disk."),

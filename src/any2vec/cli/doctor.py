@@ -33,6 +33,7 @@ _EXTRAS = {
     "gensim": "gensim",
     "pandas": "pandas",
     "arrow": "pyarrow",
+    "spacy": "spacy",
     "zstd": "zstandard",
 }
 """Extras, and a library that each installs; `classes` has that of `graphs`."""

@@ -65,6 +65,7 @@ SCREENS = {
         "output walks length p q restart directed weighted threads seed force",
     ),
     "info": Screen(("reviews.bin",)),
+    "export": Screen(("reviews.bin --to tensorboard -o projector", "reviews.bin --to spacy -o model --language en")),
     "cache": Screen(("list", "clear", "--limit 20GB")),
     "doctor": Screen(("",)),
     "demo": Screen(("", "-o speeches.bin")),
