@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import typer
+from standin_hub import TOKEN, standin
 
 import any2vec
 from any2vec.cli import app
@@ -156,6 +157,11 @@ def test_python(name, folder):
             pytest.skip("needs any2vec[spark]")
         code = "\n".join(line for line in code.split("\n") if line.startswith(("import ", "from ")))
         assert code
+    if "push_to_hub" in code:
+        pytest.importorskip("huggingface_hub")
+        with standin() as server:
+            finish(outside(code, folder, HF_ENDPOINT=server.endpoint, HF_TOKEN=TOKEN, HF_HOME=str(folder / "home")))
+        return
     finish(outside(code, folder))
 
 

@@ -34,6 +34,7 @@ _EXTRAS = {
     "pandas": "pandas",
     "arrow": "pyarrow",
     "spacy": "spacy",
+    "hub": "huggingface_hub",
     "zstd": "zstandard",
 }
 """Extras, and a library that each installs; `classes` has that of `graphs`."""

@@ -5,17 +5,18 @@ from any2vec.vectors.convert import Conversions
 from any2vec.vectors.evaluations import Evaluations
 from any2vec.vectors.export.exports import Exports
 from any2vec.vectors.gensim_names import GensimNames
+from any2vec.vectors.hub import Hub
 from any2vec.vectors.lookup import NEGATIVE
 
 __all__ = ["NEGATIVE", "Vectors", "check_vectors"]
 
 
-class Vectors(GensimNames, Evaluations, Conversions, Exports):
+class Vectors(GensimNames, Evaluations, Conversions, Exports, Hub):
     """The embedding of each word of a vocabulary.
 
     Its methods have files of their own: `Lookup` of words and rows, `Neighbours` and analogies, `GensimNames` for the
-    other methods of gensim's KeyedVectors, `Evaluations`, `Conversions` to gensim, pandas and Arrow, and `Exports` to
-    files of other programs.
+    other methods of gensim's KeyedVectors, `Evaluations`, `Conversions` to gensim, pandas and Arrow, `Exports` to
+    files of other programs, and the `Hub` of Hugging Face.
 
     Parameters
     ----------
