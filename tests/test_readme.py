@@ -61,6 +61,11 @@ from any2vec import load, save
 save(Vectors(["a", "b"], np.eye(2, dtype=np.float32)), "tiny.jsonl")
 assert (load("tiny.jsonl")["b"] == [0, 1]).all()
 """,
+    "A target of export": """
+from pathlib import Path
+assert Path("tiny.csv").read_text() == "a,1.0,2.0\\nb,3.0,4.0\\n"
+Vectors(["a"], [[5]]).to_csv("tiny.csv")
+""",
     "An engine": """
 import sys
 import any2vec

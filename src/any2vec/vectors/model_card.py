@@ -69,11 +69,10 @@ def model_card(
     code = f'from any2vec import {loader}\n\n{name} = {loader}.from_pretrained("{repo}")'
     tags = ["any2vec", "embeddings", "word2vec"]
     head = yaml.safe_dump({"library_name": "any2vec", "tags": tags, **known}, sort_keys=False, allow_unicode=True)
-    loss = "" if vectors.t is None else f", with the training vectors of the loss {_cell(vectors.loss)}"
     parts = [
         f"---\n{head}---",
         f"# {repo.rpartition('/')[2]}",
-        f"Vectors of {len(vectors):,} words, of {vectors.dim} dimensions{loss}, in the format of any2vec.",
+        f"Vectors of {len(vectors):,} words, of {vectors.dim} dimensions, in the format of any2vec.",
         f"## Use\n\n```python\n{code}\n```",
         f"The first words are {', '.join(map(_cell, vectors.words[:_SHOWN]))}.",
     ]
