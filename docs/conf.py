@@ -9,6 +9,8 @@ import re
 import sys
 from pathlib import Path
 
+from nbclient import NotebookClient
+
 from any2vec import __version__
 
 HERE = Path(__file__).parent
@@ -49,7 +51,7 @@ nb_execution_mode = "force"
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
-nb_merge_streams = True
+NotebookClient.coalesce_streams.default_value = True  # what is printed is one text, wherever it was cut on its way
 
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"

@@ -193,3 +193,13 @@ def test_a_name_that_is_none(tmp_path, name):
         assert result.exit_code == 1
         assert "empty name" in str(result.exception)
     assert {path.name for path in tmp_path.iterdir()} == {"text", "edges"}
+
+
+def test_folders_in_a_replaced_folder_can_be_entered(tmp_path):
+    """spaCy's have a folder; it gets the mode of the whole, with the right to enter it."""
+    (tmp_path / "v").mkdir(0o750)
+    with replacing(tmp_path / "v", folder=True) as part:
+        (part / "vocab").mkdir()
+        (part / "meta.json").write_text("{}")
+    assert stat.S_IMODE((tmp_path / "v" / "vocab").stat().st_mode) == 0o750
+    assert stat.S_IMODE((tmp_path / "v" / "meta.json").stat().st_mode) == 0o640

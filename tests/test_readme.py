@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import typer
+from standin_hub import TOKEN, standin
 
 import any2vec
 from any2vec.cli import app
@@ -66,6 +67,11 @@ assert (len(read_graph("tiny.metis")), read_graph("tiny.metis").edges) == (3, 2)
 from any2vec import load, save
 save(Vectors(["a", "b"], np.eye(2, dtype=np.float32)), "tiny.jsonl")
 assert (load("tiny.jsonl")["b"] == [0, 1]).all()
+""",
+    "A target of export": """
+from pathlib import Path
+assert Path("tiny.csv").read_text() == "a,1.0,2.0\\nb,3.0,4.0\\n"
+Vectors(["a"], [[5]]).to_csv("tiny.csv")
 """,
     "An engine": """
 import sys
@@ -141,7 +147,8 @@ def folder(tmp_path):
     (tmp_path / "reviews.csv").write_text("text\n" + text.replace(",", " "), "utf-8")
     (tmp_path / "questions-words.txt").write_text(": some\nman king woman good\n", "utf-8")
     vectors = any2vec.Vectors(["good", "bad"], np.eye(2, 100, dtype=np.float32))
-    any2vec.save(vectors, tmp_path / "glove.txt")
+    for name in ("glove.txt", "reviews.bin"):
+        any2vec.save(vectors, tmp_path / name)
     shutil.copy(karate_club().edges, tmp_path / "friends.edges")
     return tmp_path
 
@@ -162,6 +169,11 @@ def test_python(name, folder):
             pytest.skip("needs any2vec[spark]")
         code = "\n".join(line for line in code.split("\n") if line.startswith(("import ", "from ")))
         assert code
+    if "push_to_hub" in code:
+        pytest.importorskip("huggingface_hub")
+        with standin() as server:
+            finish(outside(code, folder, HF_ENDPOINT=server.endpoint, HF_TOKEN=TOKEN, HF_HOME=str(folder / "home")))
+        return
     finish(outside(code, folder))
 
 

@@ -31,6 +31,7 @@ COMMANDS = {
     "map": Command("map", "Draw a map of the words of VECTORS, as a page or a picture."),
     "info": Command("info", "Show what VECTORS holds: format, sizes, counts, norms, words."),
     "report": Command("report", "Show a run as a page, with figures."),
+    "export": Command("export", "Write VECTORS for another program: a map, a model, a table."),
     "walks": Command("nodes", "Write walks on GRAPH as text."),
     "cache": Command("cache", "List, limit or clear what is kept of corpora for the next run."),
     "doctor": Command("doctor", "Check this machine: versions, cores, launchers, caches, disk."),

@@ -34,6 +34,8 @@ _EXTRAS = {
     "pandas": "pandas",
     "plot": "umap",
     "arrow": "pyarrow",
+    "spacy": "spacy",
+    "hub": "huggingface_hub",
     "zstd": "zstandard",
 }
 """Extras, and a library that each installs; `classes` has that of `graphs`."""

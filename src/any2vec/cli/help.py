@@ -70,6 +70,7 @@ SCREENS = {
     ),
     "info": Screen(("reviews.bin",)),
     "report": Screen(("run.json -o run.html",)),
+    "export": Screen(("reviews.bin --to tensorboard -o projector", "reviews.bin --to spacy -o model --language en")),
     "cache": Screen(("list", "clear", "--limit 20GB")),
     "doctor": Screen(("",)),
     "demo": Screen(("", "-o speeches.bin")),

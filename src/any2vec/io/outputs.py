@@ -206,7 +206,8 @@ def _set_modes(part: Path, target: Path, before: os.stat_result) -> None:
     if stat.S_ISDIR(before.st_mode):
         for file in part.iterdir():
             old = _found(target / file.name)
-            _set_mode(file, stat.S_IMODE(old.st_mode) if old else before.st_mode & 0o666, old or before)
+            new = before.st_mode & (0o777 if file.is_dir() else 0o666)
+            _set_mode(file, stat.S_IMODE(old.st_mode) if old else new, old or before)
     _set_mode(part, stat.S_IMODE(before.st_mode), before)
 
 

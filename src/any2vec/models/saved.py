@@ -1,11 +1,12 @@
 """Models as folders: their vectors in any2vec's own format, and beside them parameters and report as JSON."""
 
+import copy
 import os
 import warnings
 from collections.abc import Collection
 from dataclasses import fields, replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 from any2vec.cluster.communicator import Communicator
 from any2vec.errors import Any2VecError, Any2VecWarning, shown
@@ -16,6 +17,8 @@ from any2vec.sync.combiners import COMBINERS
 from any2vec.training.shown.report import Report, without_nan
 from any2vec.vectors.arguments import as_path
 from any2vec.vectors.formats import NATIVE, save
+from any2vec.vectors.hub import Upload, fetched
+from any2vec.vectors.model_card import without_files
 from any2vec.vectors.native import MODEL, load_with_model, save_native
 from any2vec.vectors.vectors import Vectors
 from any2vec.version import __version__
@@ -119,6 +122,91 @@ class Savable:
             warnings.warn(text, Any2VecWarning, stacklevel=2)
         vars(model).update(vectors_=vectors, report_=report, loss_=report.loss)
         return model
+
+    def push_to_hub(
+        self,
+        repo: str,
+        *,
+        private: bool | None = None,
+        token: str | bool | None = None,
+        revision: str | None = None,
+        message: str = "Upload a model of any2vec",
+        license: str | None = None,  # noqa: A002
+        language: str | list[str] | None = None,
+    ) -> str:
+        """Upload the model to the Hugging Face Hub, as `save` saves it, with a model card made of its report.
+
+        Parameters that name files of this machine are left out.
+
+        Parameters
+        ----------
+        repo : str
+            The repository, such as "name/reviews"; it is made if there is none.
+        private : bool, optional
+            Whether a new repository is private; by default as the account says.
+        token : str or bool, optional
+            A token that may write; by default the one of ``hf auth login`` or of the variable `HF_TOKEN`.
+        revision : str, optional
+            The branch; by default the main one.
+        message : str
+            Of the commit.
+        license, language : str, optional
+            For the card: an identifier of the Hub, such as "cc-by-4.0"; a code such as "en".
+
+        Returns
+        -------
+        str
+            The address of the commit.
+
+        Raises
+        ------
+        Any2VecError
+            If there is nothing to save yet, huggingface_hub is not installed, or the Hub refuses or cannot be reached.
+        """
+        if not hasattr(self, "vectors_"):
+            raise Any2VecError(f"this {type(self).__name__} {self.without_fit}: call fit first")
+        upload = Upload(repo, private, token, revision, message, license, language)
+        public, usual = copy.copy(self), type(self)()
+        given = {declared.name: getattr(self, declared.name) for declared in fields(cast("Any", self))}
+        own = {name: getattr(usual, name) for name in given.keys() - without_files(given).keys()}
+        report = replace(self.report_, options=without_files(self.report_.options))
+        vars(public).update(own, report_=report)
+        return upload.send(self.vectors_, public.save, type(self).__name__, report.as_dict())
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        repo: str,
+        *,
+        revision: str | None = None,
+        token: str | bool | None = None,
+        cache_dir: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Load a model that `push_to_hub` has uploaded to the Hugging Face Hub; nothing is unpickled.
+
+        Parameters
+        ----------
+        repo : str
+            The repository, such as "name/reviews".
+        revision : str, optional
+            A branch, tag or commit; by default the newest of the main branch.
+        token : str or bool, optional
+            For a private repository; by default the one of ``hf auth login`` or of the variable `HF_TOKEN`.
+        cache_dir : str or path, optional
+            In place of the cache of huggingface_hub.
+
+        Returns
+        -------
+        Estimator
+            As of `load`.
+
+        Raises
+        ------
+        Any2VecError
+            If huggingface_hub is not installed, there is no such repository, it cannot be reached, or it holds no
+            model of this class.
+        """
+        return cls.load(fetched(repo, revision=revision, token=token, cache_dir=cache_dir))
 
 
 def _parameters(model: Any) -> tuple[dict[str, Any], list[str]]:

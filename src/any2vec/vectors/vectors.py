@@ -3,7 +3,9 @@
 from any2vec.errors import Any2VecError
 from any2vec.vectors.convert import Conversions
 from any2vec.vectors.evaluations import Evaluations
+from any2vec.vectors.export.exports import Exports
 from any2vec.vectors.gensim_names import GensimNames
+from any2vec.vectors.hub import Hub
 from any2vec.vectors.lookup import NEGATIVE
 from any2vec.vectors.maps import Maps
 from any2vec.vectors.means import Means
@@ -11,12 +13,12 @@ from any2vec.vectors.means import Means
 __all__ = ["NEGATIVE", "Vectors", "check_vectors"]
 
 
-class Vectors(GensimNames, Evaluations, Conversions, Maps, Means):
+class Vectors(GensimNames, Evaluations, Conversions, Exports, Hub, Maps, Means):
     """The embedding of each word of a vocabulary.
 
     Its methods have files of their own: `Lookup` of words and rows, `Neighbours` and analogies, `GensimNames` for the
-    other methods of gensim's KeyedVectors, `Evaluations`, `Means` of texts, `Maps`, and `Conversions` to gensim, pandas
-    and Arrow.
+    other methods of gensim's KeyedVectors, `Evaluations`, `Means` of texts, `Maps`, `Conversions` to gensim, pandas and
+    Arrow, `Exports` to files of other programs, and the `Hub` of Hugging Face.
 
     Parameters
     ----------

@@ -1,0 +1,111 @@
+"""Embedding Atlas: a Parquet file with words, vectors, coordinates and neighbours."""
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from any2vec.errors import Any2VecError, shown
+from any2vec.io.finite import blocks
+from any2vec.vectors.arguments import whole_number
+from any2vec.vectors.export.parquet import TARGET, pyarrow_parquet
+from any2vec.vectors.export.target import opened_by
+from any2vec.vectors.search import nearest
+
+if TYPE_CHECKING:
+    from any2vec.vectors.vectors import Vectors
+
+__all__ = ["to_embedding_atlas"]
+
+_QUERIES = 4096  # words whose neighbours are found together
+
+
+@opened_by("embedding-atlas {shell} --text word --x x --y y --neighbors neighbors")
+def to_embedding_atlas(
+    vectors: "Vectors",
+    path: str | os.PathLike[str],
+    *,
+    xy: ArrayLike | None = None,
+    neighbours: int = 15,
+    top: int | None = None,
+    force: bool = False,
+) -> None:
+    """Write a Parquet file for Embedding Atlas: what `to_parquet` writes, and the columns that a map needs.
+
+    The columns "x" and "y" are float32. "neighbors" holds the rows nearest by cosine, the word's own first: "ids",
+    and "distances", which are 1 minus the cosine.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, which ends in `.parquet`; an earlier one is replaced.
+    xy : array of float, shape (V, 2), optional
+        Coordinates of the words, for example of UMAP; by default the two principal components of the unit vectors.
+    neighbours : int
+        Neighbours per word, besides itself. 0 leaves the column out, which saves V x V cosines.
+    top : int, optional
+        Write the first words only, which are the most frequent.
+    force : bool
+        Replace a file that holds something else, too.
+
+    Raises
+    ------
+    Any2VecError
+        If pyarrow is not installed, a vector or coordinate is not finite, `xy` has another shape, or the file cannot
+        be written.
+    """
+    parquet = pyarrow_parquet()
+    neighbours = whole_number("neighbours", neighbours, 0)
+    with TARGET.writing(vectors, path, top, force) as (rows, part):
+        places = _plane(rows) if xy is None else _checked(xy, len(vectors))[: len(rows)]
+        table = rows.to_arrow()
+        for name, column in zip("xy", places.T, strict=True):
+            table = table.append_column(name, [np.ascontiguousarray(column)])
+        if neighbours:
+            table = table.append_column("neighbors", _neighbours(rows, neighbours))
+        parquet.write_table(table, part)
+
+
+def _plane(rows: "Vectors") -> NDArray[np.float32]:
+    """Project unit vectors on their two principal components: shape (V, 2)."""
+    lengths = np.where(rows.norms > 0, rows.norms, np.float32(1))[:, None]
+    total, products = np.zeros(rows.dim), np.zeros((rows.dim, rows.dim))
+    for block in blocks(rows.matrix):
+        unit = (rows.matrix[block] / lengths[block]).astype(np.float64)
+        total += unit.sum(axis=0)
+        products += unit.T @ unit
+    mean = total / len(rows)
+    axes = np.linalg.eigh(products / len(rows) - np.outer(mean, mean))[1][:, :-3:-1]  # of the largest first
+    axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), range(axes.shape[1])])  # one of the two directions
+    found = np.zeros((len(rows), 2), np.float32)  # vectors of one number have one axis
+    for block in blocks(rows.matrix):
+        found[block, : axes.shape[1]] = (rows.matrix[block] / lengths[block] - mean) @ axes
+    return found
+
+
+def _checked(xy: ArrayLike, number: int) -> NDArray[np.float32]:
+    try:
+        places = np.asarray(xy, np.float32)
+    except (TypeError, ValueError):
+        places = np.empty((), np.float32)
+    if places.shape != (number, 2) or not np.isfinite(places).all():
+        raise Any2VecError(f"`xy` is {shown(xy)}; it must be finite numbers of shape ({number:,}, 2)")
+    return places
+
+
+def _neighbours(rows: "Vectors", number: int) -> Any:
+    """Return an Arrow array with ids and distances of each row's neighbours; the row itself is the first."""
+    import pyarrow as pa
+
+    number = min(number, len(rows) - 1)
+    own = np.arange(len(rows), dtype=np.int32)[:, None]
+    ids, distances = np.empty((len(rows), number + 1), np.int32), np.zeros((len(rows), number + 1), np.float32)
+    ids[:, :1] = own
+    for start in range(0, len(rows) if number else 0, _QUERIES):
+        part = slice(start, start + _QUERIES)
+        found, cosines = nearest(rows.matrix, rows.norms, rows.matrix[part], number, own[part].astype(np.int64))
+        ids[part, 1:], distances[part, 1:] = found, np.maximum(1 - cosines, 0)
+    starts = pa.array(np.arange(len(rows) + 1, dtype=np.int32) * np.int32(number + 1))
+    lists = [pa.ListArray.from_arrays(starts, pa.array(values.reshape(-1))) for values in (ids, distances)]
+    return pa.StructArray.from_arrays(lists, ["ids", "distances"])

@@ -1,0 +1,37 @@
+"""The targets that vectors can be written to."""
+
+from collections.abc import Callable
+
+from any2vec.vectors.export import (
+    embedding_atlas,
+    glove,
+    numpy,
+    parquet,
+    spacy,
+    static_embedding,
+    tensorboard,
+    word2vec,
+)
+from any2vec.vectors.lookup import Lookup
+
+__all__ = ["TARGETS", "Exports"]
+
+
+class Exports(Lookup):
+    """Vectors as files of other programs; each method is a target of `any2vec export`."""
+
+    to_tensorboard = tensorboard.to_tensorboard
+    to_embedding_atlas = embedding_atlas.to_embedding_atlas
+    to_sentence_transformers = static_embedding.to_sentence_transformers
+    to_model2vec = static_embedding.to_sentence_transformers
+    to_spacy = spacy.to_spacy
+    to_word2vec = word2vec.to_word2vec
+    to_glove = glove.to_glove
+    to_numpy = numpy.to_numpy
+    to_parquet = parquet.to_parquet
+
+
+TARGETS: dict[str, Callable[..., None]] = {
+    name.removeprefix("to_").replace("_", "-"): write for name, write in vars(Exports).items() if name.startswith("to_")
+}
+"""By the names of the command line."""

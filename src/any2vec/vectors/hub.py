@@ -1,0 +1,224 @@
+"""Vectors on the Hugging Face Hub: any2vec's own folder as a repository, with a model card."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Self
+
+from any2vec.errors import Any2VecError, missing_extra, shown
+from any2vec.io.temporary import temporary_folder
+from any2vec.vectors.lookup import Lookup
+from any2vec.vectors.model_card import model_card, read_report
+
+if TYPE_CHECKING:
+    from any2vec.vectors.vectors import Vectors
+
+__all__ = ["Hub", "Upload", "fetched"]
+
+_LONGEST = 300  # characters of what the library says
+
+
+class Hub(Lookup):
+    """Vectors to and from the Hub."""
+
+    def push_to_hub(
+        self,
+        repo: str,
+        *,
+        report: Any = None,
+        private: bool | None = None,
+        token: str | bool | None = None,
+        revision: str | None = None,
+        message: str = "Upload vectors of any2vec",
+        training: bool = False,
+        license: str | None = None,  # noqa: A002
+        language: str | list[str] | None = None,
+    ) -> str:
+        """Upload the vectors to the Hugging Face Hub, with a model card; make the repository if there is none.
+
+        Files of an earlier upload are replaced in one commit. Nothing is pickled.
+
+        Parameters
+        ----------
+        repo : str
+            The repository, such as "name/reviews".
+        report : Report, dict, or path, optional
+            The run's figures for the card: an estimator's `report_`, or the file that ``--report`` wrote.
+        private : bool, optional
+            Whether a new repository is private; by default as the account says.
+        token : str or bool, optional
+            A token that may write; by default the one of ``hf auth login`` or of the variable `HF_TOKEN`.
+        revision : str, optional
+            The branch; by default the main one.
+        message : str
+            Of the commit.
+        training : bool
+            Upload the training vectors t, too.
+        license, language : str, optional
+            For the card: an identifier of the Hub, such as "cc-by-4.0"; a code such as "en".
+
+        Returns
+        -------
+        str
+            The address of the commit.
+
+        Raises
+        ------
+        Any2VecError
+            If huggingface_hub is not installed, the Hub refuses or cannot be reached, or the vectors cannot be saved.
+
+        See Also
+        --------
+        any2vec.Word2Vec.push_to_hub : Upload a model, whose card has its report.
+        """
+        from any2vec.vectors.formats import NATIVE, save
+        from any2vec.vectors.native import MODEL
+
+        vectors: Any = self
+        upload = Upload(repo, private, token, revision, message, license, language)
+
+        def write(folder: Path) -> None:
+            save(vectors, folder, training=training, format=NATIVE)
+
+        return upload.send(vectors, write, "Vectors", read_report(report), stale=MODEL)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        repo: str,
+        *,
+        revision: str | None = None,
+        token: str | bool | None = None,
+        cache_dir: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Load vectors from the Hugging Face Hub, that `push_to_hub` of vectors or of an estimator has uploaded.
+
+        The files are kept in huggingface_hub's cache, and are memory-mapped there. They are checked like any file of a
+        stranger, and never unpickled.
+
+        Parameters
+        ----------
+        repo : str
+            The repository, such as "name/reviews".
+        revision : str, optional
+            A branch, tag or commit; by default the newest of the main branch.
+        token : str or bool, optional
+            For a private repository; by default the one of ``hf auth login`` or of the variable `HF_TOKEN`.
+        cache_dir : str or path, optional
+            In place of the cache of huggingface_hub.
+
+        Returns
+        -------
+        Vectors
+
+        Raises
+        ------
+        Any2VecError
+            If huggingface_hub is not installed, there is no such repository, it cannot be reached, or it holds no
+            vectors of any2vec.
+        """
+        from any2vec.vectors.native import load_native
+
+        vectors: Any = load_native(fetched(repo, revision=revision, token=token, cache_dir=cache_dir))
+        return vectors
+
+
+@dataclass(frozen=True)
+class Upload:
+    """Where and how vectors are uploaded; `Hub.push_to_hub` has the meanings."""
+
+    repo: str
+    private: bool | None
+    token: str | bool | None
+    revision: str | None
+    message: str
+    license: str | None
+    language: str | list[str] | None
+
+    def send(
+        self,
+        vectors: "Vectors",
+        write: Callable[[Path], None],
+        loader: str,
+        report: dict[str, Any] | None,
+        stale: str | None = None,
+    ) -> str:
+        """Upload the folder that `write` makes, and a card; return the address of the commit.
+
+        `loader` is the class of any2vec that loads it, `stale` a file of an earlier upload that has to go.
+        """
+        hub = _library()
+        _check_name(self.repo)
+        about = {"license": self.license, "language": self.language}
+        card = model_card(vectors, self.repo, report, loader, about)
+        made = temporary_folder()
+        try:
+            folder = made.path / "repository"
+            write(folder)
+            (folder / "README.md").write_text(card, "utf-8")
+            with _errors(self.repo):
+                api = hub.HfApi(token=self.token, library_name="any2vec")
+                api.create_repo(self.repo, private=self.private, exist_ok=True)
+                commit = api.upload_folder(
+                    repo_id=self.repo,
+                    folder_path=folder,
+                    commit_message=self.message,
+                    revision=self.revision,
+                    delete_patterns=stale,
+                )
+        finally:
+            made.remove()
+        return str(commit.commit_url)
+
+
+def fetched(
+    repo: str, *, revision: str | None, token: str | bool | None, cache_dir: str | os.PathLike[str] | None
+) -> Path:
+    """Download any2vec's own files of a repository; return the folder."""
+    from any2vec.vectors.native import FILES, MODEL
+
+    hub = _library()
+    _check_name(repo)
+    with _errors(repo):
+        folder = hub.snapshot_download(
+            repo,
+            revision=revision,
+            token=token,
+            cache_dir=cache_dir,
+            allow_patterns=[*FILES, MODEL],
+            library_name="any2vec",
+        )
+    if missing := [name for name in FILES if not (Path(folder) / name).is_file()]:
+        raise Any2VecError(f"{repo}: holds no vectors of any2vec: {missing[0]} is missing on the Hugging Face Hub")
+    return Path(folder)
+
+
+def _check_name(repo: object) -> None:
+    if not isinstance(repo, str) or repo.count("/") != 1:
+        raise Any2VecError(
+            f"`repo` is {shown(repo)}; it must be a name on the Hugging Face Hub, such as 'name/reviews'"
+        )
+
+
+def _library() -> ModuleType:
+    try:
+        import huggingface_hub
+    except ImportError:
+        raise missing_extra("huggingface_hub", "hub") from None
+    return huggingface_hub
+
+
+@contextmanager
+def _errors(repo: str) -> Iterator[None]:
+    """Name the repository in what huggingface_hub, or the library that it connects with, says is wrong."""
+    from huggingface_hub.errors import HfHubHTTPError
+
+    try:
+        yield
+    except (OSError, ValueError, *HfHubHTTPError.__bases__) as error:
+        why = " ".join(str(error).split()) or type(error).__name__
+        why = why if len(why) <= _LONGEST else why[:_LONGEST] + "..."
+        raise Any2VecError(f"{repo}: the Hugging Face Hub: {why}") from error
