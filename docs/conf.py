@@ -7,6 +7,7 @@ start. The tutorials run while the site is built.
 import os
 import re
 import sys
+from functools import partialmethod
 from pathlib import Path
 
 from nbclient import NotebookClient
@@ -39,7 +40,7 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
 ]
-exclude_patterns = ["_build", "README.md", "images/*.py"]
+exclude_patterns = ["_build", "jupyter_execute", "README.md", "images/*.py"]
 root_doc = "index"
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
@@ -51,7 +52,8 @@ nb_execution_mode = "force"
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
-NotebookClient.coalesce_streams.default_value = True  # what is printed is one text, wherever it was cut on its way
+# What a cell prints is one text, wherever it was cut on its way; myst-nb would end a line at each cut.
+NotebookClient.__init__ = partialmethod(NotebookClient.__init__, coalesce_streams=True)
 
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"

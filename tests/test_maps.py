@@ -119,9 +119,10 @@ def test_groups_of_classes(vectors):
     [
         ({"method": "mds"}, r"`method` is 'mds'; known are umap, pca, tsne"),
         ({"words": ["w1"]}, "a map needs at least 3 words, not 1"),
-        ({"words": ["w1", "w61", "w2"]}, "no vector for 'w61'; did you mean"),
+        ({"words": ["w1", "w61", "w2"]}, "words: no vector for 'w61'; did you mean"),
         ({"words": ["w1", "v1", "v2"]}, "words: 2 of 3 words have no vector: 'v1', 'v2'"),
         ({"words": 3}, "words: a list of words or a file of them is expected, not 3"),
+        ({"words": [["w1"]]}, r"words: a word is expected, not \['w1'\]"),
         ({"words": ["w1"], "top": 3}, "`words` and `top`"),
         ({"top": 0}, "`top` is 0; it must be a whole number from 1 up"),
         ({"seed": -1}, "`seed` is -1"),
@@ -168,6 +169,8 @@ def test_a_figure_has_words_that_do_not_overlap(vectors):
     odd = ["$x$", "_a", "<b>", "\x01", *WORDS[4:]]
     names = {word: f"_group {i % 3}$" for i, word in enumerate(odd)}
     larger = Vectors(odd + [f"v{i}" for i in range(60)], np.vstack([ROWS, ROWS + 0.02]))
+    with pytest.raises(Any2VecError, match="a figure of -1 x"):
+        vectors.plot(method="pca", width=-1)
     figure = larger.plot(method="pca", labels=names, width=5, height=4)
     assert figure.get_size_inches().tolist() == [5, 4]
     (axes,) = figure.axes

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from any2vec.errors import missing_extra
+from any2vec.errors import Any2VecError, missing_extra, shown
 from any2vec.plot.colours import NONE, colours
 from any2vec.plot.printable import printable
 
@@ -33,7 +33,11 @@ def draw(words: "WordMap", width: float = 8.0, height: float = 6.0) -> "Figure":
         from matplotlib.figure import Figure
     except ImportError:
         raise missing_extra("matplotlib", "plot") from None
-    figure = Figure((width, height), layout="constrained")
+    try:
+        figure = Figure((width, height), layout="constrained")
+    except (TypeError, ValueError):
+        size = f"{shown(width)} x {shown(height)}"
+        raise Any2VecError(f"a figure of {size} inches cannot be drawn; 8 x 6 is a size") from None
     canvas = FigureCanvasAgg(figure)  # measures texts
     axes = figure.add_subplot()
     axes.set_axis_off()

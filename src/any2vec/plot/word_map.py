@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import Any2VecError, is_installed, missing_extra
+from any2vec.errors import Any2VecError, is_installed, missing_extra, shown
 from any2vec.io.outputs import check_writable, replacing_file
 from any2vec.io.replaceable import Kind, start_of
 from any2vec.options import can_be_path
@@ -77,7 +77,7 @@ class WordMap:
         Raises
         ------
         Any2VecError
-            If matplotlib is not installed.
+            If the size is no size, or matplotlib is not installed.
         """
         from any2vec.plot.figure import draw
 
@@ -116,7 +116,7 @@ class WordMap:
 def check_output(path: str | os.PathLike[str], *, force: bool = False) -> Path:
     """Return the path of a map; raise now if it could not be written later."""
     if not isinstance(path, str | os.PathLike) or not can_be_path(os.fspath(path)):
-        raise Any2VecError(f"path: the name of a file is expected, not {path!r}")
+        raise Any2VecError(f"path: the name of a file is expected, not {shown(path)}")
     target = Path(path)
     library = ENDINGS.get(target.suffix.lower())
     if library is None:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -153,14 +154,20 @@ class Maps(Lookup):
             words = [line for line in read_lines(as_path(words)) if line]
         elif isinstance(words, bytes) or not hasattr(words, "__iter__"):
             raise Any2VecError(f"words: a list of words or a file of them is expected, not {shown(words)}")
-        listed = list(dict.fromkeys(self._as_word(word) for word in words))
-        unknown = [word for word in listed if not isinstance(word, str) or word not in self.vocabulary.ids]
+        listed = list(dict.fromkeys(map(self._name, words)))
+        unknown = [word for word in listed if word not in self.vocabulary.ids]
         if len(unknown) == 1:
-            self.id(unknown[0])  # raises, with words spelt similarly
+            raise UnknownWordError(f"{source}: no vector for {shown(unknown[0])}", partial(self._hint, unknown[0]))
         if unknown:
             some = ", ".join(map(shown, unknown[:_NAMED])) + ", ..." * (len(unknown) > _NAMED)
             raise UnknownWordError(f"{source}: {len(unknown):,} of {len(listed):,} words have no vector: {some}")
         return np.array([self.vocabulary.ids[word] for word in listed], np.int64)
+
+    def _name(self, word: Any) -> str:
+        name = self._as_word(word)
+        if not isinstance(name, str):
+            raise Any2VecError(f"words: a word is expected, not {shown(word)}")
+        return name
 
     def _clusters(self, names: list[str], ids: NDArray[np.int64], number: int, seed: int) -> "Groups":
         from any2vec.plot.groups import by_classes
