@@ -28,6 +28,11 @@ COPIED = {  # pages of the repository, and their names on the site
 }
 LINK = re.compile(r"\[([^\]]+)\]\((?!http|#|/)([^)\s#]+)(#[^)\s]*)?\)")
 
+INTERNAL = {  # of estimators: what only training reads
+    *("another_corpus_begins_anew", "centres", "columns_refuse", "display", "initial_alpha", "kind", "learned"),
+    *("negatives", "operator_class", "operator_name", "pools", "training_options", "without_fit"),
+}
+
 project = "any2vec"
 author = "The any2vec developers"
 copyright = author  # noqa: A001
@@ -108,7 +113,19 @@ def link_page(_: object, name: str, content: list[str]) -> None:
     content[0] = link_to_pages(content[0], (HERE / name).parent)
 
 
+def signature_of(_: object, what: str, __: str, found: object, *___: object) -> tuple[str, None] | None:
+    """Leave out the signature of classes whose parameters are listed below it: Sphinx would show that of `__new__`."""
+    return ("", None) if what == "class" and hasattr(found, "get_params") else None
+
+
+def is_left_out(_: object, __: str, name: str, *___: object) -> bool | None:
+    """Leave out what only training reads of an estimator."""
+    return True if name in INTERNAL else None
+
+
 def setup(app: object) -> None:
     """Prepare pages before they are read."""
     app.connect("builder-inited", make_pages)
     app.connect("source-read", link_page)
+    app.connect("autodoc-process-signature", signature_of)
+    app.connect("autodoc-skip-member", is_left_out)

@@ -115,8 +115,18 @@ def maps() -> None:
     seen.quantize(256, Image.Quantize.MAXCOVERAGE).save(FOLDER / "map-page.png", optimize=True)
 
 
+def run() -> None:
+    """Draw the report of a run of eight simulated hosts."""
+    with as_file(files("any2vec") / "data" / "presidents.txt.xz") as text:
+        report = Word2Vec(epochs=3, hosts=8).fit(text).report_
+    file = io.BytesIO()
+    report.plot().savefig(file, format="png", dpi=90)
+    Image.open(file).convert("RGB").quantize(64).save(FOLDER / "run.png", optimize=True)
+
+
 if __name__ == "__main__":
     maps()
+    run()
     plt.rcParams.update(PLAIN)
     speeches()
     karate()

@@ -11,14 +11,12 @@ from any2vec.io.finite import blocks
 from any2vec.vectors.arguments import whole_number
 from any2vec.vectors.export.parquet import TARGET, pyarrow_parquet
 from any2vec.vectors.export.target import opened_by
-from any2vec.vectors.search import nearest
+from any2vec.vectors.neighbour_graph import neighbour_graph
 
 if TYPE_CHECKING:
     from any2vec.vectors.vectors import Vectors
 
 __all__ = ["to_embedding_atlas"]
-
-_QUERIES = 4096  # words whose neighbours are found together
 
 
 @opened_by("embedding-atlas {shell} --text word --x x --y y --neighbors neighbors")
@@ -43,7 +41,8 @@ def to_embedding_atlas(
     xy : array of float, shape (V, 2), optional
         Coordinates of the words, for example of UMAP; by default the two principal components of the unit vectors.
     neighbours : int
-        Neighbours per word, besides itself. 0 leaves the column out, which saves V x V cosines.
+        Neighbours per word, besides itself; 0 leaves the column out. Of more than 40,000 words some may be missed, and
+        pynndescent is needed (extra `plot`).
     top : int, optional
         Write the first words only, which are the most frequent.
     force : bool
@@ -99,13 +98,11 @@ def _neighbours(rows: "Vectors", number: int) -> Any:
     import pyarrow as pa
 
     number = min(number, len(rows) - 1)
-    own = np.arange(len(rows), dtype=np.int32)[:, None]
-    ids, distances = np.empty((len(rows), number + 1), np.int32), np.zeros((len(rows), number + 1), np.float32)
-    ids[:, :1] = own
-    for start in range(0, len(rows) if number else 0, _QUERIES):
-        part = slice(start, start + _QUERIES)
-        found, cosines = nearest(rows.matrix, rows.norms, rows.matrix[part], number, own[part].astype(np.int64))
-        ids[part, 1:], distances[part, 1:] = found, np.maximum(1 - cosines, 0)
+    ids, distances = np.arange(len(rows), dtype=np.int32)[:, None], np.zeros((len(rows), 1), np.float32)
+    if number:
+        lengths = np.where(rows.norms > 0, rows.norms, np.float32(1))[:, None]
+        found, cosines = neighbour_graph(rows.matrix / lengths, number)
+        ids, distances = np.hstack([ids, found]), np.hstack([distances, np.maximum(1 - cosines, 0)])
     starts = pa.array(np.arange(len(rows) + 1, dtype=np.int32) * np.int32(number + 1))
     lists = [pa.ListArray.from_arrays(starts, pa.array(values.reshape(-1))) for values in (ids, distances)]
     return pa.StructArray.from_arrays(lists, ["ids", "distances"])
