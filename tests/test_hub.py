@@ -4,6 +4,7 @@ import os
 import pickle
 import subprocess
 import sys
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from standin_hub import TOKEN, standin
 
 from any2vec import Vectors, Word2Vec, save
 from any2vec.errors import Any2VecError
+from any2vec.vectors import model_card
 
 constants = pytest.importorskip("huggingface_hub.constants")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the library and what it connects with
@@ -199,3 +201,9 @@ def test_a_missing_library_is_named(vectors, monkeypatch):
             Any2VecError, match=r"needs huggingface_hub, which is not installed: pip install '?huggingface"
         ):
             call(REPO)
+
+
+def test_all_options_that_name_files_are_known():
+    named = {declared.name for declared in fields(Word2Vec) if "Path" in str(declared.type)}
+    assert named <= model_card._FILES
+    assert len(named) > 4
