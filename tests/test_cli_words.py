@@ -104,7 +104,7 @@ def test_options_reach_training(run, text, tmp_path, combine, kappa):
     assert result.exit_code == 0, result.output
     report = json.loads((tmp_path / "r.json").read_text())
     assert report["options"] == {
-        **dict.fromkeys(("batch", "checkpoint", "checkpoint_every", "checkpoint_minutes", "resume")),
+        **dict.fromkeys(("batch", "checkpoint", "checkpoint_every", "checkpoint_minutes", "log", "resume")),
         "dim": 100,
         "window": 1,
         "negative": 1,

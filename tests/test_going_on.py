@@ -36,7 +36,7 @@ OLD, NEW = [f"w{i}" for i in range(12)], ["n1", "n2"]
 
 
 def fit(source=BEFORE, communicator=None, warm_start=False, make=Word2Vec, **more):
-    return make(**(HOW | more)).fit(source, communicator, warm_start=warm_start)
+    return make(**(HOW | more)).fit(source, communicator=communicator, warm_start=warm_start)
 
 
 def bits(model):
@@ -297,7 +297,7 @@ def go_on(communicator, start=None, **more):
     share = slice(communicator.rank, None, communicator.size)
     model = fit(BEFORE[share], communicator, rounds=3, **more)
     model.set_params(start=start, frozen=["w2", "w3"] if start is None else None)
-    model.fit(AFTER[share], communicator, warm_start=start is None)
+    model.fit(AFTER[share], communicator=communicator, warm_start=start is None)
     vectors = model.vectors_
     return [list(vectors.words), vectors.matrix.tolist(), vectors.t.tolist(), vectors.counts.tolist()]
 
@@ -310,7 +310,7 @@ def test_hosts_go_on_from_each_others_rows(tmp_path, scheme):
         save(model.vectors_, tmp_path / "whole", training=True, communicator=communicator)
         mine = model.vectors_
         went = fit(AFTER[share], communicator, warm_start=False, start=mine, scheme=scheme).vectors_
-        model.fit(AFTER[share], communicator, warm_start=True)
+        model.fit(AFTER[share], communicator=communicator, warm_start=True)
         loaded = fit(AFTER[share], communicator, start=tmp_path / "whole", scheme=scheme).vectors_
         for vectors in (went, model.vectors_):
             assert list(vectors.words) == list(loaded.words)
@@ -506,7 +506,8 @@ MORE_EDGES = [("v3", "x"), ("x", "y"), ("y", "v5"), ("v5", "v3")]
 
 def walk(source, communicator=None, warm_start=False, **more):
     how = {name: value for name, value in HOW.items() if name not in ("min_count", "cache")}
-    return DeepWalk(**(how | {"walks": 2, "length": 10} | more)).fit(source, communicator, warm_start=warm_start)
+    model = DeepWalk(**(how | {"walks": 2, "length": 10} | more))
+    return model.fit(source, communicator=communicator, warm_start=warm_start)
 
 
 @pytest.mark.parametrize("hosts", [1, 3])

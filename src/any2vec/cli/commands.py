@@ -28,7 +28,7 @@ COMMANDS = {
     "nodes": Command("nodes", "Train vectors of the vertices of GRAPH: DeepWalk or node2vec."),
     "similar": Command("similar", "Show the words most similar to each WORD, with their cosines."),
     "analogy": Command("similar", "Find what is to C as B is to A: man king woman gives queen."),
-    "map": Command("map", "Draw a map of the words of VECTORS, as a page or a picture."),
+    "map": Command("map", "Draw a map of the words of VECTORS: similar words are near to each other."),
     "info": Command("info", "Show what VECTORS holds: format, sizes, counts, norms, words."),
     "report": Command("report", "Show a run as a page, with figures."),
     "export": Command("export", "Write VECTORS for another program: a map, a model, a table."),

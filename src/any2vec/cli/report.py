@@ -21,7 +21,10 @@ def report(
     ],
     force: Force = False,
 ) -> None:
-    """Show a run as a page: loss, checks, speed, time, memory; of several hosts phases and bytes by round."""
+    """Show a run as a page, with figures.
+
+    They are loss, checks, speed and time; of several hosts also phases, bytes, orthogonality and rows by round.
+    """
     if output.suffix.lower() not in (".html", ".htm"):
         raise Any2VecError(f"{output}: is no name of a page; it must end with .html")
     check_writable(output, PAGE, force=force)

@@ -167,5 +167,5 @@ class Meter:
             "loss": (self._loss + loss) / samples if samples else math.nan,
             "left": seconds * (total / done - 1) if done else 0.0,
         }
-        self._display.training(epochs, options.epochs, **figures)
+        self._display.training(epochs, options.epochs, *figures.values())
         self._display.record("progress", {"epochs": epochs, **figures})

@@ -42,6 +42,10 @@ def _versions() -> dict[str, str]:
     return found | {"any2vec": __version__, "python": platform.python_version()}
 
 
+def _machine() -> str:
+    return f"{platform.system()}-{platform.release()}-{platform.machine()}"  # platform.platform() starts a program
+
+
 @dataclass
 class Report:
     """Figures of a run.
@@ -91,7 +95,7 @@ class Report:
 
     options: dict[str, Any]
     versions: dict[str, str] = field(default_factory=lambda: dict(_versions()))
-    machine: str = field(default_factory=platform.platform)
+    machine: str = field(default_factory=_machine)
     words: int = 0
     kept_words: int = 0
     vocabulary: int = 0

@@ -101,7 +101,7 @@ def _neighbours(rows: "Vectors", number: int) -> Any:
     ids, distances = np.arange(len(rows), dtype=np.int32)[:, None], np.zeros((len(rows), 1), np.float32)
     if number:
         lengths = np.where(rows.norms > 0, rows.norms, np.float32(1))[:, None]
-        found, cosines = neighbour_graph(rows.matrix / lengths, number)
+        found, cosines = neighbour_graph(np.asarray(rows.matrix / lengths, np.float32), number)
         ids, distances = np.hstack([ids, found]), np.hstack([distances, np.maximum(1 - cosines, 0)])
     starts = pa.array(np.arange(len(rows) + 1, dtype=np.int32) * np.int32(number + 1))
     lists = [pa.ListArray.from_arrays(starts, pa.array(values.reshape(-1))) for values in (ids, distances)]
