@@ -86,12 +86,29 @@ def test_bad_parameters(given, why):
         Word2Vec(**HOW, **given).fit(TEXT)
 
 
+def test_torn_lines_of_a_log_are_left_out(tmp_path):
+    path = tmp_path / "run.jsonl"
+    Word2Vec(**HOW, log=path).fit(TEXT)
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    last = next(number for number, line in enumerate(lines) if '"epoch"' in line[:20])
+    path.write_text("".join([*lines[:last], '{"event": "ro\n', "\n", *lines[last:]]), "utf-8")
+    assert len(read_report(path).loss) == 2
+    first = [line for line in lines if '"event": "epoch"' not in line or '"epoch": 2' in line]
+    path.write_text("".join(line for line in first if '"event": "end"' not in line), "utf-8")  # resumed after one
+    assert [math.isnan(loss) for loss in read_report(path).loss] == [True, False]
+
+
+def test_a_callback_does_not_number_epochs():
+    with pytest.raises(Any2VecError, match="a figure named 'epoch'"):
+        Word2Vec(**HOW, callbacks=[lambda *_: {"epoch": 9}]).fit(TEXT)
+
+
 def test_a_log_is_never_added_to_what_is_none(tmp_path):
     path = tmp_path / "mine.txt"
-    path.write_text("mine\n")
+    path.write_text('{"event": "request_started"}\n')
     with pytest.raises(Any2VecError, match=r"mine\.txt: exists, and does not hold the log of a run; give a new name"):
         Word2Vec(**HOW, log=path).fit(TEXT)
-    assert path.read_text() == "mine\n"
+    assert path.read_text() == '{"event": "request_started"}\n'
 
 
 class Checked(HTMLParser):
@@ -161,7 +178,10 @@ def test_what_was_before_a_run_was_resumed_is_no_speed():
         ("some.txt", "x.html", "some.txt: holds no report of a run: it is not JSON"),
         ("other.json", "x.html", "other.json: holds no report of a run: it has other names"),
         ("damaged.json", "x.html", "damaged.json: holds no report of a run: rounds is 3; it must be of type dict"),
-        ("damaged.jsonl", "x.html", "damaged.jsonl: holds no report"),
+        ("damaged.jsonl", "x.html", "damaged.jsonl: holds no report of a run: it does not have the start of a run"),
+        ("uneven.json", "x.html", "uneven.json: holds no report of a run: its rounds have lists of several lengths"),
+        ("unnumbered.json", "x.html", "unnumbered.json: holds no report of a run: a check has no epoch"),
+        ("deep.json", "x.html", "deep.json: holds no report of a run: it is not JSON, or damaged"),
         ("run.json", "x.png", "x.png: is no name of a page; it must end with .html"),
         ("run.json", "mine.html", "mine.html: exists, and does not hold the page of a run"),
     ],
@@ -174,6 +194,10 @@ def test_bad_input_of_the_command(run, page, why, tmp_path, monkeypatch, capsys)
     whole = json.loads((tmp_path / "run.json").read_text())
     (tmp_path / "damaged.json").write_text(json.dumps({**whole, "rounds": 3}))
     (tmp_path / "damaged.jsonl").write_text('{"event": "round", "loss": 3}\n')
+    uneven = {**whole["rounds"], "epochs": [1.0, 2.0], "words": [3]}
+    (tmp_path / "uneven.json").write_text(json.dumps({**whole, "rounds": uneven}))
+    (tmp_path / "unnumbered.json").write_text(json.dumps({**whole, "checks": [{"figure": 1.0}]}))
+    (tmp_path / "deep.json").write_text('{"a": ' + "[" * 100_000)
     (tmp_path / "mine.html").write_text("<p>mine</p>")
     monkeypatch.setattr("sys.argv", ["any2vec", "report", run, "-o", page])
     with pytest.raises(SystemExit) as ended:

@@ -23,8 +23,17 @@ class OfNumbers(Word2Vec):
     def fit(self, X, y=None):  # noqa: N803
         return super().fit(np.concatenate([np.round(X), np.round(X)], axis=1).astype(int).tolist())
 
+    def transform(self, X):  # noqa: N803
+        return super().transform(np.round(X).astype(int).tolist())
 
-CHECKS = [  # of its estimators' interface; others need arrays of numbers, which are no texts
+
+CHECKS = [  # others need sparse matrices, NotFittedError, or the type of the input as that of the output
+    "check_dict_unchanged",
+    "check_estimators_pickle",
+    "check_fit_idempotent",
+    "check_methods_sample_order_invariance",
+    "check_methods_subset_invariance",
+    "check_pipeline_consistency",
     "check_do_not_raise_errors_in_init_or_set_params",
     "check_dont_overwrite_parameters",
     "check_estimator_repr",
@@ -71,12 +80,20 @@ def test_features_are_means_of_known_words():
         (["a b"], "text 0 is 'a b'; a list of tokens is expected"),
         ([["a"], 3], "text 1 is 3; a list of tokens is expected"),
         (pd.DataFrame({"text": ["a"]}), "say which holds the sentences"),
-        (5, "the corpus is of type int"),
+        (5, "lists of tokens are expected, not 5"),
+        ([["a", ["b"]]], r"text 0 has the token \['b'\]"),
+        ([[b"a"]], "text 0 has the token b'a'"),
+        ([{"text": "a"}], "text 0 is {'text': 'a'}"),
     ],
 )
 def test_what_are_no_texts(texts, why):
     with pytest.raises(Any2VecError, match=why):
         Vectors(["a"], np.ones((1, 2), np.float32)).means(texts)
+
+
+def test_means_of_vectors_that_are_not_finite():
+    with pytest.raises(Any2VecError, match="not finite"):
+        Vectors(["a"], np.full((1, 2), np.nan, np.float32)).means([["a"]])
 
 
 def test_a_pipeline_learns_labels_of_texts():
@@ -100,6 +117,22 @@ def test_rows_with_a_column():
     features = Word2Vec(**HOW, column="text").fit_transform(rows, LABELS)
     assert features.shape == (200, 16)
     assert np.array_equal(features, Word2Vec(**HOW).fit_transform(iter(TEXTS)))
+
+
+def test_labels_of_vertices_are_refused_where_their_order_is_unknown():
+    model = DeepWalk(dim=16, window=3, negative=3, epochs=1, threads=1)
+    with pytest.raises(Any2VecError, match="labels say nothing of the order"):
+        model.fit_transform(karate_club().edges, [0, 1] * 17)
+    with pytest.raises(Any2VecError, match="a list of their names is expected, not '34'"):
+        model.fit(karate_club().edges).transform("34")
+
+
+@pytest.mark.parametrize("texts", ["text.txt", ["text.txt"], Word2Vec(min_count=1, cache=None).read(TEXTS)])
+def test_what_cannot_be_transformed_is_not_trained_on(texts):
+    model = Word2Vec(**HOW)
+    with pytest.raises(Any2VecError, match="of tokens"):
+        model.fit_transform(texts)
+    assert not hasattr(model, "vectors_")
 
 
 def test_vertices_have_their_vectors():

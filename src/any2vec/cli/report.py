@@ -29,3 +29,4 @@ def report(
         raise Any2VecError(f"{output}: is no name of a page; it must end with .html")
     check_writable(output, PAGE, force=force)
     write_page(read_report(run), output, f"{run.name}: a run of any2vec", force=force)
+    typer.echo(f"the page is in {output}")

@@ -34,6 +34,8 @@ def calling(callbacks: Sequence[Callback], vocabulary: Vocabulary, loss: str) ->
                 raise Any2VecError(
                     f"the callback {name} returned {shown(found)}; it must return None or a dict of numbers"
                 ) from None
+        if "epoch" in figures:
+            raise Any2VecError("a callback returned a figure named 'epoch', which is the epoch's number; rename it")
         return {name: value for name, value in figures.items() if math.isfinite(value)}
 
     return judge

@@ -1,6 +1,7 @@
 """DeepWalk and Node2Vec: vectors of the vertices of a graph, from walks on it."""
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.local import alone
 from any2vec.corpus import Corpus, Vocabulary
-from any2vec.errors import Any2VecError, counted
+from any2vec.errors import Any2VecError, counted, shown
 from any2vec.graph.graph import Graph
 from any2vec.graph.readers import read_graph
 from any2vec.models.estimator import CheckWords, Estimator
@@ -75,24 +76,39 @@ class DeepWalk(Estimator):
         Raises
         ------
         Any2VecError
-            If there are no vectors yet.
+            If there are no vectors yet, or `vertices` are no list.
         UnknownWordError
             If a vertex has none.
         """
+        if isinstance(vertices, str) or not isinstance(vertices, Iterable):
+            raise Any2VecError(f"vertices: a list of their names is expected, not {shown(vertices)}")
         return self._trained()[list(vertices)]
+
+    def _check_texts(self, texts: Any) -> None:
+        pass  # there are none
 
     def fit_transform(self, graph: Any, y: Any = None) -> NDArray[np.float32]:
         """Train on a graph, and return the vectors of its vertices, in the order of ``vectors_.words``.
 
         Parameters
         ----------
-        graph, y
+        graph : any
             As of `fit`.
+        y : None
+            There can be no labels: their order would not be that of the vertices.
 
         Returns
         -------
         float32 array, shape (V, D)
+
+        Raises
+        ------
+        Any2VecError
+            If there are labels, and whatever `fit` raises.
         """
+        if y is not None:
+            how = "fit on the graph first, then give a classifier `transform(vertices)` of those with labels"
+            raise Any2VecError(f"labels say nothing of the order of a graph's vertices: {how}")
         return self.fit(graph).vectors_.matrix
 
     @property

@@ -27,6 +27,10 @@ class Transforming:
         """Train."""
 
     @abstractmethod
+    def _check_texts(self, texts: Any) -> None:
+        """Raise now what `transform` would raise of texts after training."""
+
+    @abstractmethod
     def transform(self, texts: Any) -> NDArray[np.float32]:
         """Return features, shape (n, D)."""
 
@@ -45,6 +49,7 @@ class Transforming:
         float32 array, shape (n, D)
         """
         kept = list(texts) if isinstance(texts, Iterator) else texts
+        self._check_texts(kept)
         self.fit(kept)
         return self.transform(kept)
 

@@ -12,6 +12,7 @@ from any2vec.corpus import Corpus, Vocabulary, read_corpus
 from any2vec.errors import Any2VecError
 from any2vec.models.estimator import CheckWords, Estimator
 from any2vec.options import documented, option
+from any2vec.vectors.means import check_texts
 
 __all__ = ["Word2Vec"]
 
@@ -117,6 +118,9 @@ class Word2Vec(Estimator):
             If there are no vectors yet, or a text is no list of tokens.
         """
         return self._trained().means(texts, self.column)
+
+    def _check_texts(self, texts: Any) -> None:
+        check_texts(texts, self.column)
 
     def _reported_options(self, warm_start: bool) -> dict[str, Any]:
         given = repr(self.vocabulary) if isinstance(self.vocabulary, Vocabulary) else self.vocabulary

@@ -13,10 +13,13 @@ from any2vec.errors import Any2VecError, shown
 if TYPE_CHECKING:
     from any2vec.graph.vertex_labels import VertexLabels
 
-__all__ = ["Groups", "Labels", "by_classes", "by_labels", "labels_of"]
+__all__ = ["MOST", "Groups", "Labels", "by_classes", "by_labels", "labels_of"]
 
 Labels: TypeAlias = "str | os.PathLike[str] | VertexLabels | Mapping[Any, Any]"
 """A file of labels, what `read_labels` returns, or a dict of the label of each word."""
+
+MOST = 200
+"""Groups of a map; of more, nobody can tell the colours, and a page is slow."""
 
 _NAMED = 3  # words in an error, and in the name of a class
 
@@ -79,6 +82,8 @@ def by_labels(
         raise Any2VecError(
             f"{labels.source}: {what}; if line i lists the vertices of label i, its `format` is 'labels'"
         )
+    if used > MOST:
+        raise Any2VecError(f"{labels.source}: {used:,} labels; a map has colours for {MOST}")
     order = np.argsort(-counts, kind="stable")[:used]
     numbers = np.full(len(words), -1, np.int32)
     numbers[shown_rows] = matrix[rows][:, order].argmax(axis=1)  # the first that is set

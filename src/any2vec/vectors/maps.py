@@ -170,12 +170,14 @@ class Maps(Lookup):
         return name
 
     def _clusters(self, names: list[str], ids: NDArray[np.int64], number: int, seed: int) -> "Groups":
-        from any2vec.plot.groups import by_classes
+        from any2vec.plot.groups import MOST, by_classes
         from any2vec.vectors.classes import classes
         from any2vec.vectors.vectors import Vectors
 
         some = Vectors(names, self.matrix[ids])
-        found = classes(some, whole_number("clusters", number, 1), seed=seed, threads=1)
+        if (number := whole_number("clusters", number, 1)) > MOST:
+            raise Any2VecError(f"`clusters` is {number:,}; a map has colours for {MOST}")
+        found = classes(some, number, seed=seed, threads=1)
         return by_classes(names, some.matrix, found)
 
     @staticmethod

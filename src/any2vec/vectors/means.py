@@ -1,17 +1,19 @@
 """Means of vectors: features of texts."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.corpus.corpus import Corpus
 from any2vec.corpus.rows import sentences_of
 from any2vec.errors import Any2VecError, shown
 from any2vec.vectors.lookup import Lookup
 
-__all__ = ["Means"]
+__all__ = ["Means", "check_texts"]
 
 _TEXTS = 1 << 10  # taken at a time
 
@@ -37,14 +39,16 @@ class Means(Lookup):
         Raises
         ------
         Any2VecError
-            If a text is no list of tokens, or rows have no such column.
+            If a text is no list of tokens, rows have no such column, or a vector is not finite.
         """
-        if isinstance(texts, str | bytes) or hasattr(texts, "__fspath__"):
-            raise Any2VecError(f"texts: lists of tokens are expected, not {shown(texts)}")
+        check_texts(texts, column)
         listed, parts = _checked(sentences_of(texts, column)), [np.zeros((0, self.dim), np.float32)]
         while some := list(islice(listed, _TEXTS)):
             parts.append(self._means(some))
-        return np.concatenate(parts)
+        found = np.concatenate(parts)
+        if not np.isfinite(found).all():
+            raise Any2VecError("the vectors of some of the words are not finite: their mean would be none")
+        return found
 
     def _means(self, texts: list[list[Any]]) -> NDArray[np.float32]:
         ids = self.vocabulary.ids
@@ -56,11 +60,27 @@ class Means(Lookup):
         return np.asarray(sums / np.maximum(np.bincount(of, minlength=len(texts)), 1)[:, None], np.float32)
 
 
+def check_texts(texts: Any, column: str | None) -> None:
+    """Raise an error for what are no texts, as far as that is known without drawing them."""
+    if isinstance(texts, str | bytes | Corpus) or hasattr(texts, "__fspath__") or not isinstance(texts, Iterable):
+        raise Any2VecError(f"texts: lists of tokens are expected, not {shown(texts)}")
+    if column is None and isinstance(texts, Sequence) and len(texts):
+        _check_text(0, texts[0])
+
+
+def _check_text(i: int, text: Any) -> None:
+    if isinstance(text, str | bytes | Mapping) or not isinstance(text, Iterable):
+        raise Any2VecError(
+            f"text {i} is {shown(text)}; a list of tokens is expected: split it, or give rows with a `column`"
+        )
+
+
 def _checked(texts: Iterable[Any]) -> Iterator[list[Any]]:
     """Yield texts as lists."""
     for i, text in enumerate(texts):
-        if isinstance(text, str | bytes) or not isinstance(text, Iterable):
-            raise Any2VecError(
-                f"text {i} is {shown(text)}; a list of tokens is expected: split it, or give rows with a `column`"
-            )
-        yield list(text)
+        _check_text(i, text)
+        tokens = list(text)
+        for token in tokens:
+            if not isinstance(token, str | Integral):
+                raise Any2VecError(f"text {i} has the token {shown(token)}; strings or integers are expected")
+        yield tokens

@@ -61,11 +61,15 @@ def _panels_of_hosts(rounds: Rounds) -> Iterator[Panel]:
     """Yield the figures of several hosts, by round."""
     mean = {phase: rounds.seconds[phase] for phase in PHASES if any(rounds.slowest[phase])}
     if mean:
-        note = "Mean over the hosts. Communication includes the wait for slower hosts."
+        note = "Mean over the hosts, in CPU seconds if they are simulated. Communication includes the wait for others."
         yield Panel("Phases of rounds", note, lambda axes: _stack(axes, rounds, mean, "seconds"))
     sent = {name: [one / 1e6 for one in values] for name, values in _sent(rounds).items()}
     if sent:
-        yield Panel("Sent by all hosts", "By what is sent.", lambda axes: _stack(axes, rounds, sent, "MB"))
+        yield Panel(
+            "Sent by all hosts",
+            "Balance: sums of products of rows, which keep e and t alike.",
+            lambda axes: _stack(axes, rounds, sent, "MB"),
+        )
     if np.isfinite(rounds.orthogonality).any():
         note = "1 where the hosts changed a row in orthogonal directions, 1/k where k hosts changed it alike."
         yield Panel("Orthogonality of the hosts' changes", note, lambda axes: _orthogonality(axes, rounds))

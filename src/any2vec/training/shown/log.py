@@ -77,8 +77,8 @@ def check_log(path: Path) -> None:
 
 def _holds_log(path: Path) -> bool:
     with path.open("rb") as file:
-        first = file.readline(1 << 20)
-    return first.startswith(b'{"event": ')
+        first = json.loads(file.readline(1 << 20))
+    return isinstance(first, dict) and first.get("event") == "start" and "any2vec" in first.get("versions", ())
 
 
 LOG = Kind("the log of a run", _holds_log)

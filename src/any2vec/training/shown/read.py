@@ -1,6 +1,8 @@
 """Read the report of a run, or make it of the log of a run that may still go on."""
 
 import json
+import math
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +35,14 @@ def read_report(path: Path) -> Report:
     with refusals(path, what="cannot be read"):
         text = path.read_bytes()
     try:
-        events = [json.loads(line) for line in _whole_lines(text)] if text.startswith(b'{"event": ') else []
-        return _of_log(events) if events else typed(_checked(json.loads(text)), Report)
-    except (ValueError, KeyError, TypeError) as error:
-        why = "it is not JSON" if isinstance(error, json.JSONDecodeError | UnicodeError) else error
-        raise Any2VecError(f"{path}: holds no report of a run: {why}; `report` and `log` write one") from None
+        is_log = text.startswith(b'{"event": ')
+        report: Report = _of_log(_events(text)) if is_log else typed(_checked(json.loads(text)), Report)
+        _check_lists(report)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        known = isinstance(error, ValueError) and not isinstance(error, json.JSONDecodeError | UnicodeError)
+        why = error if known else "it is damaged" if is_log else "it is not JSON, or damaged"
+        raise Any2VecError(f"{path}: holds no report of a run: {why}; --report and --log write one") from None
+    return report
 
 
 def _checked(found: Any) -> dict[str, Any]:
@@ -46,14 +51,40 @@ def _checked(found: Any) -> dict[str, Any]:
     return found
 
 
-def _whole_lines(text: bytes) -> list[bytes]:
-    """Return lines that are written to their end: the last may not be yet."""
-    return text[: text.rindex(b"\n")].split(b"\n") if b"\n" in text else []
+def _check_lists(report: Report) -> None:
+    """Raise a ValueError if rounds lack figures, or checks their epochs."""
+    rounds = report.rounds
+    groups: tuple[dict[str, Any], ...] = (rounds.seconds, rounds.slowest, rounds.bytes, rounds.touched)
+    lists: list[Any] = [
+        rounds.elapsed,
+        rounds.words,
+        rounds.samples,
+        rounds.loss,
+        rounds.orthogonality,
+        rounds.orthogonal,
+    ]
+    lists += [values for group in groups for values in group.values()]
+    if {len(values) for values in lists} != {len(rounds.epochs)}:
+        raise ValueError("its rounds have lists of several lengths")
+    if not all("epoch" in check for check in report.checks):
+        raise ValueError("a check has no epoch")
+
+
+def _events(text: bytes) -> list[dict[str, Any]]:
+    """Return the events of lines that are whole: the last may not be yet, and a full disk cuts others."""
+    found = []
+    for line in text.split(b"\n"):
+        with suppress(ValueError):
+            found.append(json.loads(line))
+    return found
 
 
 def _of_log(events: list[dict[str, Any]]) -> Report:
     """Put together what the events of the last run say."""
-    last = max(number for number, event in enumerate(events) if event["event"] == "start")
+    starts = [number for number, event in enumerate(events) if event["event"] == "start"]
+    if not starts:
+        raise ValueError("it does not have the start of a run")
+    last = starts[-1]
     report: Report = typed(_checked(events[last]), Report)
     for event in events[last + 1 :]:
         if event["event"] == "round":
@@ -63,10 +94,11 @@ def _of_log(events: list[dict[str, Any]]) -> Report:
             report.seconds["train"] = event["elapsed"]
         elif event["event"] == "epoch":
             figures = {name: value for name, value in event.items() if name not in ("event", "time", "loss")}
+            report.loss += [math.nan] * (event["epoch"] - 1 - len(report.loss))  # those before a run was resumed
             report.loss.append(typed(event["loss"], float))
             report.checks += [figures] if len(figures) > 1 else []
         elif event["event"] == "progress":
-            report.words_per_second = event["speed"]
+            report.words_per_second = typed(event["speed"], float)
         elif event["event"] == "end":
             vars(report).update(
                 vars(typed({**events[last], **event, "rounds": {}}, Report)) | {"rounds": report.rounds}

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import platform
 import sys
 from dataclasses import asdict, dataclass, field
@@ -141,12 +142,12 @@ class Report:
         names = "seconds words_per_second loss checks peak_memory threads hosts round_count scheme interrupted kept"
         return {name: getattr(self, name) for name in names.split()}
 
-    def write(self, path: Path, *, force: bool = False) -> None:
+    def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the report as JSON.
 
         Parameters
         ----------
-        path : Path
+        path : str or path
             The file; an earlier report is replaced.
         force : bool
             Replace it also if it holds something else.
@@ -156,6 +157,7 @@ class Report:
         Any2VecError
             If it cannot be written, or holds something else.
         """
+        path = Path(path)
         check_writable(path, REPORT, force=force)
         text = json.dumps(without_nan(self.as_dict()), indent=2, default=plain, allow_nan=False)
         with replacing_file(path) as file:
