@@ -103,12 +103,13 @@ def test_a_callback_does_not_number_epochs():
         Word2Vec(**HOW, callbacks=[lambda *_: {"epoch": 9}]).fit(TEXT)
 
 
-def test_a_log_is_never_added_to_what_is_none(tmp_path):
+@pytest.mark.parametrize("text", ['{"event": "request_started"}\n', "mine\n", "[" * 100_000, '["start"]\n', "\xff"])
+def test_a_log_is_never_added_to_what_is_none(text, tmp_path):
     path = tmp_path / "mine.txt"
-    path.write_text('{"event": "request_started"}\n')
+    path.write_text(text, "latin-1")
     with pytest.raises(Any2VecError, match=r"mine\.txt: exists, and does not hold the log of a run; give a new name"):
         Word2Vec(**HOW, log=path).fit(TEXT)
-    assert path.read_text() == '{"event": "request_started"}\n'
+    assert path.read_text("latin-1") == text
 
 
 class Checked(HTMLParser):
