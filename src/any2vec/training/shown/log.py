@@ -82,7 +82,7 @@ def _holds_log(path: Path) -> bool:
         first = json.loads(line)
     except (RecursionError, ValueError):
         return False
-    return isinstance(first, dict) and first.get("event") == "start" and "any2vec" in first.get("versions", ())
+    return isinstance(first, dict) and first.get("event") == "start" and "any2vec" in str(first.get("versions"))
 
 
 LOG = Kind("the log of a run", _holds_log)
