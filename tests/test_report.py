@@ -98,6 +98,12 @@ def test_torn_lines_of_a_log_are_left_out(tmp_path):
     assert [math.isnan(loss) for loss in read_report(path).loss] == [True, False]
 
 
+def test_a_text_too_small_for_subsampling_has_the_rounds_of_the_last_try(tmp_path):
+    model = Word2Vec(**HOW | {"sample": 1e-9}, log=tmp_path / "run.jsonl").fit(TEXT[:4])
+    assert '"again"' in (tmp_path / "run.jsonl").read_text("utf-8")
+    assert read_report(tmp_path / "run.jsonl").rounds.epochs == model.report_.rounds.epochs == [1.0, 2.0]
+
+
 def test_a_callback_does_not_number_epochs():
     with pytest.raises(Any2VecError, match="a figure named 'epoch'"):
         Word2Vec(**HOW, callbacks=[lambda *_: {"epoch": 9}]).fit(TEXT)

@@ -57,7 +57,7 @@ class Display:
         """Show epochs done, all epochs, raw words per second (0 at first), rate, loss (or NaN) and seconds left."""
 
     def record(self, event: str, figures: dict[str, Any]) -> None:
-        """Keep the figures of an event: start, progress (several per second), round, epoch or end."""
+        """Keep the figures of an event: start, progress (several per second), round, epoch, end; or again."""
         if self.recorder:
             self.recorder(event, figures)
 

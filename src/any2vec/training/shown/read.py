@@ -10,6 +10,7 @@ from any2vec.errors import Any2VecError
 from any2vec.io.outputs import refusals
 from any2vec.io.typed import typed
 from any2vec.training.shown.report import Report
+from any2vec.training.shown.rounds import Rounds
 
 __all__ = ["read_report"]
 
@@ -97,6 +98,8 @@ def _of_log(events: list[dict[str, Any]]) -> Report:
             report.loss += [math.nan] * (event["epoch"] - 1 - len(report.loss))  # those before a run was resumed
             report.loss.append(typed(event["loss"], float))
             report.checks += [figures] if len(figures) > 1 else []
+        elif event["event"] == "again":  # without subsampling
+            report.rounds = Rounds()
         elif event["event"] == "progress":
             report.words_per_second = typed(event["speed"], float)
         elif event["event"] == "end":
