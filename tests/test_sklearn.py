@@ -27,7 +27,7 @@ class OfNumbers(Word2Vec):
         return super().transform(np.round(X).astype(int).tolist())
 
 
-CHECKS = [  # others need sparse matrices, NotFittedError, or the type of the input as that of the output
+CHECKS = [  # others need sparse matrices, or the type of the input as that of the output
     "check_dict_unchanged",
     "check_estimators_pickle",
     "check_fit_idempotent",
@@ -50,6 +50,7 @@ CHECKS = [  # others need sparse matrices, NotFittedError, or the type of the in
     "check_positive_only_tag_during_fit",
     "check_readonly_memmap_input",
     "check_set_params",
+    "check_transformers_unfitted",
     "check_valid_tag_types",
 ]
 

@@ -12,6 +12,7 @@ __all__ = [
     "FILE_ERRORS",
     "Any2VecError",
     "Any2VecWarning",
+    "NotTrainedError",
     "UnknownParameterError",
     "UnknownWordError",
     "counted",
@@ -85,6 +86,10 @@ class UnknownWordError(Any2VecError, KeyError):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (str(self),)
+
+
+class NotTrainedError(Any2VecError, ValueError, AttributeError):
+    """A model has no vectors yet; also the errors that scikit-learn's NotFittedError is."""
 
 
 class UnknownParameterError(Any2VecError, TypeError):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import Any2VecError
+from any2vec.errors import NotTrainedError
 from any2vec.vectors.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Transforming:
 
     def _trained(self) -> Vectors:
         if not hasattr(self, "vectors_"):
-            raise Any2VecError(f"this {type(self).__name__} {self.without_fit}: call fit first")
+            raise NotTrainedError(f"this {type(self).__name__} {self.without_fit}: call fit first")
         return self.vectors_
 
     def __sklearn_is_fitted__(self) -> bool:
