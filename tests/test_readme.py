@@ -146,7 +146,7 @@ def folder(tmp_path):
     (tmp_path / "reviews.txt.xz").write_bytes(lzma.compress(text.encode()))
     (tmp_path / "reviews.csv").write_text("text\n" + text.replace(",", " "), "utf-8")
     (tmp_path / "questions-words.txt").write_text(": some\nman king woman good\n", "utf-8")
-    vectors = any2vec.Vectors(["good", "bad"], np.eye(2, 100, dtype=np.float32))
+    vectors = any2vec.Vectors(["good", "bad", "film", "story"], np.eye(4, 100, dtype=np.float32))
     for name in ("glove.txt", "reviews.bin"):
         any2vec.save(vectors, tmp_path / name)
     shutil.copy(karate_club().edges, tmp_path / "friends.edges")
