@@ -7,8 +7,7 @@ import typer
 
 from any2vec.cli.options import Force
 from any2vec.errors import Any2VecError
-from any2vec.io.outputs import check_writable
-from any2vec.training.shown.page import PAGE, write_page
+from any2vec.training.shown.page import write_page
 from any2vec.training.shown.read import read_report
 
 __all__ = ["report"]
@@ -27,6 +26,5 @@ def report(
     """
     if output.suffix.lower() not in (".html", ".htm"):
         raise Any2VecError(f"{output}: is no name of a page; it must end with .html")
-    check_writable(output, PAGE, force=force)
     write_page(read_report(run), output, f"{run.name}: a run of any2vec", force=force)
     typer.echo(f"the page is in {output}")

@@ -271,7 +271,7 @@ class Estimator(Checkpointed, Parameters, Savable, Transforming, ABC):
                     corpus = self._read(source, threads, communicator, known)
                 self.report_ = self._report(corpus, warm_start)
                 start = given.begin(corpus.vocabulary, self.display.say, self.kind) if given else None
-            self.display.record("start", self.report_.as_dict())
+            self.display.record("start", self.report_.as_dict)
             if communicator is None:
                 flags = np.zeros(2, np.int64)
                 parts = simulate(self.hosts, threads, lambda one: self._train(corpus, options, one, start, flags))

@@ -127,7 +127,7 @@ def train(
     if not learned:
         display.say(f"The corpus is too small for `sample` {options.sample:g}: training without subsampling")
         report.rounds = Rounds()
-        display.record("again", {"sample": 0.0})
+        display.record("again", lambda: {"sample": 0.0})
         again = {"after_epoch": after_epoch, "after_round": after_round, "checkpoints": checkpoints, "start": start}
         options = replace(options, sample=0.0)
         return train(corpus, options, communicator, display, report, **again, flags=flags)  # type: ignore[arg-type]

@@ -16,9 +16,9 @@ __all__ = ["NEGATIVE", "Vectors", "check_vectors"]
 class Vectors(GensimNames, Evaluations, Conversions, Exports, Hub, Maps, Means):
     """The embedding of each word of a vocabulary.
 
-    Its methods have files of their own: `Lookup` of words and rows, `Neighbours` and analogies, `GensimNames` for the
-    other methods of gensim's KeyedVectors, `Evaluations`, `Means` of texts, `Maps`, `Conversions` to gensim, pandas and
-    Arrow, `Exports` to files of other programs, and the `Hub` of Hugging Face.
+    Its methods have files of their own. `Lookup` has words and rows, `Neighbours` analogies, `GensimNames` the other
+    methods of gensim's KeyedVectors. `Conversions` has gensim, pandas and Arrow, `Exports` files of other programs.
+    `Evaluations`, `Means` of texts, `Maps` and the `Hub` of Hugging Face are the rest.
 
     Parameters
     ----------

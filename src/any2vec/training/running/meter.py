@@ -168,4 +168,4 @@ class Meter:
             "left": seconds * (total / done - 1) if done else 0.0,
         }
         self._display.training(epochs, options.epochs, *figures.values())
-        self._display.record("progress", {"epochs": epochs, **figures})
+        self._display.record("progress", lambda: {"epochs": epochs, **figures})

@@ -247,7 +247,7 @@ class Run:
         scheme.inspecting = scheme.combining = scheme.channel.seconds = 0.0
         hosts, done = communicator.allgather(packed), self._meter.done(totals)
         self._report.rounds.add(hosts, done)
-        self._display.record("round", {"round": number + 1, **figures_of(hosts, done)})
+        self._display.record("round", lambda: {"round": number + 1, **figures_of(hosts, done)})
 
     def _compute(self, number: int, stats: list[ThreadStats]) -> float:
         """Compute a round; where it may be cut anywhere, write the checkpoints that are due meanwhile."""
@@ -324,7 +324,7 @@ class Run:
             pressed = np.array([self._host.interrupts.interrupted], np.int64)
             self._interrupted = bool(allreduce(self._communicator, pressed)[0])
         self._report.checks += [{"epoch": epoch + 1, **figures}] if figures else []
-        self._display.record("epoch", {"epoch": epoch + 1, "loss": self._meter.loss[-1], **figures})
+        self._display.record("epoch", lambda: {"epoch": epoch + 1, "loss": self._meter.loss[-1], **figures})
         if figures or self._options.epochs <= _FEW_EPOCHS:
             line = [f"epoch {epoch + 1}/{self._options.epochs}", f"loss {decimals(self._meter.loss[-1])}"]
             self._display.say("  ".join(line + [f"{name} {value:.2f}" for name, value in figures.items()]))

@@ -1,6 +1,5 @@
 """The page of a run: its report in one file of HTML, with figures, that needs no network."""
 
-import io
 import re
 from collections.abc import Iterator
 from html import escape
@@ -12,6 +11,7 @@ from any2vec.io.html import table
 from any2vec.io.outputs import check_writable, replacing_file
 from any2vec.io.replaceable import Kind, start_of
 from any2vec.io.sizes import size
+from any2vec.plot.figure import rendered
 from any2vec.training.shown.figures import figure_of, panels
 from any2vec.training.shown.progress import decimals
 from any2vec.training.shown.report import Report
@@ -120,11 +120,7 @@ def _shown(value: Any) -> str:
 
 def _svg(figure: Any, number: int) -> str:
     """Return a figure as SVG to put into a page, with names of its own."""
-    import matplotlib as mpl
-
-    with mpl.rc_context({"svg.hashsalt": f"any2vec {number}", "svg.fonttype": "none"}), io.BytesIO() as file:
-        figure.savefig(file, format="svg", metadata={"Date": None}, transparent=True)
-        text = file.getvalue().decode()
+    text = rendered(figure, "svg", "any2vec report").decode()
     text = text[text.index("<svg") :]
     text = re.sub(r' (?:width|height)="[\d.]+pt"', "", text, count=2)
     return re.sub(r'(id="|url\(#|xlink:href="#)', rf"\g<1>p{number}-", text)

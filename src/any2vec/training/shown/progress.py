@@ -56,10 +56,10 @@ class Display:
     def training(self, epoch: float, epochs: int, speed: float, alpha: float, loss: float, left: float) -> None:
         """Show epochs done, all epochs, raw words per second (0 at first), rate, loss (or NaN) and seconds left."""
 
-    def record(self, event: str, figures: dict[str, Any]) -> None:
-        """Keep the figures of an event: start, progress (several per second), round, epoch, end; or again."""
+    def record(self, event: str, figures: Callable[[], dict[str, Any]]) -> None:
+        """Keep the figures of an event (start, progress, round, epoch, again, end), which are made if they are kept."""
         if self.recorder:
-            self.recorder(event, figures)
+            self.recorder(event, figures())
 
     def close(self) -> None:
         """Restore the terminal."""

@@ -136,9 +136,8 @@ class Report:
 
         return draw(self)
 
-    @property
     def outcome(self) -> dict[str, Any]:
-        """The figures that training adds."""
+        """Return the figures that training adds."""
         names = "seconds words_per_second loss checks peak_memory threads hosts round_count scheme interrupted kept"
         return {name: getattr(self, name) for name in names.split()}
 

@@ -74,9 +74,9 @@ def to_sentence_transformers(
 def _tokenizer(rows: "Vectors") -> dict[str, Any]:
     """Describe a tokenizer of the library `tokenizers`, which gives each known word its id and others none.
 
-    A model of words has an id for unknown ones, which sentence-transformers would count. This is byte-pair encoding
-    without merges: a word that is not known as a whole falls into characters, and none of them is known, since all
-    words have two or more with the mark. Characters without an id are left out.
+    A model of words has an id for unknown ones, which sentence-transformers would count. Byte-pair encoding without
+    merges has none: an unknown word falls into characters. No character is known, because with its mark each known
+    word has two or more. Characters without an id are left out.
     """
     words = {"type": "Split", "pattern": {"Regex": f"[{WHITESPACE}]+"}, "behavior": "Removed", "invert": False}
     marks = {"type": "Metaspace", "replacement": _MARK, "prepend_scheme": "always", "split": False}
