@@ -7,7 +7,6 @@ JSON have the same `id`, and `any2vec.json` has digests of some rows: files of t
 
 import json
 import re
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from any2vec.io.finite import check_finite
 from any2vec.io.folders import FolderReader, read_folder
 from any2vec.io.outputs import replacing
 from any2vec.io.safetensors_file import map_open, write_tensors
+from any2vec.vectors.digests import digest, digest_of_rows, sampled_rows
 from any2vec.vectors.shard import Shard
 from any2vec.vectors.vectors import NEGATIVE, Vectors
 
@@ -29,7 +29,6 @@ VERSION = 1
 _CHECKPOINTS = "[0-9]*[0-9].json"  # files of a folder of checkpoints
 META, WORDS, TENSORS = FILES = "any2vec.json", "vocabulary.json", "vectors.safetensors"
 MODEL = "model.json"  # beside them, if an estimator was saved
-_SAMPLED = 64  # rows of a matrix that the digest is made of
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
@@ -126,31 +125,20 @@ def _digests(shard: Shard, tensors: dict[str, NDArray[np.float32]]) -> tuple[dic
     """Return digests of some rows, and of these and the vocabulary, however rows are spread; all hosts call this."""
     communicator = shard.communicator
     first = int(communicator.allgather(np.array([len(shard.own)]))[: communicator.rank].sum())
-    rows = _sampled(shard.total) - first
+    rows = sampled_rows(shard.total) - first
     rows = rows[(rows >= 0) & (rows < len(shard.own))]
     found = {}
     for name, matrix in tensors.items():
-        found[name] = _digest(allgather_bytes(communicator, matrix[rows].astype("<f4").tobytes()))
+        found[name] = digest(allgather_bytes(communicator, matrix[rows].astype("<f4").tobytes()))
     words = json.dumps([found, list(shard.words), shard.counts.tolist()]) if shard.first else ""
-    return found, _digest([words.encode()])
+    return found, digest([words.encode()])
 
 
 def _is_of(tensors: dict[str, NDArray[np.float32]], rows: object) -> bool:
     """Whether the matrices have the digests that were saved; t may have been left out."""
     return isinstance(rows, dict) and all(
-        rows.get(name) == _digest([matrix[_sampled(len(matrix))].astype("<f4").tobytes()])
-        for name, matrix in tensors.items()
-        if name in ("e", "t")
+        rows.get(name) == digest_of_rows(matrix) for name, matrix in tensors.items() if name in ("e", "t")
     )
-
-
-def _digest(parts: list[bytes]) -> str:
-    return sha256(b"".join(parts)).hexdigest()[:32]
-
-
-def _sampled(number: int) -> NDArray[np.int64]:
-    """Choose rows of a matrix, the first and the last among them."""
-    return np.unique(np.linspace(0, number - 1, _SAMPLED).astype(np.int64))
 
 
 def _check_complete(folder: FolderReader) -> None:

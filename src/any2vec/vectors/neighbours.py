@@ -2,17 +2,18 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from numbers import Real
-from typing import Any, TypeAlias, overload
+from typing import Any, Protocol, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, shown
 from any2vec.vectors.arguments import whole_number
+from any2vec.vectors.index import Index
 from any2vec.vectors.lookup import Lookup, Query
 from any2vec.vectors.search import cosines_of, nearest
 
-__all__ = ["Neighbours", "Queries", "Similar", "as_queries", "weighted"]
+__all__ = ["Indexer", "Neighbours", "Queries", "Similar", "as_queries", "weighted"]
 
 Queries: TypeAlias = Query | Sequence[Query | tuple[Query, float]]
 """A word or vector, or a sequence of these, each alone or with its weight."""
@@ -22,6 +23,13 @@ Similar: TypeAlias = list[tuple[str, float]]
 
 AsWord: TypeAlias = Callable[[Any], Any]
 """Returns an integer as the word it stands for, or raises an error; returns anything else as it is."""
+
+
+class Indexer(Protocol):
+    """Finds the words nearest to a vector: an `Index`, or an indexer of gensim."""
+
+    def most_similar(self, vector: NDArray[np.float32], topn: int, /) -> Similar:
+        """Return words with their scores, the best first."""
 
 
 class Neighbours(Lookup):
@@ -36,8 +44,10 @@ class Neighbours(Lookup):
         clip_start: int = 0,
         clip_end: int | None = None,
         restrict_vocab: int | None = None,
+        indexer: "Indexer | None" = None,
         *,
         restrict: int | None = None,
+        index: "Indexer | None" = None,
     ) -> Similar: ...
     @overload
     def most_similar(
@@ -59,8 +69,10 @@ class Neighbours(Lookup):
         clip_start: int = 0,
         clip_end: int | None = None,
         restrict_vocab: int | None = None,
+        indexer: "Indexer | None" = None,
         *,
         restrict: int | None = None,
+        index: "Indexer | None" = None,
     ) -> Similar | NDArray[np.float32]:
         """Find the words nearest to the mean of the positive inputs and the negated negative ones.
 
@@ -78,6 +90,9 @@ class Neighbours(Lookup):
             Search only words with ids from `clip_start` to before `clip_end`.
         restrict, restrict_vocab : int, optional
             Search only this many words, the most frequent ones: our name and gensim's.
+        index, indexer : Index, optional
+            Search in this, which `index` of these vectors has built: our name and gensim's. One of gensim's indexers
+            will do: its answers are returned as they are, input words among them.
 
         Returns
         -------
@@ -99,13 +114,23 @@ class Neighbours(Lookup):
         if not queries:
             raise Any2VecError("most_similar needs at least one word or vector")
         mean = self._unit(self._mean(queries, np.array(weights)))
+        searched = self._indexer(index, indexer, rows)
+        if searched is not None and topn is None:
+            raise Any2VecError("`topn=None` gives all cosines, for which there is no index; leave `index` out")
+        if searched is not None and not isinstance(searched, Index):
+            return searched.most_similar(mean, whole_number("topn", topn, 0))
         if topn is None:
             return cosines_of(self.matrix[rows], self.norms[rows], mean)
         own = np.array([[self.id(query) for query in queries if isinstance(query, str)]], np.int64)
-        return self._nearest(mean[None], own, topn, rows)[0]
+        return self._nearest(mean[None], own, topn, rows, searched)[0]
 
     def most_similar_batch(
-        self, queries: Sequence[Query], topn: int = 10, *, restrict: int | None = None
+        self,
+        queries: Sequence[Query],
+        topn: int = 10,
+        *,
+        restrict: int | None = None,
+        index: Index | None = None,
     ) -> list[Similar]:
         """Find the words nearest to each of many words or vectors.
 
@@ -119,6 +144,8 @@ class Neighbours(Lookup):
             How many answers for each.
         restrict : int, optional
             Search only this many words, the most frequent ones.
+        index : Index, optional
+            Search in this, which `index` of these vectors has built.
 
         Returns
         -------
@@ -137,7 +164,10 @@ class Neighbours(Lookup):
         for row, query in zip(rows, asked, strict=True):
             row[:] = self._unit(query)
         own = [[self.id(query) if isinstance(query, str) else -1] for query in asked]
-        return self._nearest(rows, np.array(own, np.int64).reshape(len(asked), 1), topn, self._rows(restrict))
+        searched = self._rows(restrict)
+        if index is not None and not isinstance(self._indexer(index, None, searched), Index):
+            raise Any2VecError(f"`index` is {shown(index)}; it must be what `vectors.index()` returns")
+        return self._nearest(rows, np.array(own, np.int64).reshape(len(asked), 1), topn, searched, index)
 
     def similarity(self, w1: Query, w2: Query) -> float:
         """Return the cosine of two words or vectors of shape (D,), from -1 to 1; 0 if either vector is zero.
@@ -191,12 +221,37 @@ class Neighbours(Lookup):
         last = len(self) if clip_end is None else min(whole_number("clip_end", clip_end, 1), len(self))
         return slice(min(whole_number("clip_start", clip_start, 0), last), last)
 
-    def _nearest(self, queries: NDArray[np.float32], own: NDArray[np.int64], topn: int, rows: slice) -> list[Similar]:
+    def _indexer(self, index: Any, indexer: Any, rows: slice) -> Any:
+        """Return what to search in, if given, under one of its two names."""
+        if index is not None and indexer is not None:
+            raise Any2VecError("`index` and `indexer` are the same; give one of them")
+        searched = indexer if index is None else index
+        if searched is None:
+            return None
+        if not callable(getattr(searched, "most_similar", None)) or isinstance(searched, Lookup):
+            raise Any2VecError(f"`index` is {shown(searched)}; it must be what `vectors.index()` returns")
+        if isinstance(searched, Index) and searched.vectors is not self:
+            raise Any2VecError("`index` is of other vectors; give what `index()` of these returns")
+        if rows != slice(0, len(self)):
+            raise Any2VecError("an index is of all words; search some of them without `index`")
+        return searched
+
+    def _nearest(
+        self,
+        queries: NDArray[np.float32],
+        own: NDArray[np.int64],
+        topn: int,
+        rows: slice,
+        index: Index | None = None,
+    ) -> list[Similar]:
         topn = whole_number("topn", topn, 0)
         if topn == 0:
             return [[] for _ in queries]
         first = rows.start
-        ids, cosines = nearest(self.matrix[rows], self.norms[rows], queries, topn, own - first)
+        if index is None:
+            ids, cosines = nearest(self.matrix[rows], self.norms[rows], queries, topn, own - first)
+        else:
+            ids, cosines = index.find(queries, topn, own)
         return [self._named(*row, first) for row in zip(ids, cosines, strict=True)]
 
     def _named(self, ids: NDArray[np.int64], scores: NDArray[np.float32], first: int = 0) -> Similar:

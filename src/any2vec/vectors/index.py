@@ -1,0 +1,200 @@
+"""An index of vectors, in which the nearest words are found without comparing all: inverted lists of faiss."""
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from any2vec.cluster.machine.cores import usable_cores
+from any2vec.errors import Any2VecError, missing_extra, shown
+from any2vec.io.finite import blocks
+from any2vec.vectors.arguments import fraction, whole_number
+from any2vec.vectors.lookup import Lookup
+from any2vec.vectors.search import nearest, unit
+
+if TYPE_CHECKING:
+    import faiss
+
+__all__ = ["Index", "build", "faiss_library"]
+
+LISTS = 4.0  # times the square root of V: faiss's own advice for up to a million vectors
+TRAINED = 40  # rows a list that k-means sees
+ROUNDS = 10  # of k-means
+ASKED = 1_000  # words by which recall is measured
+CANDIDATES = 3  # times as many as answers: what 8 bits find is ordered by cosines of float32
+SLACK = 10  # more candidates
+GROWTH = 1.25  # of the number of lists searched, until recall is reached
+TIE = np.float32(1e-6)  # by which equal cosines may differ
+BLOCK = 512  # queries
+
+
+class Index:
+    """The rows of vectors in lists, each around a centre of k-means; only lists near to a query are searched.
+
+    `Vectors.index` builds one. Lists hold 8 bits a number; cosines of what is found are those of the vectors
+    themselves. The method is IVF (inverted file) of faiss (Johnson, Douze, Jégou 2017, "Billion-scale similarity
+    search with GPUs"; Douze et al. 2024, "The Faiss library").
+
+    Attributes
+    ----------
+    vectors : Vectors
+        What it finds words of.
+    recall : float
+        The share of the `topn` nearest words that it finds, measured on up to 1,000 of the words when it was built.
+    topn : int
+        The number of answers that `recall` is for.
+    probes : int
+        How many lists are searched for a query.
+    """
+
+    def __init__(self, vectors: Lookup, lists: "faiss.IndexIVF", probes: int, recall: float, topn: int) -> None:
+        self.vectors, self.lists = vectors, lists
+        self.probes, self.recall, self.topn = probes, recall, topn
+
+    def __len__(self) -> int:
+        """V."""
+        return len(self.vectors)
+
+    def __repr__(self) -> str:
+        lists = f"{self.probes:,} of {self.lists.nlist:,} lists searched"
+        return f"<Index of {len(self):,} words: {lists}, recall {self.recall:.3f} of {self.topn:,} words>"
+
+    def most_similar(self, vector: NDArray[np.float32], topn: int = 10) -> list[tuple[str, float]]:
+        """Find the words nearest to a vector, shape (D,), with their cosines, nearest first.
+
+        gensim calls this method of what it is given as `indexer`.
+
+        Raises
+        ------
+        Any2VecError
+            If the vector has another shape or is not finite.
+        """
+        query = self.vectors._unit(vector)[None]
+        ids, cosines = self.find(query, whole_number("topn", topn, 0))
+        words = self.vectors.words
+        return [(words[i], float(cosine)) for i, cosine in zip(ids[0], cosines[0], strict=True) if i >= 0]
+
+    def find(
+        self, queries: NDArray[np.float32], topn: int, excluded: NDArray[np.int64] | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Find rows near to each query: ids and cosines, shape (Q, min(topn, V)), best first.
+
+        Queries, shape (Q, D), `excluded`, shape (Q, k), and results are those of `search.nearest`, which answers the
+        queries for which too few rows are found.
+        """
+        ids, cosines = self.listed(queries, topn, excluded)
+        few = np.flatnonzero((ids < 0).any(axis=1))
+        if len(few):
+            not_these = None if excluded is None else excluded[few]
+            ids[few], cosines[few] = nearest(self.vectors.matrix, self.vectors.norms, queries[few], topn, not_these)
+        return ids, cosines
+
+    def listed(
+        self, queries: NDArray[np.float32], topn: int, excluded: NDArray[np.int64] | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Find rows as `find` does, in the lists alone: id -1 and cosine -inf where these hold too few."""
+        topn = min(topn, len(self))
+        ids = np.full((len(queries), topn), -1, np.int64)
+        cosines = np.full((len(queries), topn), -np.inf, np.float32)
+        for start in range(0, len(queries) if topn else 0, BLOCK):
+            part = slice(start, start + BLOCK)
+            ids[part], cosines[part] = self._best(queries[part], topn, None if excluded is None else excluded[part])
+        return ids, cosines
+
+    def _best(
+        self, queries: NDArray[np.float32], topn: int, excluded: NDArray[np.int64] | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        faiss = faiss_library()
+        matrix, norms = self.vectors.matrix, self.vectors.norms
+        wanted = min(len(self), CANDIDATES * topn + SLACK + (0 if excluded is None else excluded.shape[1]))
+        directions = np.ascontiguousarray(unit(queries))
+        _, found = self.lists.search(directions, wanted, params=faiss.SearchParametersIVF(nprobe=self.probes))
+        scores = np.full(found.shape, -np.inf, np.float32)
+        for query, rows, score in zip(directions, found, scores, strict=True):
+            known = rows[: np.count_nonzero(rows >= 0)]  # the rest is -1
+            lengths = norms[known]
+            score[: len(known)] = (matrix[known] @ query) / np.where(lengths > 0, lengths, np.float32(1))
+        if excluded is not None:
+            scores[(found[:, :, None] == excluded[:, None, :]).any(axis=2)] = -np.inf
+        order = np.lexsort((found, -scores), axis=-1)[:, :topn]
+        ids, cosines = np.take_along_axis(found, order, axis=1), np.take_along_axis(scores, order, axis=1)
+        ids[cosines == -np.inf] = -1
+        return ids, cosines
+
+    def save(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write it to a file, replacing an earlier index; `Vectors.load_index` reads it.
+
+        Parameters
+        ----------
+        path : str or path
+            Beside the vectors, for example ``words.index``.
+        force : bool
+            Replace a file that holds something else, too.
+
+        Raises
+        ------
+        Any2VecError
+            If it cannot be written.
+        """
+        from any2vec.vectors.index_file import save_index
+
+        save_index(self, path, force=force)
+
+
+def faiss_library() -> Any:
+    """Return the module faiss, or raise an error that says how to install it."""
+    try:
+        import faiss
+    except ImportError:
+        raise missing_extra("faiss", "index") from None
+    return faiss
+
+
+def build(vectors: Lookup, recall: float, topn: int, seed: int, threads: int | None) -> Index:
+    """Build an index that has this recall; `Vectors.index` documents the parameters."""
+    faiss = faiss_library()
+    recall = fraction("recall", recall, "0.98 finds 98 of 100 of the nearest words")
+    topn = min(whole_number("topn", topn, 1), max(1, len(vectors) - 1))
+    seed = whole_number("seed", seed, 0)
+    if seed >= 1 << 31:
+        raise Any2VecError(f"`seed` is {shown(seed)}; it must be less than 2^31")
+    number, dim = vectors.matrix.shape
+    random = np.random.default_rng(seed)
+    with threadpool_limits(usable_cores() if threads is None else whole_number("threads", threads, 1)):
+        lists = min(number, int(LISTS * number**0.5))
+        quantizer = faiss.IndexFlatIP(dim)
+        inverted = faiss.IndexIVFScalarQuantizer(
+            quantizer, dim, lists, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT
+        )
+        inverted.cp.seed, inverted.cp.niter, inverted.cp.min_points_per_centroid = seed, ROUNDS, 1
+        some = np.sort(random.choice(number, min(number, TRAINED * lists), replace=False))
+        inverted.train(_directions(vectors, some))
+        for block in blocks(vectors.matrix):
+            inverted.add(_directions(vectors, block))
+        index = Index(vectors, inverted, 1, 0.0, topn)
+        _search_enough(index, recall, random)
+    return index
+
+
+def _search_enough(index: Index, recall: float, random: np.random.Generator) -> None:
+    """Let an index search as many lists as recall needs, or all."""
+    vectors, topn = index.vectors, index.topn
+    some = np.flatnonzero(vectors.norms > 0)
+    asked = np.sort(random.choice(some, min(len(some), ASKED), replace=False))[:, None]
+    queries = _directions(vectors, asked[:, 0])
+    _, exact = nearest(vectors.matrix, vectors.norms, queries, topn, asked)
+    while True:
+        _, found = index.listed(queries, topn, asked)
+        as_near = found >= exact[:, -1:] - TIE  # another word that is as near will do
+        index.recall = float(as_near.mean()) if as_near.size else 1.0
+        if index.recall >= recall or index.probes == index.lists.nlist:
+            return
+        index.probes = min(index.lists.nlist, max(index.probes + 1, int(index.probes * GROWTH)))
+
+
+def _directions(vectors: Lookup, rows: slice | NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return rows of unit length; those of zeros stay zeros."""
+    lengths = np.where(vectors.norms > 0, vectors.norms, np.float32(1))[rows]
+    return np.divide(vectors.matrix[rows], lengths[:, None], dtype=np.float32)
