@@ -51,7 +51,8 @@ class Reporting(Checkpointed):
     )
     on_round: "OnRound | None" = option(
         None,
-        "function called after each round, on the first host, with a dict of its figures",
+        "function called after each round, on the first host, with a dict of its figures. If a text is too small for "
+        "`sample`, rounds begin again at 1, with `sample` 0 among the figures: those before count no more",
         compared=False,
         panel="",
     )
