@@ -109,7 +109,7 @@ class DeepWalk(Estimator):
         if y is not None:
             how = "fit on the graph first, then give a classifier `transform(vertices)` of those with labels"
             raise Any2VecError(f"labels say nothing of the order of a graph's vertices: {how}")
-        self._output()  # raises before training
+        self._output()  # which may raise: before training
         vectors = self.fit(graph).vectors_
         return self._as_output(vectors.matrix, names=vectors.words)
 

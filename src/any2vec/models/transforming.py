@@ -57,7 +57,7 @@ class Transforming:
         """
         kept = list(texts) if isinstance(texts, Iterator) else texts
         self._check_texts(kept)
-        self._output()  # raises before training
+        self._output()  # which may raise: before training
         self.fit(kept)
         return self.transform(kept)
 
@@ -87,9 +87,8 @@ class Transforming:
             If it is none of these, or the library is not installed.
         """
         if transform is not None:
-            self._sklearn_output_config = {
-                "transform": _checked(transform)
-            }  # scikit-learn's name: its `clone` copies it
+            # the name is scikit-learn's, whose `clone` copies it
+            self._sklearn_output_config = {"transform": _checked(transform)}
         return self
 
     def _output(self) -> str:
@@ -102,7 +101,7 @@ class Transforming:
         return _checked(output or "default")
 
     def _as_output(self, features: NDArray[np.float32], of: Any = None, *, names: Sequence[str] | None = None) -> Any:
-        """Return features, of something whose index is kept, as `set_output` asks; or with names for an index."""
+        """Return features as `set_output` asks; in pandas, with the index of what they are `of`, or of names."""
         output = self._output()
         if output == "default":
             return features
@@ -140,7 +139,7 @@ class Transforming:
 
 
 def _checked(output: Any) -> str:
-    """Return what `set_output` knows and can make."""
+    """Return the name of an output, if it is known and can be made."""
     if output not in _OUTPUTS:
         raise Any2VecError(f"the output of `transform` is {shown(output)}; known are {', '.join(_OUTPUTS)}")
     if output != "default" and not is_installed(output):
