@@ -1,8 +1,10 @@
-"""What any2vec stands on: bounds of the compilers that its kernels are made with, and the versions that were tried."""
+"""What any2vec stands on: bounds of its compilers, the versions that were tried, and what is loaded when."""
 
 import re
+import subprocess
+import sys
 import tomllib
-from importlib.metadata import requires, version
+from importlib.metadata import packages_distributions, requires, version
 from pathlib import Path
 
 import pytest
@@ -52,3 +54,31 @@ def test_all_that_is_required_has_a_version_that_was_tried():
     names = [one for part in declared for one in part]
     for name in {re.match(r"[\w-]+", one)[0].lower() for one in names} - {"any2vec"}:
         assert name in TESTED, f"constraints.txt has no {name}"
+
+
+LOADING = """
+import sys, numba  # which loads some of SciPy
+before = set(sys.modules)
+import any2vec
+from any2vec.cli import app
+found = [getattr(any2vec, name) for name in any2vec.__all__]
+for command in ([], ["words"]):
+    sys.argv = ["any2vec", *command, "--help"]
+    app(standalone_mode=False)
+print("loaded:", *set(sys.modules) - before)
+"""
+
+
+def test_the_package_and_its_help_load_no_library_of_an_extra():
+    listed = [one for extra in DECLARED["optional-dependencies"].values() for one in extra]
+    optional = {re.match(r"[\w-]+", one)[0].lower() for one in listed} - {"any2vec"}
+    modules = {
+        module
+        for module, names in packages_distributions().items()
+        if {n.lower().replace("_", "-") for n in names} & optional
+    }
+    assert "pytest" in modules
+    shown = subprocess.run([sys.executable, "-c", LOADING], capture_output=True, text=True, check=True).stdout
+    loaded = {name.split(".")[0] for name in shown.rpartition("loaded:")[2].split()}
+    assert {"any2vec", "typer"} <= loaded
+    assert sorted(loaded & modules) == []

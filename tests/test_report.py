@@ -99,9 +99,12 @@ def test_torn_lines_of_a_log_are_left_out(tmp_path):
 
 
 def test_a_text_too_small_for_subsampling_has_the_rounds_of_the_last_try(tmp_path):
-    model = Word2Vec(**HOW | {"sample": 1e-9}, log=tmp_path / "run.jsonl").fit(TEXT[:4])
+    seen = []
+    model = Word2Vec(**HOW | {"sample": 1e-9}, log=tmp_path / "run.jsonl", on_round=seen.append).fit(TEXT[:4])
     assert '"again"' in (tmp_path / "run.jsonl").read_text("utf-8")
     assert read_report(tmp_path / "run.jsonl").rounds.epochs == model.report_.rounds.epochs == [1.0, 2.0]
+    assert [(one["round"], one["sample"]) for one in seen] == [(1, 1e-9), (1, 0), (2, 0)]
+    assert [one["loss"] for one in seen if one["sample"] == 0] == model.report_.rounds.loss
 
 
 def test_a_callback_does_not_number_epochs():

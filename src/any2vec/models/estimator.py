@@ -1,10 +1,9 @@
 """What all estimators do: read, train on one host or many, keep vectors and figures."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass, fields, replace
-from functools import partial
+from collections.abc import Callable, Collection, Sequence
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
@@ -17,25 +16,20 @@ from any2vec.cluster.local import alone, simulate
 from any2vec.cluster.machine.cores import host_cores, usable_cores
 from any2vec.corpus import Corpus, Vocabulary
 from any2vec.errors import Any2VecError, shown
-from any2vec.io.html import table
-from any2vec.models.callbacks import Callback, calling, vectors_of
-from any2vec.models.checkpointed import Checkpointed
+from any2vec.models.callbacks import calling, vectors_of
 from any2vec.models.given import Given, check_given, shown_given
+from any2vec.models.reporting import Reporting
 from any2vec.models.saved import Savable
 from any2vec.models.transforming import Transforming
 from any2vec.operators.matrices import Matrices
 from any2vec.options import Parameters, documented, option
-from any2vec.sync.combiners import Combiner
 from any2vec.sync.schemes import scheme_of
 from any2vec.training.going_on.start import Start
 from any2vec.training.options import MOST_THREADS, Options
 from any2vec.training.running.agreement import check_agreement
-from any2vec.training.shown.log import OnRound, RunLog, check_log
-from any2vec.training.shown.page import facts
-from any2vec.training.shown.progress import Display, Quiet, announcing_compilation, display_of, warn
+from any2vec.training.shown.progress import Quiet
 from any2vec.training.shown.report import Report
 from any2vec.training.trainer import train
-from any2vec.vectors.arguments import as_path
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["CheckWords", "Estimator"]
@@ -48,7 +42,7 @@ CheckWords = Callable[[Sequence[str]], None]
 
 @documented
 @dataclass(kw_only=True, unsafe_hash=True, repr=False)
-class Estimator(Checkpointed, Parameters, Savable, Transforming, ABC):
+class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
     """Vectors of whatever comes in sequences, by skip-gram or CBOW (Mikolov et al. 2013).
 
     Attributes
@@ -65,13 +59,6 @@ class Estimator(Checkpointed, Parameters, Savable, Transforming, ABC):
     kind: ClassVar[str] = "words"
     """What gets vectors, for messages."""
 
-    callbacks: Sequence[Callback] = option(
-        (),
-        "functions called after each epoch with its number, from 1, and the vectors, which training changes (copy "
-        "what you keep); they may return a dict of figures",
-        compared=False,
-        panel="",
-    )
     start: "Vectors | str | Path | None" = option(
         None,
         "go on from these vectors, saved with `--training`; words that they lack are added",
@@ -93,33 +80,8 @@ class Estimator(Checkpointed, Parameters, Savable, Transforming, ABC):
         panel="Going on",
         hashed=False,
     )
-    verbose: "bool | Display | None" = option(
-        None,
-        "whether progress is shown on standard error, or what shows it; by default on a terminal and in notebooks "
-        "only. What is not shown is logged, by the logger any2vec",
-        compared=False,
-        panel="",
-    )
-
-    log: "str | Path | None" = option(
-        None,
-        "file to which the figures of the run are added while it runs: of each round and epoch, and every ten seconds, "
-        "as lines of JSON",
-        unset="none",
-        panel="Run",
-    )
-    on_round: "OnRound | None" = option(
-        None,
-        "function called after each round, on the first host, with a dict of its figures",
-        compared=False,
-        panel="",
-    )
 
     __repr__ = Parameters.__repr__
-
-    def _repr_html_(self) -> str:
-        """Show parameters that were changed, and the main figures of training, in a notebook."""
-        return table(facts(self.report_) if hasattr(self, "report_") else (), repr(self))
 
     @abstractmethod
     def _read(
@@ -146,40 +108,7 @@ class Estimator(Checkpointed, Parameters, Savable, Transforming, ABC):
             If one is out of range.
         """
         super().check()
-        if not isinstance(self.callbacks, Sequence) or not all(map(callable, self.callbacks)):
-            raise Any2VecError("`callbacks` must be a list of functions, each called with the epoch and the vectors")
-        if self.on_round is not None and not callable(self.on_round):
-            raise Any2VecError(f"`on_round` is {shown(self.on_round)}; it must be a function of a dict")
-        if self.log is not None:
-            check_log(as_path(self.log))
-        for name in ("say", "reading", "compiling", "training", "record", "close"):
-            if isinstance(self.verbose, type) or not callable(getattr(self.display, name, None)):
-                raise Any2VecError(f"`verbose` is {shown(self.verbose)}; it must be True, False, None or a Display")
         check_given(self.start, self.pretrained, self.frozen)
-
-    @property
-    def display(self) -> Display:
-        """What shows progress, as `verbose` says: the same while `fit` runs."""
-        return vars(self).get("_shown") or display_of(self.verbose)
-
-    @contextmanager
-    def _showing(self, communicator: Communicator | None) -> Iterator[None]:
-        """Keep what shows progress in the block, on the first host; a display of the user's own announces itself."""
-        if "_shown" in vars(self):
-            yield
-            return
-        own, other_host = isinstance(self.verbose, bool | None), bool(getattr(communicator, "rank", 0))
-        self._shown = display_of(False if own and other_host else self.verbose)
-        if (self.log or self.on_round) and not other_host:
-            log = None if self.log is None else as_path(self.log)
-            self._shown.recorder = RunLog(log, self.on_round, partial(warn, self._shown))
-        try:
-            with announcing_compilation(self._shown.say) if own else nullcontext():
-                yield
-        finally:
-            self._shown.close()
-            self._shown.recorder = None
-            del self._shown
 
     def read(
         self,
@@ -364,30 +293,9 @@ class Estimator(Checkpointed, Parameters, Savable, Transforming, ABC):
                 flags=flags,
             )
 
-    def _report(self, corpus: Corpus, warm_start: bool) -> Report:
-        """Return the report as it is before training."""
-        return Report(
-            options=self._reported_options(warm_start),
-            words=corpus.raw_words,
-            kept_words=int(corpus.cuts[-1]),
-            vocabulary=len(corpus.vocabulary),
-            invalid_words=corpus.invalid,
-            cached=corpus.cached,
-            hosts=corpus.hosts,
-            seconds=dict(corpus.seconds),
-        )
-
     def _reported_options(self, warm_start: bool) -> dict[str, Any]:
-        named = {f.name: getattr(self, f.name) for f in fields(self) if f.compare}
-        options = self.training_options()
-        named["operator"] = options.operator_name
-        named["alpha"], named["negative"] = options.initial_alpha, options.negatives
-        named["loss"] = options.operator_class.loss
-        named["model"] = self.model if self.operator is None else None
-        named |= {name: shown_given(named[name]) for name in ("start", "pretrained", "frozen")}
-        named["warm_start"] = warm_start
-        named["combine"] = repr(self.combine) if isinstance(self.combine, Combiner) else self.combine
-        return {name: value.__name__ if isinstance(value, type) else value for name, value in named.items()}
+        given = {name: shown_given(getattr(self, name)) for name in ("start", "pretrained", "frozen")}
+        return super()._reported_options(warm_start) | given
 
 
 def _holds(vocabulary: Vocabulary, known: Vocabulary) -> bool:

@@ -5,9 +5,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.local import alone
 from any2vec.corpus import Corpus, Vocabulary
@@ -15,6 +12,7 @@ from any2vec.errors import Any2VecError, counted, shown
 from any2vec.graph.graph import Graph
 from any2vec.graph.readers import read_graph
 from any2vec.models.estimator import CheckWords, Estimator
+from any2vec.models.transforming import Features
 from any2vec.options import changed, documented, option
 from any2vec.samples.draws import WALKS, epoch_key
 from any2vec.training.options import Options
@@ -61,7 +59,7 @@ class DeepWalk(Estimator):
         if self.length == 1:
             raise Any2VecError("`length` is 1, so no vertex is beside another; 40 is usual")
 
-    def transform(self, vertices: Any) -> NDArray[np.float32]:
+    def transform(self, vertices: Any) -> Features:
         """Return the vectors of vertices.
 
         Parameters
@@ -72,6 +70,7 @@ class DeepWalk(Estimator):
         Returns
         -------
         float32 array, shape (n, D)
+            After `set_output`, a data frame.
 
         Raises
         ------
@@ -82,12 +81,12 @@ class DeepWalk(Estimator):
         """
         if isinstance(vertices, str) or not isinstance(vertices, Iterable):
             raise Any2VecError(f"vertices: a list of their names is expected, not {shown(vertices)}")
-        return self._trained()[list(vertices)]
+        return self._as_output(self._trained()[list(vertices)], vertices)
 
     def _check_texts(self, texts: Any) -> None:
         pass  # there are none
 
-    def fit_transform(self, graph: Any, y: Any = None) -> NDArray[np.float32]:
+    def fit_transform(self, graph: Any, y: Any = None) -> Features:
         """Train on a graph, and return the vectors of its vertices, in the order of ``vectors_.words``.
 
         Parameters
@@ -100,6 +99,7 @@ class DeepWalk(Estimator):
         Returns
         -------
         float32 array, shape (V, D)
+            After `set_output`, a data frame; that of pandas has the vertices as its index.
 
         Raises
         ------
@@ -109,7 +109,9 @@ class DeepWalk(Estimator):
         if y is not None:
             how = "fit on the graph first, then give a classifier `transform(vertices)` of those with labels"
             raise Any2VecError(f"labels say nothing of the order of a graph's vertices: {how}")
-        return self.fit(graph).vectors_.matrix
+        self._output()  # which may raise: before training
+        vectors = self.fit(graph).vectors_
+        return self._as_output(vectors.matrix, names=vectors.words)
 
     @property
     def _biases(self) -> tuple[float, float]:

@@ -4,13 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from any2vec.cluster.communicator import Communicator
 from any2vec.corpus import Corpus, Vocabulary, read_corpus
 from any2vec.errors import Any2VecError
 from any2vec.models.estimator import CheckWords, Estimator
+from any2vec.models.transforming import Features
 from any2vec.options import documented, option
 from any2vec.vectors.means import check_texts
 
@@ -99,7 +97,7 @@ class Word2Vec(Estimator):
             say(f"{unknown:.0%} of the words are not in the vocabulary given: was it built from similar text?")
         return corpus
 
-    def transform(self, texts: Any) -> NDArray[np.float32]:
+    def transform(self, texts: Any) -> Features:
         """Return the mean of the vectors of each text's words, as `Vectors.means` does.
 
         Parameters
@@ -110,14 +108,14 @@ class Word2Vec(Estimator):
         Returns
         -------
         float32 array, shape (n, D)
-            Words without a vector do not count; a text without any other has zeros.
+            Words without a vector do not count; a text without any other has zeros. After `set_output`, a data frame.
 
         Raises
         ------
         Any2VecError
             If there are no vectors yet, or a text is no list of tokens.
         """
-        return self._trained().means(texts, self.column)
+        return self._as_output(self._trained().means(texts, self.column), texts)
 
     def _check_texts(self, texts: Any) -> None:
         check_texts(texts, self.column)

@@ -247,7 +247,8 @@ class Run:
         scheme.inspecting = scheme.combining = scheme.channel.seconds = 0.0
         hosts, done = communicator.allgather(packed), self._meter.done(totals)
         self._report.rounds.add(hosts, done)
-        self._display.record("round", lambda: {"round": number + 1, **figures_of(hosts, done)})
+        sample = self._options.sample
+        self._display.record("round", lambda: {"round": number + 1, "sample": sample, **figures_of(hosts, done)})
 
     def _compute(self, number: int, stats: list[ThreadStats]) -> float:
         """Compute a round; where it may be cut anywhere, write the checkpoints that are due meanwhile."""

@@ -15,7 +15,9 @@ from any2vec.training.shown.report import plain, without_nan
 __all__ = ["OnRound", "RunLog", "check_log"]
 
 OnRound = Callable[[dict[str, Any]], None]
-"""Called after each round with its figures, by the names of `shown.rounds.Rounds`, and `round`, its number, from 1."""
+"""Called after each round with its figures: by the names of `shown.rounds.Rounds`, `round`, its number, from 1, and
+`sample`, the threshold of subsampling: 0 where training began again without it, so that rounds before do not count.
+"""
 
 _SECONDS_BETWEEN_LINES = 10.0
 
