@@ -107,6 +107,7 @@ class Estimator(Checkpointed, Parameters, Savable, Transforming, ABC):
         "as lines of JSON",
         unset="none",
         panel="Run",
+        path="file",
     )
     on_round: "OnRound | None" = option(
         None,
