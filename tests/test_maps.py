@@ -114,6 +114,16 @@ def test_groups_of_classes(vectors):
         assert {WORDS.index(word) // 20 for word in name.split(", ")} == {groups.numbers.tolist().index(number) // 20}
 
 
+def test_names_of_classes_are_frequent_words_near_the_centre():
+    words = ["far", "farther", "a", "b", "c", "d", "e", "f", "rare", "other"]
+    angles = np.deg2rad([45, -40, 1, -3, 5, -7, 9, -11, 0])  # from the centre of a class
+    rows = np.zeros((10, 3), np.float32)
+    rows[:9, 0], rows[:9, 1], rows[9, 2] = np.cos(angles), np.sin(angles), 1
+    vectors = Vectors(words, rows)
+    for shown in (words, words[::-1]):
+        assert vectors.map(shown, method="pca", clusters=2).groups.names == ["a, b, c", "other"]
+
+
 @pytest.mark.parametrize(
     ("how", "message"),
     [
