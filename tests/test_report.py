@@ -9,10 +9,10 @@ import pytest
 
 from any2vec import Any2VecError, Vectors, Word2Vec
 from any2vec.__main__ import main
-from any2vec.training.shown.figures import draw, panels
-from any2vec.training.shown.page import write_page
-from any2vec.training.shown.read import read_report
-from any2vec.training.shown.report import Report
+from any2vec.report.figures import draw, panels
+from any2vec.report.page import write_page
+from any2vec.report.read import read_report
+from any2vec.report.report import Report
 
 TEXT = [["cat", "dog", "cow", "hen"], ["red", "green", "blue"]] * 300
 HOW = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "sample": 0, "epochs": 2, "threads": 1}
@@ -71,7 +71,7 @@ def test_a_log_that_cannot_be_written_ends_no_run(caplog):
 
 
 def test_progress_is_written_now_and_then(tmp_path, monkeypatch):
-    monkeypatch.setattr("any2vec.training.shown.log._SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr("any2vec.report.log._SECONDS_BETWEEN_LINES", 0.0)
     Word2Vec(**{**HOW, "epochs": 40}, log=tmp_path / "run.jsonl").fit(TEXT * 20)
     progress = [event for event in events(tmp_path / "run.jsonl") if event["event"] == "progress"]
     assert progress

@@ -7,8 +7,8 @@ import typer
 
 from any2vec.cli.options import Force
 from any2vec.errors import Any2VecError
-from any2vec.training.shown.page import write_page
-from any2vec.training.shown.read import read_report
+from any2vec.report.page import write_page
+from any2vec.report.read import read_report
 
 __all__ = ["report"]
 

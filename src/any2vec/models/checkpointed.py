@@ -12,13 +12,13 @@ from any2vec.corpus import Corpus
 from any2vec.errors import Any2VecError
 from any2vec.io.outputs import refusals
 from any2vec.options import option
+from any2vec.report.report import Report
 from any2vec.training.checkpoints.checkpoint import Checkpoints
 from any2vec.training.checkpoints.checkpoint_files import check_folder
 from any2vec.training.checkpoints.resume import corpus_facts, read_state
 from any2vec.training.options import Options
 from any2vec.training.running.state import TrainingState
 from any2vec.training.shown.progress import Display, Quiet, warn
-from any2vec.training.shown.report import Report
 
 __all__ = ["Checkpointed"]
 

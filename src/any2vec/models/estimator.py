@@ -25,15 +25,15 @@ from any2vec.models.saved import Savable
 from any2vec.models.transforming import Transforming
 from any2vec.operators.matrices import Matrices
 from any2vec.options import Parameters, documented, option
+from any2vec.report.log import OnRound, RunLog, check_log
+from any2vec.report.page import facts
+from any2vec.report.report import Report
 from any2vec.sync.combiners import Combiner
 from any2vec.sync.schemes import scheme_of
 from any2vec.training.going_on.start import Start
 from any2vec.training.options import MOST_THREADS, Options
 from any2vec.training.running.agreement import check_agreement
-from any2vec.training.shown.log import OnRound, RunLog, check_log
-from any2vec.training.shown.page import facts
 from any2vec.training.shown.progress import Display, Quiet, announcing_compilation, display_of, warn
-from any2vec.training.shown.report import Report
 from any2vec.training.trainer import train
 from any2vec.vectors.arguments import as_path
 from any2vec.vectors.vectors import Vectors
@@ -369,6 +369,7 @@ class Estimator(Checkpointed, Parameters, Savable, Transforming, ABC):
         """Return the report as it is before training."""
         return Report(
             options=self._reported_options(warm_start),
+            kind=self.kind,
             words=corpus.raw_words,
             kept_words=int(corpus.cuts[-1]),
             vocabulary=len(corpus.vocabulary),

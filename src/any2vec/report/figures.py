@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import missing_extra
-from any2vec.training.shown.report import Report
-from any2vec.training.shown.rounds import PHASES, Rounds
+from any2vec.report.report import Report
+from any2vec.report.rounds import PHASES, Rounds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,13 +6,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, shown
 from any2vec.io.outputs import refusals
 from any2vec.io.typed import typed
-from any2vec.training.shown.report import Report
-from any2vec.training.shown.rounds import Rounds
+from any2vec.report.report import Report
+from any2vec.report.rounds import Rounds
 
-__all__ = ["read_report"]
+__all__ = ["as_report", "read_report"]
 
 
 def read_report(path: Path) -> Report:
@@ -37,12 +37,30 @@ def read_report(path: Path) -> Report:
         text = path.read_bytes()
     try:
         is_log = text.startswith(b'{"event": ')
-        report: Report = _of_log(_events(text)) if is_log else typed(_checked(json.loads(text)), Report)
-        _check_lists(report)
+        report = _of_log(_events(text)) if is_log else _of_figures(json.loads(text))
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         known = isinstance(error, ValueError) and not isinstance(error, json.JSONDecodeError | UnicodeError)
         why = error if known else "it is damaged" if is_log else "it is not JSON, or damaged"
         raise Any2VecError(f"{path}: holds no report of a run: {why}; --report and --log write one") from None
+    return report
+
+
+def as_report(report: Any) -> Report:
+    """Return what a user gives as a report: an estimator's `report_`, its dict, or a path as of `read_report`."""
+    if isinstance(report, Report):
+        return report
+    if isinstance(report, Path):
+        return read_report(report)
+    wanted = "it must be an estimator's `report_`, or the file of a report or of a log"
+    try:
+        return _of_figures(report)
+    except ValueError as error:
+        raise Any2VecError(f"`report` is {shown(report)}: {error}; {wanted}") from None
+
+
+def _of_figures(found: Any) -> Report:
+    report: Report = typed(_checked(found), Report)
+    _check_lists(report)
     return report
 
 
@@ -106,6 +124,7 @@ def _of_log(events: list[dict[str, Any]]) -> Report:
             vars(report).update(
                 vars(typed({**events[last], **event, "rounds": {}}, Report)) | {"rounds": report.rounds}
             )
+    _check_lists(report)
     return report
 
 
