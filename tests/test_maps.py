@@ -231,7 +231,7 @@ def test_the_command_writes_a_map(command, vectors, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-o", "map.pdf"], "map.pdf: is no name of a map; it must end with .html, .png, .svg"),
+        (["-o", "map.pdf"], "map.pdf: is no name of a map; it must end with .html, .htm, .png, .svg"),
         (["-o", "none/map.html"], "the folder .*none does not exist"),
         (["-o", "mine.html"], "mine.html: exists, and does not hold a map; give another name, or --force"),
         (["-o", "m.html", "--words", "w.txt"], "--words is 'w.txt'; no file has this name, and a list has commas"),

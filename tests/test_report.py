@@ -152,7 +152,7 @@ def test_a_page(tmp_path):
     )
     titles = [panel.title for panel in panels(model.report_)]
     assert titles[:4] == ["Loss", "Check: <b>", "Check: percent", "Check: rank"]
-    assert set(titles[4:]) >= {"Phases of rounds", "Sent by all hosts", "Rows touched by a host"}
+    assert set(titles[4:]) >= {"Phases of rounds", "Sent by all hosts", "Sent, by kind", "Rows touched by a host"}
     assert len(draw(model.report_).axes) == len(titles) == len(model.report_.plot().axes)
     write_page(model.report_, tmp_path / "run.html", "<i>run</i>")
     text = (tmp_path / "run.html").read_text("utf-8")
