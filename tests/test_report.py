@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from html.parser import HTMLParser
 
 import numpy as np
@@ -102,6 +103,26 @@ def test_a_text_too_small_for_subsampling_has_the_rounds_of_the_last_try(tmp_pat
     model = Word2Vec(**HOW | {"sample": 1e-9}, log=tmp_path / "run.jsonl").fit(TEXT[:4])
     assert '"again"' in (tmp_path / "run.jsonl").read_text("utf-8")
     assert read_report(tmp_path / "run.jsonl").rounds.epochs == model.report_.rounds.epochs == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("damage", "why"),
+    [
+        (("epoch", "epoch", 2147483647), "it has more epochs than its options"),
+        (("round", "words", None), "rounds words is None; it must be of type int"),
+        (("round", "elapsed", "3"), "is '3'; it must be of type float"),
+        (("round", "words", 10**30), "a number is too large"),
+        (("end", "words_per_second", -math.inf), "a number is too large"),
+        (("round", "seconds", 3), "it is damaged"),
+    ],
+)
+def test_a_log_with_a_damaged_figure_is_refused(damage, why, tmp_path):
+    path, (event, name, value) = tmp_path / "run.jsonl", damage
+    Word2Vec(**HOW, log=path).fit(TEXT)
+    found = [one | {name: value} if one["event"] == event else one for one in events(path)]
+    path.write_text("".join(json.dumps(one) + "\n" for one in found), "utf-8")
+    with pytest.raises(Any2VecError, match=rf"run\.jsonl: holds no report of a run: .*{re.escape(why)}"):
+        read_report(path)
 
 
 def test_a_callback_does_not_number_epochs():

@@ -216,7 +216,7 @@ def _megabytes(rounds: Rounds, part: Callable[[str, str, str], str]) -> dict[str
     for key in KEYS:
         if any(values := rounds.bytes.get(" ".join(key), [])):
             name = part(*key)
-            parts[name] = parts.get(name, 0.0) + np.array(values) / 1e6
+            parts[name] = parts.get(name, 0.0) + np.array(values, float) / 1e6
     return {name: values.tolist() for name, values in parts.items()}
 
 

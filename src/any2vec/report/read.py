@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from any2vec.report.report import Report
 from any2vec.report.rounds import Rounds
 
 __all__ = ["as_report", "read_report"]
+
+_MOST = 2**63 - 1
+"""Of what is counted."""
 
 
 def read_report(path: Path) -> Report:
@@ -71,7 +75,7 @@ def _checked(found: Any) -> dict[str, Any]:
 
 
 def _check_lists(report: Report) -> None:
-    """Raise a ValueError if rounds lack figures, or checks their epochs."""
+    """Raise a ValueError if rounds lack figures, checks their epochs, or numbers are no figures."""
     rounds = report.rounds
     groups: tuple[dict[str, Any], ...] = (rounds.seconds, rounds.slowest, rounds.bytes, rounds.touched)
     lists: list[Any] = [
@@ -87,6 +91,16 @@ def _check_lists(report: Report) -> None:
         raise ValueError("its rounds have lists of several lengths")
     if not all("epoch" in check for check in report.checks):
         raise ValueError("a check has no epoch")
+    if any(abs(number) > _MOST for number in _numbers(vars(report) | {"rounds": vars(rounds), "options": None})):
+        raise ValueError("a number is too large")
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    if isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _numbers(one)
+    elif isinstance(value, int | float):
+        yield value
 
 
 def _events(text: bytes) -> list[dict[str, Any]]:
@@ -113,25 +127,26 @@ def _of_log(events: list[dict[str, Any]]) -> Report:
             report.seconds["train"] = event["elapsed"]
         elif event["event"] == "epoch":
             figures = {name: value for name, value in event.items() if name not in ("event", "time", "loss")}
+            if event["epoch"] > report.options["epochs"]:
+                raise ValueError("it has more epochs than its options")
             report.loss += [math.nan] * (event["epoch"] - 1 - len(report.loss))  # those before a run was resumed
-            report.loss.append(typed(event["loss"], float))
+            report.loss.append(event["loss"])
             report.checks += [figures] if len(figures) > 1 else []
         elif event["event"] == "again":  # without subsampling
             report.rounds = Rounds()
         elif event["event"] == "progress":
-            report.words_per_second = typed(event["speed"], float)
+            report.words_per_second = event["speed"]
         elif event["event"] == "end":
             vars(report).update(
                 vars(typed({**events[last], **event, "rounds": {}}, Report)) | {"rounds": report.rounds}
             )
-    _check_lists(report)
-    return report
+    return _of_figures(vars(report) | {"rounds": vars(report.rounds)})
 
 
 def _add(lists: Any, value: Any) -> None:
     """Add a figure to a list, or to each in a dict."""
     if isinstance(lists, list):
-        lists.append(typed(value, type(value) if isinstance(value, int) else float))
+        lists.append(value)
     elif isinstance(lists, dict):
         for name, one in value.items():
             _add(lists[name], one)
