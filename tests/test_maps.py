@@ -218,7 +218,7 @@ def test_a_page_holds_everything(vectors, tmp_path):
 
 def test_the_command_writes_a_map(command, vectors, tmp_path):
     (tmp_path / "labels.txt").write_text("w1 a\nw2 b\nx b\n", "utf-8")
-    for name in ("a.html", "a.svg", "a.png"):
+    for name in ("a.html", "b.htm", "a.svg", "a.png"):
         for _ in range(2):  # it replaces its own
             said = command("-o", tmp_path / name, "--top", 20, "--labels", tmp_path / "labels.txt", "--skip-unknown")
         assert re.search(rf"20 of 60 words by PCA, [\d.]+ s; the map is in .*{name}", said)

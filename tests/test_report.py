@@ -211,6 +211,7 @@ def test_what_was_before_a_run_was_resumed_is_no_speed():
         ("damaged.jsonl", "x.html", "damaged.jsonl: holds no report of a run: it does not have the start of a run"),
         ("uneven.json", "x.html", "uneven.json: holds no report of a run: its rounds have lists of several lengths"),
         ("unnumbered.json", "x.html", "unnumbered.json: holds no report of a run: a check has no epoch"),
+        ("phases.json", "x.html", "phases.json: holds no report of a run: its rounds lack a phase"),
         ("deep.json", "x.html", "deep.json: holds no report of a run: it is not JSON, or damaged"),
         ("run.json", "x.png", "x.png: is no name of a page; it must end with .html"),
         ("run.json", "mine.html", "mine.html: exists, and does not hold the page of a run"),
@@ -226,6 +227,7 @@ def test_bad_input_of_the_command(run, page, why, tmp_path, monkeypatch, capsys)
     (tmp_path / "damaged.jsonl").write_text('{"event": "round", "loss": 3}\n')
     uneven = {**whole["rounds"], "epochs": [1.0, 2.0], "words": [3]}
     (tmp_path / "uneven.json").write_text(json.dumps({**whole, "rounds": uneven}))
+    (tmp_path / "phases.json").write_text(json.dumps({**whole, "rounds": {"seconds": {}}}))
     (tmp_path / "unnumbered.json").write_text(json.dumps({**whole, "checks": [{"figure": 1.0}]}))
     (tmp_path / "deep.json").write_text('{"a": ' + "[" * 100_000)
     (tmp_path / "mine.html").write_text("<p>mine</p>")

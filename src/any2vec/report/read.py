@@ -11,7 +11,7 @@ from any2vec.errors import Any2VecError, shown
 from any2vec.io.outputs import refusals
 from any2vec.io.typed import typed
 from any2vec.report.report import Report
-from any2vec.report.rounds import Rounds
+from any2vec.report.rounds import PHASES, Rounds
 
 __all__ = ["as_report", "read_report"]
 
@@ -85,10 +85,13 @@ def _check_lists(report: Report) -> None:
         rounds.loss,
         rounds.orthogonality,
         rounds.orthogonal,
+        rounds.largest or rounds.epochs,  # an earlier version had none
     ]
     lists += [values for group in groups for values in group.values()]
     if {len(values) for values in lists} != {len(rounds.epochs)}:
         raise ValueError("its rounds have lists of several lengths")
+    if not rounds.seconds.keys() & rounds.slowest.keys() >= set(PHASES):
+        raise ValueError("its rounds lack a phase")
     if not all("epoch" in check for check in report.checks):
         raise ValueError("a check has no epoch")
     if any(abs(number) > _MOST for number in _numbers(vars(report) | {"rounds": vars(rounds), "options": None})):
