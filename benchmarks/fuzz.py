@@ -1,7 +1,8 @@
 """Read damaged and hostile files of every format: a right result or one clear error, in bounded time and memory.
 
 Each reader is tried in a process of its own, whose memory is limited. A case is a valid file in which bytes were
-flipped, removed, repeated, or numbers replaced by others, chosen by a seed. Needs the extras `graphs` and `arrow`.
+flipped, removed, repeated, or numbers replaced by others, chosen by a seed. Needs the extras `graphs`, `arrow`, `hub`
+and `plot`.
 """
 
 import json
@@ -35,7 +36,11 @@ from any2vec.corpus.phrase_file import read_phrases
 from any2vec.graph import mat_process, matrices, read_graph
 from any2vec.graph.vertex_labels import read_labels
 from any2vec.io.parquet import open_column, parquet_columns
+from any2vec.report.figures import panels
+from any2vec.report.page import facts, write_page
+from any2vec.report.read import read_report
 from any2vec.training.checkpoints.resume import read_state
+from any2vec.vectors.model_card import model_card
 from any2vec.vectors.pairs import read_pairs
 from any2vec.vectors.questions import read_questions
 
@@ -53,6 +58,11 @@ HOSTILE = [
     b"\0",
     b"{",
     b'"',
+    b"1e308",
+    b"null",
+    b"true",
+    b"[]",
+    b'{"event": "round"}',
 ]
 
 Reader = tuple[str, Callable[[Path], list[Path]], Callable[[Path], Any]]
@@ -157,6 +167,29 @@ def fork_for_mat(command: list[str], **given: Any) -> subprocess.CompletedProces
         return subprocess.CompletedProcess(command, status, found.read(), said.read())
 
 
+def run(folder: Path) -> list[Path]:
+    """Write the report and the log of a run, and lines that are another program's."""
+    text = [["a", "b", "c", "a"]] * 50
+    how: dict[str, Any] = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "epochs": 2, "hosts": 3, "threads": 1}
+    model = Word2Vec(**how, cache=None, log=folder / "run.jsonl", callbacks=[lambda epoch, _: {"check": 1 / epoch}])
+    model.fit(text).report_.write(folder / "run.json")
+    other = [
+        {"event": name, "time": 1.0, "epoch": 1, "loss": {"a": [2]}} for name in ("start", "round", "epoch", "end")
+    ]
+    (folder / "other.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in other))
+    return [folder / name for name in ("other.jsonl", "run.jsonl", "run.json")]
+
+
+def shown_run(path: Path) -> None:
+    """Read a report or a log, and show it; of one in 32, by the size, also as a page."""
+    report = read_report(path)
+    list(facts(report))
+    list(panels(report))
+    model_card(example(), "me/vectors", report, "Vectors", {})
+    if path.stat().st_size % 32 == 0:
+        write_page(report, path.with_name("page.html"), "a run")
+
+
 def parquet(folder: Path) -> list[Path]:
     """Write a table with a column of texts, and one of lists of words."""
     import pyarrow as pa
@@ -204,6 +237,7 @@ READERS: list[Reader] = [
     ("labels, .mat", matrix("l.mat"), read_labels),
     ("parquet", parquet, columns),
     ("checkpoint", checkpoint, resumed),
+    ("report, log", run, shown_run),
     ("corpus cache", cached, lambda path: cache_entry.load(path.parent)),
 ]
 

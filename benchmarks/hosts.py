@@ -36,7 +36,7 @@ from texts import CorpusArgument, plain_text
 
 from any2vec import Any2VecError, Word2Vec
 from any2vec.evaluate.analogies import evaluate_analogies
-from any2vec.training.shown.rounds import PHASES
+from any2vec.report.rounds import PHASES
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 err = Console(stderr=True, highlight=False)

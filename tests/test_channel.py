@@ -5,8 +5,9 @@ import pytest
 from simulated import options, read, text, train
 
 from any2vec.cluster import simulate
-from any2vec.sync.channel import KEYS, Channel
-from any2vec.training.shown.report import Report
+from any2vec.report.report import Report
+from any2vec.report.rounds import KEYS
+from any2vec.sync.channel import Channel
 
 
 class Receiving:

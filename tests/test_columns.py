@@ -19,9 +19,9 @@ from any2vec.io.memory import available, release, zeros
 from any2vec.operators import SkipGram
 from any2vec.operators.columns import add_parts
 from any2vec.operators.matrices import new_matrices
+from any2vec.report.report import Report
 from any2vec.sync.column_layout import ColumnLayout
 from any2vec.training.hosts import column_host
-from any2vec.training.shown.report import Report
 
 OTHERS = [  # each model, loss and context; each is some kernels to compile, again for other numbers of blocks
     ("skipgram", "hierarchical", "mean"),

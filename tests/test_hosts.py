@@ -13,8 +13,8 @@ from any2vec import Any2VecError, Word2Vec, load
 from any2vec.cli import app
 from any2vec.cluster.communicator import SharedError
 from any2vec.evaluate.checker import AnalogyChecker
+from any2vec.report.rounds import KEYS
 from any2vec.sync import ids, masters
-from any2vec.sync.channel import KEYS
 from any2vec.sync.combiners import adasum, curvature, gradient
 from any2vec.training import trainer
 from any2vec.training.hosts.row_host import RowHost

@@ -1,5 +1,6 @@
 """Vectors and models on the Hugging Face Hub, of which a stand-in runs on this machine: no test needs a network."""
 
+import json
 import os
 import pickle
 import subprocess
@@ -11,8 +12,9 @@ import pytest
 import yaml
 from standin_hub import TOKEN, standin
 
-from any2vec import Vectors, Word2Vec, save
+from any2vec import DeepWalk, Vectors, Word2Vec, save
 from any2vec.errors import Any2VecError
+from any2vec.graph import karate_club
 from any2vec.vectors import model_card
 
 constants = pytest.importorskip("huggingface_hub.constants")
@@ -21,10 +23,11 @@ REPO = "me/reviews"
 
 
 @pytest.fixture(scope="module")
-def model():
+def model(tmp_path_factory):
     texts = [["good", "film", "bad", "play"] * 4] * 40
     how = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "sample": 0, "epochs": 2, "threads": 1}
-    return Word2Vec(**how, cache=None, callbacks=[lambda epoch, _: {"analogies": epoch / 4}]).fit(texts)
+    log = tmp_path_factory.mktemp("log") / "run.jsonl"
+    return Word2Vec(**how, cache=None, log=log, callbacks=[lambda epoch, _: {"analogies": epoch / 4}]).fit(texts)
 
 
 @pytest.fixture
@@ -112,14 +115,15 @@ def test_a_model_there_and_back(hub, model, tmp_path):
 
 def test_the_report_of_a_file(hub, model, vectors, tmp_path):
     model.report_.write(tmp_path / "run.json")
-    for report in (tmp_path / "run.json", model.report_, model.report_.as_dict()):
+    for report in (tmp_path / "run.json", str(model.log), model.report_, model.report_.as_dict()):
         vectors.push_to_hub(REPO, token=TOKEN, report=report)
         assert f"| 1 | {model.loss_[0]:.4g} | 0.25 |" in card_of(hub)[1]
     (tmp_path / "other.json").write_text("{}")
     (tmp_path / "other.txt").write_text("words")
     for wrong, said in (
-        (5, "`report` is 5; it must be an estimator's `report_`"),
-        ({}, "`report` is {}; it must be"),
+        (5, "`report` is 5: it has other names; it must be an estimator's `report_`"),
+        ({}, "`report` is {}: it has other names; it must be"),
+        (json.loads((tmp_path / "run.json").read_text()) | {"loss": 3}, "loss is 3; it must be of type list; it must"),
         (tmp_path / "other.json", "other.json: holds no report of a run"),
         (tmp_path / "other.txt", "other.txt: holds no report of a run"),
         (tmp_path / "none.json", "none.json: cannot be read: No such file"),
@@ -127,6 +131,18 @@ def test_the_report_of_a_file(hub, model, vectors, tmp_path):
         with pytest.raises(Any2VecError, match=said):
             vectors.push_to_hub("me/other", token=TOKEN, report=wrong)
     assert "me/other" not in hub.repositories
+
+
+def test_the_card_of_vertices(hub, vectors):
+    model = DeepWalk(dim=16, window=3, negative=3, epochs=1, walks=1, length=5, threads=1)
+    model.fit(karate_club().edges).push_to_hub(REPO, token=TOKEN)
+    head, text = card_of(hub)
+    assert head["tags"] == ["any2vec", "embeddings", "graph-ml"]
+    assert "Vectors of 34 vertices, of 16 dimensions" in text
+    assert "| vertices of the walks | 170 |" in text
+    assert "words" not in text
+    vectors.push_to_hub(REPO, token=TOKEN, report=model.report_)
+    assert "The first vertices are good" in card_of(hub)[1]
 
 
 def test_refusals(hub, vectors, monkeypatch):

@@ -26,6 +26,7 @@ ROOMS = [
     {"samples"},
     {"graph"},
     {"plot"},
+    {"report"},
     {"walks"},
     {"operators"},
     {"sync"},
@@ -39,7 +40,10 @@ ROOMS = [
 ]
 FLOOR = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
 EXTRA = {  # of the rooms before it, these only
-    "vectors": {"errors", "other_names", "private", "signals", "version", "options", "cluster", "io", "corpus", "plot"},
+    "vectors": {
+        *("errors", "other_names", "private", "signals", "version", "options"),
+        *("cluster", "io", "corpus", "plot", "report"),
+    },
 }
 
 

@@ -114,6 +114,16 @@ def test_groups_of_classes(vectors):
         assert {WORDS.index(word) // 20 for word in name.split(", ")} == {groups.numbers.tolist().index(number) // 20}
 
 
+def test_names_of_classes_are_frequent_words_near_the_centre():
+    words = ["far", "farther", "a", "b", "c", "d", "e", "f", "rare", "other"]
+    angles = np.deg2rad([45, -40, 1, -3, 5, -7, 9, -11, 0])  # from the centre of a class
+    rows = np.zeros((10, 3), np.float32)
+    rows[:9, 0], rows[:9, 1], rows[9, 2] = np.cos(angles), np.sin(angles), 1
+    vectors = Vectors(words, rows)
+    for shown in (words, words[::-1]):
+        assert vectors.map(shown, method="pca", clusters=2).groups.names == ["a, b, c", "other"]
+
+
 @pytest.mark.parametrize(
     ("how", "message"),
     [
@@ -208,7 +218,7 @@ def test_a_page_holds_everything(vectors, tmp_path):
 
 def test_the_command_writes_a_map(command, vectors, tmp_path):
     (tmp_path / "labels.txt").write_text("w1 a\nw2 b\nx b\n", "utf-8")
-    for name in ("a.html", "a.svg", "a.png"):
+    for name in ("a.html", "b.htm", "a.svg", "a.png"):
         for _ in range(2):  # it replaces its own
             said = command("-o", tmp_path / name, "--top", 20, "--labels", tmp_path / "labels.txt", "--skip-unknown")
         assert re.search(rf"20 of 60 words by PCA, [\d.]+ s; the map is in .*{name}", said)
@@ -221,7 +231,7 @@ def test_the_command_writes_a_map(command, vectors, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["-o", "map.pdf"], "map.pdf: is no name of a map; it must end with .html, .png, .svg"),
+        (["-o", "map.pdf"], "map.pdf: is no name of a map; it must end with .html, .htm, .png, .svg"),
         (["-o", "none/map.html"], "the folder .*none does not exist"),
         (["-o", "mine.html"], "mine.html: exists, and does not hold a map; give another name, or --force"),
         (["-o", "m.html", "--words", "w.txt"], "--words is 'w.txt'; no file has this name, and a list has commas"),

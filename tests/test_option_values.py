@@ -190,6 +190,8 @@ REFUSED = [
     ("cache", 3, "`cache` is 3"),
     ("checkpoint", "\0", "name of a folder"),
     ("checkpoint", 3, "name of a folder"),
+    ("log", "", "`log` is ''; it must be the name of a file"),
+    ("log", 3, "`log` is 3; it must be the name of a file"),
     ("verbose", "rich", "`verbose` is 'rich'; it must be True, False, None or a Display"),
     ("callbacks", 3, "`callbacks` must be a list of functions"),
     ("frozen", 3.5, "`frozen` is 3.5"),

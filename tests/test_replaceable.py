@@ -19,7 +19,7 @@ from any2vec.graph import karate_club, read_graph
 from any2vec.io import outputs, temporary
 from any2vec.io.host_order import append_in_host_order
 from any2vec.io.outputs import replacing
-from any2vec.training.shown.report import Report
+from any2vec.report.report import Report
 from any2vec.vectors import recognize
 from any2vec.vectors.formats import VECTORS
 from any2vec.vectors.word2vec_c import VECTORS_OR_CLASSES

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from html.parser import HTMLParser
 
 import numpy as np
@@ -9,10 +10,10 @@ import pytest
 
 from any2vec import Any2VecError, Vectors, Word2Vec
 from any2vec.__main__ import main
-from any2vec.training.shown.figures import draw, panels
-from any2vec.training.shown.page import write_page
-from any2vec.training.shown.read import read_report
-from any2vec.training.shown.report import Report
+from any2vec.report.figures import draw, panels
+from any2vec.report.page import write_page
+from any2vec.report.read import read_report
+from any2vec.report.report import Report
 
 TEXT = [["cat", "dog", "cow", "hen"], ["red", "green", "blue"]] * 300
 HOW = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "sample": 0, "epochs": 2, "threads": 1}
@@ -71,7 +72,7 @@ def test_a_log_that_cannot_be_written_ends_no_run(caplog):
 
 
 def test_progress_is_written_now_and_then(tmp_path, monkeypatch):
-    monkeypatch.setattr("any2vec.training.shown.log._SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr("any2vec.report.log._SECONDS_BETWEEN_LINES", 0.0)
     Word2Vec(**{**HOW, "epochs": 40}, log=tmp_path / "run.jsonl").fit(TEXT * 20)
     progress = [event for event in events(tmp_path / "run.jsonl") if event["event"] == "progress"]
     assert progress
@@ -105,6 +106,26 @@ def test_a_text_too_small_for_subsampling_has_the_rounds_of_the_last_try(tmp_pat
     assert read_report(tmp_path / "run.jsonl").rounds.epochs == model.report_.rounds.epochs == [1.0, 2.0]
     assert [(one["round"], one["sample"]) for one in seen] == [(1, 1e-9), (1, 0), (2, 0)]
     assert [one["loss"] for one in seen if one["sample"] == 0] == model.report_.rounds.loss
+
+
+@pytest.mark.parametrize(
+    ("damage", "why"),
+    [
+        (("epoch", "epoch", 2147483647), "it has more epochs than its options"),
+        (("round", "words", None), "rounds words is None; it must be of type int"),
+        (("round", "elapsed", "3"), "is '3'; it must be of type float"),
+        (("round", "words", 10**30), "a number is too large"),
+        (("end", "words_per_second", -math.inf), "a number is too large"),
+        (("round", "seconds", 3), "it is damaged"),
+    ],
+)
+def test_a_log_with_a_damaged_figure_is_refused(damage, why, tmp_path):
+    path, (event, name, value) = tmp_path / "run.jsonl", damage
+    Word2Vec(**HOW, log=path).fit(TEXT)
+    found = [one | {name: value} if one["event"] == event else one for one in events(path)]
+    path.write_text("".join(json.dumps(one) + "\n" for one in found), "utf-8")
+    with pytest.raises(Any2VecError, match=rf"run\.jsonl: holds no report of a run: .*{re.escape(why)}"):
+        read_report(path)
 
 
 def test_a_callback_does_not_number_epochs():
@@ -155,7 +176,7 @@ def test_a_page(tmp_path):
     )
     titles = [panel.title for panel in panels(model.report_)]
     assert titles[:4] == ["Loss", "Check: <b>", "Check: percent", "Check: rank"]
-    assert set(titles[4:]) >= {"Phases of rounds", "Sent by all hosts", "Rows touched by a host"}
+    assert set(titles[4:]) >= {"Phases of rounds", "Sent by all hosts", "Sent, by kind", "Rows touched by a host"}
     assert len(draw(model.report_).axes) == len(titles) == len(model.report_.plot().axes)
     write_page(model.report_, tmp_path / "run.html", "<i>run</i>")
     text = (tmp_path / "run.html").read_text("utf-8")
@@ -193,6 +214,7 @@ def test_what_was_before_a_run_was_resumed_is_no_speed():
         ("damaged.jsonl", "x.html", "damaged.jsonl: holds no report of a run: it does not have the start of a run"),
         ("uneven.json", "x.html", "uneven.json: holds no report of a run: its rounds have lists of several lengths"),
         ("unnumbered.json", "x.html", "unnumbered.json: holds no report of a run: a check has no epoch"),
+        ("phases.json", "x.html", "phases.json: holds no report of a run: its rounds lack a phase"),
         ("deep.json", "x.html", "deep.json: holds no report of a run: it is not JSON, or damaged"),
         ("run.json", "x.png", "x.png: is no name of a page; it must end with .html"),
         ("run.json", "mine.html", "mine.html: exists, and does not hold the page of a run"),
@@ -208,6 +230,7 @@ def test_bad_input_of_the_command(run, page, why, tmp_path, monkeypatch, capsys)
     (tmp_path / "damaged.jsonl").write_text('{"event": "round", "loss": 3}\n')
     uneven = {**whole["rounds"], "epochs": [1.0, 2.0], "words": [3]}
     (tmp_path / "uneven.json").write_text(json.dumps({**whole, "rounds": uneven}))
+    (tmp_path / "phases.json").write_text(json.dumps({**whole, "rounds": {"seconds": {}}}))
     (tmp_path / "unnumbered.json").write_text(json.dumps({**whole, "checks": [{"figure": 1.0}]}))
     (tmp_path / "deep.json").write_text('{"a": ' + "[" * 100_000)
     (tmp_path / "mine.html").write_text("<p>mine</p>")

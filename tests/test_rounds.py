@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from any2vec.sync.channel import KEYS
-from any2vec.training.shown.rounds import MOST, PHASES, Done, Rounds
+from any2vec.report.rounds import KEYS, MOST, PHASES, Done, Rounds
 
 
 @pytest.mark.parametrize("count", [1, MOST, MOST + 1, 3 * MOST + 5, 9 * MOST])

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from simulated import COMBINES, NAMES, bits, options, read, rounds_more, text, train
 
 from any2vec.operators.matrices import new_matrices, padded_width
-from any2vec.sync.channel import KEYS
+from any2vec.report.report import Report
+from any2vec.report.rounds import KEYS
 from any2vec.sync.pulled import Pulled
 from any2vec.sync.replicated import Replicated
 from any2vec.sync.scheme import Scheme
 from any2vec.training.hosts.row_host import RowHost
-from any2vec.training.shown.report import Report
 
 WORDS = st.integers(0, 14).map("w{}".format)
 CORPORA = st.lists(st.lists(WORDS, min_size=1, max_size=9), min_size=8, max_size=30)

@@ -11,11 +11,11 @@ from simulated import NAMES, bits, options, read, text
 
 from any2vec.cluster import simulate
 from any2vec.operators.matrices import Matrices
+from any2vec.report.report import Report
 from any2vec.samples.slices import Slice
 from any2vec.training import trainer
 from any2vec.training.running.schedule import Schedule
 from any2vec.training.shown.progress import Quiet
-from any2vec.training.shown.report import Report
 
 SENTENCES = text(60)
 EPOCHS = 2

@@ -17,6 +17,7 @@ from any2vec.operators import hot_rows
 from any2vec.operators.arguments import Rate
 from any2vec.operators.kernel import operator_kernel
 from any2vec.operators.matrices import new_matrices
+from any2vec.report.report import Report, peak_memory
 from any2vec.samples.slices import Slice
 from any2vec.sync import replicated
 from any2vec.sync.combiners import COMBINERS
@@ -27,7 +28,6 @@ from any2vec.training.options import Options
 from any2vec.training.running.run import Run
 from any2vec.training.running.schedule import FLOOR
 from any2vec.training.shown.progress import Quiet
-from any2vec.training.shown.report import Report, peak_memory
 from any2vec.training.trainer import train
 
 SIZES = {"dim": 16, "window": 3, "negative": 3}  # few, so that few kernels are compiled

@@ -9,8 +9,8 @@ from simulated import COMBINES, bits, options, read, text, train
 from any2vec import Any2VecError, Word2Vec
 from any2vec.cluster.local import alone
 from any2vec.cluster.machine.workers import Workers
+from any2vec.report.report import Report
 from any2vec.sync.wire import WIRES
-from any2vec.training.shown.report import Report
 
 PULLED = ["pull-base", "pull-opt", "server"]
 

@@ -24,9 +24,6 @@ __all__ = ["Parameters", "can_be_path", "changed", "check_options", "documented"
 _MOST = 2**63 - 1
 """Of what is counted."""
 
-_FOLDERS = (str | Path | None, "str | Path | None")
-"""Types of options that name a folder."""
-
 T = TypeVar("T", bound="type[Any]")
 
 
@@ -44,6 +41,7 @@ def option(
     panel: str = "Model",
     flag: str = "",
     only: str = "",
+    path: str = "",
     compared: bool = True,
     hashed: bool = True,
 ) -> Any:
@@ -69,6 +67,8 @@ def option(
         Its name on the command line, if not that of the field.
     only : str
         The operators that read it (`Operator.reads`), in words, if not all do.
+    path : str
+        What it names, "file" or "folder", if it is a path.
     compared : bool
         Whether it counts when estimators are compared, and is shown.
     hashed : bool
@@ -76,7 +76,7 @@ def option(
     """
     bounds = {"low": low, "high": high, "above": above, "below": below}
     texts = {"help": help, "choices": tuple(choices), "usual": usual, "unset": unset, "panel": panel, "flag": flag}
-    metadata = {**bounds, **texts, "only": only}
+    metadata = {**bounds, **texts, "only": only, "path": path}
     hash_ = None if hashed else False
     return field(default=default, hash=hash_, repr=compared, compare=compared, metadata=metadata)
 
@@ -176,8 +176,8 @@ def _checked(declared: "Field[Any]", value: Any) -> Any:
         wanted = f"a number {_bounds(meta)}{usual}".strip()
     elif kind in (bool, bool | None) and (plain := _truth(value)) is None:
         wanted = "True or False"
-    elif kind in _FOLDERS and value is not None and not can_be_path(value):
-        wanted = "the name of a folder"
+    elif meta["path"] and value is not None and not can_be_path(value):
+        wanted = f"the name of a {meta['path']}"
     if wanted:
         raise Any2VecError(f"`{declared.name}` is {shown(value)}; it must be {wanted}")
     return plain

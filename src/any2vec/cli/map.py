@@ -13,6 +13,7 @@ from any2vec.cli.similar import VectorsFile
 from any2vec.cli.training import check_apart, check_one_process
 from any2vec.errors import Any2VecError, shown
 from any2vec.graph.vertex_labels import LABEL_FORMATS, VertexLabels, read_labels
+from any2vec.io.html import is_page
 from any2vec.plot.projection import METHODS, NAMES, check_method
 from any2vec.plot.word_map import check_output
 from any2vec.training.shown.progress import display_for
@@ -97,7 +98,7 @@ def map(  # noqa: A001  (the command's name)
         skip_unknown=skip_unknown,
         clusters=clusters,
         seed=seed,
-        neighbours=10 if output.suffix.lower() == ".html" else 0,
+        neighbours=10 if is_page(output) else 0,
     )
     found.save(output, force=force, title=f"{vectors.stem}: {len(found):,} words")
     seconds = time.perf_counter() - began

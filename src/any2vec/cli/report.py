@@ -7,8 +7,9 @@ import typer
 
 from any2vec.cli.options import Force
 from any2vec.errors import Any2VecError
-from any2vec.training.shown.page import write_page
-from any2vec.training.shown.read import read_report
+from any2vec.io.html import is_page
+from any2vec.report.page import write_page
+from any2vec.report.read import read_report
 
 __all__ = ["report"]
 
@@ -24,7 +25,7 @@ def report(
 
     They are loss, checks, speed and time; of several hosts also phases, bytes, orthogonality and rows by round.
     """
-    if output.suffix.lower() not in (".html", ".htm"):
+    if not is_page(output):
         raise Any2VecError(f"{output}: is no name of a page; it must end with .html")
     write_page(read_report(run), output, f"{run.name}: a run of any2vec", force=force)
     typer.echo(f"the page is in {output}")

@@ -12,9 +12,9 @@ from rich.table import Table
 from any2vec.corpus import Vocabulary
 from any2vec.errors import counted
 from any2vec.models import Estimator
-from any2vec.training.shown.progress import Display, Quiet, decimals
-from any2vec.training.shown.report import Report
-from any2vec.training.shown.rounds import PHASES
+from any2vec.report.report import Report, decimals
+from any2vec.report.rounds import PHASES
+from any2vec.training.shown.progress import Display, Quiet
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["say_summary"]

@@ -18,9 +18,9 @@ from any2vec.corpus.given_vocabulary import VOCABULARY
 from any2vec.errors import Any2VecError
 from any2vec.io.outputs import check_writable
 from any2vec.models import Estimator
+from any2vec.report.report import REPORT
 from any2vec.signals import INTERRUPTED, unterminated
 from any2vec.training.shown.progress import announcing_compilation, display_for
-from any2vec.training.shown.report import REPORT
 from any2vec.vectors.formats import check_output, format_of, save
 from any2vec.vectors.vectors import Vectors
 

@@ -1,9 +1,17 @@
-"""Tables in HTML, for pages and notebooks."""
+"""HTML: names of pages, and tables for pages and notebooks."""
 
 from collections.abc import Iterable
 from html import escape
+from pathlib import Path
 
-__all__ = ["table"]
+__all__ = ["PAGE_ENDINGS", "is_page", "table"]
+
+PAGE_ENDINGS = (".html", ".htm")
+
+
+def is_page(path: Path) -> bool:
+    """Whether a file is a page, by its name."""
+    return path.suffix.lower() in PAGE_ENDINGS
 
 
 def table(rows: Iterable[tuple[str, str]], title: str = "") -> str:

@@ -9,16 +9,16 @@ from typing import ClassVar
 
 from any2vec.cluster.communicator import Communicator
 from any2vec.corpus import Corpus
-from any2vec.errors import Any2VecError, shown
+from any2vec.errors import Any2VecError
 from any2vec.io.outputs import refusals
 from any2vec.options import option
+from any2vec.report.report import Report
 from any2vec.training.checkpoints.checkpoint import Checkpoints
 from any2vec.training.checkpoints.checkpoint_files import check_folder
 from any2vec.training.checkpoints.resume import corpus_facts, read_state
 from any2vec.training.options import Options
 from any2vec.training.running.state import TrainingState
 from any2vec.training.shown.progress import Display, Quiet, warn
-from any2vec.training.shown.report import Report
 
 __all__ = ["Checkpointed"]
 
@@ -40,6 +40,7 @@ class Checkpointed(Options):
         "folder where the state of training is kept, to go on from if the run ends early; runs cannot share it",
         unset="none",
         panel=_PANEL,
+        path="folder",
     )
     checkpoint_every: int | None = option(
         None, "rounds between two checkpoints", low=1, high=1_000_000, unset="by time", panel=_PANEL
@@ -53,14 +54,12 @@ class Checkpointed(Options):
         "for --epochs, which may grow, and --rounds. If it is the folder of --checkpoint, it may be empty",
         unset="none",
         panel=_PANEL,
+        path="folder",
     )
 
     def check(self) -> None:
         """Raise an error if an option is out of range, or the folder of checkpoints holds something else."""
         super().check()
-        for name, value in (("checkpoint", self.checkpoint), ("resume", self.resume)):
-            if value is not None and (not isinstance(value, str | Path) or not str(value)):
-                raise Any2VecError(f"`{name}` is {shown(value)}; it must be the name of a folder")
         if self.checkpoint is None and (self.checkpoint_every is not None or self.checkpoint_minutes is not None):
             raise Any2VecError("`checkpoint_every` or `checkpoint_minutes` is given, and no folder: give `checkpoint`")
         if self.checkpoint_every is not None and self.checkpoint_minutes is not None:

@@ -23,12 +23,12 @@ from any2vec.models.saved import Savable
 from any2vec.models.transforming import Transforming
 from any2vec.operators.matrices import Matrices
 from any2vec.options import Parameters, documented, option
+from any2vec.report.report import Report
 from any2vec.sync.schemes import scheme_of
 from any2vec.training.going_on.start import Start
 from any2vec.training.options import MOST_THREADS, Options
 from any2vec.training.running.agreement import check_agreement
 from any2vec.training.shown.progress import Quiet
-from any2vec.training.shown.report import Report
 from any2vec.training.trainer import train
 from any2vec.vectors.vectors import Vectors
 
@@ -56,9 +56,6 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
     """
 
     learned: ClassVar[tuple[str, ...]] = ("vectors_", "wv", "loss_", "report_")
-    kind: ClassVar[str] = "words"
-    """What gets vectors, for messages."""
-
     start: "Vectors | str | Path | None" = option(
         None,
         "go on from these vectors, saved with `--training`; words that they lack are added",

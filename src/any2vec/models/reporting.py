@@ -5,7 +5,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from any2vec.cluster.communicator import Communicator
 from any2vec.corpus import Corpus
@@ -14,11 +14,11 @@ from any2vec.io.html import table
 from any2vec.models.callbacks import Callback
 from any2vec.models.checkpointed import Checkpointed
 from any2vec.options import option
+from any2vec.report.log import OnRound, RunLog, check_log
+from any2vec.report.page import facts
+from any2vec.report.report import Report
 from any2vec.sync.combiners import Combiner
-from any2vec.training.shown.log import OnRound, RunLog, check_log
-from any2vec.training.shown.page import facts
 from any2vec.training.shown.progress import Display, announcing_compilation, display_of, warn
-from any2vec.training.shown.report import Report
 from any2vec.vectors.arguments import as_path
 
 __all__ = ["Reporting"]
@@ -27,6 +27,9 @@ __all__ = ["Reporting"]
 @dataclass(kw_only=True, unsafe_hash=True)
 class Reporting(Checkpointed):
     """Options of training, and of what is told of a run."""
+
+    kind: ClassVar[str] = "words"
+    """What gets vectors, for messages."""
 
     callbacks: Sequence[Callback] = option(
         (),
@@ -48,6 +51,7 @@ class Reporting(Checkpointed):
         "as lines of JSON",
         unset="none",
         panel="Run",
+        path="file",
     )
     on_round: "OnRound | None" = option(
         None,
@@ -102,6 +106,7 @@ class Reporting(Checkpointed):
         """Return the report as it is before training."""
         return Report(
             options=self._reported_options(warm_start),
+            kind=self.kind,
             words=corpus.raw_words,
             kept_words=int(corpus.cuts[-1]),
             vocabulary=len(corpus.vocabulary),

@@ -13,8 +13,8 @@ from any2vec.errors import Any2VecError, Any2VecWarning, shown
 from any2vec.io.typed import typed
 from any2vec.operators import OPERATORS
 from any2vec.options import check_options
+from any2vec.report.report import Report, without_nan
 from any2vec.sync.combiners import COMBINERS
-from any2vec.training.shown.report import Report, without_nan
 from any2vec.vectors.arguments import as_path
 from any2vec.vectors.formats import NATIVE, save
 from any2vec.vectors.hub import Upload, fetched
@@ -171,7 +171,7 @@ class Savable:
         own = {name: getattr(usual, name) for name in given.keys() - without_files(given).keys()}
         report = replace(self.report_, options=without_files(self.report_.options))
         vars(public).update(own, report_=report)
-        return upload.send(self.vectors_, public.save, type(self).__name__, report.as_dict())
+        return upload.send(self.vectors_, public.save, type(self).__name__, report)
 
     @classmethod
     def from_pretrained(

@@ -49,7 +49,10 @@ class Word2Vec(Estimator):
         panel="Data",
     )
     cache: str | Path | None = option(
-        "auto", "folder where encoded corpora are kept for the next run; auto for the user's, None for none", panel=""
+        "auto",
+        "folder where encoded corpora are kept for the next run; auto for the user's, None for none",
+        panel="",
+        path="folder",
     )
     column: str | None = option(
         None,

@@ -90,14 +90,25 @@ def by_labels(
     return Groups(numbers, [labels.labels[i] for i in order])
 
 
-def by_classes(words: Sequence[str], rows: NDArray[np.float32], classes: NDArray[np.int32]) -> Groups:
-    """Name classes, largest first, by the words that add most to the directions of their centres."""
+def by_classes(
+    words: Sequence[str], ids: NDArray[Any], rows: NDArray[np.float32], classes: NDArray[np.int32]
+) -> Groups:
+    """Name classes, largest first, by frequent words near their centres.
+
+    The nearest words alone are often rare, and the most frequent ones far from the centre: the names are the words
+    whose places in both orders have the least sum. Ids fall with the count.
+    """
     found, sizes = np.unique(classes, return_counts=True)
     order = found[np.argsort(-sizes, kind="stable")]
     numbers, names = np.empty(len(words), np.int32), []
     for number, one in enumerate(order):
         members = np.flatnonzero(classes == one)
+        members = members[np.argsort(ids[members])]
         numbers[members] = number
-        best = members[np.argsort(-(rows[members] @ rows[members].sum(axis=0)), kind="stable")[:_NAMED]]
+        own = rows[members]
+        norms = np.linalg.norm(own, axis=1)
+        cosines = own @ own.sum(axis=0) / np.where(norms > 0, norms, 1)
+        nearness = np.argsort(np.argsort(-cosines, kind="stable"))
+        best = members[np.argsort(nearness + np.arange(len(members)), kind="stable")[:_NAMED]]
         names.append(", ".join(words[i] for i in best))
     return Groups(numbers, names)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, is_installed, missing_extra, shown
+from any2vec.io.html import PAGE_ENDINGS, is_page
 from any2vec.io.outputs import check_writable, replacing_file
 from any2vec.io.replaceable import Kind, start_of
 from any2vec.options import can_be_path
@@ -22,7 +23,7 @@ __all__ = ["ENDINGS", "WordMap", "check_output"]
 MARK = "any2vec map"
 """What the pages and pictures say of themselves."""
 
-ENDINGS = {".html": "bokeh", ".png": "matplotlib", ".svg": "matplotlib"}
+ENDINGS = dict.fromkeys(PAGE_ENDINGS, "bokeh") | {".png": "matplotlib", ".svg": "matplotlib"}
 """Endings of outputs, and the library that each needs."""
 
 _HEAD = 4096  # bytes that have the mark
@@ -101,7 +102,7 @@ class WordMap:
             If the ending is another one, the file holds something else, or a library is not installed.
         """
         target = check_output(path, force=force)
-        if target.suffix.lower() == ".html":
+        if is_page(target):
             from any2vec.plot.page import page
 
             content = page(self, title or f"{len(self):,} words").encode()

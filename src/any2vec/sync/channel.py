@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -10,16 +9,10 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, Request
 from any2vec.cluster.local import clock_of
+from any2vec.report.rounds import KEYS
 from any2vec.sync.partition import Partition
 
-__all__ = ["KEYS", "Channel"]
-
-PHASES = ("inspect", "reduce", "broadcast")
-MATRICES = ("e", "t", "both")
-KINDS = ("ids", "updates", "values", "moments")
-
-KEYS = tuple(product(PHASES, MATRICES, KINDS))
-"""What is counted, as (phase, matrix, kind); ids that stand for both matrices have the matrix ``both``."""
+__all__ = ["Channel"]
 
 
 class Channel:

@@ -11,6 +11,8 @@ from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.lost import LostHostError
 from any2vec.corpus import Corpus
 from any2vec.operators.matrices import Matrices
+from any2vec.report.report import Report
+from any2vec.report.rounds import Rounds
 from any2vec.sync.memory import check_memory
 from any2vec.sync.schemes import AUTO, scheme_of
 from any2vec.training.checkpoints.checkpoint import Checkpoints
@@ -23,8 +25,6 @@ from any2vec.training.running.choice import choose, usual_scheme
 from any2vec.training.running.run import AfterEpoch, AfterRound, Run
 from any2vec.training.running.state import TrainingState
 from any2vec.training.shown.progress import Display
-from any2vec.training.shown.report import Report
-from any2vec.training.shown.rounds import Rounds
 
 __all__ = ["AfterEpoch", "AfterRound", "train"]
 

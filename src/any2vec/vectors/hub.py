@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from any2vec.errors import Any2VecError, missing_extra, shown
 from any2vec.io.temporary import temporary_folder
+from any2vec.vectors.arguments import as_path
 from any2vec.vectors.lookup import Lookup
-from any2vec.vectors.model_card import model_card, read_report
+from any2vec.vectors.model_card import model_card
 
 if TYPE_CHECKING:
+    from any2vec.report.report import Report
     from any2vec.vectors.vectors import Vectors
 
 __all__ = ["Hub", "Upload", "fetched"]
@@ -46,7 +48,7 @@ class Hub(Lookup):
         repo : str
             The repository, such as "name/reviews".
         report : Report, dict, or path, optional
-            The run's figures for the card: an estimator's `report_`, or the file that ``--report`` wrote.
+            The run's figures for the card: an estimator's `report_`, or the file that ``--report`` or ``--log`` wrote.
         private : bool, optional
             Whether a new repository is private; by default as the account says.
         token : str or bool, optional
@@ -74,16 +76,19 @@ class Hub(Lookup):
         --------
         any2vec.Word2Vec.push_to_hub : Upload a model, whose card has its report.
         """
+        from any2vec.report.read import as_report
         from any2vec.vectors.formats import NATIVE, save
         from any2vec.vectors.native import MODEL
 
         vectors: Any = self
         upload = Upload(repo, private, token, revision, message, license, language)
+        given = as_path(report) if isinstance(report, str | os.PathLike) else report
+        known = None if given is None else as_report(given)
 
         def write(folder: Path) -> None:
             save(vectors, folder, training=training, format=NATIVE)
 
-        return upload.send(vectors, write, "Vectors", read_report(report), stale=MODEL)
+        return upload.send(vectors, write, "Vectors", known, stale=MODEL)
 
     @classmethod
     def from_pretrained(
@@ -143,7 +148,7 @@ class Upload:
         vectors: "Vectors",
         write: Callable[[Path], None],
         loader: str,
-        report: dict[str, Any] | None,
+        report: "Report | None",
         stale: str | None = None,
     ) -> str:
         """Upload the folder that `write` makes, and a card; return the address of the commit.

@@ -62,7 +62,8 @@ class Maps(Lookup):
         skip_unknown : bool
             Leave out labels of words that have no vector; otherwise they are an error.
         clusters : int, optional
-            How many classes of k-means to group the words by, in place of labels.
+            How many classes of k-means to group the words by, in place of labels. A class is named by three words:
+            those whose places by frequency, and by nearness to its centre, have the least sum.
         neighbours : int
             How many nearest words of each word to list, of those shown; 0 for none.
         seed : int
@@ -178,7 +179,7 @@ class Maps(Lookup):
         if (number := whole_number("clusters", number, 1)) > MOST:
             raise Any2VecError(f"`clusters` is {number:,}; a map has colours for {MOST}")
         found = classes(some, number, seed=seed, threads=1)
-        return by_classes(names, some.matrix, found)
+        return by_classes(names, ids, some.matrix, found)
 
     @staticmethod
     def _near(rows: NDArray[np.float32], topn: int, seed: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.operators.arguments import ThreadStats
+from any2vec.report.rounds import Done
 from any2vec.training.options import Options
 from any2vec.training.running.schedule import FLOOR
 from any2vec.training.running.state import MeterState
 from any2vec.training.shown.progress import Display
-from any2vec.training.shown.rounds import Done
 
 __all__ = ["Meter", "RoundTotals", "pack_totals"]
 

@@ -11,6 +11,8 @@ from any2vec.cluster.communicator import Communicator, SharedError, allreduce, t
 from any2vec.corpus import Corpus
 from any2vec.operators.arguments import ThreadStats
 from any2vec.operators.matrices import Matrices
+from any2vec.report.report import Report, decimals, peak_memory
+from any2vec.report.rounds import figures_of, pack_round_stats
 from any2vec.sync.combiners import Round
 from any2vec.sync.partition import Partition
 from any2vec.training.checkpoints.checkpoint import Checkpoints
@@ -24,9 +26,7 @@ from any2vec.training.running.left import what_is_left
 from any2vec.training.running.meter import Meter, RoundTotals, pack_totals
 from any2vec.training.running.schedule import Schedule
 from any2vec.training.running.state import MeterState, TrainingState
-from any2vec.training.shown.progress import Display, decimals, too_many_hosts
-from any2vec.training.shown.report import Report, peak_memory
-from any2vec.training.shown.rounds import figures_of, pack_round_stats
+from any2vec.training.shown.progress import Display, too_many_hosts
 
 __all__ = ["AfterEpoch", "AfterRound", "Run"]
 

@@ -1,1 +1,1 @@
-"""What is shown and kept of a run: its progress, its figures, its rounds."""
+"""What is shown of a run while it goes on."""

@@ -1,7 +1,6 @@
 """Progress of reading and training: a moving line on a terminal, plain lines or log records elsewhere, or nothing."""
 
 import logging
-import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from any2vec.errors import is_installed
+from any2vec.report.report import decimals
 
 __all__ = [
     "COMPILING",
@@ -23,7 +23,6 @@ __all__ = [
     "RichLine",
     "SomeLines",
     "announcing_compilation",
-    "decimals",
     "display_for",
     "display_of",
     "too_many_hosts",
@@ -223,11 +222,6 @@ def too_many_hosts(words: int, hosts: int, rounds: int) -> str | None:
         f"Too many hosts for this corpus: {words:,} words for {hosts} hosts and {rounds} rounds per epoch are {each:,} "
         "per host and round; fewer would be faster"
     )
-
-
-def decimals(value: float, digits: int = 4) -> str:
-    """Write a number, or "-" if there is none."""
-    return "-" if math.isnan(value) else f"{value:.{digits}f}"
 
 
 def _figures(speed: float, alpha: float, loss: float) -> str:

@@ -12,9 +12,8 @@ from any2vec.io.outputs import check_writable, replacing_file
 from any2vec.io.replaceable import Kind, start_of
 from any2vec.io.sizes import size
 from any2vec.plot.figure import rendered
-from any2vec.training.shown.figures import figure_of, panels
-from any2vec.training.shown.progress import decimals
-from any2vec.training.shown.report import Report
+from any2vec.report.figures import figure_of, panels
+from any2vec.report.report import Report, decimals
 
 __all__ = ["PAGE", "facts", "write_page"]
 

@@ -10,12 +10,12 @@ from typing import Any
 from any2vec.errors import Any2VecError
 from any2vec.io.outputs import check_writable
 from any2vec.io.replaceable import Kind
-from any2vec.training.shown.report import plain, without_nan
+from any2vec.report.report import plain, without_nan
 
 __all__ = ["OnRound", "RunLog", "check_log"]
 
 OnRound = Callable[[dict[str, Any]], None]
-"""Called after each round with its figures: by the names of `shown.rounds.Rounds`, `round`, its number, from 1, and
+"""Called after each round with its figures: by the names of `report.rounds.Rounds`, `round`, its number, from 1, and
 `sample`, the threshold of subsampling: 0 where training began again without it, so that rounds before do not count.
 """
 

@@ -2,17 +2,21 @@
 
 import json
 import math
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, shown
 from any2vec.io.outputs import refusals
 from any2vec.io.typed import typed
-from any2vec.training.shown.report import Report
-from any2vec.training.shown.rounds import Rounds
+from any2vec.report.report import Report
+from any2vec.report.rounds import PHASES, Rounds
 
-__all__ = ["read_report"]
+__all__ = ["as_report", "read_report"]
+
+_MOST = 2**63 - 1
+"""Of what is counted."""
 
 
 def read_report(path: Path) -> Report:
@@ -37,12 +41,30 @@ def read_report(path: Path) -> Report:
         text = path.read_bytes()
     try:
         is_log = text.startswith(b'{"event": ')
-        report: Report = _of_log(_events(text)) if is_log else typed(_checked(json.loads(text)), Report)
-        _check_lists(report)
+        report = _of_log(_events(text)) if is_log else _of_figures(json.loads(text))
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         known = isinstance(error, ValueError) and not isinstance(error, json.JSONDecodeError | UnicodeError)
         why = error if known else "it is damaged" if is_log else "it is not JSON, or damaged"
         raise Any2VecError(f"{path}: holds no report of a run: {why}; --report and --log write one") from None
+    return report
+
+
+def as_report(report: Any) -> Report:
+    """Return what a user gives as a report: an estimator's `report_`, its dict, or a path as of `read_report`."""
+    if isinstance(report, Report):
+        return report
+    if isinstance(report, Path):
+        return read_report(report)
+    wanted = "it must be an estimator's `report_`, or the file of a report or of a log"
+    try:
+        return _of_figures(report)
+    except ValueError as error:
+        raise Any2VecError(f"`report` is {shown(report)}: {error}; {wanted}") from None
+
+
+def _of_figures(found: Any) -> Report:
+    report: Report = typed(_checked(found), Report)
+    _check_lists(report)
     return report
 
 
@@ -53,7 +75,7 @@ def _checked(found: Any) -> dict[str, Any]:
 
 
 def _check_lists(report: Report) -> None:
-    """Raise a ValueError if rounds lack figures, or checks their epochs."""
+    """Raise a ValueError if rounds lack figures, checks their epochs, or numbers are no figures."""
     rounds = report.rounds
     groups: tuple[dict[str, Any], ...] = (rounds.seconds, rounds.slowest, rounds.bytes, rounds.touched)
     lists: list[Any] = [
@@ -63,12 +85,25 @@ def _check_lists(report: Report) -> None:
         rounds.loss,
         rounds.orthogonality,
         rounds.orthogonal,
+        rounds.largest or rounds.epochs,  # an earlier version had none
     ]
     lists += [values for group in groups for values in group.values()]
     if {len(values) for values in lists} != {len(rounds.epochs)}:
         raise ValueError("its rounds have lists of several lengths")
+    if not rounds.seconds.keys() & rounds.slowest.keys() >= set(PHASES):
+        raise ValueError("its rounds lack a phase")
     if not all("epoch" in check for check in report.checks):
         raise ValueError("a check has no epoch")
+    if any(abs(number) > _MOST for number in _numbers(vars(report) | {"rounds": vars(rounds), "options": None})):
+        raise ValueError("a number is too large")
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    if isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _numbers(one)
+    elif isinstance(value, int | float):
+        yield value
 
 
 def _events(text: bytes) -> list[dict[str, Any]]:
@@ -95,24 +130,26 @@ def _of_log(events: list[dict[str, Any]]) -> Report:
             report.seconds["train"] = event["elapsed"]
         elif event["event"] == "epoch":
             figures = {name: value for name, value in event.items() if name not in ("event", "time", "loss")}
+            if event["epoch"] > report.options["epochs"]:
+                raise ValueError("it has more epochs than its options")
             report.loss += [math.nan] * (event["epoch"] - 1 - len(report.loss))  # those before a run was resumed
-            report.loss.append(typed(event["loss"], float))
+            report.loss.append(event["loss"])
             report.checks += [figures] if len(figures) > 1 else []
         elif event["event"] == "again":  # without subsampling
             report.rounds = Rounds()
         elif event["event"] == "progress":
-            report.words_per_second = typed(event["speed"], float)
+            report.words_per_second = event["speed"]
         elif event["event"] == "end":
             vars(report).update(
                 vars(typed({**events[last], **event, "rounds": {}}, Report)) | {"rounds": report.rounds}
             )
-    return report
+    return _of_figures(vars(report) | {"rounds": vars(report.rounds)})
 
 
 def _add(lists: Any, value: Any) -> None:
     """Add a figure to a list, or to each in a dict."""
     if isinstance(lists, list):
-        lists.append(typed(value, type(value) if isinstance(value, int) else float))
+        lists.append(value)
     elif isinstance(lists, dict):
         for name, one in value.items():
             _add(lists[name], one)

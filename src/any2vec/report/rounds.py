@@ -3,18 +3,19 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from itertools import product
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.sync.channel import KEYS
-from any2vec.sync.masters import Combined
-
-__all__ = ["MOST", "PHASES", "Done", "Rounds", "figures_of", "pack_round_stats"]
+__all__ = ["KEYS", "MOST", "PHASES", "Done", "Rounds", "figures_of", "pack_round_stats"]
 
 PHASES = ("inspection", "computation", "combining", "communication")
 """Phases of a round; communication is what the others do not hide, including the wait for slower hosts."""
+
+KEYS = tuple(product(("inspect", "reduce", "broadcast"), ("e", "t", "both"), ("ids", "updates", "values", "moments")))
+"""What is counted of bytes, as (phase, matrix, kind); ids that stand for both matrices have the matrix ``both``."""
 
 MOST = 1024
 """Entries of a list of `Rounds`, at most; even."""
@@ -42,8 +43,17 @@ class Done(NamedTuple):
     loss: float
 
 
+class _Combined(Protocol):
+    """What `sync.masters.Combined` says of a round."""
+
+    rows: int
+    orthogonal: int
+    orthogonality: float
+    largest: float
+
+
 def pack_round_stats(
-    seconds: list[float], touched: dict[str, int], combined: Combined, sent: NDArray[np.float64]
+    seconds: list[float], touched: dict[str, int], combined: _Combined, sent: NDArray[np.float64]
 ) -> NDArray[Any]:
     """Pack this host's round statistics; `Rounds.add` takes one row per host."""
     orthogonality = [combined.rows, combined.orthogonal, combined.orthogonality]
@@ -100,7 +110,7 @@ class Rounds:
     slowest : dict from str to list of float
         Likewise, of the host that took longest.
     bytes : dict from str to list of int
-        By "phase matrix kind" (`sync.channel.KEYS`), sent by all hosts.
+        By "phase matrix kind" (`KEYS`), sent by all hosts.
     touched : dict from str to list of float
         By matrix, rows that a host touched in a round, mean over the hosts.
     orthogonality : list of float

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from any2vec.io.outputs import check_writable, replacing_file
 from any2vec.io.replaceable import Kind, json_of
-from any2vec.training.shown.rounds import Rounds
+from any2vec.report.rounds import Rounds
 from any2vec.version import __version__
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["REPORT", "Report", "peak_memory", "plain", "without_nan"]
+__all__ = ["REPORT", "Report", "decimals", "peak_memory", "plain", "without_nan"]
 
 
 def peak_memory() -> int:
@@ -59,6 +59,8 @@ class Report:
         System and processor's kind.
     options : dict
         What the user chose.
+    kind : str
+        What has vectors, "words" or "vertices". Other texts say "words" of both.
     words : int
         Raw words of the corpus; `kept_words` of them are in the vocabulary.
     vocabulary : int
@@ -97,6 +99,7 @@ class Report:
     options: dict[str, Any]
     versions: dict[str, str] = field(default_factory=lambda: dict(_versions()))
     machine: str = field(default_factory=_machine)
+    kind: str = "words"
     words: int = 0
     kept_words: int = 0
     vocabulary: int = 0
@@ -132,7 +135,7 @@ class Report:
         Any2VecError
             If matplotlib is not installed.
         """
-        from any2vec.training.shown.figures import draw
+        from any2vec.report.figures import draw
 
         return draw(self)
 
@@ -183,3 +186,8 @@ def without_nan(value: Any) -> Any:
 def plain(value: Any) -> Any:
     """Return what JSON has for a value that it does not know."""
     return value.item() if hasattr(value, "item") else str(value)  # NumPy's numbers; paths
+
+
+def decimals(value: float, digits: int = 4) -> str:
+    """Write a number, or "-" if there is none."""
+    return "-" if math.isnan(value) else f"{value:.{digits}f}"

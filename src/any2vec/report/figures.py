@@ -9,27 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import missing_extra
-from any2vec.training.shown.report import Report
-from any2vec.training.shown.rounds import PHASES, Rounds
+from any2vec.plot.colours import colours
+from any2vec.report.report import Report
+from any2vec.report.rounds import KEYS, PHASES, Rounds
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = ["Panel", "draw", "figure_of", "panels"]
 
-COLOURS = ("#00798c", "#e8710a", "#8a6d00", "#5b3a8c", "#d1495b", "#2f7d32", "#5d6d7e")
+_FIRST, _SECOND = colours(2)
 _WIDTH, _HEIGHT = 5.2, 3.0  # inches of a panel
 _SHORTEST = 0.05  # seconds of a phase that is shown
 _MARKED = 40  # points that get a marker, at most
-
-_SENT = {
-    "inspection": ("inspect",),
-    "reduce e": ("reduce e",),
-    "reduce t": ("reduce t",),
-    "broadcast e": ("broadcast e",),
-    "broadcast t": ("broadcast t",),
-}
-"""What is sent, by the first words of the keys of `Rounds.bytes`; the rest keeps the balance of e and t."""
 
 
 @dataclass(frozen=True)
@@ -63,13 +55,13 @@ def _panels_of_hosts(rounds: Rounds) -> Iterator[Panel]:
     if mean:
         note = "Mean over the hosts, in CPU seconds if they are simulated. Communication includes the wait for others."
         yield Panel("Phases of rounds", note, lambda axes: _stack(axes, rounds, mean, "seconds"))
-    sent = {name: [one / 1e6 for one in values] for name, values in _sent(rounds).items()}
+    sent, kinds = _megabytes(rounds, _step), _megabytes(rounds, lambda _, __, kind: kind)
     if sent:
-        yield Panel(
-            "Sent by all hosts",
-            "Balance: sums of products of rows, which keep e and t alike.",
-            lambda axes: _stack(axes, rounds, sent, "MB"),
-        )
+        note = "Balance: sums of products of rows, which keep e and t alike."
+        yield Panel("Sent by all hosts", note, lambda axes: _stack(axes, rounds, sent, "MB"))
+    if len(kinds) > 1:
+        note = "Updates are changes of rows, which are reduced; values are rows, which are broadcast."
+        yield Panel("Sent, by kind", note, lambda axes: _stack(axes, rounds, kinds, "MB"))
     if np.isfinite(rounds.orthogonality).any():
         note = "1 where the hosts changed a row in orthogonal directions, 1/k where k hosts changed it alike."
         yield Panel("Orthogonality of the hosts' changes", note, lambda axes: _orthogonality(axes, rounds))
@@ -126,9 +118,9 @@ def _plain(axes: Any) -> None:
 def _loss(axes: Any, report: Report) -> None:
     rounds = report.rounds
     if len(rounds.loss) > len(report.loss):
-        axes.plot(rounds.epochs, rounds.loss, color="#9ccbd2", linewidth=1, label="rounds")
+        axes.plot(rounds.epochs, rounds.loss, color=_FIRST, alpha=0.35, linewidth=1, label="rounds")
     epochs = np.arange(1, len(report.loss) + 1)
-    axes.plot(epochs, report.loss, **_line(len(epochs)), color=COLOURS[0], label="epochs")
+    axes.plot(epochs, report.loss, **_line(len(epochs)), color=_FIRST, label="epochs")
     axes.set_xlabel("epoch")
     _whole(axes)
     if len(axes.lines) > 1:
@@ -148,9 +140,8 @@ def _alike(checks: list[dict[str, float]]) -> list[list[str]]:
 
 
 def _checks(axes: Any, report: Report, names: list[str]) -> None:
-    for number, name in enumerate(names):
+    for name, colour in zip(names, colours(len(names)), strict=True):
         found = [(check["epoch"], check[name]) for check in report.checks if name in check]
-        colour = COLOURS[number % len(COLOURS)]
         axes.plot(*zip(*found, strict=True), **_line(len(found)), color=colour, label=name)
     axes.set_xlabel("epoch")
     _whole(axes)
@@ -173,7 +164,7 @@ def _speeds(report: Report) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 def _speed(axes: Any, seconds: NDArray[np.float64], speeds: NDArray[np.float64]) -> None:
     units = {"hours": 3600, "minutes": 60, "seconds": 1}
     name = next((name for name, unit in units.items() if seconds[-1] >= 2 * unit), "seconds")
-    axes.plot(seconds / units[name], speeds / 1e6, **_line(len(speeds)), color=COLOURS[0])
+    axes.plot(seconds / units[name], speeds / 1e6, **_line(len(speeds)), color=_FIRST)
     axes.set_xlabel(f"{name} of training")
     axes.set_ylabel("million words/s")
     axes.set_ylim(0)
@@ -181,7 +172,7 @@ def _speed(axes: Any, seconds: NDArray[np.float64], speeds: NDArray[np.float64])
 
 def _seconds(axes: Any, seconds: dict[str, float]) -> None:
     names = [name for name in reversed(seconds) if seconds[name] >= _SHORTEST]
-    bars = axes.barh(names, [seconds[name] for name in names], color=COLOURS[0], height=0.6)
+    bars = axes.barh(names, [seconds[name] for name in names], color=_FIRST, height=0.6)
     axes.bar_label(bars, fmt="{:,.1f} s", fontsize=8, padding=4)
     axes.margins(x=0.15)
     axes.set_xlabel("seconds")
@@ -191,7 +182,7 @@ def _stack(axes: Any, rounds: Rounds, parts: dict[str, list[float]], unit: str) 
     numbers = np.arange(len(rounds.epochs) + 1) * rounds.each
     values = [[*one, one[-1]] for one in parts.values()]
     labels = [f"{name}: {sum(one):,.3g} {'s' if unit == 'seconds' else unit}" for name, one in parts.items()]
-    axes.stackplot(numbers, values, labels=labels, colors=COLOURS, step="post", linewidth=0)
+    axes.stackplot(numbers, values, labels=labels, colors=colours(len(parts)), step="post", linewidth=0)
     axes.set_ylabel(f"{unit} {_each(rounds)}")
     _by_round(axes, rounds)
     _legend(axes)
@@ -199,7 +190,7 @@ def _stack(axes: Any, rounds: Rounds, parts: dict[str, list[float]], unit: str) 
 
 def _lines(axes: Any, rounds: Rounds, parts: dict[str, list[float]], unit: str) -> None:
     numbers = np.arange(len(rounds.epochs) + 1) * rounds.each
-    for (name, one), colour in zip(parts.items(), COLOURS, strict=False):
+    for (name, one), colour in zip(parts.items(), colours(len(parts)), strict=True):
         axes.stairs(one, numbers, baseline=None, color=colour, label=name, linewidth=1.2)
     axes.set_ylabel(unit)
     axes.set_ylim(0)
@@ -210,8 +201,8 @@ def _lines(axes: Any, rounds: Rounds, parts: dict[str, list[float]], unit: str) 
 
 def _orthogonality(axes: Any, rounds: Rounds) -> None:
     for values, name, colour in (
-        (rounds.orthogonality, "mean of Eq. 9", COLOURS[0]),
-        (rounds.orthogonal, "share of orthogonal rows", COLOURS[1]),
+        (rounds.orthogonality, "mean of Eq. 9", _FIRST),
+        (rounds.orthogonal, "share of orthogonal rows", _SECOND),
     ):
         axes.plot(rounds.epochs, values, ".", markersize=3, color=colour, label=name)
     axes.set_ylim(0, 1.02)
@@ -219,13 +210,23 @@ def _orthogonality(axes: Any, rounds: Rounds) -> None:
     axes.legend(frameon=False, fontsize=8)
 
 
-def _sent(rounds: Rounds) -> dict[str, list[int]]:
-    """Sum up the bytes of entries, by what is sent, if anything is."""
-    parts = {name: np.zeros(len(rounds.epochs), np.int64) for name in (*_SENT, "balance")}
-    for key, values in rounds.bytes.items():
-        name = next((name for name, starts in _SENT.items() if key.startswith(starts)), "balance")
-        parts[name] += np.array(values, np.int64)
-    return {name: values.tolist() for name, values in parts.items() if values.any()}
+def _megabytes(rounds: Rounds, part: Callable[[str, str, str], str]) -> dict[str, list[float]]:
+    """Sum up what was sent, by the part that a key of `Rounds.bytes` belongs to, for parts of which any was."""
+    parts: dict[str, NDArray[np.float64]] = {}
+    for key in KEYS:
+        if any(values := rounds.bytes.get(" ".join(key), [])):
+            name = part(*key)
+            parts[name] = parts.get(name, 0.0) + np.array(values, float) / 1e6
+    return {name: values.tolist() for name, values in parts.items()}
+
+
+def _step(phase: str, matrix: str, kind: str) -> str:
+    """Return what a key is part of; only with columns are values of both matrices sent: scores."""
+    if phase == "inspect":
+        return "inspection"
+    if kind == "moments":
+        return "balance"
+    return f"{phase} {'scores' if matrix == 'both' else matrix}"
 
 
 def _by_round(axes: Any, rounds: Rounds) -> None:
