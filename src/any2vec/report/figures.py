@@ -181,7 +181,7 @@ def _seconds(axes: Any, seconds: dict[str, float]) -> None:
 def _stack(axes: Any, rounds: Rounds, parts: dict[str, list[float]], unit: str) -> None:
     numbers = np.arange(len(rounds.epochs) + 1) * rounds.each
     values = [[*one, one[-1]] for one in parts.values()]
-    labels = [f"{name}: {sum(one):,.3g} {'s' if unit == 'seconds' else unit}" for name, one in parts.items()]
+    labels = [f"{name}: {_short(sum(one))} {'s' if unit == 'seconds' else unit}" for name, one in parts.items()]
     axes.stackplot(numbers, values, labels=labels, colors=colours(len(parts)), step="post", linewidth=0)
     axes.set_ylabel(f"{unit} {_each(rounds)}")
     _by_round(axes, rounds)
@@ -251,3 +251,8 @@ def _whole(axes: Any) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def _short(number: float) -> str:
+    """Write a number with three digits at least: 1,480 and 0.601."""
+    return f"{number:,.0f}" if number >= 1000 else f"{number:.3g}"
