@@ -6,6 +6,7 @@ import itertools
 import lzma
 import os
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -175,6 +176,27 @@ def test_python(name, folder):
             finish(outside(code, folder, HF_ENDPOINT=server.endpoint, HF_TOKEN=TOKEN, HF_HOME=str(folder / "home")))
         return
     finish(outside(code, folder))
+
+
+def test_examples_for_gensim(folder, monkeypatch, capsys):
+    """The tutorials of gensim, rewritten, run and answer well."""
+    pytest.importorskip("gensim")
+    monkeypatch.chdir(folder)
+    answered = {}
+    for name, arguments in (
+        ("word2vec", ["reviews.txt", "--questions", "questions-words.txt"]),
+        ("soft_cosine", []),
+        ("similarity_queries", ["reviews.txt", "--query", "a terrible king and a bad man"]),
+    ):
+        monkeypatch.setattr(sys, "argv", [name, *arguments])
+        runpy.run_path(str(ROOT / "examples" / "gensim" / f"{name}.py"), run_name="__main__")
+        answered[name] = capsys.readouterr().out
+    assert "'xylophone' has no vector\n" in answered["word2vec"]
+    assert re.search(r"^analogies: .*% of 1$", answered["word2vec"], re.M)
+    assert (folder / "speeches.png").stat().st_size > 10_000
+    near, far = (float(line.split()[0]) for line in answered["soft_cosine"].splitlines()[1:])
+    assert near > far + 0.1
+    assert "a bad man and a terrible king" in answered["similarity_queries"].splitlines()[0]
 
 
 @pytest.mark.parametrize("name", [name for name, text in RECIPES.items() if "```python" in text])

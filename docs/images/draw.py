@@ -119,8 +119,9 @@ def run() -> None:
     """Draw the report of a run of eight simulated hosts."""
     with as_file(files("any2vec") / "data" / "presidents.txt.xz") as text:
         report = Word2Vec(epochs=3, hosts=8).fit(text).report_
-    file = io.BytesIO()
-    report.plot().savefig(file, format="png", dpi=90)
+    file, figure = io.BytesIO(), report.plot()
+    figure.set_size_inches(8, 11)  # texts are larger in it
+    figure.savefig(file, format="png", dpi=120)
     Image.open(file).convert("RGB").quantize(64).save(FOLDER / "run.png", optimize=True)
 
 

@@ -172,7 +172,8 @@ def _speed(axes: Any, seconds: NDArray[np.float64], speeds: NDArray[np.float64])
 
 def _seconds(axes: Any, seconds: dict[str, float]) -> None:
     names = [name for name in reversed(seconds) if seconds[name] >= _SHORTEST]
-    bars = axes.barh(names, [seconds[name] for name in names], color=_FIRST, height=0.6)
+    bars = axes.barh(names, [seconds[name] for name in names], color=_FIRST, height=min(0.6, 0.2 * len(names)))
+    axes.set_ylim(-0.5, len(names) - 0.5)
     axes.bar_label(bars, fmt="{:,.1f} s", fontsize=8, padding=4)
     axes.margins(x=0.15)
     axes.set_xlabel("seconds")
