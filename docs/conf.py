@@ -26,6 +26,7 @@ COPIED = {  # pages of the repository, and their names on the site
     "SECURITY.md": "security.md",
     "CHANGELOG.md": "changelog.md",
 }
+PARTS = {"results.md": "\n```{toctree}\n:hidden:\n\nresults/papers\n```\n"}  # pages below them, on the site
 LINK = re.compile(r"\[([^\]]+)\]\((?!http|#|/)([^)\s#]+)(#[^)\s]*)?\)")
 
 INTERNAL = {  # of estimators: what only training reads
@@ -105,7 +106,8 @@ def make_pages(_: object) -> None:
     (HERE / "reference" / "commands.md").write_text(commands(), "utf-8")
     for source, name in COPIED.items():
         path = ROOT / source
-        (HERE / name).write_text(link_to_pages(path.read_text("utf-8"), path.parent), "utf-8")
+        text = link_to_pages(path.read_text("utf-8"), path.parent)
+        (HERE / name).write_text(text + PARTS.get(name, ""), "utf-8")
 
 
 def link_page(_: object, name: str, content: list[str]) -> None:
