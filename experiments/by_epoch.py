@@ -19,7 +19,7 @@ RUNS: dict[str, dict[str, Any]] = {
 
 def measure(settings: Settings) -> Found:
     """Ask the analogies after each epoch; a run that diverged answers none from then on."""
-    chosen = settings.filled(size=20_000_000)
+    chosen = settings.filled()
     questions = chosen.file("questions")
     curves: dict[str, list[float]] = {}
     with chosen.text() as (text, options):

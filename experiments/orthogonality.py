@@ -14,7 +14,7 @@ COMBINERS = {"GC": "gradient", "curvature": "curvature"}
 
 def measure(settings: Settings) -> Found:
     """Take the mean over the rounds of an epoch; a row counts if two or more hosts changed it."""
-    chosen = settings.filled(size=20_000_000)
+    chosen = settings.filled()
     epochs = range(1, (chosen.epochs or 0) + 1)
     columns: dict[str, list[float]] = {}
     with chosen.text() as (text, options):

@@ -12,7 +12,7 @@ COMBINERS = {"GC": "gradient", "curvature": "curvature"}
 
 def measure(settings: Settings) -> Found:
     """Train with each combiner and number of rounds, and on one host."""
-    chosen = settings.filled(size=20_000_000)
+    chosen = settings.filled()
     questions = chosen.file("questions")
     with chosen.text() as (text, options):
         options |= {"seed": (chosen.seeds or (1,))[0]}
