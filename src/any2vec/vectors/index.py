@@ -110,6 +110,7 @@ class Index:
         matrix, norms = self.vectors.matrix, self.vectors.norms
         wanted = min(len(self), CANDIDATES * topn + SLACK + (0 if excluded is None else excluded.shape[1]))
         directions = np.ascontiguousarray(unit(queries))
+        self.lists.parallel_mode = int(len(queries) == 1)  # threads share the lists of one query, or have queries each
         _, found = self.lists.search(directions, wanted, params=faiss.SearchParametersIVF(nprobe=self.probes))
         scores = np.full(found.shape, -np.inf, np.float32)
         for query, rows, score in zip(directions, found, scores, strict=True):
@@ -179,7 +180,7 @@ def build(vectors: Lookup, recall: float, topn: int, seed: int, threads: int | N
 
 
 def _search_enough(index: Index, recall: float, random: np.random.Generator) -> None:
-    """Let an index search as many lists as recall needs, or all."""
+    """Let an index search as many lists as give the recall, less its standard error, or all."""
     vectors, topn = index.vectors, index.topn
     some = np.flatnonzero(vectors.norms > 0)
     asked = np.sort(random.choice(some, min(len(some), ASKED), replace=False))[:, None]
@@ -187,9 +188,10 @@ def _search_enough(index: Index, recall: float, random: np.random.Generator) -> 
     _, exact = nearest(vectors.matrix, vectors.norms, queries, topn, asked)
     while True:
         _, found = index.listed(queries, topn, asked)
-        as_near = found >= exact[:, -1:] - TIE  # another word that is as near will do
-        index.recall = float(as_near.mean()) if as_near.size else 1.0
-        if index.recall >= recall or index.probes == index.lists.nlist:
+        shares = (found >= exact[:, -1:] - TIE).mean(axis=1)  # another word that is as near will do
+        index.recall = float(shares.mean()) if shares.size else 1.0
+        error = float(shares.std()) / len(shares) ** 0.5 if shares.size else 0.0
+        if index.recall - error >= recall or index.probes == index.lists.nlist:
             return
         index.probes = min(index.lists.nlist, max(index.probes + 1, int(index.probes * GROWTH)))
 
