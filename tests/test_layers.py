@@ -33,6 +33,7 @@ ROOMS = [
     {"vectors"},
     {"evaluate"},
     {"models"},
+    {"plan"},
     {"spark"},
     {"cli"},
     {"__main__"},
