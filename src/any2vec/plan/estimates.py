@@ -157,6 +157,7 @@ class Estimator:
         wire = row * np.dtype(WIRES[self.options.wire].kind).itemsize // 4
         sent, calls = formulas.moments(self._combiner, rounds.count, hosts, dim)
         seconds, memory, touched = np.zeros(len(PHASES)), 0.0, np.zeros(2)
+        seconds[2] = formulas.balances(self._combiner, rounds.count, hosts) * speeds.balanced
         seconds[3] = sent / hosts / cluster.bandwidth
         for share, times in rounds.shares:
             words, rows = share * self.text.words / hosts, rounds.rows(share)

@@ -26,6 +26,7 @@ __all__ = [
     "Rows",
     "Samples",
     "Traffic",
+    "balances",
     "memory",
     "moments",
     "reach",
@@ -40,6 +41,7 @@ __all__ = [
 
 _ID = _COUNT = 4  # bytes
 _GROWN = 1.25  # buffers that grow get a quarter more
+_PROGRAM = 160 << 20
 _TINY = 1e-300
 
 
@@ -248,6 +250,11 @@ def traffic_of_columns(
     return Traffic(ids, values, values, 5 * rounds + batches * (2 + 1 / 64))
 
 
+def balances(combiner: Combiner, rounds: int, hosts: int) -> int:
+    """Return after how many rounds of a run the balance of e and t is corrected (`sync.balance.is_due`)."""
+    return sum(is_due(number, hosts) for number in range(rounds)) if combiner.keeps_balance else 0
+
+
 def moments(combiner: Combiner, rounds: int, hosts: int, dim: int) -> tuple[float, float]:
     """Return bytes of all hosts, and calls, with which the rounds of a run prepare to combine and keep the balance.
 
@@ -255,20 +262,16 @@ def moments(combiner: Combiner, rounds: int, hosts: int, dim: int) -> tuple[floa
     `distribute` sends (H - 1/H) n w. Both take two calls. Combiners know what they send; curvature reduces and
     distributes twice. The balance reduces 3 D x D float32, and distributes D x (D + 1), after rounds where it is due.
     """
-    each = combiner.sent(hosts, dim)
-    sent, calls = rounds * each, 8.0 * rounds * (each > 0)
-    if combiner.keeps_balance:
-        due = sum(is_due(number, hosts) for number in range(rounds))
-        sent += due * (12 * dim**2 * (hosts - 1) + 24 * dim**2 * (1 - 1 / hosts))
-        sent += due * 4 * dim * (dim + 1) * (hosts - 1 / hosts)
-        calls += due * 4
-    return sent, calls
+    each, due = combiner.sent(hosts, dim), balances(combiner, rounds, hosts)
+    sums = 12 * dim**2 * (hosts - 1) + 24 * dim**2 * (1 - 1 / hosts)
+    directions = 4 * dim * (dim + 1) * (hosts - 1 / hosts)
+    return rounds * each + due * (sums + directions), 8.0 * rounds * (each > 0) + 4 * due
 
 
 def memory(scheme: str, rows: Rows, text: Text, hosts: int, dim: int, wire: int) -> float:
     """Return the bytes that a host needs in the longest round, the one that needs most: the owner of the hottest rows.
 
-    The scheme says what its masters, or columns, take. Tables have 20 bytes for a vertex: its count, threshold and
+    The program takes some 160 MiB (benchmarks/README.md). The scheme says what its masters, or columns, take. Tables have 20 bytes for a vertex: its count, threshold and
     column of the alias table; its word takes some 60. Of several hosts, schemes of rows have two numbers more for each
     vertex, and two for inspection.
 
@@ -277,7 +280,7 @@ def memory(scheme: str, rows: Rows, text: Text, hosts: int, dim: int, wire: int)
     sends, unless that are all, and those that it gets back. Buffers have a quarter to grow.
     """
     vertices, row, large = text.vertices, 4 * padded_width(dim), SCHEMES[scheme]
-    found = float(large.memory(round(vertices), dim, hosts)) + 80 * vertices
+    found = _PROGRAM + large.memory(round(vertices), dim, hosts) + 80 * vertices
     if hosts == 1 or large.by_columns:
         return found
     found += (16 if large.inspects else 8) * vertices

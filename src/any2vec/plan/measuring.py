@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from any2vec.cluster.local import alone
 from any2vec.cluster.machine.workers import Workers
@@ -19,6 +20,7 @@ from any2vec.operators.kernel import inspection_kernel
 from any2vec.operators.matrices import new_matrices, padded_width
 from any2vec.plan.text import Text
 from any2vec.samples.windows import SampleTables
+from any2vec.sync.balance import Balance
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import CombinerContext, Round, Touched, combiner_of
 from any2vec.sync.masters import Changes, merge
@@ -57,6 +59,8 @@ class Speeds:
     prepared, row_prepared : float
         Seconds in which a combiner prepares for a round, and more for each row that it looks at; it looks at up to
         4,096 rows of each matrix, of all hosts together.
+    balanced : float
+        Seconds of a correction of the balance of e and t.
     copied : float
         Bytes copied in a second, row by row.
     """
@@ -67,6 +71,7 @@ class Speeds:
     row: float
     prepared: float
     row_prepared: float
+    balanced: float
     copied: float
 
 
@@ -78,16 +83,21 @@ def measure(text: Text, options: Options) -> Speeds:
     Any2VecError
         If not even a model of a thousand vertices fits into the memory here.
     """
+    with threadpool_limits(1, "blas"):
+        return _measured(text, options)
+
+
+def _measured(text: Text, options: Options) -> Speeds:
     options = replace(options, threads=1, hosts=1, epochs=1, scheme=None, rounds=None, batch=None, wire="float32")
     corpus = _sample(text, options.dim, _MOST)
     first = _trained(corpus, options, _FIRST)
     words = int(min(max(first * _SECONDS, _FIRST), _MOST))
     speed = _trained(corpus, options, words)
-    part, row = _merging(options)
+    part, row, balanced = _merging(options)
     prepared = [_preparing(options, rows) for rows in (_FEW_ROWS, _ROWS)]
     each = max(prepared[1] - prepared[0], 0.0) / (2 * (_ROWS - _FEW_ROWS))
     fixed = max(prepared[0] - 2 * _FEW_ROWS * each, 0.0)
-    return Speeds(speed, _inspected(corpus, options, words), part, row, fixed, each, _copied(options.dim))
+    return Speeds(speed, _inspected(corpus, options, words), part, row, fixed, each, balanced, _copied(options.dim))
 
 
 def _sample(text: Text, dim: int, most: int) -> Corpus:
@@ -139,9 +149,9 @@ def _inspected(corpus: Corpus, options: Options, words: int) -> float:
     return n / _timed(lambda: run(n))
 
 
-def _merging(options: Options) -> tuple[float, float]:
-    """Merge rows of two and of four hosts; return seconds of a host's row, and of a row besides."""
-    seconds = []
+def _merging(options: Options) -> tuple[float, float, float]:
+    """Merge rows of two and of four hosts; return seconds of a host's row, of a row besides, and of the balance."""
+    seconds, balanced = [], 0.0
     for hosts in (2, 4):
         context, combiner, touched = _combining(options, _ROWS)
         rows = np.tile(np.arange(_ROWS, dtype=np.int32), hosts)
@@ -150,8 +160,17 @@ def _merging(options: Options) -> tuple[float, float]:
         changes = Changes(rows, ends, values, np.tile(touched.updates, hosts))
         with Workers(1, context.channel.communicator) as workers:
             seconds.append(min(merge(context.masters, {"e": changes}, combiner, workers).seconds for _ in range(3)))
+        if combiner.keeps_balance:
+            balance = Balance(context.masters, context.channel)
+            both = {"e": changes, "t": changes}
+            balanced = _timed(lambda balance=balance, both=both: _balance(balance, both))  # type: ignore[misc]
     part = max(seconds[1] - seconds[0], 0.0) / (2 * _ROWS)
-    return part, max(seconds[0] / _ROWS - 2 * part, 0.0)
+    return part, max(seconds[0] / _ROWS - 2 * part, 0.0), balanced
+
+
+def _balance(balance: Balance, changes: dict[str, Changes]) -> None:
+    balance.begin(0, changes)
+    balance.end(0)
 
 
 def _preparing(options: Options, rows: int) -> float:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from any2vec.errors import Any2VecError, shown
 
-__all__ = ["Price", "duration", "memory", "number", "numbers_of_hosts", "price", "rate"]
+__all__ = ["Price", "duration", "memory", "number", "numbers_of_hosts", "price", "rate", "time_text", "unit_of"]
 
 _NUMBER = r"([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,2})?)"
 _PREFIXES = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
@@ -68,6 +68,18 @@ def numbers_of_hosts(text: str, name: str = "hosts") -> tuple[int, ...]:
     if not all(part.isascii() and part.isdigit() and 1 <= int(part) <= _MOST_HOSTS for part in parts):
         raise Any2VecError(f"`{name}` is {shown(text)}; it must be numbers from 1 to {_MOST_HOSTS:,}, such as 1,8,32")
     return tuple(sorted({int(part) for part in parts}))
+
+
+def unit_of(seconds: float) -> tuple[float, str]:
+    """Return the unit in which a time is shown, in seconds, and its name."""
+    return (3600.0, "h") if seconds >= 6000 else (60.0, "min") if seconds >= 100 else (1.0, "s")
+
+
+def time_text(seconds: float) -> str:
+    """Write a time with a unit."""
+    unit, name = unit_of(seconds)
+    value = seconds / unit
+    return f"{value:,.0f} {name}" if value >= 100 else f"{value:.1f} {name}" if value >= 0.05 or not value else "0.0 s"
 
 
 def _parsed(pattern: str, text: str, name: str, what: str, usual: str) -> Any:
