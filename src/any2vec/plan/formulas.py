@@ -271,9 +271,9 @@ def moments(combiner: Combiner, rounds: int, hosts: int, dim: int) -> tuple[floa
 def memory(scheme: str, rows: Rows, text: Text, hosts: int, dim: int, wire: int) -> float:
     """Return the bytes that a host needs in the longest round, the one that needs most: the owner of the hottest rows.
 
-    The program takes some 160 MiB (benchmarks/README.md). The scheme says what its masters, or columns, take. Tables have 20 bytes for a vertex: its count, threshold and
-    column of the alias table; its word takes some 60. Of several hosts, schemes of rows have two numbers more for each
-    vertex, and two for inspection.
+    The program takes some 160 MiB (benchmarks/README.md). The scheme says what its masters, or columns, take. Tables
+    have 20 bytes for a vertex: its count, threshold and column of the alias table; its word takes some 60. Of several
+    hosts, schemes of rows have two numbers more for each vertex, and two for inspection.
 
     PullModel holds proxies of both matrices, as many as of the larger; rows that hosts send to an owner, and those
     that it sends back, lie in buffers: H x[j] each. RepModel has such buffers for the rows it receives, those that it
