@@ -46,9 +46,12 @@ def total(report):
     return sum(map(sum, report.rounds.bytes.values()))
 
 
-@pytest.mark.parametrize("how", [{}, {"sample": 0.0, "negatives_per": "pair"}, {"model": "cbow"}], ids=str)
-def test_bytes_and_rows_are_those_of_simulated_runs(how, text):
-    schemes = [*SCHEMES] if not how else ["pull-opt", "columns"]
+@pytest.mark.parametrize(
+    ("how", "schemes"),
+    [({}, [*SCHEMES]), ({"sample": 0.0, "negatives_per": "pair"}, ["pull-opt"]), ({"model": "cbow"}, ["columns"])],
+    ids=str,
+)
+def test_bytes_and_rows_are_those_of_simulated_runs(how, schemes, text):
     options = Word2Vec(**HOW, **how).training_options()
     found = {one.scheme: one for one in Estimator(text, options, NETWORK, SPEEDS).estimates(4)}
     assert [*found] == [*SCHEMES]
@@ -196,7 +199,6 @@ def test_quantities(read, given, expected):
         (quantities.rate, "10", "network` is '10', without a unit; .* such as 10Gbit"),
         (quantities.rate, "0Gbit", "nothing could be sent"),
         (quantities.rate, "-1Gbit", "must be a network"),
-        (quantities.rate, "1e99Gbit", "must be a network|nothing"),
         (quantities.duration, "50", "without a unit; it must be a time, such as 50us"),
         (quantities.duration, "5 min", "must be a time"),
         (quantities.memory, "64", "without a unit; .* such as 64G"),
@@ -210,9 +212,6 @@ def test_quantities(read, given, expected):
     ],
 )
 def test_quantities_that_are_none(read, given, why):
-    if given == "1e99Gbit":
-        assert math.isfinite(read(given))
-        return
     with pytest.raises(Any2VecError, match=why):
         read(given)
 
@@ -255,9 +254,7 @@ def test_command_without_a_text(tmp_path, monkeypatch):
 def test_command_of_a_graph(tmp_path):
     path = tmp_path / "ring.edges"
     path.write_text("".join(f"{i} {(i + 1) % 50}\n" for i in range(50)))
-    small = [name for name in SMALL if name not in ("--min-count", "1")]
     result = run("--graph", path, *SMALL[:6], "--epochs", 1, "--hosts", "1,2", "--walks", 2, "--length", 10, "--quiet")
-    assert small
     assert result.exit_code == 0, result.output
     assert "1,000 words, 50 of them different" in result.output
 

@@ -23,7 +23,8 @@ class Cluster:
     memory : float
         Bytes of a host; infinity for no limit.
     duplex : bool
-        Whether a host sends while it receives, as with MPI. gloo does one after the other where messages are large.
+        Whether a host sends while it receives, as with MPI. gloo does one after the other in a pair of hosts, where
+        messages are large: with two hosts, sending both ways takes twice as long; with more, less than that.
     price : float, optional
         Of a host, by the hour.
     """
