@@ -77,7 +77,7 @@ SCREENS = {
             "reviews.txt --hosts 1,8,32 --network 10Gbit",
             "--words 3.6e9 --vocabulary 2.76e6 --dim 200 --cores 48",
         ),
-        "hosts network latency memory cores price words vocabulary graph dim epochs output",
+        "numbers network latency memory cores price words vocabulary graph dim epochs output",
     ),
     "doctor": Screen(("",)),
     "demo": Screen(("", "-o speeches.bin")),

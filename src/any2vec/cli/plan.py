@@ -52,8 +52,8 @@ class _Own:
     )
 
 
-def _cluster(metavar: str, text: str, **more: Any) -> Any:
-    return typer.Option(metavar=metavar, help=text, rich_help_panel=_PANEL, **more)
+def _cluster(metavar: str, text: str, *, flag: str = "", **more: Any) -> Any:
+    return typer.Option(*filter(None, [flag]), metavar=metavar, help=text, rich_help_panel=_PANEL, **more)
 
 
 @shared.from_fields(Node2Vec, Word2Vec, _Own, only=(*_OF_BOTH, *_OF_TEXTS, *_OF_GRAPHS))
@@ -63,9 +63,9 @@ def plan(
     how: dict[str, Any],
     corpus: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[CORPUS]", help="Text files, directories; with --graph, a graph.", show_default=False),
+        typer.Argument(metavar="CORPUS", help="Text files, directories; with --graph, a graph.", show_default=False),
     ] = None,
-    hosts: Annotated[str, _cluster("N,...", "Numbers of hosts.")] = "1,2,4,8,16,32",
+    numbers: Annotated[str, _cluster("N,...", "Numbers of hosts.", flag="--hosts")] = "1,2,4,8,16,32",
     network: Annotated[str, _cluster("RATE", "What a host can send, such as 10Gbit or 1.25GB/s.")] = "10Gbit",
     latency: Annotated[str, _cluster("TIME", "Time of a short message, such as 50us.")] = "50us",
     memory: Annotated[str | None, _cluster("SIZE", "Memory of a host, such as 64G.", show_default="no limit")] = None,
@@ -104,7 +104,7 @@ def plan(
     if engine not in _ENGINES:
         raise Any2VecError(f"`engine` is {shown(engine)}; known are {', '.join(_ENGINES)}")
     cluster = Cluster(
-        quantities.numbers_of_hosts(hosts),
+        quantities.numbers_of_hosts(numbers),
         cores or usable_cores(),
         quantities.rate(network),
         quantities.duration(latency),

@@ -45,6 +45,7 @@ def draw(plan: Plan) -> "Figure":
     """Draw the time of each scheme by the number of hosts, and the phases of the fastest that fits."""
     try:
         from matplotlib.figure import Figure
+        from matplotlib.ticker import LogFormatter
     except ImportError:
         raise missing_extra("matplotlib", "plot") from None
     unit, name = unit_of(plan.best.total)
@@ -60,6 +61,8 @@ def draw(plan: Plan) -> "Figure":
         tight = [one for one in found if not one.fits]
         left.plot([places[one.hosts] for one in tight], [one.total / unit for one in tight], "kx", markersize=7)
     left.set_yscale("log")
+    left.yaxis.set_major_formatter(LogFormatter())
+    left.yaxis.set_minor_formatter(LogFormatter(minor_thresholds=(1.5, 0.5)))
     left.set_title("Time by scheme" + "; x: memory does not suffice" * any(not one.fits for one in plan.estimates))
     left.legend(frameon=False, fontsize=8)
     fastest = [best for number in hosts if (best := _fastest(plan, number))]
