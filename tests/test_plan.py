@@ -120,6 +120,9 @@ def test_groups_of_vertices_are_their_vertices():
         *(vars(formulas.rows(x, operator, np.array([5e4]), 4)).values() for x in (grouped, alone)), strict=True
     ):
         np.testing.assert_allclose(one, other, rtol=1e-3)
+    tree = [make_plan(x, Options(loss="hierarchical", sample=0.0), NETWORK, SPEEDS) for x in (grouped, alone)]
+    assert [one.sent for one in tree[0].estimates] == pytest.approx([one.sent for one in tree[1].estimates])
+    assert tree[0].estimates[0].touched["t"] == pytest.approx(29_999, rel=0.01)
     with pytest.raises(Any2VecError, match="too few for a vocabulary"):
         zipf_counts(1e5, 3e4, 5)
 

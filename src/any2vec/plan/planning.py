@@ -77,6 +77,7 @@ def make_plan(text: Text, options: Options, cluster: Cluster, speeds: Speeds) ->
             f"`hosts` is {max(cluster.hosts):,}, but there are {text.words:,.0f} words; give fewer hosts, or more text"
         )
     options = options.training_options()
+    text = text.ungrouped() if options.operator_class.varying else text
     estimator = Estimator(text, options, cluster, speeds)
     estimates = [one for hosts in cluster.hosts for one in estimator.estimates(hosts)]
     if not any(one.fits for one in estimates):

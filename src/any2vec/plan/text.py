@@ -1,6 +1,6 @@
 """What a plan knows of a text or of walks: how often its vertices occur, and how likely in a slice of it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -58,6 +58,11 @@ class Text:
         counts = counts.astype(np.float64)
         many = np.ones_like(counts) if many is None else many.astype(np.float64)
         return cls(counts, many, np.full(1, _LENGTH), float(counts @ many) / _LENGTH)
+
+    def ungrouped(self) -> Self:
+        """Return the same text with each vertex a group of its own, as a Huffman tree needs it."""
+        many = np.rint(self.many).astype(np.int64)
+        return replace(self, counts=np.repeat(self.counts, many), many=np.ones(int(many.sum())))
 
     @property
     def words(self) -> float:
