@@ -31,7 +31,7 @@ class Plan:
 
     @property
     def best(self) -> Estimate:
-        """The fewest hosts, and the fastest scheme on them, that take at most a tenth longer than the fastest.
+        """The fewest hosts that take at most a tenth longer than the fastest, and of their schemes what sends least.
 
         Schemes that are there to compare with are left out.
         """
@@ -39,7 +39,7 @@ class Plan:
         fitting = fitting or [one for one in self.estimates if one.fits]
         enough = _AS_FAST * min(one.total for one in fitting)
         hosts = min(one.hosts for one in fitting if one.total <= enough)
-        return min((one for one in fitting if one.hosts == hosts), key=lambda one: one.total)
+        return min((one for one in fitting if one.hosts == hosts and one.total <= enough), key=lambda one: one.sent)
 
     def as_dict(self) -> dict[str, Any]:
         """All figures."""
