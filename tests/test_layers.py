@@ -34,6 +34,7 @@ ROOMS = [
     {"vectors"},
     {"evaluate"},
     {"models"},
+    {"plan"},
     {"spark"},
     {"cli"},
     {"__main__"},

@@ -34,6 +34,7 @@ COMMANDS = {
     "export": Command("export", "Write VECTORS for another program: a map, a model, a table."),
     "walks": Command("nodes", "Write walks on GRAPH as text."),
     "cache": Command("cache", "List, limit or clear what is kept of corpora for the next run."),
+    "plan": Command("plan", "Estimate time, memory and cost on a cluster, by number of hosts and scheme."),
     "doctor": Command("doctor", "Check this machine: versions, cores, launchers, caches, disk."),
     "demo": Command("demo", "Train on speeches of US presidents, and show neighbours."),
     "word2vec": Command(

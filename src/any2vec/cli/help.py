@@ -72,6 +72,13 @@ SCREENS = {
     "report": Screen(("run.json -o run.html",)),
     "export": Screen(("reviews.bin --to tensorboard -o projector", "reviews.bin --to spacy -o model --language en")),
     "cache": Screen(("list", "clear", "--limit 20GB")),
+    "plan": Screen(
+        (
+            "reviews.txt --hosts 1,8,32 --network 10Gbit",
+            "--words 3.6e9 --vocabulary 2.76e6 --dim 200 --cores 48",
+        ),
+        "numbers network latency memory cores price words vocabulary graph dim epochs output",
+    ),
     "doctor": Screen(("",)),
     "demo": Screen(("", "-o speeches.bin")),
     "evaluate": Screen(("analogies reviews.bin questions-words.txt", "nodes friends.bin friends.labels")),

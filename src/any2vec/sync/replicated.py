@@ -14,9 +14,10 @@ from any2vec.sync.masters import Changes, Combined
 from any2vec.sync.rebalancing import Rebalancing
 from any2vec.sync.scheme import HostContext, Scheme
 
-__all__ = ["RepModelNaive", "RepModelOpt"]
+__all__ = ["NEARLY", "RepModelNaive", "RepModelOpt"]
 
-_NEARLY = 0.9  # share of the rows from which all are sent
+NEARLY = 0.9
+"""Share of the rows from which all are sent."""
 
 
 class Replicated(Scheme):
@@ -158,4 +159,4 @@ class RepModelOpt(Replicated):
 
 def _nearly_all(rows: NDArray[np.int32], n: int) -> NDArray[np.int32]:
     """Return all n rows, if nearly all are named."""
-    return np.arange(n, dtype=np.int32) if len(rows) > _NEARLY * n else rows
+    return np.arange(n, dtype=np.int32) if len(rows) > NEARLY * n else rows

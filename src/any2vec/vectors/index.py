@@ -23,9 +23,8 @@ LISTS = 4.0  # times the square root of V: faiss's own advice for up to a millio
 TRAINED = 40  # rows a list that k-means sees
 ROUNDS = 10  # of k-means
 ASKED = 1_000  # words by which recall is measured
-CANDIDATES = 3  # times as many as answers: what 8 bits find is ordered by cosines of float32
-SLACK = 10  # more candidates
-GROWTH = 1.25  # of the number of lists searched, until recall is reached
+SLACK = 10  # more candidates than answers: float16 orders them less exactly
+GROWTH = 1.1  # of the number of lists searched, until recall is reached
 TIE = np.float32(1e-6)  # by which equal cosines may differ
 BLOCK = 512  # queries
 
@@ -33,9 +32,9 @@ BLOCK = 512  # queries
 class Index:
     """The rows of vectors in lists, each around a centre of k-means; only lists near to a query are searched.
 
-    `Vectors.index` builds one. Lists hold 8 bits a number; cosines of what is found are those of the vectors
-    themselves. The method is IVF (inverted file) of faiss (Johnson, Douze, Jégou 2017, "Billion-scale similarity
-    search with GPUs"; Douze et al. 2024, "The Faiss library").
+    `Vectors.index` builds one. Lists hold float16; cosines of what is found are those of the vectors themselves. The
+    method is IVF (inverted file) of faiss (Johnson, Douze, Jégou 2017, "Billion-scale similarity search with GPUs";
+    Douze et al. 2024, "The Faiss library").
 
     Attributes
     ----------
@@ -108,7 +107,7 @@ class Index:
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         faiss = faiss_library()
         matrix, norms = self.vectors.matrix, self.vectors.norms
-        wanted = min(len(self), CANDIDATES * topn + SLACK + (0 if excluded is None else excluded.shape[1]))
+        wanted = min(len(self), topn + SLACK + (0 if excluded is None else excluded.shape[1]))
         directions = np.ascontiguousarray(unit(queries))
         _, found = self.lists.search(directions, wanted, params=faiss.SearchParametersIVF(nprobe=self.probes))
         scores = np.full(found.shape, -np.inf, np.float32)
@@ -166,7 +165,7 @@ def build(vectors: Lookup, recall: float, topn: int, seed: int, threads: int | N
         lists = min(number, int(LISTS * number**0.5))
         quantizer = faiss.IndexFlatIP(dim)
         inverted = faiss.IndexIVFScalarQuantizer(
-            quantizer, dim, lists, faiss.ScalarQuantizer.QT_8bit, faiss.METRIC_INNER_PRODUCT
+            quantizer, dim, lists, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT, False
         )
         inverted.cp.seed, inverted.cp.niter, inverted.cp.min_points_per_centroid = seed, ROUNDS, 1
         some = np.sort(random.choice(number, min(number, TRAINED * lists), replace=False))
@@ -179,7 +178,7 @@ def build(vectors: Lookup, recall: float, topn: int, seed: int, threads: int | N
 
 
 def _search_enough(index: Index, recall: float, random: np.random.Generator) -> None:
-    """Let an index search as many lists as recall needs, or all."""
+    """Let an index search as many lists as give the recall, less its standard error, or all."""
     vectors, topn = index.vectors, index.topn
     some = np.flatnonzero(vectors.norms > 0)
     asked = np.sort(random.choice(some, min(len(some), ASKED), replace=False))[:, None]
@@ -187,9 +186,10 @@ def _search_enough(index: Index, recall: float, random: np.random.Generator) -> 
     _, exact = nearest(vectors.matrix, vectors.norms, queries, topn, asked)
     while True:
         _, found = index.listed(queries, topn, asked)
-        as_near = found >= exact[:, -1:] - TIE  # another word that is as near will do
-        index.recall = float(as_near.mean()) if as_near.size else 1.0
-        if index.recall >= recall or index.probes == index.lists.nlist:
+        shares = (found >= exact[:, -1:] - TIE).mean(axis=1)  # another word that is as near will do
+        index.recall = float(shares.mean()) if shares.size else 1.0
+        error = float(shares.std()) / len(shares) ** 0.5 if shares.size else 0.0
+        if index.recall - error >= recall or index.probes == index.lists.nlist:
             return
         index.probes = min(index.lists.nlist, max(index.probes + 1, int(index.probes * GROWTH)))
 

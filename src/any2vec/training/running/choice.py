@@ -41,7 +41,7 @@ from any2vec.sync.schemes import SCHEMES
 from any2vec.sync.wire import FLOAT32, WIRES
 from any2vec.training.going_on.start import Start
 from any2vec.training.options import Options
-from any2vec.training.running.schedule import Schedule, default_rounds
+from any2vec.training.running.schedule import default_rounds, round_shares
 from any2vec.training.running.state import TrainingState
 
 __all__ = ["Estimate", "choose", "estimate", "usual_scheme"]
@@ -65,7 +65,7 @@ def estimate(
     """Estimate what each scheme needs; all hosts call this, and get the same."""
     counts, hosts, dim, words = corpus.vocabulary.counts, communicator.size, options.dim, int(corpus.cuts[-1])
     combiner, rounds = combiner_of(options.combine), _rounds(corpus, options, hosts)
-    first, usual = _shares(rounds, hosts)
+    first, usual = round_shares(rounds, hosts)
     seen = allreduce(communicator, _inspect(corpus, options, communicator.rank, rounds, float(first[0])))
     owned, row = len(counts) / hosts, 4 * padded_width(dim)
     sent_row = row * np.dtype(WIRES[options.wire].kind).itemsize // 4
@@ -149,14 +149,6 @@ def _rounds(corpus: Corpus, options: Options, hosts: int) -> int:
     counts = corpus.vocabulary.counts
     visits = float(kept_counts(counts, options.sample).sum()) / max(len(counts), 1)
     return options.rounds or default_rounds(hosts, visits, long_rounds=combiner_of(options.combine).long_rounds)
-
-
-def _shares(rounds: int, hosts: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Lengths of the rounds of the first epoch and of others, as shares of an epoch."""
-    schedule, words = Schedule(0.0, 2, rounds, np.arange(hosts + 1) << 40), hosts << 40
-    first, usual = schedule.numbers(0), schedule.numbers(1)
-    done = np.array([schedule.done(number) for number in range(usual.stop + 1)]) / words
-    return np.diff(done[: first.stop + 1]), np.diff(done[first.stop :])
 
 
 def _inspect(corpus: Corpus, options: Options, rank: int, rounds: int, least: float) -> NDArray[np.float64]:

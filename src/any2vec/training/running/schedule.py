@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from any2vec.operators.arguments import Rate
 from any2vec.samples.slices import Slice
 
-__all__ = ["FLOOR", "SHORTEST", "Schedule", "default_rounds", "growth"]
+__all__ = ["FLOOR", "SHORTEST", "Schedule", "default_rounds", "growth", "round_shares"]
 
 FLOOR = 1e-4
 """Share of its initial value below which the learning rate does not fall (word2vec's)."""
@@ -180,6 +180,14 @@ class Schedule:
     @staticmethod
     def _length(parts: list[list[tuple[int, int]]]) -> int:
         return sum(high - low for pieces in parts for low, high in pieces)
+
+
+def round_shares(rounds: int, hosts: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the lengths of the rounds of the first epoch, and of others, as shares of an epoch."""
+    schedule, words = Schedule(0.0, 2, rounds, np.arange(hosts + 1) << 40), hosts << 40
+    first, usual = schedule.numbers(0), schedule.numbers(1)
+    done = np.array([schedule.done(number) for number in range(usual.stop + 1)]) / words
+    return np.diff(done[: first.stop + 1]), np.diff(done[first.stop :])
 
 
 def _cut(length: int, share: Fraction) -> int:

@@ -1,0 +1,182 @@
+"""`any2vec plan`: what a cluster would bring, before it is rented."""
+
+import json
+import math
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from any2vec.cli import options as shared
+from any2vec.cli.graphs import graph_options, saying
+from any2vec.cli.plan_table import show
+from any2vec.cli.training import check_apart, check_one_process
+from any2vec.cluster.machine.cores import usable_cores
+from any2vec.corpus.given_vocabulary import load_vocabulary
+from any2vec.errors import Any2VecError, shown
+from any2vec.io.outputs import check_writable, replacing_file
+from any2vec.io.replaceable import Kind, json_of
+from any2vec.models import Node2Vec, Word2Vec
+from any2vec.options import option
+from any2vec.plan import quantities
+from any2vec.plan.cluster import Cluster
+from any2vec.plan.figure import check_figure, save_figure
+from any2vec.plan.measuring import measure
+from any2vec.plan.planning import Plan, make_plan
+from any2vec.plan.text import Text, zipf_counts
+from any2vec.report.report import plain, without_nan
+from any2vec.training.shown.progress import announcing_compilation, display_for
+
+__all__ = ["plan"]
+
+_ENGINES = ("mpi", "gloo")
+_PANEL = "Cluster"
+_OF_GRAPHS = ("walks", "length", "p", "q", "restart")
+_OF_TEXTS = ("min_count", "max_size")
+_OF_BOTH = (
+    *("model", "loss", "dim", "window", "negative", "negatives_per", "sample", "epochs", "seed"),
+    *("rounds", "combine", "wire", "batch"),
+)
+_FIGURES = Kind("a plan", lambda path: isinstance(found := json_of(path), dict) and "estimates" in found)
+
+
+@dataclass
+class _Own:
+    """Options whose defaults differ between texts and graphs."""
+
+    dim: int | None = option(None, "length of a vector", unset="100; 128 with --graph")
+    sample: float | None = option(
+        None, "subsampling threshold for what is frequent; 0 for none", unset="1e-3; 0 with --graph"
+    )
+
+
+def _cluster(metavar: str, text: str, *, flag: str = "", **more: Any) -> Any:
+    return typer.Option(*filter(None, [flag]), metavar=metavar, help=text, rich_help_panel=_PANEL, **more)
+
+
+@shared.from_fields(Node2Vec, Word2Vec, _Own, only=(*_OF_BOTH, *_OF_TEXTS, *_OF_GRAPHS))
+@graph_options
+def plan(
+    options: dict[str, Any],
+    how: dict[str, Any],
+    corpus: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="CORPUS", help="Text files, directories; with --graph, a graph.", show_default=False),
+    ] = None,
+    numbers: Annotated[str, _cluster("N,...", "Numbers of hosts.", flag="--hosts")] = "1,2,4,8,16,32",
+    network: Annotated[str, _cluster("RATE", "What a host can send, such as 10Gbit or 1.25GB/s.")] = "10Gbit",
+    latency: Annotated[str, _cluster("TIME", "Time of a short message, such as 50us.")] = "50us",
+    memory: Annotated[str | None, _cluster("SIZE", "Memory of a host, such as 64G.", show_default="no limit")] = None,
+    cores: Annotated[int | None, _cluster("N", "Cores of a host.", min=1, max=1024, show_default="as here")] = None,
+    price: Annotated[str | None, _cluster("PRICE", "Price of a host, such as 2.5EUR/h.", show_default="none")] = None,
+    engine: Annotated[
+        str, _cluster("NAME", "What connects hosts: mpi or gloo.", autocompletion=shared.completing(_ENGINES))
+    ] = "mpi",
+    speed: Annotated[
+        str | None, _cluster("N", "Words a second that a host trains.", show_default="measured here, for each core")
+    ] = None,
+    words: Annotated[
+        str | None,
+        typer.Option(metavar="N", help="Without CORPUS: words, such as 3.6e9.", rich_help_panel=shared.DATA),
+    ] = None,
+    vocabulary: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|FILE", help="Without CORPUS: different words, or their file.", rich_help_panel=shared.DATA
+        ),
+    ] = None,
+    graph: Annotated[bool, typer.Option("--graph", help="CORPUS is a graph.", rich_help_panel=shared.DATA)] = False,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Draw a figure: .png or .svg.")
+    ] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write all figures as JSON.")] = None,
+    force: shared.Force = False,
+    quiet: shared.Quiet = False,
+) -> None:
+    """Estimate time, memory and cost on a cluster, by number of hosts and scheme.
+
+    A thread's speed is measured here for some seconds. The rest is computed.
+    """
+    check_one_process("a cluster is planned", "plan")
+    cost = None if price is None else quantities.price(price)
+    if engine not in _ENGINES:
+        raise Any2VecError(f"`engine` is {shown(engine)}; known are {', '.join(_ENGINES)}")
+    cluster = Cluster(
+        quantities.numbers_of_hosts(numbers),
+        cores or usable_cores(),
+        quantities.rate(network),
+        quantities.duration(latency),
+        math.inf if memory is None else quantities.memory(memory),
+        engine != "gloo",
+        cost.an_hour if cost else None,
+    )
+    of_host = quantities.number(speed, "speed") if speed is not None else None
+    check_apart(corpus or [], output, json_file, names=("the figure", "the figures as JSON", ""))
+    if output:
+        check_figure(output, force=force)
+    if json_file:
+        check_writable(json_file, _FIGURES, force=force)
+    display = display_for(Console(stderr=True), quiet=quiet)
+    model = _model(options, graph)
+    model.verbose = display
+    chosen = model.training_options()
+    if corpus:
+        if words or vocabulary:
+            name = "words" if words else "vocabulary"
+            raise Any2VecError(f"`{name}` is given, and CORPUS too, which has its own; leave out one")
+        with saying(display.say):
+            read = model.read(corpus[0] if graph and len(corpus) == 1 else corpus, **(how if graph else {}))
+        text = Text.of_corpus(read, chosen.seed)
+    else:
+        text = _text_of_counts(words, vocabulary, options["min_count"], graph)
+    with announcing_compilation(display.say):
+        speeds = measure(text, chosen)
+    thread = speeds.words
+    if of_host:
+        speeds = replace(speeds, words=of_host / cluster.cores)
+    found = make_plan(text, chosen, cluster, speeds)
+    show(found, thread, cost.currency if cost else "", measured=of_host is None)
+    if json_file:
+        _write(found, json_file)
+    if output:
+        save_figure(found, output, force=force)
+        display.say(f"the figure is in {output}")
+
+
+def _model(options: dict[str, Any], graph: bool) -> Any:
+    """Return the estimator, with its own defaults where none were given."""
+    given = {name: value for name, value in options.items() if name not in ("dim", "sample") or value is not None}
+    others = {name: given.pop(name) for name in (_OF_TEXTS if graph else _OF_GRAPHS)}
+    kind: Any = Node2Vec if graph else Word2Vec
+    for name, value in others.items():
+        usual = (Word2Vec if graph else Node2Vec).__dataclass_fields__[name].default
+        if value != usual:
+            raise Any2VecError(f"`{name}` is for {'texts' if graph else 'graphs: give `graph=True`'}, or leave it out")
+    return kind(**given)
+
+
+def _text_of_counts(words: str | None, vocabulary: str | None, least: int, graph: bool) -> Text:
+    """Return a text that is known by its numbers only."""
+    if graph:
+        raise Any2VecError("`graph` is given, but no CORPUS, the graph's file")
+    if vocabulary is None or (words is None and not Path(vocabulary).is_file()):
+        raise Any2VecError(
+            "give a CORPUS to plan for, or `words` and `vocabulary`, such as --words 3.6e9 --vocabulary 2.76e6"
+        )
+    total = None if words is None else quantities.number(words, "words")
+    if not Path(vocabulary).is_file():
+        different = quantities.number(vocabulary, "vocabulary, which is no file", 2)
+        return Text.of_counts(*zipf_counts(total or 0.0, different, least))
+    counts = load_vocabulary(vocabulary).counts.astype(float)
+    counts = counts[counts >= least]
+    if len(counts) < 2:
+        raise Any2VecError(f"{vocabulary}: `min_count={least}` leaves {len(counts)} of two words or more; lower it")
+    return Text.of_counts(counts * (total / counts.sum() if total else 1.0))
+
+
+def _write(found: Plan, path: Path) -> None:
+    text = json.dumps(without_nan(found.as_dict()), indent=2, default=plain, allow_nan=False)
+    with replacing_file(path) as file:
+        file.write(f"{text}\n".encode())

@@ -1,0 +1,38 @@
+"""The machines that a plan is for."""
+
+import math
+from dataclasses import dataclass
+
+__all__ = ["Cluster"]
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Machines to rent, all alike.
+
+    Attributes
+    ----------
+    hosts : tuple of int
+        The numbers of hosts to compare.
+    cores : int
+        Cores of a host, with a thread each.
+    bandwidth : float
+        Bytes per second that a host can send, and receive at the same time.
+    latency : float
+        Seconds that a message takes, however short it is.
+    memory : float
+        Bytes of a host; infinity for no limit.
+    duplex : bool
+        Whether a host sends while it receives, as with MPI. gloo does one after the other in a pair of hosts, where
+        messages are large: with two hosts, sending both ways takes twice as long; with more, less than that.
+    price : float, optional
+        Of a host, by the hour.
+    """
+
+    hosts: tuple[int, ...]
+    cores: int
+    bandwidth: float
+    latency: float
+    memory: float = math.inf
+    duplex: bool = True
+    price: float | None = None

@@ -1,0 +1,246 @@
+"""Estimates of a run: rows, bytes, memory and seconds of a scheme on so many hosts."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.operators import Operator
+from any2vec.operators.matrices import padded_width
+from any2vec.plan import formulas
+from any2vec.plan.cluster import Cluster
+from any2vec.plan.measuring import LOOKED_AT, Speeds
+from any2vec.plan.text import Text
+from any2vec.sync.combiners import Combiner, combiner_of
+from any2vec.sync.schemes import SCHEMES
+from any2vec.sync.wire import FLOAT32, WIRES
+from any2vec.training.options import Options
+from any2vec.training.running.schedule import default_rounds, round_shares
+
+__all__ = ["ONE_HOST", "PHASES", "Estimate", "Estimator"]
+
+ONE_HOST = "one host"
+"""In place of a scheme, where nothing is sent."""
+
+PHASES = ("inspection", "computation", "combining", "communication")
+
+_LENGTHS = 8  # of rounds for which rows are expected; others are interpolated
+_ROUND_OF_COLUMNS = 1 << 20  # words
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a run takes with so many hosts and a scheme.
+
+    Attributes
+    ----------
+    hosts : int
+        H.
+    scheme : str
+        Of `sync.schemes.SCHEMES`, or `ONE_HOST`.
+    rounds : int
+        Of the whole run.
+    touched : dict from str to float
+        By matrix, rows that a host touches in a round, in the mean.
+    sent : float
+        Bytes that all hosts send in the run.
+    memory : float
+        Bytes that a host needs.
+    fits : bool
+        Whether it has them.
+    seconds : dict from str to float
+        By phase: inspection, computation, combining; communication, what the others do not hide.
+    waiting : float
+        Seconds of communication in which messages are on their way, whatever the bandwidth is.
+    speed_up : float
+        Over one host.
+    cost : float or None
+        Of all hosts.
+    """
+
+    hosts: int
+    scheme: str
+    rounds: int
+    touched: dict[str, float]
+    sent: float
+    memory: float
+    fits: bool
+    seconds: dict[str, float]
+    waiting: float
+    speed_up: float
+    cost: float | None
+
+    @property
+    def total(self) -> float:
+        """Seconds of training."""
+        return sum(self.seconds.values())
+
+    @property
+    def limit(self) -> str:
+        """What takes longest: memory, computation, inspection, combining, bandwidth or latency."""
+        if not self.fits:
+            return "memory"
+        parts = dict(self.seconds)
+        sending = parts.pop("communication") - self.waiting
+        parts |= {"bandwidth": sending, "latency": self.waiting}
+        return max(parts, key=lambda name: parts[name])
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """Estimates what training takes.
+
+    Parameters
+    ----------
+    text : Text
+        What is trained on.
+    options : Options
+        How; ``threads``, ``hosts`` and ``scheme`` are not read.
+    cluster : Cluster
+        Where.
+    speeds : Speeds
+        What a thread does.
+    """
+
+    text: Text
+    options: Options
+    cluster: Cluster
+    speeds: Speeds
+
+    def estimates(self, hosts: int) -> Iterator[Estimate]:
+        """Estimate each scheme that the options allow, on so many hosts."""
+        if hosts == 1:
+            yield self.alone
+            return
+        rounds = _Rounds.of(self.text, self.options, self._operator, self._combiner, hosts)
+        for name, scheme in SCHEMES.items():
+            rounded = self.options.wire != FLOAT32 and not scheme.rounds_rows
+            refused = scheme.by_columns and self.options.columns_refuse(hosts)
+            if rounded or refused or (scheme.pools and not self._operator.draws_negatives):
+                continue
+            yield self._by_columns(hosts) if scheme.by_columns else self._by_rows(name, rounds)
+
+    @cached_property
+    def alone(self) -> Estimate:
+        """One host, which sends nothing."""
+        text, dim = self.text, self.options.dim
+        rows = formulas.rows(text, self._operator, np.full(1, text.words), 1).at(np.ones(1), 1.0)
+        memory = formulas.memory("rep-opt", rows, text, 1, dim, 4 * padded_width(dim))
+        touched = {"e": float(rows.e.sum()), "t": float(rows.t.sum())}
+        seconds = dict.fromkeys(PHASES, 0.0) | {"computation": self._words / self._speed}
+        return self._estimate(1, ONE_HOST, self.options.epochs, touched, 0.0, memory, seconds, 0.0)
+
+    @property
+    def _operator(self) -> Operator:
+        return self.options.operator_class(self.options)
+
+    @property
+    def _combiner(self) -> Combiner:
+        return combiner_of(self.options.combine)
+
+    @property
+    def _words(self) -> float:
+        """Words of all epochs."""
+        return self.options.epochs * self.text.words
+
+    @property
+    def _speed(self) -> float:
+        """Words per second of a host: its cores share the memory, but are taken to be as fast as one alone."""
+        return self.speeds.words * self.cluster.cores
+
+    def _by_rows(self, scheme: str, rounds: "_Rounds") -> Estimate:
+        """Add up rounds; a host inspects the next one while it sends, so only the longer of the two counts."""
+        hosts, dim, cluster, speeds = rounds.hosts, self.options.dim, self.cluster, self.speeds
+        row = 4 * padded_width(dim)
+        wire = row * np.dtype(WIRES[self.options.wire].kind).itemsize // 4
+        sent, calls = formulas.moments(self._combiner, rounds.count, hosts, dim)
+        seconds, memory, touched = np.zeros(len(PHASES)), 0.0, np.zeros(2)
+        seconds[2] = formulas.balances(self._combiner, rounds.count, hosts) * speeds.balanced
+        seconds[3] = sent / hosts / cluster.bandwidth
+        for share, times in rounds.shares:
+            words, rows = share * self.text.words / hosts, rounds.rows(share)
+            traffic = formulas.traffic(scheme, rows, self.text.vertices / hosts, row, wire)
+            inspection = words / (speeds.inspected * cluster.cores) if SCHEMES[scheme].inspects else 0.0
+            merged = hosts * float((rows.e + rows.t).max()) * speeds.part
+            merged += float((rows.any_e + rows.any_t).max()) * speeds.row
+            copied = formulas.rows_copied(scheme, rows) * row / speeds.copied
+            looked = sum(min(float(one.sum()), LOOKED_AT / hosts) for one in (rows.e, rows.t))
+            combining = (merged + copied) / cluster.cores + speeds.prepared + looked * speeds.row_prepared
+            sending = max(formulas.seconds_sent(traffic.reduce, cluster) - inspection, 0.0)
+            sending += sum(formulas.seconds_sent(one, cluster) for one in (traffic.inspect, traffic.broadcast))
+            seconds += times * np.array([inspection, words / self._speed, combining, sending])
+            touched += times * np.array([rows.e.sum(), (rows.pooled_t if scheme == "server" else rows.t).sum()])
+            sent, calls = sent + times * traffic.sent, calls + times * traffic.calls
+            memory = max(memory, formulas.memory(scheme, rows, self.text, hosts, dim, wire))
+        found = dict(zip("et", (touched / rounds.count).tolist(), strict=True))
+        phases = dict(zip(PHASES, seconds.tolist(), strict=True))
+        return self._estimate(hosts, scheme, rounds.count, found, sent, memory, phases, calls * cluster.latency)
+
+    def _by_columns(self, hosts: int) -> Estimate:
+        """Every host lists all samples, and computes its columns of them, in one thread."""
+        text, options, dim = self.text, self.options, self.options.dim
+        found, words = formulas.samples(text, self._operator), self._words
+        rounds = options.epochs * (options.rounds or int(-(-text.words // _ROUND_OF_COLUMNS)))
+        batches = words * found.windows / (options.centres(hosts) * hosts)
+        sentences = options.epochs * text.sentences
+        traffic = formulas.traffic_of_columns(words, sentences, words * found.scores, batches, rounds, hosts)
+        sending = sum(
+            formulas.seconds_sent(one, self.cluster) for one in (traffic.inspect, traffic.reduce, traffic.broadcast)
+        )
+        computation = formulas.share_of_columns(dim, hosts) * words / self.speeds.words + words / self.speeds.inspected
+        seconds = dict.fromkeys(PHASES, 0.0) | {"computation": computation, "communication": sending}
+        memory = formulas.memory("columns", _NONE, text, hosts, dim, 0)
+        waiting = traffic.calls * self.cluster.latency
+        return self._estimate(hosts, "columns", rounds, {"e": 0.0, "t": 0.0}, traffic.sent, memory, seconds, waiting)
+
+    def _estimate(
+        self,
+        hosts: int,
+        scheme: str,
+        rounds: int,
+        touched: dict[str, float],
+        sent: float,
+        memory: float,
+        seconds: dict[str, float],
+        waiting: float,
+    ) -> Estimate:
+        seconds = seconds | {"communication": seconds["communication"] + waiting}
+        total, price = sum(seconds.values()), self.cluster.price
+        speed_up = self._words / self._speed / total
+        cost = None if price is None else price * hosts * total / 3600
+        fits = memory <= self.cluster.memory
+        return Estimate(hosts, scheme, rounds, touched, sent, memory, fits, seconds, waiting, speed_up, cost)
+
+
+@dataclass(frozen=True)
+class _Rounds:
+    """The rounds of a run by rows: shares of an epoch, and how often; and the rows of some lengths."""
+
+    hosts: int
+    shares: list[tuple[float, int]]
+    lengths: NDArray[np.float64]
+    known: formulas.Rows
+
+    @classmethod
+    def of(cls, text: Text, options: Options, operator: Operator, combiner: Combiner, hosts: int) -> "_Rounds":
+        visits = float((text.counts * text.many) @ text.keep(options.sample)) / text.vertices
+        rounds = options.rounds or default_rounds(hosts, visits, long_rounds=combiner.long_rounds)
+        first, usual = round_shares(rounds, hosts)
+        shares = [(share, 1) for share in first.tolist()]
+        shares += [(share, options.epochs - 1) for share in usual.tolist() if options.epochs > 1]
+        each = [share for share, _ in shares]
+        lengths = np.unique(np.geomspace(min(each), max(each), _LENGTHS))
+        rows = formulas.rows(text, operator, lengths * text.words / hosts, hosts)
+        return cls(hosts, shares, lengths, rows)
+
+    @property
+    def count(self) -> int:
+        return sum(times for _, times in self.shares)
+
+    def rows(self, share: float) -> formulas.Rows:
+        return self.known.at(self.lengths, share)
+
+
+_NONE = formulas.Rows(*(np.zeros(1) for _ in range(7)))

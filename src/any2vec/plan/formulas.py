@@ -1,0 +1,328 @@
+"""All formulas of a plan: rows that a round touches, bytes, memory, seconds. Each docstring has the derivation.
+
+H hosts take n positions of a text of N words each in a round. Host j has the masters of V / H vertices, its range of
+ids; the ranges of the hottest are those of host 0. All hosts take like slices, so what is expected of one is expected
+of each, and arrays are by owner: ``x[j]`` is what a host does with the rows that host j owns.
+"""
+
+from dataclasses import astuple, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.operators import Operator
+from any2vec.operators.matrices import padded_width
+from any2vec.plan.cluster import Cluster
+from any2vec.plan.text import Text
+from any2vec.samples.huffman import huffman_paths
+from any2vec.samples.windows import mean_context
+from any2vec.sync.balance import is_due
+from any2vec.sync.column_layout import ColumnLayout
+from any2vec.sync.combiners import Combiner
+from any2vec.sync.replicated import NEARLY
+from any2vec.sync.schemes import SCHEMES
+
+__all__ = [
+    "Rows",
+    "Samples",
+    "Traffic",
+    "balances",
+    "memory",
+    "moments",
+    "reach",
+    "rows",
+    "rows_copied",
+    "samples",
+    "seconds_sent",
+    "share_of_columns",
+    "traffic",
+    "traffic_of_columns",
+]
+
+_ID = _COUNT = 4  # bytes
+_GROWN = 1.25  # buffers that grow get a quarter more
+_PROGRAM = 160 << 20
+_TINY = 1e-300
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Per position of W, in the mean: windows, their context words, negatives drawn, scores; and what is kept."""
+
+    windows: float
+    contexts: float
+    draws: float
+    scores: float
+    kept: float
+
+
+def samples(text: Text, operator: Operator) -> Samples:
+    """Count what a position of W gives.
+
+    Subsampling keeps the share s of the positions. A kept one is the centre of a window unless it is alone in its
+    sentence, of l words: with probability ``1 - (1 - s)^(l - 1)``. `mean_context` has the words of a window. Negatives
+    are drawn K times for each window, or each pair. A score is computed for each pair and each target but those
+    negatives that are the centre: for K sum_v q_v p_v of a window's K + 1, if v is a share q_v of the centres and p_v
+    of the negatives. CBOW has one score for each target. Hierarchical softmax has one for each vertex on the centre's
+    path.
+    """
+    options, many = operator.options, text.many
+    kept = text.counts * many * text.keep(options.sample)
+    share, lengths = float(kept.sum()) / text.words, text.lengths
+    alone = float(lengths @ (1 - share) ** (lengths - 1)) / float(lengths.sum())
+    windows = share * (1 - alone)
+    contexts = mean_context(lengths, options.window, share) / max(1 - alone, _TINY)
+    negatives, centres = _negatives(text), kept / kept.sum()
+    groups = contexts if operator.group_per_context else 1.0
+    draws = windows * groups * options.negatives if operator.draws_negatives else 0.0
+    targets = 1 + options.negatives * (1 - float(centres @ (negatives / many)))
+    if operator.varying:
+        targets = float(centres @ huffman_paths(text.counts.astype(np.int64)).lengths)
+    return Samples(windows, contexts, draws, windows * targets * (1.0 if operator.joined else contexts), share)
+
+
+def _negatives(text: Text) -> NDArray[np.float64]:
+    """Return the probability that a negative is of each group: by count^0.75."""
+    weights = text.counts**0.75 * text.many
+    return weights / weights.sum()
+
+
+def reach(window: int, share: float, length: float) -> float:
+    """Return the positions on one side of a slice that its windows read.
+
+    The kept word at distance d from the slice is a source if one of the window's centres reaches it. The centre at
+    distance m has a reach of m or more with probability ``(w - m + 1) / w``, so none of m = d .. w does with
+    probability prod (m - 1) / w. A kept word is 1 / s positions. The sentence, of l words, ends before a position at
+    distance x with probability x / l.
+    """
+    missed = [np.prod(np.arange(d - 1, window) / window) for d in range(1, window + 1)]
+    positions = (window - float(np.sum(missed))) / share
+    return positions * max(1 - positions / (2 * length), 0.5)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows by owner, each of shape (H,) or (L, H).
+
+    Attributes
+    ----------
+    e, t : float64 array
+        That a host touches in a round.
+    either : float64 array
+        Vertices of which it touches one.
+    any_e, any_t : float64 array
+        That one host or more touch.
+    pooled : float64 array
+        Rows of t that the scheme `server` holds: those of the round's words and of its pool.
+    pooled_t : float64 array
+        Those of them that it touches.
+    """
+
+    e: NDArray[np.float64]
+    t: NDArray[np.float64]
+    either: NDArray[np.float64]
+    any_e: NDArray[np.float64]
+    any_t: NDArray[np.float64]
+    pooled: NDArray[np.float64]
+    pooled_t: NDArray[np.float64]
+
+    def at(self, lengths: NDArray[np.float64], length: float) -> "Rows":
+        """Interpolate between rounds of some lengths, rising: logarithms of rows by those of lengths."""
+        known, wanted = np.log(lengths), np.log(length)
+        k = int(np.clip(np.searchsorted(known, wanted), 1, len(known) - 1)) if len(known) > 1 else 0
+        by = (wanted - known[k - 1]) / (known[k] - known[k - 1]) if k else 0.0
+        logs = [np.log(np.maximum(one, _TINY)) for one in astuple(self)]
+        return Rows(*(np.exp(one[k - 1] + by * (one[k] - one[k - 1]) if k else one[0]) for one in logs))
+
+
+def rows(text: Text, operator: Operator, lengths: NDArray[np.float64], hosts: int) -> Rows:
+    """Expect the rows that rounds of some positions touch, shape (L, H).
+
+    A row of e is touched if a kept occurrence lies in the slice or in reach of it. A row of t is touched if one lies in
+    the slice, or if one of the m negatives drawn is the vertex: none is with probability ``(1 - p)^m ~ exp(-m p)``. An
+    inner vertex of a Huffman tree is not touched if no vertex below it lies in the slice. The slices of H hosts are far
+    apart, so that none of them has a vertex with the H-th power of one's probability.
+
+    A pool has ``K D`` draws for D distinct words of the slice. A vertex is in it with probability 1 - exp(-K D p), and
+    of M in the pool, m draws miss each one with probability exp(-m / M).
+    """
+    options, many, found = operator.options, text.many, samples(text, operator)
+    more = 2 * reach(options.window, found.kept, float(text.lengths.mean()))
+    absent = text.absent(np.concatenate([lengths, lengths + more]), options.sample)
+    centre, source = absent[: len(lengths)], absent[len(lengths) :]
+    p = _negatives(text) / many
+    draws = lengths[:, None] * found.draws
+    if operator.varying:
+        target = _inner(text, centre)
+        either = source * target
+    else:
+        target, either = centre * np.exp(-draws * p), source * np.exp(-draws * p)
+    distinct = ((1 - centre) @ many)[:, None]
+    in_pool = -np.expm1(-options.negatives * distinct * p)
+    drawn = in_pool * -np.expm1(-draws / np.maximum(in_pool @ many, 1)[:, None])
+    expected = (source, target, either, source**hosts, target**hosts, source * (1 - in_pool), centre * (1 - drawn))
+    return Rows(*(_by_owner(1 - one, many, hosts) for one in expected))
+
+
+def _inner(text: Text, centre: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return how likely no vertex below each inner vertex of the Huffman tree is a centre."""
+    paths = huffman_paths(text.counts.astype(np.int64))
+    logs = np.log(np.maximum(centre, _TINY))
+    inner = [np.bincount(paths.steps >> 1, np.repeat(one, paths.lengths), len(one)) for one in logs]
+    return np.exp(np.stack(inner))
+
+
+def _by_owner(present: NDArray[np.float64], many: NDArray[np.float64], hosts: int) -> NDArray[np.float64]:
+    """Sum probabilities over the vertices of each host's range of ids, which may cut a group."""
+    ends = np.append(0.0, np.cumsum(many))
+    bounds = np.arange(hosts + 1) * ends[-1] / hosts
+    sums = np.cumsum(present * many, axis=1)
+    return np.stack([np.diff(np.interp(bounds, ends, np.append(0.0, one))) for one in sums])
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Bytes of a round between a host and each owner, its own included: to masters, two phases, and from them."""
+
+    inspect: NDArray[np.float64]
+    reduce: NDArray[np.float64]
+    broadcast: NDArray[np.float64]
+    calls: float
+
+    @property
+    def sent(self) -> float:
+        """Bytes that all hosts send: each to, or from, H - 1 owners; with its own masters it talks for nothing."""
+        return (len(self.inspect) - 1) * float((self.inspect + self.reduce + self.broadcast).sum())
+
+
+def traffic(scheme: str, rows: Rows, owned: float, row: int, wire: int) -> Traffic:
+    """Return what a round of a scheme of rows sends; a row has `row` bytes, or `wire` bytes where it is rounded.
+
+    - rep-naive: all rows, with an int32 of updates, to masters; all rows from them.
+    - rep-opt: rows touched, with updates and ids, to masters; rows that any host touched, with ids, from them. Where
+      these are more than 0.9 of the rows, all are sent.
+    - pull-base: ids and updates of vertices touched, before the round; both rows of each, to and fro.
+    - pull-opt: the same for rows of e and of t apart.
+    - server: ids and updates; rows with an int32 of ids each: from masters before and after the round, and to them.
+
+    Ids for an owner are a list of int32, or a bit for each of its rows (`sync.ids`).
+
+    A round takes two calls of all hosts for its sums. Ids take two, lengths and content; the rest of each matrix one.
+    """
+    nothing, both = np.zeros_like(rows.e), 2.0
+    every = np.full_like(rows.e, owned)
+    if scheme == "rep-naive":
+        return Traffic(nothing, both * every * (row + _COUNT), both * every * row, 2 + 6)
+    if scheme == "rep-opt":
+        to, back = nothing.copy(), nothing.copy()
+        for touched, of_any in ((rows.e, rows.any_e), (rows.t, rows.any_t)):
+            whole = touched.sum() > NEARLY * every.sum()
+            mine = every if whole else touched
+            changed = every if whole else np.where(of_any > NEARLY * owned, owned, of_any)
+            to += _ids(mine, owned) + mine * (row + _COUNT)
+            back += _ids(changed, owned) + changed * row
+        return Traffic(nothing, to, back, 2 + 14)
+    if scheme == "pull-base":
+        values = both * rows.either * wire
+        return Traffic(_ids(rows.either, owned) + both * rows.either * _COUNT, values, values, 2 + 8)
+    t = rows.pooled if scheme == "server" else rows.t
+    inspect, held = _ids(rows.e, owned) + _ids(t, owned) + (rows.e + t) * _COUNT, rows.e + t
+    if scheme == "server":
+        return Traffic(inspect, held * (wire + _ID), 2 * held * (wire + _ID), 2 + 18)
+    return Traffic(inspect, held * wire, held * wire, 2 + 10)
+
+
+def _ids(named: NDArray[np.float64], owned: float) -> NDArray[np.float64]:
+    return np.minimum(_ID * named, np.ceil(owned / 8))
+
+
+def traffic_of_columns(
+    words: float, sentences: float, scores: float, batches: float, rounds: float, hosts: int
+) -> Traffic:
+    """Return what rounds by columns send (glint-word2vec, section 2): W, partial scores, steps.
+
+    A host sends its ids of W and lengths of sentences to all others. Each sends its parts of the scores, float32, to
+    the owner of the centre, 1 / H of them to each, and the owner sends the steps to all. A mini-batch takes two calls,
+    64 of them one more, and a round five: for W, and its sums.
+    """
+    values = np.full(hosts, 4 * scores / hosts)
+    ids = np.full(hosts, (_ID * words + 8 * sentences) / hosts)
+    return Traffic(ids, values, values, 5 * rounds + batches * (2 + 1 / 64))
+
+
+def balances(combiner: Combiner, rounds: int, hosts: int) -> int:
+    """Return after how many rounds of a run the balance of e and t is corrected (`sync.balance.is_due`)."""
+    return sum(is_due(number, hosts) for number in range(rounds)) if combiner.keeps_balance else 0
+
+
+def moments(combiner: Combiner, rounds: int, hosts: int, dim: int) -> tuple[float, float]:
+    """Return bytes of all hosts, and calls, with which the rounds of a run prepare to combine and keep the balance.
+
+    `Channel.reduce` of n rows of w numbers sends (H - 1) n w, and then sums as float64, (1 - 1/H) n w, to host 0;
+    `distribute` sends (H - 1/H) n w. Both take two calls. Combiners know what they send; curvature reduces and
+    distributes twice. The balance reduces 3 D x D float32, and distributes D x (D + 1), after rounds where it is due.
+    """
+    each, due = combiner.sent(hosts, dim), balances(combiner, rounds, hosts)
+    sums = 12 * dim**2 * (hosts - 1) + 24 * dim**2 * (1 - 1 / hosts)
+    directions = 4 * dim * (dim + 1) * (hosts - 1 / hosts)
+    return rounds * each + due * (sums + directions), 8.0 * rounds * (each > 0) + 4 * due
+
+
+def memory(scheme: str, rows: Rows, text: Text, hosts: int, dim: int, wire: int) -> float:
+    """Return the bytes that a host needs in the longest round, the one that needs most: the owner of the hottest rows.
+
+    The program takes some 160 MiB (benchmarks/README.md). The scheme says what its masters, or columns, take. Tables
+    have 20 bytes for a vertex: its count, threshold and column of the alias table; its word takes some 60. Of several
+    hosts, schemes of rows have two numbers more for each vertex, and two for inspection.
+
+    PullModel holds proxies of both matrices, as many as of the larger; rows that hosts send to an owner, and those
+    that it sends back, lie in buffers: H x[j] each. RepModel has such buffers for the rows it receives, those that it
+    sends, unless that are all, and those that it gets back. Buffers have a quarter to grow.
+    """
+    vertices, row, large = text.vertices, 4 * padded_width(dim), SCHEMES[scheme]
+    found = _PROGRAM + large.memory(round(vertices), dim, hosts) + 80 * vertices
+    if hosts == 1 or large.by_columns:
+        return found
+    found += (16 if large.inspects else 8) * vertices
+    if scheme == "rep-naive":
+        return found + 2 * _GROWN * row * vertices
+    if scheme == "rep-opt":
+        sent, back = (rows.e + rows.t).sum(), max(rows.any_e.sum(), rows.any_t.sum())
+        return found + _GROWN * row * float(hosts * (rows.e + rows.t).max() + sent + back)
+    e, t = (rows.either,) * 2 if scheme == "pull-base" else (rows.e, rows.pooled if scheme == "server" else rows.t)
+    rounded = wire * float((e + t).sum()) if wire < row else 0.0
+    return found + _GROWN * (2 * row * max(e.sum(), t.sum()) + 2 * wire * hosts * float((e + t).max()) + rounded)
+
+
+def rows_copied(scheme: str, rows: Rows) -> float:
+    """Return the rows that the owner of the hottest copies in a round, to send them or from where they came.
+
+    PullModel gathers what each host wants of its masters. RepModel-Opt gathers what it sends to masters, and what they
+    changed, and puts what comes back into place. RepModel-Naive sends all from where it lies.
+    """
+    hosts = len(rows.e)
+    if scheme == "rep-naive":
+        return 0.0
+    if scheme == "rep-opt":
+        return float((rows.e + rows.t + rows.any_e + rows.any_t).sum() + (rows.any_e + rows.any_t).max())
+    if scheme == "pull-base":
+        return 2 * hosts * float(rows.either.max())
+    return hosts * float((rows.e + (2 * rows.pooled if scheme == "server" else rows.t)).max())
+
+
+def share_of_columns(dim: int, hosts: int) -> float:
+    """Return the share of a row's numbers that a host has by columns; they are padded, to 16 in a block."""
+    return ColumnLayout(dim, hosts).width / padded_width(dim)
+
+
+def seconds_sent(phase: NDArray[np.float64], cluster: Cluster) -> float:
+    """Return how long a phase takes on the network: as long as the host that sends or receives most.
+
+    A host sends x[j] to each owner j but itself, X - x[j] in all, and owner j receives (H - 1) x[j]. The owner of the
+    hottest rows receives most. On the way back the directions are exchanged. Where a host cannot send and receive at a
+    time, both count.
+    """
+    others = phase.sum() - phase
+    owner = (len(phase) - 1) * phase
+    most = np.maximum(others, owner) if cluster.duplex else others + owner
+    return float(most.max()) / cluster.bandwidth

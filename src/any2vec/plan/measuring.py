@@ -1,0 +1,212 @@
+"""A short measurement on this machine: words per second of a thread, inspection, merging, copies."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from any2vec.cluster.local import alone
+from any2vec.cluster.machine.workers import Workers
+from any2vec.corpus import Corpus, Vocabulary, Worklist
+from any2vec.errors import Any2VecError
+from any2vec.io.memory import available
+from any2vec.io.sizes import size
+from any2vec.operators.kernel import inspection_kernel
+from any2vec.operators.matrices import new_matrices, padded_width
+from any2vec.plan.text import Text
+from any2vec.report.report import Report
+from any2vec.samples.windows import SampleTables
+from any2vec.sync.balance import Balance
+from any2vec.sync.channel import Channel
+from any2vec.sync.combiners import CombinerContext, Round, Touched, combiner_of
+from any2vec.sync.masters import Changes, merge
+from any2vec.sync.warmup import warm_up
+from any2vec.sync.wire import WIRES
+from any2vec.training.options import Options
+from any2vec.training.shown.progress import Quiet
+from any2vec.training.trainer import train
+
+__all__ = ["LOOKED_AT", "Speeds", "measure"]
+
+LOOKED_AT = 4096
+"""Rows of a matrix, of all hosts together, that the combiner curvature looks at in a round."""
+
+_FIRST, _MOST = 20_000, 2_000_000  # words trained on: to learn how fast it is; then for some time
+_SECONDS = 1.5
+_ROWS, _FEW_ROWS = LOOKED_AT, 512  # merged, and looked at
+_SHARE = 0.25  # of the memory left here that the model of the measurement may take
+_VERTICES = 1 << 19  # at most: their rows exceed all caches
+_LENGTH = 20  # words of a sentence of a text that was not read
+
+
+@dataclass(frozen=True)
+class Speeds:
+    """What one thread does on this machine with the options of the plan.
+
+    Attributes
+    ----------
+    words : float
+        Words of the vocabulary trained on in a second, those that subsampling leaves out included.
+    inspected : float
+        Words inspected in a second.
+    part, row : float
+        Seconds to merge a row of one host, and for a row however many hosts changed it.
+    prepared, row_prepared : float
+        Seconds in which a combiner prepares for a round, and more for each row that it looks at; it looks at up to
+        4,096 rows of each matrix, of all hosts together.
+    balanced : float
+        Seconds of a correction of the balance of e and t.
+    copied : float
+        Bytes copied in a second, row by row.
+    """
+
+    words: float
+    inspected: float
+    part: float
+    row: float
+    prepared: float
+    row_prepared: float
+    balanced: float
+    copied: float
+
+
+def measure(text: Text, options: Options) -> Speeds:
+    """Measure with a part of the text, or words drawn by its counts; takes some seconds.
+
+    Raises
+    ------
+    Any2VecError
+        If not even a model of a thousand vertices fits into the memory here.
+    """
+    with threadpool_limits(1, "blas"):
+        return _measured(text, options)
+
+
+def _measured(text: Text, options: Options) -> Speeds:
+    options = replace(options, threads=1, hosts=1, epochs=1, scheme=None, rounds=None, batch=None, wire="float32")
+    corpus = _sample(text, options.dim, _MOST)
+    first = _trained(corpus, options, _FIRST)
+    words = int(min(max(first * _SECONDS, _FIRST), _MOST))
+    speed = _trained(corpus, options, words)
+    part, row, balanced = _merging(options)
+    prepared = [_preparing(options, rows) for rows in (_FEW_ROWS, _ROWS)]
+    each = max(prepared[1] - prepared[0], 0.0) / (2 * (_ROWS - _FEW_ROWS))
+    fixed = max(prepared[0] - 2 * _FEW_ROWS * each, 0.0)
+    return Speeds(speed, _inspected(corpus, options, words), part, row, fixed, each, balanced, _copied(options.dim))
+
+
+def _sample(text: Text, dim: int, most: int) -> Corpus:
+    """Return the beginning of a text, or some words drawn by counts, with the vocabulary that memory allows here."""
+    has = available()
+    vertices = min(text.vertices, int(has * _SHARE / (8 * padded_width(dim))), _VERTICES)
+    if vertices < min(1000, text.vertices):
+        raise Any2VecError(f"`dim` is {dim:,}: there are only {size(has, memory=True)} of memory here to measure with")
+    vertices = int(vertices)
+    if text.worklist is not None and vertices >= text.vertices:
+        counts, bounds = text.counts.astype(np.int64), text.worklist.bounds
+        sentences = int(np.searchsorted(bounds, min(most, int(bounds[-1]))))
+        worklist = text.worklist.between(0, int(bounds[sentences]))
+    else:
+        ends = np.minimum(np.cumsum(text.many), vertices).astype(np.int64)
+        counts = np.maximum(np.repeat(text.counts, np.diff(np.append(0, ends))), 1).astype(np.int64)
+        chances = np.cumsum(counts / counts.sum())
+        drawn = np.minimum(np.searchsorted(chances, np.random.default_rng(1).random(most)), len(counts) - 1)
+        worklist = Worklist(drawn.astype(np.int32), np.arange(0, most + 1, _LENGTH, dtype=np.int64))
+    return _corpus(Vocabulary([str(i) for i in range(len(counts))], counts), worklist)
+
+
+def _corpus(vocabulary: Vocabulary, worklist: Worklist) -> Corpus:
+    n = len(worklist.ids)
+    cuts = np.array([0, n], np.int64)
+    return Corpus(vocabulary, worklist, n, len(worklist), 0, cuts, range(1), True, {}, Path())
+
+
+def _trained(corpus: Corpus, options: Options, words: int) -> float:
+    """Train on the first words; return how many a second."""
+    bounds = corpus.worklist.bounds
+    last = int(bounds[min(int(np.searchsorted(bounds, words)), len(bounds) - 1)])
+    report = Report(options={})
+    train(_corpus(corpus.vocabulary, corpus.worklist.between(0, last)), options, alone(), Quiet(), report)
+    return last / max(sum(report.rounds.seconds["computation"]), 1e-9)  # CPU seconds: other programs may run
+
+
+def _inspected(corpus: Corpus, options: Options, words: int) -> float:
+    worklist, counts = corpus.worklist, corpus.vocabulary.counts
+    operator = options.operator_class(options)
+    draws = SampleTables(counts, options.sample, operator.tables(counts), options.seed).epoch(0)
+    kernel, found = inspection_kernel(operator), np.zeros((2, len(counts)), np.int32)
+    n = min(words, len(worklist.ids))
+
+    def run(last: int) -> None:
+        kernel(worklist.ids, worklist.bounds, 0, last, options.window, draws, found[0], found[1])
+
+    run(0)
+    return n / _timed(lambda: run(n))
+
+
+def _merging(options: Options) -> tuple[float, float, float]:
+    """Merge rows of two and of four hosts; return seconds of a host's row, of a row besides, and of the balance."""
+    seconds, balanced = [], 0.0
+    for hosts in (2, 4):
+        context, combiner, touched = _combining(options, _ROWS)
+        rows = np.tile(np.arange(_ROWS, dtype=np.int32), hosts)
+        values = np.tile(touched.matrix[:_ROWS] + np.float32(0.01), (hosts, 1))
+        ends = np.arange(hosts + 1, dtype=np.int64) * _ROWS
+        changes = Changes(rows, ends, values, np.tile(touched.updates, hosts))
+        with Workers(1, context.channel.communicator) as workers:
+            seconds.append(min(merge(context.masters, {"e": changes}, combiner, workers).seconds for _ in range(3)))
+        if combiner.keeps_balance:
+            balance = Balance(context.masters, context.channel)
+            both = {"e": changes, "t": changes}
+            balanced = _timed(lambda balance=balance, both=both: _balance(balance, both))  # type: ignore[misc]
+    part = max(seconds[1] - seconds[0], 0.0) / (2 * _ROWS)
+    return part, max(seconds[0] / _ROWS - 2 * part, 0.0), balanced
+
+
+def _balance(balance: Balance, changes: dict[str, Changes]) -> None:
+    balance.begin(0, changes)
+    balance.end(0)
+
+
+def _preparing(options: Options, rows: int) -> float:
+    _, combiner, touched = _combining(options, rows)
+    return _timed(lambda: combiner.begin(Round(0, 0.025, 0.2), {"e": touched, "t": touched}))
+
+
+def _combining(options: Options, rows: int) -> tuple[CombinerContext, Any, Touched]:
+    """Return a combiner that has prepared for a round, and what it prepared with."""
+    masters, random = new_matrices(0, rows, options.dim), np.random.default_rng(1)
+    for matrix in (masters.e, masters.t):
+        matrix[:rows, : options.dim] = random.normal(0, 0.1, (rows, options.dim))
+    per_pair = {"e": 1.0 + options.negatives, "t": 1.0}
+    context = CombinerContext(masters, per_pair, Channel(alone()))
+    combiner = combiner_of(options.combine).bind(context)
+    with Workers(1, context.channel.communicator) as workers:
+        warm_up(combiner, WIRES["float32"](options.dim, workers))
+    touched = Touched(masters.e, np.arange(rows, dtype=np.int32), np.full(rows, 8, np.int32))
+    combiner.begin(Round(0, 0.025, 0.2), {"e": touched, "t": touched})
+    return context, combiner, touched
+
+
+def _copied(dim: int) -> float:
+    rows = max(1, (1 << 25) // (4 * padded_width(dim)))
+    matrix: NDArray[np.float32] = np.ones((rows, padded_width(dim)), np.float32)
+    order = np.random.default_rng(1).permutation(rows)
+    order.sort()
+    out = np.empty_like(matrix)
+    return matrix.nbytes / _timed(lambda: np.take(matrix, order, axis=0, out=out, mode="clip"))
+
+
+def _timed(call: Callable[[], object]) -> float:
+    """Return the CPU seconds of a call, the shortest of three."""
+    found = []
+    for _ in range(3):
+        began = time.thread_time()
+        call()
+        found.append(time.thread_time() - began)
+    return max(min(found), 1e-9)

@@ -1,0 +1,100 @@
+"""A plan: the estimates of all numbers of hosts and schemes, and the one to choose."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from any2vec.errors import Any2VecError
+from any2vec.io.sizes import size
+from any2vec.plan.cluster import Cluster
+from any2vec.plan.estimates import Estimate, Estimator
+from any2vec.plan.measuring import Speeds
+from any2vec.plan.text import Text
+from any2vec.training.options import Options
+
+__all__ = ["Plan", "make_plan"]
+
+_AS_FAST = 1.1  # times the shortest time: fewer hosts are recommended up to there
+_MOST_HOSTS = 4096
+_COMPARED = ("server",)  # schemes with other vectors, to compare with the papers: never recommended
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Estimates by number of hosts and scheme, and the one to choose."""
+
+    cluster: Cluster
+    words: float
+    vertices: float
+    epochs: int
+    speeds: Speeds
+    estimates: list[Estimate]
+
+    @property
+    def best(self) -> Estimate:
+        """The fewest hosts that take at most a tenth longer than the fastest, and of their schemes what sends least.
+
+        Schemes that are there to compare with are left out.
+        """
+        fitting = [one for one in self.estimates if one.fits and one.scheme not in _COMPARED]
+        fitting = fitting or [one for one in self.estimates if one.fits]
+        enough = _AS_FAST * min(one.total for one in fitting)
+        hosts = min(one.hosts for one in fitting if one.total <= enough)
+        return min((one for one in fitting if one.hosts == hosts and one.total <= enough), key=lambda one: one.sent)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All figures."""
+        more = [asdict(one) | {"total": one.total, "limit": one.limit} for one in self.estimates]
+        best = {"hosts": self.best.hosts, "scheme": self.best.scheme}
+        return asdict(self) | {"estimates": more, "recommended": best}
+
+
+def make_plan(text: Text, options: Options, cluster: Cluster, speeds: Speeds) -> Plan:
+    """Estimate what training takes.
+
+    Parameters
+    ----------
+    text : Text
+        What is trained on.
+    options : Options
+        How; ``threads``, ``hosts`` and ``scheme`` are not read.
+    cluster : Cluster
+        Where.
+    speeds : Speeds
+        What a thread does.
+
+    Returns
+    -------
+    Plan
+        With an estimate for each number of hosts and scheme that the options allow.
+
+    Raises
+    ------
+    Any2VecError
+        If there are more hosts than words, or the memory of the hosts does not suffice for any scheme.
+    """
+    if max(cluster.hosts) > text.words:
+        raise Any2VecError(
+            f"`hosts` is {max(cluster.hosts):,}, but there are {text.words:,.0f} words; give fewer hosts, or more text"
+        )
+    options = options.training_options()
+    text = text.ungrouped() if options.operator_class.varying else text
+    estimator = Estimator(text, options, cluster, speeds)
+    estimates = [one for hosts in cluster.hosts for one in estimator.estimates(hosts)]
+    if not any(one.fits for one in estimates):
+        raise Any2VecError(_refusal(estimator, estimates))
+    return Plan(cluster, text.words, text.vertices, options.epochs, speeds, estimates)
+
+
+def _refusal(estimator: Estimator, estimates: list[Estimate]) -> str:
+    """Say what would fit where nothing does."""
+    least, hosts = min(estimates, key=lambda one: one.memory), 2 * max(estimator.cluster.hosts)
+    more, most = "", min(_MOST_HOSTS, int(estimator.text.words))
+    while hosts <= most and not more:
+        fitting = [one.scheme for one in estimator.estimates(hosts) if one.fits]
+        more = f", {hosts:,} hosts with {fitting[0]}" if fitting else ""
+        hosts *= 2
+    return (
+        f"`memory` is {size(estimator.cluster.memory, memory=True)}, in which no scheme fits: {least.scheme} on "
+        f"{least.hosts:,} needs {size(least.memory, memory=True)} a host, and that is the least; "
+        f"that much memory{more}, a smaller `dim` or fewer words (`min_count`) would do"
+    )

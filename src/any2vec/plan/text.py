@@ -1,0 +1,165 @@
+"""What a plan knows of a text or of walks: how often its vertices occur, and how likely in a slice of it."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.corpus import Corpus, Worklist
+from any2vec.errors import Any2VecError
+from any2vec.llvm.compiled import njit
+from any2vec.samples.windows import SampleTables, is_kept, keep_thresholds
+
+__all__ = ["Text", "zipf_counts"]
+
+_SINGLE, _FINENESS = 4096, 256  # ranks that are taken one by one; groups in each factor of e after them
+_LENGTH = 20.0  # words of a sentence, where there are none to look at
+_SENTENCES = 100_000  # looked at
+
+
+@dataclass(frozen=True, eq=False)
+class Text:
+    """A text or walks.
+
+    Attributes
+    ----------
+    counts : float64 array, shape (G,)
+        Occurrences of a vertex, falling. Vertices of like counts may be one group.
+    many : float64 array, shape (G,)
+        Vertices of each group.
+    lengths : float64 array
+        Lengths of some sentences.
+    sentences : float
+        How many there are.
+    worklist : Worklist, optional
+        W, if it was read: then it is known where vertices occur, not only how often.
+    seed : int
+        Of the draws of subsampling.
+    """
+
+    counts: NDArray[np.float64]
+    many: NDArray[np.float64]
+    lengths: NDArray[np.float64]
+    sentences: float
+    worklist: Worklist | None = None
+    seed: int = field(default=1)
+
+    @classmethod
+    def of_corpus(cls, corpus: Corpus, seed: int = 1) -> Self:
+        """Take a corpus that was read for one host."""
+        counts = corpus.vocabulary.counts.astype(np.float64)
+        lengths = np.diff(corpus.worklist.bounds[: _SENTENCES + 1]).astype(np.float64)
+        return cls(counts, np.ones_like(counts), lengths, corpus.sentences, corpus.worklist, seed)
+
+    @classmethod
+    def of_counts(cls, counts: NDArray[Any], many: NDArray[Any] | None = None) -> Self:
+        """Take counts alone, falling; sentences are taken to have 20 words."""
+        counts = counts.astype(np.float64)
+        many = np.ones_like(counts) if many is None else many.astype(np.float64)
+        return cls(counts, many, np.full(1, _LENGTH), float(counts @ many) / _LENGTH)
+
+    def ungrouped(self) -> Self:
+        """Return the same text with each vertex a group of its own, as a Huffman tree needs it."""
+        many = np.rint(self.many).astype(np.int64)
+        return replace(self, counts=np.repeat(self.counts, many), many=np.ones(int(many.sum())))
+
+    @property
+    def words(self) -> float:
+        """N, words of the vocabulary in the text."""
+        return float(self.counts @ self.many)
+
+    @property
+    def vertices(self) -> float:
+        """V."""
+        return float(self.many.sum())
+
+    def keep(self, sample: float) -> NDArray[np.float64]:
+        """Return the probability that subsampling keeps an occurrence of each vertex, shape (G,)."""
+        if sample <= 0:
+            return np.ones_like(self.counts)
+        share = sample * self.words / self.counts
+        return np.minimum(np.sqrt(share) + share, 1.0)
+
+    def absent(self, positions: NDArray[np.float64], sample: float) -> NDArray[np.float64]:
+        """Return how likely a slice of so many positions has no kept occurrence of a vertex, shape (L, G).
+
+        With counts alone, a vertex's c occurrences lie anywhere, each in the slice with probability n / N, and kept
+        with probability p: ``(1 - p n / N)^c``. In a text the occurrences of a word come close together, in the
+        sentences that are about it. If W is known, all slices of n positions are looked at, wherever they begin: those
+        without a vertex lie in the gaps between its kept occurrences, and a gap of g - 1 positions has g - n of them
+        (the footprint of Xiang et al. 2011, "Linear-time modeling of program working set in shared cache").
+        """
+        if self.worklist is None:
+            keep = self.keep(sample)
+            shares = np.minimum(positions / self.words, 1.0)
+            with np.errstate(divide="ignore"):
+                return np.exp(self.counts * np.log1p(-np.outer(shares, keep)))
+        counts, ids = self.counts.astype(np.int64), self.worklist.ids
+        slices, places = np.unique(np.clip(np.rint(positions), 1, len(ids)).astype(np.int64), return_inverse=True)
+        draws = SampleTables(counts, sample, None, self.seed).epoch(0)
+        found = np.zeros((len(counts), len(slices)))
+        _gaps(ids, keep_thresholds(counts, sample), draws.keep_key, slices, found)
+        self.worklist.release()
+        return np.asarray((found / (len(ids) - slices + 1.0)).T[places])
+
+
+@njit(nogil=True, cache=True)
+def _gaps(ids: Any, keep: Any, key: int, slices: Any, found: Any) -> None:
+    """Count, by vertex, the slices of each length, rising, that begin and end between two kept occurrences of it."""
+    last = np.full(found.shape[0], -1, np.int64)
+    for position in range(ids.size):
+        word = ids[position]
+        if is_kept(word, position, keep, key):
+            _add(position - last[word], slices, found[word])
+            last[word] = position
+    for word in range(last.size):
+        _add(ids.size - last[word], slices, found[word])
+
+
+@njit(inline="always")
+def _add(gap: int, slices: Any, found: Any) -> None:
+    for k in range(slices.size):
+        if gap <= slices[k]:
+            break
+        found[k] += gap - slices[k]
+
+
+def zipf_counts(words: float, vertices: float, least: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return counts of a text of so many words and vertices, of which each occurs `least` times or more, in groups.
+
+    Counts fall with the rank r as C / r up to some rank k, and as C k / r^2 from there on (two regimes, as Ferrer i
+    Cancho and Sole 2001 found in large corpora). The vertex of the last rank V is to occur `least` times, so C k =
+    least V^2, and all are to sum up to N words: C (ln k + 0.577 + 1 - k / V) = N. That gives k; it is V where the last
+    one occurs more often even so.
+
+    Returns
+    -------
+    counts, many : float64 array, shape (G,)
+        The count of a vertex of each group, and its vertices. The most frequent ones are groups of their own.
+
+    Raises
+    ------
+    Any2VecError
+        If so many vertices cannot occur so often.
+    """
+    if words < 2 * least * vertices:
+        raise Any2VecError(
+            f"{words:,.0f} words are too few for a vocabulary of {vertices:,.0f}, of which each occurs {least:,.0f} "
+            "times or more, and most occur more often: give more `words`, a smaller `vocabulary` or `min_count`"
+        )
+
+    def total(k: float) -> float:
+        return least * vertices**2 / k * (np.log(k) + 0.5772 + 1 - k / vertices)
+
+    low, high = 1.0, vertices
+    if total(high) < words:
+        while high / low > 1 + 1e-9:
+            middle = (low * high) ** 0.5
+            low, high = (middle, high) if total(middle) > words else (low, middle)
+    last = int(np.log(max(vertices / _SINGLE, 1.0)) * _FINENESS) + 1
+    edges = np.arange(0.0, min(_SINGLE, vertices) + 1)
+    edges = np.unique(np.rint(np.append(edges, np.geomspace(edges[-1], vertices, last + 1))))
+    many, ranks = np.diff(edges), (edges[1:] + edges[:-1] + 1) / 2
+    counts = np.minimum(1 / ranks, high / ranks**2)
+    return counts * words / float(counts @ many), many
