@@ -219,7 +219,7 @@ def test_curvature_is_measured_by_all_hosts_together(hosts):
 
 @pytest.mark.parametrize(("hosts", "starts", "stride"), [(1, [0], 20), (2, [0, 20], 40), (3, [0, 20, 40], 60)])
 def test_many_rows_are_measured_by_a_sample(monkeypatch, hosts, starts, stride):
-    monkeypatch.setattr(quadratic, "_SEEN", 200)
+    monkeypatch.setattr(quadratic, "SEEN", 200)
     labels, *updates = labels_and_updates(4000)
 
     def program(communicator):

@@ -1,6 +1,7 @@
 """Whether cores share a cache, and what a run makes of it."""
 
 import math
+import time
 
 import numpy as np
 import pytest
@@ -21,7 +22,11 @@ from any2vec.training.options import Options
 
 @pytest.mark.skipif(len(core_ids()) < 2, reason="threads take turns on one core")
 def test_time_of_a_message():
-    assert 1 < min(message_time(core_ids()) for _ in range(20)) < 1e6
+    found, tries = math.inf, 0
+    while found == math.inf and tries < 20:  # on a busy machine a core may not answer for a while
+        time.sleep(tries and 1)
+        found, tries = min(message_time(core_ids()) for _ in range(20)), tries + 1
+    assert 1 < found < 1e6
 
 
 def test_one_core_waits_for_nobody():

@@ -23,8 +23,8 @@ class Cluster:
     memory : float
         Bytes of a host; infinity for no limit.
     duplex : bool
-        Whether a host sends while it receives, as with MPI. gloo does one after the other in a pair of hosts, where
-        messages are large: with two hosts, sending both ways takes twice as long; with more, less than that.
+        Whether a host sends while it receives, as with MPI. With gloo, two hosts send large messages to each other one
+        after the other: with two hosts that takes twice as long, with more hosts less than that.
     price : float, optional
         Of a host, by the hour.
     """

@@ -11,9 +11,10 @@ from any2vec.operators import Operator
 from any2vec.operators.matrices import padded_width
 from any2vec.plan import formulas
 from any2vec.plan.cluster import Cluster
-from any2vec.plan.measuring import LOOKED_AT, Speeds
+from any2vec.plan.measuring import Speeds
 from any2vec.plan.text import Text
 from any2vec.sync.combiners import Combiner, combiner_of
+from any2vec.sync.combiners.quadratic import SEEN
 from any2vec.sync.schemes import SCHEMES
 from any2vec.sync.wire import FLOAT32, WIRES
 from any2vec.training.options import Options
@@ -90,19 +91,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Estimator:
-    """Estimates what training takes.
-
-    Parameters
-    ----------
-    text : Text
-        What is trained on.
-    options : Options
-        How; ``threads``, ``hosts`` and ``scheme`` are not read.
-    cluster : Cluster
-        Where.
-    speeds : Speeds
-        What a thread does.
-    """
+    """Estimates what training takes; `planning.make_plan` documents the parameters."""
 
     text: Text
     options: Options
@@ -166,7 +155,7 @@ class Estimator:
             merged = hosts * float((rows.e + rows.t).max()) * speeds.part
             merged += float((rows.any_e + rows.any_t).max()) * speeds.row
             copied = formulas.rows_copied(scheme, rows) * row / speeds.copied
-            looked = sum(min(float(one.sum()), LOOKED_AT / hosts) for one in (rows.e, rows.t))
+            looked = sum(min(float(one.sum()), SEEN / hosts) for one in (rows.e, rows.t))
             combining = (merged + copied) / cluster.cores + speeds.prepared + looked * speeds.row_prepared
             sending = max(formulas.seconds_sent(traffic.reduce, cluster) - inspection, 0.0)
             sending += sum(formulas.seconds_sent(one, cluster) for one in (traffic.inspect, traffic.broadcast))

@@ -15,6 +15,7 @@ from any2vec.operators.matrices import padded_width
 from any2vec.plan.cluster import Cluster
 from any2vec.plan.text import Text
 from any2vec.samples.huffman import huffman_paths
+from any2vec.samples.negatives import POWER
 from any2vec.samples.windows import mean_context
 from any2vec.sync.balance import is_due
 from any2vec.sync.column_layout import ColumnLayout
@@ -61,10 +62,10 @@ def samples(text: Text, operator: Operator) -> Samples:
 
     Subsampling keeps the share s of the positions. A kept one is the centre of a window unless it is alone in its
     sentence, of l words: with probability ``1 - (1 - s)^(l - 1)``. `mean_context` has the words of a window. Negatives
-    are drawn K times for each window, or each pair. A score is computed for each pair and each target but those
-    negatives that are the centre: for K sum_v q_v p_v of a window's K + 1, if v is a share q_v of the centres and p_v
-    of the negatives. CBOW has one score for each target. Hierarchical softmax has one for each vertex on the centre's
-    path.
+    are drawn K times for each window, or each pair. A score is computed for each pair and each target, but not for
+    negatives that are the centre. If v is a share q_v of the centres and p_v of the negatives, these are
+    K sum_v q_v p_v of a window's K + 1 targets. CBOW has one score for each target. Hierarchical softmax has one for
+    each vertex on the centre's path.
     """
     options, many = operator.options, text.many
     kept = text.counts * many * text.keep(options.sample)
@@ -82,8 +83,8 @@ def samples(text: Text, operator: Operator) -> Samples:
 
 
 def _negatives(text: Text) -> NDArray[np.float64]:
-    """Return the probability that a negative is of each group: by count^0.75."""
-    weights = text.counts**0.75 * text.many
+    """Return the probability that a negative is of each group: by count^0.75 (`samples.negatives`)."""
+    weights = text.counts**POWER * text.many
     return weights / weights.sum()
 
 

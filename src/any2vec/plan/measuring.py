@@ -24,6 +24,7 @@ from any2vec.samples.windows import SampleTables
 from any2vec.sync.balance import Balance
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import CombinerContext, Round, Touched, combiner_of
+from any2vec.sync.combiners.quadratic import SEEN
 from any2vec.sync.masters import Changes, merge
 from any2vec.sync.warmup import warm_up
 from any2vec.sync.wire import WIRES
@@ -31,14 +32,11 @@ from any2vec.training.options import Options
 from any2vec.training.shown.progress import Quiet
 from any2vec.training.trainer import train
 
-__all__ = ["LOOKED_AT", "Speeds", "measure"]
-
-LOOKED_AT = 4096
-"""Rows of a matrix, of all hosts together, that the combiner curvature looks at in a round."""
+__all__ = ["Speeds", "measure"]
 
 _FIRST, _MOST = 20_000, 2_000_000  # words trained on: to learn how fast it is; then for some time
 _SECONDS = 1.5
-_ROWS, _FEW_ROWS = LOOKED_AT, 512  # merged, and looked at
+_ROWS, _FEW_ROWS = SEEN, 512  # merged, and looked at
 _SHARE = 0.25  # of the memory left here that the model of the measurement may take
 _VERTICES = 1 << 19  # at most: their rows exceed all caches
 _LENGTH = 20  # words of a sentence of a text that was not read
@@ -196,9 +194,7 @@ def _combining(options: Options, rows: int) -> tuple[CombinerContext, Any, Touch
 def _copied(dim: int) -> float:
     rows = max(1, (1 << 25) // (4 * padded_width(dim)))
     matrix: NDArray[np.float32] = np.ones((rows, padded_width(dim)), np.float32)
-    order = np.random.default_rng(1).permutation(rows)
-    order.sort()
-    out = np.empty_like(matrix)
+    order, out = np.arange(rows), np.empty_like(matrix)
     return matrix.nbytes / _timed(lambda: np.take(matrix, order, axis=0, out=out, mode="clip"))
 
 

@@ -8,13 +8,13 @@ from any2vec.io.sizes import size
 from any2vec.plan.cluster import Cluster
 from any2vec.plan.estimates import Estimate, Estimator
 from any2vec.plan.measuring import Speeds
+from any2vec.plan.quantities import MOST_HOSTS
 from any2vec.plan.text import Text
 from any2vec.training.options import Options
 
 __all__ = ["Plan", "make_plan"]
 
 _AS_FAST = 1.1  # times the shortest time: fewer hosts are recommended up to there
-_MOST_HOSTS = 4096
 _COMPARED = ("server",)  # schemes with other vectors, to compare with the papers: never recommended
 
 
@@ -88,7 +88,7 @@ def make_plan(text: Text, options: Options, cluster: Cluster, speeds: Speeds) ->
 def _refusal(estimator: Estimator, estimates: list[Estimate]) -> str:
     """Say what would fit where nothing does."""
     least, hosts = min(estimates, key=lambda one: one.memory), 2 * max(estimator.cluster.hosts)
-    more, most = "", min(_MOST_HOSTS, int(estimator.text.words))
+    more, most = "", min(MOST_HOSTS, int(estimator.text.words))
     while hosts <= most and not more:
         fitting = [one.scheme for one in estimator.estimates(hosts) if one.fits]
         more = f", {hosts:,} hosts with {fitting[0]}" if fitting else ""

@@ -6,12 +6,23 @@ from typing import Any, NamedTuple
 
 from any2vec.errors import Any2VecError, shown
 
-__all__ = ["Price", "duration", "memory", "number", "numbers_of_hosts", "price", "rate", "time_text", "unit_of"]
+__all__ = [
+    "MOST_HOSTS",
+    "Price",
+    "duration",
+    "memory",
+    "number",
+    "numbers_of_hosts",
+    "price",
+    "rate",
+    "time_text",
+    "unit_of",
+]
 
 _NUMBER = r"([0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]{1,2})?)"
 _PREFIXES = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
-_MOST_HOSTS = 4096
+MOST_HOSTS = 4096
 
 
 class Price(NamedTuple):
@@ -65,8 +76,8 @@ def number(text: str, name: str, low: float = 1) -> float:
 def numbers_of_hosts(text: str, name: str = "hosts") -> tuple[int, ...]:
     """Return the numbers of 1,2,4,8, in rising order."""
     parts = [part.strip() for part in text.split(",")]
-    if not all(part.isascii() and part.isdigit() and 1 <= int(part) <= _MOST_HOSTS for part in parts):
-        raise Any2VecError(f"`{name}` is {shown(text)}; it must be numbers from 1 to {_MOST_HOSTS:,}, such as 1,8,32")
+    if not all(part.isascii() and part.isdigit() and 1 <= int(part) <= MOST_HOSTS for part in parts):
+        raise Any2VecError(f"`{name}` is {shown(text)}; it must be numbers from 1 to {MOST_HOSTS:,}, such as 1,8,32")
     return tuple(sorted({int(part) for part in parts}))
 
 

@@ -86,8 +86,8 @@ class Text:
 
         With counts alone, a vertex's c occurrences lie anywhere, each in the slice with probability n / N, and kept
         with probability p: ``(1 - p n / N)^c``. In a text the occurrences of a word come close together, in the
-        sentences that are about it. If W is known, all slices of n positions are looked at, wherever they begin: those
-        without a vertex lie in the gaps between its kept occurrences, and a gap of g - 1 positions has g - n of them
+        sentences that are about it. If W is known, all slices of n positions count, wherever they begin.
+        Those without a vertex lie in the gaps between its kept occurrences: g - n of them in a gap of g - 1 positions
         (the footprint of Xiang et al. 2011, "Linear-time modeling of program working set in shared cache").
         """
         if self.worklist is None:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from any2vec.llvm.compiled import njit
 
-__all__ = ["alias_table", "negative", "probabilities", "share_columns"]
+__all__ = ["POWER", "alias_table", "negative", "probabilities", "share_columns"]
 
 POWER = 0.75
 """Exponent of the counts (Mikolov et al. 2013, "Distributed representations of words and phrases", section 2.2)."""

@@ -12,7 +12,7 @@ from any2vec.other_names import method_meant
 from any2vec.vectors.arguments import whole_number
 from any2vec.vectors.lookup import Query
 from any2vec.vectors.neighbours import Neighbours, as_queries
-from any2vec.vectors.search import best, cosines_of
+from any2vec.vectors.search import best, cosines_of, no_zeros
 
 __all__ = ["GensimNames"]
 
@@ -82,8 +82,7 @@ class GensimNames(Neighbours):
 
     def get_normed_vectors(self) -> NDArray[np.float32]:
         """Return all vectors of unit length, shape (V, D); rows of zeros stay zeros."""
-        lengths = np.where(self.norms > 0, self.norms, np.float32(1))
-        return np.divide(self.matrix, lengths[:, None], dtype=np.float32)
+        return np.divide(self.matrix, no_zeros(self.norms)[:, None], dtype=np.float32)
 
     def get_mean_vector(
         self,

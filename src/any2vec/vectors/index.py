@@ -12,7 +12,7 @@ from any2vec.errors import Any2VecError, missing_extra, shown
 from any2vec.io.finite import blocks
 from any2vec.vectors.arguments import fraction, whole_number
 from any2vec.vectors.lookup import Lookup
-from any2vec.vectors.search import nearest, unit
+from any2vec.vectors.search import nearest, no_zeros, unit
 
 if TYPE_CHECKING:
     import faiss
@@ -113,8 +113,7 @@ class Index:
         scores = np.full(found.shape, -np.inf, np.float32)
         for query, rows, score in zip(directions, found, scores, strict=True):
             known = rows[: np.count_nonzero(rows >= 0)]  # the rest is -1
-            lengths = norms[known]
-            score[: len(known)] = (matrix[known] @ query) / np.where(lengths > 0, lengths, np.float32(1))
+            score[: len(known)] = (matrix[known] @ query) / no_zeros(norms[known])
         if excluded is not None:
             scores[(found[:, :, None] == excluded[:, None, :]).any(axis=2)] = -np.inf
         order = np.lexsort((found, -scores), axis=-1)[:, :topn]
@@ -196,5 +195,4 @@ def _search_enough(index: Index, recall: float, random: np.random.Generator) -> 
 
 def _directions(vectors: Lookup, rows: slice | NDArray[np.int64]) -> NDArray[np.float32]:
     """Return rows of unit length; those of zeros stay zeros."""
-    lengths = np.where(vectors.norms > 0, vectors.norms, np.float32(1))[rows]
-    return np.divide(vectors.matrix[rows], lengths[:, None], dtype=np.float32)
+    return np.divide(vectors.matrix[rows], no_zeros(vectors.norms[rows])[:, None], dtype=np.float32)

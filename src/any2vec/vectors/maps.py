@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from any2vec.errors import Any2VecError, UnknownWordError, shown
 from any2vec.vectors.arguments import as_path, whole_number
 from any2vec.vectors.lookup import Lookup
+from any2vec.vectors.search import no_zeros
 from any2vec.vectors.word_sets import read_lines
 
 if TYPE_CHECKING:
@@ -105,9 +106,8 @@ class Maps(Lookup):
             grouped = groups.by_labels(names, known, self, skip_unknown=skip_unknown)
         elif clusters is not None:
             grouped = self._clusters(names, ids, clusters, seed)
-        norms = self.norms[ids]
         rows: NDArray[np.float32] = self.matrix[ids]
-        rows /= np.where(norms > 0, norms, 1)[:, None]
+        rows /= no_zeros(self.norms[ids])[:, None]
         topn = max(min(neighbours, len(ids) - 1), projection.wanted_neighbours(method, len(ids), settings))
         near, cosines = self._near(rows, topn, seed)
         places = projection.project(rows, method, (near, cosines), seed=seed, settings=settings)

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["answer", "best", "cosines_of", "nearest", "unit"]
+__all__ = ["answer", "best", "cosines_of", "nearest", "no_zeros", "unit"]
 
 Float = TypeVar("Float", bound=np.floating[Any])
 
@@ -51,7 +51,7 @@ def answer(
     Questions are rows a, b, c (and more), shape (Q, 3 or more). `excluded`, shape (Q, k), are rows that may not answer;
     a negative entry excludes nothing.
     """
-    lengths = _no_zeros(norms)[:, None]
+    lengths = no_zeros(norms)[:, None]
     answers, cosines = np.empty(len(asked), np.int64), np.empty(len(asked), np.float32)
     for start in range(0, len(asked), BLOCK_QUESTIONS):
         batch = slice(start, start + BLOCK_QUESTIONS)
@@ -66,7 +66,7 @@ def cosines_of(
 ) -> NDArray[np.float32]:
     """Return the cosine of each row to a query: shape (V,); 0 where either is zero."""
     scores: NDArray[np.float32] = matrix @ unit(query[None])[0]
-    scores /= _no_zeros(norms)
+    scores /= no_zeros(norms)
     return scores
 
 
@@ -81,7 +81,7 @@ def best(scores: NDArray[np.float32], topn: int) -> tuple[NDArray[np.int64], NDA
 
 def unit(rows: NDArray[Float]) -> NDArray[Float]:
     """Return rows of unit length; those of zeros stay zeros."""
-    return rows / _no_zeros(np.linalg.norm(rows, axis=1))[:, None]
+    return rows / no_zeros(np.linalg.norm(rows, axis=1))[:, None]
 
 
 def _tiles(
@@ -95,7 +95,7 @@ def _tiles(
     for low in range(0, len(matrix), size):
         block = slice(low, low + size)
         scores = queries @ matrix[block].T
-        scores /= _no_zeros(norms[block])
+        scores /= no_zeros(norms[block])
         if excluded is not None:
             local = excluded - low
             rows, columns = np.nonzero((local >= 0) & (local < scores.shape[1]))
@@ -125,5 +125,6 @@ def _keep_top(scores: NDArray[np.float32], low: int, ids: NDArray[np.int64], cos
     cosines[:] = values[order]
 
 
-def _no_zeros(norms: NDArray[Float]) -> NDArray[Float]:
+def no_zeros(norms: NDArray[Float]) -> NDArray[Float]:
+    """Return norms to divide by: 1 in place of 0."""
     return np.where(norms > 0, norms, np.float32(1))

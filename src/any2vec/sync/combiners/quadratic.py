@@ -24,9 +24,9 @@ from any2vec.operators.matrices import zeros
 from any2vec.sync.combiners.base import CombinerContext, Touched
 from any2vec.sync.combiners.moments import Means, axes_of, moments
 
-__all__ = ["QuadraticModel"]
+__all__ = ["SEEN", "QuadraticModel"]
 
-_SEEN = 4096  # rows of a matrix, about, that all hosts together look at to measure its moments
+SEEN = 4096  # rows of a matrix, about, that all hosts together look at to measure its moments
 
 
 class QuadraticModel:
@@ -95,6 +95,6 @@ class QuadraticModel:
     def _own_moments(self, touched: Touched) -> NDArray[np.float64]:
         """Sum over some of the rows of a matrix, as often as met: moments; the rows; their updates; how often."""
         communicator = self._context.channel.communicator
-        stride = max(1, len(touched.rows) * communicator.size // _SEEN)
+        stride = max(1, len(touched.rows) * communicator.size // SEEN)
         first = communicator.rank * stride // communicator.size  # hosts begin apart: the hottest rows count but once
         return moments(touched, self._context.masters.dim, first, stride)
