@@ -40,7 +40,7 @@ class Settings:
 
     def filled(self, **defaults: Any) -> "Settings":
         """Return these with an experiment's own sizes, and those of all, where none were given."""
-        common = {"size": 20_000_000, "dim": 100, "window": 5, "negative": 5, "epochs": 5, "hosts": 32}
+        common = {"size": 60_000_000, "dim": 100, "window": 5, "negative": 5, "epochs": 5, "hosts": 32}
         sizes = common | {"seeds": (1,), "threads": 2} | defaults
         return replace(self, **{name: value for name, value in sizes.items() if getattr(self, name) is None})
 
