@@ -13,6 +13,7 @@ EXPERIMENTS = (
     "orthogonality",
     "rounds",
     "schemes",
+    "cluster",
     "glint",
     "tensorflow",
     "one-host",
