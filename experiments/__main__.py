@@ -42,6 +42,7 @@ def main(
     hosts: Annotated[int | None, typer.Option(min=2, help="Simulated hosts.")] = None,
     seeds: Annotated[str | None, typer.Option(help="Separated by commas.")] = None,
     threads: OwnSize = None,
+    word2vec: Annotated[Path | None, typer.Option(exists=True, help="The program of word2vec.c, for one-host.")] = None,
     results: Annotated[Path, typer.Option(help="Folder of the figures.")] = RESULTS,
 ) -> None:
     """Repeat results of the papers; without a name, list them."""
@@ -63,12 +64,14 @@ def main(
         hosts=hosts,
         seeds=tuple(map(int, seeds.split(","))) if seeds else None,
         threads=threads,
+        word2vec=word2vec,
     )
     try:
         for one in EXPERIMENTS if name == "all" else (name,):
-            began = time.perf_counter()
+            began, used = time.perf_counter(), time.process_time()
             keep(one, import_module(module(one)).measure(given), results)
-            out.print(f"{one}: {(time.perf_counter() - began) / 60:.1f} minutes")
+            minutes = [(time.perf_counter() - began) / 60, (time.process_time() - used) / 60]
+            out.print("{}: {:.1f} minutes, {:.1f} of CPU".format(one, *minutes))
     except Any2VecError as error:
         raise typer.BadParameter(str(error)) from None
 

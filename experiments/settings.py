@@ -37,6 +37,7 @@ class Settings:
     hosts: int | None = None
     seeds: tuple[int, ...] | None = None
     threads: int | None = None
+    word2vec: Path | None = None
 
     def filled(self, **defaults: Any) -> "Settings":
         """Return these with an experiment's own sizes, and those of all, where none were given."""
