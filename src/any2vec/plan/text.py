@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from any2vec.corpus import Corpus, Worklist
 from any2vec.errors import Any2VecError
 from any2vec.llvm.compiled import njit
-from any2vec.samples.windows import SampleTables, is_kept, keep_thresholds
+from any2vec.samples.windows import SampleTables, is_kept, keep_probability, keep_thresholds
 
 __all__ = ["Text", "zipf_counts"]
 
@@ -76,10 +76,7 @@ class Text:
 
     def keep(self, sample: float) -> NDArray[np.float64]:
         """Return the probability that subsampling keeps an occurrence of each vertex, shape (G,)."""
-        if sample <= 0:
-            return np.ones_like(self.counts)
-        share = sample * self.words / self.counts
-        return np.minimum(np.sqrt(share) + share, 1.0)
+        return keep_probability(self.counts, self.words, sample)
 
     def absent(self, positions: NDArray[np.float64], sample: float) -> NDArray[np.float64]:
         """Return how likely a slice of so many positions has no kept occurrence of a vertex, shape (L, G).
