@@ -1,6 +1,7 @@
 """What a plan knows of a text or of walks: how often its vertices occur, and how likely in a slice of it."""
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -64,12 +65,12 @@ class Text:
         many = np.rint(self.many).astype(np.int64)
         return replace(self, counts=np.repeat(self.counts, many), many=np.ones(int(many.sum())))
 
-    @property
+    @cached_property
     def words(self) -> float:
         """N, words of the vocabulary in the text."""
         return float(self.counts @ self.many)
 
-    @property
+    @cached_property
     def vertices(self) -> float:
         """V."""
         return float(self.many.sum())
