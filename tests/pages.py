@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from markdown_it import MarkdownIt
+from shown import differs
 
 import any2vec
 from any2vec.graph import karate_club
@@ -25,8 +26,9 @@ PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").glob("**/*.md")} - MADE)]
 TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in PAGES}
 OTHERS = re.compile(r"\{.*")  # directives of the site, cells that run when it is built among them
 SPEECHES = files("any2vec") / "data" / "presidents.txt.xz"
-WORDS = "good bad film story terrible man king woman great awful book".split()
+WORDS = ["good", "bad", "film", "story", "terrible", "man", "king", "woman", "great", "awful", "book"]
 
+END = "<end of a block>"
 BEFORE = """
 import os
 if hasattr(os, "sched_setaffinity"):
@@ -45,6 +47,10 @@ class Step:
     code: str
     form: str = ""
     shown: list[str] = field(default_factory=list)
+
+    @property
+    def shows_an_error(self):
+        return self.form == "text" and self.shown[0].startswith("any2vec: ")
 
 
 def steps(text):
@@ -79,6 +85,25 @@ def steps(text):
                 found.append(step)
             step.form, step.shown, before = form, content.split("\n"), None
     return found
+
+
+def python(name):
+    """List the steps of Python of a page: those that need no Spark, and those that do."""
+    found = [step for step in steps(TEXTS[name]) if step.language == "python"]
+    spark = [step for step in found if "any2vec.spark" in step.code or "SparkSession" in TEXTS[name]]
+    return [step for step in found if step not in spark], spark
+
+
+def script(found):
+    """Write steps of Python as one program, which prints where each one ends."""
+    return "\n".join(f"{step.code}\nprint({END!r}, flush=True)" for step in found)
+
+
+def check(found, printed):
+    """Compare what the program of `script` printed with what pages show."""
+    parts = printed.split(f"{END}\n")
+    for step, part in zip(found, parts[:-1], strict=True):
+        assert not (step.shown and differs(step.shown, part)), part
 
 
 def commands(line):
