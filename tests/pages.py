@@ -29,6 +29,11 @@ SPEECHES = files("any2vec") / "data" / "presidents.txt.xz"
 WORDS = ["good", "bad", "film", "story", "terrible", "man", "king", "woman", "great", "awful", "book"]
 
 END = "<end of a block>"
+SHAPE = re.compile(r"^(?!.* = )(\S.*)  # (?:float32, shape )?(\([\d, ]+\))$", re.M)
+CHECKED = r"""_found = \1
+assert getattr(_found, "shape", _found) == \2, _found
+assert getattr(_found, "dtype", "float32") == "float32", _found
+"""
 BEFORE = """
 import os
 if hasattr(os, "sched_setaffinity"):
@@ -95,8 +100,8 @@ def python(name):
 
 
 def script(found):
-    """Write steps of Python as one program, which prints where each one ends."""
-    return "\n".join(f"{step.code}\nprint({END!r}, flush=True)" for step in found)
+    """Write steps of Python as one program, which checks shapes in comments and prints where each step ends."""
+    return "\n".join(f"{SHAPE.sub(CHECKED, step.code)}\nprint({END!r}, flush=True)" for step in found)
 
 
 def check(found, printed):
