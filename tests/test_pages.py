@@ -152,7 +152,6 @@ def test_ranks(line, tmp_path):
     assert len(load(tmp_path / "reviews.bin")) > 100
 
 
-@pytest.mark.slow
 def test_spark(tmp_path):
     """Run the Python that needs Spark, of all pages."""
     if importlib.util.find_spec("pyspark") is None or not shutil.which("java"):
