@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
-from markdown_it import MarkdownIt
+from markdown_it import MarkdownIt  # Rich brings it
 from shown import differs
 
 import any2vec
