@@ -30,6 +30,7 @@ SLOW = {  # seconds each, though kernels are compiled; test_layers.py checks tha
     "test_corpus_hosts.py": {"test_a_larger_text", "test_compressed_files_are_cut_evenly"},
     "test_graph.py": {"test_any_list_is_read_as_the_naive_reader_reads_it"},
     "test_hosts.py": {"test_more_rounds_than_words"},
+    "test_pages.py": {"test_spark"},
     "test_schemes.py": {
         "test_every_combiner_and_number_of_hosts",
         "test_opt_sends_no_more_than_base_and_naive",

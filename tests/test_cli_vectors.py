@@ -6,6 +6,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from any2vec import cli
 from any2vec.cli.evaluate import evaluate
 from any2vec.cli.similar import analogy, similar
 from any2vec.errors import Any2VecError
@@ -75,6 +76,9 @@ def test_unknown_words_and_files(run, royal, tmp_path):
         run("similar", tmp_path / "none", "king")
     with pytest.raises(Any2VecError, match=r"no vector for 'kingg'; did you mean 'king'\?"):
         run("analogy", royal, "man", "kingg", "woman")
+    mapped = ["map", str(royal), "-o", str(tmp_path / "m.png"), "--words", "man,woman,kingg", "--method", "pca"]
+    whole = CliRunner().invoke(cli.app, mapped)
+    assert str(whole.exception).count("did you mean") == 1
 
 
 def test_the_other_words_are_answered(run, royal):

@@ -144,6 +144,16 @@ def test_the_columns_of_embedding_atlas(vectors, tmp_path):
             write("embedding-atlas", vectors, tmp_path, xy=bad)
 
 
+def test_more_neighbours_than_a_column_holds(monkeypatch, vectors, tmp_path):
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr("any2vec.vectors.export.embedding_atlas._MOST", 3 * len(WORDS))
+    write("embedding-atlas", vectors, tmp_path, neighbours=2)
+    with pytest.raises(
+        Any2VecError, match=r"^14 words with 3 neighbours each have 56 entries, and a column holds 42; "
+    ):
+        write("embedding-atlas", vectors, tmp_path, neighbours=3)
+
+
 @pytest.mark.parametrize("shape", [(1, 4), (1, 1), (5, 1), (2, 2)])
 def test_few_words_and_few_numbers_have_places(tmp_path, shape):
     parquet = pytest.importorskip("pyarrow.parquet")

@@ -196,7 +196,7 @@ def test_not_finite(vectors):
 
 def test_without_faiss(vectors, monkeypatch):
     monkeypatch.setitem(sys.modules, "faiss", None)
-    with pytest.raises(Any2VecError, match=r"this needs faiss, which is not installed: pip install .*faiss"):
+    with pytest.raises(Any2VecError, match=r"this needs faiss-cpu, .*: pip install .*faiss.* \(extra `index`\)"):
         vectors.index()
 
 

@@ -1,19 +1,29 @@
-"""Limits: memory that threads need, counters of 32 bits, counts whose sum 64 bits do not hold."""
+"""Limits: memory of threads and hosts, rows and counters beyond 32 bits, counts whose sum 64 bits do not hold."""
+
+import sys
 
 import numpy as np
 import pytest
-from simulated import interrupted, text
+from simulated import interrupted, skipgram, text
 
 from any2vec import Any2VecError, Vectors, Word2Vec
 from any2vec.cluster.local import alone
 from any2vec.corpus import read_corpus
 from any2vec.operators import inspection
-from any2vec.operators.hot_rows import BYTES, hot_rows, how_many_hot, memory_of_copies
+from any2vec.operators.arguments import Rate, RowTable, ThreadStats
+from any2vec.operators.hot_rows import BYTES, hot_rows, how_many_hot, memory_of_copies, no_hot_rows
+from any2vec.operators.kernel import inspection_kernel, operator_kernel
+from any2vec.operators.matrices import new_matrices
+from any2vec.operators.tiles import register_width
+from any2vec.plan import planning
+from any2vec.plan.cluster import Cluster
+from any2vec.plan.measuring import Speeds
+from any2vec.plan.text import Text, zipf_counts
 from any2vec.samples import huffman
 from any2vec.samples.counts import total_of
-from any2vec.samples.windows import keep_thresholds
-from any2vec.sync import memory
-from any2vec.training.hosts import row_host
+from any2vec.samples.windows import SampleTables, keep_thresholds
+from any2vec.sync import memory, wire
+from any2vec.training.hosts import column_host, row_host
 from any2vec.training.hosts.row_host import RowHost
 from any2vec.training.options import Options
 
@@ -78,6 +88,88 @@ def test_the_memory_of_copies_is_what_they_take(dim):
     held = sum(hot.before.nbytes + hot.missing.nbytes + hot.directions.nbytes for hot in copies)
     behind = threads * 2 * 4 * dim * rows  # the copies themselves
     assert memory_of_copies(rows, 0, threads, dim) == pytest.approx(held + behind, rel=1e-3)
+
+
+def test_all_vectors_must_fit_on_the_first_host_where_callbacks_judge_them(monkeypatch):
+    how = HOW | {"hosts": 2, "callbacks": [lambda epoch, vectors: None]}
+    monkeypatch.setattr(memory, "hosts_here", lambda communicator: (1, 1, 1))
+    masters = 2 * 4 * 16 * 15
+    monkeypatch.setattr(memory, "available", lambda *shared, **_: GIB if shared else masters + 4 * 16 * 30 - 1)
+    with pytest.raises(Any2VecError, match=r"^to judge vectors after each epoch, the first host gets all, .* left: "):
+        Word2Vec(**how).fit(SENTENCES)
+    Word2Vec(**how | {"callbacks": []}).fit(SENTENCES)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "more", "buffer"), [("pull-opt", {}, 1), ("pull-opt", {"wire": "bfloat16"}, 2), ("rep-opt", {}, 1)]
+)
+def test_rows_of_a_round_that_do_not_fit_are_refused(monkeypatch, scheme, more, buffer):
+    """Before they are written: the system would end the process then."""
+    how = HOW | {"hosts": 2, "scheme": scheme} | more
+    rows = 30 * 4 * 16 // buffer
+    monkeypatch.setattr(wire, "_LARGE", rows // 2)
+    monkeypatch.setattr(wire, "available", lambda: rows // 2)
+    with pytest.raises(Any2VecError, match=r"^the \d+ rows that a round sends to this host, .* `wire` bfloat16 takes"):
+        Word2Vec(**how).fit(SENTENCES)
+    monkeypatch.setattr(wire, "available", lambda: 4 * rows)
+    Word2Vec(**how).fit(SENTENCES)
+
+
+# Rows and positions beyond 2^31
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="files must be sparse")
+def test_kernels_reach_rows_and_positions_beyond_two_to_the_31(tmp_path):
+    """A few pages of files of 9 GB are written."""
+    operator, vertices, words, far = skipgram(window=3, negative=3), 12, 600, (1 << 31) + 7
+    counts = np.full(vertices, 50, np.int64)
+    text = np.random.default_rng(1).integers(0, vertices, words).astype(np.int32)
+    ends = np.arange(0, words + 1, 20, dtype=np.int64)
+
+    def mapped(name, size, kind):
+        return np.asarray(np.memmap(tmp_path / name, kind, "w+", shape=(size,)))
+
+    def applied(ids, bounds, low, e, t, rows, first):
+        draws = SampleTables(counts, 1e-2, operator.tables(counts), 1, first).epoch(0)
+        numbers, found = np.zeros((4, 1)), np.zeros((2, vertices), np.int32)
+        stats = ThreadStats(*numbers[:3], np.zeros(2), np.zeros(1, np.int64))
+        ids.flags.writeable = False
+        rate, hot = Rate(0.025, 1e-4, 0.0, 1.0, 1e4), no_hot_rows()
+        table = RowTable(rows, rows)
+        operator_kernel(operator, 16, register_width(), "mapped")(
+            ids, bounds, low, low + words, e, t, table, draws, rate, hot, stats
+        )
+        inspection_kernel(operator)(ids, bounds, low, low + words, 3, draws, *found)
+        return numbers.tolist(), found.tolist()
+
+    near, begin = new_matrices(0, vertices, 16), np.arange(vertices, dtype=np.int32)
+    expected = applied(text, ends, 0, near.e.reshape(-1), near.t.reshape(-1), begin, far)
+    assert expected[0][1][0] > 100
+    size = (far // 16 + 1 + vertices) * 16
+    e, t = (mapped(name, size, np.float32) for name in "et")
+    ids = mapped("ids", far + words, np.int32)
+    e[-vertices * 16 :], ids[far:] = new_matrices(0, vertices, 16).e.reshape(-1), text
+    rows = begin + np.int32(size // 16 - vertices)
+    assert applied(ids, np.append([0], far + ends), far, e, t, rows, 0) == expected
+    for one, other in ((e, near.e), (t, near.t)):
+        np.testing.assert_array_equal(one[-vertices * 16 :], other.reshape(-1))
+
+
+def test_a_run_by_columns_has_no_more_rounds_than_a_manifest(monkeypatch):
+    monkeypatch.setattr(column_host, "_WORDS", 2)
+    monkeypatch.setattr(column_host, "MOST_ROUNDS", 7)
+    model = Word2Vec(**HOW | {"hosts": 2, "scheme": "columns", "epochs": 1}).fit(SENTENCES)
+    assert model.report_.round_count == 7
+
+
+def test_a_tree_of_too_many_words_is_not_planned(monkeypatch):
+    monkeypatch.setattr(planning, "available", lambda: 8 * GIB)
+    options = Options(loss="hierarchical")
+    cluster, speeds = Cluster((2,), 1, 1e9, 0.0), Speeds(*[1.0] * 8)
+    with pytest.raises(
+        Any2VecError, match=r"^`loss` is 'hierarchical', .* 100,000,000 words by itself: that needs 111.8 GiB"
+    ):
+        planning.make_plan(Text.of_counts(*zipf_counts(1e12, 1e8, 5)), options, cluster, speeds)
 
 
 # Counters of 32 bits

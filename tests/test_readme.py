@@ -1,41 +1,26 @@
-"""README.md, docs/ and CONTRIBUTING.md hold: Python runs, commands and options exist, with these defaults."""
+"""README.md, docs/ and CONTRIBUTING.md hold: Python runs, options exist, with these defaults; links lead somewhere."""
 
 import csv
-import importlib.util
-import itertools
-import lzma
-import os
 import re
 import runpy
 import shlex
-import shutil
-import subprocess
 import sys
 import time
 import tomllib
 from dataclasses import fields
-from importlib.resources import files
 from pathlib import Path
 
-import numpy as np
 import pytest
 import typer
+from pages import PAGES, ROOT, TEXTS, check, finish, make_folder, outside, python, script, steps
 from standin_hub import TOKEN, standin
 
 import any2vec
 from any2vec.cli import app
-from any2vec.graph import karate_club
 
-ROOT = Path(__file__).parent.parent
-MADE = {ROOT / line for line in (ROOT / ".gitignore").read_text("utf-8").split()}  # by docs/conf.py
-PAGES = [ROOT / "README.md", *sorted({*(ROOT / "docs").glob("**/*.md")} - MADE)]
 ALL = [*ROOT.glob("*.md"), *PAGES[1:], *ROOT.glob("benchmarks/**/*.md")]
-TEXTS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in PAGES}
 TEXT = "\n".join(TEXTS.values())
 README = TEXTS["README.md"]
-BLOCK = re.compile(r"^( *)```python\n(.*?)^ *```", re.M | re.S)
-INDENTED = re.findall(r"^    (.+)", re.sub(r"^```.*?^```", "", TEXT, flags=re.M | re.S), re.M)
-LINES = [part for line in INDENTED for part in line.split("&&") if re.search(r"(^|\s)any2vec(\s|$)", part)]
 QUOTED = re.findall(r"`(any2vec [^`]+)`", TEXT)
 ROWS = re.findall(r"^\| (`--.*?) \| *(.*?) *\|", TEXTS["docs/options.md"], re.M)
 OPTIONS = [(name, default) for cell, default in ROWS for name in re.findall("`--([^`]+)`", cell)]
@@ -52,11 +37,6 @@ RECIPES = {  # of CONTRIBUTING.md, by their headings
     part.partition("\n")[0]: part for part in (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("\n### ")[1:]
 }
 
-BEFORE = """
-import os
-if hasattr(os, "sched_setaffinity"):
-    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # one thread: fewer kernels to compile
-"""
 AFTER = {  # that what a recipe has made does what it says
     "A graph source": """
 from any2vec.graph import read_graph
@@ -86,12 +66,6 @@ save(model.vectors_, sys.argv[1], communicator=hosts)
 }
 
 
-def blocks(text):
-    """Yield the blocks of Python of a page, without their indentation."""
-    for indent, code in BLOCK.findall(text):
-        yield re.sub(f"^{indent}", "", code, flags=re.M)
-
-
 def leaves(command=COMMAND):
     """Yield all commands."""
     if not hasattr(command, "commands"):
@@ -118,64 +92,31 @@ def parse(command, arguments):
     return command.make_parser(context).parse_args(arguments)
 
 
-def outside(code, folder, *arguments, **environment):
-    """Start a program of a reader."""
-    script = folder / f"script-{next(NUMBERS)}.py"
-    script.write_text(BEFORE + code, "utf-8")
-    command = [sys.executable, script, *arguments]
-    return subprocess.Popen(command, cwd=folder, env=os.environ | environment, stderr=subprocess.PIPE, text=True)
-
-
-def finish(process):
-    """Wait for a program, which must succeed."""
-    _, errors = process.communicate(timeout=300)
-    assert not process.returncode, errors[-2000:]
-
-
-NUMBERS = itertools.count()
-
-
 @pytest.fixture
 def folder(tmp_path):
     """Make a folder with the files that pages name."""
-    with lzma.open(files("any2vec") / "data" / "presidents.txt.xz", "rt") as stream:
-        lines = [line.rstrip("\n") for line in itertools.islice(stream, 1500)]
-    lines += ["a good film of new york", "the king and the woman", "a bad man and a terrible king"] * 60
-    text = "\n".join(lines) + "\n"
-    for name in ("reviews.txt", "old.txt", "new.txt", "text.txt"):
-        (tmp_path / name).write_text(text, "utf-8")
-    (tmp_path / "reviews.txt.xz").write_bytes(lzma.compress(text.encode()))
-    (tmp_path / "reviews.csv").write_text("text\n" + text.replace(",", " "), "utf-8")
-    (tmp_path / "questions-words.txt").write_text(": some\nman king woman good\n", "utf-8")
-    vectors = any2vec.Vectors(["good", "bad", "film", "story"], np.eye(4, 100, dtype=np.float32))
-    for name in ("glove.txt", "reviews.bin"):
-        any2vec.save(vectors, tmp_path / name)
-    shutil.copy(karate_club().edges, tmp_path / "friends.edges")
-    return tmp_path
+    return make_folder(tmp_path)
 
 
 def test_there_is_something_to_check():
     assert len(PAGES) > 9
-    assert all((LINES, QUOTED, OPTIONS, NAMED))
-    assert len(list(blocks(TEXT))) > 9
+    assert all((QUOTED, OPTIONS, NAMED))
+    assert sum(len(python(name)[0]) for name in TEXTS) > 9
     assert README.count("\n") <= 150
 
 
-@pytest.mark.parametrize("name", [name for name, text in TEXTS.items() if "```python" in text])
+@pytest.mark.parametrize("name", [name for name in TEXTS if python(name)[0]])
 def test_python(name, folder):
-    """Run the blocks of a page, one after the other."""
-    code = "\n".join(blocks(TEXTS[name]))
-    if "any2vec.spark" in code:  # needs a cluster: its imports alone
-        if importlib.util.find_spec("pyspark") is None:
-            pytest.skip("needs any2vec[spark]")
-        code = "\n".join(line for line in code.split("\n") if line.startswith(("import ", "from ")))
-        assert code
+    """Run the blocks of a page, one after the other; test_pages.py has those for Spark."""
+    found, _ = python(name)
+    code = script(found)
     if "push_to_hub" in code:
         pytest.importorskip("huggingface_hub")
         with standin() as server:
-            finish(outside(code, folder, HF_ENDPOINT=server.endpoint, HF_TOKEN=TOKEN, HF_HOME=str(folder / "home")))
-        return
-    finish(outside(code, folder))
+            hub = {"HF_ENDPOINT": server.endpoint, "HF_TOKEN": TOKEN, "HF_HOME": str(folder / "home")}
+            check(found, finish(outside(code, folder, **hub)))
+    else:
+        check(found, finish(outside(code, folder)))
 
 
 def test_examples_for_gensim(folder, monkeypatch, capsys):
@@ -202,7 +143,7 @@ def test_examples_for_gensim(folder, monkeypatch, capsys):
 @pytest.mark.parametrize("name", [name for name, text in RECIPES.items() if "```python" in text])
 def test_recipes(name, folder):
     """Run a recipe of CONTRIBUTING.md, and use what it makes."""
-    code = "\n".join(blocks(RECIPES[name]))
+    code = "\n".join(step.code for step in steps(RECIPES[name]) if step.language == "python")
     code = f"from any2vec.options import option\n{code}" if name == "An option" else code
     code += AFTER.get(name, "")
     if name != "An engine":
@@ -216,14 +157,6 @@ def test_recipes(name, folder):
     finish(first)
     finish(outside(code, folder, "simulated.bin"))
     assert (folder / "two.bin").read_bytes() == (folder / "simulated.bin").read_bytes()
-
-
-@pytest.mark.parametrize("line", LINES)
-def test_commands(line):
-    command, arguments = command_of(line)
-    given, rest, _ = parse(command, arguments)
-    assert not rest
-    assert not [param.name for param in command.params if param.required and not given.get(param.name)]
 
 
 @pytest.mark.parametrize("line", QUOTED)

@@ -82,7 +82,8 @@ class UnknownWordError(Any2VecError, KeyError):
         self._hint = hint
 
     def __str__(self) -> str:  # KeyError's is a repr
-        return self.args[0] + self._hint()
+        self.args, self._hint = (self.args[0] + self._hint(),), str  # who shows it may put another message in `args`
+        return str(self.args[0])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (str(self),)
@@ -108,7 +109,7 @@ def is_installed(module: str) -> bool:
 
 def missing_extra(module: str, extra: str) -> Any2VecError:
     """Make the error for a library that is not installed; `extra` is the extra of any2vec that installs it."""
-    return Any2VecError(f"this needs {module}, which is not installed: {installing(extra, module)}")
+    return Any2VecError(f"this needs {module}, which is not installed: {installing(extra, module)} (extra `{extra}`)")
 
 
 def installing(extra: str, module: str) -> str:

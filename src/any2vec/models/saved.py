@@ -206,7 +206,10 @@ class Savable:
             If huggingface_hub is not installed, there is no such repository, it cannot be reached, or it holds no
             model of this class.
         """
-        return cls.load(fetched(repo, revision=revision, token=token, cache_dir=cache_dir))
+        folder = fetched(repo, revision=revision, token=token, cache_dir=cache_dir)
+        if not (folder / MODEL).is_file():
+            raise Any2VecError(f"{repo}: holds vectors, but no model: any2vec.Vectors.from_pretrained loads them")
+        return cls.load(folder)
 
 
 def _parameters(model: Any) -> tuple[dict[str, Any], list[str]]:

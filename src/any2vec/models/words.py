@@ -93,7 +93,7 @@ class Word2Vec(Estimator):
         say, kept = self.display.say, int(corpus.cuts[-1])
         say(f"{corpus.raw_words:,} words, {len(corpus.vocabulary):,} in the vocabulary ({kept:,} of the words)")
         if corpus.cached:
-            say(f"corpus taken from the cache, {corpus.folder} (--no-cache reads it again)")
+            say(f"corpus taken from the cache, {corpus.folder}")
         if corpus.invalid:
             say(f"{corpus.invalid:,} words held bytes that are not UTF-8, replaced by U+FFFD")
         if self.vocabulary is not None and (unknown := 1 - kept / corpus.raw_words) > _MANY_UNKNOWN:

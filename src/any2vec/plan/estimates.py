@@ -18,7 +18,7 @@ from any2vec.sync.combiners.quadratic import SEEN
 from any2vec.sync.schemes import SCHEMES
 from any2vec.sync.wire import FLOAT32, WIRES
 from any2vec.training.options import Options
-from any2vec.training.running.schedule import default_rounds, round_shares
+from any2vec.training.running.schedule import MOST_ROUNDS, default_rounds, round_shares
 
 __all__ = ["ONE_HOST", "PHASES", "Estimate", "Estimator"]
 
@@ -171,7 +171,8 @@ class Estimator:
         """Every host lists all samples, and computes its columns of them, in one thread."""
         text, options, dim = self.text, self.options, self.options.dim
         found, words = formulas.samples(text, self._operator), self._words
-        rounds = options.epochs * (options.rounds or int(-(-text.words // _ROUND_OF_COLUMNS)))
+        rounds = options.rounds or min(int(-(-text.words // _ROUND_OF_COLUMNS)), MOST_ROUNDS)
+        rounds *= options.epochs
         batches = words * found.windows / (options.centres(hosts) * hosts)
         sentences = options.epochs * text.sentences
         traffic = formulas.traffic_of_columns(words, sentences, words * found.scores, batches, rounds, hosts)

@@ -91,10 +91,10 @@ def _negatives(text: Text) -> NDArray[np.float64]:
 def reach(window: int, share: float, length: float) -> float:
     """Return the positions on one side of a slice that its windows read.
 
-    The kept word at distance d from the slice is a source if one of the window's centres reaches it. The centre at
-    distance m has a reach of m or more with probability ``(w - m + 1) / w``, so none of m = d .. w does with
-    probability prod (m - 1) / w. A kept word is 1 / s positions. The sentence, of l words, ends before a position at
-    distance x with probability x / l.
+    The kept word at distance d from the slice is a source if a window of the slice is wide enough. A window has m words
+    or more on a side with probability ``(w - m + 1) / w``. The windows from which the word is m = d .. w away are all
+    too narrow with probability prod (m - 1) / w. There is a kept word in 1 / s positions. The sentence, of l words,
+    ends before a position at distance x with probability x / l.
     """
     missed = [np.prod(np.arange(d - 1, window) / window) for d in range(1, window + 1)]
     positions = (window - float(np.sum(missed))) / share
@@ -200,8 +200,8 @@ def traffic(scheme: str, rows: Rows, owned: float, row: int, wire: int) -> Traff
     """Return what a round of a scheme of rows sends; a row has `row` bytes, or `wire` bytes where it is rounded.
 
     - rep-naive: all rows, with an int32 of updates, to masters; all rows from them.
-    - rep-opt: rows touched, with updates and ids, to masters; rows that any host touched, with ids, from them. Where
-      these are more than 0.9 of the rows, all are sent.
+    - rep-opt: to masters, the rows touched, with ids and updates; from them, the rows that any host touched, with ids.
+      All rows are sent if these are more than 0.9 of them.
     - pull-base: ids and updates of vertices touched, before the round; both rows of each, to and fro.
     - pull-opt: the same for rows of e and of t apart.
     - server: ids and updates; rows with an int32 of ids each: from masters before and after the round, and to them.

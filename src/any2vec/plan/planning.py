@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from any2vec.errors import Any2VecError
+from any2vec.io.memory import available
 from any2vec.io.sizes import size
 from any2vec.plan.cluster import Cluster
 from any2vec.plan.estimates import Estimate, Estimator
@@ -15,6 +16,7 @@ from any2vec.training.options import Options
 __all__ = ["Plan", "make_plan"]
 
 _AS_FAST = 1.1  # times the shortest time: fewer hosts are recommended up to there
+_BYTES_OF_A_LEAF = 1200  # of memory here, where each word is a group of its own (measured)
 _COMPARED = ("server",)  # schemes with other vectors, to compare with the papers: never recommended
 
 
@@ -70,19 +72,33 @@ def make_plan(text: Text, options: Options, cluster: Cluster, speeds: Speeds) ->
     Raises
     ------
     Any2VecError
-        If there are more hosts than words, or the memory of the hosts does not suffice for any scheme.
+        If there are more hosts than words, the memory of the hosts does not suffice for any scheme, or that of this
+        machine for the plan of a Huffman tree.
     """
     if max(cluster.hosts) > text.words:
         raise Any2VecError(
             f"`hosts` is {max(cluster.hosts):,}, but there are {text.words:,.0f} words; give fewer hosts, or more text"
         )
     options = options.training_options()
-    text = text.ungrouped() if options.operator_class.varying else text
+    if options.operator_class.varying:
+        _check_leaves(text.vertices)
+        text = text.ungrouped()
     estimator = Estimator(text, options, cluster, speeds)
     estimates = [one for hosts in cluster.hosts for one in estimator.estimates(hosts)]
     if not any(one.fits for one in estimates):
         raise Any2VecError(_refusal(estimator, estimates))
     return Plan(cluster, text.words, text.vertices, options.epochs, speeds, estimates)
+
+
+def _check_leaves(vertices: float) -> None:
+    """Refuse more words than can be taken one by one, as a Huffman tree needs it."""
+    need, has = _BYTES_OF_A_LEAF * vertices, available()
+    if need > has:
+        raise Any2VecError(
+            f"`loss` is 'hierarchical', for which a plan takes each of {vertices:,.0f} words by itself: that needs "
+            f"{size(need, memory=True)} of memory here, where {size(has, memory=True)} are left; give fewer words "
+            "(`min_count`), or plan with `loss='negative'`"
+        )
 
 
 def _refusal(estimator: Estimator, estimates: list[Estimate]) -> str:

@@ -1,6 +1,7 @@
 """What a plan knows of a text or of walks: how often its vertices occur, and how likely in a slice of it."""
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from any2vec.corpus import Corpus, Worklist
 from any2vec.errors import Any2VecError
 from any2vec.llvm.compiled import njit
-from any2vec.samples.windows import SampleTables, is_kept, keep_thresholds
+from any2vec.samples.windows import SampleTables, is_kept, keep_probability, keep_thresholds
 
 __all__ = ["Text", "zipf_counts"]
 
@@ -64,22 +65,19 @@ class Text:
         many = np.rint(self.many).astype(np.int64)
         return replace(self, counts=np.repeat(self.counts, many), many=np.ones(int(many.sum())))
 
-    @property
+    @cached_property
     def words(self) -> float:
         """N, words of the vocabulary in the text."""
         return float(self.counts @ self.many)
 
-    @property
+    @cached_property
     def vertices(self) -> float:
         """V."""
         return float(self.many.sum())
 
     def keep(self, sample: float) -> NDArray[np.float64]:
         """Return the probability that subsampling keeps an occurrence of each vertex, shape (G,)."""
-        if sample <= 0:
-            return np.ones_like(self.counts)
-        share = sample * self.words / self.counts
-        return np.minimum(np.sqrt(share) + share, 1.0)
+        return keep_probability(self.counts, self.words, sample)
 
     def absent(self, positions: NDArray[np.float64], sample: float) -> NDArray[np.float64]:
         """Return how likely a slice of so many positions has no kept occurrence of a vertex, shape (L, G).

@@ -20,6 +20,7 @@ __all__ = [
     "SampleTables",
     "Window",
     "Windows",
+    "keep_probability",
     "keep_thresholds",
     "kept_counts",
     "list_windows",
@@ -184,10 +185,7 @@ def needed_around(
 
 
 def keep_thresholds(counts: NDArray[np.int64], sample: float) -> NDArray[np.uint32]:
-    """Compute each vertex's probability of being kept by subsampling, as a threshold on 32 random bits.
-
-    word2vec's formula: a vertex with share f of the corpus is kept with probability
-    ``sqrt(sample / f) + sample / f``, at most 1.
+    """Compute `keep_probability` of each vertex, as a threshold on 32 random bits.
 
     Parameters
     ----------
@@ -201,10 +199,29 @@ def keep_thresholds(counts: NDArray[np.int64], sample: float) -> NDArray[np.uint
     uint32 array, shape (V,)
         Occurrences whose 32 bits are not above it are kept.
     """
+    known = np.maximum(counts, 1)  # 0: a word of an earlier text whose count is unknown
+    return np.maximum(2.0**32 * keep_probability(known, total_of(counts), sample) - 1, 0).astype(np.uint32)
+
+
+def keep_probability(counts: NDArray[Any], words: float, sample: float) -> NDArray[np.float64]:
+    """Compute how likely subsampling keeps an occurrence of each vertex; shape (V,).
+
+    word2vec's formula: a vertex with share f of the corpus is kept with probability
+    ``sqrt(sample / f) + sample / f``, at most 1.
+
+    Parameters
+    ----------
+    counts : array, shape (V,)
+        Occurrences of each vertex, at least 1.
+    words : float
+        Of the corpus.
+    sample : float
+        Subsampling threshold; 0 keeps everything.
+    """
     if sample <= 0:
-        return np.full(counts.size, 0xFFFFFFFF, np.uint32)
-    share = sample * total_of(counts) / np.maximum(counts, 1)  # 0: a word of an earlier text whose count is unknown
-    return np.clip(2.0**32 * (np.sqrt(share) + share) - 1, 0, 2.0**32 - 1).astype(np.uint32)
+        return np.ones(counts.size)
+    share = sample * words / counts
+    return np.minimum(np.sqrt(share) + share, 1.0)
 
 
 def kept_counts(counts: NDArray[np.int64], sample: float) -> NDArray[np.float64]:

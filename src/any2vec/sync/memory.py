@@ -4,10 +4,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from any2vec.cluster.communicator import Communicator, SharedError
+from any2vec.cluster.communicator import Communicator, SharedError, together
 from any2vec.cluster.machine.cores import hosts_here
+from any2vec.errors import Any2VecError
 from any2vec.io.memory import available
 from any2vec.io.sizes import size
+from any2vec.operators.matrices import padded_width
 from any2vec.sync.scheme import Scheme
 
 __all__ = ["check_memory", "memory_of_a_host"]
@@ -29,10 +31,13 @@ def check_memory(
     communicator: Communicator,
     threads: int = 1,
     more: Callable[[int, int], int] = lambda dim, threads: 0,
+    *,
+    gathers: bool = False,
 ) -> None:
     """Raise an error on all hosts if what training needs is more than one of them has; all hosts call this.
 
-    A host needs what the scheme does, and `more` for so many dimensions and threads.
+    A host needs what the scheme does, and `more` for so many dimensions and threads. If one `gathers`, the first host
+    gets the vectors of all after each epoch.
     """
     hosts, has = communicator.size, memory_of_a_host(communicator, scheme.addresses)
 
@@ -43,6 +48,8 @@ def check_memory(
     needed = communicator.allgather(np.array([need, threads], np.int64))
     need = int(needed[:, 0].max())  # threads may differ
     if need <= has:
+        if gathers and hosts > 1:
+            _check_gathering(scheme, vertices, dim, communicator)
         return
     threads, least = int(needed[:, 1].max()), hosts if scheme.by_columns else 1
     fits = [f"`threads` {n:,}" for n in range(threads - 1, 0, -1) if needs(dim, n) <= has][:1]
@@ -56,3 +63,16 @@ def check_memory(
         f"{where} has {size(has, memory=True)} left: "
         f"{' or '.join([*fits, 'fewer words (`min_count`, `max_size`)'])} would fit"
     )
+
+
+def _check_gathering(scheme: type[Scheme], vertices: int, dim: int, communicator: Communicator) -> None:
+    """Raise an error on all hosts if the vectors of all do not fit on the first, where callbacks judge them."""
+    hosts, rows, here = communicator.size, 4 * padded_width(dim) * vertices, hosts_here(communicator)[0]
+    need, has = here * scheme.memory(vertices, dim, hosts) + rows, available(addresses=scheme.addresses)
+    with together(communicator):
+        if communicator.rank == 0 and need > has:
+            raise Any2VecError(
+                f"to judge vectors after each epoch, the first host gets all, {size(rows, memory=True)}, and needs "
+                f"{size(need, memory=True)} with what training takes, where it has {size(has, memory=True)} left: "
+                "train without callbacks (`questions`, `pairs`), and evaluate the saved vectors"
+            )

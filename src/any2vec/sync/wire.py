@@ -14,14 +14,18 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from any2vec.cluster.machine.workers import Workers
+from any2vec.errors import Any2VecError
+from any2vec.io.memory import available
+from any2vec.io.sizes import size
 from any2vec.llvm.compiled import njit
-from any2vec.operators.matrices import zeros
+from any2vec.operators.matrices import padded_width, zeros
 
-__all__ = ["FLOAT32", "WIRES", "Wire", "added"]
+__all__ = ["FLOAT32", "WIRES", "Wire", "added", "check_room"]
 
 FLOAT32 = "float32"
 
 _BLOCK = 4096  # rows that a thread copies, at least
+_LARGE = 1 << 30  # bytes, for which it is worth a look whether they are there
 
 
 class Wire:
@@ -49,6 +53,8 @@ class Wire:
         held = self._buffers.get(name)
         if held is None or len(held) < n:
             self._buffers.pop(name, None)
+            held = None  # its memory is free now
+            check_room(n, self._dim, self.kind)
             held = self._buffers[name] = zeros(n + n // 4, self._dim, self.kind)
         return held[:n]
 
@@ -76,6 +82,26 @@ class Wire:
     def _spread(self, copy: Callable[[int, int], Any], n: int) -> None:
         """Let the threads copy n rows."""
         self._workers.join(self._workers.spread(copy, n, _BLOCK))
+
+
+def check_room(n: int, dim: int, kind: type[np.generic] = np.float32) -> None:
+    """Raise if n rows that a round needs do not fit into the memory that is left.
+
+    The system mostly grants them all the same, and ends the process when they are written.
+
+    Raises
+    ------
+    Any2VecError
+        If they are many, and this machine has less left.
+    """
+    need = n * padded_width(dim) * np.dtype(kind).itemsize
+    if need >= _LARGE and need > (has := available()):
+        raise Any2VecError(
+            f"the {n:,} rows that a round sends to this host, or needs of others, take {size(need, memory=True)} of "
+            f"memory, and {size(has, memory=True)} are left; the first host needs most, as it has the most frequent "
+            "words: `wire` bfloat16 takes half, a smaller `dim`, more `rounds` and fewer words (`min_count`, "
+            "`max_size`) take less; any2vec plan shows how much"
+        )
 
 
 class BFloat16(Wire):

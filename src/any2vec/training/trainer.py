@@ -97,7 +97,8 @@ def train(
     kind: type[Host] = ColumnHost if scheme.by_columns else RowHost
     with together(communicator):
         host = kind(corpus, options, communicator, flags, start)
-    check_memory(scheme, len(corpus.vocabulary), options.dim, communicator, host.workers.threads, host.memory)
+    sizes = len(corpus.vocabulary), options.dim
+    check_memory(scheme, *sizes, communicator, host.workers.threads, host.memory, gathers=after_epoch is not None)
     with together(communicator):
         host.open()
     interrupts = host.interrupts

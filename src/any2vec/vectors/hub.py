@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
 from any2vec.errors import Any2VecError, missing_extra, shown
+from any2vec.io.finite import check_finite
 from any2vec.io.temporary import temporary_folder
 from any2vec.vectors.arguments import as_path
 from any2vec.vectors.lookup import Lookup
@@ -157,6 +158,7 @@ class Upload:
         """
         hub = _library()
         _check_name(self.repo)
+        check_finite(vectors.words, vectors.vectors, f"{self.repo}: not uploaded: ")
         about = {"license": self.license, "language": self.language}
         card = model_card(vectors, self.repo, report, loader, about)
         made = temporary_folder()

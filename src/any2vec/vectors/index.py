@@ -146,7 +146,7 @@ def faiss_library() -> Any:
     try:
         import faiss
     except ImportError:
-        raise missing_extra("faiss", "index") from None
+        raise missing_extra("faiss-cpu", "index") from None
     return faiss
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from any2vec.errors import shown
 from any2vec.io.finite import CACHED
 from any2vec.sync.schemes import SCHEMES
-from any2vec.training.running.schedule import Schedule
+from any2vec.training.running.schedule import MOST_ROUNDS, Schedule
 from any2vec.training.running.state import MeterState
 
 __all__ = [
@@ -138,7 +138,7 @@ def _check(manifest: Facts, version: int) -> None:
     words, epochs = _whole(corpus, "words", least=1), _whole(options, "epochs", least=1)
     _whole(corpus, "sentences")
     _whole(manifest, "hosts", least=len(shards), most=len(shards))
-    _whole(manifest, "rounds", least=1, most=1_000_000)
+    _whole(manifest, "rounds", least=1, most=MOST_ROUNDS)
     _whole(manifest, "epoch", most=epochs - 1)
     _number(manifest, "kappa")
     if manifest.get("sample") is not None:

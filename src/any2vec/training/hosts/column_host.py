@@ -23,6 +23,7 @@ from any2vec.sync.scheme import HostContext
 from any2vec.training.going_on.start import Start
 from any2vec.training.hosts.host import Host, Task
 from any2vec.training.hosts.shared_ids import SharedIds, share_ids
+from any2vec.training.running.schedule import MOST_ROUNDS
 
 __all__ = ["ColumnHost"]
 
@@ -62,7 +63,7 @@ class ColumnHost(Host):
         self._centres = min(self._centres, max(words, 1))
         self.operator = options.operator_class(options)
         self._counts, self._window = corpus.vocabulary.counts, options.window
-        self.rounds = options.rounds or max(1, math.ceil(words / _WORDS))
+        self.rounds = options.rounds or min(max(1, math.ceil(words / _WORDS)), MOST_ROUNDS)
 
     def open(self) -> None:
         """Take the memory of matrices and kernels."""

@@ -9,13 +9,16 @@ from numpy.typing import NDArray
 from any2vec.operators.arguments import Rate
 from any2vec.samples.slices import Slice
 
-__all__ = ["FLOOR", "SHORTEST", "Schedule", "default_rounds", "growth", "round_shares"]
+__all__ = ["FLOOR", "MOST_ROUNDS", "SHORTEST", "Schedule", "default_rounds", "growth", "round_shares"]
 
 FLOOR = 1e-4
 """Share of its initial value below which the learning rate does not fall (word2vec's)."""
 
 SHORTEST = 1 / 16
 """Length of the first round of several hosts, in usual rounds."""
+
+MOST_ROUNDS = 1_000_000
+"""Rounds of an epoch: more are refused in checkpoints, and no scheme chooses more by itself."""
 
 _GROWTH = 1 / 12
 _VISITS = 10.0

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["to_embedding_atlas"]
 
+_MOST = 2**31 - 1  # entries of all lists of a column of Arrow
+
 
 @opened_by("embedding-atlas {shell} --text word --x x --y y --neighbors neighbors")
 def to_embedding_atlas(
@@ -98,6 +100,11 @@ def _neighbours(rows: "Vectors", number: int) -> Any:
     import pyarrow as pa
 
     number = min(number, len(rows) - 1)
+    if (entries := len(rows) * (number + 1)) > _MOST:
+        raise Any2VecError(
+            f"{len(rows):,} words with {number:,} neighbours each have {entries:,} entries, and a column holds "
+            f"{_MOST:,}; give fewer `neighbours`, or the first words only (`top`)"
+        )
     ids, distances = np.arange(len(rows), dtype=np.int32)[:, None], np.zeros((len(rows), 1), np.float32)
     if number:
         lengths = np.where(rows.norms > 0, rows.norms, np.float32(1))[:, None]
