@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
+from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -25,6 +26,8 @@ FEWEST = 3
 Near: TypeAlias = tuple[NDArray[np.int32], NDArray[np.float32]]
 """The nearest rows of each row, best first, without itself, and their cosines: shapes (n, k)."""
 
+_SAME = 4 * float(np.finfo(np.float32).eps)  # what rounding makes of numbers up to 1
+_LARGEST = 1e9  # of settings: with far larger ones, t-SNE overflows and crashes
 _N_NEIGHBORS = 15  # umap-learn's, with the word itself
 _PERPLEXITY = 30.0  # scikit-learn's; of fewer than 900 words, the root of their number
 
@@ -36,6 +39,9 @@ def check_method(method: object, settings: Mapping[str, object]) -> str:
     if unknown := settings.keys() - set(METHODS[method]):
         known = ", ".join(METHODS[method]) or "none"
         raise UnknownParameterError(f"a map has no parameter `{min(unknown)}`; those of {NAMES[method]}: {known}")
+    for name, value in settings.items():
+        if not isinstance(value, Real) or isinstance(value, bool) or not abs(float(value)) <= _LARGEST:
+            raise Any2VecError(f"`{name}` is {shown(value)}; it must be a number up to {_LARGEST:,.0f}")
     try:
         import sklearn.decomposition  # noqa: F401
     except ImportError:
@@ -59,6 +65,8 @@ def project(
     rows: NDArray[np.float32], method: str, near: Near, *, seed: int, settings: Mapping[str, Any]
 ) -> NDArray[np.float32]:
     """Return the places of unit rows, shape (n, 2); `near` are at least `wanted_neighbours`."""
+    if not (np.ptp(rows, axis=0) > _SAME).any():  # t-SNE would crash
+        raise Any2VecError(f"the vectors of the {len(rows):,} words all point the same way: there is nothing to map")
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # on threads that a seed forbids, rows that are all equal
         try:
@@ -68,10 +76,10 @@ def project(
                 places = _tsne(rows, seed, settings)
             else:
                 places = _umap_of(rows, near, seed, settings)
-        except (TypeError, ValueError) as error:  # also InvalidParameterError of scikit-learn
+        except (TypeError, ValueError, ArithmeticError, RuntimeError) as error:
             raise Any2VecError(f"{NAMES[method]} refuses: {' '.join(str(error).split())}") from error
-    if not np.isfinite(places).all() or not np.ptp(places, axis=0).any():
-        raise Any2VecError(f"the vectors of the {len(rows):,} words all point the same way: there is nothing to map")
+    if not np.isfinite(places).all():
+        raise Any2VecError(f"{NAMES[method]} finds no finite places for these vectors and settings")
     return np.ascontiguousarray(places, np.float32)
 
 
