@@ -3,7 +3,6 @@
 import io
 import re
 import warnings
-from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from any2vec.errors import Any2VecError, missing_extra, shown
 from any2vec.io.replaceable import start_of
+from any2vec.options import plain_number
 from any2vec.plot.colours import NONE, colours
 from any2vec.plot.printable import printable
 
@@ -35,7 +35,8 @@ _STYLE = {"svg.hashsalt": "any2vec", "svg.fonttype": "none", "font.family": "san
 def check_size(width: object, height: object) -> None:
     """Refuse what is no size of a figure in inches."""
     for name, value in (("width", width), ("height", height)):
-        if not isinstance(value, Real) or not _LEAST <= float(value) <= _MOST:
+        number = plain_number(value)
+        if number is None or not _LEAST <= number <= _MOST:
             raise Any2VecError(f"`{name}` is {shown(value)}; it must be a number of inches, {_LEAST:g} to {_MOST:g}")
 
 

@@ -2,13 +2,13 @@
 
 import warnings
 from collections.abc import Mapping
-from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, UnknownParameterError, missing_extra, shown
+from any2vec.options import plain_number
 
 __all__ = ["FEWEST", "METHODS", "Near", "check_method", "project", "wanted_neighbours"]
 
@@ -40,7 +40,8 @@ def check_method(method: object, settings: Mapping[str, object]) -> str:
         known = ", ".join(METHODS[method]) or "none"
         raise UnknownParameterError(f"a map has no parameter `{min(unknown)}`; those of {NAMES[method]}: {known}")
     for name, value in settings.items():
-        if not isinstance(value, Real) or isinstance(value, bool) or not abs(float(value)) <= _LARGEST:
+        number = plain_number(value)
+        if number is None or abs(number) > _LARGEST:
             raise Any2VecError(f"`{name}` is {shown(value)}; it must be a number up to {_LARGEST:,.0f}")
     try:
         import sklearn.decomposition  # noqa: F401
