@@ -123,7 +123,7 @@ def _listed(words: str | None) -> Path | list[str] | str | None:
     if words is None or (can_be_path(words) and Path(words).is_file()):
         return None if words is None else Path(words)
     listed = [word.strip() for word in words.split(",") if word.strip()]
-    return listed if len(listed) > 1 else words
+    return listed if "," in words else words
 
 
 @contextmanager

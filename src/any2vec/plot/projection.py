@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from any2vec.errors import Any2VecError, UnknownParameterError, missing_extra, shown
 from any2vec.options import plain_number
 
-__all__ = ["FEWEST", "METHODS", "Near", "check_method", "project", "wanted_neighbours"]
+__all__ = ["FEWEST", "METHODS", "Near", "check_method", "check_rows", "project", "wanted_neighbours"]
 
 METHODS: dict[str, tuple[str, ...]] = {
     "umap": ("n_neighbors", "min_dist", "spread", "n_epochs", "negative_sample_rate"),
@@ -62,12 +62,16 @@ def wanted_neighbours(method: str, number: int, settings: Mapping[str, Any]) -> 
     return min(asked, number - 1) - 1
 
 
+def check_rows(rows: NDArray[np.float32]) -> None:
+    """Refuse unit rows that are all equal but for rounding: t-SNE would crash."""
+    if not (np.ptp(rows, axis=0) > _SAME).any():
+        raise Any2VecError(f"the vectors of the {len(rows):,} words all point the same way: there is nothing to map")
+
+
 def project(
     rows: NDArray[np.float32], method: str, near: Near, *, seed: int, settings: Mapping[str, Any]
 ) -> NDArray[np.float32]:
     """Return the places of unit rows, shape (n, 2); `near` are at least `wanted_neighbours`."""
-    if not (np.ptp(rows, axis=0) > _SAME).any():  # t-SNE would crash
-        raise Any2VecError(f"the vectors of the {len(rows):,} words all point the same way: there is nothing to map")
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # on threads that a seed forbids, rows that are all equal
         try:

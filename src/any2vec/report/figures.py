@@ -252,7 +252,7 @@ def _legend(axes: Any) -> None:
 
 
 def _whole(axes: Any) -> None:
-    """Let ticks be whole numbers, though there be one only."""
+    """Let ticks be whole numbers, even if there is only one."""
     from matplotlib.ticker import MaxNLocator
 
     if axes.get_xlim()[1] >= 1:  # else a part of the first epoch

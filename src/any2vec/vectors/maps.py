@@ -110,11 +110,12 @@ class Maps(Lookup):
             grouped = groups.by_labels(names, known, self, skip_unknown=skip_unknown)
         elif clusters is not None:
             grouped = self._clusters(names, ids, clusters, seed)
-        if method == "umap":
-            _log.info("UMAP is compiled first: some 10 seconds, or half a minute for many words")
         rows: NDArray[np.float32] = self.matrix[ids]
         rows /= no_zeros(self.norms[ids])[:, None]
         topn = max(min(neighbours, len(ids) - 1), projection.wanted_neighbours(method, len(ids), settings))
+        projection.check_rows(rows)
+        if method == "umap":
+            _log.info("UMAP is compiled first: some 10 seconds, or half a minute for many words")
         near, cosines = self._near(rows, topn, seed)
         places = projection.project(rows, method, (near, cosines), seed=seed, settings=settings)
         return WordMap(names, places, method, near[:, :neighbours], cosines[:, :neighbours], grouped)
