@@ -18,7 +18,7 @@ def main() -> None:
     with (HERE / "results.csv").open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["label"]]
     plt.rcParams.update(PLAIN)
-    figure, axes = plt.subplots(figsize=(5.6, 0.52 * len(rows) + 0.5))
+    figure, axes = plt.subplots(figsize=(2.9, 0.52 * len(rows) + 0.5))
     places = range(len(rows))[::-1]
     axes.barh(places, [float(row["times"]) for row in rows], color="#00798c", height=0.6)
     axes.axvline(1, color="#444444", linewidth=0.8)
@@ -28,7 +28,7 @@ def main() -> None:
         )
     axes.set_yticks(places, [f"{row['label']}\ncompared with {row['peer']}" for row in rows])
     axes.set_xlim(right=1.12 * max(float(row["times"]) for row in rows))
-    axes.set_title("speed-up over another program on the same cores", fontsize=10)
+    axes.set_title("speed-up on the same cores", fontsize=10)
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(PICTURE, metadata={"Date": None}, bbox_inches="tight")
 

@@ -41,6 +41,17 @@ def logged(browser, kind):
     return [entry["message"] for entry in browser.get_log(kind) if kind != "browser" or entry["level"] == "SEVERE"]
 
 
+TEXTS = """
+    const plot = Bokeh.documents[0].roots()[0], texts = plot.renderers.find((one) => one.glyph.type === "Text");
+    const { x, y, text } = texts.data_source.data, pen = document.createElement("canvas").getContext("2d");
+    const scale = plot.inner_width / (plot.x_range.end - plot.x_range.start);
+    pen.font = "12px sans-serif";
+    return text.map((word, i) => [
+        (x[i] - plot.x_range.start) * scale, (plot.y_range.end - y[i]) * scale, pen.measureText(word).width,
+    ]);
+"""  # middle, bottom and width of the words that are written, in pixels
+
+
 @pytest.mark.parametrize("width", [400, 1280])
 def test_page(browser, tmp_path, width):
     words = ["<b>bold</b>", *(f"word{i}" for i in range(1, 200))]
@@ -53,6 +64,14 @@ def test_page(browser, tmp_path, width):
     browser.get((tmp_path / "map.html").as_uri())
     box = wait(lambda: browser.find_elements("id", "find"))[0]
     wait(box.is_enabled)
+    texts = browser.execute_script(TEXTS)
+    assert len(texts) > 10
+    for place, (x, y, long) in enumerate(texts):
+        assert long / 2 <= x
+        for left, bottom, other in texts[:place]:
+            assert abs(x - left) > (long + other) / 2 + 4 or abs(y - bottom) > 17 + 2
+    size = "return Bokeh.documents[0].roots()[0].renderers[0].glyph.size.value"
+    assert (browser.execute_script(size) < 7) == (width == 400)
     box.send_keys("word19")
     assert [item.text for item in browser.find_elements("css selector", "#found li")][:2] == ["word19", "word190"]
     box.send_keys(webdriver.Keys.ENTER)

@@ -141,11 +141,14 @@ def test_names_of_classes_are_frequent_words_near_the_centre():
         ({"labels": {"w1": 1, "v1": 2}}, "the dict: 1 of 2 labelled words have no vector: 'v1'; `skip_unknown=True`"),
         ({"labels": {"v1": 1}, "skip_unknown": True}, "none of the 1 labelled words has a vector"),
         ({"labels": {"w9": 1}, "top": 5}, "none of the 5 words of the map has a label"),
-        ({"labels": {"w1": [1, 2]}}, "1 words have 2 labels: too many to tell apart"),
+        ({"labels": {"w1": [1, 2]}}, "1 word with 2 labels: too many to tell apart"),
         ({"labels": 3}, "labels: a file, a dict of labels"),
-        ({"clusters": 61}, "`classes` is 61, but there are 60 words"),
+        ({"top": 20, "clusters": 21}, "`clusters` is 21, but the map has 20 words"),
         ({"clusters": 0}, "`clusters` is 0"),
+        ({"words": "w1"}, "a map needs at least 3 words, not 1"),
         ({"method": "tsne", "perplexity": 60}, "t-SNE refuses: .*perplexity"),
+        ({"method": "tsne", "learning_rate": 1e300}, "`learning_rate` is 1e.300; it must be a number up to"),
+        ({"method": "tsne", "perplexity": "x"}, "`perplexity` is 'x'; it must be a number"),
     ],
 )
 def test_mistakes(vectors, how, message):
@@ -167,6 +170,11 @@ def test_vectors_without_a_map(vectors):
         Vectors(WORDS, rows).map(method="pca")
     with pytest.raises(Any2VecError, match="the vectors of the 60 words all point the same way"):
         Vectors(WORDS, np.ones((60, 4), np.float32)).map(method="pca")
+    directions = np.outer(np.arange(60), [0.1, 0.2, 0.3])  # lengths differ, and roundings
+    for method, rows in (("tsne", np.ones((60, 4))), ("tsne", np.zeros((3, 4))), ("tsne", directions[1:])):
+        same = Vectors(WORDS[: len(rows)], rows.astype(np.float32))
+        with pytest.raises(Any2VecError, match="words all point the same way"):
+            same.map(method=method)
     with pytest.raises(Any2VecError, match="vectors of 1 dimension have no map"):
         Vectors(WORDS, ROWS[:, :1]).map(method="pca")
     zeros = ROWS.copy()
@@ -179,8 +187,9 @@ def test_a_figure_has_words_that_do_not_overlap(vectors):
     odd = ["$x$", "_a", "<b>", "\x01", *WORDS[4:]]
     names = {word: f"_group {i % 3}$" for i, word in enumerate(odd)}
     larger = Vectors(odd + [f"v{i}" for i in range(60)], np.vstack([ROWS, ROWS + 0.02]))
-    with pytest.raises(Any2VecError, match="a figure of -1 x"):
-        vectors.plot(method="pca", width=-1)
+    for size in (-1, 0, 10**400, np.nan, "8"):
+        with pytest.raises(Any2VecError, match=r"`width` is .*; it must be a number of inches, 0.5 to 100"):
+            vectors.plot(method="pca", width=size)
     figure = larger.plot(method="pca", labels=names, width=5, height=4)
     assert figure.get_size_inches().tolist() == [5, 4]
     (axes,) = figure.axes
@@ -234,7 +243,12 @@ def test_the_command_writes_a_map(command, vectors, tmp_path):
         (["-o", "map.pdf"], "map.pdf: is no name of a map; it must end with .html, .htm, .png, .svg"),
         (["-o", "none/map.html"], "the folder .*none does not exist"),
         (["-o", "mine.html"], "mine.html: exists, and does not hold a map; give another name, or --force"),
-        (["-o", "m.html", "--words", "w.txt"], "--words is 'w.txt'; no file has this name, and a list has commas"),
+        (["-o", "own.html"], "own.html: exists, and does not hold a map"),
+        (["-o", "own.svg"], "own.svg: exists, and does not hold a map"),
+        (["-o", "m.html", "--words", "w.txt"], "--words is 'w.txt'; no file has this name, and no vector; a list has"),
+        (["-o", "m.html", "--words", "w1"], "a map needs at least 3 words, not 1"),
+        (["-o", "m.html", "--skip-unknown"], "--skip-unknown is for --labels only"),
+        (["-o", "m.html", "--format", "labels"], "--format is for --labels only"),
         (["-o", "m.html", "--labels", "none.labels"], "none.labels: no such file"),
         (["-o", "m.html", "--labels", "bad.labels"], "1 of 1 labelled words|none of the 1 labelled words"),
         (["-o", "m.html", "--method", "mds"], "--method is 'mds'"),
@@ -244,11 +258,26 @@ def test_the_command_writes_a_map(command, vectors, tmp_path):
 def test_mistakes_of_the_command(command, tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.html").write_text("<html>mine", "utf-8")
+    (tmp_path / "own.html").write_text("<html>any2vec map of mine", "utf-8")
+    (tmp_path / "own.svg").write_text("<svg><title>any2vec map</title></svg>", "utf-8")
     (tmp_path / "bad.labels").write_text("x a\n", "utf-8")
     with pytest.raises(Any2VecError, match=message):
         command(*arguments)
     assert not (tmp_path / "m.html").exists()
     assert (tmp_path / "mine.html").read_text("utf-8") == "<html>mine"
+
+
+def test_compilation_is_announced_once_nothing_is_refused(vectors, tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("adjustText")
+    monkeypatch.setattr("any2vec.plot.projection._umap", lambda: None)
+    monkeypatch.setattr("any2vec.plot.projection.project", lambda rows, *_, **__: rows[:, :2])
+    save(vectors, tmp_path / "v.bin")
+    for words, ends, said in (("w1,w2", Any2VecError, False), ("w1,w2,w3", type(None), True)):
+        arguments = ["map", str(tmp_path / "v.bin"), "-o", str(tmp_path / "m.svg"), "--words", words]
+        result = CliRunner().invoke(app, arguments, standalone_mode=False)
+        assert isinstance(result.exception, ends)
+        assert ("UMAP is compiled first" in result.output) == said
 
 
 @pytest.mark.parametrize(

@@ -275,6 +275,7 @@ def test_command_of_a_graph(tmp_path):
         (("text.txt", "-o", "plan.jpg"), "must end with .png or .svg"),
         (("text.txt", "-o", "text.txt"), "is, or lies in, what is read"),
         (("text.txt", "--json", "other.json"), "does not hold a plan"),
+        (("text.txt", "-o", "own.svg"), "does not hold the figure of a plan"),
         (("none.txt",), "none.txt"),
         (("--graph",), "--graph is given, but no CORPUS"),
     ],
@@ -283,6 +284,7 @@ def test_mistakes(arguments, why, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "text.txt").write_text("a b\n")
     (tmp_path / "other.json").write_text("{}\n")
+    (tmp_path / "own.svg").write_text("<svg><title>any2vec plan of mine</title></svg>")
     result = run(*arguments)
     assert result.exit_code == 1
     assert why in str(result.exception)

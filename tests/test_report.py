@@ -11,7 +11,7 @@ import pytest
 from any2vec import Any2VecError, Vectors, Word2Vec
 from any2vec.__main__ import main
 from any2vec.report.figures import draw, panels
-from any2vec.report.page import write_page
+from any2vec.report.page import facts, write_page
 from any2vec.report.read import read_report
 from any2vec.report.report import Report
 
@@ -195,6 +195,14 @@ def test_an_empty_report_has_a_page(tmp_path):
     assert "<svg" not in text
 
 
+def test_a_run_of_one_epoch_has_whole_ticks():
+    report = Report(options={}, loss=[0.5], checks=[{"epoch": 1.0, "share": 0.2}])
+    for axes in draw(report).axes:
+        first, last = axes.get_xlim()
+        assert [tick for tick in axes.get_xticks() if first <= tick <= last] == [1]
+    assert dict(facts(report))["loss"] == "0.5000 in epoch 1, the last"
+
+
 def test_what_was_before_a_run_was_resumed_is_no_speed():
     report = Report(options={}, words=200, kept_words=100)
     report.rounds.epochs, report.rounds.words, report.rounds.elapsed = [1.5, 2.0, 2.5], [50, 50, 50], [60.0, 61.0, 62.0]
@@ -216,7 +224,7 @@ def test_what_was_before_a_run_was_resumed_is_no_speed():
         ("unnumbered.json", "x.html", "unnumbered.json: holds no report of a run: a check has no epoch"),
         ("phases.json", "x.html", "phases.json: holds no report of a run: its rounds lack a phase"),
         ("deep.json", "x.html", "deep.json: holds no report of a run: it is not JSON, or damaged"),
-        ("run.json", "x.png", "x.png: is no name of a page; it must end with .html"),
+        ("run.json", "x.png", "x.png: is no name of a page; it must end with .html or .htm"),
         ("run.json", "mine.html", "mine.html: exists, and does not hold the page of a run"),
     ],
 )

@@ -117,6 +117,8 @@ def test_pages_in_a_browser(browser, width):
         assert wide <= 0, f"{page} is {wide} pixels wider than {width}"
         broken = "return [...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)"
         assert not browser.execute_script(broken), page
+        small = "return [...document.images].filter(i => i.clientWidth < i.naturalWidth / 2).map(i => i.src)"
+        assert not browser.execute_script(small), page
 
 
 def test_the_landing_page_is_light(browser):

@@ -1,6 +1,9 @@
 """`any2vec map`: vectors in, a map of their words out."""
 
+import logging
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +17,7 @@ from any2vec.cli.training import check_apart, check_one_process
 from any2vec.errors import Any2VecError, shown
 from any2vec.graph.vertex_labels import LABEL_FORMATS, VertexLabels, read_labels
 from any2vec.io.html import is_page
+from any2vec.options import can_be_path
 from any2vec.plot.projection import METHODS, NAMES, check_method
 from any2vec.plot.word_map import check_output
 from any2vec.training.shown.progress import display_for
@@ -82,24 +86,29 @@ def map(  # noqa: A001  (the command's name)
     sources = [vectors, labels, listed if isinstance(listed, Path) else None]
     check_apart([str(source) for source in sources if source], output, None)
     check_output(output, force=force)
+    for name, given in (("skip_unknown", skip_unknown), ("format", file_format != "auto")):
+        if given and labels is None:
+            raise Any2VecError(f"`{name}` is for `labels` only")
     check_method(method, {})
     with saying():
         known: VertexLabels | None = read_labels(labels, format=file_format) if labels else None
     loaded = load(vectors)
+    if isinstance(listed, str) and listed not in loaded:
+        what = "no file has this name, and no vector; a list has commas between its words"
+        raise Any2VecError(f"--words is {shown(listed)}; {what}")
     display = display_for(Console(stderr=True), quiet=quiet, progress=False)
     began = time.perf_counter()
-    if method == "umap":
-        display.say("UMAP is compiled first: some 10 seconds, or half a minute for many words")
-    found = loaded.map(
-        listed,
-        top,
-        method=method,
-        labels=known,
-        skip_unknown=skip_unknown,
-        clusters=clusters,
-        seed=seed,
-        neighbours=10 if is_page(output) else 0,
-    )
+    with _logged_by(display.say):
+        found = loaded.map(
+            listed,
+            top,
+            method=method,
+            labels=known,
+            skip_unknown=skip_unknown,
+            clusters=clusters,
+            seed=seed,
+            neighbours=10 if is_page(output) else 0,
+        )
     found.save(output, force=force, title=f"{vectors.stem}: {len(found):,} words")
     seconds = time.perf_counter() - began
     cut = words is None and top is None and len(found) < len(loaded)
@@ -109,11 +118,23 @@ def map(  # noqa: A001  (the command's name)
     )
 
 
-def _listed(words: str | None) -> Path | list[str] | None:
-    """Return a file of words, or words that are listed."""
-    if words is None or Path(words).is_file():
+def _listed(words: str | None) -> Path | list[str] | str | None:
+    """Return a file of words, words that are listed, or what may be a word."""
+    if words is None or (can_be_path(words) and Path(words).is_file()):
         return None if words is None else Path(words)
     listed = [word.strip() for word in words.split(",") if word.strip()]
-    if len(listed) < 2:
-        raise Any2VecError(f"--words is {shown(words)}; no file has this name, and a list has commas between its words")
-    return listed
+    return listed if "," in words else words
+
+
+@contextmanager
+def _logged_by(say: Callable[[str], None]) -> Iterator[None]:
+    """Say what the logger of any2vec is told meanwhile."""
+    log, handler = logging.getLogger("any2vec"), logging.Handler(logging.INFO)
+    level, handler.emit = log.level, lambda record: say(record.getMessage())  # type: ignore[method-assign]
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(level)

@@ -7,7 +7,7 @@ import typer
 
 from any2vec.cli.options import Force
 from any2vec.errors import Any2VecError
-from any2vec.io.html import is_page
+from any2vec.io.html import PAGE_ENDINGS, is_page
 from any2vec.report.page import write_page
 from any2vec.report.read import read_report
 
@@ -26,6 +26,6 @@ def report(
     They are loss, checks, speed and time; of several hosts also phases, bytes, orthogonality and rows by round.
     """
     if not is_page(output):
-        raise Any2VecError(f"{output}: is no name of a page; it must end with .html")
+        raise Any2VecError(f"{output}: is no name of a page; it must end with {' or '.join(PAGE_ENDINGS)}")
     write_page(read_report(run), output, f"{run.name}: a run of any2vec", force=force)
     typer.echo(f"the page is in {output}")

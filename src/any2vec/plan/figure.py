@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 from any2vec.errors import Any2VecError, is_installed, missing_extra
 from any2vec.io.outputs import check_writable, replacing_file
-from any2vec.io.replaceable import Kind, start_of
+from any2vec.io.replaceable import Kind
 from any2vec.plan.estimates import PHASES, Estimate
 from any2vec.plan.planning import Plan
 from any2vec.plan.quantities import unit_of
 from any2vec.plot.colours import colours
-from any2vec.plot.figure import rendered
+from any2vec.plot.figure import is_rendered, rendered
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -21,7 +21,7 @@ ENDINGS = (".png", ".svg")
 """Of names of figures."""
 
 _MARK = "any2vec plan"
-_FIGURE = Kind("the figure of a plan", lambda path: _MARK.encode() in start_of(path, 4096)[0])
+_FIGURE = Kind("the figure of a plan", lambda path: is_rendered(path, _MARK))
 
 
 def check_figure(path: Path, *, force: bool = False) -> None:

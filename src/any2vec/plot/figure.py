@@ -1,12 +1,16 @@
 """A map as a figure of matplotlib."""
 
 import io
+import re
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from any2vec.errors import Any2VecError, missing_extra, shown
+from any2vec.io.replaceable import start_of
+from any2vec.options import plain_number
 from any2vec.plot.colours import NONE, colours
 from any2vec.plot.printable import printable
 
@@ -16,28 +20,35 @@ if TYPE_CHECKING:
 
     from any2vec.plot.word_map import WordMap
 
-__all__ = ["draw", "rendered"]
+__all__ = ["check_size", "draw", "is_rendered", "rendered"]
 
 _ADJUSTED = 60  # words that adjustText may move: 2 s; the time grows with their square
 _TRIED = 2_000  # of the most frequent words, those that get a text if there is space
 _TEXTS = 150
 _LEGEND = 20  # groups in the legend
 _DPI = 150
+_LEAST, _MOST = 0.5, 100.0  # inches of a side
+_HEAD = 4096  # bytes that have the mark
 _STYLE = {"svg.hashsalt": "any2vec", "svg.fonttype": "none", "font.family": "sans-serif"}
+
+
+def check_size(width: object, height: object) -> None:
+    """Refuse what is no size of a figure in inches."""
+    for name, value in (("width", width), ("height", height)):
+        number = plain_number(value)
+        if number is None or not _LEAST <= number <= _MOST:
+            raise Any2VecError(f"`{name}` is {shown(value)}; it must be a number of inches, {_LEAST:g} to {_MOST:g}")
 
 
 def draw(words: "WordMap", width: float = 8.0, height: float = 6.0) -> "Figure":
     """Draw points in the colours of groups, and words where they do not overlap, most frequent first."""
+    check_size(width, height)
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
         raise missing_extra("matplotlib", "plot") from None
-    try:
-        figure = Figure((width, height), layout="constrained")
-    except (TypeError, ValueError):
-        size = f"{shown(width)} x {shown(height)}"
-        raise Any2VecError(f"a figure of {size} inches cannot be drawn; 8 x 6 is a size") from None
+    figure = Figure((width, height), layout="constrained")
     canvas = FigureCanvasAgg(figure)  # measures texts
     axes = figure.add_subplot()
     axes.set_axis_off()
@@ -59,6 +70,15 @@ def rendered(figure: "Figure", kind: str, mark: str) -> bytes:
         warnings.simplefilter("ignore")
         figure.savefig(file, format=kind, dpi=_DPI, metadata=metadata)
         return file.getvalue()
+
+
+def is_rendered(path: Path, mark: str) -> bool:
+    """Whether a file is a PNG or SVG file that `rendered` made with a mark: its metadata have it."""
+    start, _ = start_of(path, _HEAD)
+    if start.startswith(b"\x89PNG"):
+        return b"tEXtSoftware\0" + mark.encode() in start
+    creator = rb"<dc:creator>\s*<cc:Agent>\s*<dc:title>%b</dc:title>" % re.escape(mark.encode())
+    return start.startswith(b"<?xml") and re.search(creator, start) is not None
 
 
 def _points(axes: Any, words: "WordMap") -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import Any2VecError, shown
+from any2vec.errors import Any2VecError, counted, shown
 
 if TYPE_CHECKING:
     from any2vec.graph.vertex_labels import VertexLabels
@@ -78,7 +78,7 @@ def by_labels(
     shown_rows, rows = (np.array(column) for column in zip(*pairs, strict=True))
     counts = matrix[rows].sum(axis=0)
     if (used := int(np.count_nonzero(counts))) > len(rows):
-        what = f"{len(rows):,} words have {used:,} labels: too many to tell apart"
+        what = f"{counted(len(rows), 'word')} with {counted(used, 'label')}: too many to tell apart"
         raise Any2VecError(
             f"{labels.source}: {what}; if line i lists the vertices of label i, its `format` is 'labels'"
         )

@@ -5,6 +5,8 @@ const wordMap = (() => {
   const FOUND = 10, REACH = 14, FONT = "12px sans-serif";
   const SPACE = 7000; // square pixels of the map for each text
   const TRIED = 4000; // words in view that may get a text
+  const APART = 4; // pixels between texts
+  const WIDE = 640; // pixels of a map from which on points have their full size
   const $ = (id) => document.getElementById(id);
   let plot, layers, chosen, tags, data, lower, x, y, groups, neighbours, cosines;
   let selected = -1, moved = false, own = false, active = -1, drawing = 0, box;
@@ -49,9 +51,11 @@ const wordMap = (() => {
     $("out").onclick = () => zoom(1.6);
     $("whole").onclick = whole;
     let size = [0, 0];
+    const points = layers.map((layer) => layer.glyph.size.value);
     const resized = () => {
       const before = size;
       size = [plot.inner_width, plot.inner_height];
+      layers.forEach((layer, i) => { layer.glyph.size = { value: points[i] * Math.min(1, Math.min(...size) / WIDE) }; });
       if (!moved || !before[0]) whole();
       else look(...middle(), (plot.x_range.end - plot.x_range.start) / before[0]);
     };
@@ -124,9 +128,11 @@ const wordMap = (() => {
       seen.add(i);
       tried++;
       const text = data.words[i].length > 30 ? data.words[i].slice(0, 29) + "…" : data.words[i];
-      const left = (x[i] - x0) / per - width(text) / 2 - 3, top = (y1 - y[i]) / per - 20;
-      const right = left + width(text) + 6, bottom = top + 17;
-      if (boxes.some((b) => left < b[2] && b[0] < right && top < b[3] && b[1] < bottom)) return;
+      const left = (x[i] - x0) / per - width(text) / 2 - 2, top = (y1 - y[i]) / per - 23;
+      const right = left + width(text) + 4, bottom = top + 17;
+      if (i !== selected && (left < 0 || top < 0 || right > plot.inner_width)) return;
+      const over = (b) => left < b[2] + APART && b[0] < right + APART && top < b[3] + APART && b[1] < bottom + APART;
+      if (boxes.some(over)) return;
       boxes.push([left, top, right, bottom]);
       shown.x.push(x[i]);
       shown.y.push(y[i]);

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, UnknownParameterError, missing_extra, shown
+from any2vec.options import plain_number
 
-__all__ = ["FEWEST", "METHODS", "Near", "check_method", "project", "wanted_neighbours"]
+__all__ = ["FEWEST", "METHODS", "Near", "check_method", "check_rows", "project", "wanted_neighbours"]
 
 METHODS: dict[str, tuple[str, ...]] = {
     "umap": ("n_neighbors", "min_dist", "spread", "n_epochs", "negative_sample_rate"),
@@ -25,6 +26,8 @@ FEWEST = 3
 Near: TypeAlias = tuple[NDArray[np.int32], NDArray[np.float32]]
 """The nearest rows of each row, best first, without itself, and their cosines: shapes (n, k)."""
 
+_SAME = 4 * float(np.finfo(np.float32).eps)  # what rounding makes of numbers up to 1
+_LARGEST = 1e9  # of settings: with far larger ones, t-SNE overflows and crashes
 _N_NEIGHBORS = 15  # umap-learn's, with the word itself
 _PERPLEXITY = 30.0  # scikit-learn's; of fewer than 900 words, the root of their number
 
@@ -36,6 +39,10 @@ def check_method(method: object, settings: Mapping[str, object]) -> str:
     if unknown := settings.keys() - set(METHODS[method]):
         known = ", ".join(METHODS[method]) or "none"
         raise UnknownParameterError(f"a map has no parameter `{min(unknown)}`; those of {NAMES[method]}: {known}")
+    for name, value in settings.items():
+        number = plain_number(value)
+        if number is None or abs(number) > _LARGEST:
+            raise Any2VecError(f"`{name}` is {shown(value)}; it must be a number up to {_LARGEST:,.0f}")
     try:
         import sklearn.decomposition  # noqa: F401
     except ImportError:
@@ -55,6 +62,12 @@ def wanted_neighbours(method: str, number: int, settings: Mapping[str, Any]) -> 
     return min(asked, number - 1) - 1
 
 
+def check_rows(rows: NDArray[np.float32]) -> None:
+    """Refuse unit rows that are all equal but for rounding: t-SNE would crash."""
+    if not (np.ptp(rows, axis=0) > _SAME).any():
+        raise Any2VecError(f"the vectors of the {len(rows):,} words all point the same way: there is nothing to map")
+
+
 def project(
     rows: NDArray[np.float32], method: str, near: Near, *, seed: int, settings: Mapping[str, Any]
 ) -> NDArray[np.float32]:
@@ -68,10 +81,10 @@ def project(
                 places = _tsne(rows, seed, settings)
             else:
                 places = _umap_of(rows, near, seed, settings)
-        except (TypeError, ValueError) as error:  # also InvalidParameterError of scikit-learn
+        except (TypeError, ValueError, ArithmeticError, RuntimeError) as error:
             raise Any2VecError(f"{NAMES[method]} refuses: {' '.join(str(error).split())}") from error
-    if not np.isfinite(places).all() or not np.ptp(places, axis=0).any():
-        raise Any2VecError(f"the vectors of the {len(rows):,} words all point the same way: there is nothing to map")
+    if not np.isfinite(places).all():
+        raise Any2VecError(f"{NAMES[method]} finds no finite places for these vectors and settings")
     return np.ascontiguousarray(places, np.float32)
 
 

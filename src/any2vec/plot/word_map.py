@@ -13,6 +13,7 @@ from any2vec.io.html import PAGE_ENDINGS, is_page
 from any2vec.io.outputs import check_writable, replacing_file
 from any2vec.io.replaceable import Kind, start_of
 from any2vec.options import can_be_path
+from any2vec.plot.figure import draw, is_rendered, rendered
 from any2vec.plot.groups import Groups
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ MARK = "any2vec map"
 ENDINGS = dict.fromkeys(PAGE_ENDINGS, "bokeh") | {".png": "matplotlib", ".svg": "matplotlib"}
 """Endings of outputs, and the library that each needs."""
 
-_HEAD = 4096  # bytes that have the mark
+_GENERATOR = f'<meta name="generator" content="{MARK}">'.encode()
+_HEAD = 4096  # bytes that have it
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,10 +80,8 @@ class WordMap:
         Raises
         ------
         Any2VecError
-            If the size is no size, or matplotlib is not installed.
+            If a side is not 0.5 to 100 inches, or matplotlib is not installed.
         """
-        from any2vec.plot.figure import draw
-
         return draw(self, width, height)
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False, title: str = "") -> None:
@@ -107,8 +107,6 @@ class WordMap:
 
             content = page(self, title or f"{len(self):,} words").encode()
         else:
-            from any2vec.plot.figure import draw, rendered
-
             content = rendered(draw(self), target.suffix.lower()[1:], MARK)
         with replacing_file(target) as file:
             file.write(content)
@@ -128,4 +126,4 @@ def check_output(path: str | os.PathLike[str], *, force: bool = False) -> Path:
     return target
 
 
-_MAP = Kind("a map", lambda path: MARK.encode() in start_of(path, _HEAD)[0])
+_MAP = Kind("a map", lambda path: _GENERATOR in start_of(path, _HEAD)[0] or is_rendered(path, MARK))

@@ -63,7 +63,8 @@ def _panels_of_hosts(rounds: Rounds) -> Iterator[Panel]:
         note = "Updates are changes of rows, which are reduced; values are rows, which are broadcast."
         yield Panel("Sent, by kind", note, lambda axes: _stack(axes, rounds, kinds, "MB"))
     if np.isfinite(rounds.orthogonality).any():
-        note = "1 where the hosts changed a row in orthogonal directions, 1/k where k hosts changed it alike."
+        note = "Of one in 256 rows that several hosts changed, Eq. 9 of GraphAny2Vec (Gill et al., 2021): "
+        note += "1 if the directions of the changes are orthogonal, 1/k if k hosts changed a row alike."
         yield Panel("Orthogonality of the hosts' changes", note, lambda axes: _orthogonality(axes, rounds))
     if any(map(any, rounds.touched.values())):
         touched = {f"rows of {name}": values for name, values in rounds.touched.items()}
@@ -202,12 +203,13 @@ def _lines(axes: Any, rounds: Rounds, parts: dict[str, list[float]], unit: str) 
 
 def _orthogonality(axes: Any, rounds: Rounds) -> None:
     for values, name, colour in (
-        (rounds.orthogonality, "mean of Eq. 9", _FIRST),
+        (rounds.orthogonality, "mean of rows", _FIRST),
         (rounds.orthogonal, "share of orthogonal rows", _SECOND),
     ):
         axes.plot(rounds.epochs, values, ".", markersize=3, color=colour, label=name)
     axes.set_ylim(0, 1.02)
     axes.set_xlabel("epoch")
+    _whole(axes)
     axes.legend(frameon=False, fontsize=8)
 
 
@@ -233,6 +235,7 @@ def _step(phase: str, matrix: str, kind: str) -> str:
 def _by_round(axes: Any, rounds: Rounds) -> None:
     axes.set_xlabel("round")
     axes.set_xlim(0, len(rounds.epochs) * rounds.each)
+    _whole(axes)
 
 
 def _each(rounds: Rounds) -> str:
@@ -249,9 +252,11 @@ def _legend(axes: Any) -> None:
 
 
 def _whole(axes: Any) -> None:
+    """Let ticks be whole numbers, even if there is only one."""
     from matplotlib.ticker import MaxNLocator
 
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if axes.get_xlim()[1] >= 1:  # else a part of the first epoch
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
 def _short(number: float) -> str:

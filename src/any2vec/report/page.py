@@ -92,9 +92,7 @@ def facts(report: Report) -> Iterator[tuple[str, str]]:
     yield "speed", f"{report.words_per_second:,.0f} words/s"
     yield (
         "loss",
-        f"{decimals(report.loss[-1])} in the last of {len(report.loss)} epochs"
-        if report.loss
-        else "no epoch has ended",
+        f"{decimals(report.loss[-1])} in epoch {len(report.loss):,}, the last" if report.loss else "no epoch has ended",
     )
     if report.checks:
         yield (

@@ -1,14 +1,17 @@
 """Maps of words in two dimensions."""
 
+import logging
 import os
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, UnknownWordError, shown
+from any2vec.options import can_be_path
 from any2vec.vectors.arguments import as_path, whole_number
 from any2vec.vectors.lookup import Lookup
 from any2vec.vectors.search import no_zeros
@@ -26,6 +29,7 @@ TOP = 10_000
 """Words of a map, unless they are named."""
 
 _NAMED = 3  # unknown words in an error
+_log = logging.getLogger("any2vec")
 
 
 class Maps(Lookup):
@@ -109,6 +113,9 @@ class Maps(Lookup):
         rows: NDArray[np.float32] = self.matrix[ids]
         rows /= no_zeros(self.norms[ids])[:, None]
         topn = max(min(neighbours, len(ids) - 1), projection.wanted_neighbours(method, len(ids), settings))
+        projection.check_rows(rows)
+        if method == "umap":
+            _log.info("UMAP is compiled first: some 10 seconds, or half a minute for many words")
         near, cosines = self._near(rows, topn, seed)
         places = projection.project(rows, method, (near, cosines), seed=seed, settings=settings)
         return WordMap(names, places, method, near[:, :neighbours], cosines[:, :neighbours], grouped)
@@ -139,8 +146,11 @@ class Maps(Lookup):
         Raises
         ------
         Any2VecError
-            As `map` does.
+            As `map` does, or if the size is not 0.5 to 100 inches.
         """
+        from any2vec.plot.figure import check_size
+
+        check_size(width, height)
         return self.map(words, top, **{"neighbours": 0, **how}).figure(width, height)
 
     def _shown(self, words: Any, top: int | None) -> NDArray[np.int64]:
@@ -150,6 +160,8 @@ class Maps(Lookup):
         if top is not None:
             raise Any2VecError("`words` and `top` both say which words to show; give one of them")
         source = "words"
+        if isinstance(words, str) and words in self.vocabulary.ids and not _is_file(words):
+            words = [words]
         if isinstance(words, str | os.PathLike):
             source = str(words)
             words = [line for line in read_lines(as_path(words)) if line]
@@ -175,9 +187,11 @@ class Maps(Lookup):
         from any2vec.vectors.classes import classes
         from any2vec.vectors.vectors import Vectors
 
-        some = Vectors(names, self.matrix[ids])
-        if (number := whole_number("clusters", number, 1)) > MOST:
+        if (number := whole_number("clusters", number, 1)) > len(ids):
+            raise Any2VecError(f"`clusters` is {number:,}, but the map has {len(ids):,} words; give at most as many")
+        if number > MOST:
             raise Any2VecError(f"`clusters` is {number:,}; a map has colours for {MOST}")
+        some = Vectors(names, self.matrix[ids])
         found = classes(some, number, seed=seed, threads=1)
         return by_classes(names, ids, some.matrix, found)
 
@@ -188,3 +202,7 @@ class Maps(Lookup):
         if topn:
             return neighbour_graph(rows, topn, seed=seed)
         return np.empty((len(rows), 0), np.int32), np.empty((len(rows), 0), np.float32)
+
+
+def _is_file(name: str) -> bool:
+    return can_be_path(name) and Path(name).is_file()
