@@ -140,6 +140,8 @@ def make_folder(path, dim=100):
     counts = Counter(text.split()).most_common()
     (path / "counts.txt").write_text("".join(f"{word} {count}\n" for word, count in counts), "utf-8")
     (path / "machines").write_text("localhost\n", "utf-8")
+    (path / "parts").mkdir()
+    (path / "parts" / "1.txt").write_text(text, "utf-8")
     vectors = any2vec.Vectors(WORDS, np.eye(len(WORDS), dim, dtype=np.float32) + 0.1)
     for name in ("glove.txt", "reviews.bin"):
         any2vec.save(vectors, path / name)

@@ -28,6 +28,7 @@ NOT_RUN = {  # what lines begin with, and why none of them runs here
     ". .venv/bin/activate": ".ci/run does",
     "pip install": ".ci/run does",
     "python -m pytest": "this is it",
+    "python -m experiments": "test_experiments.py runs a small one",
     "tensorboard": "a server, of another program",
     "embedding-atlas": "a server, of another program",
     "memory =": "a formula",

@@ -28,7 +28,7 @@ NAMED = sorted(set(re.findall(r"`--([a-z][a-z-]*)", TEXT)))
 PEERS = re.findall(
     r"^\| (.*)\|(.*)\|$", TEXTS["docs/from-pecanpy.md"].split("\n## ")[1], re.M
 )  # their options, and ours
-FOREIGN = {"max-restarts", "mpi"}  # options of torchrun and srun
+FOREIGN = {"max-restarts", "mpi", "data", "corpus", "questions"}  # options of torchrun, srun and experiments
 FOREIGN |= set.difference(
     *(set(re.findall(r"`--([a-z][a-z-]*)", " ".join(cells))) for cells in zip(*PEERS, strict=True))
 )
