@@ -213,10 +213,8 @@ class _Processes(CheckedTransfers):
     def allgather(self, values: NDArray[Any]) -> NDArray[Any]:
         values = np.asarray(values, order="C")
         gathered = np.empty((self.size, *values.shape), values.dtype)
-        if gathered.size:
-            parts = list(_bytes(gathered).chunk(self.size))
-            work = self._library.all_gather(parts, _bytes(values), group=self._group, async_op=True)
-            self.wait(self._queued([work], values, gathered))
+        each, starts = np.ones(self.size, np.int64), np.zeros(self.size, np.int64)
+        self.ialltoallv(values[None], each, gathered, each, starts).wait()  # all_gather takes a turn for each host
         return gathered
 
     def _begin(self, transfer: Transfer) -> _Begun:
@@ -235,10 +233,7 @@ class _Processes(CheckedTransfers):
                     works += [act(part, host, self._group, self._calls)] if part.numel() else []
                 except RuntimeError as error:
                     raise _lost(error) from error
-        return self._queued(works, send, receive)
-
-    def _queued(self, works: list[Any], *arrays: NDArray[Any]) -> _Begun:
-        begun = _Begun(works, *arrays)
+        begun = _Begun(works, send, receive)
         self._queue.put(begun)
         return begun
 
