@@ -10,8 +10,9 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import typer
 from delay_line import delay_line
@@ -23,6 +24,14 @@ DEVICE = "e0"
 
 _BURST, _QUEUE = "128kb", "500ms"  # what a link passes at once, and how long packets may wait for it
 _JUMBO = "9000"  # bytes of a packet, where each goes through this process
+_PORT = "29500"
+_PATIENCE = 10.0  # seconds to end
+_ENTER = """#!/bin/sh
+while [ "${1#-}" != "$1" ]; do shift; done  # options of ssh
+name=$1
+shift
+exec ip netns exec "$name" sh -c "$*"
+"""
 
 
 def check() -> None:
@@ -95,16 +104,58 @@ def _connect(names: Sequence[str], switch: str, limit: Sequence[str]) -> None:
         _do("tc", "-n", switch, "qdisc", "add", "dev", port, "root", *limit)
 
 
-def run(names: Sequence[str], command: Sequence[str], environment: dict[str, str], port: int = 29500) -> list[str]:
-    """Run a command on all hosts at once, as torchrun would; return what each printed. If one fails, all are ended."""
-    meet = {"WORLD_SIZE": str(len(names)), "MASTER_ADDR": address(0), "MASTER_PORT": str(port)}
-    known = os.environ | environment | meet | {"GLOO_SOCKET_IFNAME": DEVICE, "OMP_NUM_THREADS": "1"}
+def run(names: Sequence[str], command: Sequence[str], environment: dict[str, str], engine: str = "gloo") -> list[str]:
+    """Run a command on all hosts at once; if one fails, end the others.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The namespaces.
+    command : sequence of str
+        Program and arguments.
+    environment : dict from str to str
+        What the program finds besides this one's.
+    engine : {"gloo", "mpi"}
+        How it is started: with the variables of torchrun, or by MPICH's mpiexec.
+
+    Returns
+    -------
+    list of str
+        What each host printed; of MPI, what all printed.
+    """
+    known = os.environ | environment | {"OMP_NUM_THREADS": "1"}
+    if engine == "mpi":
+        with TemporaryDirectory() as folder:
+            return _wait([_mpiexec(names, command, known, Path(folder, "enter"))])
+    known |= {"WORLD_SIZE": str(len(names)), "MASTER_ADDR": address(0), "MASTER_PORT": _PORT}
+    known |= {"GLOO_SOCKET_IFNAME": DEVICE, "TORCH_CPP_LOG_LEVEL": "FATAL"}
+    return _wait([(_in(name, command), known | {"RANK": str(host)}) for host, name in enumerate(names)])
+
+
+def _in(name: str, command: Sequence[str]) -> list[str]:
+    return ["ip", "netns", "exec", name, *command]
+
+
+def _mpiexec(
+    names: Sequence[str], command: Sequence[str], environment: dict[str, str], enter: Path
+) -> tuple[list[str], dict[str, str]]:
+    """Return how MPICH starts a rank in each namespace: by a program in the place of ssh. None shares memory."""
+    enter.write_text(_ENTER)
+    enter.chmod(0o700)
+    own = Path(sys.executable).with_name("mpiexec")
+    launch = ["-launcher", "ssh", "-launcher-exec", str(enter), "-iface", DEVICE, "-hosts", ",".join(names)]
+    mpiexec = [str(own) if own.exists() else "mpiexec", "-genvall", *launch, "-n", str(len(names)), "-ppn", "1"]
+    apart = {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp", "UCX_NET_DEVICES": DEVICE}
+    apart |= {"FI_PROVIDER": "tcp", "FI_TCP_IFACE": DEVICE}
+    return _in(names[0], [*mpiexec, *command]), environment | apart
+
+
+def _wait(commands: Sequence[tuple[list[str], dict[str, str]]]) -> list[str]:
+    """Run processes, and return what each printed; whatever happens, none is left."""
     started: list[subprocess.Popen[str]] = []
     try:
-        for host, name in enumerate(names):
-            given = ["ip", "netns", "exec", name, *command]
-            own = known | {"RANK": str(host)}
-            started.append(subprocess.Popen(given, env=own, stdout=subprocess.PIPE, text=True))
+        for command, environment in commands:
+            started.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True))
         said = [process.communicate()[0] for process in started]
         if any(process.returncode for process in started):
             raise SystemExit(f"hosts ended with status {[process.returncode for process in started]}")
@@ -112,6 +163,9 @@ def run(names: Sequence[str], command: Sequence[str], environment: dict[str, str
     finally:
         for process in started:
             if process.poll() is None:
+                process.terminate()  # mpiexec ends its ranks
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(_PATIENCE)
                 process.kill()
                 process.wait()
 

@@ -38,6 +38,7 @@ HostsOption = Annotated[str, typer.Option(help="Numbers of hosts.")]
 NetworksOption = Annotated[
     str, typer.Option(help="Rates of the links, such as 50Mbit, each with a latency one way if given: 200Mbit/10ms.")
 ]
+EngineOption = Annotated[str, typer.Option(help="What connects hosts: gloo or mpi.")]
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class Settings:
     sample: float
     epochs: int
     wire: str
+    engine: str
 
 
 @app.command("plan")
@@ -64,11 +66,12 @@ def compare(
     sample: SampleOption = 1e-3,
     epochs: EpochsOption = 1,
     wire: Annotated[str, typer.Option(help="How hosts send vectors: float32 or bfloat16.")] = "float32",
+    engine: EngineOption = "gloo",
     json_file: JsonOption = None,
 ) -> None:
     """Train on hosts in namespaces, one thread each, and plan the same."""
     namespaces.check()
-    settings = Settings(corpus.name, size, dim, negative, sample, epochs, wire)
+    settings = Settings(corpus.name, size, dim, negative, sample, epochs, wire, engine)
     how: dict[str, Any] = {"dim": dim, "negative": negative, "sample": sample, "epochs": epochs, "wire": wire}
     found = []
     with plain_text(corpus, size) as (path, folder):
@@ -79,23 +82,23 @@ def compare(
             for setting in networks.split(","):
                 rate, _, latency = setting.partition("/")
                 cluster = Cluster((number,), 1, quantities.rate(rate), quantities.duration(latency) if latency else 0.0)
-                run = _trained(path, folder, how, cluster)
-                found.append(
-                    {"hosts": number, "network": setting, **run, **_planned(text, options, cluster, speeds, run)}
-                )
+                run = _trained(path, folder, how, cluster, engine)
+                plan = _planned(text, options, cluster, speeds, run)
+                found.append({"hosts": number, "network": setting, **run, **plan})
                 err.print(found[-1])
     write(json_file, "network", settings, found)
-    _show(found, f"{corpus.name}, D={dim}, {negative} negatives, epochs: {epochs}, {wire}; {speeds.words:,.0f} words/s")
+    title = f"{corpus.name}, D={dim}, {negative} negatives, epochs: {epochs}, {wire}, {engine}"
+    _show(found, f"{title}; a thread here: {speeds.words:,.0f} words/s")
 
 
-def _trained(path: Path, folder: Path, how: dict[str, Any], cluster: Cluster) -> dict[str, Any]:
+def _trained(path: Path, folder: Path, how: dict[str, Any], cluster: Cluster, engine: str) -> dict[str, Any]:
     """Train on real hosts; return what the first one reports."""
     report = folder / "report.json"
     given = [part for name, value in how.items() for part in (f"--{name}", str(value))]
     given += ["--threads", "1", "--report", str(report), "--force", "--quiet"]
     command = [sys.executable, "-m", "any2vec", "words", str(path), *given, "-o", str(folder / "vectors.bin")]
     with namespaces.network(cluster.hosts[0], cluster.bandwidth, cluster.latency) as names:
-        namespaces.run(names, command, {"ANY2VEC_CACHE": str(folder / "cache")})
+        namespaces.run(names, command, {"ANY2VEC_CACHE": str(folder / "cache")}, engine)
         crossed = sum(map(namespaces.bytes_sent, names))
     read = json.loads(report.read_text(encoding="utf-8"))
     seconds = {phase: sum(each) for phase, each in read["rounds"]["seconds"].items()}
@@ -120,18 +123,8 @@ def _show(found: list[dict[str, Any]], title: str) -> None:
         seconds = [f"{of[part]:.1f}" for part in ("communication", "total") for of in (planned, measured)]
         more = (f"{one['sent'] / 1e6:,.0f}", f"{ratio:.2f}", "network" if dominates else "")
         rows.append((f"{one['hosts']} hosts, {one['network']}", str(one["rounds"]), *seconds, *more))
-    heads = (
-        "",
-        "rounds",
-        "communication, planned",
-        "measured",
-        "total, planned",
-        "measured",
-        "MB sent",
-        "ratio",
-        "limit",
-    )
-    table(title, (*heads, "limit"), rows)
+    heads = ("", "rounds", "sent: plan, s", "run", "all: plan, s", "run", "MB", "plan / run", "limit")
+    table(title, heads, rows)
     verdict("plan / run - 1, where the network dominates", worst, TARGET, least=False)
 
 
