@@ -2,6 +2,7 @@
 
 import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 
 from any2vec import Any2VecError, Word2Vec
 from any2vec.cli import app
+from any2vec.cluster.local import simulate
 from any2vec.plan import formulas, quantities
 from any2vec.plan.cluster import Cluster
 from any2vec.plan.estimates import ONE_HOST, Estimator
@@ -17,6 +19,7 @@ from any2vec.plan.planning import make_plan
 from any2vec.plan.text import Text, zipf_counts
 from any2vec.samples.draws import draw
 from any2vec.samples.windows import SampleTables, keep_thresholds
+from any2vec.sync.channel import Channel
 from any2vec.sync.schemes import SCHEMES
 from any2vec.training.options import Options
 
@@ -144,6 +147,29 @@ def test_the_host_that_sends_or_receives_most_decides():
     assert formulas.seconds_sent(phase[[1, 1, 1]], frames) == pytest.approx(2.0)  # each sends 10 to two others
     one = formulas.Traffic(phase, 2 * phase, np.zeros(3), 1)
     assert one.sent == 2 * 3 * 50
+
+
+def test_sums_of_all_hosts_pass_through_the_first():
+    what = ("reduce", "both", "moments")
+
+    def program(host):
+        channel, links = Channel(host), []
+        begin, others = channel.begin, np.arange(host.size) != host.rank
+
+        def counting(key, send, sent, receive, came, starts=None):
+            links.append(receive.dtype.itemsize * receive.shape[1] * max(sent[others].sum(), came[others].sum()))
+            return begin(key, send, sent, receive, came, starts)
+
+        channel.begin = counting
+        channel.reduce(what, np.ones((60, 8)))
+        channel.distribute(what, np.ones((60, 8)))
+        return sum(links), channel.take().sum()
+
+    found = simulate(4, 1, program)
+    combiner = SimpleNamespace(keeps_balance=False, sent=lambda hosts, dim: sum(sent for _, sent in found))
+    sent, of_first, calls = formulas.moments(combiner, 1, 4, 8)
+    assert (sent, of_first) == (sum(sent for _, sent in found), pytest.approx(found[0][0]))
+    assert formulas.seconds_waited(calls, Cluster((4,), 1, 1.0, 0.5)) == calls == 8
 
 
 def test_a_slow_network_and_a_small_memory(text):
