@@ -8,13 +8,14 @@ import signal
 import statistics
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import namespaces
 import numpy as np
 import typer
+from machine import cores
 from options import BytesOption, DimOption, EpochsOption, JsonOption, NegativeOption, RepeatOption, SampleOption
 from rich.console import Console
 from tables import table, verdict, write
@@ -83,7 +84,7 @@ def compare(
                 rate, _, latency = setting.partition("/")
                 cluster = Cluster((number,), 1, quantities.rate(rate), quantities.duration(latency) if latency else 0.0)
                 run = _trained(path, folder, how, cluster, engine)
-                plan = _planned(text, options, cluster, speeds, run)
+                plan = _planned(text, options, cluster, _slower(speeds, len(cores()) / number), run)
                 found.append({"hosts": number, "network": setting, **run, **plan})
                 err.print(found[-1])
     write(json_file, "network", settings, found)
@@ -111,6 +112,16 @@ def _planned(text: Text, options: Any, cluster: Cluster, speeds: Speeds, run: di
     estimates = Estimator(text, options, cluster, speeds).estimates(cluster.hosts[0])
     one: Estimate = next(one for one in estimates if one.scheme == run["scheme"])
     return {"planned": one.seconds | {"total": one.total}, "waiting": one.waiting, "planned_sent": one.sent}
+
+
+def _slower(speeds: Speeds, cores: float) -> Speeds:
+    """Return what a host does that has less than a core of this machine."""
+    return Speeds(
+        **{
+            name: value * min(cores, 1.0) if name in ("words", "inspected", "copied") else value / min(cores, 1.0)
+            for name, value in asdict(speeds).items()
+        }
+    )
 
 
 def _show(found: list[dict[str, Any]], title: str) -> None:
