@@ -46,7 +46,7 @@ _ID = _COUNT = 4  # bytes
 _GROWN = 1.25  # buffers that grow get a quarter more
 _PROGRAM = 160 << 20
 _TINY = 1e-300
-_PAYLOAD = 1448 / 1538  # of a frame of Ethernet; the rest are headers of TCP, IP and Ethernet, and the gap
+_PAYLOAD = 1448 / 1538  # of a frame of Ethernet; the rest is headers of TCP, IP and Ethernet, and the gap
 
 
 @dataclass(frozen=True)
@@ -265,9 +265,9 @@ def balances(combiner: Combiner, rounds: int, hosts: int) -> int:
 
 
 def moments(combiner: Combiner, rounds: int, hosts: int, dim: int) -> tuple[float, float, float]:
-    """Return bytes of all hosts, and calls, with which the rounds of a run prepare to combine and keep the balance.
+    """Return what the rounds of a run send to prepare to combine and to keep the balance of e and t.
 
-    Between them are the bytes that take time: those that host 0 receives or sends.
+    These are the bytes of all hosts; those that take time, which host 0 receives or sends; and calls.
 
     `Channel.reduce` of n bytes sends (1 - 1/H) n of each host to the others, which sum a part each, and then as many of
     all to host 0. `distribute` is the same in the other direction. So both send (H - 1/H) n, of which 2 (1 - 1/H) n are
@@ -339,14 +339,14 @@ def seconds_sent(phase: NDArray[np.float64], cluster: Cluster) -> float:
 
 
 def seconds_of(sent: float, cluster: Cluster) -> float:
-    """Return how long a host sends, or receives, so many bytes, which are the larger part of what the link carries."""
+    """Return how long a link takes for so many bytes: a frame of Ethernet has 1,538, of which 1,448 are a message's."""
     return sent / (_PAYLOAD * cluster.bandwidth)
 
 
 def seconds_waited(calls: float, cluster: Cluster) -> float:
     """Return how long messages of so many calls are on their way, however short they are: twice the latency each.
 
-    A message is sent when the other host has said that it is ready to receive it. All begin a call at the same time, so
-    that nobody has said so before.
+    A message is sent when the other host has said that it is ready to receive it. All begin a call at the same time:
+    nobody has said so before.
     """
     return 2 * calls * cluster.latency
