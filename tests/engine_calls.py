@@ -40,6 +40,12 @@ def program(host):
             out += [one[2] for one in given]
     one = np.random.default_rng(host.rank).standard_normal(1000).astype(np.float32)
     out.append(allreduce(host, one))
+    large = np.random.default_rng(host.rank).standard_normal((host.size * 50_000, 4))  # 1.6 MB for each host
+    counts, received = np.full(host.size, 50_000), [np.empty_like(large) for _ in range(2)]
+    for request in [host.ialltoallv(large, counts, into, counts) for into in received]:  # both ways, and two at a time
+        request.wait()
+    assert (received[0] == received[1]).all()
+    out.append(received[0])
     out += exchange(host, one[:10], np.bincount([host.rank], minlength=host.size) * 10)
     out.append(np.frombuffer(b"|".join(allgather_bytes(host, b"x" * host.rank)), np.uint8))
     with waiting(host):

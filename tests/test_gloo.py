@@ -9,7 +9,9 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from ranks import VARIABLES, run_python
 from simulated import text
@@ -78,6 +80,37 @@ assert simulate(4, 2, program)[world.rank] == program(world)
 print("same")
 """
     assert [(status, out) for status, out, _ in ends(start("-c", START + script, hosts=4))] == [(0, "same\n")] * 4
+
+
+@needs_torch
+def test_a_host_says_what_it_receives_before_it_sends():
+    """Else two hosts send large messages to each other one after the other (benchmarks/log/networks.md)."""
+    began, lengths = [], {"irecv": [], "isend": []}
+
+    class Library:
+        def get_rank(self, group):
+            return 1
+
+        def get_world_size(self, group):
+            return 3
+
+        def act(self, name, tensor, host):
+            began.append((name, host))
+            lengths[name].append(tensor.numel())
+            return SimpleNamespace(wait=lambda: None)
+
+        def irecv(self, tensor, host, group, tag):
+            return self.act("irecv", tensor, host)
+
+        def isend(self, tensor, host, group, tag):
+            return self.act("isend", tensor, host)
+
+    send, receive = np.arange(20, dtype=np.float64).reshape(10, 2), np.zeros((6, 2))
+    host = gloo._Processes(Library(), None)
+    host.ialltoallv(send, np.array([3, 2, 5]), receive, np.array([4, 2, 0])).wait()
+    assert began == [("irecv", 0), ("isend", 2), ("isend", 0)]  # nothing comes from host 2
+    assert lengths == {"irecv": [4 * 16], "isend": [5 * 16, 3 * 16]}
+    assert (receive[4:] == send[3:5]).all()  # its own rows
 
 
 @needs_torch

@@ -2,6 +2,7 @@
 
 import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 
 from any2vec import Any2VecError, Word2Vec
 from any2vec.cli import app
+from any2vec.cluster.local import simulate
 from any2vec.plan import formulas, quantities
 from any2vec.plan.cluster import Cluster
 from any2vec.plan.estimates import ONE_HOST, Estimator
@@ -17,6 +19,7 @@ from any2vec.plan.planning import make_plan
 from any2vec.plan.text import Text, zipf_counts
 from any2vec.samples.draws import draw
 from any2vec.samples.windows import SampleTables, keep_thresholds
+from any2vec.sync.channel import Channel
 from any2vec.sync.schemes import SCHEMES
 from any2vec.training.options import Options
 
@@ -139,10 +142,34 @@ def test_windows_reach_beyond_a_slice(window):
 
 def test_the_host_that_sends_or_receives_most_decides():
     phase = np.array([30.0, 10.0, 10.0])  # bytes of each host for each owner
-    assert formulas.seconds_sent(phase, Cluster((3,), 1, 10.0, 0.0)) == 6.0  # host 0 receives 30 from each of two
-    assert formulas.seconds_sent(phase, Cluster((3,), 1, 10.0, 0.0, duplex=False)) == 8.0  # and sends 20
+    frames = Cluster((3,), 1, 10.0 * 1538 / 1448, 0.0)
+    assert formulas.seconds_sent(phase, frames) == pytest.approx(6.0)  # host 0 receives 30 from each of two
+    assert formulas.seconds_sent(phase[[1, 1, 1]], frames) == pytest.approx(2.0)  # each sends 10 to two others
     one = formulas.Traffic(phase, 2 * phase, np.zeros(3), 1)
     assert one.sent == 2 * 3 * 50
+
+
+def test_sums_of_all_hosts_pass_through_the_first():
+    what = ("reduce", "both", "moments")
+
+    def program(host):
+        channel, links = Channel(host), []
+        begin, others = channel.begin, np.arange(host.size) != host.rank
+
+        def counting(key, send, sent, receive, came, starts=None):
+            links.append(receive.dtype.itemsize * receive.shape[1] * max(sent[others].sum(), came[others].sum()))
+            return begin(key, send, sent, receive, came, starts)
+
+        channel.begin = counting
+        channel.reduce(what, np.ones((60, 8)))
+        channel.distribute(what, np.ones((60, 8)))
+        return sum(links), channel.take().sum()
+
+    found = simulate(4, 1, program)
+    combiner = SimpleNamespace(keeps_balance=False, sent=lambda hosts, dim: sum(sent for _, sent in found))
+    sent, of_first, calls = formulas.moments(combiner, 1, 4, 8)
+    assert (sent, of_first) == (sum(sent for _, sent in found), pytest.approx(found[0][0]))
+    assert formulas.seconds_waited(calls, Cluster((4,), 1, 1.0, 0.5)) == calls == 8
 
 
 def test_a_slow_network_and_a_small_memory(text):
@@ -240,7 +267,7 @@ def test_command(tmp_path, monkeypatch):
     assert figures["recommended"] == {"hosts": 1, "scheme": "one host"}
     assert figures["speeds"]["words"] > 1000
     assert "any2vec plan" in (tmp_path / "plan.svg").read_text()
-    assert run("text.txt", *SMALL, "--hosts", "1,2", "--engine", "gloo", *files).exit_code == 0  # replaces its own
+    assert run("text.txt", *SMALL, "--hosts", "1,2", *files).exit_code == 0  # replaces its own
 
 
 def test_command_without_a_text(tmp_path, monkeypatch):
@@ -269,7 +296,6 @@ def test_command_of_a_graph(tmp_path):
         (("--words", "1e6"), "give a CORPUS to plan for, or --words and --vocabulary"),
         (("text.txt", "--words", "1e6"), "--words is given, and CORPUS too"),
         (("text.txt", "--network", "10"), "--network is '10', without a unit"),
-        (("text.txt", "--engine", "tcp"), "--engine is 'tcp'; known are mpi, gloo"),
         (("text.txt", "--walks", "4"), "--walks is for graphs: give --graph"),
         (("text.txt", "--graph", "--min-count", "4"), "--min-count is for texts"),
         (("text.txt", "-o", "plan.jpg"), "must end with .png or .svg"),

@@ -15,7 +15,7 @@ from any2vec.cli.plan_table import show
 from any2vec.cli.training import check_apart, check_one_process
 from any2vec.cluster.machine.cores import usable_cores
 from any2vec.corpus.given_vocabulary import load_vocabulary
-from any2vec.errors import Any2VecError, shown
+from any2vec.errors import Any2VecError
 from any2vec.io.outputs import check_writable, replacing_file
 from any2vec.io.replaceable import Kind, json_of
 from any2vec.models import Node2Vec, Word2Vec
@@ -31,7 +31,6 @@ from any2vec.training.shown.progress import announcing_compilation, display_for
 
 __all__ = ["plan"]
 
-_ENGINES = ("mpi", "gloo")
 _PANEL = "Cluster"
 _OF_GRAPHS = ("walks", "length", "p", "q", "restart")
 _OF_TEXTS = ("min_count", "max_size")
@@ -71,9 +70,6 @@ def plan(
     memory: Annotated[str | None, _cluster("SIZE", "Memory of a host, such as 64G.", show_default="no limit")] = None,
     cores: Annotated[int | None, _cluster("N", "Cores of a host.", min=1, max=1024, show_default="as here")] = None,
     price: Annotated[str | None, _cluster("PRICE", "Price of a host, such as 2.5EUR/h.", show_default="none")] = None,
-    engine: Annotated[
-        str, _cluster("NAME", "What connects hosts: mpi or gloo.", autocompletion=shared.completing(_ENGINES))
-    ] = "mpi",
     speed: Annotated[
         str | None, _cluster("N", "Words a second that a host trains.", show_default="measured here, for each core")
     ] = None,
@@ -101,15 +97,12 @@ def plan(
     """
     check_one_process("a cluster is planned", "plan")
     cost = None if price is None else quantities.price(price)
-    if engine not in _ENGINES:
-        raise Any2VecError(f"`engine` is {shown(engine)}; known are {', '.join(_ENGINES)}")
     cluster = Cluster(
         quantities.numbers_of_hosts(numbers),
         cores or usable_cores(),
         quantities.rate(network),
         quantities.duration(latency),
         math.inf if memory is None else quantities.memory(memory),
-        engine != "gloo",
         cost.an_hour if cost else None,
     )
     of_host = quantities.number(speed, "speed") if speed is not None else None

@@ -14,9 +14,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import cache
-from threading import Thread
+from queue import SimpleQueue
+from threading import Event, Thread
 from types import ModuleType
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +32,8 @@ from any2vec.errors import Any2VecError, Any2VecWarning, missing_extra
 
 __all__ = ["joined", "launched", "load_library", "told_port", "world", "world_of"]
 
-_TESTS = 20  # in a row, before a waiting host sleeps
-_SHORTEST, _LONGEST = 20e-6, 2e-3  # sleeps, in seconds
-_POLL = 0.05
+_POLL = 0.05  # seconds until a waiting thread looks for signals
+_TAGS = 1 << 31
 _PATIENCE = 30.0  # seconds to meet, before a host says that it waits
 _TIMEOUTS = ("timed out", "timeout")  # in gloo's messages
 
@@ -162,13 +163,49 @@ def load_library() -> ModuleType:
     return torch.distributed
 
 
+class _Begun:
+    """A call in progress, which gloo's own threads make.
+
+    gloo cannot be asked whether a message is there, only told to wait for it: a thread of ours does that.
+    """
+
+    def __init__(self, works: list[Any], *arrays: NDArray[Any]) -> None:
+        self._works, self._arrays = works, arrays  # their memory is in use
+        self._error: RuntimeError | None = None
+        self.ended = Event()
+
+    def wait(self) -> None:
+        """Wait until all is sent and received, or cannot be."""
+        try:
+            for work in self._works:
+                work.wait()
+        except RuntimeError as error:
+            self._error = error
+        self._works, self._arrays = [], ()
+        self.ended.set()
+
+    def check(self) -> None:
+        """Raise what went wrong."""
+        if self._error:
+            raise _lost(self._error) from self._error
+
+
 class _Processes(CheckedTransfers):
-    """A process of a group. What is sent are bytes, so that all types travel; gloo's own threads move them."""
+    """A process of a group. What is sent are bytes, so that all types travel.
+
+    Two hosts have one connection. gloo sends a message when the other host has said that it is ready to receive it, and
+    that is said behind what is being sent. `all_to_all_single` says it after it has begun to send, so that two hosts
+    send large messages to each other one after the other. Here a host says first what it receives: both send at once.
+    """
 
     def __init__(self, library: Any, group: Any) -> None:
         self.rank: int = library.get_rank(group)
         self.size: int = library.get_world_size(group)
         self._library, self._group = library, group
+        self._calls = 0
+        self._queue: SimpleQueue[_Begun | None] = SimpleQueue()
+        Thread(target=_wait_in_turn, args=(self._queue,), name="any2vec-gloo", daemon=True).start()
+        finalize(self, self._queue.put, None)
 
     def barrier(self) -> None:
         self.allgather(np.zeros(1, np.uint8))
@@ -176,42 +213,57 @@ class _Processes(CheckedTransfers):
     def allgather(self, values: NDArray[Any]) -> NDArray[Any]:
         values = np.asarray(values, order="C")
         gathered = np.empty((self.size, *values.shape), values.dtype)
-        if gathered.size:
-            parts = list(_bytes(gathered).chunk(self.size))
-            self.wait(self._library.all_gather(parts, _bytes(values), group=self._group, async_op=True))
+        each, starts = np.ones(self.size, np.int64), np.zeros(self.size, np.int64)
+        self.ialltoallv(values[None], each, gathered, each, starts).wait()  # all_gather takes a turn for each host
         return gathered
 
-    def _begin(self, transfer: Transfer) -> Any:
-        send, sent, send_starts, receive, came, _ = transfer
-        row = send.itemsize * int(np.prod(send.shape[1:], dtype=np.int64))
-        if (send_starts != np.cumsum(sent) - sent).any():  # gloo sends what lies one after the other
-            parts = [send[start : start + n] for start, n in zip(send_starts, sent, strict=True)]
-            send = np.concatenate(parts)
-        given, found = _bytes(send[: int(sent.sum())]), _bytes(receive[: int(came.sum())])
-        splits = (came * row).tolist(), (sent * row).tolist()
-        return self._library.all_to_all_single(found, given, *splits, group=self._group, async_op=True)
+    def _begin(self, transfer: Transfer) -> _Begun:
+        transfer.keep(self.rank)
+        send, sent, send_starts, receive, came, starts = transfer
+        others = (self.rank + np.arange(1, self.size)) % self.size  # no two hosts begin with the same one
+        self._calls = (self._calls + 1) % _TAGS
+        works = []
+        for act, rows, firsts, counts, hosts in (
+            (self._library.irecv, receive, starts, came, others[::-1]),
+            (self._library.isend, send, send_starts, sent, others),
+        ):
+            for host in hosts.tolist():
+                part = _bytes(rows[firsts[host] : firsts[host] + counts[host]])
+                try:
+                    works += [act(part, host, self._group, self._calls)] if part.numel() else []
+                except RuntimeError as error:
+                    raise _lost(error) from error
+        begun = _Begun(works, send, receive)
+        self._queue.put(begun)
+        return begun
 
-    def test(self, begun: Any) -> bool:
+    def test(self, begun: _Begun) -> bool:
         """Return whether a call is done; raise what went wrong in it."""
-        if not begun.is_completed():
+        if not begun.ended.is_set():
             return False
-        try:
-            begun.wait()
-        except RuntimeError as error:
-            why = " ".join(str(error).split())
-            if any(text in why.lower() for text in _TIMEOUTS):
-                raise LostHostError.late([], time_limit()) from error
-            why = why.rpartition("] ")[2].partition(". ")[0][:200]
-            raise LostHostError(f"another host ended, or was cut off ({why})") from error
+        begun.check()
         return True
 
-    def wait(self, begun: Any) -> None:
-        pause, tests = _SHORTEST, 0
-        while not self.test(begun):
-            tests += 1
-            if tests > _TESTS:
-                time.sleep(pause)
-                pause = min(1.5 * pause, _LONGEST)
+    def wait(self, begun: _Begun) -> None:
+        """Wait until a call is done, or a signal comes; raise what went wrong in it."""
+        while not begun.ended.wait(_POLL):
+            pass
+        begun.check()
+
+
+def _wait_in_turn(queue: SimpleQueue[_Begun | None]) -> None:
+    """Wait for calls in the order in which all hosts begin them."""
+    while begun := queue.get():
+        begun.wait()
+
+
+def _lost(error: RuntimeError) -> LostHostError:
+    """Return the error for what went wrong in gloo."""
+    why = " ".join(str(error).split())
+    if any(text in why.lower() for text in _TIMEOUTS):
+        return LostHostError.late([], time_limit())
+    why = why.rpartition("] ")[2].partition(". ")[0][:200]
+    return LostHostError(f"another host ended, or was cut off ({why})")
 
 
 def _bytes(array: NDArray[Any]) -> Any:

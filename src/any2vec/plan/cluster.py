@@ -19,12 +19,9 @@ class Cluster:
     bandwidth : float
         Bytes per second that a host can send, and receive at the same time.
     latency : float
-        Seconds that a message takes, however short it is.
+        Seconds that a message takes to another host, however short it is.
     memory : float
         Bytes of a host; infinity for no limit.
-    duplex : bool
-        Whether a host sends while it receives, as with MPI. With gloo, two hosts send large messages to each other one
-        after the other: with two hosts that takes twice as long, with more hosts less than that.
     price : float, optional
         Of a host, by the hour.
     """
@@ -34,5 +31,4 @@ class Cluster:
     bandwidth: float
     latency: float
     memory: float = math.inf
-    duplex: bool = True
     price: float | None = None

@@ -144,10 +144,10 @@ class Estimator:
         hosts, dim, cluster, speeds = rounds.hosts, self.options.dim, self.cluster, self.speeds
         row = 4 * padded_width(dim)
         wire = row * np.dtype(WIRES[self.options.wire].kind).itemsize // 4
-        sent, calls = formulas.moments(self._combiner, rounds.count, hosts, dim)
+        sent, of_first, calls = formulas.moments(self._combiner, rounds.count, hosts, dim)
         seconds, memory, touched = np.zeros(len(PHASES)), 0.0, np.zeros(2)
         seconds[2] = formulas.balances(self._combiner, rounds.count, hosts) * speeds.balanced
-        seconds[3] = sent / hosts / cluster.bandwidth
+        seconds[3] = formulas.seconds_of(of_first, cluster)
         for share, times in rounds.shares:
             words, rows = share * self.text.words / hosts, rounds.rows(share)
             traffic = formulas.traffic(scheme, rows, self.text.vertices / hosts, row, wire)
@@ -165,7 +165,8 @@ class Estimator:
             memory = max(memory, formulas.memory(scheme, rows, self.text, hosts, dim, wire))
         found = dict(zip("et", (touched / rounds.count).tolist(), strict=True))
         phases = dict(zip(PHASES, seconds.tolist(), strict=True))
-        return self._estimate(hosts, scheme, rounds.count, found, sent, memory, phases, calls * cluster.latency)
+        waiting = formulas.seconds_waited(calls, cluster)
+        return self._estimate(hosts, scheme, rounds.count, found, sent, memory, phases, waiting)
 
     def _by_columns(self, hosts: int) -> Estimate:
         """Every host lists all samples, and computes its columns of them, in one thread."""
@@ -182,7 +183,7 @@ class Estimator:
         computation = formulas.share_of_columns(dim, hosts) * words / self.speeds.words + words / self.speeds.inspected
         seconds = dict.fromkeys(PHASES, 0.0) | {"computation": computation, "communication": sending}
         memory = formulas.memory("columns", _NONE, text, hosts, dim, 0)
-        waiting = traffic.calls * self.cluster.latency
+        waiting = formulas.seconds_waited(traffic.calls, self.cluster)
         return self._estimate(hosts, "columns", rounds, {"e": 0.0, "t": 0.0}, traffic.sent, memory, seconds, waiting)
 
     def _estimate(

@@ -34,7 +34,9 @@ __all__ = [
     "rows",
     "rows_copied",
     "samples",
+    "seconds_of",
     "seconds_sent",
+    "seconds_waited",
     "share_of_columns",
     "traffic",
     "traffic_of_columns",
@@ -44,6 +46,7 @@ _ID = _COUNT = 4  # bytes
 _GROWN = 1.25  # buffers that grow get a quarter more
 _PROGRAM = 160 << 20
 _TINY = 1e-300
+_PAYLOAD = 1448 / 1538  # of a frame of Ethernet; the rest is headers of TCP, IP and Ethernet, and the gap
 
 
 @dataclass(frozen=True)
@@ -183,7 +186,10 @@ def _by_owner(present: NDArray[np.float64], many: NDArray[np.float64], hosts: in
 
 @dataclass(frozen=True)
 class Traffic:
-    """Bytes of a round between a host and each owner, its own included: to masters, two phases, and from them."""
+    """Bytes of a round between a host and each owner, its own included: to masters, two phases, and from them.
+
+    `calls` of all hosts are waited for one after the other.
+    """
 
     inspect: NDArray[np.float64]
     reduce: NDArray[np.float64]
@@ -208,12 +214,14 @@ def traffic(scheme: str, rows: Rows, owned: float, row: int, wire: int) -> Traff
 
     Ids for an owner are a list of int32, or a bit for each of its rows (`sync.ids`).
 
-    A round takes two calls of all hosts for its sums. Ids take two, lengths and content; the rest of each matrix one.
+    A round takes two calls of all hosts for its sums. Ids of a matrix take two, lengths and content, and updates of
+    PullModel one more. To reduce takes one call, as both matrices are on their way at the same time. RepModel
+    broadcasts them one after the other, PullModel together, `server` twice.
     """
     nothing, both = np.zeros_like(rows.e), 2.0
     every = np.full_like(rows.e, owned)
     if scheme == "rep-naive":
-        return Traffic(nothing, both * every * (row + _COUNT), both * every * row, 2 + 6)
+        return Traffic(nothing, both * every * (row + _COUNT), both * every * row, 2 + 1 + 2)
     if scheme == "rep-opt":
         to, back = nothing.copy(), nothing.copy()
         for touched, of_any in ((rows.e, rows.any_e), (rows.t, rows.any_t)):
@@ -222,15 +230,15 @@ def traffic(scheme: str, rows: Rows, owned: float, row: int, wire: int) -> Traff
             changed = every if whole else np.where(of_any > NEARLY * owned, owned, of_any)
             to += _ids(mine, owned) + mine * (row + _COUNT)
             back += _ids(changed, owned) + changed * row
-        return Traffic(nothing, to, back, 2 + 14)
+        return Traffic(nothing, to, back, 2 + 4 + 1 + 6)
     if scheme == "pull-base":
         values = both * rows.either * wire
-        return Traffic(_ids(rows.either, owned) + both * rows.either * _COUNT, values, values, 2 + 8)
+        return Traffic(_ids(rows.either, owned) + both * rows.either * _COUNT, values, values, 2 + 2 + 2 + 1 + 1)
     t = rows.pooled if scheme == "server" else rows.t
     inspect, held = _ids(rows.e, owned) + _ids(t, owned) + (rows.e + t) * _COUNT, rows.e + t
     if scheme == "server":
-        return Traffic(inspect, held * (wire + _ID), 2 * held * (wire + _ID), 2 + 18)
-    return Traffic(inspect, held * wire, held * wire, 2 + 10)
+        return Traffic(inspect, held * (wire + _ID), 2 * held * (wire + _ID), 2 + 4 + 2 + 1 + 2)
+    return Traffic(inspect, held * wire, held * wire, 2 + 4 + 2 + 1 + 1)
 
 
 def _ids(named: NDArray[np.float64], owned: float) -> NDArray[np.float64]:
@@ -256,17 +264,22 @@ def balances(combiner: Combiner, rounds: int, hosts: int) -> int:
     return sum(is_due(number, hosts) for number in range(rounds)) if combiner.keeps_balance else 0
 
 
-def moments(combiner: Combiner, rounds: int, hosts: int, dim: int) -> tuple[float, float]:
-    """Return bytes of all hosts, and calls, with which the rounds of a run prepare to combine and keep the balance.
+def moments(combiner: Combiner, rounds: int, hosts: int, dim: int) -> tuple[float, float, float]:
+    """Return what the rounds of a run send to prepare to combine and to keep the balance of e and t.
 
-    `Channel.reduce` of n rows of w numbers sends (H - 1) n w, and then sums as float64, (1 - 1/H) n w, to host 0;
-    `distribute` sends (H - 1/H) n w. Both take two calls. Combiners know what they send; curvature reduces and
-    distributes twice. The balance reduces 3 D x D float32, and distributes D x (D + 1), after rounds where it is due.
+    These are the bytes of all hosts; those that take time, which host 0 receives or sends; and calls.
+
+    `Channel.reduce` of n bytes sends (1 - 1/H) n of each host to the others, which sum a part each, and then as many of
+    all to host 0. `distribute` is the same in the other direction. So both send (H - 1/H) n, of which 2 (1 - 1/H) n are
+    host 0's: 2 / (H + 1) of them. Both take two calls. Combiners know what they send; curvature reduces and distributes
+    twice. The balance reduces 3 D x D float32, whose sums are float64, and distributes D x (D + 1), after rounds where
+    it is due.
     """
     each, due = combiner.sent(hosts, dim), balances(combiner, rounds, hosts)
     sums = 12 * dim**2 * (hosts - 1) + 24 * dim**2 * (1 - 1 / hosts)
     directions = 4 * dim * (dim + 1) * (hosts - 1 / hosts)
-    return rounds * each + due * (sums + directions), 8.0 * rounds * (each > 0) + 4 * due
+    sent = rounds * each + due * (sums + directions)
+    return sent, 2 / (hosts + 1) * sent, 8.0 * rounds * (each > 0) + 4 * due
 
 
 def memory(scheme: str, rows: Rows, text: Text, hosts: int, dim: int, wire: int) -> float:
@@ -320,10 +333,20 @@ def seconds_sent(phase: NDArray[np.float64], cluster: Cluster) -> float:
     """Return how long a phase takes on the network: as long as the host that sends or receives most.
 
     A host sends x[j] to each owner j but itself, X - x[j] in all, and owner j receives (H - 1) x[j]. The owner of the
-    hottest rows receives most. On the way back the directions are exchanged. Where a host cannot send and receive at a
-    time, both count.
+    hottest rows receives most. On the way back the directions are exchanged.
     """
-    others = phase.sum() - phase
-    owner = (len(phase) - 1) * phase
-    most = np.maximum(others, owner) if cluster.duplex else others + owner
-    return float(most.max()) / cluster.bandwidth
+    return seconds_of(max(float((phase.sum() - phase).max()), (len(phase) - 1) * float(phase.max())), cluster)
+
+
+def seconds_of(sent: float, cluster: Cluster) -> float:
+    """Return how long a link takes for so many bytes: a frame of Ethernet has 1,538, of which 1,448 are a message's."""
+    return sent / (_PAYLOAD * cluster.bandwidth)
+
+
+def seconds_waited(calls: float, cluster: Cluster) -> float:
+    """Return how long messages of so many calls are on their way, however short they are: twice the latency each.
+
+    A message is sent when the other host has said that it is ready to receive it. All begin a call at the same time:
+    nobody has said so before.
+    """
+    return 2 * calls * cluster.latency
