@@ -15,7 +15,7 @@ ASKED = ("good", "bad", "excellent", "man", "woman", "teacher", "apple", "red")
 
 def measure(settings: Settings) -> Found:
     """Train with the paper's sample 1e-3 and D=100 for `epochs` and three times as many."""
-    chosen = settings.filled(size=200_000_000, epochs=15)  # all reviews
+    chosen = settings.filled(epochs=15)
     totals: list[tuple[Any, ...]] = []
     near: list[tuple[Any, ...]] = []
     with chosen.text() as (text, options):
