@@ -11,6 +11,7 @@ import numpy as np
 from any2vec import Word2Vec
 from any2vec.plan.cluster import Cluster
 from any2vec.plan.estimates import ONE_HOST, PHASES, Estimate, Estimator
+from any2vec.plan.formulas import seconds_of
 from any2vec.plan.measuring import Speeds
 from any2vec.plan.measuring import measure as measured
 from any2vec.plan.text import Text, zipf_counts
@@ -131,7 +132,7 @@ def _bytes(wide: _Planned) -> Table:
     rows, base = [], wide(MOST, SCHEMES["RepModel-Opt"]).sent
     for name, scheme in SCHEMES.items():
         one = wide(MOST, scheme)
-        share, even = f"{one.sent / base:.2f}", one.sent / MOST / NETWORK
+        share, even = f"{one.sent / base:.2f}", seconds_of(one.sent / MOST, Cluster((MOST,), CORES, NETWORK, LATENCY))
         rows.append((name, one.sent / 1e12, share, BYTES.get(name, ""), one.seconds["communication"], even))
     return Table(f"bytes on 32 hosts, {FIRST}", heads, rows)
 
