@@ -275,6 +275,7 @@ def test_cosines_are_cosines(matrix, topn):
         (lambda v: v.most_similar("w1", clip_start=-1), "`clip_start` is -1; it must"),
         (lambda v: v.most_similar("w1", clip_end=0), "`clip_end` is 0; it must"),
         (lambda v: v.most_similar([("w1", "w2")]), r"weight of an input is 'w2'; it must be a finite number"),
+        (lambda v: v.most_similar([("w1", 10**400)]), r"weight of an input is 1000.*; it must be a finite number"),
         (lambda v: v.most_similar([("w1", np.nan)]), "weight of an input is nan"),
         (lambda v: v.most_similar("w1", topn=-1), "`topn` is -1; it must"),
         (lambda v: v.most_similar_batch(["w1"], topn=2.5), "`topn` is 2.5; it must"),

@@ -1,5 +1,6 @@
 """The words nearest to words and vectors, by cosine."""
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from numbers import Real
 from typing import Any, Protocol, TypeAlias, overload
@@ -267,7 +268,7 @@ def weighted(queries: Queries | None, weight: float, as_word: AsWord) -> tuple[l
         query, given = item, weight
         if isinstance(item, tuple) and len(item) == 2 and isinstance(as_word(item[0]), str | np.ndarray):
             query, given = item
-        if not isinstance(given, Real) or not np.isfinite(float(given)):
+        if not isinstance(given, Real) or not abs(given) <= sys.float_info.max:
             raise Any2VecError(f"the weight of an input is {shown(given)}; it must be a finite number")
         listed.append(as_word(query))
         weights.append(float(given))
