@@ -79,5 +79,5 @@ def test_mistakes(monkeypatch):
     with pytest.raises(Any2VecError, match="nan"):
         classes(Vectors(["a", "b"], np.array([[1, np.nan], [1, 2]], np.float32)), 2)
     monkeypatch.setitem(sys.modules, "sklearn.cluster", None)
-    with pytest.raises(Any2VecError, match=r"needs scikit-learn, .* pip install 'scikit-learn>=1.4'$"):
+    with pytest.raises(Any2VecError, match=r"needs scikit-learn, .*'scikit-learn>=1.4' \(extra `classes`\)$"):
         classes(vectors, 2)

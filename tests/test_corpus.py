@@ -13,7 +13,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_corpus import found, naive
-from texts import TEXTS, some_text
+from small_texts import TEXTS, some_text
 
 from any2vec.corpus import read_corpus
 from any2vec.corpus.blocks import blocks_of

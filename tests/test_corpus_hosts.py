@@ -20,7 +20,7 @@ import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_corpus import found, naive, naive_cuts
-from texts import TEXTS, some_text
+from small_texts import TEXTS, some_text
 
 from any2vec.cluster import local
 from any2vec.corpus import blocks, read_corpus

@@ -12,9 +12,9 @@ from naive_corpus import found
 from naive_corpus import naive as naive_corpus
 from ranks import needs_mpi, results
 from simulated import COMBINES, NAMES, SIZES, text
+from small_texts import TEXTS, some_text
 from test_operators import Margin, MeanOfContext, flat
 from test_skipgram import OF_HOSTS, Case, V, bits_of, same
-from texts import TEXTS, some_text
 from typer.testing import CliRunner
 
 from any2vec import Any2VecError, DeepWalk, Vectors, Word2Vec, load, save

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from naive_corpus import found, naive
 from naive_phrases import naive_phrases, naive_text
-from texts import PIECES
+from small_texts import PIECES
 from typer.testing import CliRunner
 
 from any2vec import Any2VecError, Phrases, Word2Vec
