@@ -85,7 +85,7 @@ class Text:
         With counts alone, a vertex's c occurrences lie anywhere, each in the slice with probability n / N, and kept
         with probability p: ``(1 - p n / N)^c``. In a text the occurrences of a word come close together, in the
         sentences that are about it. If W is known, all slices of n positions count, wherever they begin.
-        Those without a vertex lie in the gaps between its kept occurrences: g - n of them in a gap of g - 1 positions
+        Slices without a vertex lie in the gaps between its kept occurrences. A gap of g - 1 positions has g - n of them
         (the footprint of Xiang et al. 2011, "Linear-time modeling of program working set in shared cache").
         """
         if self.worklist is None:
