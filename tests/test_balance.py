@@ -81,7 +81,7 @@ def test_labels_are_turned_to_what_the_hosts_made_of_them(monkeypatch, hosts, le
     added = {label: 0.05 * rng.standard_normal((hosts, V, DIM)).astype(np.float32) for label in "et"}
 
     def program(communicator):
-        low, high = Partition(V, hosts).range(communicator.rank)
+        low, high = Partition.even(V, hosts).range(communicator.rank)
         own = before.copy().range(low, high)
         changes, n = {}, high - low
         for label, matrix in (("e", own.e), ("t", own.t)):

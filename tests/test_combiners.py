@@ -205,7 +205,7 @@ def test_curvature_is_measured_by_all_hosts_together(hosts):
 
     def program(communicator):
         labels, *updates = labels_and_updates()
-        own = slice(*Partition(V, hosts).range(communicator.rank))
+        own = slice(*Partition.even(V, hosts).range(communicator.rank))
         combiner = COMBINERS["curvature"]().bind(context_of(labels, Channel(communicator)))
         combiner.begin(ROUND, touched(labels, *updates, own))
         return [combine(combiner, rows, label) for label in "et"]

@@ -33,7 +33,7 @@ def test_ids_out_of_range(monkeypatch, call, rows, listed):
     size, encode = 100, ids._encode
 
     def program(communicator):
-        partition, channel = Partition(2 * size, 2), Channel(communicator)
+        partition, channel = Partition.even(2 * size, 2), Channel(communicator)
 
         def damaged(given, bounds):
             if communicator.rank == 0:

@@ -118,7 +118,7 @@ def test_default_rounds_of_a_combiner_that_allows_for_long_ones():
 
 @given(st.integers(0, 1000), st.integers(1, 40), st.data())
 def test_masters_are_in_equal_contiguous_ranges(vertices, hosts, data):
-    partition = Partition(vertices, hosts)
+    partition = Partition.even(vertices, hosts)
     bounds = partition.bounds.tolist()
     assert (bounds[0], bounds[-1], len(bounds)) == (0, vertices, hosts + 1)
     sizes = np.diff(bounds)
@@ -141,7 +141,7 @@ def size_of(ids, masters):
 @settings(max_examples=60)
 @given(st.integers(1, 5), st.integers(0, 300), st.floats(0, 1), st.integers(0, 2**32))
 def test_ids_arrive_and_no_more_bytes_travel_than_must(hosts, vertices, density, seed):
-    partition = Partition(vertices, hosts)
+    partition = Partition.even(vertices, hosts)
     ranges = [partition.range(host) for host in range(hosts)]
     rng = np.random.default_rng(seed)
     touched = [np.flatnonzero(rng.random(vertices) < density ** rng.integers(1, 4)) for _ in range(hosts)]

@@ -17,6 +17,7 @@ from any2vec.training.checkpoints.checkpoint import Checkpoints
 from any2vec.training.checkpoints.checkpoint_files import check_folder
 from any2vec.training.checkpoints.resume import corpus_facts, read_state
 from any2vec.training.options import Options
+from any2vec.training.running.owners import partition_of
 from any2vec.training.running.state import TrainingState
 from any2vec.training.shown.progress import Display, Quiet, warn
 
@@ -89,8 +90,8 @@ class Checkpointed(Options):
         warned = partial(warn, display) if communicator.rank == 0 else Quiet().say
         state = checkpoints = None
         if self.resume is not None:
-            folder, vertices = Path(self.resume), len(corpus.vocabulary)
-            here = folder, facts, vertices, self.dim, communicator, display.say
+            partition = partition_of(corpus, self.training_options(), communicator)
+            here = Path(self.resume), facts, partition, self.dim, communicator, display.say
             state = read_state(*here, warn=warned, or_none=same, or_another=self.another_corpus_begins_anew)
         if self.checkpoint is not None:
             minutes = _MINUTES if self.checkpoint_minutes is None else self.checkpoint_minutes

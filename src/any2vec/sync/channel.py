@@ -54,7 +54,7 @@ class Channel:
         """Sum arrays of all hosts, in host order, on the first; None elsewhere. Each sums some rows: none gets all."""
         size, rank = self.communicator.size, self.communicator.rank
         rows = np.ascontiguousarray(values).reshape(-1, values.shape[-1])
-        counts = np.diff(Partition(len(rows), size).bounds)
+        counts = Partition.even(len(rows), size).sizes
         own = int(counts[rank])
         parts = np.empty((size * own, rows.shape[1]), rows.dtype)
         self.wait([self.begin(what, rows, counts, parts, np.full(size, own))])
@@ -71,7 +71,7 @@ class Channel:
         """Return the first host's array on all: it sends each some rows, and that one sends them on."""
         size, here = self.communicator.size, self.communicator.rank == 0
         rows = np.ascontiguousarray(values).reshape(-1, values.shape[-1])
-        counts, came = np.diff(Partition(len(rows), size).bounds), np.zeros(size, np.int64)
+        counts, came = Partition.even(len(rows), size).sizes, np.zeros(size, np.int64)
         came[0] = counts[self.communicator.rank]
         own, out = np.empty((int(came[0]), rows.shape[1]), rows.dtype), np.empty_like(rows)
         self.wait([self.begin(what, rows, counts * here, own, came)])

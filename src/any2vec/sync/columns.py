@@ -50,7 +50,7 @@ class Columns(Scheme):
             self.put(new_matrices(low, high, context.dim, seed=context.seed))
 
     @classmethod
-    def memory(cls, vertices: int, dim: int, hosts: int) -> int:
+    def memory(cls, vertices: int, dim: int, hosts: int, own: int | None = None) -> int:
         """Bytes that a host needs: for its columns of all rows."""
         return 2 * 4 * vertices * ColumnLayout(dim, hosts).width
 
@@ -139,7 +139,7 @@ class Columns(Scheme):
         """Ranges of vertices, one of each host's range, whose whole rows may be in hand at once."""
         bounds = self.partition.bounds
         size = max(1, _BLOCK // self.context.dim)
-        for first in range(0, int(np.diff(bounds).max()), size):
+        for first in range(0, int(self.partition.sizes.max()), size):
             low, high = (np.minimum(bounds[:-1] + first + ahead, bounds[1:]) for ahead in (0, size))
             yield low, high
 

@@ -44,8 +44,7 @@ def broadcast_ids(
         counts = checked_counts(channel.communicator.allgather(lengths)[:, 0])
     received = np.empty(int(counts.sum()), np.uint8)
     channel.allgather((phase, which, "ids"), message, counts, received)
-    bounds = partition.bounds
-    return _decoded(received, counts, np.diff(bounds), bounds[:-1])
+    return _decoded(received, counts, partition.sizes, partition.bounds[:-1])
 
 
 def _decoded(

@@ -10,6 +10,7 @@ from any2vec.errors import Any2VecError
 from any2vec.io.memory import available
 from any2vec.io.sizes import size
 from any2vec.operators.matrices import padded_width
+from any2vec.sync.partition import Partition
 from any2vec.sync.scheme import Scheme
 
 __all__ = ["check_memory", "memory_of_a_host"]
@@ -26,7 +27,7 @@ def memory_of_a_host(communicator: Communicator, addresses: float = 1.0) -> int:
 
 def check_memory(
     scheme: type[Scheme],
-    vertices: int,
+    partition: Partition,
     dim: int,
     communicator: Communicator,
     threads: int = 1,
@@ -39,10 +40,11 @@ def check_memory(
     A host needs what the scheme does, and `more` for so many dimensions and threads. If one `gathers`, the first host
     gets the vectors of all after each epoch.
     """
+    vertices, own = partition.vertices, int(partition.sizes.max())
     hosts, has = communicator.size, memory_of_a_host(communicator, scheme.addresses)
 
     def needs(dim: int, threads: int) -> int:
-        return scheme.memory(vertices, dim, hosts) + more(dim, threads)
+        return scheme.memory(vertices, dim, hosts, own) + more(dim, threads)
 
     need = needs(dim, threads)
     needed = communicator.allgather(np.array([need, threads], np.int64))

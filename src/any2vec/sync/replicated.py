@@ -37,9 +37,9 @@ class Replicated(Scheme):
             self.rows = RowTable(np.zeros(vertices, np.int32), np.zeros(vertices, np.int32))
 
     @classmethod
-    def memory(cls, vertices: int, dim: int, hosts: int) -> int:
+    def memory(cls, vertices: int, dim: int, hosts: int, own: int | None = None) -> int:
         """Bytes that a host needs: for proxies of all vertices and, of several hosts, for its masters."""
-        return super().memory(vertices, dim, 1) + (super().memory(vertices, dim, hosts) if hosts > 1 else 0)
+        return super().memory(vertices, dim, 1) + (super().memory(vertices, dim, hosts, own) if hosts > 1 else 0)
 
     def restore(self, masters: Matrices) -> None:
         """Take over masters of an earlier run, and send them to all mirrors."""
@@ -95,7 +95,7 @@ class Replicated(Scheme):
     def _broadcast_all(self, which: str) -> None:
         """Send all masters to all hosts."""
         mine, masters = self._rows(which)
-        self.channel.allgather(("broadcast", which, "values"), masters, np.diff(self.partition.bounds), mine)
+        self.channel.allgather(("broadcast", which, "values"), masters, self.partition.sizes, mine)
 
     @abstractmethod
     def _exchange_ids(self, which: str, touched: NDArray[np.int32]) -> tuple[NDArray[np.int32], RowsByHost]:

@@ -37,8 +37,10 @@ class HostContext:
         This host's threads.
     inspector : Inspector
         Counts what a slice will touch.
-    vertices, dim : int
-        V and D.
+    partition : Partition
+        Which host has the master of each vertex.
+    dim : int
+        D.
     copies : int
         Rows needed behind the matrices, for the threads' copies of hot and frozen rows.
     rebalances : bool
@@ -52,12 +54,17 @@ class HostContext:
     communicator: Communicator
     workers: Workers
     inspector: Inspector
-    vertices: int
+    partition: Partition
     dim: int
     copies: int
     rebalances: bool
     seed: int
     wire: str = FLOAT32
+
+    @property
+    def vertices(self) -> int:
+        """V."""
+        return self.partition.vertices
 
 
 class Scheme(ABC):
@@ -114,16 +121,16 @@ class Scheme(ABC):
 
     def __init__(self, context: HostContext) -> None:
         self.context = context
-        self.partition = Partition(context.vertices, context.communicator.size)
+        self.partition = context.partition
         self.channel = Channel(context.communicator)
         self.wire = WIRES[context.wire](context.dim, context.workers)
         self.touched = {"e": 0, "t": 0}
         self.inspecting = self.combining = 0.0
 
     @classmethod
-    def memory(cls, vertices: int, dim: int, hosts: int) -> int:
-        """Bytes that a host needs at least: for its masters."""
-        return 2 * 4 * padded_width(dim) * -(-vertices // hosts)
+    def memory(cls, vertices: int, dim: int, hosts: int, own: int | None = None) -> int:
+        """Bytes that a host needs at least: for its masters, `own` rows, or an even share."""
+        return 2 * 4 * padded_width(dim) * (-(-vertices // hosts) if own is None else own)
 
     @cached_property
     def balance(self) -> Balance:

@@ -21,7 +21,7 @@ __all__ = ["warm_up", "warm_up_balance"]
 
 def warm_up(combiner: Combiner, wire: Wire) -> None:
     """Compile merging by merging two vertices on one host; `combiner` is copied, and not called if it is a user's."""
-    channel, partition = Channel(alone()), Partition(2, 1)
+    channel, partition = Channel(alone()), Partition.even(2, 1)
     rows, twice = np.arange(2, dtype=np.int32), np.array([0, 1, 0, 1], np.int32)
     send_ids(rows, partition, channel, "inspect", "e")
     broadcast_ids(rows, partition, channel, "broadcast", "e")

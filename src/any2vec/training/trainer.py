@@ -2,6 +2,7 @@
 
 from contextlib import nullcontext
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,7 @@ from any2vec.training.hosts.host import Host
 from any2vec.training.hosts.row_host import RowHost
 from any2vec.training.options import Options
 from any2vec.training.running.choice import choose, usual_scheme
+from any2vec.training.running.owners import partition_of
 from any2vec.training.running.run import AfterEpoch, AfterRound, Run
 from any2vec.training.running.state import TrainingState
 from any2vec.training.shown.progress import Display
@@ -65,7 +67,7 @@ def train(
         kept.
     state : TrainingState, optional
         To go on from. From the same number of hosts and rounds, the outcome has the bits of an uninterrupted run; with
-        others, what is left of the epoch is cut anew. `state.masters` must be this host's range of vertices.
+        others, what is left of the epoch is cut anew. `state.masters` are of consecutive ranges of vertices.
     checkpoints : Checkpoints, optional
         Where the state is written now and then; the caller closes it.
     start : Start, optional
@@ -94,11 +96,12 @@ def train(
         display.say(line)
     scheme = scheme_of(options.scheme, communicator.size)
     report.scheme = str(options.scheme) if communicator.size > 1 or scheme.of_its_own else None
+    partition = state.partition(communicator) if state else partition_of(corpus, options, communicator)
     kind: type[Host] = ColumnHost if scheme.by_columns else RowHost
     with together(communicator):
-        host = kind(corpus, options, communicator, flags, start)
-    sizes = len(corpus.vocabulary), options.dim
-    check_memory(scheme, *sizes, communicator, host.workers.threads, host.memory, gathers=after_epoch is not None)
+        host = kind(corpus, options, communicator, flags, start, partition)
+    needs = options.dim, communicator, host.workers.threads, host.memory
+    check_memory(scheme, partition, *needs, gathers=after_epoch is not None)
     with together(communicator):
         host.open()
     interrupts = host.interrupts
@@ -129,7 +132,12 @@ def train(
         display.say(f"The corpus is too small for `sample` {options.sample:g}: training without subsampling")
         report.rounds = Rounds()
         display.record("again", lambda: {"sample": 0.0})
-        again = {"after_epoch": after_epoch, "after_round": after_round, "checkpoints": checkpoints, "start": start}
-        options = replace(options, sample=0.0)
-        return train(corpus, options, communicator, display, report, **again, flags=flags)  # type: ignore[arg-type]
+        again: dict[str, Any] = {
+            "after_epoch": after_epoch,
+            "after_round": after_round,
+            "checkpoints": checkpoints,
+            "start": start,
+            "flags": flags,
+        }
+        return train(corpus, replace(options, sample=0.0), communicator, display, report, **again)
     return host.scheme.rows_of_masters(last=True)

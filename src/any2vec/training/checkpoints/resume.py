@@ -48,7 +48,7 @@ def corpus_facts(corpus: Corpus, communicator: Communicator) -> Facts:
 def read_state(
     folder: Path,
     facts: dict[str, Facts],
-    vertices: int,
+    partition: Partition,
     dim: int,
     communicator: Communicator,
     say: Callable[[str], None],
@@ -61,7 +61,8 @@ def read_state(
 
     With `or_none`, a folder that has no checkpoint yet, or does not exist, has none: a run that is started again and
     again by the same command may have ended before its first one. With `or_another`, a checkpoint of another corpus
-    counts as none. `warn` prints lines that must be seen, `say` by default.
+    counts as none. `warn` prints lines that must be seen, `say` by default. As many hosts as wrote it
+    have the masters that they had; of others, each has those of `partition`.
 
     Raises
     ------
@@ -76,7 +77,7 @@ def read_state(
         return None
     with together(communicator), refusals(folder, communicator, "cannot be read"):
         _check_same(folder, manifest, facts)
-        masters, missing = _rows(folder, manifest, vertices, dim, communicator)
+        masters, missing = _rows(folder, manifest, partition, dim, communicator)
         state = TrainingState.of(manifest, masters, missing)
     rounds = counted(state.rounds_done, "round")
     if state.within_epoch and not state.rounds_done:  # it was cut
@@ -142,15 +143,18 @@ def _check_same(folder: Path, manifest: Facts, facts: dict[str, Facts]) -> None:
 
 
 def _rows(
-    folder: Path, manifest: Facts, vertices: int, dim: int, communicator: Communicator
+    folder: Path, manifest: Facts, partition: Partition, dim: int, communicator: Communicator
 ) -> tuple[Matrices, NDArray[np.float32]]:
     """Read this host's range of vertices, and the pending correction, if the number of hosts is unchanged."""
-    low, high = Partition(vertices, communicator.size).range(communicator.rank)
+    vertices, shards = partition.vertices, manifest["shards"]
+    if manifest["hosts"] == communicator.size:
+        partition = Partition(np.array([shard["first"] for shard in shards] + [vertices]))
+    low, high = partition.range(communicator.rank)
     by_columns = scheme_of(manifest.get("scheme")).by_columns
     e = t = np.zeros((0, dim), np.float32)
     missing: Any = None
     filled = 0
-    for number, shard in enumerate(manifest["shards"]):
+    for number, shard in enumerate(shards):
         first, last = max(low, shard["first"]), min(high, shard["first"] + shard["rows"])
         own = number == communicator.rank and manifest["hosts"] == communicator.size
         if first >= last and not own:
@@ -170,7 +174,6 @@ def _rows(
                     e, t = (zeros(high - low, dim) for _ in range(2))
                 e[here, :dim], t[here, :dim] = (tensor[there] for tensor in both)
             filled += last - first
-    shards = manifest["shards"]
     if filled != high - low or shards[-1]["first"] + shards[-1]["rows"] != vertices:
         raise Any2VecError(f"{folder}: the shards of checkpoint {manifest['version']} are not of {vertices:,} vertices")
     return Matrices(e, t, low, high - low, dim), np.zeros((dim, dim), np.float32) if missing is None else missing

@@ -95,7 +95,7 @@ class Blend:
         model: QuadraticModel | None,
     ) -> None:
         scheme, workers = self._host.scheme, self._host.workers
-        most = int(np.diff(scheme.partition.bounds).max())  # hosts ask each other: as many blocks on all
+        most = int(scheme.partition.sizes.max())  # hosts ask each other: as many blocks on all
         for begin in range(0, most, _ROWS):
             block = slice(begin, begin + _ROWS)
             before = np.zeros((len(places[block]), matrix.shape[1]), np.float32)

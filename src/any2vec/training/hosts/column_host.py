@@ -73,7 +73,7 @@ class ColumnHost(Host):
         self._tables = SampleTables(counts, options.sample, operator.tables(counts), options.seed, first)
         part = self._worklist
         inspector = Inspector(part.ids, part.bounds, self._tables, operator, vertices)  # a scheme's; not used here
-        context = HostContext(communicator, self.workers, inspector, vertices, options.dim, 0, False, seed)
+        context = HostContext(communicator, self.workers, inspector, self._partition, options.dim, 0, False, seed)
         self.scheme: Columns = Columns(context)
         layout = self.scheme.layout
         self._kernels = column_kernels(operator, layout.block, layout.blocks, self._width)

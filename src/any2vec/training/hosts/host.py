@@ -17,6 +17,7 @@ from any2vec.operators.tiles import register_width
 from any2vec.samples.slices import Slice
 from any2vec.sync.combiners import Round
 from any2vec.sync.masters import Combined
+from any2vec.sync.partition import Partition
 from any2vec.sync.scheme import Scheme
 from any2vec.training.going_on.start import Start
 from any2vec.training.options import MOST_THREADS, Options
@@ -66,6 +67,8 @@ class Host(ABC):
         Those of `Interrupts`, if other hosts share them.
     start : Start, optional
         What rows begin with, and which are frozen.
+    partition : Partition, optional
+        Which host has the master of each vertex: as many each, by default.
 
     Attributes
     ----------
@@ -109,10 +112,12 @@ class Host(ABC):
         communicator: Communicator,
         flags: NDArray[np.int64] | None = None,
         start: Start | None = None,
+        partition: Partition | None = None,
     ) -> None:
         self._corpus, self._options, self._start = corpus, options, start
         self._width = register_width()
         self._communicator = communicator
+        self._partition = partition or Partition.even(len(corpus.vocabulary), communicator.size)
         self._worklist = corpus.part(communicator.rank)
         threads = max(1, min(options.threads or usable_cores(), len(self._worklist.ids) // _LEAST))
         self.workers = Workers(min(threads, self.most_threads), communicator)

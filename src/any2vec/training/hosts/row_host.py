@@ -112,11 +112,19 @@ class RowHost(Host):
     def _new_scheme(self) -> Scheme:
         """Make the scheme, which holds the matrices."""
         options, start, communicator = self._options, self._start, self._communicator
-        vertices, copies = len(self._counts), (self._hot + self._spare) * self.workers.threads
+        copies = (self._hot + self._spare) * self.workers.threads
         rebalances = self.operator.score is dots and start is None  # blending compares with what a run began with
         seed = start.seed(options.seed) if start else options.seed
         context = HostContext(
-            communicator, self.workers, self.inspector, vertices, options.dim, copies, rebalances, seed, options.wire
+            communicator,
+            self.workers,
+            self.inspector,
+            self._partition,
+            options.dim,
+            copies,
+            rebalances,
+            seed,
+            options.wire,
         )
         return scheme_of(options.scheme, communicator.size)(context)
 
@@ -172,7 +180,7 @@ class RowHost(Host):
             pairs = 1 if operator.joined or operator.group_per_context else self._contexts  # of a window, with a target
             e, t = expected[0] * shares[0], expected[1] * shares[1] * pairs
             return {"e": np.ceil(e).astype(np.int64), "t": np.ceil(t).astype(np.int64)}
-        sent, own = np.diff(self.scheme.partition.bounds), masters.vertices
+        sent, own = self.scheme.partition.sizes, masters.vertices
         found = {}
         for which, counts in zip("et", sums, strict=True):
             received = np.empty(own * len(sent), np.int64)

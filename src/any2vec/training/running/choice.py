@@ -31,17 +31,18 @@ from any2vec.corpus import Corpus
 from any2vec.io.sizes import size
 from any2vec.operators.kernel import inspection_kernel
 from any2vec.operators.matrices import padded_width
-from any2vec.samples.counts import total_of
-from any2vec.samples.windows import SampleTables, kept_counts, mean_context
+from any2vec.samples.windows import SampleTables
 from any2vec.sync.balance import is_due
 from any2vec.sync.column_layout import ColumnLayout
 from any2vec.sync.combiners import combiner_of
 from any2vec.sync.memory import memory_of_a_host
+from any2vec.sync.partition import MOST
 from any2vec.sync.schemes import SCHEMES
 from any2vec.sync.wire import FLOAT32, WIRES
 from any2vec.training.going_on.start import Start
 from any2vec.training.options import Options
-from any2vec.training.running.schedule import default_rounds, round_shares
+from any2vec.training.running.owners import rounds_of, updates_of
+from any2vec.training.running.schedule import round_shares
 from any2vec.training.running.state import TrainingState
 
 __all__ = ["Estimate", "choose", "estimate", "usual_scheme"]
@@ -64,7 +65,7 @@ def estimate(
 ) -> dict[str, Estimate]:
     """Estimate what each scheme needs; all hosts call this, and get the same."""
     counts, hosts, dim, words = corpus.vocabulary.counts, communicator.size, options.dim, int(corpus.cuts[-1])
-    combiner, rounds = combiner_of(options.combine), _rounds(corpus, options, hosts)
+    combiner, rounds = combiner_of(options.combine), rounds_of(corpus, options, hosts)
     first, usual = round_shares(rounds, hosts)
     seen = allreduce(communicator, _inspect(corpus, options, communicator.rank, rounds, float(first[0])))
     owned, row = len(counts) / hosts, 4 * padded_width(dim)
@@ -83,7 +84,7 @@ def estimate(
         times = sum(is_due(n, hosts) for n in range(number))
         sent += (hosts - 1 / hosts) * 4 * times * dim * (4 * dim + 1)
         sent += 12 * (1 - 1 / hosts) * times * dim * dim  # sums, to the host that solves, have 8 bytes
-    pulled = Estimate(sent, 2 * row * owned + 8 * memory)
+    pulled = Estimate(sent, 2 * row * MOST * owned + 8 * memory)
     scores = seen[2].sum() / max(seen[3].sum(), 1) * words
     width = ColumnLayout(dim, min(hosts, dim)).width
     sent = options.epochs * (hosts - 1) * (8 * scores + 4 * words + 8 * corpus.sentences)
@@ -92,15 +93,11 @@ def estimate(
 
 def usual_scheme(corpus: Corpus, options: Options, communicator: Communicator) -> str:
     """Choose the scheme of a run that is given none; all hosts call this, and get the same."""
-    counts, hosts, words = corpus.vocabulary.counts, communicator.size, int(corpus.cuts[-1])
+    hosts = communicator.size
     if hosts == 1 or options.wire != FLOAT32:
         return "pull-opt"
-    total, kept = max(total_of(counts), 1), kept_counts(counts, options.sample)  # perhaps of earlier texts, too
-    contexts = mean_context(np.array([words / max(corpus.sentences, 1)]), options.window, float(kept.sum()) / total)
-    updates = options.operator_class(options).updates(counts, contexts)
-    updates[0] = np.minimum(updates[0], kept)  # those of one occurrence come together
-    updates *= min(words / total, 1.0) / (hosts * _rounds(corpus, options, hosts))
-    needed = _BUFFERS * SCHEMES["rep-opt"].memory(len(counts), options.dim, hosts)
+    updates = updates_of(corpus, options) / (hosts * rounds_of(corpus, options, hosts))
+    needed = _BUFFERS * SCHEMES["rep-opt"].memory(len(corpus.vocabulary), options.dim, hosts)
     fits = needed <= memory_of_a_host(communicator)
     return "rep-opt" if fits and -np.expm1(-updates).mean() > _MOST else "pull-opt"
 
@@ -142,13 +139,6 @@ def choose(
     line = f"scheme {name}: {shown}; a host has {size(has, memory=True)}{without}"
     batch = options.batch if name == "columns" else None
     return replace(options, scheme=name, batch=batch), line
-
-
-def _rounds(corpus: Corpus, options: Options, hosts: int) -> int:
-    """Return the rounds per epoch of several hosts."""
-    counts = corpus.vocabulary.counts
-    visits = float(kept_counts(counts, options.sample).sum()) / max(len(counts), 1)
-    return options.rounds or default_rounds(hosts, visits, long_rounds=combiner_of(options.combine).long_rounds)
 
 
 def _inspect(corpus: Corpus, options: Options, rank: int, rounds: int, least: float) -> NDArray[np.float64]:

@@ -317,7 +317,7 @@ class Run:
         if after_epoch:
             masters = self._host.scheme.rows_of_masters()
             masters = self.blend(masters.copy()) if self._blend else masters
-            matrices = _on_first(masters, len(self._corpus.vocabulary), self._communicator)
+            matrices = _on_first(masters, self._host.scheme.partition, self._communicator)
             with together(self._communicator), self._host.interrupts.catching("the callbacks"):
                 if matrices:
                     with threadpool_limits(self._host.workers.threads, "blas"):
@@ -339,13 +339,13 @@ class Run:
         return not_finite(self._options, hosts, self._host.scheme.by_columns, when, rate, kept)
 
 
-def _on_first(masters: Matrices, vertices: int, communicator: Communicator) -> Matrices | None:
+def _on_first(masters: Matrices, partition: Partition, communicator: Communicator) -> Matrices | None:
     """Gather the embedding vectors of all masters on host 0; the others get None."""
     if communicator.size == 1:
         return masters
-    counts = np.diff(Partition(vertices, communicator.size).bounds) * (communicator.rank == 0)
+    counts = partition.sizes * (communicator.rank == 0)
     sent = np.zeros(communicator.size, np.int64)
     sent[0] = masters.vertices
     e = np.empty((int(counts.sum()), masters.e.shape[1]), np.float32)
     communicator.ialltoallv(masters.e[: masters.vertices], sent, e, counts).wait()
-    return Matrices(e, e[:0], 0, vertices, masters.dim) if communicator.rank == 0 else None
+    return Matrices(e, e[:0], 0, partition.vertices, masters.dim) if communicator.rank == 0 else None

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.cluster.communicator import Communicator
 from any2vec.operators.matrices import Matrices
+from any2vec.sync.partition import Partition
 
 __all__ = ["MeterState", "TrainingState"]
 
@@ -88,6 +90,11 @@ class TrainingState:
     def within_epoch(self) -> bool:
         """Whether some of its epoch is done."""
         return self.rounds_done > 0 or self.begun is not None
+
+    def partition(self, communicator: Communicator) -> Partition:
+        """Return which host has which masters; all hosts call this."""
+        sizes = communicator.allgather(np.array([self.masters.vertices], np.int64))[:, 0]
+        return Partition(np.append(0, np.cumsum(sizes)))
 
     def facts(self) -> dict[str, Any]:
         """Describe the state in JSON's types, without its matrices and version."""

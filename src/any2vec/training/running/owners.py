@@ -1,0 +1,62 @@
+"""Which host has the masters of which vertices, so that all hosts send and receive as much."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.cluster.communicator import Communicator, together
+from any2vec.corpus import Corpus
+from any2vec.samples.counts import total_of
+from any2vec.samples.windows import kept_counts, mean_context
+from any2vec.sync.combiners import combiner_of
+from any2vec.sync.partition import Partition
+from any2vec.sync.schemes import SCHEMES
+from any2vec.training.options import Options
+from any2vec.training.running.schedule import default_rounds, round_shares
+
+__all__ = ["partition_of", "rounds_of", "updates_of"]
+
+_LENGTHS = 6  # of rounds, for which it is estimated what they touch
+
+
+def partition_of(corpus: Corpus, options: Options, communicator: Communicator) -> Partition:
+    """Choose the masters of each host; all hosts call this, and get what the first one finds.
+
+    A round in which a host updates a row u times in the mean touches it with probability 1 - exp(-u). The rows that
+    all rounds touch are sent to and fro: each host owns as many of these.
+    """
+    vertices, hosts = len(corpus.vocabulary), communicator.size
+    found = Partition.even(vertices, hosts)
+    if hosts == 1 or (options.scheme in SCHEMES and SCHEMES[options.scheme].by_columns):
+        return found
+    with together(communicator):
+        if communicator.rank == 0:  # others may have other last bits
+            first, usual = round_shares(rounds_of(corpus, options, hosts), hosts)
+            shares = np.append(first, usual)
+            times = np.append(np.ones(len(first)), np.full(len(usual), options.epochs - 1))
+            lengths = np.geomspace(shares.min(), shares.max(), _LENGTHS)
+            nearest = np.abs(np.log(np.divide.outer(shares, lengths))).argmin(axis=1)
+            updates, use = updates_of(corpus, options) / hosts, np.zeros(vertices)
+            for length, rounds in zip(lengths, np.bincount(nearest, times, _LENGTHS), strict=True):
+                use -= rounds * np.expm1(-length * updates).sum(axis=0)
+            found = Partition.by_use(use, hosts)
+    return Partition(communicator.allgather(found.bounds)[0])
+
+
+def rounds_of(corpus: Corpus, options: Options, hosts: int) -> int:
+    """Return the rounds per epoch of several hosts."""
+    counts = corpus.vocabulary.counts
+    visits = float(kept_counts(counts, options.sample).sum()) / max(len(counts), 1)
+    return options.rounds or default_rounds(hosts, visits, long_rounds=combiner_of(options.combine).long_rounds)
+
+
+def updates_of(corpus: Corpus, options: Options) -> NDArray[np.float64]:
+    """Estimate how often an epoch of all hosts updates each row of e and of t, shape (2, V).
+
+    Those of a row of e that come together, in the windows about one occurrence, count as one.
+    """
+    counts, words = corpus.vocabulary.counts, int(corpus.cuts[-1])
+    total, kept = max(total_of(counts), 1), kept_counts(counts, options.sample)  # perhaps of earlier texts, too
+    contexts = mean_context(np.array([words / max(corpus.sentences, 1)]), options.window, float(kept.sum()) / total)
+    updates = options.operator_class(options).updates(counts, contexts)
+    updates[0] = np.minimum(updates[0], kept)
+    return updates * min(words / total, 1.0)

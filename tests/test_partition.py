@@ -1,0 +1,62 @@
+"""Which host has the master of which vertex."""
+
+import numpy as np
+import pytest
+
+from any2vec.sync.partition import MOST, Partition
+
+
+def zipf(vertices, scale=1e3):
+    return -np.expm1(-scale / np.arange(1, vertices + 1))
+
+
+def shares(partition, use):
+    """What each host has of the use, and of the vertices, in even shares."""
+    done = np.append(0, np.cumsum(use))[partition.bounds]
+    return np.diff(done) / done[-1] * partition.hosts, partition.sizes / partition.vertices * partition.hosts
+
+
+@pytest.mark.parametrize(("vertices", "hosts"), [(10, 3), (7, 7), (3, 5), (0, 2), (100_003, 32)])
+def test_even_ranges_differ_by_one_vertex(vertices, hosts):
+    partition = Partition.even(vertices, hosts)
+    assert (partition.vertices, partition.hosts) == (vertices, hosts)
+    assert partition.sizes.max() - partition.sizes.min() <= 1
+    assert [partition.range(h)[0] for h in range(hosts)] == partition.bounds[:-1].tolist()
+
+
+@pytest.mark.parametrize(("vertices", "hosts"), [(20_000, 2), (20_000, 4), (100_003, 8)])
+def test_each_host_has_as_much_of_the_use(vertices, hosts):
+    use = zipf(vertices, vertices / 4)
+    used, owned = shares(Partition.by_use(use, hosts), use)
+    assert used == pytest.approx(np.ones(hosts), abs=0.01)
+    assert owned.max() < MOST
+    assert (np.diff(owned) > 0).all()
+    assert shares(Partition.even(vertices, hosts), use)[0].max() > 1.15
+
+
+@pytest.mark.parametrize("hosts", [2, 3, 32, 128])
+@pytest.mark.parametrize(
+    "use",
+    [zipf(50_000), zipf(50_000)[::-1], np.ones(1000), np.zeros(1000), np.eye(1, 1000)[0], np.eye(1, 1000, 999)[0]],
+)
+def test_no_host_has_more_than_twice_its_share_of_the_vertices(use, hosts):
+    partition = Partition.by_use(use, hosts)
+    assert partition.bounds[0] == 0
+    assert partition.vertices == len(use)
+    assert partition.sizes.min() >= 0
+    assert partition.sizes.max() <= -(-MOST * len(use) // hosts)
+
+
+@pytest.mark.parametrize("hosts", [2, 5])
+@pytest.mark.parametrize("vertices", [0, 1, 2, 3])
+def test_fewer_vertices_than_hosts(vertices, hosts):
+    partition = Partition.by_use(zipf(vertices), hosts)
+    assert partition.vertices == vertices
+    assert (partition.sizes >= 0).all()
+
+
+def test_groups_of_vertices_are_cut_as_vertices_are():
+    counts, many = np.array([1.0, 0.5, 0.25, 0.01]), np.array([10, 20, 40, 100_000])
+    one, other = Partition.by_use(np.repeat(counts, many), 8), Partition.by_use(counts, 8, many)
+    assert np.abs(one.bounds - other.bounds).max() <= 1
+    assert len(np.unique(other.bounds)) == 9
