@@ -18,7 +18,7 @@ from any2vec.sync.combiners.quadratic import SEEN
 from any2vec.sync.schemes import SCHEMES
 from any2vec.sync.wire import FLOAT32, WIRES
 from any2vec.training.options import Options
-from any2vec.training.running.schedule import MOST_ROUNDS, default_rounds, round_shares
+from any2vec.training.running.schedule import MOST_ROUNDS, default_rounds, round_lengths, round_shares
 
 __all__ = ["ONE_HOST", "PHASES", "Estimate", "Estimator"]
 
@@ -27,7 +27,6 @@ ONE_HOST = "one host"
 
 PHASES = ("inspection", "computation", "combining", "communication")
 
-_LENGTHS = 8  # of rounds for which rows are expected; others are interpolated
 _ROUND_OF_COLUMNS = 1 << 20  # words
 
 
@@ -150,7 +149,7 @@ class Estimator:
         seconds[3] = formulas.seconds_of(of_first, cluster)
         for share, times in rounds.shares:
             words, rows = share * self.text.words / hosts, rounds.rows(share)
-            traffic = formulas.traffic(scheme, rows, self.text.vertices / hosts, row, wire)
+            traffic = formulas.traffic(scheme, rows, row, wire)
             inspection = words / (speeds.inspected * cluster.cores) if SCHEMES[scheme].inspects else 0.0
             merged = hosts * float((rows.e + rows.t).max()) * speeds.part
             merged += float((rows.any_e + rows.any_t).max()) * speeds.row
@@ -221,9 +220,8 @@ class _Rounds:
         first, usual = round_shares(rounds, hosts)
         shares = [(share, 1) for share in first.tolist()]
         shares += [(share, options.epochs - 1) for share in usual.tolist() if options.epochs > 1]
-        each = [share for share, _ in shares]
-        lengths = np.unique(np.geomspace(min(each), max(each), _LENGTHS))
-        rows = formulas.rows(text, operator, lengths * text.words / hosts, hosts)
+        lengths, times = round_lengths(rounds, hosts, options.epochs)
+        rows = formulas.rows(text, operator, lengths * text.words / hosts, hosts, times)
         return cls(hosts, shares, lengths, rows)
 
     @property
@@ -234,4 +232,4 @@ class _Rounds:
         return self.known.at(self.lengths, share)
 
 
-_NONE = formulas.Rows(*(np.zeros(1) for _ in range(7)))
+_NONE = formulas.Rows(*(np.zeros(1) for _ in range(8)))

@@ -1,8 +1,8 @@
 """All formulas of a plan: rows that a round touches, bytes, memory, seconds. Each docstring has the derivation.
 
-H hosts take n positions of a text of N words each in a round. Host j has the masters of V / H vertices, its range of
-ids; the ranges of the hottest are those of host 0. All hosts take like slices, so what is expected of one is expected
-of each, and arrays are by owner: ``x[j]`` is what a host does with the rows that host j owns.
+H hosts take n positions of a text of N words each in a round. Host j owns the masters of a range of vertices, such
+that hosts touch as many rows of each owner (`sync.partition`). All hosts take like slices, so what is expected of one
+is expected of each, and arrays are by owner: ``x[j]`` is what a host does with the rows that host j owns.
 """
 
 from dataclasses import astuple, dataclass
@@ -20,6 +20,7 @@ from any2vec.samples.windows import mean_context
 from any2vec.sync.balance import is_due
 from any2vec.sync.column_layout import ColumnLayout
 from any2vec.sync.combiners import Combiner
+from any2vec.sync.partition import Partition
 from any2vec.sync.replicated import NEARLY
 from any2vec.sync.schemes import SCHEMES
 
@@ -110,6 +111,8 @@ class Rows:
 
     Attributes
     ----------
+    owned : float64 array
+        All vertices of an owner.
     e, t : float64 array
         That a host touches in a round.
     either : float64 array
@@ -122,6 +125,7 @@ class Rows:
         Those of them that it touches.
     """
 
+    owned: NDArray[np.float64]
     e: NDArray[np.float64]
     t: NDArray[np.float64]
     either: NDArray[np.float64]
@@ -139,8 +143,10 @@ class Rows:
         return Rows(*(np.exp(one[k - 1] + by * (one[k] - one[k - 1]) if k else one[0]) for one in logs))
 
 
-def rows(text: Text, operator: Operator, lengths: NDArray[np.float64], hosts: int) -> Rows:
-    """Expect the rows that rounds of some positions touch, shape (L, H).
+def rows(
+    text: Text, operator: Operator, lengths: NDArray[np.float64], hosts: int, times: NDArray[np.float64] | None = None
+) -> Rows:
+    """Expect the rows that rounds of some positions touch, shape (L, H); a run has each so many `times`, or once.
 
     A row of e is touched if a kept occurrence lies in the slice or in reach of it. A row of t is touched if one lies in
     the slice, or if one of the m negatives drawn is the vertex: none is with probability ``(1 - p)^m ~ exp(-m p)``. An
@@ -164,8 +170,11 @@ def rows(text: Text, operator: Operator, lengths: NDArray[np.float64], hosts: in
     distinct = ((1 - centre) @ many)[:, None]
     in_pool = -np.expm1(-options.negatives * distinct * p)
     drawn = in_pool * -np.expm1(-draws / np.maximum(in_pool @ many, 1)[:, None])
-    expected = (source, target, either, source**hosts, target**hosts, source * (1 - in_pool), centre * (1 - drawn))
-    return Rows(*(_by_owner(1 - one, many, hosts) for one in expected))
+    use = (np.ones(len(lengths)) if times is None else times) @ (2 - source - target)
+    bounds = Partition.by_use(use, hosts, many).bounds
+    touched = (source, target, either, source**hosts, target**hosts, source * (1 - in_pool), centre * (1 - drawn))
+    owned = np.tile(np.diff(bounds).astype(np.float64), (len(lengths), 1))
+    return Rows(owned, *(_by_owner(1 - one, many, bounds) for one in touched))
 
 
 def _inner(text: Text, centre: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -176,10 +185,11 @@ def _inner(text: Text, centre: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.exp(np.stack(inner))
 
 
-def _by_owner(present: NDArray[np.float64], many: NDArray[np.float64], hosts: int) -> NDArray[np.float64]:
+def _by_owner(
+    present: NDArray[np.float64], many: NDArray[np.float64], bounds: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """Sum probabilities over the vertices of each host's range of ids, which may cut a group."""
     ends = np.append(0.0, np.cumsum(many))
-    bounds = np.arange(hosts + 1) * ends[-1] / hosts
     sums = np.cumsum(present * many, axis=1)
     return np.stack([np.diff(np.interp(bounds, ends, np.append(0.0, one))) for one in sums])
 
@@ -202,7 +212,7 @@ class Traffic:
         return (len(self.inspect) - 1) * float((self.inspect + self.reduce + self.broadcast).sum())
 
 
-def traffic(scheme: str, rows: Rows, owned: float, row: int, wire: int) -> Traffic:
+def traffic(scheme: str, rows: Rows, row: int, wire: int) -> Traffic:
     """Return what a round of a scheme of rows sends; a row has `row` bytes, or `wire` bytes where it is rounded.
 
     - rep-naive: all rows, with an int32 of updates, to masters; all rows from them.
@@ -218,16 +228,15 @@ def traffic(scheme: str, rows: Rows, owned: float, row: int, wire: int) -> Traff
     PullModel one more. To reduce takes one call, as both matrices are on their way at the same time. RepModel
     broadcasts them one after the other, PullModel together, `server` twice.
     """
-    nothing, both = np.zeros_like(rows.e), 2.0
-    every = np.full_like(rows.e, owned)
+    nothing, both, owned = np.zeros_like(rows.e), 2.0, rows.owned
     if scheme == "rep-naive":
-        return Traffic(nothing, both * every * (row + _COUNT), both * every * row, 2 + 1 + 2)
+        return Traffic(nothing, both * owned * (row + _COUNT), both * owned * row, 2 + 1 + 2)
     if scheme == "rep-opt":
         to, back = nothing.copy(), nothing.copy()
         for touched, of_any in ((rows.e, rows.any_e), (rows.t, rows.any_t)):
-            whole = touched.sum() > NEARLY * every.sum()
-            mine = every if whole else touched
-            changed = every if whole else np.where(of_any > NEARLY * owned, owned, of_any)
+            whole = touched.sum() > NEARLY * owned.sum()
+            mine = owned if whole else touched
+            changed = owned if whole else np.where(of_any > NEARLY * owned, owned, of_any)
             to += _ids(mine, owned) + mine * (row + _COUNT)
             back += _ids(changed, owned) + changed * row
         return Traffic(nothing, to, back, 2 + 4 + 1 + 6)
@@ -241,7 +250,7 @@ def traffic(scheme: str, rows: Rows, owned: float, row: int, wire: int) -> Traff
     return Traffic(inspect, held * wire, held * wire, 2 + 4 + 2 + 1 + 1)
 
 
-def _ids(named: NDArray[np.float64], owned: float) -> NDArray[np.float64]:
+def _ids(named: NDArray[np.float64], owned: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.minimum(_ID * named, np.ceil(owned / 8))
 
 
@@ -283,7 +292,7 @@ def moments(combiner: Combiner, rounds: int, hosts: int, dim: int) -> tuple[floa
 
 
 def memory(scheme: str, rows: Rows, text: Text, hosts: int, dim: int, wire: int) -> float:
-    """Return the bytes that a host needs in the longest round, the one that needs most: the owner of the hottest rows.
+    """Return the bytes that a host needs in the longest round, the one that needs most.
 
     The program takes some 160 MiB (benchmarks/README.md). The scheme says what its masters, or columns, take. Tables
     have 20 bytes for a vertex: its count, threshold and column of the alias table; its word takes some 60. Of several
@@ -294,22 +303,24 @@ def memory(scheme: str, rows: Rows, text: Text, hosts: int, dim: int, wire: int)
     sends, unless that are all, and those that it gets back. Buffers have a quarter to grow.
     """
     vertices, row, large = text.vertices, 4 * padded_width(dim), SCHEMES[scheme]
-    found = _PROGRAM + large.memory(round(vertices), dim, hosts) + 80 * vertices
+    own = [float(large.memory(round(vertices), dim, hosts, round(owned))) for owned in rows.owned.tolist()]
+    found = np.array(own) + _PROGRAM + 80 * vertices
     if hosts == 1 or large.by_columns:
-        return found
+        return float(found.max())
     found += (16 if large.inspects else 8) * vertices
     if scheme == "rep-naive":
-        return found + 2 * _GROWN * row * vertices
+        return float((found + 2 * _GROWN * row * hosts * rows.owned).max())
     if scheme == "rep-opt":
         sent, back = (rows.e + rows.t).sum(), max(rows.any_e.sum(), rows.any_t.sum())
-        return found + _GROWN * row * float(hosts * (rows.e + rows.t).max() + sent + back)
+        return float((found + _GROWN * row * (hosts * (rows.e + rows.t) + sent + back)).max())
     e, t = (rows.either,) * 2 if scheme == "pull-base" else (rows.e, rows.pooled if scheme == "server" else rows.t)
     rounded = wire * float((e + t).sum()) if wire < row else 0.0
-    return found + _GROWN * (2 * row * max(e.sum(), t.sum()) + 2 * wire * hosts * float((e + t).max()) + rounded)
+    held = 2 * row * max(e.sum(), t.sum()) + 2 * wire * hosts * (e + t) + rounded
+    return float((found + _GROWN * held).max())
 
 
 def rows_copied(scheme: str, rows: Rows) -> float:
-    """Return the rows that the owner of the hottest copies in a round, to send them or from where they came.
+    """Return the rows that a host copies in a round, the one that copies most: to send them, or from where they came.
 
     PullModel gathers what each host wants of its masters. RepModel-Opt gathers what it sends to masters, and what they
     changed, and puts what comes back into place. RepModel-Naive sends all from where it lies.
@@ -332,8 +343,8 @@ def share_of_columns(dim: int, hosts: int) -> float:
 def seconds_sent(phase: NDArray[np.float64], cluster: Cluster) -> float:
     """Return how long a phase takes on the network: as long as the host that sends or receives most.
 
-    A host sends x[j] to each owner j but itself, X - x[j] in all, and owner j receives (H - 1) x[j]. The owner of the
-    hottest rows receives most. On the way back the directions are exchanged.
+    A host sends x[j] to each owner j but itself, X - x[j] in all, and owner j receives (H - 1) x[j]. On the way back
+    the directions are exchanged.
     """
     return seconds_of(max(float((phase.sum() - phase).max()), (len(phase) - 1) * float(phase.max())), cluster)
 

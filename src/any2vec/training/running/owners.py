@@ -11,11 +11,9 @@ from any2vec.sync.combiners import combiner_of
 from any2vec.sync.partition import Partition
 from any2vec.sync.schemes import SCHEMES
 from any2vec.training.options import Options
-from any2vec.training.running.schedule import default_rounds, round_shares
+from any2vec.training.running.schedule import default_rounds, round_lengths
 
 __all__ = ["partition_of", "rounds_of", "updates_of"]
-
-_LENGTHS = 6  # of rounds, for which it is estimated what they touch
 
 
 def partition_of(corpus: Corpus, options: Options, communicator: Communicator) -> Partition:
@@ -30,13 +28,9 @@ def partition_of(corpus: Corpus, options: Options, communicator: Communicator) -
         return found
     with together(communicator):
         if communicator.rank == 0:  # others may have other last bits
-            first, usual = round_shares(rounds_of(corpus, options, hosts), hosts)
-            shares = np.append(first, usual)
-            times = np.append(np.ones(len(first)), np.full(len(usual), options.epochs - 1))
-            lengths = np.geomspace(shares.min(), shares.max(), _LENGTHS)
-            nearest = np.abs(np.log(np.divide.outer(shares, lengths))).argmin(axis=1)
             updates, use = updates_of(corpus, options) / hosts, np.zeros(vertices)
-            for length, rounds in zip(lengths, np.bincount(nearest, times, _LENGTHS), strict=True):
+            lengths = round_lengths(rounds_of(corpus, options, hosts), hosts, options.epochs)
+            for length, rounds in zip(*lengths, strict=True):
                 use -= rounds * np.expm1(-length * updates).sum(axis=0)
             found = Partition.by_use(use, hosts)
     return Partition(communicator.allgather(found.bounds)[0])

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from any2vec.operators.arguments import Rate
 from any2vec.samples.slices import Slice
 
-__all__ = ["FLOOR", "MOST_ROUNDS", "SHORTEST", "Schedule", "default_rounds", "growth", "round_shares"]
+__all__ = ["FLOOR", "MOST_ROUNDS", "SHORTEST", "Schedule", "default_rounds", "growth", "round_lengths", "round_shares"]
 
 FLOOR = 1e-4
 """Share of its initial value below which the learning rate does not fall (word2vec's)."""
@@ -25,6 +25,7 @@ _VISITS = 10.0
 _PER_HOST, _MOST_PER_OTHER = 1.5, 2.5
 _ENOUGH = 12  # rounds, of combiners that allow for long ones: 32 and 128 hosts have one host's accuracy with them
 _MOST_ROUNDS, _THREADS_PER_ROUND = 4, 4  # in an epoch of several threads on one host
+_LENGTHS = 8  # of rounds, about
 _VISITS_PER_ROUND = 32.0  # fewer, and merging all copies would cost more than a tenth
 
 
@@ -191,6 +192,15 @@ def round_shares(rounds: int, hosts: int) -> tuple[NDArray[np.float64], NDArray[
     first, usual = schedule.numbers(0), schedule.numbers(1)
     done = np.array([schedule.done(number) for number in range(usual.stop + 1)]) / words
     return np.diff(done[: first.stop + 1]), np.diff(done[first.stop :])
+
+
+def round_lengths(rounds: int, hosts: int, epochs: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return a few lengths, rising, as shares of an epoch, and how many rounds of a run are about as long as each."""
+    first, usual = round_shares(rounds, hosts)
+    shares, times = np.append(first, usual), np.append(np.ones(len(first)), np.full(len(usual), epochs - 1.0))
+    lengths = np.unique(np.geomspace(shares.min(), shares.max(), _LENGTHS))
+    nearest = np.abs(np.log(np.divide.outer(shares, lengths))).argmin(axis=1)
+    return lengths, np.bincount(nearest, times, len(lengths)).astype(np.float64)
 
 
 def _cut(length: int, share: Fraction) -> int:
