@@ -93,8 +93,9 @@ class Pulled(Scheme):
             self.touched[which] = len(touched)
             here[which] = Touched(mine, touched, now.updates[touched])
         ahead = self._learn(requests) if self._inspecting else {}
+        self.prepare(here, round_, combiner)
         self.channel.wait(requests)
-        combined = self.combine(changes, here, round_, combiner)
+        combined = self.combine(changes, round_, combiner)
         self.rebalance(combined, self.masters)
         if ahead:
             self._pull(ahead)

@@ -64,10 +64,11 @@ class Replicated(Scheme):
             here[which] = Touched(mine, touched, counts[touched])
             changes[which], begun = self._reduce(which, mine[: self.context.vertices], touched, counts)
             requests += begun
+        self.prepare(here, round_, combiner)
         self.channel.wait(requests)
         self.rows.e[:] = 0
         self.rows.t[:] = 0
-        combined = self.combine(changes, here, round_, combiner)
+        combined = self.combine(changes, round_, combiner)
         self.rebalance(combined, self.masters)
         for which, changed in changes.items():
             self._broadcast(which, changed, combined.rebalancing)

@@ -165,15 +165,16 @@ class Scheme(ABC):
         yield "e", self.masters.embedding
         yield "t", self.masters.training
 
-    def combine(
-        self, changes: dict[str, Changes], here: dict[str, Touched], round_: Round, combiner: Combiner
-    ) -> Combined:
-        """Merge what hosts changed into the masters; `here` is what this one touched."""
-        for change in changes.values():
-            check_updates(change)
+    def prepare(self, here: dict[str, Touched], round_: Round, combiner: Combiner) -> None:
+        """Prepare to combine, while rows are on their way; `here` is what this host touched."""
         before = combiner.seconds
         combiner.begin(round_, here)
         self.combining += (combiner.seconds - before) * self.context.workers.threads  # they wait for it
+
+    def combine(self, changes: dict[str, Changes], round_: Round, combiner: Combiner) -> Combined:
+        """Merge what hosts changed into the masters."""
+        for change in changes.values():
+            check_updates(change)
         balance = self.balance if combiner.keeps_balance and self.context.rebalances else None
         if balance:
             balance.begin(round_.number, changes)
