@@ -318,7 +318,7 @@ def test_hosts_go_on_from_each_others_rows(tmp_path, scheme):
             assert (vectors.t == loaded.t).all()
         return len(mine)
 
-    assert simulate(3, 2, host) == [4, 4, 4]
+    assert sum(simulate(3, 2, host)) == 12
 
 
 @pytest.mark.mpi
