@@ -134,19 +134,9 @@ def test_bytes_counted_are_those_sent(monkeypatch, scheme, wire, combine, hosts)
         self.channel.communicator.phase = "reduce"
         return synchronize(self, *args)
 
-    def combining(self, changes, here, round_, combiner):
-        self.channel.communicator.phase = "reduce"
-        begin = combiner.begin
-
-        def moments(*facts):
-            begin(*facts)
-            self.channel.communicator.phase = "broadcast"
-
-        combiner.begin = moments
-        try:
-            return merge(self, changes, here, round_, combiner)
-        finally:
-            del combiner.begin
+    def combining(self, *args):
+        self.channel.communicator.phase = "broadcast"
+        return merge(self, *args)
 
     monkeypatch.setattr(kind, "synchronize", reducing)
     monkeypatch.setattr(Scheme, "combine", combining)
