@@ -425,6 +425,7 @@ def test_a_finished_run_is_said_to_be_finished(tmp_path):
             "damaged: `crc32` is 'ab'",
         ),
         (lambda manifest: manifest | {"shards": [{"first": 0, "rows": 1, "bytes": 9}]}, "damaged: `hosts` is 3"),
+        (lambda manifest: manifest | {"options": manifest["options"] | {"wire": "f8"}}, "damaged: `wire` is 'f8'"),
     ],
 )
 def test_manifests_of_another_format(tmp_path, change, message):

@@ -144,9 +144,9 @@ def _check(manifest: Facts, version: int) -> None:
     _number(manifest, "kappa")
     if manifest.get("sample") is not None:
         _number(manifest, "sample", most=1.0)
-    for name, known in (("scheme", SCHEMES), ("wire", WIRES)):
-        if manifest.get(name) not in (None, *known):
-            raise ValueError(f"`{name}` is {shown(manifest[name])}")
+    for name, known, where in (("scheme", SCHEMES, manifest), ("wire", WIRES, manifest), ("wire", WIRES, options)):
+        if where.get(name) not in (None, *known):
+            raise ValueError(f"`{name}` is {shown(where[name])}")
     _check_meter(meter)
     for name in ("left", "begun"):
         if name == "left" or manifest[name] is not None:
