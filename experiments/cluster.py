@@ -96,9 +96,10 @@ class _Planned:
 
 
 def _options(hosts: int) -> Options:
-    """Options of A.1; word2vec's negatives are per pair."""
+    """Options of A.1; word2vec's negatives are per pair, and vectors are sent as float32."""
     sizes: dict[str, Any] = {name: getattr(SETTINGS, name) for name in ("dim", "window", "negative", "epochs")}
     how = {"sample": 1e-4, "negatives_per": "pair", "combine": "gradient", "rounds": rounds_of(hosts)}
+    how["wire"] = "float32"
     return Word2Vec(**sizes, **how).training_options()
 
 

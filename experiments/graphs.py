@@ -23,7 +23,7 @@ def measure(settings: Settings) -> Found:
     """Classify vertices by logistic regression; mean of ten splits."""
     chosen = settings.filled(dim=128, hosts=16, threads=1)
     graph = str(chosen.file("blogcatalog"))
-    options = {"walks": 10, "length": 40, "p": 1.0, "q": 1.0, "alpha": 0.025}
+    options: dict[str, Any] = {"walks": 10, "length": 40, "p": 1.0, "q": 1.0, "alpha": 0.025, "wire": "float32"}
     options |= {name: getattr(chosen, name) for name in ("dim", "window", "negative", "epochs")}
     job: dict[str, Any] = {"graph": graph, "labels": graph, "format": "auto", "chosen": options, "shuffles": 10}
     job |= {"ratios": [percent / 100 for percent in PERCENTS], "threads": chosen.threads, "seed": 1}

@@ -60,7 +60,7 @@ class Settings:
         """Yield the text, and the options of `any2vec.Word2Vec` that all runs of an experiment share."""
         with plain_text(self.file("corpus"), self.size) as (path, folder):
             options = {name: getattr(self, name) for name in ("dim", "window", "negative", "epochs", "threads")}
-            yield path, options | {"sample": 1e-4, "cache": str(folder / "cache")}
+            yield path, options | {"sample": 1e-4, "cache": str(folder / "cache"), "wire": "float32"}  # as the papers
 
     def shown(self) -> dict[str, Any]:
         """Return the sizes, which the figures hold for."""

@@ -107,6 +107,22 @@ def test_goes_on_to_the_same_bits(tmp_path, dies, scheme, number):
     assert not list(tmp_path.glob("*.note")) + list(tmp_path.glob("*.part"))
 
 
+@pytest.mark.parametrize(("scheme", "began"), [("pull-opt", "float32"), ("rep-opt", "bfloat16")])
+def test_a_run_keeps_its_number_format(tmp_path, dies, scheme, began):
+    """Also of a manifest that names it among the options alone, as it once did."""
+    whole = fit(scheme=scheme, wire=began)
+    die(dies, tmp_path, 5, scheme=scheme, wire=began)
+    path = tmp_path / f"{versions(tmp_path)[-1]:06d}.json"
+    manifest = json.loads(path.read_text())
+    assert manifest.pop("wire") == manifest["options"]["wire"] == began
+    path.write_text(json.dumps(manifest | {"sha256": own_digest(manifest)}))
+    other = {"float32": "bfloat16", "bfloat16": "float32"}[began]
+    with pytest.raises(Any2VecError, match=f"of a run with another `wire`: '{began}', not '{other}'"):
+        fit(tmp_path, scheme=scheme, wire=other, resume=tmp_path)
+    die(dies, tmp_path, 9, scheme=scheme, resume=tmp_path)
+    assert same(fit(tmp_path, scheme=scheme, resume=tmp_path), whole)
+
+
 def check_whole(folder):
     """Check that the shards of every version are whole; return how many versions there are."""
     for _, path in listed(folder):
@@ -409,6 +425,7 @@ def test_a_finished_run_is_said_to_be_finished(tmp_path):
             "damaged: `crc32` is 'ab'",
         ),
         (lambda manifest: manifest | {"shards": [{"first": 0, "rows": 1, "bytes": 9}]}, "damaged: `hosts` is 3"),
+        (lambda manifest: manifest | {"options": manifest["options"] | {"wire": "f8"}}, "damaged: `wire` is 'f8'"),
     ],
 )
 def test_manifests_of_another_format(tmp_path, change, message):

@@ -82,7 +82,6 @@ def test_memory_counts(monkeypatch):
     [
         ({"combine": "gradient"}, "no columns, because of `combine`"),
         ({"dim": 3}, "no columns, because of `dim`"),
-        ({"wire": "bfloat16"}, "no columns, because of `wire`"),
         ({"batch": 30_000}, "no columns, because of `batch`"),
         ({"hosts": 1}, "one host sends nothing"),
     ],
@@ -108,7 +107,7 @@ def test_auto_has_the_bits_of_what_it_chose():
     [
         ({}, "rep-opt"),
         ({"hosts": 1}, None),
-        ({"wire": "bfloat16"}, "pull-opt"),
+        ({"wire": "float32"}, "rep-opt"),
         ({"loss": "hierarchical", "negative": None}, "rep-opt"),
     ],
     ids=str,

@@ -116,7 +116,7 @@ def test_options_reach_training(run, text, tmp_path, combine, kappa):
         "negatives_per": "pair",
         "operator": "skipgram",
         "scheme": "rep-opt",
-        "wire": "float32",
+        "wire": None,
         "combine": f"Curvature(kappa={kappa})" if kappa else combine,
         "rounds": 3,
         "hosts": 1,

@@ -115,7 +115,7 @@ def test_a_host_says_what_it_receives_before_it_sends():
 
 @needs_torch
 @pytest.mark.parametrize(
-    "options", [[], ["--scheme", "columns", "--batch", "7", "--model", "cbow"], ["--wire", "bfloat16"]]
+    "options", [[], ["--scheme", "columns", "--batch", "7", "--model", "cbow"], ["--wire", "float32"]]
 )
 def test_torchrun_writes_what_simulated_hosts_write(corpus, options):
     launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "4", "--no-python", sys.executable]

@@ -101,11 +101,12 @@ def test_all_vectors_must_fit_on_the_first_host_where_callbacks_judge_them(monke
 
 
 @pytest.mark.parametrize(
-    ("scheme", "more", "buffer"), [("pull-opt", {}, 1), ("pull-opt", {"wire": "bfloat16"}, 2), ("rep-opt", {}, 1)]
+    ("scheme", "wire_", "buffer"),
+    [(scheme, *wire_) for scheme in ("pull-opt", "rep-opt") for wire_ in (("float32", 1), (None, 2))],
 )
-def test_rows_of_a_round_that_do_not_fit_are_refused(monkeypatch, scheme, more, buffer):
+def test_rows_of_a_round_that_do_not_fit_are_refused(monkeypatch, scheme, wire_, buffer):
     """Before they are written: the system would end the process then."""
-    how = HOW | {"hosts": 2, "scheme": scheme} | more
+    how = HOW | {"hosts": 2, "scheme": scheme, "wire": wire_}
     rows = 30 * 4 * 16 // buffer
     monkeypatch.setattr(wire, "_LARGE", rows // 2)
     monkeypatch.setattr(wire, "available", lambda: rows // 2)

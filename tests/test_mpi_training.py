@@ -70,7 +70,7 @@ def counts(path):
         (2, ["--model", "cbow", "--combine", "curvature", "--kappa", "0.2"]),
         (3, ["--batch", "7", "--scheme", "columns", "--rounds", "2"]),
         (2, ["--combine", "average", "--scheme", "server"]),
-        (3, ["--combine", "curvature", "--wire", "bfloat16"]),
+        (3, ["--combine", "curvature", "--wire", "float32"]),
     ],
     ids=lambda value: "-".join(value[1:4:2]) if isinstance(value, list) else str(value),
 )

@@ -8,12 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulated import COMBINES, NAMES, bits, options, read, rounds_more, text, train
 
-from any2vec.operators.matrices import new_matrices, padded_width
+from any2vec.operators.matrices import new_matrices
 from any2vec.report.report import Report
 from any2vec.report.rounds import KEYS
 from any2vec.sync.pulled import Pulled
 from any2vec.sync.replicated import Replicated
 from any2vec.sync.scheme import Scheme
+from any2vec.sync.wire import WIRES
 from any2vec.training.hosts.row_host import RowHost
 
 WORDS = st.integers(0, 14).map("w{}".format)
@@ -113,7 +114,7 @@ class Counting:
             "int64": None,
         }
         what = what[str(send.dtype)]
-        if what == "values" and send.shape[-1] in (10, 11):  # D, or D and a number; rows of values have 16 floats
+        if send.dtype == np.float32 and send.shape[-1] in (10, 11):  # D, or D and a number; rows have 16 floats
             what = "moments"
         rows = sum(n for host, n in enumerate(send_counts.tolist()) if host != self.rank)
         inspected = self.kind is Pulled and what in ("ids", "updates")
@@ -124,7 +125,8 @@ class Counting:
 
 
 @pytest.mark.parametrize("combine", ["curvature", "gradient"])
-@pytest.mark.parametrize(("scheme", "wire"), [*((name, "float32") for name in NAMES), ("pull-opt", "bfloat16")])
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("scheme", NAMES)
 @pytest.mark.parametrize("hosts", [2, 5])
 def test_bytes_counted_are_those_sent(monkeypatch, scheme, wire, combine, hosts):
     kind = Replicated if scheme.startswith("rep") else Pulled
@@ -176,16 +178,19 @@ def total(sent, *wanted):
     return sum(n for key, n in sent.items() if set(wanted) <= set(key))
 
 
-@pytest.mark.parametrize(("hosts", "dim"), [(2, 16), (3, 5), (8, 16)])
-def test_naive_sends_all_rows_both_ways(hosts, dim):
-    sent, _ = traffic("rep-naive", text(50, words=40), hosts, dim=dim)
+@pytest.mark.parametrize(
+    ("wire", "hosts", "dim", "row"),
+    [("float32", 2, 16, 64), ("float32", 3, 5, 64), ("bfloat16", 8, 16, 32), ("bfloat16", 3, 5, 10)],
+)
+def test_naive_sends_all_rows_both_ways(wire, hosts, dim, row):
+    sent, _ = traffic("rep-naive", text(50, words=40), hosts, dim=dim, wire=wire)
     vertices = 40
     rows = (hosts - 1) * vertices
     for key in KEYS:
         phase, label, kind = key
         expected = 0
         if label != "both" and phase != "inspect":
-            expected = {"values": rows * padded_width(dim) * 4, "updates": rows * 4 * (phase == "reduce")}.get(kind, 0)
+            expected = {"values": rows * row, "updates": rows * 4 * (phase == "reduce")}.get(kind, 0)
         assert sent[key].tolist() == [expected] * (6 + rounds_more(hosts, 3))
 
 

@@ -522,7 +522,7 @@ def test_report(tmp_path):
         **{"model": "skipgram", "loss": "negative", "context": "mean", "vocabulary": None},
         "column": None,
         "scheme": None,
-        "wire": "float32",
+        "wire": None,
         "combine": "curvature",
         **dict.fromkeys(("batch", "checkpoint", "checkpoint_every", "checkpoint_minutes", "resume")),
         "rounds": None,

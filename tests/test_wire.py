@@ -10,9 +10,11 @@ from any2vec import Any2VecError, Word2Vec
 from any2vec.cluster.local import alone
 from any2vec.cluster.machine.workers import Workers
 from any2vec.report.report import Report
+from any2vec.sync import balance
+from any2vec.sync.replicated import NEARLY, RepModelOpt
 from any2vec.sync.wire import WIRES
 
-PULLED = ["pull-base", "pull-opt", "server"]
+OF_ROWS = ["rep-naive", "rep-opt", "pull-base", "pull-opt", "server"]
 
 
 def nearest(value):
@@ -25,10 +27,10 @@ def nearest(value):
     return low + int(off[1] < off[0] or (off[0] == off[1] and low % 2))
 
 
-def sent(name, before, after):
+def sent(name, before, after, dim=16):
     """Let hosts send rows by a wire; return what a host gets, and what it sends of what became of it."""
     with Workers(2, alone()) as workers:
-        wire = WIRES[name](before.shape[1], workers)
+        wire = WIRES[name](dim, workers)
         rows = np.arange(len(before), dtype=np.int32)
         mine = np.zeros_like(before)
         wire.pulled("e", mine)[:] = wire.gather("pull e", before, rows)
@@ -43,11 +45,12 @@ FLOATS = st.floats(-(2.0**100), 2.0**100, width=32) | st.integers(-(2**20), 2**2
 
 @settings(max_examples=200)
 @given(st.lists(st.tuples(FLOATS, FLOATS), min_size=1, max_size=20))
-def test_rows_are_rounded_to_the_nearest(pairs):
+def test_rows_are_rounded_to_the_nearest_and_sent_without_padding(pairs):
     before, after = np.zeros((2, len(pairs), 16), np.float32)
     before[:, 3], after[:, 3] = np.array(pairs, np.float32).T
-    began, changed = sent("bfloat16", before, after)
-    assert changed.dtype == np.uint16
+    began, changed = sent("bfloat16", before, after, dim=5)
+    assert (changed.dtype, changed.shape) == (np.uint16, (len(pairs), 5))
+    assert not np.delete(began, 3, axis=1).any()
     assert (began.view(np.uint32) >> 16)[:, 3].tolist() == [nearest(value) for value in before[:, 3]]
     assert not (began.view(np.uint32) & 0xFFFF).any()
     assert changed[:, 3].tolist() == [nearest(value) for value in (after - began)[:, 3]]
@@ -66,41 +69,86 @@ def test_what_is_not_finite_stays_so():
     assert ((changed & 0x7FFF) > 0x7F80).all()
 
 
+def test_a_replica_gets_rows_as_a_proxy_does():
+    before, after = np.random.default_rng(1).normal(size=(2, 40, 16)).astype(np.float32)
+    some = np.arange(1, 40, 3, dtype=np.int32)
+    for name in WIRES:
+        began, changed = sent(name, before, after)
+        with Workers(1, alone()) as workers:
+            wire, mine = WIRES[name](16, workers), before.copy()
+            wire.hold("e", mine)
+            assert (mine == began).all()
+            mine[:] = after
+            assert (wire.changed("e", mine, some) == changed[some]).all()
+            assert (mine == after).all()
+            wire.put("e", mine, some, wire.gather("pull e", before, some))
+            assert (mine == np.where(np.isin(np.arange(40), some)[:, None], began, after)).all()
+            mine[:] = after
+            assert (wire.changed("e", mine) == changed).all()
+
+
 @pytest.mark.parametrize("combine", COMBINES)
-@pytest.mark.parametrize("hosts", [2, 5])
-def test_vectors_are_close_to_those_of_float32_and_the_same_by_both_schemes(combine, hosts):
+@pytest.mark.parametrize(("hosts", "dim"), [(2, 16), (5, 5)])
+def test_vectors_are_close_to_those_of_float32_and_the_same_by_all_schemes(combine, hosts, dim):
     corpus = read(text(60), hosts)
-    how = {"combine": combine, "rounds": 4, "alpha": 0.1}
-    base, opt = (train(corpus, options(scheme=scheme, wire="bfloat16", **how)) for scheme in PULLED[:2])
-    assert bits(base) == bits(opt)
-    for label, exact in zip(opt, train(corpus, options(**how)), strict=True):
+    how = {"combine": combine, "rounds": 4, "alpha": 0.1, "dim": dim}
+    *others, opt = (train(corpus, options(scheme=scheme, **how)) for scheme in OF_ROWS[:4])
+    assert [bits(other) == bits(opt) for other in others] == [True] * 3
+    for label, exact in zip(opt, train(corpus, options(**how, wire="float32")), strict=True):
         assert 0 < np.abs(label - exact).max() < 0.02 * np.abs(exact).max()
 
 
-@pytest.mark.parametrize("scheme", PULLED)
-def test_half_the_bytes_of_values(scheme):
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("least", [0.0, 1.0])
+def test_rebalanced_rows_are_the_same_by_all_schemes(monkeypatch, wire, least):
+    """Rounds touch some of the words, and all rows are stretched after some rounds, or after none."""
+    monkeypatch.setattr(balance, "_LEAST", least)
+    rounds, broadcast = [], RepModelOpt._broadcast
+
+    def noting(scheme, which, changes, rebalancing):
+        rounds.append((len(np.unique(changes.rows)) < NEARLY * scheme.masters.vertices, rebalancing is not None))
+        broadcast(scheme, which, changes, rebalancing)
+
+    monkeypatch.setattr(RepModelOpt, "_broadcast", noting)
+    corpus = read(text(150, words=200), 3)
+    how = {"dim": 5, "rounds": 8, "epochs": 2, "alpha": 0.1, "wire": wire}
+    *others, opt = (train(corpus, options(scheme=scheme, **how)) for scheme in OF_ROWS[:4])
+    assert [bits(other) == bits(opt) for other in others] == [True] * 3
+    assert (True, False) in rounds
+    assert ((True, True) in rounds) == (least == 0)
+
+
+def test_hosts_that_touch_nothing():
+    corpus, how = read(text(3), 3), {"rounds": 40, "epochs": 2, "alpha": 0.1}
+    *others, opt = (train(corpus, options(scheme=scheme, **how)) for scheme in OF_ROWS[:4])
+    assert [bits(other) == bits(opt) for other in others] == [True] * 3
+    assert opt[1].any()
+
+
+@pytest.mark.parametrize("scheme", OF_ROWS)
+def test_a_number_has_half_the_bytes_and_padding_none(scheme):
     reports = {name: Report({}) for name in WIRES}
-    combine = "average" if scheme == "server" else "curvature"
+    combine = "average" if scheme == "server" else "gradient"
     for name, report in reports.items():
-        how = options(scheme=scheme, wire=name, combine=combine, rounds=3, epochs=2)
+        how = options(scheme=scheme, wire=name, combine=combine, rounds=3, epochs=2, dim=5)
         train(read(text(50, words=40), 3), how, report=report)
     whole, half = (report.rounds.bytes for report in reports.values())
     assert sum(whole["reduce t values"]) > 0
     for key, count in whole.items():
-        assert sum(half[key]) == sum(count) / (2 if "values" in key else 1), key
+        assert sum(half[key]) == sum(count) * (5 * 2 / (16 * 4) if "values" in key else 1), key
+
+
+@pytest.mark.parametrize(("scheme", "hosts"), [("server", 1), ("rep-opt", 1), ("columns", 3)])
+def test_where_no_vectors_are_sent_none_are_rounded(scheme, hosts):
+    corpus = read(text(60), hosts)
+    combine = "average" if scheme == "server" else "curvature"
+    found = [bits(train(corpus, options(scheme=scheme, combine=combine, wire=wire))) for wire in (None, *WIRES)]
+    assert found[1:] == found[:-1]
 
 
 def test_training_that_diverges_says_so():
     with np.errstate(all="ignore"), pytest.raises(Any2VecError, match="not finite"):
-        Word2Vec(dim=16, alpha=1.0, min_count=1, epochs=50, hosts=3, combine="sum", wire="bfloat16", cache=None).fit(
-            text(300, words=5)
-        )
-
-
-@pytest.mark.parametrize("scheme", ["rep-naive", "rep-opt", "columns"])
-def test_schemes_that_do_not_round(scheme):
-    with pytest.raises(Any2VecError, match="`wire`"):
-        Word2Vec(scheme=scheme, wire="bfloat16", hosts=2).fit(text(10))
+        Word2Vec(dim=16, alpha=1.0, min_count=1, epochs=50, hosts=3, combine="sum", cache=None).fit(text(300, words=5))
 
 
 def test_an_unknown_wire():

@@ -87,13 +87,13 @@ def new_matrices(first: int, last: int, dim: int, *, copies: int = 0, seed: int 
     return Matrices(e, t, first, last - first, dim)
 
 
-def zeros(rows: int, dim: int, kind: type[np.generic] = np.float32) -> NDArray[Any]:
-    """Allocate rows of zeros for D numbers, padded, on a page boundary; raise an error if memory does not suffice."""
-    padded = padded_width(dim)
+def zeros(rows: int, dim: int, kind: type[np.generic] = np.float32, *, padded: bool = True) -> NDArray[Any]:
+    """Allocate rows of zeros for D numbers on a page boundary; raise an error if memory does not suffice."""
+    width = padded_width(dim) if padded else dim
     try:
-        return pages((rows, padded), kind)
+        return pages((rows, width), kind)
     except (OSError, MemoryError, OverflowError, ValueError) as error:
-        need = 2 * rows * padded * 4 / 2**30
+        need = 2 * rows * width * 4 / 2**30
         raise Any2VecError(
             f"{rows:,} words of {dim} dimensions need {need:.1f} GiB of memory, more than there is: "
             "choose a smaller `dim`, a larger `min_count` or a `max_size`"

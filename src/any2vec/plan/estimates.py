@@ -16,7 +16,7 @@ from any2vec.plan.text import Text
 from any2vec.sync.combiners import Combiner, combiner_of
 from any2vec.sync.combiners.quadratic import SEEN
 from any2vec.sync.schemes import SCHEMES
-from any2vec.sync.wire import FLOAT32, WIRES
+from any2vec.sync.wire import wire_of
 from any2vec.training.options import Options
 from any2vec.training.running.schedule import MOST_ROUNDS, default_rounds, round_lengths, round_shares
 
@@ -104,9 +104,8 @@ class Estimator:
             return
         rounds = _Rounds.of(self.text, self.options, self._operator, self._combiner, hosts)
         for name, scheme in SCHEMES.items():
-            rounded = self.options.wire != FLOAT32 and not scheme.rounds_rows
             refused = scheme.by_columns and self.options.columns_refuse(hosts)
-            if rounded or refused or (scheme.pools and not self._operator.draws_negatives):
+            if refused or (scheme.pools and not self._operator.draws_negatives):
                 continue
             yield self._by_columns(hosts) if scheme.by_columns else self._by_rows(name, rounds)
 
@@ -142,14 +141,14 @@ class Estimator:
         """Add up rounds; a host inspects the next one while it sends, so only the longer of the two counts."""
         hosts, dim, cluster, speeds = rounds.hosts, self.options.dim, self.cluster, self.speeds
         row = 4 * padded_width(dim)
-        wire = row * np.dtype(WIRES[self.options.wire].kind).itemsize // 4
+        wire = wire_of(self.options.wire).row_bytes(dim)
         sent, of_first, calls = formulas.moments(self._combiner, rounds.count, hosts, dim)
         seconds, memory, touched = np.zeros(len(PHASES)), 0.0, np.zeros(2)
         seconds[2] = formulas.balances(self._combiner, rounds.count, hosts) * speeds.balanced
         seconds[3] = formulas.seconds_of(of_first, cluster)
         for share, times in rounds.shares:
             words, rows = share * self.text.words / hosts, rounds.rows(share)
-            traffic = formulas.traffic(scheme, rows, row, wire)
+            traffic = formulas.traffic(scheme, rows, wire)
             inspection = words / (speeds.inspected * cluster.cores) if SCHEMES[scheme].inspects else 0.0
             merged = hosts * float((rows.e + rows.t).max()) * speeds.part
             merged += float((rows.any_e + rows.any_t).max()) * speeds.row

@@ -23,6 +23,7 @@ from any2vec.sync.combiners import Combiner
 from any2vec.sync.partition import Partition
 from any2vec.sync.replicated import NEARLY
 from any2vec.sync.schemes import SCHEMES
+from any2vec.sync.wire import FLOAT32, USUAL
 
 __all__ = [
     "Rows",
@@ -212,8 +213,8 @@ class Traffic:
         return (len(self.inspect) - 1) * float((self.inspect + self.reduce + self.broadcast).sum())
 
 
-def traffic(scheme: str, rows: Rows, row: int, wire: int) -> Traffic:
-    """Return what a round of a scheme of rows sends; a row has `row` bytes, or `wire` bytes where it is rounded.
+def traffic(scheme: str, rows: Rows, wire: int) -> Traffic:
+    """Return what a round of a scheme of rows sends; a row has `wire` bytes.
 
     - rep-naive: all rows, with an int32 of updates, to masters; all rows from them.
     - rep-opt: to masters, the rows touched, with ids and updates; from them, the rows that any host touched, with ids.
@@ -230,15 +231,15 @@ def traffic(scheme: str, rows: Rows, row: int, wire: int) -> Traffic:
     """
     nothing, both, owned = np.zeros_like(rows.e), 2.0, rows.owned
     if scheme == "rep-naive":
-        return Traffic(nothing, both * owned * (row + _COUNT), both * owned * row, 2 + 1 + 2)
+        return Traffic(nothing, both * owned * (wire + _COUNT), both * owned * wire, 2 + 1 + 2)
     if scheme == "rep-opt":
         to, back = nothing.copy(), nothing.copy()
         for touched, of_any in ((rows.e, rows.any_e), (rows.t, rows.any_t)):
             whole = touched.sum() > NEARLY * owned.sum()
             mine = owned if whole else touched
             changed = owned if whole else np.where(of_any > NEARLY * owned, owned, of_any)
-            to += _ids(mine, owned) + mine * (row + _COUNT)
-            back += _ids(changed, owned) + changed * row
+            to += _ids(mine, owned) + mine * (wire + _COUNT)
+            back += _ids(changed, owned) + changed * wire
         return Traffic(nothing, to, back, 2 + 4 + 1 + 6)
     if scheme == "pull-base":
         values = both * rows.either * wire
@@ -303,16 +304,17 @@ def memory(scheme: str, rows: Rows, text: Text, hosts: int, dim: int, wire: int)
     sends, unless that are all, and those that it gets back. Buffers have a quarter to grow.
     """
     vertices, row, large = text.vertices, 4 * padded_width(dim), SCHEMES[scheme]
-    own = [float(large.memory(round(vertices), dim, hosts, round(owned))) for owned in rows.owned.tolist()]
+    kind = FLOAT32 if wire == row else USUAL
+    own = [float(large.memory(round(vertices), dim, hosts, kind, round(owned))) for owned in rows.owned.tolist()]
     found = np.array(own) + _PROGRAM + 80 * vertices
     if hosts == 1 or large.by_columns:
         return float(found.max())
     found += (16 if large.inspects else 8) * vertices
     if scheme == "rep-naive":
-        return float((found + 2 * _GROWN * row * hosts * rows.owned).max())
+        return float((found + 2 * _GROWN * wire * hosts * rows.owned).max())
     if scheme == "rep-opt":
         sent, back = (rows.e + rows.t).sum(), max(rows.any_e.sum(), rows.any_t.sum())
-        return float((found + _GROWN * row * (hosts * (rows.e + rows.t) + sent + back)).max())
+        return float((found + _GROWN * wire * (hosts * (rows.e + rows.t) + sent + back)).max())
     e, t = (rows.either,) * 2 if scheme == "pull-base" else (rows.e, rows.pooled if scheme == "server" else rows.t)
     rounded = wire * float((e + t).sum()) if wire < row else 0.0
     held = 2 * row * max(e.sum(), t.sum()) + 2 * wire * hosts * (e + t) + rounded

@@ -77,7 +77,7 @@ class DeepWalk(HostEstimator, DeepWalkParams):
         sample: float = 0.0,
         combine: str = "curvature",
         scheme: str = "pull-opt",
-        wire: str = "float32",
+        wire: str = "bfloat16",
         rounds: int | None = None,
         modelDir: str | None = None,
         checkpointMinutes: float = 10.0,

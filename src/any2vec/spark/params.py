@@ -59,7 +59,7 @@ class HostParams(HasStepSize, HasMaxIter, HasSeed):
     sample: Any = _param("sample", "subsampling threshold of frequent words", TypeConverters.toFloat)
     combine: Any = _param("combine", "how changes of several hosts are combined", TypeConverters.toString)
     scheme: Any = _param("scheme", "how the model is spread over hosts", TypeConverters.toString)
-    wire: Any = _param("wire", "how hosts send vectors: float32 or bfloat16", TypeConverters.toString)
+    wire: Any = _param("wire", "how hosts send vectors: bfloat16 or float32", TypeConverters.toString)
     rounds: Any = _param("rounds", "synchronization rounds per epoch", TypeConverters.toInt)
     modelDir: Any = _param(
         "modelDir",
@@ -74,7 +74,7 @@ class HostParams(HasStepSize, HasMaxIter, HasSeed):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._setDefault(vectorSize=100, windowSize=5, numPartitions=1, stepSize=0.025, maxIter=1, negative=5)
-        self._setDefault(combine="curvature", scheme="pull-opt", wire="float32", checkpointMinutes=10.0, seed=1)
+        self._setDefault(combine="curvature", scheme="pull-opt", wire="bfloat16", checkpointMinutes=10.0, seed=1)
 
     def _set(self, **given: Any) -> Self:
         """Set parameters; None, as in constructors of pyspark, leaves one at its default."""

@@ -71,7 +71,7 @@ class Word2Vec(HostEstimator, Word2VecParams):
         sample: float = 1e-3,
         combine: str = "curvature",
         scheme: str = "pull-opt",
-        wire: str = "float32",
+        wire: str = "bfloat16",
         rounds: int | None = None,
         modelDir: str | None = None,
         checkpointMinutes: float = 10.0,

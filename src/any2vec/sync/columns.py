@@ -50,7 +50,7 @@ class Columns(Scheme):
             self.put(new_matrices(low, high, context.dim, seed=context.seed))
 
     @classmethod
-    def memory(cls, vertices: int, dim: int, hosts: int, own: int | None = None) -> int:
+    def memory(cls, vertices: int, dim: int, hosts: int, wire: str | None = None, own: int | None = None) -> int:
         """Bytes that a host needs: for its columns of all rows."""
         return 2 * 4 * vertices * ColumnLayout(dim, hosts).width
 

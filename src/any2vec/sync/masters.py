@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from any2vec.cluster.lost import DamagedError
 from any2vec.cluster.machine.workers import Workers
 from any2vec.llvm.compiled import njit
-from any2vec.llvm.prefetch import prefetch_row
+from any2vec.llvm.prefetch import prefetch
 from any2vec.operators.matrices import Matrices
-from any2vec.operators.tiles import ROW_ALIGNMENT
 from any2vec.sync.combiners import Combiner, PartsCombiner, SumCombiner
 from any2vec.sync.combiners.gradient import gradient_row
 from any2vec.sync.rebalancing import Rebalancing
@@ -28,6 +27,7 @@ _MAGNITUDE, _INFINITE = np.int32(0x7FFFFFFF), np.int32(0x7F800000)  # a float32 
 _PARTS, _ROWS = 16384, 512  # parts, at most, and rows combined at a time
 _STRIP = 64  # rows that stay in L1 while the hosts' parts are added to them, host by host
 _AHEAD = 4  # parts of a host prefetched
+_LINE = 64  # bytes of a cache line
 
 
 class Changes(NamedTuple):
@@ -39,7 +39,7 @@ class Changes(NamedTuple):
         Rows of this host's masters, host by host, rising for each host.
     ends : int64 array, shape (H + 1,)
         Those of host h are ``rows[ends[h] : ends[h + 1]]``.
-    values : float32 or uint16 array, shape (m, padded)
+    values : float32 array, shape (m, padded); or uint16 array, shape (m, D)
         The rows as the hosts left them; or, as bfloat16, what hosts added (`wire.added`).
     updates : int32 array, shape (m,)
         Updates of each in the round; rows with none are ignored.
@@ -176,8 +176,8 @@ def find(rows: Any, low: int, high: int, row: int) -> int:
 @njit(nogil=True, cache=True, fastmath=True)
 def _sum(changes: Any, first: int, base: Any, sums: Any, hosts: Any, totals: Any) -> None:
     """Sum what hosts added to the rows from `first` on; count hosts and updates (`SumCombiner.scale`)."""
-    n, dim = base.shape
-    flat, last = changes.values.reshape(-1), changes.rows.size - 1
+    n, dim = len(base), changes.values.shape[1]
+    flat, last, line = changes.values.reshape(-1), changes.rows.size - 1, _LINE // changes.values.itemsize
     sums[:], hosts[:], totals[:] = 0, 0, 0
     places = np.empty(changes.ends.size - 1, np.int64)
     for host in range(places.size):
@@ -188,8 +188,8 @@ def _sum(changes: Any, first: int, base: Any, sums: Any, hosts: Any, totals: Any
             while at < changes.ends[host + 1] and changes.rows[at] < min(end, first + n):
                 i = changes.rows[at] - first
                 ahead = min(at + _AHEAD, last) * dim
-                for d in range(0, dim, ROW_ALIGNMENT):
-                    prefetch_row(flat, ahead + d, ROW_ALIGNMENT)
+                for d in range(0, dim, line):
+                    prefetch(flat, ahead + d)
                 if changes.updates[at]:
                     hosts[i] += 1
                     totals[i] += changes.updates[at]
@@ -216,7 +216,7 @@ def _starts(changes: Any, first: int, n: int) -> Any:
 @njit(nogil=True, cache=True)
 def _take(changes: Any, first: int, base: Any, place: Any, parts: Any, updates: Any) -> None:
     """List what hosts added to the rows from `first` on, by row from its `place`, in host order."""
-    n, dim = base.shape
+    n, dim = len(base), changes.values.shape[1]
     for host in range(changes.ends.size - 1):
         end = changes.ends[host + 1]
         at = find(changes.rows, changes.ends[host], end, first)
@@ -226,6 +226,7 @@ def _take(changes: Any, first: int, base: Any, place: Any, parts: Any, updates: 
                 updates[place[i]] = changes.updates[at]
                 for d in range(dim):
                     parts[place[i], d] = added(changes.values[at, d], base[i, d])
+                parts[place[i], dim:] = 0
                 place[i] += 1
             at += 1
 
@@ -248,8 +249,8 @@ def _orthogonality(changes: Any, first: int, base: Any, start: int) -> tuple[int
     """Measure every 256th row: rows measured, rows that are orthogonal, sum of orthogonalities."""
     measured = orthogonal = 0
     total = 0.0
-    n, dim = base.shape
-    parts, scratch = np.empty((changes.ends.size - 1, dim), np.float32), np.empty(dim, np.float32)
+    n, dim = len(base), changes.values.shape[1]
+    parts, scratch = np.zeros((changes.ends.size - 1, base.shape[1]), np.float32), np.empty(base.shape[1], np.float32)
     for row in range(first + (start - first) % _ONE_ROW_OF, first + n, _ONE_ROW_OF):
         k, squares, combined = 0, np.float32(0), np.float32(0)
         for host in range(changes.ends.size - 1):

@@ -21,7 +21,7 @@ from any2vec.sync.combiners import Combiner, Round, Touched
 from any2vec.sync.ids import RowsByHost, send_ids
 from any2vec.sync.masters import Changes, Combined
 from any2vec.sync.scheme import HostContext, Scheme
-from any2vec.sync.wire import check_room
+from any2vec.sync.wire import Wire, check_room
 
 __all__ = ["PullModelBase", "PullModelOpt"]
 
@@ -59,7 +59,6 @@ class Pulled(Scheme):
 
     addressing = "mapped"
     inspects = True
-    rounds_rows = True
 
     def __init__(self, context: HostContext) -> None:
         super().__init__(context)
@@ -139,7 +138,7 @@ class Pulled(Scheme):
         wanted = max(len(proxies.ids) for proxies in ahead.values())
         if wanted > self.matrices.vertices:
             del self.matrices
-            check_room(2 * wanted, self.context.dim)
+            check_room(2 * wanted, Wire.row_bytes(self.context.dim))
             self.matrices = self._allocate(wanted + wanted // 4)
         self.live = min(len(proxies.ids) for proxies in ahead.values())
         requests: list[Request] = []

@@ -8,11 +8,13 @@ from numpy.typing import NDArray
 from any2vec.cluster.communicator import Request
 from any2vec.operators.arguments import RowTable
 from any2vec.operators.matrices import Matrices, new_matrices
+from any2vec.samples.slices import Slice
 from any2vec.sync.combiners import Combiner, Round, Touched
 from any2vec.sync.ids import RowsByHost, broadcast_ids, send_ids
 from any2vec.sync.masters import Changes, Combined
 from any2vec.sync.rebalancing import Rebalancing
 from any2vec.sync.scheme import HostContext, Scheme
+from any2vec.sync.wire import wire_of
 
 __all__ = ["NEARLY", "RepModelNaive", "RepModelOpt"]
 
@@ -37,9 +39,18 @@ class Replicated(Scheme):
             self.rows = RowTable(np.zeros(vertices, np.int32), np.zeros(vertices, np.int32))
 
     @classmethod
-    def memory(cls, vertices: int, dim: int, hosts: int, own: int | None = None) -> int:
-        """Bytes that a host needs: for proxies of all vertices and, of several hosts, for its masters."""
-        return super().memory(vertices, dim, 1) + (super().memory(vertices, dim, hosts, own) if hosts > 1 else 0)
+    def memory(cls, vertices: int, dim: int, hosts: int, wire: str | None = None, own: int | None = None) -> int:
+        """Bytes that a host needs: for proxies of all vertices; of several, for masters and what proxies began as."""
+        proxies = super().memory(vertices, dim, 1)
+        if hosts == 1:
+            return proxies
+        return proxies + super().memory(vertices, dim, hosts, wire, own) + 2 * vertices * wire_of(wire).kept_bytes(dim)
+
+    def begin(self, slice_: Slice) -> None:
+        """Get what a host's proxies begin with."""
+        if self.context.communicator.size > 1:
+            for which in "et":
+                self.wire.hold(which, self._rows(which)[0])
 
     def restore(self, masters: Matrices) -> None:
         """Take over masters of an earlier run, and send them to all mirrors."""
@@ -62,7 +73,7 @@ class Replicated(Scheme):
             touched = np.flatnonzero(counts).astype(np.int32)
             self.touched[which] = len(touched)
             here[which] = Touched(mine, touched, counts[touched])
-            changes[which], begun = self._reduce(which, mine[: self.context.vertices], touched, counts)
+            changes[which], begun = self._reduce(which, touched, counts)
             requests += begun
         self.prepare(here, round_, combiner)
         self.channel.wait(requests)
@@ -80,12 +91,12 @@ class Replicated(Scheme):
         return (self.matrices.e[:v], self.masters.e) if which == "e" else (self.matrices.t[:v], self.masters.t)
 
     def _reduce(
-        self, which: str, mine: NDArray[np.float32], touched: NDArray[np.int32], updates: NDArray[np.int32]
+        self, which: str, touched: NDArray[np.int32], updates: NDArray[np.int32]
     ) -> tuple[Changes, list[Request]]:
-        """Begin to send what changed here to the masters."""
+        """Begin to send what changed here to the masters; where all rows are sent, all come back (`Wire.changed`)."""
         ids, (rows, counts) = self._exchange_ids(which, touched)
-        sent = self.partition.counts(ids)
-        send = mine if len(ids) == len(mine) else self.wire.gather(f"send {which}", mine, ids)
+        sent, (mine, _) = self.partition.counts(ids), self._rows(which)
+        send = self.wire.changed(which, mine, None if len(ids) == len(mine) else ids)
         values = self.wire.rows(f"receive {which}", len(rows))
         received = np.empty(len(rows), np.int32)
         return Changes.of(rows, counts, values, received), [
@@ -96,7 +107,9 @@ class Replicated(Scheme):
     def _broadcast_all(self, which: str) -> None:
         """Send all masters to all hosts."""
         mine, masters = self._rows(which)
-        self.channel.allgather(("broadcast", which, "values"), masters, self.partition.sizes, mine)
+        counts, what = self.partition.sizes, ("broadcast", which, "values")
+        self.channel.allgather(what, self.wire.whole("broadcast", masters), counts, self.wire.pulled(which, mine))
+        self.wire.unpack(which, mine)
 
     @abstractmethod
     def _exchange_ids(self, which: str, touched: NDArray[np.int32]) -> tuple[NDArray[np.int32], RowsByHost]:
@@ -130,32 +143,29 @@ class RepModelOpt(Replicated):
         return touched, send_ids(touched, self.partition, self.channel, "reduce", which)
 
     def _broadcast(self, which: str, changes: Changes, rebalancing: Rebalancing | None) -> None:
+        if rebalancing and not self.wire.exact:  # mirrors have only rounded rows
+            self._broadcast_all(which)
+            return
         mine, masters = self._rows(which)
         present = np.zeros(self.masters.vertices, np.bool_)
         present[changes.rows] = True
         rows = _nearly_all(np.flatnonzero(present).astype(np.int32), self.masters.vertices)
         ids, counts = broadcast_ids(rows, self.partition, self.channel, "broadcast", which)
-        send = masters if len(rows) == len(masters) else self.wire.gather("broadcast", masters, rows)
-        values = mine if len(ids) == len(mine) else self.wire.rows("received", len(ids))
+        every, whole = len(rows) == len(masters), len(ids) == len(mine)
+        send = self.wire.whole("broadcast", masters) if every else self.wire.gather("broadcast", masters, rows)
+        values = self.wire.pulled(which, mine) if whole else self.wire.rows("received", len(ids))
         self.channel.allgather(("broadcast", which, "values"), send, counts, values)
-        if values is mine:
+        if whole:
+            self.wire.unpack(which, mine)
             return
-        self._put(mine, ids, values)
+        self.wire.put(which, mine, ids, values)
         if rebalancing:  # what was not sent
             left = np.ones(len(mine), np.bool_)
             left[ids] = False
             others = np.flatnonzero(left).astype(np.int32)
             rebalanced = self.wire.gather("received", mine, others)
             self.combining += rebalancing.apply({which: rebalanced}, self.context.workers)
-            self._put(mine, others, rebalanced)
-
-    def _put(self, mine: NDArray[np.float32], ids: NDArray[np.int32], values: NDArray[np.float32]) -> None:
-        workers = self.context.workers
-
-        def put(low: int, high: int) -> None:
-            mine[ids[low:high]] = values[low:high]
-
-        workers.join(workers.spread(put, len(ids), 4096))
+            self.wire.put(which, mine, others, rebalanced)
 
 
 def _nearly_all(rows: NDArray[np.int32], n: int) -> NDArray[np.int32]:

@@ -20,7 +20,7 @@ from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import Combiner, Round, Touched
 from any2vec.sync.masters import Changes, Combined, check_updates, merge
 from any2vec.sync.partition import Partition
-from any2vec.sync.wire import FLOAT32, WIRES
+from any2vec.sync.wire import wire_of
 
 __all__ = ["HostContext", "Scheme"]
 
@@ -47,7 +47,7 @@ class HostContext:
         Whether scores stay the same, and nothing is lost, when all rows are rebalanced (`balance`).
     seed : int
         Seed of initial rows.
-    wire : str
+    wire : str, optional
         How rows are sent: one of `wire.WIRES`.
     """
 
@@ -59,7 +59,7 @@ class HostContext:
     copies: int
     rebalances: bool
     seed: int
-    wire: str = FLOAT32
+    wire: str | None = None
 
     @property
     def vertices(self) -> int:
@@ -85,8 +85,6 @@ class Scheme(ABC):
         Whether all hosts take every slice, each on its columns; else each takes its own, on whole rows.
     pools : bool
         Whether a round draws negatives from a pool of its own, at a fixed learning rate (`samples.pools`).
-    rounds_rows : bool
-        Whether rows may be rounded when they are sent (`wire`).
     of_its_own : bool
         Whether vectors differ from those of other schemes, on one host too.
     addresses : float
@@ -111,7 +109,6 @@ class Scheme(ABC):
     inspects: ClassVar[bool] = False
     by_columns: ClassVar[bool] = False
     pools: ClassVar[bool] = False
-    rounds_rows: ClassVar[bool] = False
     of_its_own: ClassVar[bool] = False
     addresses: ClassVar[float] = 1.0
     matrices: Matrices
@@ -123,13 +120,13 @@ class Scheme(ABC):
         self.context = context
         self.partition = context.partition
         self.channel = Channel(context.communicator)
-        self.wire = WIRES[context.wire](context.dim, context.workers)
+        self.wire = wire_of(context.wire)(context.dim, context.workers)
         self.touched = {"e": 0, "t": 0}
         self.inspecting = self.combining = 0.0
 
     @classmethod
-    def memory(cls, vertices: int, dim: int, hosts: int, own: int | None = None) -> int:
-        """Bytes that a host needs at least: for its masters, `own` rows, or an even share."""
+    def memory(cls, vertices: int, dim: int, hosts: int, wire: str | None = None, own: int | None = None) -> int:
+        """Bytes that a host needs at least: for its masters, `own` rows or an even share; rows are sent by `wire`."""
         return 2 * 4 * padded_width(dim) * (-(-vertices // hosts) if own is None else own)
 
     @cached_property

@@ -26,8 +26,9 @@ def warm_up(combiner: Combiner, wire: Wire) -> None:
     send_ids(rows, partition, channel, "inspect", "e")
     broadcast_ids(rows, partition, channel, "broadcast", "e")
     masters = new_matrices(0, 2, combiner.context.masters.dim)
-    wire.gather("pull e", masters.e, rows)
-    wire.unpack("e", masters.e)
+    wire.hold("e", masters.e)
+    wire.put("e", masters.e, rows, wire.gather("pull e", masters.e, rows))
+    wire.changed("e", masters.e, rows)
     wire.changed("e", masters.e)
     if type(combiner) not in COMBINERS.values():
         return

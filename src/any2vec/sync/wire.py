@@ -2,7 +2,7 @@
 
 A bfloat16 is the upper half of a float32: as large a range, 8 bits of precision. Masters send their rows rounded, and
 keep them as they are. A host trains on the rounded rows and sends its changes, rounded too. Rounding errors are
-relative to a round's changes, not to the rows.
+relative to a round's changes, not to the rows. A rounded row travels without padding.
 """
 
 from collections.abc import Callable
@@ -20,9 +20,9 @@ from any2vec.io.sizes import size
 from any2vec.llvm.compiled import njit
 from any2vec.operators.matrices import padded_width, zeros
 
-__all__ = ["FLOAT32", "WIRES", "Wire", "added", "check_room"]
+__all__ = ["FLOAT32", "USUAL", "WIRES", "Wire", "added", "check_room", "wire_of"]
 
-FLOAT32 = "float32"
+FLOAT32, USUAL = "float32", "bfloat16"
 
 _BLOCK = 4096  # rows that a thread copies, at least
 _LARGE = 1 << 30  # bytes, for which it is worth a look whether they are there
@@ -37,13 +37,31 @@ class Wire:
         D.
     workers : Workers
         The host's threads, which copy rows.
+
+    Attributes
+    ----------
+    kind : type
+        Of the numbers that travel.
+    exact : bool
+        Whether rows travel as they are, with their padding.
     """
 
     kind: type[np.generic] = np.float32
+    exact = True
 
     def __init__(self, dim: int, workers: Workers) -> None:
         self._dim, self._workers = dim, workers
         self._buffers: dict[str, NDArray[Any]] = {}
+
+    @classmethod
+    def row_bytes(cls, dim: int) -> int:
+        """Bytes of a row that travels."""
+        return np.dtype(cls.kind).itemsize * (padded_width(dim) if cls.exact else dim)
+
+    @classmethod
+    def kept_bytes(cls, dim: int) -> int:
+        """Bytes that a replica keeps for each row besides it (`hold`)."""
+        return 0
 
     def rows(self, name: str, n: int) -> NDArray[Any]:
         """Return n rows to receive into, as they travel: the content is undefined, and lost when the buffer grows.
@@ -54,8 +72,8 @@ class Wire:
         if held is None or len(held) < n:
             self._buffers.pop(name, None)
             held = None  # its memory is free now
-            check_room(n, self._dim, self.kind)
-            held = self._buffers[name] = zeros(n + n // 4, self._dim, self.kind)
+            check_room(n, self.row_bytes(self._dim))
+            held = self._buffers[name] = zeros(n + n // 4, self._dim, self.kind, padded=self.exact)
         return held[:n]
 
     def gather(self, name: str, matrix: NDArray[np.float32], rows: NDArray[np.int32]) -> NDArray[Any]:
@@ -68,6 +86,10 @@ class Wire:
         self._spread(copy, len(out))
         return out
 
+    def whole(self, name: str, matrix: NDArray[np.float32]) -> NDArray[Any]:
+        """Return all rows of a matrix, to be sent; where they must be copied, into the buffer `name`."""
+        return matrix
+
     def pulled(self, which: str, mine: NDArray[np.float32]) -> NDArray[Any]:
         """Return where to receive the rows that a round begins with: in the end, they are to be in `mine`."""
         return mine
@@ -75,17 +97,31 @@ class Wire:
     def unpack(self, which: str, mine: NDArray[np.float32]) -> None:
         """Put the rows that were `pulled` into `mine`."""
 
-    def changed(self, which: str, mine: NDArray[np.float32]) -> NDArray[Any]:
-        """Return the values to send after a round, `Changes.values`; `mine` are the rows that were `pulled`."""
-        return mine
+    def hold(self, which: str, mine: NDArray[np.float32]) -> None:
+        """Make `mine`, which no host sent, what they would be if they had been `pulled`."""
+
+    def put(self, which: str, mine: NDArray[np.float32], rows: NDArray[np.int32], values: NDArray[Any]) -> None:
+        """Put some rows that were received, `values`, into `mine`, all of which were `pulled` before."""
+
+        def copy(low: int, high: int) -> None:
+            mine[rows[low:high]] = values[low:high]
+
+        self._spread(copy, len(rows))
+
+    def changed(self, which: str, mine: NDArray[np.float32], rows: NDArray[np.int32] | None = None) -> NDArray[Any]:
+        """Return the values to send after a round, `Changes.values`; `mine` are the rows that were `pulled`.
+
+        They are those of some `rows`. If of all, these must be pulled again before they are used here.
+        """
+        return mine if rows is None else self.gather(f"send {which}", mine, rows)
 
     def _spread(self, copy: Callable[[int, int], Any], n: int) -> None:
         """Let the threads copy n rows."""
         self._workers.join(self._workers.spread(copy, n, _BLOCK))
 
 
-def check_room(n: int, dim: int, kind: type[np.generic] = np.float32) -> None:
-    """Raise if n rows that a round needs do not fit into the memory that is left.
+def check_room(n: int, row: int) -> None:
+    """Raise if n rows of so many bytes, which a round needs, do not fit into the memory that is left.
 
     The system mostly grants them all the same, and ends the process when they are written.
 
@@ -94,13 +130,13 @@ def check_room(n: int, dim: int, kind: type[np.generic] = np.float32) -> None:
     Any2VecError
         If they are many, and this machine has less left.
     """
-    need = n * padded_width(dim) * np.dtype(kind).itemsize
+    need = n * row
     if need >= _LARGE and need > (has := available()):
         raise Any2VecError(
             f"the {n:,} rows that a round sends to this host, or needs of others, take {size(need, memory=True)} of "
-            f"memory, and {size(has, memory=True)} are left; the first host needs most, as it has the most frequent "
-            "words: `wire` bfloat16 takes half, a smaller `dim`, more `rounds` and fewer words (`min_count`, "
-            "`max_size`) take less; any2vec plan shows how much"
+            f"memory, and {size(has, memory=True)} are left: "
+            "`wire` bfloat16 takes half of float32; a smaller `dim`, more `rounds` and fewer words "
+            "(`min_count`, `max_size`) take less; any2vec plan shows how much"
         )
 
 
@@ -108,12 +144,22 @@ class BFloat16(Wire):
     """Rows are rounded; what is sent after a round is how they changed."""
 
     kind = np.uint16
+    exact = False
+
+    @classmethod
+    def kept_bytes(cls, dim: int) -> int:
+        """Bytes of the rounded row, which its changes are the difference to."""
+        return cls.row_bytes(dim)
 
     def gather(self, name: str, matrix: NDArray[np.float32], rows: NDArray[np.int32]) -> NDArray[Any]:
         """Round some rows of a matrix, one after the other, into the buffer `name`, to be sent."""
         out = self.rows(name, len(rows))
         self._spread(lambda low, high: _round(matrix, rows[low:high], out[low:high]), len(out))
         return out
+
+    def whole(self, name: str, matrix: NDArray[np.float32]) -> NDArray[Any]:
+        """Round all rows of a matrix into the buffer `name`."""
+        return self.gather(name, matrix, np.arange(len(matrix), dtype=np.int32))
 
     def pulled(self, which: str, mine: NDArray[np.float32]) -> NDArray[Any]:
         """Return where to receive the rows that a round begins with."""
@@ -124,15 +170,34 @@ class BFloat16(Wire):
         rows = self.pulled(which, mine)
         self._spread(lambda low, high: _widen(rows[low:high], mine[low:high]), len(mine))
 
-    def changed(self, which: str, mine: NDArray[np.float32]) -> NDArray[Any]:
-        """Put how rows differ from those `pulled` in the place of these."""
-        rows = self.pulled(which, mine)
-        self._spread(lambda low, high: _subtract(mine[low:high], rows[low:high]), len(mine))
-        return rows
+    def hold(self, which: str, mine: NDArray[np.float32]) -> None:
+        """Round `mine`, and keep them as `pulled`."""
+        self.whole(f"pulled {which}", mine)
+        self.unpack(which, mine)
+
+    def put(self, which: str, mine: NDArray[np.float32], rows: NDArray[np.int32], values: NDArray[Any]) -> None:
+        """Put some rows that were received into `mine`, and keep them as `pulled`."""
+        kept = self.pulled(which, mine)
+        self._spread(lambda low, high: _put(values[low:high], rows[low:high], kept, mine), len(rows))
+
+    def changed(self, which: str, mine: NDArray[np.float32], rows: NDArray[np.int32] | None = None) -> NDArray[Any]:
+        """Return how rows differ from those `pulled`; if all, in the place of these."""
+        kept = self.pulled(which, mine)
+        if rows is None:
+            self._spread(lambda low, high: _subtract(mine[low:high], kept[low:high]), len(mine))
+            return kept
+        out = self.rows(f"send {which}", len(rows))
+        self._spread(lambda low, high: _subtract_some(mine, rows[low:high], kept, out[low:high]), len(rows))
+        return out
 
 
 WIRES: dict[str, type[Wire]] = {FLOAT32: Wire, "bfloat16": BFloat16}
 """How rows are sent, by name."""
+
+
+def wire_of(name: str | None) -> type[Wire]:
+    """Look up how rows are sent; None stands for the usual way."""
+    return WIRES[name or USUAL]
 
 
 @njit(nogil=True, cache=True, inline="always")
@@ -171,7 +236,7 @@ def _round(matrix: Any, rows: Any, out: Any) -> None:
 def _widen(rows: Any, out: Any) -> None:
     for i in range(len(rows)):
         row, place = rows[i], out[i]
-        for d in range(place.size):
+        for d in range(row.size):
             place[d] = _widened(row[d])
 
 
@@ -182,3 +247,22 @@ def _subtract(rows: Any, out: Any) -> None:
         row, place = rows[i], out[i]
         for d in range(place.size):
             place[d] = _rounded(row[d] - _widened(place[d]))
+
+
+@njit(nogil=True, cache=True)
+def _subtract_some(matrix: Any, rows: Any, kept: Any, out: Any) -> None:
+    """Subtract from some rows of a matrix what they began with."""
+    for i in range(rows.size):
+        row, began, place = matrix[rows[i]], kept[rows[i]], out[i]
+        for d in range(place.size):
+            place[d] = _rounded(row[d] - _widened(began[d]))
+
+
+@njit(nogil=True, cache=True)
+def _put(values: Any, rows: Any, kept: Any, out: Any) -> None:
+    """Copy values to some rows of what is kept, and widened to those of a matrix."""
+    for i in range(rows.size):
+        row, began, place = values[i], kept[rows[i]], out[rows[i]]
+        for d in range(row.size):
+            began[d] = row[d]
+            place[d] = _widened(row[d])

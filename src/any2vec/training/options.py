@@ -9,7 +9,7 @@ from any2vec.operators.skipgram import NegativeSampling
 from any2vec.options import check_options, option
 from any2vec.sync.combiners import COMBINERS, Combiner, combiner_of
 from any2vec.sync.schemes import AUTO, SCHEMES, scheme_of
-from any2vec.sync.wire import FLOAT32, WIRES
+from any2vec.sync.wire import USUAL, WIRES
 
 __all__ = ["MOST_THREADS", "Options"]
 
@@ -85,11 +85,12 @@ class Options(ContextOptions, NegativeSampling, _Model):
         unset="pull-opt, or rep-opt where a host's rounds touch most of the vectors and memory suffices",
         panel="Many hosts",
     )
-    wire: str = option(
-        FLOAT32,
-        "number format of the vectors that several hosts send, with pull-opt, pull-base and server: float32; or "
-        "bfloat16, half the bytes, as accurate",
+    wire: str | None = option(
+        None,
+        "number format of the vectors that several hosts send: bfloat16, half the bytes, as accurate; or float32, as "
+        "they are. With columns, no vectors are sent",
         choices=tuple(WIRES),
+        unset=f"{USUAL}; a run that goes on from a checkpoint keeps its own",
         panel="Many hosts",
     )
     combine: "str | Combiner | type[Combiner]" = option(
@@ -137,9 +138,6 @@ class Options(ContextOptions, NegativeSampling, _Model):
         if self.batch is not None and not by_columns and self.scheme != AUTO:
             this = f", and this is {self.scheme}" if self.scheme else ""
             raise Any2VecError(f"`batch` is {self.batch}; that is for `scheme` columns{this}")
-        if self.wire != FLOAT32 and self.scheme != AUTO and not scheme_of(self.scheme).rounds_rows:
-            can = ", ".join(name for name, scheme in SCHEMES.items() if scheme.rounds_rows)
-            raise Any2VecError(f"`wire` is {self.wire!r}; that is for `scheme` {can}, and this is {self.scheme}")
         if by_columns and (refused := self.columns_refuse(self.hosts)):
             raise Any2VecError(f"`scheme` is 'columns', {refused[1]}")
 
@@ -161,7 +159,6 @@ class Options(ContextOptions, NegativeSampling, _Model):
                 "combine",
                 "which has nothing to combine: leave out the combiner and its options",
             ),
-            (self.wire != FLOAT32, "wire", "which sends no vectors: leave out `wire`"),
             (
                 whole,
                 "operator",

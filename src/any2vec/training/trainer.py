@@ -16,6 +16,7 @@ from any2vec.report.report import Report
 from any2vec.report.rounds import Rounds
 from any2vec.sync.memory import check_memory
 from any2vec.sync.schemes import AUTO, scheme_of
+from any2vec.sync.wire import USUAL
 from any2vec.training.checkpoints.checkpoint import Checkpoints
 from any2vec.training.going_on.start import Start
 from any2vec.training.hosts.column_host import ColumnHost
@@ -86,9 +87,7 @@ def train(
     SharedError
         If the matrices do not fit into memory, there is nothing to learn from, or values stop being finite.
     """
-    options = options.training_options()
-    if state and state.sample is not None:
-        options = replace(options, sample=state.sample)
+    options = _as_begun(options.training_options(), state)
     with together(communicator):
         options = replace(options, scheme=options.scheme or usual_scheme(corpus, options, communicator))
     if options.scheme == AUTO:
@@ -101,7 +100,7 @@ def train(
     with together(communicator):
         host = kind(corpus, options, communicator, flags, start, partition)
     needs = options.dim, communicator, host.workers.threads, host.memory
-    check_memory(scheme, partition, *needs, gathers=after_epoch is not None)
+    check_memory(scheme, partition, *needs, wire=options.wire, gathers=after_epoch is not None)
     with together(communicator):
         host.open()
     interrupts = host.interrupts
@@ -141,3 +140,9 @@ def train(
         }
         return train(corpus, replace(options, sample=0.0), communicator, display, report, **again)
     return host.scheme.rows_of_masters(last=True)
+
+
+def _as_begun(options: Options, state: TrainingState | None) -> Options:
+    """Fill in what a run that is taken up had found out, or chosen."""
+    wire = options.wire or (state.wire if state else None) or USUAL
+    return replace(options, wire=wire, sample=options.sample if not state or state.sample is None else state.sample)

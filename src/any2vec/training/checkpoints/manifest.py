@@ -17,6 +17,7 @@ import numpy as np
 from any2vec.errors import shown
 from any2vec.io.finite import CACHED
 from any2vec.sync.schemes import SCHEMES
+from any2vec.sync.wire import WIRES
 from any2vec.training.running.schedule import MOST_ROUNDS, Schedule
 from any2vec.training.running.state import MeterState
 
@@ -143,8 +144,9 @@ def _check(manifest: Facts, version: int) -> None:
     _number(manifest, "kappa")
     if manifest.get("sample") is not None:
         _number(manifest, "sample", most=1.0)
-    if manifest.get("scheme") not in (None, *SCHEMES):
-        raise ValueError(f"`scheme` is {shown(manifest['scheme'])}")
+    for name, known, where in (("scheme", SCHEMES, manifest), ("wire", WIRES, manifest), ("wire", WIRES, options)):
+        if where.get(name) not in (None, *known):
+            raise ValueError(f"`{name}` is {shown(where[name])}")
     _check_meter(meter)
     for name in ("left", "begun"):
         if name == "left" or manifest[name] is not None:

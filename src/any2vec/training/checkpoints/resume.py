@@ -76,6 +76,7 @@ def read_state(
         say(f"{folder} has checkpoints of another corpus: a new run begins")
         return None
     with together(communicator), refusals(folder, communicator, "cannot be read"):
+        manifest.setdefault("wire", manifest["options"].get("wire"))  # as it once was
         _check_same(folder, manifest, facts)
         masters, missing = _rows(folder, manifest, partition, dim, communicator)
         state = TrainingState.of(manifest, masters, missing)
@@ -125,6 +126,7 @@ def _newest(
 def _check_same(folder: Path, manifest: Facts, facts: dict[str, Facts]) -> None:
     """Refuse another corpus, and other options, by name."""
     before, now = manifest["options"], json.loads(json.dumps(facts["options"]))
+    before, now = before | {"wire": manifest["wire"]}, now | {"wire": now.get("wire") or manifest["wire"]}
     for name in [*now, *sorted(before.keys() - now.keys())]:  # `model` before what it chooses
         if name not in _FREE and before.get(name) != now.get(name):
             raise Any2VecError(

@@ -28,6 +28,7 @@ from any2vec.sync.masters import Combined, memory_of_merging
 from any2vec.sync.scheme import HostContext, Scheme
 from any2vec.sync.schemes import scheme_of
 from any2vec.sync.warmup import warm_up, warm_up_balance
+from any2vec.sync.wire import FLOAT32
 from any2vec.training.going_on.start import Start
 from any2vec.training.hosts.copying import Copying
 from any2vec.training.hosts.host import Host, Task
@@ -115,6 +116,7 @@ class RowHost(Host):
         copies = (self._hot + self._spare) * self.workers.threads
         rebalances = self.operator.score is dots and start is None  # blending compares with what a run began with
         seed = start.seed(options.seed) if start else options.seed
+        wire = FLOAT32 if self._alone else options.wire  # one host trains on rows as they are
         context = HostContext(
             communicator,
             self.workers,
@@ -124,7 +126,7 @@ class RowHost(Host):
             copies,
             rebalances,
             seed,
-            options.wire,
+            wire,
         )
         return scheme_of(options.scheme, communicator.size)(context)
 

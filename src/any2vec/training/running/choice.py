@@ -6,7 +6,7 @@ replica of all (RepModel-Opt): inspection would find little to leave out, and ke
 For `auto`, bytes are estimated. All rounds of a run, on all hosts, touch U_e and U_t rows; a row counts once per round.
 PullModel-Opt on H hosts sends:
 
-    2 (1 - 1/H) (U_e + U_t) 4 D                 rows, to other hosts' masters and back; 2 D with bfloat16
+    2 (1 - 1/H) (U_e + U_t) 2 D                 rows, to other hosts' masters and back; 4 D with float32
     (1 - 1/H) (U_e + U_t) 4 + ids               updates, and the rows they belong to
     (H - 1/H) rounds 8 D (3 D + 16)             moments of `curvature`
     (H - 1/H) times 4 (4 D^2 + D), and 12 D^2   the balance, so many times
@@ -38,7 +38,7 @@ from any2vec.sync.combiners import combiner_of
 from any2vec.sync.memory import memory_of_a_host
 from any2vec.sync.partition import MOST
 from any2vec.sync.schemes import SCHEMES
-from any2vec.sync.wire import FLOAT32, WIRES
+from any2vec.sync.wire import wire_of
 from any2vec.training.going_on.start import Start
 from any2vec.training.options import Options
 from any2vec.training.running.owners import rounds_of, updates_of
@@ -69,7 +69,7 @@ def estimate(
     first, usual = round_shares(rounds, hosts)
     seen = allreduce(communicator, _inspect(corpus, options, communicator.rank, rounds, float(first[0])))
     owned, row = len(counts) / hosts, 4 * padded_width(dim)
-    sent_row = row * np.dtype(WIRES[options.wire].kind).itemsize // 4
+    sent_row = wire_of(options.wire).row_bytes(dim)
     sent = memory = 0.0
     inspected = np.log(np.geomspace(first[0], 1 / rounds, _LENGTHS))
     for shares, times in ((first, 1), (usual, options.epochs - 1)):
@@ -94,10 +94,10 @@ def estimate(
 def usual_scheme(corpus: Corpus, options: Options, communicator: Communicator) -> str:
     """Choose the scheme of a run that is given none; all hosts call this, and get the same."""
     hosts = communicator.size
-    if hosts == 1 or options.wire != FLOAT32:
+    if hosts == 1:
         return "pull-opt"
     updates = updates_of(corpus, options) / (hosts * rounds_of(corpus, options, hosts))
-    needed = _BUFFERS * SCHEMES["rep-opt"].memory(len(corpus.vocabulary), options.dim, hosts)
+    needed = _BUFFERS * SCHEMES["rep-opt"].memory(len(corpus.vocabulary), options.dim, hosts, options.wire)
     fits = needed <= memory_of_a_host(communicator)
     return "rep-opt" if fits and -np.expm1(-updates).mean() > _MOST else "pull-opt"
 

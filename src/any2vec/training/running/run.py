@@ -195,6 +195,7 @@ class Run:
             self._host.scheme.balance.missing,
             sample=self._options.sample,
             scheme=str(self._options.scheme),
+            wire=self._options.wire,
         )
 
     def _checkpoint(self, epoch: int, number: int) -> None:

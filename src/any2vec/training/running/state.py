@@ -70,6 +70,8 @@ class TrainingState:
         What training set `sample` to, where that of the options leaves nothing; None: as in the options.
     scheme : str or None
         What hosts communicated by, which `auto` keeps; None if that is unknown.
+    wire : str or None
+        How rows were sent, which a run that is not told keeps; None if that is unknown.
     """
 
     hosts: int
@@ -85,6 +87,7 @@ class TrainingState:
     version: int | None = None
     sample: float | None = None
     scheme: str | None = None
+    wire: str | None = None
 
     @property
     def within_epoch(self) -> bool:
