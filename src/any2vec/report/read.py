@@ -85,13 +85,15 @@ def _check_lists(report: Report) -> None:
         rounds.loss,
         rounds.orthogonality,
         rounds.orthogonal,
-        rounds.largest or rounds.epochs,  # an earlier version had none
+        *(values or rounds.epochs for values in (rounds.largest, rounds.waited, rounds.hidden)),  # earlier versions: none
     ]
     lists += [values for group in groups for values in group.values()]
     if {len(values) for values in lists} != {len(rounds.epochs)}:
         raise ValueError("its rounds have lists of several lengths")
     if not rounds.seconds.keys() & rounds.slowest.keys() >= set(PHASES):
         raise ValueError("its rounds lack a phase")
+    if {len(values) for values in rounds.by_host.values()} not in (set(), {report.hosts}):
+        raise ValueError("its rounds have figures of other hosts")
     if not all("epoch" in check for check in report.checks):
         raise ValueError("a check has no epoch")
     if any(abs(number) > _MOST for number in _numbers(vars(report) | {"rounds": vars(rounds), "options": None})):
@@ -124,6 +126,7 @@ def _of_log(events: list[dict[str, Any]]) -> Report:
     report: Report = typed(_checked(events[last]), Report)
     for event in events[last + 1 :]:
         if event["event"] == "round":
+            report.rounds.add_by_host(event.pop("by_host", {}))
             for name, value in event.items():
                 _add(getattr(report.rounds, name, None), value)
             report.rounds.count += 1
