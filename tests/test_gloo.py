@@ -20,6 +20,9 @@ from typer.testing import CliRunner
 from any2vec.cli import app
 from any2vec.cluster import engines, gloo
 from any2vec.errors import Any2VecError, Any2VecWarning
+from any2vec.report.figures import figure_of, panels
+from any2vec.report.page import facts
+from any2vec.report.read import read_report
 
 needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="no torch: pip install torch")
 START = f"""
@@ -212,6 +215,45 @@ except Any2VecError as error:
     found = ends(start("-c", START + script, hosts=3, environment={"ANY2VEC_TIMEOUT": "4"}))
     assert "a host has not joined in for 4 seconds" in found[0][1] + found[2][1]
     assert [found[0][0], found[2][0]] == [3, 3]
+
+
+@needs_torch
+def test_the_slowest_host_is_named(corpus):
+    """Its log, which goes on, and its report say the same; what the others waited for it is about what it slept."""
+    slow = """
+import os, time
+from any2vec.training.hosts.row_host import RowHost
+work = RowHost.work
+def late(*arguments):
+    time.sleep(0.05 * (os.environ["RANK"] == "1"))
+    return work(*arguments)
+RowHost.work = late
+"""
+    kept = "--report", "run.json", "--log", "run.jsonl", "--scheme", "pull-opt", "--verbose"
+    found = ends(start("-c", slow + MAIN, *TRAIN, *kept, "-o", "v.bin", hosts=2, cwd=corpus))
+    assert [status for status, *_ in found] == [0, 0], found
+    report = read_report(corpus / "run.json")
+    rounds, n = report.rounds, len(report.rounds)
+    assert rounds.by_host == read_report(corpus / "run.jsonl").rounds.by_host
+    assert rounds.by_host["last computing"][1] > 0.8 * n
+    assert 0.04 * n < rounds.by_host["awaited computing"][1] < report.seconds["train"]
+    assert rounds.by_host["computing"][1] > 0.05 * n
+    assert sum(rounds.waited) < sum(rounds.seconds["communication"])
+    assert 0 < sum(rounds.hidden) < report.seconds["train"]
+    assert re.search(r"waiting for slower hosts, s +0\.0", found[0][2])
+    assert re.search(rf"host 1 was slowest: it computed .* was last in \d+ of {n} rounds; they waited", found[0][2])
+    assert "seconds of a host: transfer " in dict(facts(report))["communication"]
+    assert dict(facts(report))["slowest host"] in found[0][2]
+    (phases,) = [panel for panel in panels(report) if panel.title == "Phases of rounds"]
+    names = [text.get_text().partition(":")[0] for text in figure_of(phases).axes[0].get_legend().get_texts()]
+    assert names[-2:] == ["transfer", "waiting"]
+    assert "communication" not in names
+
+
+@needs_torch
+@pytest.mark.parametrize("engine", ["gloo"])
+def test_a_host_that_stalls_in_a_message(engine):
+    raise NotImplementedError
 
 
 @needs_torch

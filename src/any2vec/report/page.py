@@ -14,6 +14,7 @@ from any2vec.io.sizes import size
 from any2vec.plot.figure import rendered
 from any2vec.report.figures import figure_of, panels
 from any2vec.report.report import Report, decimals
+from any2vec.report.slowest import slowest_lines, transfer
 
 __all__ = ["PAGE", "facts", "write_page"]
 
@@ -104,6 +105,11 @@ def facts(report: Report) -> Iterator[tuple[str, str]]:
     sent = sum(map(sum, report.rounds.bytes.values()))
     if sent:
         yield "sent", f"{size(sent)} by all hosts, in {len(report.rounds):,} rounds"
+    if any(report.rounds.waited):
+        seconds = f"transfer {sum(transfer(report)):,.1f}, waiting for slower hosts {sum(report.rounds.waited):,.1f}"
+        yield "communication", f"seconds of a host: {seconds}; behind other work {sum(report.rounds.hidden):,.1f}"
+    for line in slowest_lines(report):
+        yield "slowest host", line
     if report.interrupted:
         yield "state", "stopped early"
     if report.machine:

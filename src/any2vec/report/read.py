@@ -11,7 +11,7 @@ from any2vec.errors import Any2VecError, shown
 from any2vec.io.outputs import refusals
 from any2vec.io.typed import typed
 from any2vec.report.report import Report
-from any2vec.report.rounds import PHASES, Rounds
+from any2vec.report.rounds import BY_HOST, PHASES, Rounds
 
 __all__ = ["as_report", "read_report"]
 
@@ -85,14 +85,17 @@ def _check_lists(report: Report) -> None:
         rounds.loss,
         rounds.orthogonality,
         rounds.orthogonal,
-        *(values or rounds.epochs for values in (rounds.largest, rounds.waited, rounds.hidden)),  # earlier versions: none
+        *(
+            values or rounds.epochs for values in (rounds.largest, rounds.waited, rounds.hidden)
+        ),  # earlier versions: none
     ]
     lists += [values for group in groups for values in group.values()]
     if {len(values) for values in lists} != {len(rounds.epochs)}:
         raise ValueError("its rounds have lists of several lengths")
     if not rounds.seconds.keys() & rounds.slowest.keys() >= set(PHASES):
         raise ValueError("its rounds lack a phase")
-    if {len(values) for values in rounds.by_host.values()} not in (set(), {report.hosts}):
+    of = {len(rounds.by_host.get(name, [])) for name in BY_HOST}
+    if rounds.by_host and of != {report.hosts}:
         raise ValueError("its rounds have figures of other hosts")
     if not all("epoch" in check for check in report.checks):
         raise ValueError("a check has no epoch")

@@ -9,10 +9,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["KEYS", "MOST", "PHASES", "Clocked", "Done", "Rounds", "figures_of", "pack_round_stats"]
+__all__ = ["BY_HOST", "KEYS", "MOST", "PHASES", "Clocked", "Done", "Rounds", "figures_of", "pack_round_stats"]
 
 PHASES = ("inspection", "computation", "combining", "communication")
 """Phases of a round; communication is what the others do not hide, including the wait for slower hosts (`waited`)."""
+
+BY_HOST = ("computing", "waited", "last computing", "awaited computing", "last receiving", "awaited receiving")
+"""Figures of each host."""
 
 KEYS = tuple(product(("inspect", "reduce", "broadcast"), ("e", "t", "both"), ("ids", "updates", "values", "moments")))
 """What is counted of bytes, as (phase, matrix, kind); ids that stand for both matrices have the matrix ``both``."""
@@ -50,14 +53,16 @@ class Clocked(NamedTuple):
     ----------
     computing : float
         From the beginning of a round until all of it was computed here.
-    arriving : float
-        In the call that follows, where a few bytes travel once all hosts have computed.
+    computed, received : float
+        In two calls in which a few bytes travel: when hosts have computed, and when they had received the rows for this
+        round, at the end of the one before.
     hidden : float
         While rows were on their way and this host did something else.
     """
 
     computing: float = 0.0
-    arriving: float = 0.0
+    computed: float = 0.0
+    received: float = 0.0
     hidden: float = 0.0
 
 
@@ -140,15 +145,15 @@ class Rounds:
         With columns, the largest change of a number by a mini-batch. One in 16 mini-batches is measured, on the 16
         hottest rows of both matrices. When it grows, values will explode.
     waited : list of float
-        Seconds of communication in which a host waited for those that still computed, mean over the hosts; the rest of
-        communication is transfer. 0 of simulated hosts.
+        Seconds of communication in which a host waited for those that still computed, or still received the rows of the
+        round, mean over the hosts; the rest of communication is transfer. 0 of simulated hosts.
     hidden : list of float
         Seconds, besides communication, in which rows were on their way while a host did something else, mean over the
         hosts. 0 of simulated hosts.
     by_host : dict from str to list of float
-        By host, sums over all rounds; empty of one host and of simulated ones. `computing` and `waited` are seconds,
-        `last` is the number of rounds in which it was the last to have computed, and `awaited` the seconds that the
-        others waited in these rounds, in the mean.
+        By figure (`BY_HOST`) and host, sums over all rounds; empty of one host and of simulated ones. "computing" and
+        "waited" are seconds, "last computing" is the number of rounds that it was the last to compute, and "awaited
+        computing" the seconds that the others waited for it then, in the mean; likewise "receiving" rows of a round.
     """
 
     count: int = 0
@@ -196,17 +201,12 @@ class Rounds:
         self._add(self.largest, float(next(columns).max()), _max)
         for sent in self.bytes.values():
             self._add(sent, int(next(columns).sum()), _sum)
-        computing, arriving, hidden = columns
-        waited = arriving - arriving.min()  # what the last host needs is the way of the message
+        computing, computed, received, hidden = columns
+        waited = computed - computed.min() + received - received.min()  # the last needs the time of the message itself
         self._add(self.waited, float(waited.mean()), _sum)
         self._add(self.hidden, float(hidden.mean()), _sum)
         if computing.any():
-            last = np.arange(len(waited)) == arriving.argmin()
-            awaited = last * waited.sum() / max(len(waited) - 1, 1)
-            self.add_by_host(
-                {"computing": computing.tolist(), "waited": waited.tolist()}
-                | {"last": last.astype(float).tolist(), "awaited": awaited.tolist()}
-            )
+            self.add_by_host(_by_host(computing, waited, computed, received))
         self.count += 1
 
     def add_by_host(self, figures: dict[str, list[float]]) -> None:
@@ -250,6 +250,18 @@ class Rounds:
         for merge, lists in ((_sum, summed), (_mean, averaged), (_max, [self.epochs, self.elapsed, self.largest])):
             for values in lists:
                 values[:] = [merge(one, other, 1) for one, other in zip(values[::2], values[1::2], strict=True)]
+
+
+def _by_host(
+    computing: NDArray[np.float64], waited: NDArray[np.float64], *calls: NDArray[np.float64]
+) -> dict[str, list[float]]:
+    """Return a round's `Rounds.by_host`; of `calls` are the seconds in them, in which the last host needs least."""
+    found = [computing, waited]
+    for seconds in calls:
+        last = np.zeros(len(seconds))
+        last[seconds.argmin()] = seconds.any()  # a run's first round receives nothing
+        found += [last, last * (seconds - seconds.min()).sum() / (len(seconds) - 1)]
+    return {name: values.tolist() for name, values in zip(BY_HOST, found, strict=True)}
 
 
 def figures_of(hosts: NDArray[np.float64], done: Done) -> dict[str, Any]:

@@ -57,7 +57,8 @@ class Run:
         self._host, self._corpus, self._options, self._communicator = host, corpus, options, communicator
         self._display, self._report = display, report
         self._rounds = host.rounds
-        self._apart = communicator.size > 1 and not is_simulated(communicator)  # their clocks can be compared
+        self._apart = communicator.size > 1 and not is_simulated(communicator)
+        self._received = 0.0  # seconds in the call at the end of the last round
         self._schedule = Schedule(options.initial_alpha, options.epochs, self._rounds, host.cuts)
         words = self._schedule.words
         self._meter = Meter(options, words, host.share, corpus.raw_words, display)
@@ -223,12 +224,11 @@ class Run:
         channel, began = scheme.channel, time.perf_counter()
         calls = channel.seconds
         computed = self._compute(number, stats)
-        computing = time.perf_counter() - began - (channel.seconds - calls)
-        calls = channel.seconds
+        computing, calls = time.perf_counter() - began - (channel.seconds - calls), channel.seconds
         with channel.timed():
             told = host.interrupts.interrupted, bool(host.left), self._broken
             hosts = communicator.allgather(pack_totals(stats, *told))
-        arriving = channel.seconds - calls
+        waited = channel.seconds - calls
         totals = RoundTotals(*hosts.sum(axis=0).tolist())
         meter = self._meter.state(stats) if host.divisible else None
         self._meter.add(totals)
@@ -250,11 +250,12 @@ class Run:
         self._broken = not combined.finite
         seconds = [scheme.inspecting / host.workers.threads, computed / host.workers.threads]
         seconds += [scheme.combining / host.workers.threads, channel.seconds]
-        clocked = Clocked(computing, arriving, channel.hidden) if self._apart else Clocked()
+        clocked = Clocked(computing, waited, self._received, channel.hidden) if self._apart else Clocked()
         packed = pack_round_stats(seconds, scheme.touched, combined, channel.take(), clocked)
         scheme.inspecting = scheme.combining = channel.seconds = channel.hidden = 0.0
         with channel.timed():  # counts for the next round
             hosts = communicator.allgather(packed)
+        self._received = channel.seconds
         done = self._meter.done(totals)
         self._report.rounds.add(hosts, done)
         sample = self._options.sample
