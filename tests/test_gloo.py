@@ -251,9 +251,36 @@ RowHost.work = late
 
 
 @needs_torch
-@pytest.mark.parametrize("engine", ["gloo"])
-def test_a_host_that_stalls_in_a_message(engine):
-    raise NotImplementedError
+def test_a_host_that_stalls_in_the_middle_of_a_message_is_an_error_on_the_other():
+    script = """
+from any2vec.cli.errors import fail
+counts = np.full(2, 10_000)
+send, receive = np.ones((20_000, 10_000), np.uint8), np.zeros((20_000, 10_000), np.uint8)  # 100 MB for the other
+request = world.ialltoallv(send, counts, receive, counts)
+if world.rank == 1:
+    while not receive[0, 0]:
+        time.sleep(0.001)
+    os.kill(os.getpid(), signal.SIGSTOP)
+began = time.monotonic()
+try:
+    request.wait()
+except Any2VecError as error:
+    print(time.monotonic() - began, receive[10_000:].mean())
+    fail(error)
+"""
+    hosts = start("-c", f"import signal{START}{script}", hosts=2, environment={"ANY2VEC_TIMEOUT": "3"})
+    try:
+        out, says = hosts[0].communicate(timeout=60)
+        assert hosts[1].poll() is None  # it is still stopped
+    finally:
+        for host in hosts:
+            host.kill()
+    seconds, came = map(float, out.split())
+    assert 2 < seconds < 10
+    assert 0 < came < 1
+    assert hosts[0].returncode == 1
+    assert says.startswith("any2vec: host 0: a host has not joined in for 3 seconds: stopped, cut off, or very slow")
+    assert says.count("\n") == 1
 
 
 @needs_torch
