@@ -242,7 +242,7 @@ RowHost.work = late
     assert 0 < sum(rounds.hidden) < report.seconds["train"]
     assert re.search(r"waiting for slower hosts, s +0\.0", found[0][2])
     assert re.search(rf"host 1 was slowest: it computed .* was last in \d+ of {n} rounds; they waited", found[0][2])
-    assert "seconds of a host: transfer " in dict(facts(report))["communication"]
+    assert dict(facts(report))["communication"].startswith("each host: transfer ")
     assert dict(facts(report))["slowest host"] in found[0][2]
     (phases,) = [panel for panel in panels(report) if panel.title == "Phases of rounds"]
     names = [text.get_text().partition(":")[0] for text in figure_of(phases).axes[0].get_legend().get_texts()]

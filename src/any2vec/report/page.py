@@ -106,8 +106,9 @@ def facts(report: Report) -> Iterator[tuple[str, str]]:
     if sent:
         yield "sent", f"{size(sent)} by all hosts, in {len(report.rounds):,} rounds"
     if any(report.rounds.waited):
-        seconds = f"transfer {sum(transfer(report)):,.1f}, waiting for slower hosts {sum(report.rounds.waited):,.1f}"
-        yield "communication", f"seconds of a host: {seconds}; behind other work {sum(report.rounds.hidden):,.1f}"
+        sending, waited, hidden = map(sum, (transfer(report), report.rounds.waited, report.rounds.hidden))
+        what = f"transfer {sending:,.1f} s, waiting for slower hosts {waited:,.1f} s"
+        yield "communication", f"each host: {what}; {hidden:,.1f} s more were hidden behind other work"
     for line in slowest_lines(report):
         yield "slowest host", line
     if report.interrupted:
