@@ -1,5 +1,8 @@
 """Matrices that one host solves: how they reach it and come back."""
 
+import time
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from simulated import options, read, text, train
@@ -82,3 +85,35 @@ def test_rounds_do_not_send_the_moments_of_all_hosts_to_one():
         return max(one.received for one in seen) / len(report.rounds)
 
     assert received(12) < 2 * received(3)  # with all of them at host 0: 5 times
+
+
+def test_what_is_hidden_ends_when_rows_have_come():
+    class Request:
+        done = False
+
+        def test(self):
+            return self.done
+
+        def wait(self):
+            time.sleep(0.02)
+
+    requests = [Request(), Request()]
+    given = iter(requests)
+    channel = Channel(SimpleNamespace(rank=0, size=2, ialltoallv=lambda *_: next(given)))
+    nothing, none = np.zeros((0, 1)), np.zeros(2, np.int64)
+    for _ in requests:
+        channel.begin(("reduce", "e", "values"), nothing, none, nothing, none)
+    time.sleep(0.05)
+    channel.progress()
+    first = channel.hidden
+    assert first >= 0.05
+    for request in requests:
+        request.done = True
+    channel.progress()
+    before = channel.hidden
+    time.sleep(0.05)
+    channel.wait(requests)
+    time.sleep(0.05)
+    channel.progress()
+    assert channel.hidden == before >= first
+    assert channel.seconds >= 0.04

@@ -20,6 +20,9 @@ from typer.testing import CliRunner
 from any2vec.cli import app
 from any2vec.cluster import engines, gloo
 from any2vec.errors import Any2VecError, Any2VecWarning
+from any2vec.report.figures import figure_of, panels
+from any2vec.report.page import facts
+from any2vec.report.read import read_report
 
 needs_torch = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="no torch: pip install torch")
 START = f"""
@@ -212,6 +215,70 @@ except Any2VecError as error:
     found = ends(start("-c", START + script, hosts=3, environment={"ANY2VEC_TIMEOUT": "4"}))
     assert "a host has not joined in for 4 seconds" in found[0][1] + found[2][1]
     assert [found[0][0], found[2][0]] == [3, 3]
+
+
+@needs_torch
+def test_the_slowest_host_is_named(corpus):
+    """Its log, which goes on, and its report say the same; what the others waited for it is about what it slept."""
+    slow = """
+import os, time
+from any2vec.training.hosts.row_host import RowHost
+work = RowHost.work
+def late(*arguments):
+    time.sleep(0.05 * (os.environ["RANK"] == "1"))
+    return work(*arguments)
+RowHost.work = late
+"""
+    kept = "--report", "run.json", "--log", "run.jsonl", "--scheme", "pull-opt", "--verbose"
+    found = ends(start("-c", slow + MAIN, *TRAIN, *kept, "-o", "v.bin", hosts=2, cwd=corpus))
+    assert [status for status, *_ in found] == [0, 0], found
+    report = read_report(corpus / "run.json")
+    rounds, n = report.rounds, len(report.rounds)
+    assert rounds.by_host == read_report(corpus / "run.jsonl").rounds.by_host
+    assert rounds.by_host["last computing"][1] > 0.5 * n
+    assert 0.02 * n < rounds.by_host["awaited computing"][1] < report.seconds["train"]
+    assert rounds.by_host["computing"][1] > 0.05 * n
+    assert sum(rounds.waited) < sum(rounds.seconds["communication"])
+    assert 0 < sum(rounds.hidden) < report.seconds["train"]
+    assert re.search(r"waiting for slower hosts, s +0\.\d", found[0][2])
+    assert re.search(rf"host 1 was slowest: it computed .* was last in \d+ of {n} rounds; they waited", found[0][2])
+    assert dict(facts(report))["communication"].startswith("each host: transfer ")
+    assert dict(facts(report))["slowest host"] in found[0][2]
+    (phases,) = [panel for panel in panels(report) if panel.title == "Phases of rounds"]
+    names = [text.get_text().partition(":")[0] for text in figure_of(phases).axes[0].get_legend().get_texts()]
+    assert names[-2:] == ["transfer", "waiting"]
+    assert "communication" not in names
+
+
+@needs_torch
+def test_a_host_that_stalls_in_the_middle_of_a_message_is_an_error_on_the_other():
+    script = """
+from any2vec.cli.errors import fail
+counts = np.full(2, 10_000)
+send, receive = np.ones((20_000, 10_000), np.uint8), np.zeros((20_000, 10_000), np.uint8)  # 100 MB for the other
+request = world.ialltoallv(send, counts, receive, counts)
+if world.rank == 1:
+    os.kill(os.getpid(), signal.SIGSTOP)
+began = time.monotonic()
+try:
+    request.wait()
+except Any2VecError as error:
+    print(time.monotonic() - began, receive[10_000:].mean())
+    fail(error)
+"""
+    hosts = start("-c", f"import signal{START}{script}", hosts=2, environment={"ANY2VEC_TIMEOUT": "3"})
+    try:
+        out, says = hosts[0].communicate(timeout=60)
+        assert hosts[1].poll() is None  # it is still stopped
+    finally:
+        for host in hosts:
+            host.kill()
+    seconds, came = map(float, out.split())
+    assert 2 < seconds < 20
+    assert came < 1
+    assert hosts[0].returncode == 1
+    assert says.startswith("any2vec: host 0: a host has not joined in for 3 seconds: stopped, cut off, or very slow")
+    assert says.count("\n") == 1
 
 
 @needs_torch

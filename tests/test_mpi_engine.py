@@ -267,6 +267,28 @@ def test_a_stalled_rank_is_named_and_ends_all(tmp_path, stall):
 
 
 @needs_mpi
+def test_a_rank_that_stalls_in_the_middle_of_a_message_ends_all(tmp_path):
+    script = """
+    import signal
+    from any2vec.cli.errors import fail
+    from any2vec.errors import Any2VecError
+    counts = np.full(2, 10_000)
+    send, receive = np.ones((20_000, 10_000), np.uint8), np.zeros((20_000, 10_000), np.uint8)
+    request = world.ialltoallv(send, counts, receive, counts)
+    if world.rank == 1:
+        os.kill(os.getpid(), signal.SIGSTOP)
+    try:
+        request.wait()
+    except Any2VecError as error:
+        fail(error)
+    """
+    ran = start(tmp_path, script, 2, ANY2VEC_TIMEOUT="2")
+    assert ran.returncode != 0
+    assert re.search("^any2vec: host 0: host 1 has not joined in for [234] seconds: stopped, cut off", ran.stderr, re.M)
+    assert "Traceback" not in ran.stderr
+
+
+@needs_mpi
 def test_ranks_that_wait_are_not_named(tmp_path):
     """They wait for the stalled one in another call, for a shorter time."""
     script = """

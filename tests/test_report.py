@@ -66,6 +66,22 @@ def test_a_log_says_what_the_report_says(tmp_path):
     assert list(panels(now))
 
 
+def test_earlier_versions_did_not_know_who_waits(tmp_path):
+    Word2Vec(**HOW, hosts=3, log=tmp_path / "run.jsonl").fit(TEXT).report_.write(tmp_path / "run.json")
+    unknown = ("waited", "hidden", "by_host")
+    for name in ("run.json", "run.jsonl"):
+        path = tmp_path / name
+        found = [json.loads(path.read_text("utf-8"))] if name == "run.json" else events(path)
+        for rounds in [one if one.get("event") == "round" else one.get("rounds", {}) for one in found]:
+            for one in unknown:
+                rounds.pop(one, None)
+        path.write_text("".join(json.dumps(one) + "\n" for one in found), "utf-8")
+        report = read_report(path)
+        assert report.rounds.waited == []
+        assert {panel.title for panel in panels(report)} >= {"Phases of rounds"}
+        assert "communication" not in dict(facts(report))
+
+
 def test_a_log_that_cannot_be_written_ends_no_run(caplog):
     assert len(Word2Vec(**HOW, log="/dev/full").fit(TEXT).loss_) == 2
     assert caplog.messages == ["/dev/full: No space left on device: the log ends here; training goes on"]
@@ -117,6 +133,7 @@ def test_a_text_too_small_for_subsampling_has_the_rounds_of_the_last_try(tmp_pat
         (("round", "words", 10**30), "a number is too large"),
         (("end", "words_per_second", -math.inf), "a number is too large"),
         (("round", "seconds", 3), "it is damaged"),
+        (("round", "by_host", {"waited": [0.5]}), "its rounds have figures of other hosts"),
     ],
 )
 def test_a_log_with_a_damaged_figure_is_refused(damage, why, tmp_path):

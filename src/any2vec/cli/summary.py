@@ -14,6 +14,7 @@ from any2vec.errors import counted
 from any2vec.models import Estimator
 from any2vec.report.report import Report, decimals
 from any2vec.report.rounds import PHASES
+from any2vec.report.slowest import slowest_lines
 from any2vec.training.shown.progress import Display, Quiet
 from any2vec.vectors.vectors import Vectors
 
@@ -37,6 +38,7 @@ def _summary(model: Estimator, output: Path, what: str, verbose: bool) -> Iterat
     report = model.report_
     if report.hosts > 1 and len(report.rounds):
         yield _rounds_table(report) if verbose else _rounds_in_short(report)
+        yield from slowest_lines(report)
     seconds = "".join(f"{name} {value:.1f} s, " for name, value in report.seconds.items() if value >= 0.05)
     yield (
         f"{report.words_per_second:,.0f} words/s on {_machinery(report)}; {seconds}"
@@ -86,6 +88,8 @@ def _rounds_in_short(report: Report) -> str:
     """Describe rounds in two lines: seconds by phase, and what was sent."""
     rounds, n = report.rounds, len(report.rounds)
     phases = ", ".join(f"{phase} {sum(rounds.seconds[phase]):.1f} s" for phase in PHASES if any(rounds.slowest[phase]))
+    if waited := sum(rounds.waited):
+        phases += f" ({waited:.1f} s of it waiting for slower hosts)"
     sent = sum(map(sum, rounds.bytes.values())) / 1e6
     return (
         f"{report.hosts} hosts, {counted(n, 'round')}; each host: {phases}\n"
@@ -106,6 +110,9 @@ def _rounds_table(report: Report) -> str:
         if not any(rounds.slowest[phase]):  # columns inspect and combine nothing
             continue
         table.add_row(f"{phase}, s", f"{seconds / n:.4f}", f"{seconds:.2f}", f"{slowest:.2f}")
+    if any(rounds.waited):
+        for name, values in (("waiting for slower hosts", rounds.waited), ("hidden behind other work", rounds.hidden)):
+            table.add_row(f"{name}, s", f"{sum(values) / n:.4f}", f"{sum(values):.2f}", "")
     everything = sum(map(sum, rounds.bytes.values()))
     for phase in ("inspect", "reduce", "broadcast"):  # the report has them by label and kind
         total = sum(sum(sent) for key, sent in rounds.bytes.items() if key.startswith(phase))

@@ -12,6 +12,7 @@ from any2vec.errors import missing_extra
 from any2vec.plot.colours import colours
 from any2vec.report.report import Report
 from any2vec.report.rounds import KEYS, PHASES, Rounds
+from any2vec.report.slowest import transfer
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,14 +47,19 @@ def panels(report: Report) -> Iterator[Panel]:
     if max(report.seconds.values(), default=0) >= _SHORTEST:
         yield Panel("Time", "Where the time went.", lambda axes: _seconds(axes, report.seconds))
     if report.hosts > 1 and len(report.rounds) > 1:
-        yield from _panels_of_hosts(report.rounds)
+        yield from _panels_of_hosts(report)
 
 
-def _panels_of_hosts(rounds: Rounds) -> Iterator[Panel]:
+def _panels_of_hosts(report: Report) -> Iterator[Panel]:
     """Yield the figures of several hosts, by round."""
+    rounds = report.rounds
     mean = {phase: rounds.seconds[phase] for phase in PHASES if any(rounds.slowest[phase])}
     if mean:
         note = "Mean over the hosts, in CPU seconds if they are simulated. Communication includes the wait for others."
+        if any(rounds.waited):
+            mean.pop("communication", None)
+            mean |= {"transfer": transfer(report), "waiting": rounds.waited}
+            note = "Mean over the hosts. Transfer and waiting for slower hosts are communication."
         yield Panel("Phases of rounds", note, lambda axes: _stack(axes, rounds, mean, "seconds"))
     sent, kinds = _megabytes(rounds, _step), _megabytes(rounds, lambda _, __, kind: kind)
     if sent:

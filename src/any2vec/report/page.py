@@ -14,6 +14,7 @@ from any2vec.io.sizes import size
 from any2vec.plot.figure import rendered
 from any2vec.report.figures import figure_of, panels
 from any2vec.report.report import Report, decimals
+from any2vec.report.slowest import slowest_lines, transfer
 
 __all__ = ["PAGE", "facts", "write_page"]
 
@@ -104,6 +105,12 @@ def facts(report: Report) -> Iterator[tuple[str, str]]:
     sent = sum(map(sum, report.rounds.bytes.values()))
     if sent:
         yield "sent", f"{size(sent)} by all hosts, in {len(report.rounds):,} rounds"
+    if any(report.rounds.waited):
+        sending, waited, hidden = map(sum, (transfer(report), report.rounds.waited, report.rounds.hidden))
+        what = f"transfer {sending:,.1f} s, waiting for slower hosts {waited:,.1f} s"
+        yield "communication", f"each host: {what}; {hidden:,.1f} s more were hidden behind other work"
+    for line in slowest_lines(report):
+        yield "slowest host", line
     if report.interrupted:
         yield "state", "stopped early"
     if report.machine:

@@ -11,7 +11,7 @@ from any2vec.errors import Any2VecError, shown
 from any2vec.io.outputs import refusals
 from any2vec.io.typed import typed
 from any2vec.report.report import Report
-from any2vec.report.rounds import PHASES, Rounds
+from any2vec.report.rounds import BY_HOST, PHASES, Rounds
 
 __all__ = ["as_report", "read_report"]
 
@@ -85,13 +85,18 @@ def _check_lists(report: Report) -> None:
         rounds.loss,
         rounds.orthogonality,
         rounds.orthogonal,
-        rounds.largest or rounds.epochs,  # an earlier version had none
+        rounds.largest or rounds.epochs,  # earlier versions had none
+        rounds.waited or rounds.epochs,
+        rounds.hidden or rounds.epochs,
     ]
     lists += [values for group in groups for values in group.values()]
     if {len(values) for values in lists} != {len(rounds.epochs)}:
         raise ValueError("its rounds have lists of several lengths")
     if not rounds.seconds.keys() & rounds.slowest.keys() >= set(PHASES):
         raise ValueError("its rounds lack a phase")
+    of = {len(rounds.by_host.get(name, [])) for name in BY_HOST}
+    if rounds.by_host and of != {report.hosts}:
+        raise ValueError("its rounds have figures of other hosts")
     if not all("epoch" in check for check in report.checks):
         raise ValueError("a check has no epoch")
     if any(abs(number) > _MOST for number in _numbers(vars(report) | {"rounds": vars(rounds), "options": None})):
@@ -124,6 +129,7 @@ def _of_log(events: list[dict[str, Any]]) -> Report:
     report: Report = typed(_checked(events[last]), Report)
     for event in events[last + 1 :]:
         if event["event"] == "round":
+            report.rounds.add_by_host(event.pop("by_host", {}))
             for name, value in event.items():
                 _add(getattr(report.rounds, name, None), value)
             report.rounds.count += 1

@@ -9,10 +9,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["KEYS", "MOST", "PHASES", "Done", "Rounds", "figures_of", "pack_round_stats"]
+__all__ = ["BY_HOST", "KEYS", "MOST", "PHASES", "Clocked", "Done", "Rounds", "figures_of", "pack_round_stats"]
 
 PHASES = ("inspection", "computation", "combining", "communication")
-"""Phases of a round; communication is what the others do not hide, including the wait for slower hosts."""
+"""Phases of a round; communication is what the others do not hide, including the wait for slower hosts (`waited`)."""
+
+BY_HOST = ("computing", "waited", "last computing", "awaited computing", "last receiving", "awaited receiving")
+"""Figures of each host."""
 
 KEYS = tuple(product(("inspect", "reduce", "broadcast"), ("e", "t", "both"), ("ids", "updates", "values", "moments")))
 """What is counted of bytes, as (phase, matrix, kind); ids that stand for both matrices have the matrix ``both``."""
@@ -43,6 +46,26 @@ class Done(NamedTuple):
     loss: float
 
 
+class Clocked(NamedTuple):
+    """Seconds of a round on one of several real hosts; simulated ones, which take turns, have no such figures.
+
+    Attributes
+    ----------
+    computing : float
+        From the beginning of a round until all of it was computed here.
+    computed, received : float
+        In two calls in which a few bytes travel: when hosts have computed, and when they had received the rows for this
+        round, at the end of the one before.
+    hidden : float
+        While rows were on their way and this host did something else.
+    """
+
+    computing: float = 0.0
+    computed: float = 0.0
+    received: float = 0.0
+    hidden: float = 0.0
+
+
 class _Combined(Protocol):
     """What `sync.masters.Combined` says of a round."""
 
@@ -53,11 +76,11 @@ class _Combined(Protocol):
 
 
 def pack_round_stats(
-    seconds: list[float], touched: dict[str, int], combined: _Combined, sent: NDArray[np.float64]
+    seconds: list[float], touched: dict[str, int], combined: _Combined, sent: NDArray[np.float64], clocked: Clocked
 ) -> NDArray[Any]:
     """Pack this host's round statistics; `Rounds.add` takes one row per host."""
     orthogonality = [combined.rows, combined.orthogonal, combined.orthogonality]
-    return np.concatenate([seconds, [touched["e"], touched["t"]], orthogonality, [combined.largest], sent])
+    return np.concatenate([seconds, [touched["e"], touched["t"]], orthogonality, [combined.largest], sent, clocked])
 
 
 _Merge = Callable[[float, float, int], float]  # an entry of so many rounds, with one more
@@ -121,6 +144,16 @@ class Rounds:
     largest : list of float
         With columns, the largest change of a number by a mini-batch. One in 16 mini-batches is measured, on the 16
         hottest rows of both matrices. When it grows, values will explode.
+    waited : list of float
+        Seconds of communication in which a host waited for those that still computed, or still received the rows of the
+        round, mean over the hosts; the rest of communication is transfer. 0 of simulated hosts.
+    hidden : list of float
+        Seconds, besides communication, in which rows were on their way while a host did something else, mean over the
+        hosts. 0 of simulated hosts.
+    by_host : dict from str to list of float
+        By figure (`BY_HOST`) and host, sums over all rounds; empty of one host and of simulated ones. "computing" and
+        "waited" are seconds, "last computing" is the number of rounds that it was the last to compute, and "awaited
+        computing" the seconds that the others waited for it then, in the mean; likewise "receiving" rows of a round.
     """
 
     count: int = 0
@@ -137,6 +170,9 @@ class Rounds:
     orthogonality: list[float] = field(default_factory=list)
     orthogonal: list[float] = field(default_factory=list)
     largest: list[float] = field(default_factory=list)
+    waited: list[float] = field(default_factory=list)
+    hidden: list[float] = field(default_factory=list)
+    by_host: dict[str, list[float]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return self.count
@@ -165,7 +201,21 @@ class Rounds:
         self._add(self.largest, float(next(columns).max()), _max)
         for sent in self.bytes.values():
             self._add(sent, int(next(columns).sum()), _sum)
+        computing, computed, received, hidden = columns
+        waited = computed - computed.min() + received - received.min()  # the last needs the time of the message itself
+        self._add(self.waited, float(waited.mean()), _sum)
+        self._add(self.hidden, float(hidden.mean()), _sum)
+        if computing.any():
+            self.add_by_host(_by_host(computing, waited, computed, received))
         self.count += 1
+
+    def add_by_host(self, figures: dict[str, list[float]]) -> None:
+        """Add a round's `by_host`; raise ValueError if it is of another number of hosts."""
+        for name, values in figures.items():
+            before = self.by_host.get(name, [0.0] * len(values))
+            if len(before) != len(values):
+                raise ValueError("its rounds have figures of other hosts")
+            self.by_host[name] = [one + other for one, other in zip(before, values, strict=True)]
 
     def mean(self, values: list[float]) -> float:
         """Mean over all rounds of a list whose entries are means; not a number if none of them is known."""
@@ -193,6 +243,8 @@ class Rounds:
             *self.seconds.values(),
             *self.slowest.values(),
             *self.bytes.values(),
+            self.waited,
+            self.hidden,
         ]
         averaged: list[list[Any]] = [*self.touched.values(), self.orthogonality, self.orthogonal]
         for merge, lists in ((_sum, summed), (_mean, averaged), (_max, [self.epochs, self.elapsed, self.largest])):
@@ -200,12 +252,24 @@ class Rounds:
                 values[:] = [merge(one, other, 1) for one, other in zip(values[::2], values[1::2], strict=True)]
 
 
+def _by_host(
+    computing: NDArray[np.float64], waited: NDArray[np.float64], *calls: NDArray[np.float64]
+) -> dict[str, list[float]]:
+    """Return a round's `Rounds.by_host`; of `calls` are the seconds in them, in which the last host needs least."""
+    found = [computing, waited]
+    for seconds in calls:
+        last = np.zeros(len(seconds))
+        last[seconds.argmin()] = seconds.any()  # a run's first round receives nothing
+        found += [last, last * (seconds - seconds.min()).sum() / (len(seconds) - 1)]
+    return {name: values.tolist() for name, values in zip(BY_HOST, found, strict=True)}
+
+
 def figures_of(hosts: NDArray[np.float64], done: Done) -> dict[str, Any]:
     """Return one round, what `Rounds.add` takes, by the names of the lists: numbers, or dicts of them."""
     one = Rounds()
     one.add(hosts, done)
-    lists = {name: value for name, value in vars(one).items() if name not in ("count", "each")}
-    return {name: _single(value) for name, value in lists.items()}
+    lists = {name: value for name, value in vars(one).items() if name not in ("count", "each", "by_host")}
+    return {name: _single(value) for name, value in lists.items()} | {"by_host": one.by_host}
 
 
 def _single(value: Any) -> Any:

@@ -22,12 +22,15 @@ class Channel:
     ----------
     seconds : float
         Time that this host spent in calls, by `clock_of` its communicator.
+    hidden : float
+        Time that it spent elsewhere while rows were on their way.
     """
 
     def __init__(self, communicator: Communicator) -> None:
         self.communicator = communicator
-        self.seconds = 0.0
-        self._clock = clock_of(communicator)
+        self.seconds = self.hidden = 0.0
+        self._pending: list[Request] = []
+        self._clock, self._left = clock_of(communicator), 0.0
         self._bytes = np.zeros(len(KEYS))
 
     def begin(
@@ -42,13 +45,22 @@ class Channel:
         """Begin an `ialltoallv`; `what` is one of `KEYS`."""
         self.count(what, send_counts, send.nbytes // max(1, len(send)))
         with self.timed():
-            return self.communicator.ialltoallv(send, send_counts, receive, counts, starts)
+            request = self.communicator.ialltoallv(send, send_counts, receive, counts, starts)
+        self._pending.append(request)
+        return request
 
     def wait(self, requests: list[Request]) -> None:
         """Wait for requests."""
         with self.timed():
             for request in requests:
                 request.wait()
+        done = set(map(id, requests))
+        self._pending = [request for request in self._pending if id(request) not in done]
+
+    def progress(self) -> None:
+        """Let what is on its way progress, without waiting."""
+        with self.timed():
+            self._pending = [request for request in self._pending if not request.test()]
 
     def reduce(self, what: tuple[str, str, str], values: NDArray[Any]) -> NDArray[np.float64] | None:
         """Sum arrays of all hosts, in host order, on the first; None elsewhere. Each sums some rows: none gets all."""
@@ -99,8 +111,11 @@ class Channel:
     def timed(self) -> Iterator[None]:
         """Add the time that a block takes."""
         began = self._clock()
+        if self._pending:
+            self.hidden += began - self._left
         yield
-        self.seconds += self._clock() - began
+        self._left = self._clock()
+        self.seconds += self._left - began
 
     def take(self) -> NDArray[np.float64]:
         """Return the bytes since the last call, in the order of `KEYS`."""

@@ -73,7 +73,7 @@ class Pulled(Scheme):
     def begin(self, slice_: Slice) -> None:
         """Inspect the first round, and pull what it needs."""
         self.prefetch(slice_)
-        self._pull(self._learn([]))
+        self._pull(self._learn())
 
     def prefetch(self, slice_: Slice | None) -> None:
         """Queue inspection of the next round."""
@@ -91,7 +91,7 @@ class Pulled(Scheme):
             touched = np.flatnonzero(now.updates).astype(np.int32)
             self.touched[which] = len(touched)
             here[which] = Touched(mine, touched, now.updates[touched])
-        ahead = self._learn(requests) if self._inspecting else {}
+        ahead = self._learn() if self._inspecting else {}
         self.prepare(here, round_, combiner)
         self.channel.wait(requests)
         combined = self.combine(changes, round_, combiner)
@@ -113,15 +113,9 @@ class Pulled(Scheme):
             proxies[which] = Proxies(ids, self.partition.counts(ids), updates[ids], touched)
         return proxies
 
-    def _learn(self, requests: list[Request]) -> dict[str, Proxies]:
-        """Finish the inspection and send the masters what it found, while `requests` are pending."""
-
-        def look() -> None:
-            with self.channel.timed():
-                for request in requests:
-                    request.test()
-
-        self.inspecting += sum(self.context.workers.join(self._inspecting, look if requests else None, _POLL))
+    def _learn(self) -> dict[str, Proxies]:
+        """Finish the inspection and send the masters what it found, while changes are on their way."""
+        self.inspecting += sum(self.context.workers.join(self._inspecting, self.channel.progress, _POLL))
         ahead = self._proxies(*self.context.inspector.counts())
         for which, proxies in ahead.items():
             rows, counts = proxies.touched

@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from any2vec.cluster.communicator import Communicator, SharedError, allreduce, together
+from any2vec.cluster.local import is_simulated
 from any2vec.corpus import Corpus
 from any2vec.operators.arguments import ThreadStats
 from any2vec.operators.matrices import Matrices
 from any2vec.report.report import Report, decimals, peak_memory
-from any2vec.report.rounds import figures_of, pack_round_stats
+from any2vec.report.rounds import Clocked, figures_of, pack_round_stats
 from any2vec.sync.combiners import Round
 from any2vec.sync.partition import Partition
 from any2vec.training.checkpoints.checkpoint import Checkpoints
@@ -56,6 +57,8 @@ class Run:
         self._host, self._corpus, self._options, self._communicator = host, corpus, options, communicator
         self._display, self._report = display, report
         self._rounds = host.rounds
+        self._apart = communicator.size > 1 and not is_simulated(communicator)
+        self._received = 0.0  # seconds in the call at the end of the last round
         self._schedule = Schedule(options.initial_alpha, options.epochs, self._rounds, host.cuts)
         words = self._schedule.words
         self._meter = Meter(options, words, host.share, corpus.raw_words, display)
@@ -219,10 +222,14 @@ class Run:
         stats = host.thread_stats()
         if communicator.rank == 0:
             self._meter.begin_round(stats)
+        channel, began = scheme.channel, time.perf_counter()
+        calls = channel.seconds
         computed = self._compute(number, stats)
-        with scheme.channel.timed():
+        computing, calls = time.perf_counter() - began - (channel.seconds - calls), channel.seconds
+        with channel.timed():
             told = host.interrupts.interrupted, bool(host.left), self._broken
             hosts = communicator.allgather(pack_totals(stats, *told))
+        waited = channel.seconds - calls
         totals = RoundTotals(*hosts.sum(axis=0).tolist())
         meter = self._meter.state(stats) if host.divisible else None
         self._meter.add(totals)
@@ -243,10 +250,14 @@ class Run:
             self._cut = left, meter or self._meter.state()
         self._broken = not combined.finite
         seconds = [scheme.inspecting / host.workers.threads, computed / host.workers.threads]
-        seconds += [scheme.combining / host.workers.threads, scheme.channel.seconds]
-        packed = pack_round_stats(seconds, scheme.touched, combined, scheme.channel.take())
-        scheme.inspecting = scheme.combining = scheme.channel.seconds = 0.0
-        hosts, done = communicator.allgather(packed), self._meter.done(totals)
+        seconds += [scheme.combining / host.workers.threads, channel.seconds]
+        clocked = Clocked(computing, waited, self._received, channel.hidden) if self._apart else Clocked()
+        packed = pack_round_stats(seconds, scheme.touched, combined, channel.take(), clocked)
+        scheme.inspecting = scheme.combining = channel.seconds = channel.hidden = 0.0
+        with channel.timed():  # counts for the next round
+            hosts = communicator.allgather(packed)
+        self._received = channel.seconds
+        done = self._meter.done(totals)
         self._report.rounds.add(hosts, done)
         sample = self._options.sample
         self._display.record("round", lambda: {"round": number + 1, "sample": sample, **figures_of(hosts, done)})
