@@ -12,7 +12,7 @@ from any2vec.cluster.machine.workers import Workers
 from any2vec.report.report import Report
 from any2vec.sync import balance
 from any2vec.sync.replicated import NEARLY, RepModelOpt
-from any2vec.sync.wire import WIRES
+from any2vec.sync.wires import WIRES
 
 OF_ROWS = ["rep-naive", "rep-opt", "pull-base", "pull-opt", "server"]
 

@@ -16,7 +16,7 @@ from any2vec.plan.text import Text
 from any2vec.sync.combiners import Combiner, combiner_of
 from any2vec.sync.combiners.quadratic import SEEN
 from any2vec.sync.schemes import SCHEMES
-from any2vec.sync.wire import wire_of
+from any2vec.sync.wires import wire_of
 from any2vec.training.options import Options
 from any2vec.training.running.schedule import MOST_ROUNDS, default_rounds, round_lengths, round_shares
 

@@ -23,7 +23,7 @@ from any2vec.sync.combiners import Combiner
 from any2vec.sync.partition import Partition
 from any2vec.sync.replicated import NEARLY
 from any2vec.sync.schemes import SCHEMES
-from any2vec.sync.wire import FLOAT32, USUAL
+from any2vec.sync.wires import FLOAT32, USUAL
 
 __all__ = [
     "Rows",

@@ -27,7 +27,7 @@ from any2vec.sync.combiners import CombinerContext, Round, Touched, combiner_of
 from any2vec.sync.combiners.quadratic import SEEN
 from any2vec.sync.masters import Changes, merge
 from any2vec.sync.warmup import warm_up
-from any2vec.sync.wire import WIRES
+from any2vec.sync.wires import WIRES
 from any2vec.training.options import Options
 from any2vec.training.shown.progress import Quiet
 from any2vec.training.trainer import train

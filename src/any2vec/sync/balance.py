@@ -22,9 +22,9 @@ from any2vec.llvm.compiled import njit
 from any2vec.operators.matrices import Matrices
 from any2vec.sync.channel import Channel
 from any2vec.sync.masters import Changes, find
+from any2vec.sync.number_formats import added, scale_of
 from any2vec.sync.rebalancing import Rebalancing
 from any2vec.sync.row_sample import row_sample
-from any2vec.sync.wire import added
 
 __all__ = ["Balance", "is_due"]
 
@@ -150,8 +150,9 @@ def _differences(changes: Any, rows: Any, masters: Any, roots: Any, d: Any, sums
             if at == end:
                 break
             if changes.rows[at] == rows[k] and changes.updates[at]:
+                value, scale = changes.values[at], scale_of(changes.values[at])
                 for j in range(d.shape[1]):
-                    d[found, j] = added(changes.values[at, j], masters[rows[k], j]) * roots[k]
+                    d[found, j] = added(value[j], masters[rows[k], j], scale) * roots[k]
                     sums[k, j] += d[found, j]
                 found += 1
     return found

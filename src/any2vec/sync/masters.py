@@ -14,8 +14,8 @@ from any2vec.llvm.prefetch import prefetch
 from any2vec.operators.matrices import Matrices
 from any2vec.sync.combiners import Combiner, PartsCombiner, SumCombiner
 from any2vec.sync.combiners.gradient import gradient_row
+from any2vec.sync.number_formats import added, numbers_of, scale_of
 from any2vec.sync.rebalancing import Rebalancing
-from any2vec.sync.wire import added
 
 __all__ = ["ORTHOGONAL", "Changes", "Combined", "check_updates", "find", "memory_of_merging", "merge"]
 
@@ -176,7 +176,7 @@ def find(rows: Any, low: int, high: int, row: int) -> int:
 @njit(nogil=True, cache=True, fastmath=True)
 def _sum(changes: Any, first: int, base: Any, sums: Any, hosts: Any, totals: Any) -> None:
     """Sum what hosts added to the rows from `first` on; count hosts and updates (`SumCombiner.scale`)."""
-    n, dim = len(base), changes.values.shape[1]
+    n, dim, wide = len(base), numbers_of(changes.values), changes.values.shape[1]
     flat, last, line = changes.values.reshape(-1), changes.rows.size - 1, _LINE // changes.values.itemsize
     sums[:], hosts[:], totals[:] = 0, 0, 0
     places = np.empty(changes.ends.size - 1, np.int64)
@@ -187,15 +187,16 @@ def _sum(changes: Any, first: int, base: Any, sums: Any, hosts: Any, totals: Any
             at = places[host]
             while at < changes.ends[host + 1] and changes.rows[at] < min(end, first + n):
                 i = changes.rows[at] - first
-                ahead = min(at + _AHEAD, last) * dim
-                for d in range(0, dim, line):
+                ahead = min(at + _AHEAD, last) * wide
+                for d in range(0, wide, line):
                     prefetch(flat, ahead + d)
                 if changes.updates[at]:
                     hosts[i] += 1
                     totals[i] += changes.updates[at]
                     out, value, own = sums[i], changes.values[at], base[i]
+                    scale = scale_of(value)
                     for d in range(dim):
-                        out[d] += added(value[d], own[d])
+                        out[d] += added(value[d], own[d], scale)
                 at += 1
             places[host] = at
 
@@ -216,7 +217,7 @@ def _starts(changes: Any, first: int, n: int) -> Any:
 @njit(nogil=True, cache=True)
 def _take(changes: Any, first: int, base: Any, place: Any, parts: Any, updates: Any) -> None:
     """List what hosts added to the rows from `first` on, by row from its `place`, in host order."""
-    n, dim = len(base), changes.values.shape[1]
+    n, dim = len(base), numbers_of(changes.values)
     for host in range(changes.ends.size - 1):
         end = changes.ends[host + 1]
         at = find(changes.rows, changes.ends[host], end, first)
@@ -224,8 +225,9 @@ def _take(changes: Any, first: int, base: Any, place: Any, parts: Any, updates: 
             i = changes.rows[at] - first
             if changes.updates[at]:
                 updates[place[i]] = changes.updates[at]
+                value, scale = changes.values[at], scale_of(changes.values[at])
                 for d in range(dim):
-                    parts[place[i], d] = added(changes.values[at, d], base[i, d])
+                    parts[place[i], d] = added(value[d], base[i, d], scale)
                 parts[place[i], dim:] = 0
                 place[i] += 1
             at += 1
@@ -249,15 +251,16 @@ def _orthogonality(changes: Any, first: int, base: Any, start: int) -> tuple[int
     """Measure every 256th row: rows measured, rows that are orthogonal, sum of orthogonalities."""
     measured = orthogonal = 0
     total = 0.0
-    n, dim = len(base), changes.values.shape[1]
+    n, dim = len(base), numbers_of(changes.values)
     parts, scratch = np.zeros((changes.ends.size - 1, base.shape[1]), np.float32), np.empty(base.shape[1], np.float32)
     for row in range(first + (start - first) % _ONE_ROW_OF, first + n, _ONE_ROW_OF):
         k, squares, combined = 0, np.float32(0), np.float32(0)
         for host in range(changes.ends.size - 1):
             at = find(changes.rows, changes.ends[host], changes.ends[host + 1], row)
             if at < changes.ends[host + 1] and changes.rows[at] == row and changes.updates[at]:
+                value, scale = changes.values[at], scale_of(changes.values[at])
                 for d in range(dim):
-                    parts[k, d] = added(changes.values[at, d], base[row - first, d])
+                    parts[k, d] = added(value[d], base[row - first, d], scale)
                     squares += parts[k, d] * parts[k, d]
                 k += 1
         if k > 1 and squares > 0:

@@ -14,7 +14,7 @@ from any2vec.sync.ids import RowsByHost, broadcast_ids, send_ids
 from any2vec.sync.masters import Changes, Combined
 from any2vec.sync.rebalancing import Rebalancing
 from any2vec.sync.scheme import HostContext, Scheme
-from any2vec.sync.wire import wire_of
+from any2vec.sync.wires import wire_of
 
 __all__ = ["NEARLY", "RepModelNaive", "RepModelOpt"]
 

@@ -20,7 +20,7 @@ from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import Combiner, Round, Touched
 from any2vec.sync.masters import Changes, Combined, check_updates, merge
 from any2vec.sync.partition import Partition
-from any2vec.sync.wire import wire_of
+from any2vec.sync.wires import wire_of
 
 __all__ = ["HostContext", "Scheme"]
 

@@ -1,28 +1,18 @@
-"""How rows travel between hosts: as they are, or rounded to bfloat16, half the bytes.
-
-A bfloat16 is the upper half of a float32: as large a range, 8 bits of precision. Masters send their rows rounded, and
-keep them as they are. A host trains on the rounded rows and sends its changes, rounded too. Rounding errors are
-relative to a round's changes, not to the rows. A rounded row travels without padding.
-"""
+"""How rows travel between hosts: as they are. Rounded ones are in `rounded`."""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import types
-from numba.extending import overload
 from numpy.typing import NDArray
 
 from any2vec.cluster.machine.workers import Workers
 from any2vec.errors import Any2VecError
 from any2vec.io.memory import available
 from any2vec.io.sizes import size
-from any2vec.llvm.compiled import njit
 from any2vec.operators.matrices import padded_width, zeros
 
-__all__ = ["FLOAT32", "USUAL", "WIRES", "Wire", "added", "check_room", "wire_of"]
-
-FLOAT32, USUAL = "float32", "bfloat16"
+__all__ = ["Wire", "check_room"]
 
 _BLOCK = 4096  # rows that a thread copies, at least
 _LARGE = 1 << 30  # bytes, for which it is worth a look whether they are there
@@ -54,9 +44,14 @@ class Wire:
         self._buffers: dict[str, NDArray[Any]] = {}
 
     @classmethod
+    def width(cls, dim: int) -> int:
+        """Columns of a row that travels."""
+        return padded_width(dim)
+
+    @classmethod
     def row_bytes(cls, dim: int) -> int:
         """Bytes of a row that travels."""
-        return np.dtype(cls.kind).itemsize * (padded_width(dim) if cls.exact else dim)
+        return np.dtype(cls.kind).itemsize * cls.width(dim)
 
     @classmethod
     def kept_bytes(cls, dim: int) -> int:
@@ -73,7 +68,7 @@ class Wire:
             self._buffers.pop(name, None)
             held = None  # its memory is free now
             check_room(n, self.row_bytes(self._dim))
-            held = self._buffers[name] = zeros(n + n // 4, self._dim, self.kind, padded=self.exact)
+            held = self._buffers[name] = zeros(n + n // 4, self.width(self._dim), self.kind, padded=False)
         return held[:n]
 
     def gather(self, name: str, matrix: NDArray[np.float32], rows: NDArray[np.int32]) -> NDArray[Any]:
@@ -138,131 +133,3 @@ def check_room(n: int, row: int) -> None:
             "`wire` bfloat16 takes half of float32; a smaller `dim`, more `rounds` and fewer words "
             "(`min_count`, `max_size`) take less; any2vec plan shows how much"
         )
-
-
-class BFloat16(Wire):
-    """Rows are rounded; what is sent after a round is how they changed."""
-
-    kind = np.uint16
-    exact = False
-
-    @classmethod
-    def kept_bytes(cls, dim: int) -> int:
-        """Bytes of the rounded row, which its changes are the difference to."""
-        return cls.row_bytes(dim)
-
-    def gather(self, name: str, matrix: NDArray[np.float32], rows: NDArray[np.int32]) -> NDArray[Any]:
-        """Round some rows of a matrix, one after the other, into the buffer `name`, to be sent."""
-        out = self.rows(name, len(rows))
-        self._spread(lambda low, high: _round(matrix, rows[low:high], out[low:high]), len(out))
-        return out
-
-    def whole(self, name: str, matrix: NDArray[np.float32]) -> NDArray[Any]:
-        """Round all rows of a matrix into the buffer `name`."""
-        return self.gather(name, matrix, np.arange(len(matrix), dtype=np.int32))
-
-    def pulled(self, which: str, mine: NDArray[np.float32]) -> NDArray[Any]:
-        """Return where to receive the rows that a round begins with."""
-        return self.rows(f"pulled {which}", len(mine))
-
-    def unpack(self, which: str, mine: NDArray[np.float32]) -> None:
-        """Put the rows that were `pulled` into `mine`."""
-        rows = self.pulled(which, mine)
-        self._spread(lambda low, high: _widen(rows[low:high], mine[low:high]), len(mine))
-
-    def hold(self, which: str, mine: NDArray[np.float32]) -> None:
-        """Round `mine`, and keep them as `pulled`."""
-        self.whole(f"pulled {which}", mine)
-        self.unpack(which, mine)
-
-    def put(self, which: str, mine: NDArray[np.float32], rows: NDArray[np.int32], values: NDArray[Any]) -> None:
-        """Put some rows that were received into `mine`, and keep them as `pulled`."""
-        kept = self.pulled(which, mine)
-        self._spread(lambda low, high: _put(values[low:high], rows[low:high], kept, mine), len(rows))
-
-    def changed(self, which: str, mine: NDArray[np.float32], rows: NDArray[np.int32] | None = None) -> NDArray[Any]:
-        """Return how rows differ from those `pulled`; if all, in the place of these."""
-        kept = self.pulled(which, mine)
-        if rows is None:
-            self._spread(lambda low, high: _subtract(mine[low:high], kept[low:high]), len(mine))
-            return kept
-        out = self.rows(f"send {which}", len(rows))
-        self._spread(lambda low, high: _subtract_some(mine, rows[low:high], kept, out[low:high]), len(rows))
-        return out
-
-
-WIRES: dict[str, type[Wire]] = {FLOAT32: Wire, "bfloat16": BFloat16}
-"""How rows are sent, by name."""
-
-
-def wire_of(name: str | None) -> type[Wire]:
-    """Look up how rows are sent; None stands for the usual way."""
-    return WIRES[name or USUAL]
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _rounded(value: Any) -> Any:
-    """Round a float32 to the nearest bfloat16, to an even one if two are; what is not finite stays so."""
-    bits = np.float32(value).view(np.uint32)
-    return np.uint16((bits + np.uint32(0x7FFF) + ((bits >> np.uint32(16)) & np.uint32(1))) >> np.uint32(16))
-
-
-@njit(nogil=True, cache=True, inline="always")
-def _widened(value: Any) -> Any:
-    return np.uint32(np.uint32(value) << np.uint32(16)).view(np.float32)
-
-
-def added(value: Any, own: Any) -> Any:
-    """Return a host's change of a number that is `own` on the master, from the `value` it sent; for kernels."""
-    raise NotImplementedError
-
-
-@overload(added, inline="always", strict=False)  # or it would compare annotations
-def _added(value: Any, own: Any) -> Any:
-    if isinstance(value, types.Float):
-        return lambda value, own: value - own
-    return lambda value, own: _widened(value)
-
-
-@njit(nogil=True, cache=True)
-def _round(matrix: Any, rows: Any, out: Any) -> None:
-    for i in range(rows.size):
-        row, place = matrix[rows[i]], out[i]
-        for d in range(place.size):
-            place[d] = _rounded(row[d])
-
-
-@njit(nogil=True, cache=True)
-def _widen(rows: Any, out: Any) -> None:
-    for i in range(len(rows)):
-        row, place = rows[i], out[i]
-        for d in range(row.size):
-            place[d] = _widened(row[d])
-
-
-@njit(nogil=True, cache=True)
-def _subtract(rows: Any, out: Any) -> None:
-    """Subtract from rows what they began with, in place of that."""
-    for i in range(len(rows)):
-        row, place = rows[i], out[i]
-        for d in range(place.size):
-            place[d] = _rounded(row[d] - _widened(place[d]))
-
-
-@njit(nogil=True, cache=True)
-def _subtract_some(matrix: Any, rows: Any, kept: Any, out: Any) -> None:
-    """Subtract from some rows of a matrix what they began with."""
-    for i in range(rows.size):
-        row, began, place = matrix[rows[i]], kept[rows[i]], out[i]
-        for d in range(place.size):
-            place[d] = _rounded(row[d] - _widened(began[d]))
-
-
-@njit(nogil=True, cache=True)
-def _put(values: Any, rows: Any, kept: Any, out: Any) -> None:
-    """Copy values to some rows of what is kept, and widened to those of a matrix."""
-    for i in range(rows.size):
-        row, began, place = values[i], kept[rows[i]], out[rows[i]]
-        for d in range(row.size):
-            began[d] = row[d]
-            place[d] = _widened(row[d])

@@ -9,7 +9,7 @@ from any2vec.operators.skipgram import NegativeSampling
 from any2vec.options import check_options, option
 from any2vec.sync.combiners import COMBINERS, Combiner, combiner_of
 from any2vec.sync.schemes import AUTO, SCHEMES, scheme_of
-from any2vec.sync.wire import USUAL, WIRES
+from any2vec.sync.wires import USUAL, WIRES
 
 __all__ = ["MOST_THREADS", "Options"]
 

@@ -16,7 +16,7 @@ from any2vec.report.report import Report
 from any2vec.report.rounds import Rounds
 from any2vec.sync.memory import check_memory
 from any2vec.sync.schemes import AUTO, scheme_of
-from any2vec.sync.wire import USUAL
+from any2vec.sync.wires import USUAL
 from any2vec.training.checkpoints.checkpoint import Checkpoints
 from any2vec.training.going_on.start import Start
 from any2vec.training.hosts.column_host import ColumnHost

@@ -17,7 +17,7 @@ import numpy as np
 from any2vec.errors import shown
 from any2vec.io.finite import CACHED
 from any2vec.sync.schemes import SCHEMES
-from any2vec.sync.wire import WIRES
+from any2vec.sync.wires import WIRES
 from any2vec.training.running.schedule import MOST_ROUNDS, Schedule
 from any2vec.training.running.state import MeterState
 

@@ -28,7 +28,7 @@ from any2vec.sync.masters import Combined, memory_of_merging
 from any2vec.sync.scheme import HostContext, Scheme
 from any2vec.sync.schemes import scheme_of
 from any2vec.sync.warmup import warm_up, warm_up_balance
-from any2vec.sync.wire import FLOAT32
+from any2vec.sync.wires import FLOAT32
 from any2vec.training.going_on.start import Start
 from any2vec.training.hosts.copying import Copying
 from any2vec.training.hosts.host import Host, Task

@@ -38,7 +38,7 @@ from any2vec.sync.combiners import combiner_of
 from any2vec.sync.memory import memory_of_a_host
 from any2vec.sync.partition import MOST
 from any2vec.sync.schemes import SCHEMES
-from any2vec.sync.wire import wire_of
+from any2vec.sync.wires import wire_of
 from any2vec.training.going_on.start import Start
 from any2vec.training.options import Options
 from any2vec.training.running.owners import rounds_of, updates_of
