@@ -110,7 +110,7 @@ def test_rows_of_a_round_that_do_not_fit_are_refused(monkeypatch, scheme, wire_,
     rows = 30 * 4 * 16 // buffer
     monkeypatch.setattr(wire, "_LARGE", rows // 2)
     monkeypatch.setattr(wire, "available", lambda: rows // 2)
-    with pytest.raises(Any2VecError, match=r"^the \d+ rows that a round sends to this host, .* `wire` bfloat16 takes"):
+    with pytest.raises(Any2VecError, match=r"^the \d+ rows that a round sends to this host, .* `wire` int8 takes"):
         Word2Vec(**how).fit(SENTENCES)
     monkeypatch.setattr(wire, "available", lambda: 4 * rows)
     Word2Vec(**how).fit(SENTENCES)

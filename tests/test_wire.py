@@ -1,4 +1,4 @@
-"""Rows that are rounded to bfloat16 when hosts send them."""
+"""Rows that are rounded to bfloat16 or int8 when hosts send them."""
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from any2vec.cluster.local import alone
 from any2vec.cluster.machine.workers import Workers
 from any2vec.report.report import Report
 from any2vec.sync import balance
+from any2vec.sync.number_formats import SCALE
 from any2vec.sync.replicated import NEARLY, RepModelOpt
 from any2vec.sync.wires import WIRES
 
@@ -60,6 +61,36 @@ def test_rows_are_rounded_to_the_nearest_and_sent_without_padding(pairs):
     assert (found[1] == after).all()
 
 
+@settings(max_examples=200)
+@given(st.lists(st.lists(FLOATS, min_size=5, max_size=5), min_size=1, max_size=20))
+def test_int8_rows_have_a_scale_of_their_own(rows):
+    before, after = np.zeros((2, len(rows), 16), np.float32)
+    before[:, :5] = np.array(rows, np.float32)
+    after[:, :5] = np.roll(before[:, :5], 1, axis=1)
+    began, changed = sent("int8", before, after, dim=5)
+    assert (changed.dtype, changed.shape) == (np.int8, (len(rows), 5 + SCALE))
+    for row, found in ((before, began), ((after - began).astype(np.float32), decoded(changed))):
+        largest = np.abs(row[:, :5]).max(axis=1, keepdims=True).astype(float)
+        assert (np.abs(found[:, :5].astype(float) - row[:, :5]) <= largest / 253 + 1e-35).all()
+        assert not found[:, 5:].any()
+
+
+def decoded(rows):
+    scales = np.ascontiguousarray(rows[:, -SCALE:]).view(np.float32)
+    return rows[:, :-SCALE].astype(np.float32) * scales
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_an_int8_row_that_is_not_finite_is_not_a_number(bad):
+    before = np.ones((3, 16), np.float32)
+    before[1, 7] = bad
+    began, changed = sent("int8", before, before[::-1])
+    assert np.isnan(began[1]).all()
+    assert (began[[0, 2]] == 1).all()
+    assert np.isnan(decoded(changed)[1]).all()
+    assert not decoded(changed)[[0, 2]].any()
+
+
 def test_what_is_not_finite_stays_so():
     before = np.zeros((1, 16), np.float32)
     before[0, :4] = np.nan, np.inf, -np.inf, np.float32(3.4028235e38)
@@ -88,14 +119,14 @@ def test_a_replica_gets_rows_as_a_proxy_does():
 
 
 @pytest.mark.parametrize("combine", COMBINES)
-@pytest.mark.parametrize(("hosts", "dim"), [(2, 16), (5, 5)])
-def test_vectors_are_close_to_those_of_float32_and_the_same_by_all_schemes(combine, hosts, dim):
+@pytest.mark.parametrize(("hosts", "dim", "wire", "off"), [(2, 16, "bfloat16", 0.02), (5, 5, "int8", 0.05)])
+def test_vectors_are_close_to_those_of_float32_and_the_same_by_all_schemes(combine, hosts, dim, wire, off):
     corpus = read(text(60), hosts)
-    how = {"combine": combine, "rounds": 4, "alpha": 0.1, "dim": dim}
+    how = {"combine": combine, "rounds": 4, "alpha": 0.1, "dim": dim, "wire": wire}
     *others, opt = (train(corpus, options(scheme=scheme, **how)) for scheme in OF_ROWS[:4])
     assert [bits(other) == bits(opt) for other in others] == [True] * 3
-    for label, exact in zip(opt, train(corpus, options(**how, wire="float32")), strict=True):
-        assert 0 < np.abs(label - exact).max() < 0.02 * np.abs(exact).max()
+    for label, exact in zip(opt, train(corpus, options(**how | {"wire": "float32"})), strict=True):
+        assert 0 < np.abs(label - exact).max() < off * np.abs(exact).max()
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -126,16 +157,18 @@ def test_hosts_that_touch_nothing():
 
 
 @pytest.mark.parametrize("scheme", OF_ROWS)
-def test_a_number_has_half_the_bytes_and_padding_none(scheme):
+def test_rounded_numbers_have_fewer_bytes_and_padding_none(scheme):
     reports = {name: Report({}) for name in WIRES}
     combine = "average" if scheme == "server" else "gradient"
     for name, report in reports.items():
         how = options(scheme=scheme, wire=name, combine=combine, rounds=3, epochs=2, dim=5)
         train(read(text(50, words=40), 3), how, report=report)
-    whole, half = (report.rounds.bytes for report in reports.values())
+    whole = reports["float32"].rounds.bytes
     assert sum(whole["reduce t values"]) > 0
-    for key, count in whole.items():
-        assert sum(half[key]) == sum(count) * (5 * 2 / (16 * 4) if "values" in key else 1), key
+    for name, row in (("bfloat16", 10), ("int8", 9)):
+        for key, count in whole.items():
+            share = row / 64 if "values" in key else 1
+            assert sum(reports[name].rounds.bytes[key]) == sum(count) * share, key
 
 
 @pytest.mark.parametrize(("scheme", "hosts"), [("server", 1), ("rep-opt", 1), ("columns", 3)])

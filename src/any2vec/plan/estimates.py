@@ -114,7 +114,7 @@ class Estimator:
         """One host, which sends nothing."""
         text, dim = self.text, self.options.dim
         rows = formulas.rows(text, self._operator, np.full(1, text.words), 1).at(np.ones(1), 1.0)
-        memory = formulas.memory("rep-opt", rows, text, 1, dim, 4 * padded_width(dim))
+        memory = formulas.memory("rep-opt", rows, text, 1, dim)
         touched = {"e": float(rows.e.sum()), "t": float(rows.t.sum())}
         seconds = dict.fromkeys(PHASES, 0.0) | {"computation": self._words / self._speed}
         return self._estimate(1, ONE_HOST, self.options.epochs, touched, 0.0, memory, seconds, 0.0)
@@ -160,7 +160,7 @@ class Estimator:
             seconds += times * np.array([inspection, words / self._speed, combining, sending])
             touched += times * np.array([rows.e.sum(), (rows.pooled_t if scheme == "server" else rows.t).sum()])
             sent, calls = sent + times * traffic.sent, calls + times * traffic.calls
-            memory = max(memory, formulas.memory(scheme, rows, self.text, hosts, dim, wire))
+            memory = max(memory, formulas.memory(scheme, rows, self.text, hosts, dim, self.options.wire))
         found = dict(zip("et", (touched / rounds.count).tolist(), strict=True))
         phases = dict(zip(PHASES, seconds.tolist(), strict=True))
         waiting = formulas.seconds_waited(calls, cluster)
@@ -180,7 +180,7 @@ class Estimator:
         )
         computation = formulas.share_of_columns(dim, hosts) * words / self.speeds.words + words / self.speeds.inspected
         seconds = dict.fromkeys(PHASES, 0.0) | {"computation": computation, "communication": sending}
-        memory = formulas.memory("columns", _NONE, text, hosts, dim, 0)
+        memory = formulas.memory("columns", _NONE, text, hosts, dim)
         waiting = formulas.seconds_waited(traffic.calls, self.cluster)
         return self._estimate(hosts, "columns", rounds, {"e": 0.0, "t": 0.0}, traffic.sent, memory, seconds, waiting)
 

@@ -23,7 +23,7 @@ from any2vec.sync.combiners import Combiner
 from any2vec.sync.partition import Partition
 from any2vec.sync.replicated import NEARLY
 from any2vec.sync.schemes import SCHEMES
-from any2vec.sync.wires import FLOAT32, USUAL
+from any2vec.sync.wires import wire_of
 
 __all__ = [
     "Rows",
@@ -292,7 +292,7 @@ def moments(combiner: Combiner, rounds: int, hosts: int, dim: int) -> tuple[floa
     return sent, 2 / (hosts + 1) * sent, 8.0 * rounds * (each > 0) + 4 * due
 
 
-def memory(scheme: str, rows: Rows, text: Text, hosts: int, dim: int, wire: int) -> float:
+def memory(scheme: str, rows: Rows, text: Text, hosts: int, dim: int, format_: str | None = None) -> float:
     """Return the bytes that a host needs in the longest round, the one that needs most.
 
     The program takes some 160 MiB (benchmarks/README.md). The scheme says what its masters, or columns, take. Tables
@@ -304,8 +304,8 @@ def memory(scheme: str, rows: Rows, text: Text, hosts: int, dim: int, wire: int)
     sends, unless that are all, and those that it gets back. Buffers have a quarter to grow.
     """
     vertices, row, large = text.vertices, 4 * padded_width(dim), SCHEMES[scheme]
-    kind = FLOAT32 if wire == row else USUAL
-    own = [float(large.memory(round(vertices), dim, hosts, kind, round(owned))) for owned in rows.owned.tolist()]
+    wire = wire_of(format_).row_bytes(dim)
+    own = [float(large.memory(round(vertices), dim, hosts, format_, round(owned))) for owned in rows.owned.tolist()]
     found = np.array(own) + _PROGRAM + 80 * vertices
     if hosts == 1 or large.by_columns:
         return float(found.max())

@@ -130,6 +130,6 @@ def check_room(n: int, row: int) -> None:
         raise Any2VecError(
             f"the {n:,} rows that a round sends to this host, or needs of others, take {size(need, memory=True)} of "
             f"memory, and {size(has, memory=True)} are left: "
-            "`wire` bfloat16 takes half of float32; a smaller `dim`, more `rounds` and fewer words "
+            "`wire` int8 takes a quarter of float32; a smaller `dim`, more `rounds` and fewer words "
             "(`min_count`, `max_size`) take less; any2vec plan shows how much"
         )
