@@ -42,7 +42,7 @@ app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pret
 err = Console(stderr=True, highlight=False)
 
 Run = dict[str, Any]
-WireOption = Annotated[str, typer.Option(help="How hosts send vectors: float32 or bfloat16.")]
+WireOption = Annotated[str, typer.Option(help="How hosts send vectors: float32, bfloat16 or int8.")]
 
 
 def _train(corpus: str, questions: str | None, chosen: dict[str, Any]) -> Run:

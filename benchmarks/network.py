@@ -9,6 +9,7 @@ import statistics
 import sys
 import time
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -28,6 +29,7 @@ from any2vec.plan.cluster import Cluster
 from any2vec.plan.estimates import Estimate, Estimator
 from any2vec.plan.measuring import Speeds, measure
 from any2vec.plan.text import Text
+from any2vec.sync.wires import USUAL, WIRES
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 err = Console(stderr=True, highlight=False)
@@ -66,7 +68,7 @@ def compare(
     negative: NegativeOption = 5,
     sample: SampleOption = 1e-3,
     epochs: EpochsOption = 1,
-    wire: Annotated[str, typer.Option(help="How hosts send vectors: float32 or bfloat16.")] = "float32",
+    wire: Annotated[str, typer.Option(help="How hosts send vectors: float32, bfloat16 or int8.")] = USUAL,
     engine: EngineOption = "gloo",
     json_file: JsonOption = None,
 ) -> None:
@@ -90,6 +92,34 @@ def compare(
     write(json_file, "network", settings, found)
     title = f"{corpus.name}, D={dim}, {negative} negatives, epochs: {epochs}, {wire}, {engine}"
     _show(found, f"{title}; a thread here: {speeds.words:,.0f} words/s")
+
+
+@app.command()
+def formats(
+    corpus: CorpusArgument,
+    size: BytesOption = 40_000_000,
+    hosts: HostsOption = "2,4",
+    networks: NetworksOption = "50Mbit,200Mbit,1Gbit,10Gbit",
+    wires: Annotated[str, typer.Option(help="Number formats of what is sent.")] = ",".join(WIRES),
+    dim: DimOption = 100,
+    epochs: EpochsOption = 3,
+    engine: EngineOption = "gloo",
+) -> None:
+    """Train on hosts in namespaces, by number format, and on one host. Seconds of training, and of communication."""
+    namespaces.check()
+    how = {"dim": dim, "epochs": epochs}
+    with plain_text(corpus, size) as (path, folder):
+        alone = Word2Vec(**how, threads=1, cache=str(folder / "cache"), verbose=False).fit(str(path))
+        rows = [("1 host", "", "", f"{alone.report_.seconds['train']:.1f}", "", "")]
+        for number, setting, wire in product(map(int, hosts.split(",")), networks.split(","), wires.split(",")):
+            rate, _, latency = setting.partition("/")
+            cluster = Cluster((number,), 1, quantities.rate(rate), quantities.duration(latency) if latency else 0.0)
+            run = _trained(path, folder, how | {"wire": wire}, cluster, engine)
+            seconds = (f"{run['measured'][name]:.1f}" for name in ("total", "communication"))
+            rows.append((f"{number} hosts", setting, wire, *seconds, f"{run['sent'] / 1e6:,.0f}"))
+            err.print(*rows[-1])
+    heads = ("", "network", "format", "training, s", "communication, s", "sent by all, MB")
+    table(f"{corpus.name}, D={dim}, epochs: {epochs}, {engine}", heads, rows)
 
 
 def _trained(path: Path, folder: Path, how: dict[str, Any], cluster: Cluster, engine: str) -> dict[str, Any]:
