@@ -87,8 +87,8 @@ class Options(ContextOptions, NegativeSampling, _Model):
     )
     wire: str | None = option(
         None,
-        "number format of the vectors that several hosts send: bfloat16, half the bytes, as accurate; or float32, as "
-        "they are. With columns, no vectors are sent",
+        "number format of the vectors that several hosts send: bfloat16; int8, half of its bytes, for slow networks; "
+        "or float32, twice its bytes, not rounded. With columns, no vectors are sent",
         choices=tuple(WIRES),
         unset=f"{USUAL}; a run that goes on from a checkpoint keeps its own",
         panel="Many hosts",
