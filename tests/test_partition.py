@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from simulated import options, read, text, train
 
+from any2vec.sync.channel import Channel
 from any2vec.sync.partition import MOST, Partition
+from any2vec.training import trainer
 
 
 def zipf(vertices, scale=1e3):
@@ -60,3 +63,25 @@ def test_groups_of_vertices_are_cut_as_vertices_are():
     one, other = Partition.by_use(np.repeat(counts, many), 8), Partition.by_use(counts, 8, many)
     assert np.abs(one.bounds - other.bounds).max() <= 1
     assert len(np.unique(other.bounds)) == 9
+
+
+@pytest.mark.parametrize("more", [{}, {"model": "cbow"}, {"loss": "hierarchical", "negative": None}])
+def test_hosts_send_as_much_of_their_masters(monkeypatch, more):
+    sent, count = np.zeros((2, 4)), Channel.count
+
+    def noting(channel, what, send_counts, size):
+        rank = channel.communicator.rank
+        if what[0] == "broadcast" and what[2] == "values":
+            sent[even, rank] += send_counts.sum() - send_counts[rank]
+        count(channel, what, send_counts, size)
+
+    monkeypatch.setattr(Channel, "count", noting)
+    corpus = read(text(3000, words=2000), 4)
+    how = options(scheme="pull-opt", combine="average", rounds=6, epochs=2, **more)
+    for even in (0, 1):
+        if even:
+            monkeypatch.setattr(trainer, "partition_of", lambda *_: Partition.even(len(corpus.vocabulary), 4))
+        train(corpus, how)
+    most, usual = sent.max(axis=1) / sent.mean(axis=1)
+    assert most < 1.25
+    assert usual > 1.4
