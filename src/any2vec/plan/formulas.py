@@ -213,12 +213,13 @@ class Traffic:
         return (len(self.inspect) - 1) * float((self.inspect + self.reduce + self.broadcast).sum())
 
 
-def traffic(scheme: str, rows: Rows, wire: int) -> Traffic:
+def traffic(scheme: str, rows: Rows, wire: int, rebalanced: float = 0.0) -> Traffic:
     """Return what a round of a scheme of rows sends; a row has `wire` bytes.
 
     - rep-naive: all rows, with an int32 of updates, to masters; all rows from them.
     - rep-opt: to masters, the rows touched, with ids and updates; from them, the rows that any host touched, with ids.
-      All rows are sent if these are more than 0.9 of them.
+      All rows are sent if these are more than 0.9 of them; and, if they are rounded, all of both matrices from masters
+      in the rounds in which rows are `rebalanced`, this share of them at most.
     - pull-base: ids and updates of vertices touched, before the round; both rows of each, to and fro.
     - pull-opt: the same for rows of e and of t apart.
     - server: ids and updates; rows with an int32 of ids each: from masters before and after the round, and to them.
@@ -239,7 +240,7 @@ def traffic(scheme: str, rows: Rows, wire: int) -> Traffic:
             mine = owned if whole else touched
             changed = owned if whole else np.where(of_any > NEARLY * owned, owned, of_any)
             to += _ids(mine, owned) + mine * (wire + _COUNT)
-            back += _ids(changed, owned) + changed * wire
+            back += (1 - rebalanced) * (_ids(changed, owned) + changed * wire) + rebalanced * owned * wire
         return Traffic(nothing, to, back, 2 + 4 + 1 + 6)
     if scheme == "pull-base":
         values = both * rows.either * wire
