@@ -39,6 +39,7 @@ from any2vec.io.parquet import open_column, parquet_columns
 from any2vec.report.figures import panels
 from any2vec.report.page import facts, write_page
 from any2vec.report.read import read_report
+from any2vec.sync.partition import Partition
 from any2vec.training.checkpoints.resume import read_state
 from any2vec.vectors.model_card import model_card
 from any2vec.vectors.pairs import read_pairs
@@ -137,7 +138,7 @@ def of_which_run(folder: Path) -> dict[str, Any]:
 
 def resumed(path: Path) -> Any:
     """Read the newest checkpoint, as the run that wrote it would on one host."""
-    return read_state(path.parent, of_which_run(path.parent), 3, 8, alone(), lambda _: None)
+    return read_state(path.parent, of_which_run(path.parent), Partition.even(3, 1), 8, alone(), lambda _: None)
 
 
 def fork_for_mat(command: list[str], **given: Any) -> subprocess.CompletedProcess[bytes]:

@@ -110,6 +110,7 @@ class Counting:
             "int32": "updates",
             "float32": "values",
             "uint16": "values",
+            "int8": "values",
             "float64": "moments",
             "int64": None,
         }
