@@ -90,7 +90,7 @@ class _Planned:
     def __call__(self, hosts: int, scheme: str = OPT) -> Estimate:
         if hosts not in self._known:
             cluster = Cluster((hosts,), CORES, self._bandwidth, LATENCY)
-            estimator = Estimator(self._corpus.text, _options(hosts), cluster, self._speeds)
+            estimator = Estimator(self._corpus.text, _options(hosts), cluster, self._speeds, even=True)
             self._known[hosts] = list(estimator.estimates(hosts))
         return next(one for one in self._known[hosts] if one.scheme in (scheme, ONE_HOST))
 

@@ -90,19 +90,23 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Estimator:
-    """Estimates what training takes; `planning.make_plan` documents the parameters."""
+    """Estimates what training takes; `planning.make_plan` documents the parameters.
+
+    If `even`, hosts own as many vertices each, as those of the papers.
+    """
 
     text: Text
     options: Options
     cluster: Cluster
     speeds: Speeds
+    even: bool = False
 
     def estimates(self, hosts: int) -> Iterator[Estimate]:
         """Estimate each scheme that the options allow, on so many hosts."""
         if hosts == 1:
             yield self.alone
             return
-        rounds = _Rounds.of(self.text, self.options, self._operator, self._combiner, hosts)
+        rounds = _Rounds.of(self.text, self.options, self._operator, self._combiner, hosts, even=self.even)
         for name, scheme in SCHEMES.items():
             refused = scheme.by_columns and self.options.columns_refuse(hosts)
             if refused or (scheme.pools and not self._operator.draws_negatives):
@@ -215,14 +219,16 @@ class _Rounds:
     known: formulas.Rows
 
     @classmethod
-    def of(cls, text: Text, options: Options, operator: Operator, combiner: Combiner, hosts: int) -> "_Rounds":
+    def of(
+        cls, text: Text, options: Options, operator: Operator, combiner: Combiner, hosts: int, *, even: bool
+    ) -> "_Rounds":
         visits = float((text.counts * text.many) @ text.keep(options.sample)) / text.vertices
         rounds = options.rounds or default_rounds(hosts, visits, long_rounds=combiner.long_rounds)
         first, usual = round_shares(rounds, hosts)
         shares = [(share, 1) for share in first.tolist()]
         shares += [(share, options.epochs - 1) for share in usual.tolist() if options.epochs > 1]
         lengths, times = round_lengths(rounds, hosts, options.epochs)
-        rows = formulas.rows(text, operator, lengths * text.words / hosts, hosts, times)
+        rows = formulas.rows(text, operator, lengths * text.words / hosts, hosts, None if even else times)
         return cls(hosts, shares, lengths, rows)
 
     @property

@@ -147,7 +147,9 @@ class Rows:
 def rows(
     text: Text, operator: Operator, lengths: NDArray[np.float64], hosts: int, times: NDArray[np.float64] | None = None
 ) -> Rows:
-    """Expect the rows that rounds of some positions touch, shape (L, H); a run has each so many `times`, or once.
+    """Expect the rows that rounds of some positions touch, shape (L, H).
+
+    A run has each so many `times`; without them, hosts own as many vertices each.
 
     A row of e is touched if a kept occurrence lies in the slice or in reach of it. A row of t is touched if one lies in
     the slice, or if one of the m negatives drawn is the vertex: none is with probability ``(1 - p)^m ~ exp(-m p)``. An
@@ -171,7 +173,7 @@ def rows(
     distinct = ((1 - centre) @ many)[:, None]
     in_pool = -np.expm1(-options.negatives * distinct * p)
     drawn = in_pool * -np.expm1(-draws / np.maximum(in_pool @ many, 1)[:, None])
-    use = (np.ones(len(lengths)) if times is None else times) @ (2 - source - target)
+    use = np.ones(len(many)) if times is None else times @ (2 - source - target)
     bounds = Partition.by_use(use, hosts, many).bounds
     touched = (source, target, either, source**hosts, target**hosts, source * (1 - in_pool), centre * (1 - drawn))
     owned = np.tile(np.diff(bounds).astype(np.float64), (len(lengths), 1))
