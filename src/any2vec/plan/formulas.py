@@ -220,8 +220,8 @@ def traffic(scheme: str, rows: Rows, wire: int, rebalanced: float = 0.0) -> Traf
 
     - rep-naive: all rows, with an int32 of updates, to masters; all rows from them.
     - rep-opt: to masters, the rows touched, with ids and updates; from them, the rows that any host touched, with ids.
-      All rows are sent if these are more than 0.9 of them; and, if they are rounded, all of both matrices from masters
-      in the rounds in which rows are `rebalanced`, this share of them at most.
+      All rows are sent if these are more than 0.9 of them. If rows are rounded, masters send all rows in rounds that
+      are `rebalanced`: in that share of the rounds, at most.
     - pull-base: ids and updates of vertices touched, before the round; both rows of each, to and fro.
     - pull-opt: the same for rows of e and of t apart.
     - server: ids and updates; rows with an int32 of ids each: from masters before and after the round, and to them.

@@ -59,7 +59,7 @@ class HostParams(HasStepSize, HasMaxIter, HasSeed):
     sample: Any = _param("sample", "subsampling threshold of frequent words", TypeConverters.toFloat)
     combine: Any = _param("combine", "how changes of several hosts are combined", TypeConverters.toString)
     scheme: Any = _param("scheme", "how the model is spread over hosts", TypeConverters.toString)
-    wire: Any = _param("wire", "how hosts send vectors: bfloat16 or float32", TypeConverters.toString)
+    wire: Any = _param("wire", "how hosts send vectors: bfloat16, int8 or float32", TypeConverters.toString)
     rounds: Any = _param("rounds", "synchronization rounds per epoch", TypeConverters.toInt)
     modelDir: Any = _param(
         "modelDir",

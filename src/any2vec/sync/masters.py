@@ -14,7 +14,7 @@ from any2vec.llvm.prefetch import prefetch
 from any2vec.operators.matrices import Matrices
 from any2vec.sync.combiners import Combiner, PartsCombiner, SumCombiner
 from any2vec.sync.combiners.gradient import gradient_row
-from any2vec.sync.number_formats import added, numbers_of, scale_of
+from any2vec.sync.number_formats import INFINITE, MAGNITUDE, added, numbers_of, scale_of
 from any2vec.sync.rebalancing import Rebalancing
 
 __all__ = ["ORTHOGONAL", "Changes", "Combined", "check_updates", "find", "memory_of_merging", "merge"]
@@ -23,7 +23,6 @@ ORTHOGONAL = 0.99
 """Orthogonality (Eq. 9) from which a row's changes count as orthogonal: two of equal length at 82 degrees or more."""
 
 _ONE_ROW_OF = 256  # orthogonality is measured on one row in 256: it costs as much as combining
-_MAGNITUDE, _INFINITE = np.int32(0x7FFFFFFF), np.int32(0x7F800000)  # a float32 without its sign; and infinity
 _PARTS, _ROWS = 16384, 512  # parts, at most, and rows combined at a time
 _STRIP = 64  # rows that stay in L1 while the hosts' parts are added to them, host by host
 _AHEAD = 4  # parts of a host prefetched
@@ -39,8 +38,8 @@ class Changes(NamedTuple):
         Rows of this host's masters, host by host, rising for each host.
     ends : int64 array, shape (H + 1,)
         Those of host h are ``rows[ends[h] : ends[h + 1]]``.
-    values : float32 array, shape (m, padded); or uint16 array, shape (m, D)
-        The rows as the hosts left them; or, as bfloat16, what hosts added (`wire.added`).
+    values : float32 array, shape (m, padded); or uint16 or int8 array, as rows travel (`rounded`)
+        The rows as the hosts left them; or, rounded, what hosts added (`number_formats.added`).
     updates : int32 array, shape (m,)
         Updates of each in the round; rows with none are ignored.
     """
@@ -242,8 +241,8 @@ def _add(out: Any, base: Any) -> bool:
         for d in range(out.shape[1]):
             base[i, d] += out[i, d]
         for d in range(out.shape[1]):
-            largest = max(largest, bits[i, d] & _MAGNITUDE)
-    return bool(largest < _INFINITE)
+            largest = max(largest, bits[i, d] & MAGNITUDE)
+    return bool(largest < INFINITE)
 
 
 @njit(nogil=True, cache=True)

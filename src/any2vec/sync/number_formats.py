@@ -13,13 +13,15 @@ from numba.extending import overload
 
 from any2vec.llvm.compiled import njit
 
-__all__ = ["SCALE", "added", "decode", "encode", "numbers_of", "scale_of"]
+__all__ = ["INFINITE", "MAGNITUDE", "SCALE", "added", "decode", "encode", "numbers_of", "scale_of"]
 
 SCALE = 4
 """Columns of int8 that hold the scale."""
 
+MAGNITUDE, INFINITE = np.int32(0x7FFFFFFF), np.int32(0x7F800000)
+"""Bits of a float32 without its sign; and of infinity."""
+
 _MOST, _LEAST = 127, np.float32(1e-37)  # of whole numbers; of scales: those of smaller numbers would be 0
-_MAGNITUDE, _INFINITE = np.int32(0x7FFFFFFF), np.int32(0x7F800000)  # a float32 without its sign; and infinity
 
 
 def numbers_of(values: Any) -> int:
@@ -97,7 +99,7 @@ def _from_bfloat16(place: Any, row: Any) -> None:
 def _to_int8(row: Any, place: Any) -> None:
     n, bits, largest = place.size - SCALE, row.view(np.int32), np.int32(0)
     for d in range(n):
-        largest = max(largest, bits[d] & _MAGNITUDE)
+        largest = max(largest, bits[d] & MAGNITUDE)
     scale = np.float32(_scale_for(largest))
     share = np.float32(1) / scale if scale >= _LEAST else np.float32(0)
     for d in range(n):
@@ -110,7 +112,7 @@ def _to_int8(row: Any, place: Any) -> None:
 @njit(nogil=True, cache=True)
 def _scale_for(bits: Any) -> Any:
     """Return the scale of a row whose largest number has these bits."""
-    if bits >= _INFINITE:
+    if bits >= INFINITE:
         return np.float32(np.nan)
     return np.int32(bits).view(np.float32) / np.float32(_MOST)
 
