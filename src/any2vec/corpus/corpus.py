@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.corpus.vocabulary import Vocabulary
+from any2vec.corpus.word_rows import WordRows
 from any2vec.corpus.worklist import Worklist
 
 __all__ = ["Corpus"]
@@ -40,6 +41,8 @@ class Corpus:
         Holds the worklist's files; removed with this object unless it is in the cache.
     line_ends : int
         Line feeds of the text, and words ``</s>`` if these end sentences; 0 if it has no lines.
+    rows : WordRows or None
+        The rows of e that make a word's vector, if they are several (`operators.Operator.divide`).
     """
 
     vocabulary: Vocabulary
@@ -53,6 +56,12 @@ class Corpus:
     seconds: dict[str, float] = field(repr=False)
     folder: Path
     line_ends: int = 0
+    rows: WordRows | None = None
+
+    @property
+    def vertices(self) -> int:
+        """The rows that a matrix has: V, or V + P with P rows of parts."""
+        return len(self.vocabulary) if self.rows is None else self.rows.number
 
     @property
     def hosts(self) -> int:

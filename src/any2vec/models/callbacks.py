@@ -3,15 +3,15 @@
 import math
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
-from any2vec.corpus import Vocabulary
+from any2vec.corpus import Corpus
+from any2vec.corpus.subwords import Subwords
 from any2vec.errors import Any2VecError, shown
+from any2vec.models.learned import vectors_of
 from any2vec.operators.matrices import Matrices
 from any2vec.training.trainer import AfterEpoch
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["Callback", "calling", "vectors_of"]
+__all__ = ["Callback", "calling"]
 
 Callback = Callable[[int, Vectors], "dict[str, float] | None"]
 """Called after each epoch with its number, from 1, and the vectors; the figures it returns are shown and kept.
@@ -20,13 +20,13 @@ The vectors are views of the model: copy what is to outlast the call.
 """
 
 
-def calling(callbacks: Sequence[Callback], vocabulary: Vocabulary, loss: str) -> AfterEpoch:
+def calling(callbacks: Sequence[Callback], corpus: Corpus, loss: str, subwords: Subwords | None) -> AfterEpoch:
     """Return a function that calls all callbacks with the vectors, and returns their figures."""
 
     def judge(epoch: int, matrices: Matrices) -> dict[str, float]:
         figures: dict[str, float] = {}
         for callback in callbacks:
-            found = callback(epoch, vectors_of(vocabulary, [matrices], loss))
+            found = callback(epoch, vectors_of(corpus, [matrices], loss, subwords))
             try:
                 figures |= {str(name): float(value) for name, value in ({} if found is None else found).items()}
             except (AttributeError, TypeError, ValueError):
@@ -39,14 +39,3 @@ def calling(callbacks: Sequence[Callback], vocabulary: Vocabulary, loss: str) ->
         return {name: value for name, value in figures.items() if math.isfinite(value)}
 
     return judge
-
-
-def vectors_of(vocabulary: Vocabulary, parts: list[Matrices], loss: str) -> Vectors:
-    """Make Vectors of the matrices of one range of vertices, held in parts; a single part is not copied."""
-    first, last = parts[0].first, parts[-1].first + parts[-1].vertices
-    if last - first < len(vocabulary):
-        vocabulary = Vocabulary(vocabulary.words[first:last], vocabulary.counts[first:last])
-    e, t = ([part.embedding for part in parts], [part.training for part in parts])
-    if len(parts) == 1:
-        return Vectors(vocabulary, e[0], t=t[0] if len(t[0]) == len(e[0]) else None, loss=loss)
-    return Vectors(vocabulary, np.concatenate(e), t=np.concatenate(t), loss=loss)

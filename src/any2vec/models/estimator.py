@@ -16,8 +16,9 @@ from any2vec.cluster.local import alone, simulate
 from any2vec.cluster.machine.cores import host_cores, usable_cores
 from any2vec.corpus import Corpus, Vocabulary
 from any2vec.errors import Any2VecError, shown
-from any2vec.models.callbacks import calling, vectors_of
+from any2vec.models.callbacks import calling
 from any2vec.models.given import Given, check_given, shown_given
+from any2vec.models.learned import vectors_of
 from any2vec.models.reporting import Reporting
 from any2vec.models.saved import Savable
 from any2vec.models.transforming import Transforming
@@ -196,14 +197,17 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
                 else:
                     corpus = self._read(source, threads, communicator, known)
                 self.report_ = self._report(corpus, warm_start)
-                start = given.begin(corpus.vocabulary, self.display.say, self.kind) if given else None
+                divided = replace(corpus, rows=options.operator_class(options).divide(corpus.vocabulary))
+                if divided.rows is not None:  # parts are of many words: no share of the text is theirs
+                    options = replace(options, blend=False)
+                start = given.begin(divided, options.parts, self.display.say, self.kind) if given else None
             self.display.record("start", self.report_.as_dict)
             if communicator is None:
                 flags = np.zeros(2, np.int64)
-                parts = simulate(self.hosts, threads, lambda one: self._train(corpus, options, one, start, flags))
+                parts = simulate(self.hosts, threads, lambda one: self._train(divided, options, one, start, flags))
             else:
-                parts = [self._train(corpus, replace(options, threads=threads), communicator, start)]
-            self.vectors_ = vectors_of(corpus.vocabulary, parts, options.operator_class.loss)
+                parts = [self._train(divided, replace(options, threads=threads), communicator, start)]
+            self.vectors_ = vectors_of(divided, parts, options.operator_class.loss, options.parts, communicator)
             self.loss_ = self.report_.loss
             self.display.record("end", self.report_.outcome)
         if self.report_.interrupted:
@@ -283,7 +287,7 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
                 communicator,
                 display,
                 report,
-                after_epoch=calling(self.callbacks, corpus.vocabulary, loss) if self.callbacks else None,
+                after_epoch=calling(self.callbacks, corpus, loss, options.parts) if self.callbacks else None,
                 state=state,
                 checkpoints=checkpoints,
                 start=start,

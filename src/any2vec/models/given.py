@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, first_other, together
-from any2vec.corpus import Vocabulary
+from any2vec.corpus import Corpus, Vocabulary
+from any2vec.corpus.subwords import Subwords
 from any2vec.errors import Any2VecError, file_error, shown
 from any2vec.io.compression import open_compressed
 from any2vec.io.finite import check_finite
@@ -21,6 +22,7 @@ from any2vec.samples.counts import total_of
 from any2vec.training.going_on.start import Rows, Start
 from any2vec.vectors.arguments import as_path, as_word
 from any2vec.vectors.formats import load
+from any2vec.vectors.parts import Parts
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["GIVEN", "Frozen", "Given", "VectorsOrPath", "check_given", "shown_given"]
@@ -106,14 +108,19 @@ class Given:
         _check_same("`frozen` words", words, communicator)
         return cls(known, first, second, bounds, words) if first or second else None
 
-    def begin(self, vocabulary: Vocabulary, say: Callable[[str], None], kind: str) -> Start:
+    def begin(self, corpus: Corpus, subwords: Subwords | None, say: Callable[[str], None], kind: str) -> Start:
         """Find the given rows of all vertices, and say how many there are."""
+        vocabulary, parts = corpus.vocabulary, None
         before, places, e, t = np.zeros(0, np.int64), np.full(len(vocabulary), -1, np.int32), None, None
         if self.start and self.known:
             name, vectors = self.start
             before, places = self.known.counts, _places(vocabulary, self.known)
             assert vectors.t is not None
-            e, t = Rows(vectors.matrix, self.bounds), Rows(vectors.t, self.bounds)
+            parts, matrix = vectors.parts, vectors.matrix
+            _check_parts(name, parts, subwords, self.bounds is not None)
+            if parts:
+                matrix = np.concatenate([parts.own, parts.rows])
+            e, t = Rows(matrix, self.bounds), Rows(vectors.t, self.bounds)
             say(f"going on from {name}: {len(before):,} {kind}, {len(vocabulary) - len(before):,} new")
         given, given_places = None, np.full(len(vocabulary), -1, np.int32)
         if self.pretrained:
@@ -124,10 +131,13 @@ class Given:
             if not used and not self.start:
                 raise Any2VecError(f"{name}: has none of the {wanted:,} {kind}, such as {vocabulary.words[0]!r}")
             say(f"{used:,} of {wanted:,} {'new ' * bool(self.start)}{kind} begin with their vectors in {name}")
+        if self.frozen is not None and corpus.rows is not None:
+            raise Any2VecError("`frozen` is given, and words have parts, which they share; leave out one")
         frozen = self._frozen(vocabulary, places, given_places, kind)
         if len(frozen):
             say(f"{np.count_nonzero(frozen):,} of {len(vocabulary):,} {kind} are frozen")
-        return Start(before, places, e, t, given, given_places, frozen)
+        known = np.zeros(0, np.int64) if parts is None else parts.ids
+        return Start(before, places, e, t, given, given_places, frozen, corpus.rows, known)
 
     def _frozen(
         self, vocabulary: Vocabulary, places: NDArray[np.int32], given: NDArray[np.int32], kind: str
@@ -172,6 +182,19 @@ def _check_start(name: str, vectors: Vectors, loss: str) -> None:
         raise Any2VecError(f"{name}: its t was trained with the loss {vectors.loss!r}, but `loss` is {loss!r}")
     if loss == "hierarchical" and not (vectors.counts.any() and (np.diff(vectors.counts) <= 0).all()):
         raise Any2VecError(f"{name}: has no counts, or not in falling order, of which its Huffman tree is made")
+
+
+def _check_parts(name: str, parts: Parts | None, subwords: Subwords | None, shared: bool) -> None:
+    """Refuse to go on with other parts of words."""
+    found, wanted = parts and parts.settings, subwords
+    if found != wanted:
+        has = f"n-grams of {found} characters in {found.buckets:,} buckets" if found else "no n-grams"
+        give = (
+            f"give `subwords=({found.least}, {found.most})` and `buckets={found.buckets}`" if found else "leave it out"
+        )
+        raise Any2VecError(f"{name}: has {has}, and `subwords` is {wanted and str(wanted)!r}; {give}")
+    if parts and shared:
+        raise Any2VecError(f"{name}: words have parts, and each host has some of these; give all hosts all vectors")
 
 
 def _check_dim(name: str, vectors: Vectors, dim: int) -> None:

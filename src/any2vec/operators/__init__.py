@@ -6,9 +6,20 @@ from any2vec.errors import Any2VecError, shown
 from any2vec.operators.base import FUNCTIONS, Operator, OperatorOptions
 from any2vec.operators.cbow import CBOW
 from any2vec.operators.hierarchical import HierarchicalCBOW, HierarchicalSkipGram
+from any2vec.operators.parts import WITH_PARTS
 from any2vec.operators.skipgram import SkipGram
 
-__all__ = ["CBOW", "LOSSES", "MODELS", "OPERATORS", "Operator", "OperatorOptions", "SkipGram", "operator_of"]
+__all__ = [
+    "CBOW",
+    "LOSSES",
+    "MODELS",
+    "OPERATORS",
+    "WITH_PARTS",
+    "Operator",
+    "OperatorOptions",
+    "SkipGram",
+    "operator_of",
+]
 
 MODELS = ("skipgram", "cbow")
 LOSSES = ("negative", "hierarchical")

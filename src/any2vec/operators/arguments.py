@@ -91,9 +91,12 @@ class RowTable(NamedTuple):
         1 where the row of e must not change; empty for kernels that do not freeze.
     spare : int
         First of the thread's 4 * window spare rows of e, where frozen sources are copied.
+    sources : int
+        Sources of a group, at most.
     """
 
     e: NDArray[np.int32] = _NO_ROWS
     t: NDArray[np.int32] = _NO_ROWS
     frozen: NDArray[np.uint8] = _NONE
     spare: int = 0
+    sources: int = 0

@@ -6,11 +6,14 @@ CONTRIBUTING has an operator of a user's own, step by step.
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.corpus import Corpus, Vocabulary
+from any2vec.corpus.subwords import Subwords
+from any2vec.corpus.word_rows import WordRows
 from any2vec.errors import Any2VecError
 from any2vec.operators.logistic import PADDING, logistic
 from any2vec.operators.tiles import MOST_ROWS, dots, update
@@ -31,6 +34,7 @@ class OperatorOptions(Protocol):
     negatives_per: str
     context: str
     sample: float
+    buckets: int
 
     @property
     def pools(self) -> bool:
@@ -39,6 +43,10 @@ class OperatorOptions(Protocol):
     @property
     def negatives(self) -> int:
         """K."""
+
+    @property
+    def parts(self) -> Subwords | None:
+        """The n-grams that words have as parts."""
 
 
 class Operator(ABC):
@@ -58,8 +66,8 @@ class Operator(ABC):
     ----------
     edges : function
         ``edges(window, group, tables, sizes, sources, targets, labels) -> n, skipped`` lists one group of a
-        `samples.windows.Window`. It fills n vertices of `sources`, int64, shape (2 * window,), and all `targets`,
-        int64, shape (`targets`,). `skipped` targets repeat the first; if `varying`, the last `skipped` targets are not
+        `samples.windows.Window`. It fills n rows of e into `sources`, int64, shape (`sources`,), by default those of
+        vertices, and all `targets`, int64, shape (`targets`,). `skipped` targets repeat the first; if `varying`, the last `skipped` targets are not
         there. It may fill `labels`, int8, of the same shape, for `steps`.
     steps : function
         ``steps(scores, labels, sources, targets, alpha, measured, width) -> loss, curvature`` replaces each score by
@@ -84,6 +92,10 @@ class Operator(ABC):
         Initial learning rate, if the user gives none.
     joined : bool
         Whether the sources of a group are one, as in CBOW: the group updates each of its targets once.
+    several : bool
+        Whether a word has several rows of e: those that `divide` finds.
+    rows : WordRows or None
+        What `divide` found for the corpus at hand.
     reads : tuple of str
         The options that it reads, of those that only some operators do (`options.option`): others are refused.
     """
@@ -97,6 +109,8 @@ class Operator(ABC):
     alpha: float = 0.025
     varying: bool = False
     joined: bool = False
+    several: bool = False
+    rows: WordRows | None = None
     reads: tuple[str, ...] = ("negative", "negatives_per")
 
     @classmethod
@@ -112,6 +126,20 @@ class Operator(ABC):
     def __init__(self, options: OperatorOptions) -> None:
         self.options = options
 
+    def divide(self, vocabulary: Vocabulary) -> WordRows | None:
+        """Find the rows of e whose mean is the vector of each word; None if it is one row, that of its id."""
+        return None
+
+    def on(self, corpus: Corpus) -> Self:
+        """Take the rows of a corpus that `divide` has divided."""
+        self.rows = corpus.rows
+        return self
+
+    @property
+    def sources(self) -> int:
+        """Sources in a group, at most."""
+        return 2 * self.options.window
+
     @property
     @abstractmethod
     def targets(self) -> int:
@@ -123,6 +151,8 @@ class Operator(ABC):
 
     def updates(self, counts: NDArray[np.int64], contexts: float) -> NDArray[np.float64]:
         """Estimate the updates of each row of e and of t in an epoch, shape (2, V): the hottest ones have copies.
+
+        If words have several rows of e, the shape is (2, V + P).
 
         Where hosts touch most rows, they have replicas of all. A context has `contexts` words in the mean.
         """

@@ -22,21 +22,27 @@ from any2vec.operators.skipgram import SkipGram, list_context
 from any2vec.samples.huffman import LONGEST, huffman_paths, same_splits
 from any2vec.samples.windows import kept_counts
 
-__all__ = ["HierarchicalCBOW", "HierarchicalSkipGram"]
+__all__ = ["HierarchicalCBOW", "HierarchicalSkipGram", "list_path"]
 
 _SATURATED = 1 / (1 + math.exp(6))  # the prediction for a score of -6
 
 
 @njit(inline="always")
-def edges(window: Any, group: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
-    """List all context words, and the path of the centre."""
-    centre = window.words[window.centre]
-    first = tables.starts[centre]
-    length = tables.starts[centre + 1] - first
+def list_path(word: int, tables: Any, targets: Any, labels: Any) -> int:
+    """List the inner vertices on the path of a word, and their labels; return their number."""
+    first = tables.starts[word]
+    length = tables.starts[word + 1] - first
     for k in range(length):
         step = tables.steps[first + k]
         targets[k] = step >> 1
         labels[k] = 1 - (step & 1)
+    return length
+
+
+@njit(inline="always")
+def edges(window: Any, group: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
+    """List all context words, and the path of the centre."""
+    length = list_path(window.words[window.centre], tables, targets, labels)
     return list_context(window, sources), sizes[1] - length
 
 
@@ -115,5 +121,5 @@ class HierarchicalSkipGram(_Hierarchical):
 class HierarchicalCBOW(CBOW, _Hierarchical):
     """CBOW with hierarchical softmax."""
 
-    reads = ("context",)
+    reads: tuple[str, ...] = ("context",)
     alpha = 0.025  # at word2vec.c's 0.05 analogies are worse (benchmarks/log/words.md)

@@ -20,7 +20,7 @@ _MOST = np.iinfo(np.int32).max  # that is counted
 
 
 class Inspector:
-    """Inspects slices of a host's part (`ids`, `bounds`) of the worklist of `vertices` vertices.
+    """Inspects slices of a host's part (`ids`, `bounds`) of the worklist, whose matrices have `vertices` rows.
 
     Attributes
     ----------
@@ -50,6 +50,7 @@ class Inspector:
         for counts in self._counts:
             counts[:] = 0
         draws, window = self._tables.round(slice_.epoch, slice_.ranges), self._operator.options.window
+        most = self._operator.sources
         self.draws = draws
         sources, destinations = self._counts  # threads may lose a count to each other, but not the last one
         kernel = inspection_kernel(self._operator)
@@ -59,7 +60,7 @@ class Inspector:
             for first in range(begin, max(end, begin + 1), _AT_A_TIME):  # nothing, too: to compile
                 for low, high in slice_.part(first, min(first + _AT_A_TIME, end)).ranges:
                     if not self._skips:
-                        kernel(self._ids, self._bounds, low, high, window, draws, sources, destinations)
+                        kernel(self._ids, self._bounds, low, high, window, most, draws, sources, destinations)
             return time.thread_time() - began
 
         return workers.spread(run, slice_.size, 1000)

@@ -30,11 +30,11 @@ _ONE_WINDOW_OF = 16  # the curvature is measured on one window in 16
 _ENOUGH = 50.0  # sum of squared gradients
 _compiling = threading.Lock()
 
-edges: Any = None  # bound, as `steps`, `score`, `update` and `varying` are, to what the operator has
+edges: Any = None  # bound, as `steps`, `score`, `update`, `varying` and `several` are, to what the operator has
 fetch: Any = None  # bound to `fetch_group`
 steps: Any = logistic
 score: Any = dots
-varying = False
+varying = several = False
 
 
 def operator_kernel(
@@ -89,8 +89,9 @@ def inspection_kernel(operator: Operator) -> Callable[..., None]:
     Returns
     -------
     function
-        ``inspect(ids, bounds, low, high, window, draws, sources, destinations)`` adds, per vertex, the pairs it is the
-        source of and the samples it is the destination of; int32 arrays of shape (V,).
+        ``inspect(ids, bounds, low, high, window, most, draws, sources, destinations)`` adds, per row of e, the pairs
+        it is the source of and, per row of t, the samples it is the destination of; int32 arrays. A group has `most`
+        sources at most.
     """
     with _compiling:
         return _inspection_kernel(functions_of(operator))
@@ -99,7 +100,7 @@ def inspection_kernel(operator: Operator) -> Callable[..., None]:
 def functions_of(operator: Operator) -> tuple[Any, ...]:
     """Return what kernels are made of, hashable."""
     functions = tuple((name, function) for name in FUNCTIONS if (function := getattr(operator, name)) is not None)
-    functions += (("varying", operator.varying),)
+    functions += (("varying", operator.varying), ("several", operator.several))
     return (
         type(operator).__name__,
         functions,
@@ -162,6 +163,8 @@ def _operator_kernel(
             x[k] = _offset(vertex, rows.e, mapped, hot, dim)
             if freezing and rows.frozen[vertex]:
                 x[k] = _copied(e, x[k], spare + k, dim)
+            if several:
+                prefetch_row(e, x[k], dim)
         updates = 1 if joined else sources
         first = y[0]
         for k in range(1, targets - skips if varying else targets):
@@ -175,8 +178,8 @@ def _operator_kernel(
         y[0] = _offset(first, rows.t, mapped, hot, dim)
         if not group_per_context:
             prefetch_row(t, y[0], dim)
-            # the centre is a source of windows to come
-            prefetch_row(e, _offset(near.words[near.centre], rows.e, mapped, hot, dim), dim)
+            if not several:  # the centre is a source of windows to come
+                prefetch_row(e, _offset(near.words[near.centre], rows.e, mapped, hot, dim), dim)
         return sources, skips
 
     def kernel(
@@ -195,7 +198,7 @@ def _operator_kernel(
         _ = version  # part of the key of Numba's cache
         windows = new_windows(window)
         # two slots: the rows of the next group are on their way to the cache while the last one is applied
-        x = np.empty((2, 2 * window), np.int64)
+        x = np.empty((2, rows.sources), np.int64)
         y = np.empty((2, targets), np.int64)
         labels = np.empty((2, targets), np.int8)
         tile = aligned(scratch)
@@ -282,11 +285,11 @@ def _inspection_kernel(parts: tuple[Any, ...]) -> Callable[..., None]:
     version = 0
 
     def inspect(
-        ids: Any, bounds: Any, low: int, high: int, window: int, draws: Any, sources: Any, destinations: Any
+        ids: Any, bounds: Any, low: int, high: int, window: int, most: int, draws: Any, sources: Any, destinations: Any
     ) -> None:
         _ = version
         windows = new_windows(window)
-        x = np.empty(2 * window, np.int64)
+        x = np.empty(most, np.int64)
         y = np.empty(targets, np.int64)
         labels = np.empty(targets, np.int8)
         sentence = np.searchsorted(bounds, low, side="right") - 1

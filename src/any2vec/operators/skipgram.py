@@ -19,7 +19,7 @@ from any2vec.options import option
 from any2vec.samples.draws import below, draw
 from any2vec.samples.negatives import alias_table, negative, probabilities
 
-__all__ = ["NegativeSampling", "SkipGram", "list_context"]
+__all__ = ["NegativeSampling", "SkipGram", "draw_targets", "list_context"]
 
 
 @dataclass(kw_only=True, unsafe_hash=True)
@@ -49,7 +49,7 @@ def list_context(window: Any, sources: Any) -> int:
 
 
 @njit(inline="always")
-def _draw_targets(window: Any, first: int, table: Any, sizes: Any, targets: Any) -> int:
+def draw_targets(window: Any, first: int, table: Any, sizes: Any, targets: Any) -> int:
     """List the centre, and negatives from the window's draws number `first` + 1 on; count those that are the centre."""
     clashes = 0
     targets[0] = window.words[window.centre]
@@ -63,7 +63,7 @@ def _draw_targets(window: Any, first: int, table: Any, sizes: Any, targets: Any)
 @njit(inline="always")
 def edges_per_window(window: Any, group: int, table: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
     """List all context words, and one set of targets."""
-    return list_context(window, sources), _draw_targets(window, 0, table, sizes, targets)
+    return list_context(window, sources), draw_targets(window, 0, table, sizes, targets)
 
 
 @njit(inline="always")
@@ -73,7 +73,7 @@ def edges_per_pair(window: Any, group: int, table: Any, sizes: Any, sources: Any
     context = window.begin + group
     context += int64(context >= window.centre)
     sources[0] = window.words[context]
-    return 1, _draw_targets(window, (context - window.centre + reach) * negatives, table, sizes, targets)
+    return 1, draw_targets(window, (context - window.centre + reach) * negatives, table, sizes, targets)
 
 
 class SkipGram(Operator):

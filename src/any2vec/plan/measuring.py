@@ -135,13 +135,13 @@ def _trained(corpus: Corpus, options: Options, words: int) -> float:
 
 def _inspected(corpus: Corpus, options: Options, words: int) -> float:
     worklist, counts = corpus.worklist, corpus.vocabulary.counts
-    operator = options.operator_class(options)
+    operator = options.operator_class(options).on(corpus)
     draws = SampleTables(counts, options.sample, operator.tables(counts), options.seed).epoch(0)
-    kernel, found = inspection_kernel(operator), np.zeros((2, len(counts)), np.int32)
+    kernel, found = inspection_kernel(operator), np.zeros((2, corpus.vertices), np.int32)
     n = min(words, len(worklist.ids))
 
     def run(last: int) -> None:
-        kernel(worklist.ids, worklist.bounds, 0, last, options.window, draws, found[0], found[1])
+        kernel(worklist.ids, worklist.bounds, 0, last, options.window, operator.sources, draws, found[0], found[1])
 
     run(0)
     return n / _timed(lambda: run(n))

@@ -3,8 +3,10 @@
 from dataclasses import dataclass, fields
 
 from any2vec.errors import Any2VecError
-from any2vec.operators import LOSSES, MODELS, OPERATORS, Operator, operator_of
+from any2vec.corpus.subwords import Subwords
+from any2vec.operators import LOSSES, MODELS, OPERATORS, WITH_PARTS, Operator, operator_of
 from any2vec.operators.cbow import ContextOptions
+from any2vec.operators.parts import PartOptions
 from any2vec.operators.skipgram import NegativeSampling
 from any2vec.options import check_options, option
 from any2vec.sync.combiners import COMBINERS, Combiner, combiner_of
@@ -36,7 +38,7 @@ class _Model:
 
 
 @dataclass(kw_only=True, unsafe_hash=True)
-class Options(ContextOptions, NegativeSampling, _Model):
+class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
     """Options of training; word2vec's, under gensim's names. See `option` for what each field says of itself."""
 
     sample: float = option(1e-3, "subsampling threshold for frequent words; 0 for none", low=0, below=1, usual="1e-3")
@@ -133,7 +135,7 @@ class Options(ContextOptions, NegativeSampling, _Model):
         operator = self.operator_class(self._filled())
         if self.pools and not operator.draws_negatives:
             name = self.operator_class.__name__
-            raise Any2VecError(f"`scheme` is 'server', which draws negatives from pools; {name} draws none")
+            raise Any2VecError(f"`scheme` is 'server', which draws negatives from pools; {name} draws none there")
         by_columns = scheme_of(self.scheme).by_columns
         if self.batch is not None and not by_columns and self.scheme != AUTO:
             this = f", and this is {self.scheme}" if self.scheme else ""
@@ -187,8 +189,14 @@ class Options(ContextOptions, NegativeSampling, _Model):
 
     @property
     def operator_class(self) -> type[Operator]:
-        """The operator."""
-        return operator_of(self.operator_name)
+        """The operator; the one of words with parts, if they have some."""
+        found = operator_of(self.operator_name)
+        return WITH_PARTS.get(found, found) if self.parts else found
+
+    @property
+    def parts(self) -> Subwords | None:
+        """The n-grams that words have as parts."""
+        return Subwords.parse(self.subwords, self.buckets)
 
     @property
     def initial_alpha(self) -> float:
@@ -209,4 +217,5 @@ class Options(ContextOptions, NegativeSampling, _Model):
 
     def _filled(self) -> "Options":
         values = {f.name: getattr(self, f.name) for f in fields(Options)}
-        return Options(**values | {"alpha": self.initial_alpha, "negative": self.negatives})
+        filled = {"alpha": self.initial_alpha, "negative": self.negatives, "subwords": self.parts and str(self.parts)}
+        return Options(**values | filled)

@@ -1,12 +1,13 @@
 """What a run begins with, where not all rows are new: those of an earlier run, given ones, frozen ones."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, exchange
 from any2vec.cluster.lost import DamagedError
+from any2vec.corpus.word_rows import WordRows
 from any2vec.operators.base import Operator
 from any2vec.operators.matrices import Matrices
 from any2vec.samples.counts import total_of
@@ -69,6 +70,10 @@ class Start:
         Row of `given` of each vertex, or -1; -1 where `places` is not.
     frozen : uint8 array, shape (V,)
         1 where the row of e must not change; empty if all may.
+    rows : WordRows or None
+        The rows of e that make a word's vector, if they are several: places are those of words then.
+    earlier_parts : int64 array, shape (P0,)
+        Numbers of the parts whose rows lie behind the V0 rows of words in `e`.
     """
 
     before: NDArray[np.int64]
@@ -78,6 +83,8 @@ class Start:
     given: Rows | None
     given_places: NDArray[np.int32]
     frozen: NDArray[np.uint8]
+    rows: WordRows | None = None
+    earlier_parts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @property
     def freezes(self) -> bool:
@@ -119,7 +126,24 @@ class Start:
         """Write the rows that are not new into a host's masters; all hosts call this."""
         mine = slice(masters.first, masters.first + masters.vertices)
         if self.given is not None:
-            self.given.put(self.given_places[mine], masters.e, communicator)
+            self.given.put(self._of_e(self.given_places)[mine], masters.e, communicator)
         if self.e is not None and self.t is not None:
-            self.e.put(self.places[mine], masters.e, communicator)
-            self.t.put(self.carried(operator, counts)[mine], masters.t, communicator)
+            self.e.put(self._of_e(self.places, parts=True)[mine], masters.e, communicator)
+            carried = self.carried(operator, counts)
+            if self.rows is not None:  # e has more rows than t
+                carried = np.pad(carried, (0, self.rows.number - len(carried)), constant_values=-1)
+            self.t.put(carried[mine], masters.t, communicator)
+
+    def _of_e(self, places: NDArray[np.int32], *, parts: bool = False) -> NDArray[np.int32]:
+        """Return the place of each row of e, of those of words, and perhaps of their parts."""
+        rows = self.rows
+        if rows is None:
+            return places
+        found = np.full(rows.number, -1, np.int32)
+        found[rows.own] = places
+        if parts and len(self.earlier_parts):
+            order = np.argsort(self.earlier_parts, kind="stable")
+            at = np.minimum(np.searchsorted(self.earlier_parts, rows.ids, sorter=order), len(order) - 1)
+            known = self.earlier_parts[order[at]] == rows.ids
+            found[rows.parts[known]] = len(self.before) + order[at[known]]
+        return found

@@ -61,7 +61,7 @@ class ColumnHost(Host):
                 f"vocabulary; {max(1, words // hosts):,} or less would do"
             )
         self._centres = min(self._centres, max(words, 1))
-        self.operator = options.operator_class(options)
+        self.operator = options.operator_class(options).on(corpus)
         self._counts, self._window = corpus.vocabulary.counts, options.window
         self.rounds = options.rounds or min(max(1, math.ceil(words / _WORDS)), MOST_ROUNDS)
 

@@ -117,7 +117,7 @@ class Host(ABC):
         self._corpus, self._options, self._start = corpus, options, start
         self._width = register_width()
         self._communicator = communicator
-        self._partition = partition or Partition.even(len(corpus.vocabulary), communicator.size)
+        self._partition = partition or Partition.even(corpus.vertices, communicator.size)
         self._worklist = corpus.part(communicator.rank)
         threads = max(1, min(options.threads or usable_cores(), len(self._worklist.ids) // _LEAST))
         self.workers = Workers(min(threads, self.most_threads), communicator)

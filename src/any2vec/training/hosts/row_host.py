@@ -61,7 +61,7 @@ class RowHost(Host):
         counts, vertices = corpus.vocabulary.counts, len(corpus.vocabulary)
         self.cuts, self.part = corpus.cuts, communicator.rank
         self.share = float(np.diff(corpus.cuts)[self.part] / max(int(corpus.cuts[-1]), 1))
-        self.operator = options.operator_class(options)
+        self.operator = options.operator_class(options).on(corpus)
         self._counts, self._dim = counts, padded_width(options.dim)
         self._per_pair = self.operator.samples_per_pair(counts)
         self._words, kept = max(total_of(counts), 1), float(kept_counts(counts, options.sample).sum())
@@ -95,7 +95,7 @@ class RowHost(Host):
         self._copies = hot_rows(*self._hottest, threads, self._dim) if threads > 1 else list[HotRows]()
         self._pools = self._options.pools
         self._tables = self._new_tables()
-        self.inspector = Inspector(part.ids, part.bounds, self._tables, self.operator, len(self._counts))
+        self.inspector = Inspector(part.ids, part.bounds, self._tables, self.operator, self._corpus.vertices)
         self.scheme = self._new_scheme()
         self.divisible = self._alone and not self.scheme.of_its_own
         context = CombinerContext(self.scheme.masters, self._per_pair, self.scheme.channel)
@@ -133,7 +133,7 @@ class RowHost(Host):
     def memory(self, dim: int, threads: int) -> int:
         """Bytes of threads' copies, of merging what hosts changed, and of rebalancing rows."""
         threads = min(threads, self.workers.threads)
-        vertices, padded = len(self._counts), padded_width(dim)
+        vertices, padded = self._corpus.vertices, padded_width(dim)
         most = self._hot if padded >= self._dim else vertices
         found = memory_of_copies(min(most, vertices) if self._hot and threads > 1 else 0, self._spare, threads, padded)
         if not self._alone:
@@ -226,7 +226,7 @@ class RowHost(Host):
         e, t = matrices.e.reshape(-1), matrices.t.reshape(-1)
         rate = task.rate._replace(pace=0.0) if self._pools else task.rate
         spare = matrices.vertices + self._hot * self.workers.threads + k * self._spare
-        rows = self.scheme.rows._replace(frozen=self._frozen, spare=spare)
+        rows = self.scheme.rows._replace(frozen=self._frozen, spare=spare, sources=self.operator.sources)
         copies, at = _NONE, slice_.size
         if self._hot:
             copies = self._copies[k].first(self.scheme.live if slice_.size else 0, matrices.vertices + k * self._hot)

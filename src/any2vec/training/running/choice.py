@@ -68,7 +68,7 @@ def estimate(
     combiner, rounds = combiner_of(options.combine), rounds_of(corpus, options, hosts)
     first, usual = round_shares(rounds, hosts)
     seen = allreduce(communicator, _inspect(corpus, options, communicator.rank, rounds, float(first[0])))
-    owned, row = len(counts) / hosts, 4 * padded_width(dim)
+    owned, row = corpus.vertices / hosts, 4 * padded_width(dim)
     sent_row = wire_of(options.wire).row_bytes(dim)
     sent = memory = 0.0
     inspected = np.log(np.geomspace(first[0], 1 / rounds, _LENGTHS))
@@ -97,7 +97,7 @@ def usual_scheme(corpus: Corpus, options: Options, communicator: Communicator) -
     if hosts == 1:
         return "pull-opt"
     updates = updates_of(corpus, options) / (hosts * rounds_of(corpus, options, hosts))
-    needed = _BUFFERS * SCHEMES["rep-opt"].memory(len(corpus.vocabulary), options.dim, hosts, options.wire)
+    needed = _BUFFERS * SCHEMES["rep-opt"].memory(corpus.vertices, options.dim, hosts, options.wire)
     fits = needed <= memory_of_a_host(communicator)
     return "rep-opt" if fits and -np.expm1(-updates).mean() > _MOST else "pull-opt"
 
@@ -150,7 +150,7 @@ def _inspect(corpus: Corpus, options: Options, rank: int, rounds: int, least: fl
         By length: mean rows of e and of t that a slice touches; of all slices, scores and positions.
     """
     part, counts = corpus.part(rank), corpus.vocabulary.counts
-    operator = options.operator_class(options)
+    operator = options.operator_class(options).on(corpus)
     draws = SampleTables(counts, options.sample, operator.tables(counts), options.seed, part.first).epoch(0)
     kernel, n = inspection_kernel(operator), len(part.ids)
     lengths = np.geomspace(least, 1 / rounds, _LENGTHS) * n
@@ -159,8 +159,8 @@ def _inspect(corpus: Corpus, options: Options, rank: int, rounds: int, least: fl
         for k in range(_SLICES):
             low = int((n - length) * (2 * k + 1) / (2 * _SLICES))
             high = max(low, min(low + round(length), n))
-            sources, destinations = np.zeros((2, len(counts)), np.int32)
-            kernel(part.ids, part.bounds, low, high, options.window, draws, sources, destinations)
+            sources, destinations = np.zeros((2, corpus.vertices), np.int32)
+            kernel(part.ids, part.bounds, low, high, options.window, operator.sources, draws, sources, destinations)
             touched = np.count_nonzero(sources), np.count_nonzero(destinations)
             samples = int(destinations.sum(dtype=np.int64))
             found[:, at] += touched[0] / _SLICES, touched[1] / _SLICES, samples, high - low

@@ -22,7 +22,7 @@ def partition_of(corpus: Corpus, options: Options, communicator: Communicator) -
     A round in which a host updates a row u times in the mean touches it with probability 1 - exp(-u). The rows that
     all rounds touch are sent to and fro: each host owns as many of these.
     """
-    vertices, hosts = len(corpus.vocabulary), communicator.size
+    vertices, hosts = corpus.vertices, communicator.size
     found = Partition.even(vertices, hosts)
     if hosts == 1 or (options.scheme in SCHEMES and SCHEMES[options.scheme].by_columns):
         return found
@@ -51,6 +51,6 @@ def updates_of(corpus: Corpus, options: Options) -> NDArray[np.float64]:
     counts, words = corpus.vocabulary.counts, int(corpus.cuts[-1])
     total, kept = max(total_of(counts), 1), kept_counts(counts, options.sample)  # perhaps of earlier texts, too
     contexts = mean_context(np.array([words / max(corpus.sentences, 1)]), options.window, float(kept.sum()) / total)
-    updates = options.operator_class(options).updates(counts, contexts)
-    updates[0] = np.minimum(updates[0], kept)
+    updates = options.operator_class(options).on(corpus).updates(counts, contexts)
+    updates[0] = np.minimum(updates[0], kept if corpus.rows is None else corpus.rows.spread(kept))
     return updates * min(words / total, 1.0)
