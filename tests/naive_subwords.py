@@ -2,6 +2,8 @@
 
 import re
 
+import numpy as np
+
 
 def naive_hash(data):
     """Hash bytes by FNV-1a; each byte is signed."""
@@ -27,3 +29,15 @@ def naive_ngrams(word, least, most):
 def naive_subwords(word, least, most, buckets):
     """List the buckets of a word's n-grams."""
     return [naive_hash(ngram) % buckets for ngram in naive_ngrams(word, least, most)]
+
+
+def naive_mean(word, own, settings, ids, rows):
+    """Add up a word's own row, if any, and those of its n-grams, where there is one, in float32; divide by all."""
+    buckets = naive_subwords(word, settings.least, settings.most, settings.buckets)
+    places = {number: row for row, number in enumerate(ids.tolist())}
+    total = np.zeros(rows.shape[1], np.float32) if own is None else own.copy()
+    for bucket in buckets:
+        if bucket in places:
+            total = total + rows[places[bucket]]
+    number = len(buckets) + (own is not None)
+    return total * np.float32(1 / number) if number else total

@@ -43,7 +43,7 @@ FLOOR = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
 EXTRA = {  # of the rooms before it, these only
     "vectors": {
         *("errors", "other_names", "private", "signals", "version", "options"),
-        *("cluster", "io", "corpus", "plot", "report"),
+        *("llvm", "cluster", "io", "corpus", "plot", "report"),
     },
 }
 

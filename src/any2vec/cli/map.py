@@ -93,7 +93,7 @@ def map(  # noqa: A001  (the command's name)
     with saying():
         known: VertexLabels | None = read_labels(labels, format=file_format) if labels else None
     loaded = load(vectors)
-    if isinstance(listed, str) and listed not in loaded:
+    if isinstance(listed, str) and not loaded.has_index_for(listed):
         what = "no file has this name, and no vector; a list has commas between its words"
         raise Any2VecError(f"--words is {shown(listed)}; {what}")
     display = display_for(Console(stderr=True), quiet=quiet, progress=False)

@@ -7,7 +7,7 @@ import numpy as np
 
 from any2vec.vectors.pairs import Pairs, as_pairs, correlations
 from any2vec.vectors.vectors import Vectors, check_vectors
-from any2vec.vectors.word_sets import fold, folded_ids
+from any2vec.vectors.word_sets import folded_ids, meant_word
 
 __all__ = ["SimilarityResult", "evaluate_similarity"]
 
@@ -40,7 +40,7 @@ def evaluate_similarity(vectors: Vectors, pairs: Pairs) -> SimilarityResult:
     """Correlate the cosines of pairs of words with human scores.
 
     Case is ignored: of words that differ only in case, the most frequent is meant. Pairs with an unknown word are
-    skipped.
+    skipped, unless it has a vector from its parts.
 
     Parameters
     ----------
@@ -62,8 +62,9 @@ def evaluate_similarity(vectors: Vectors, pairs: Pairs) -> SimilarityResult:
     check_vectors(vectors)
     pairs = as_pairs(pairs)
     ids = folded_ids(vectors.words)
-    known = [(ids[fold(a)], ids[fold(b)], score) for a, b, score in pairs if fold(a) in ids and fold(b) in ids]
-    cosines = np.array([vectors.similarity(vectors.words[a], vectors.words[b]) for a, b, _ in known])
+    meant = [(meant_word(a, vectors, ids), meant_word(b, vectors, ids), score) for a, b, score in pairs]
+    known = [(a, b, score) for a, b, score in meant if a is not None and b is not None]
+    cosines = np.array([vectors.similarity(a, b) for a, b, _ in known])
     found = correlations(np.array([score for *_, score in known]), cosines)
     pearson, spearman = (math.nan, math.nan) if found is None else (float(result.statistic) for result in found)
     return SimilarityResult(spearman, pearson, len(known), len(pairs) - len(known))

@@ -16,7 +16,7 @@ from any2vec.vectors.neighbours import Neighbours
 from any2vec.vectors.pairs import Pairs, as_pairs, correlations
 from any2vec.vectors.questions import Questions, as_questions
 from any2vec.vectors.search import answer
-from any2vec.vectors.word_sets import fold
+from any2vec.vectors.word_sets import fold, meant_word
 
 __all__ = ["Evaluations"]
 
@@ -92,6 +92,8 @@ class Evaluations(Neighbours):
     ) -> tuple[Any, Any, float]:
         r"""Correlate the cosines of pairs of words with human scores; needs SciPy.
 
+        Unlike in gensim, words that have a vector from their parts alone are known.
+
         Parameters
         ----------
         pairs : path or sequence of (str, str, float)
@@ -122,9 +124,9 @@ class Evaluations(Neighbours):
         listed = as_pairs(pairs, delimiter, encoding)
         scores, cosines, unknown = [], [], 0
         for a, b, score in listed:
-            one, other = (ids.get(_key(word, case_insensitive)) for word in (a, b))
+            one, other = (meant_word(word, self, ids, case_insensitive) for word in (a, b))
             if one is not None and other is not None:
-                cosines.append(self.similarity(self.words[one], self.words[other]))
+                cosines.append(self.similarity(one, other))
             else:
                 unknown += 1
                 if not dummy4unknown:

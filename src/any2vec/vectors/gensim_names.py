@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, UnknownWordError, shown
 from any2vec.other_names import method_meant
-from any2vec.vectors.arguments import whole_number
+from any2vec.vectors.arguments import as_word, whole_number
 from any2vec.vectors.lookup import Query
 from any2vec.vectors.neighbours import Neighbours, as_queries
 from any2vec.vectors.search import best, cosines_of, no_zeros
@@ -55,16 +55,17 @@ class GensimNames(Neighbours):
         return self.dim
 
     def has_index_for(self, key: str | int) -> bool:
-        """Whether a word has a vector."""
-        return key in self
+        """Whether a word is one of V."""
+        known = isinstance(key, str) or (isinstance(as_word(key), str) and self.of_integers)
+        return known and self._id(key) >= 0
 
     def get_index(self, key: str | int, default: int | None = None) -> int:
         """Return the id of a word; of an unknown one `default`, or raise UnknownWordError if that is None."""
-        return default if default is not None and key not in self else self.id(key)
+        return default if default is not None and not self.has_index_for(key) else self.id(key)
 
     def get_vector(self, key: str | int, norm: bool = False) -> NDArray[np.float32]:
         """Return the vector of a word, shape (D,), of unit length if `norm`; raise UnknownWordError."""
-        row = self.matrix[self.id(key)]
+        row = self._row(key)
         return self._unit(key) if norm else row
 
     def get_vecattr(self, key: str | int, attr: str) -> int:
@@ -123,7 +124,7 @@ class GensimNames(Neighbours):
 
     def similar_by_word(self, word: str | int, topn: int | None = 10, restrict_vocab: int | None = None) -> Any:
         """Find the words nearest to a word: `most_similar`."""
-        self.id(word)  # not a vector
+        self._row(word)  # not a vector
         return self.most_similar([word], topn=topn, restrict_vocab=restrict_vocab)
 
     def similar_by_key(self, key: str | int, topn: int | None = 10, restrict_vocab: int | None = None) -> Any:
@@ -161,8 +162,8 @@ class GensimNames(Neighbours):
         scores: NDArray[np.float32] = (top / (bottom + SMALL)).astype(np.float32)
         if topn is None:
             return scores
-        own = np.array([self.id(query) for query in near + far if isinstance(query, str)], np.int64)
-        scores[own[own < len(scores)]] = -np.inf
+        own = np.array([self._id(query) for query in near + far if isinstance(query, str)], np.int64)
+        scores[own[(own >= 0) & (own < len(scores))]] = -np.inf
         return self._named(*best(scores, whole_number("topn", topn, 0)))
 
     def distance(self, w1: Query, w2: Query) -> float:
@@ -172,8 +173,9 @@ class GensimNames(Neighbours):
     def distances(self, word_or_vector: Query, other_words: Iterable[str | int] | None = ()) -> NDArray[np.float32]:
         """Return 1 minus the cosine of a word or vector with `other_words`, by default with all: shape (n,)."""
         others = [] if other_words is None else as_queries(self._as_word(other_words), self._as_word)
-        rows = [self.id(word) for word in others] if others else slice(None)
-        return 1 - self._cosines(word_or_vector, rows)
+        return 1 - (
+            self._cosines_with(word_or_vector, others) if others else self._cosines(word_or_vector, slice(None))
+        )
 
     def n_similarity(self, ws1: Sequence[str | int], ws2: Sequence[str | int]) -> float:
         """Return the cosine of the means of two sets of words, the vectors as long as they are.
@@ -195,12 +197,14 @@ class GensimNames(Neighbours):
     def most_similar_to_given(self, key1: Query, keys_list: Sequence[Word]) -> Word:
         """Return the word of a list that is nearest to a word, the first of equals."""
         keys = list(keys_list)
-        return keys[int(self._cosines(key1, [self.id(key) for key in self._listed("keys_list", keys)]).argmax())]
+        return keys[int(self._cosines_with(key1, self._listed("keys_list", keys)).argmax())]
 
     def closer_than(self, key1: str | int, key2: str | int) -> list[str]:
         """Return the words that are nearer to `key1` than `key2` is, in the order of ids, without `key1`."""
-        cosines, one = self._cosines(key1, slice(None)), self.id(key1)
-        return [self.words[i] for i in np.flatnonzero(cosines > cosines[self.id(key2)]).tolist() if i != one]
+        self._row(key1)  # not a vector
+        cosines, one = self._cosines(key1, slice(None)), self._id(key1)
+        least = cosines[self._id(key2)] if self._id(key2) >= 0 else self._cosines_with(key1, [key2])[0]
+        return [self.words[i] for i in np.flatnonzero(cosines > least).tolist() if i != one]
 
     def rank(self, key1: str | int, key2: str | int) -> int:
         """Return 1 plus the number of words that are nearer to `key1` than `key2` is."""
@@ -257,6 +261,13 @@ class GensimNames(Neighbours):
     def _cosines(self, query: Query, rows: slice | list[int]) -> NDArray[np.float32]:
         """Return the cosines of a word or vector with rows of the matrix."""
         return cosines_of(self.matrix[rows], self.norms[rows], self._unit(query))
+
+    def _cosines_with(self, query: Query, words: list[Any]) -> NDArray[np.float32]:
+        """Return the cosines of a word or vector with words."""
+        if self.parts is None:
+            return self._cosines(query, [self.id(word) for word in words])
+        vectors = self[words]
+        return cosines_of(vectors, np.linalg.norm(vectors, axis=1), self._unit(query))
 
 
 def _floats(numbers: Any) -> NDArray[np.floating[Any]]:

@@ -16,6 +16,7 @@ from any2vec.io.finite import blocks, check_finite
 from any2vec.io.html import table
 from any2vec.io.read_only import read_only
 from any2vec.vectors.arguments import as_word, asked, of_integers
+from any2vec.vectors.parts import Parts
 
 __all__ = ["NEGATIVE", "Lookup", "Query"]
 
@@ -40,6 +41,7 @@ class Lookup:
         counts: NDArray[np.int64] | None = None,
         t: NDArray[np.float32] | None = None,
         loss: str = NEGATIVE,
+        parts: Parts | None = None,
     ) -> None:
         self.vocabulary = _checked(vocabulary, counts)
         """The words, their counts (zeros: unknown) and ids."""
@@ -51,6 +53,10 @@ class Lookup:
             raise Any2VecError(f"`loss` is {shown(loss)}; it must be a name")
         self.loss = loss
         """The loss that `t` was trained with; if "hierarchical", its rows are those of the tree's inner vertices."""
+        if parts is not None and not isinstance(parts, Parts):
+            raise Any2VecError(f"`parts` is {shown(parts)}; Parts are expected")
+        self.parts = parts
+        """What the embedding vectors are means of, so that unknown words have vectors, too; or None."""
         self._check_shapes()
 
     def _check_shapes(self) -> None:
@@ -61,6 +67,8 @@ class Lookup:
             raise Any2VecError(f"{number} words do not fit {len(self.counts)} counts")
         if self.t is not None and self.t.shape != self.matrix.shape:
             raise Any2VecError(f"t of shape {self.t.shape} does not fit e of shape {self.matrix.shape}")
+        if self.parts is not None and self.parts.own.shape != self.matrix.shape:
+            raise Any2VecError(f"parts of shape {self.parts.own.shape} do not fit e of shape {self.matrix.shape}")
         if len(self.vocabulary.ids) != number:
             first, word = next((i, w) for i, w in enumerate(self.words) if self.vocabulary.ids[w] != i)
             twice = f"the word {word!r} occurs twice, as vectors {first + 1:,} and {self.vocabulary.ids[word] + 1:,}"
@@ -109,17 +117,21 @@ class Lookup:
         return iter(self.words)
 
     def __contains__(self, word: object) -> bool:
+        """Whether a word has a vector: it is one of V, or has parts of which its vector is made."""
         name = as_word(word)
-        known = isinstance(name, str) and name in self.vocabulary.ids
-        return known and (isinstance(word, str) or self.of_integers)
+        if not isinstance(name, str) or not (isinstance(word, str) or self.of_integers):
+            return False
+        return name in self.vocabulary.ids or (self.parts is not None and self.parts.vector(name) is not None)
 
     def __getitem__(self, key: str | int | Sequence[str | int]) -> NDArray[np.float32]:
         """Look up a word, giving shape (D,), or a list of n words, giving shape (n, D)."""
         if isinstance(key, Iterable) and not isinstance(key, str | bytes) and getattr(key, "shape", None) != ():
-            found: NDArray[np.float32] = self.matrix[[self.id(word) for word in key]]
-        else:
-            found = self.matrix[self.id(key)]  # type: ignore[arg-type]  # bytes: refused
-        return found
+            if self.parts is None:
+                found: NDArray[np.float32] = self.matrix[[self.id(word) for word in key]]
+                return found
+            rows = [self._row(word) for word in key]
+            return np.array(rows, np.float32).reshape(len(rows), self.dim)
+        return self._row(key)  # type: ignore[arg-type]  # bytes: refused
 
     def __repr__(self) -> str:
         return f"<Vectors: {len(self):,} words of {self.dim} dimensions>"
@@ -147,17 +159,30 @@ class Lookup:
         Raises
         ------
         UnknownWordError
-            If the word is unknown; the error, also a KeyError, names words spelt similarly.
+            If the word is not one of V; the error, also a KeyError, names words spelt similarly.
         Any2VecError
             If it is no word, or an integer where not all words are integers.
         """
+        found = self._id(word)
+        if found < 0:
+            raise UnknownWordError(f"no vector for {self._as_word(word)!r}", partial(self._hint, word))
+        return found
+
+    def _id(self, word: str | int) -> int:
+        """Return the id of a word, -1 if it is not one of V."""
         name = self._as_word(word)
         if not isinstance(name, str):
             raise Any2VecError(f"a word is expected, not {shown(word)}")
-        found = self.vocabulary.ids.get(name)
-        if found is None:
-            raise UnknownWordError(f"no vector for {name!r}", partial(self._hint, word))
-        return found
+        return self.vocabulary.ids.get(name, -1)
+
+    def _row(self, word: str | int) -> NDArray[np.float32]:
+        """Return the vector of a word of V, or the one that another word has from its parts; raise if it has none."""
+        if self.parts is None or self._id(word) >= 0:
+            return self.matrix[self.id(word)]
+        made = self.parts.vector(name := self._as_word(word))
+        if made is None:
+            raise UnknownWordError(f"no vector for {name!r}, nor for parts of it", partial(self._hint, word))
+        return made
 
     def _hint(self, word: str | int) -> str:
         """Return what completes the error for an unknown word."""

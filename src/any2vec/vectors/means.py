@@ -34,7 +34,8 @@ class Means(Lookup):
         Returns
         -------
         float32 array, shape (n, D)
-            Words without a vector do not count; a text without any other has zeros.
+            Words without a vector do not count; a text without any other has zeros. Unknown words that have a vector
+            from their parts count.
 
         Raises
         ------
@@ -52,12 +53,21 @@ class Means(Lookup):
 
     def _means(self, texts: list[list[Any]]) -> NDArray[np.float32]:
         ids = self.vocabulary.ids
-        rows = np.array([ids.get(self._as_word(token), -1) for token in chain.from_iterable(texts)], np.int64)
+        tokens = [self._as_word(token) for token in chain.from_iterable(texts)]
+        of = np.repeat(np.arange(len(texts)), list(map(len, texts)))
+        rows = np.array([ids.get(token, -1) for token in tokens], np.int64)
         known = rows >= 0
-        of = np.repeat(np.arange(len(texts)), list(map(len, texts)))[known]
         sums = np.zeros((len(texts), self.dim))
-        np.add.at(sums, of, self.matrix[rows[known]])
-        return np.asarray(sums / np.maximum(np.bincount(of, minlength=len(texts)), 1)[:, None], np.float32)
+        np.add.at(sums, of[known], self.matrix[rows[known]])
+        if self.parts is not None:
+            others: dict[str, int] = {}
+            places = np.flatnonzero(~known)
+            numbers = np.array([others.setdefault(tokens[i], len(others)) for i in places], np.int64)
+            made = self.parts.of(list(others))
+            has = np.count_nonzero(made, axis=1)[numbers] > 0
+            np.add.at(sums, of[places[has]], made[numbers[has]])
+            known[places[has]] = True
+        return np.asarray(sums / np.maximum(np.bincount(of[known], minlength=len(texts)), 1)[:, None], np.float32)
 
 
 def check_texts(texts: Any, column: str | None) -> None:

@@ -122,7 +122,7 @@ class Neighbours(Lookup):
             return searched.most_similar(mean, whole_number("topn", topn, 0))
         if topn is None:
             return cosines_of(self.matrix[rows], self.norms[rows], mean)
-        own = np.array([[self.id(query) for query in queries if isinstance(query, str)]], np.int64)
+        own = np.array([[self._id(query) for query in queries if isinstance(query, str)]], np.int64)
         return self._nearest(mean[None], own, topn, rows, searched)[0]
 
     def most_similar_batch(
@@ -164,7 +164,7 @@ class Neighbours(Lookup):
         rows = np.empty((len(asked), self.dim), np.float32)
         for row, query in zip(rows, asked, strict=True):
             row[:] = self._unit(query)
-        own = [[self.id(query) if isinstance(query, str) else -1] for query in asked]
+        own = [[self._id(query) if isinstance(query, str) else -1] for query in asked]
         searched = self._rows(restrict)
         if index is not None and not isinstance(self._indexer(index, None, searched), Index):
             raise Any2VecError(f"`index` is {shown(index)}; it must be what `vectors.index()` returns")

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, allgather_bytes, allreduce, together
 from any2vec.errors import Any2VecError, UnknownWordError, shown
-from any2vec.vectors.arguments import asked, whole_number
+from any2vec.vectors.arguments import as_word, asked, whole_number
 from any2vec.vectors.neighbours import Queries, Similar, weighted
 from any2vec.vectors.search import nearest, unit
 from any2vec.vectors.vectors import Vectors
@@ -62,7 +62,7 @@ class ShardedVectors:
 
     def __contains__(self, word: object) -> bool:
         """Whether a word is on some host; all hosts call this."""
-        here = (isinstance(word, str) or self._of_integers) and word in self.own
+        here = (isinstance(word, str) or self._of_integers) and as_word(word) in self.own.vocabulary.ids
         return bool(self.communicator.allgather(np.array([here])).any())
 
     def __getitem__(self, words: str | Sequence[str]) -> NDArray[np.float32]:

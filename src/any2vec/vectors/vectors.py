@@ -33,6 +33,8 @@ class Vectors(GensimNames, Evaluations, Conversions, Exports, Hub, Indexed, Maps
         The training vectors, for further training or to predict contexts.
     loss : str
         The loss that `t` was trained with.
+    parts : Parts, optional
+        What the embedding vectors are means of: words that are not in `vocabulary` have vectors from their parts.
 
     Raises
     ------

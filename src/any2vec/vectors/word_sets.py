@@ -7,8 +7,9 @@ from pathlib import Path
 from any2vec.errors import Any2VecError, file_error, shown
 from any2vec.io.foreign import HEAD, refuse
 from any2vec.io.whitespace import strip
+from any2vec.vectors.lookup import Lookup
 
-__all__ = ["fold", "folded_ids", "read_lines"]
+__all__ = ["fold", "folded_ids", "meant_word", "read_lines"]
 
 
 def read_lines(path: Path, encoding: str = "utf-8") -> list[str]:
@@ -40,3 +41,15 @@ def folded_ids(words: Iterable[str]) -> dict[str, int]:
     for i, word in enumerate(words):
         ids.setdefault(fold(word), i)
     return ids
+
+
+def meant_word(word: str, vectors: Lookup, ids: dict[str, int], fold_case: bool = True) -> str | None:
+    """Return the word that a set means: one of `ids`, else one that has a vector from its parts; None if there is none.
+
+    If case does not count, `ids` are of folded words, and a word that is unknown is taken in lower case.
+    """
+    found = ids.get(fold(word) if fold_case else word)
+    if found is not None:
+        return vectors.words[found]
+    spelt = word.lower() if fold_case else word
+    return spelt if vectors.parts is not None and spelt in vectors else None

@@ -1,0 +1,154 @@
+"""What vectors of words are made of: a row of each word's own, and rows that words share."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.cluster.machine.cores import usable_cores
+from any2vec.corpus.subwords import Subwords
+from any2vec.errors import Any2VecError, shown
+from any2vec.io.ordered import ordered
+from any2vec.io.read_only import read_only
+from any2vec.llvm.compiled import njit
+from any2vec.vectors.arguments import whole_number
+
+__all__ = ["Parts"]
+
+_WORDS = 1 << 14  # whose parts are listed at a time
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Parts:
+    """Rows of which the vectors of words are means, also those of words that have no row of their own.
+
+    The vector of a word of V is the mean of its own row and the rows of its parts; that of another word, of the rows of
+    its parts. A part that has no row counts as a row of zeros. These are fastText's rules.
+
+    Parameters
+    ----------
+    settings : Subwords
+        Which parts a word has, as numbers from 0 to below `buckets`.
+    own : float32 array, shape (V, D)
+        The row of each word, in the order of ids. No array is copied; memory maps will do.
+    ids : int64 array, shape (P,)
+        The numbers of the parts that have a row, each once, in any order.
+    rows : float32 array, shape (P, D)
+        The row of each.
+    whole : bool
+        Whether these are the rows of all parts; if False, of one of many hosts, other words have no vectors.
+
+    Raises
+    ------
+    Any2VecError
+        If the shapes do not fit, or a number is out of range or occurs twice.
+    """
+
+    settings: Subwords
+    own: NDArray[np.float32]
+    ids: NDArray[np.int64]
+    rows: NDArray[np.float32]
+    whole: bool = True
+
+    def __post_init__(self) -> None:
+        own, rows, ids = np.asarray(self.own, np.float32), np.asarray(self.rows, np.float32), np.asarray(self.ids)
+        if own.ndim != 2 or rows.ndim != 2 or own.shape[1] != rows.shape[1] or ids.shape != (len(rows),):
+            shapes = f"`own` of shape {own.shape}, `ids` of {ids.shape} and `rows` of {rows.shape}"
+            raise Any2VecError(f"parts: {shapes} do not fit: (V, D), (P,) and (P, D) are expected")
+        if ids.dtype.kind not in "iu" and len(ids):
+            raise Any2VecError(f"parts: `ids` are whole numbers, not {shown(ids)}")
+        ids = ids.astype(np.int64, copy=False)
+        for name, array in (("own", own), ("ids", ids), ("rows", rows)):
+            object.__setattr__(self, name, read_only(array))
+        numbers = self._sorted[0]
+        if len(numbers) and (numbers[0] < 0 or numbers[-1] >= self.settings.buckets):
+            wrong = numbers[0] if numbers[0] < 0 else numbers[-1]
+            raise Any2VecError(f"parts: `ids` has {wrong:,}; it must be from 0 to below {self.settings.buckets:,}")
+        if (twice := np.flatnonzero(np.diff(numbers) == 0)).size:
+            raise Any2VecError(f"parts: `ids` has {numbers[twice[0]]:,} twice; a part has one row")
+
+    def __repr__(self) -> str:
+        return f"<Parts {self.settings}: {len(self.own):,} rows of words and {len(self.rows):,} of their parts>"
+
+    def means(self, words: Sequence[str], threads: int | None = None) -> NDArray[np.float32]:
+        """Compute the vectors of all words of V.
+
+        Parameters
+        ----------
+        words : sequence of str
+            The words of V, in the order of ids.
+        threads : int, optional
+            Threads; all cores by default. The bits do not depend on it.
+
+        Returns
+        -------
+        float32 array, shape (V, D)
+            The sum of a word's own row and those of its parts, in their order, times 1 / (1 + their number).
+        """
+        if len(words) != len(self.own):
+            raise Any2VecError(f"parts: {len(words):,} words do not fit {len(self.own):,} rows")
+        return self._means(words, self.own, usable_cores() if threads is None else whole_number("threads", threads, 1))
+
+    def of(self, words: Sequence[str]) -> NDArray[np.float32]:
+        """Compute the vectors that words have from their parts alone, float32, shape (n, D); zeros if from none."""
+        return self._means(words, None, 1) if self.whole else np.zeros((len(words), self.rows.shape[1]), np.float32)
+
+    def vector(self, word: str) -> NDArray[np.float32] | None:
+        """Compute the vector that a word has from its parts alone, float32, shape (D,); None if that is zero."""
+        found = self.of([word])[0]
+        return found if found.any() else None
+
+    def first(self, number: int) -> Self:
+        """Return these with the rows of the first words only."""
+        return replace(self, own=self.own[:number])
+
+    @cached_property
+    def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The numbers of parts, sorted, and the row of each."""
+        if (np.diff(self.ids) >= 0).all():
+            return self.ids, np.arange(len(self.ids))
+        order = np.argsort(self.ids, kind="stable")
+        return self.ids[order], order
+
+    def _places(self, numbers: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Return the row of each part, -1 if it has none."""
+        known, rows = self._sorted
+        if len(known) == self.settings.buckets:  # all have one
+            return rows[numbers]
+        if not len(known):
+            return np.full(len(numbers), -1, np.int64)
+        at = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
+        return np.where(known[at] == numbers, rows[at], -1)
+
+    def _means(self, words: Iterable[str], own: NDArray[np.float32] | None, threads: int) -> NDArray[np.float32]:
+        listed, number = iter(words), len(words)  # type: ignore[arg-type]  # sequences
+        found = np.zeros((number, self.rows.shape[1]), np.float32) if own is None else np.array(own, order="C")
+
+        def mean(start: int, some: list[str]) -> None:
+            bounds, numbers = self.settings.lists(some)
+            _add_rows(bounds, self._places(numbers), self.rows, own is not None, found[start : start + len(some)])
+
+        tasks = ((start, list(islice(listed, _WORDS))) for start in range(0, number, _WORDS))
+        for _ in ordered(lambda task: mean(*task), tasks, threads):
+            pass
+        return found
+
+
+@njit(nogil=True, cache=True)
+def _add_rows(bounds: Any, places: Any, rows: Any, own: bool, sums: Any) -> None:
+    """Add the rows of each word's parts to a sum, which may have its own row, and divide by the number of rows."""
+    for word in range(bounds.size - 1):
+        for part in range(bounds[word], bounds[word + 1]):
+            row = places[part]
+            if row >= 0:
+                for i in range(rows.shape[1]):
+                    sums[word, i] += rows[row, i]
+        number = bounds[word + 1] - bounds[word] + own
+        if number > 1:
+            share = np.float32(1.0 / number)
+            for i in range(rows.shape[1]):
+                sums[word, i] *= share
