@@ -169,10 +169,11 @@ def _checked(folder: Path, about: dict[str, Any], threads: int) -> Corpus:
         raise _DamagedError("its files do not belong together")
     if not _rises(worklist.bounds):
         raise _DamagedError(f"{BOUNDS} does not rise from 0")
+    facts: dict[str, Any] = {name: int(about["facts"][name]) for name in FACTS}
     return Corpus(
         Vocabulary(words, counts),
         worklist,
-        **{name: int(about["facts"][name]) for name in FACTS},
+        **facts,
         cuts=cuts,
         held=held,
         cached=True,

@@ -39,7 +39,7 @@ class WordRows:
     def of(
         cls, counts: NDArray[np.int64], bounds: NDArray[np.int64], parts: Sequence[int] | NDArray[np.integer]
     ) -> Self:
-        """Number the rows of words that have the parts ``parts[bounds[w] : bounds[w + 1]]``, by the counts of words."""
+        """Give rows to words that have the parts ``parts[bounds[w] : bounds[w + 1]]``, by the counts of words."""
         sizes = np.diff(bounds)
         ids, places = np.unique(np.asarray(parts, np.int64), return_inverse=True)
         used = np.concatenate([counts, np.bincount(places, np.repeat(counts, sizes), len(ids))])

@@ -80,5 +80,5 @@ def _share(
     own, of_parts = fetched(e, rows.own[words]), fetched(e, rows.parts[parts])
     training = fetched(t, np.arange(first, last, dtype=np.int32))
     share = Vocabulary(vocabulary.words[words], vocabulary.counts[words])
-    made = subwords and Parts(subwords, own, rows.ids[parts], of_parts, whole=False)
+    made = Parts(subwords, own, rows.ids[parts], of_parts, whole=False) if subwords else None
     return Vectors(share, matrix, t=training, loss=loss, parts=made)

@@ -66,9 +66,9 @@ class Operator(ABC):
     ----------
     edges : function
         ``edges(window, group, tables, sizes, sources, targets, labels) -> n, skipped`` lists one group of a
-        `samples.windows.Window`. It fills n rows of e into `sources`, int64, shape (`sources`,), by default those of
-        vertices, and all `targets`, int64, shape (`targets`,). `skipped` targets repeat the first; if `varying`, the last `skipped` targets are not
-        there. It may fill `labels`, int8, of the same shape, for `steps`.
+        `samples.windows.Window`. It fills n rows of e into `sources`, int64, shape (`sources`,), those of vertices
+        unless words have several, and all `targets`, int64, shape (`targets`,). `skipped` targets repeat the first; if
+        `varying`, the last `skipped` targets are not there. It may fill `labels`, int8, of the same shape, for `steps`.
     steps : function
         ``steps(scores, labels, sources, targets, alpha, measured, width) -> loss, curvature`` replaces each score by
         its step, alpha times minus the gradient of the loss. Source i and target k have ``scores[k * sources + i]``.

@@ -30,7 +30,6 @@ from any2vec.options import option
 from any2vec.samples.draws import draw
 from any2vec.samples.huffman import LONGEST
 from any2vec.samples.negatives import negative
-from any2vec.samples.windows import kept_counts
 
 __all__ = ["WITH_PARTS", "PartOptions", "PartTables"]
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, fields
 
-from any2vec.errors import Any2VecError
 from any2vec.corpus.subwords import Subwords
+from any2vec.errors import Any2VecError
 from any2vec.operators import LOSSES, MODELS, OPERATORS, WITH_PARTS, Operator, operator_of
 from any2vec.operators.cbow import ContextOptions
 from any2vec.operators.parts import PartOptions

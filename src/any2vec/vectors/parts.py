@@ -17,7 +17,7 @@ from any2vec.io.read_only import read_only
 from any2vec.llvm.compiled import njit
 from any2vec.vectors.arguments import whole_number
 
-__all__ = ["Parts"]
+__all__ = ["Parts", "means_of"]
 
 _WORDS = 1 << 14  # whose parts are listed at a time
 
@@ -136,6 +136,15 @@ class Parts:
         for _ in ordered(lambda task: mean(*task), tasks, threads):
             pass
         return found
+
+
+def means_of(
+    rows: NDArray[np.float32], bounds: NDArray[np.int64], places: NDArray[np.integer[Any]]
+) -> NDArray[np.float32]:
+    """Compute the means of the rows ``places[bounds[i] : bounds[i + 1]]``, to the bits of `Parts.means`."""
+    found = np.zeros((len(bounds) - 1, rows.shape[1]), np.float32)
+    _add_rows(bounds, places.astype(np.int64, copy=False), rows, False, found)
+    return found
 
 
 @njit(nogil=True, cache=True)
