@@ -45,7 +45,7 @@ def drawn_negatives(bits, table):
 def reached(keys, window):
     found = np.empty(keys.size, np.int64)
     for i in range(keys.size):
-        found[i] = window_size(keys[i], window)
+        found[i] = window_size(keys[i], window, 1)
     return found
 
 

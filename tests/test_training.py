@@ -25,8 +25,8 @@ from any2vec.training.hosts import host, row_host
 from any2vec.training.hosts.host import Task
 from any2vec.training.hosts.row_host import RowHost
 from any2vec.training.options import Options
+from any2vec.training.running.decay import FLOOR
 from any2vec.training.running.run import Run
-from any2vec.training.running.schedule import FLOOR
 from any2vec.training.shown.progress import Quiet
 from any2vec.training.trainer import train
 

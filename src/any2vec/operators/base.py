@@ -29,8 +29,13 @@ class OperatorOptions(Protocol):
     window: int
     negative: int | None
     negatives_per: str
+    ns_exponent: float
     context: str
     sample: float
+
+    @property
+    def narrowest(self) -> int:
+        """Least reach of a window."""
 
     @property
     def pools(self) -> bool:
@@ -97,7 +102,7 @@ class Operator(ABC):
     alpha: float = 0.025
     varying: bool = False
     joined: bool = False
-    reads: tuple[str, ...] = ("negative", "negatives_per")
+    reads: tuple[str, ...] = ("negative", "negatives_per", "ns_exponent")
 
     @classmethod
     def check(cls, options: OperatorOptions) -> None:
