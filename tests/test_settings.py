@@ -53,7 +53,7 @@ def test_columns_equal_the_naive(per, hosts):
         np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
-@pytest.mark.parametrize(("model", "loss", "context"), FOUR)
+@pytest.mark.parametrize(("model", "loss", "context"), [FOUR[0], FOUR[-1]])
 def test_all_schemes_give_the_same_bits(model, loss, context):
     how = settings_of(loss) | {"rounds": 3}
     found = [bits(train(read(text(60), 4), options(model, loss, scheme=scheme, **how))) for scheme in NAMES]
