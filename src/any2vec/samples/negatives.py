@@ -20,7 +20,7 @@ def probabilities(counts: NDArray[Any], power: float = POWER, many: Any = 1) -> 
     Parameters
     ----------
     counts : array, shape (V,)
-        Occurrences of each vertex; one without any is never drawn, whatever the power.
+        Occurrences of each vertex; one without any is never drawn.
     power : float
         Exponent of the counts; 0 draws all vertices alike, a negative one rare ones more often.
     many : array, shape (V,), optional
@@ -31,7 +31,8 @@ def probabilities(counts: NDArray[Any], power: float = POWER, many: Any = 1) -> 
     float64 array, shape (V,)
         Sums to 1.
     """
-    weights = (counts > 0) * np.maximum(counts, 1).astype(np.float64) ** power * many
+    weights = np.where(counts > 0, counts, 1.0) ** power * many
+    weights[counts == 0] = 0  # of an earlier text, in which it is not known how often it occurred
     return weights / weights.sum()
 
 

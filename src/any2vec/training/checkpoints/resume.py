@@ -27,6 +27,7 @@ __all__ = ["corpus_facts", "read_state"]
 
 _SAMPLED = 4096  # positions of W by which a corpus is recognised
 _USUAL = {declared.name: declared.default for declared in fields(Options)}
+"""What options were before there were any: checkpoints of earlier versions lack them."""
 _FREE = ("threads", "hosts", "rounds", "epochs")
 """Options that may differ from those of the run that is gone on with; epochs may only grow."""
 
