@@ -30,6 +30,7 @@ from any2vec.sync.scheme import Scheme
 from any2vec.training import trainer
 from any2vec.training.hosts.host import Task
 from any2vec.training.hosts.row_host import RowHost
+from any2vec.training.running.decay import Decay
 from any2vec.training.running.schedule import Schedule
 
 UPDATES = (1, 3, 10, 30, 100, 1000, 10_000, 1 << 62)
@@ -123,7 +124,7 @@ def main(
     """Look at some rounds of a run."""
     hosts, rounds = map(int, shape.split("x"))
     wanted = sorted(map(int, numbers.split(",")))
-    last = Schedule(0.0, epochs, rounds, np.arange(hosts + 1)).numbers(epochs - 1).stop - 1
+    last = Schedule(Decay(0.0), epochs, rounds, np.arange(hosts + 1)).numbers(epochs - 1).stop - 1
     if wanted[-1] > last:
         raise typer.BadParameter(f"there is no round {wanted[-1]}: the last is {last}", param_hint="--numbers")
     how = {"dim": dim, "negative": negative, "sample": sample, "epochs": epochs, "seed": seed, "threads": 1}
@@ -135,7 +136,7 @@ def main(
         cuts = read_corpus(path, cache=cache, hosts=hosts).cuts
         host = RowHost(read_corpus(path, cache=cache), model.training_options(), alone())
         host.open()
-        schedule = Schedule(model.training_options().initial_alpha, epochs, rounds, cuts)
+        schedule = Schedule(model.training_options().decay, epochs, rounds, cuts)
         with host.workers:
             for number in wanted:
                 labels, masters = noting.labels(number), host.scheme.masters

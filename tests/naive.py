@@ -1,7 +1,8 @@
 """What training should do, in plain Python and NumPy: every algorithm in a few lines, written from the papers.
 
 splitmix64: Steele, Lea and Flood, OOPSLA 2014. Subsampling, dynamic window, negatives and the order of updates:
-Mikolov et al. 2013 and word2vec.c. Loss: GraphAny2Vec, section 2.2. Shared negatives: Ji et al. 2016.
+Mikolov et al. 2013 and word2vec.c. Loss: GraphAny2Vec, section 2.2. Shared negatives: Ji et al. 2016. Windows of full
+width, powers of counts and the learning rate at the end: gensim 4.4.
 """
 
 import math
@@ -51,9 +52,9 @@ def keep_probability(counts, sample):
     return [min(1.0, math.sqrt(sample / f) + sample / f) for f in share]
 
 
-def noise(counts):
-    """The distribution of negatives: counts to the power 0.75."""
-    weights = np.array(counts, float) ** 0.75
+def noise(counts, power=0.75):
+    """The distribution of negatives: counts to a power; what never occurs is none."""
+    weights = np.array([float(count) ** power if count else 0.0 for count in counts])
     return weights / weights.sum()
 
 
@@ -96,6 +97,8 @@ class Setting(NamedTuple):
     frozen: tuple = ()
     seen: int = 0
     rows: int = HERE
+    shrink: bool = True
+    min_alpha: float | None = None
 
 
 class Step(NamedTuple):
@@ -108,9 +111,11 @@ class Step(NamedTuple):
 
 
 def rate(s, epoch, position):
-    """Learning rate, falling linearly with the words done, not below FLOOR of its start."""
-    words = len(s.ids)
-    return s.alpha * max(1 - (epoch * words + position) / (words * s.epochs), FLOOR)
+    """Learning rate, falling linearly with the words done: to its end, or to 0, but not below FLOOR of its start."""
+    done = (epoch * len(s.ids) + position) / (len(s.ids) * s.epochs)
+    if s.min_alpha is not None:
+        return s.alpha - (s.alpha - s.min_alpha) * done
+    return s.alpha * max(1 - done, FLOOR)
 
 
 def windows(s, epoch, low, high):
@@ -119,7 +124,7 @@ def windows(s, epoch, low, high):
         places = kept(s.ids, begin, end, s.keep, epoch_key(s.seed, epoch, KEEP), s.seen)
         for i, position in enumerate(places):
             key = draw(epoch_key(s.seed, epoch, NEGATIVES), s.seen + position)
-            reach = 1 + below(draw(key, 0), s.window)
+            reach = 1 + below(draw(key, 0), s.window) if s.shrink else s.window
             near = [j for j in range(max(0, i - reach), min(len(places), i + reach + 1)) if j != i]
             if low <= position < high and near:
                 yield position, key, [(j - i, s.ids[places[j]]) for j in near]

@@ -12,6 +12,7 @@ from any2vec.sync.combiners import COMBINERS, RowCombiner
 from any2vec.sync.schemes import SCHEMES
 from any2vec.training import trainer
 from any2vec.training.options import Options
+from any2vec.training.running.decay import Decay
 from any2vec.training.running.schedule import Schedule
 from any2vec.training.shown.progress import Quiet
 
@@ -38,7 +39,7 @@ class Largest(RowCombiner):
 
 def rounds_more(hosts, rounds):
     """Rounds that the first epoch has more than others."""
-    return len(Schedule(0.1, 1, rounds, np.arange(hosts + 1)).numbers(0)) - rounds
+    return len(Schedule(Decay(0.1), 1, rounds, np.arange(hosts + 1)).numbers(0)) - rounds
 
 
 COMBINES = [*COMBINERS, Largest]

@@ -98,9 +98,11 @@ def versions(folder):
 @pytest.mark.parametrize("scheme", ["pull-opt", "rep-naive", "columns", "server"])
 @pytest.mark.parametrize("number", [3, 9, 25])
 def test_goes_on_to_the_same_bits(tmp_path, dies, scheme, number):
-    whole = fit(scheme=scheme, epochs=8)
-    die(dies, tmp_path, number, scheme=scheme, epochs=8)
-    resumed = fit(tmp_path, scheme=scheme, epochs=8, resume=tmp_path)
+    how = {"scheme": scheme, "epochs": 8}
+    how |= {"shrink_windows": False, "ns_exponent": 0.25, "min_alpha": 0.01} if number == 9 else {}
+    whole = fit(**how)
+    die(dies, tmp_path, number, **how)
+    resumed = fit(tmp_path, **how, resume=tmp_path)
     assert same(resumed, whole)
     assert resumed.loss_ == whole.loss_
     assert len(versions(tmp_path)) == 2
@@ -109,12 +111,14 @@ def test_goes_on_to_the_same_bits(tmp_path, dies, scheme, number):
 
 @pytest.mark.parametrize(("scheme", "began"), [("pull-opt", "float32"), ("rep-opt", "bfloat16")])
 def test_a_run_keeps_its_number_format(tmp_path, dies, scheme, began):
-    """Also of a manifest that names it among the options alone, as it once did."""
+    """Also of a manifest that names it among the options alone, as it once did, and lacks some that are new."""
     whole = fit(scheme=scheme, wire=began)
     die(dies, tmp_path, 5, scheme=scheme, wire=began)
     path = tmp_path / f"{versions(tmp_path)[-1]:06d}.json"
     manifest = json.loads(path.read_text())
     assert manifest.pop("wire") == manifest["options"]["wire"] == began
+    for name in ("ns_exponent", "shrink_windows", "min_alpha"):
+        del manifest["options"][name]
     path.write_text(json.dumps(manifest | {"sha256": own_digest(manifest)}))
     other = {"float32": "bfloat16", "bfloat16": "float32"}[began]
     with pytest.raises(Any2VecError, match=f"of a run with another `wire`: '{began}', not '{other}'"):
@@ -318,6 +322,8 @@ def test_goes_on_from_vectors_and_is_gone_on_with(tmp_path, dies):
     [
         ({"window": 2}, "another `window`: 3, not 2"),
         ({"seed": 5}, "another `seed`: 1, not 5"),
+        ({"shrink_windows": False}, "another `shrink_windows`: True, not False"),
+        ({"min_alpha": 0.01}, "another `min_alpha`: None, not 0.01"),
         ({"combine": "gradient"}, "another `combine`: 'curvature', not 'gradient'"),
         ({"scheme": "columns"}, "another `scheme`"),
         ({"model": "cbow"}, "another `model`: 'skipgram', not 'cbow'"),

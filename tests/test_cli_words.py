@@ -98,6 +98,7 @@ def test_options_reach_training(run, text, tmp_path, combine, kappa):
     options = [
         *("--sample", "0", "--alpha", "0.1", "--epochs", "3", "--negatives-per", "pair", "--seed", "7"),
         *("--min-count", "60", "--max-size", "4", "--dim", "100", "--window", "1", "--negative", "1"),
+        *("--full-windows", "--ns-exponent", "-0.5", "--min-alpha", "0.01"),
         *("--scheme", "rep-opt", "--combine", combine, "--rounds", "3", *(("--kappa", str(kappa)) if kappa else ())),
     ]
     result = run(text, "-o", "v", *options, "--report", "r.json", sizes=[])
@@ -110,6 +111,7 @@ def test_options_reach_training(run, text, tmp_path, combine, kappa):
         "negative": 1,
         "sample": 0.0,
         "alpha": 0.1,
+        **{"shrink_windows": False, "ns_exponent": -0.5, "min_alpha": 0.01},
         "epochs": 3,
         "threads": 1,
         "seed": 7,
@@ -149,6 +151,7 @@ def test_models_reach_training(run, text, tmp_path):
     [
         (["--loss", "hierarchical", "--negative", "3"], "--loss is 'hierarchical', and --negative 3"),
         (["--model", "cbow", "--negatives-per", "pair"], "--negatives-per is 'pair'"),
+        (["--min-alpha", "0.03"], "--min-alpha is 0.03; it must be at most --alpha, 0.025"),
         (["--context", "sum"], "--context is 'sum'"),
         (["--model", "cbow", "--operator", "skipgram"], "--operator is given, and --model"),
     ],

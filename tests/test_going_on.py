@@ -207,8 +207,8 @@ def test_words_of_unknown_counts(earlier):
 # Blending: what was learned of the earlier texts is kept
 
 
-@pytest.mark.parametrize("hosts", [1, 3])
-def test_blending_equals_the_naive(hosts, monkeypatch):
+@pytest.mark.parametrize(("hosts", "min_alpha"), [(1, None), (3, 0.1)])
+def test_blending_equals_the_naive(hosts, min_alpha, monkeypatch):
     seen, apply = [], Blend.apply
 
     def noting(self, masters, done, kappa):
@@ -216,7 +216,7 @@ def test_blending_equals_the_naive(hosts, monkeypatch):
         apply(self, masters, done, kappa)
 
     monkeypatch.setattr(Blend, "apply", noting)
-    how = {"epochs": 30, "alpha": 0.3, "sample": 0, "hosts": hosts, "rounds": 2}
+    how = {"epochs": 30, "alpha": 0.3, "min_alpha": min_alpha, "sample": 0, "hosts": hosts, "rounds": 2}
     first = fit(**how).vectors_
     plain = fit(AFTER, start=first, blend=False, **how).vectors_
     blended = fit(AFTER, start=first, **how).vectors_
@@ -231,7 +231,7 @@ def test_blending_equals_the_naive(hosts, monkeypatch):
     setting = naive.Setting(ids, bounds, [1.0] * 14, table, "window", 3, 3, seen=int(earlier.sum()))
     met = naive.updates(setting, 0, 0, len(ids), 14)
     c = naive_sync.curvatures(plain.matrix.astype(float), plain.t.astype(float), *met, 3)
-    alpha, total = 0.3 / 2 * 30 * kappa, counts.sum()
+    alpha, total = (0.3 + (min_alpha or 0)) / 2 * 30 * kappa, counts.sum()
     for label, curvature, shares, updates in (
         ("matrix", (c[0][0], c[0][1], c[0][2] * hosts), 1 - earlier / counts, met[0]),
         ("t", c[1], np.full(14, 1 - earlier.sum() / total), met[1]),

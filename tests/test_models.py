@@ -39,9 +39,11 @@ def options(model, loss, context="mean", **more):
 
 def setting_of(corpus, how):
     counts = corpus.vocabulary.counts
-    table, keep = alias_table(probabilities(counts)), naive.keep_probability(counts.tolist(), how.sample)
+    table = alias_table(probabilities(counts, how.ns_exponent))
+    keep = naive.keep_probability(counts.tolist(), how.sample)
     ids, bounds = corpus.worklist.ids.tolist(), corpus.worklist.bounds.tolist()
-    return naive.Setting(ids, bounds, keep, table, "window", 3, 3, how.initial_alpha, how.epochs, how.seed)
+    setting = naive.Setting(ids, bounds, keep, table, "window", 3, 3, how.initial_alpha, how.epochs, how.seed)
+    return setting._replace(shrink=how.shrink_windows, min_alpha=how.min_alpha)
 
 
 @pytest.mark.parametrize(
@@ -203,12 +205,13 @@ def test_mpi_gives_the_bits_of_simulated_hosts(tmp_path, function):
     assert results(tmp_path, function, ranks=2) == expected
 
 
+@pytest.mark.parametrize("more", [{}, {"shrink_windows": False}], ids=str)
 @pytest.mark.parametrize(("model", "loss", "context"), FOUR)
-def test_inspection_counts_updates(model, loss, context):
-    corpus, how = read(text(60), 1), options(model, loss, sample=0.05)
+def test_inspection_counts_updates(model, loss, context, more):
+    corpus, how = read(text(60), 1), options(model, loss, sample=0.05, **more)
     counts, worklist = corpus.vocabulary.counts, corpus.worklist
     operator = how.operator_class(how)
-    tables = SampleTables(counts, how.sample, operator.tables(counts), how.seed)
+    tables = SampleTables(counts, how.sample, operator.tables(counts), how.seed, narrowest=how.narrowest)
     inspector = Inspector(worklist.ids, worklist.bounds, tables, operator, len(counts))
     with Workers(1, alone()) as workers:
         workers.join(inspector.begin(Slice(0, ((0, len(worklist.ids)),)), workers))
@@ -228,6 +231,8 @@ def test_samples_per_pair():
     assert of["cbow", "negative", "corrected"] == {"e": pytest.approx(4 * (1 / 2 + 1 / 4 + 1 / 6) / 3), "t": 1}
     assert of["cbow", "negative", "sum"] == {"e": 16, "t": pytest.approx((4 + 16 + 36) / 3)}
     assert of["cbow", "hierarchical", "sum"]["e"] == pytest.approx(4 * 1.6)
+    full = options("cbow", "negative", "sum", shrink_windows=False)
+    assert full.operator_class(full).samples_per_pair(counts) == {"e": 24, "t": 36}
     np.testing.assert_allclose(kept_counts(counts, 0), counts)
 
 

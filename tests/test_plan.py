@@ -52,7 +52,12 @@ def total(report):
 
 @pytest.mark.parametrize(
     ("how", "schemes"),
-    [({}, [*SCHEMES]), ({"sample": 0.0, "negatives_per": "pair"}, ["pull-opt"]), ({"model": "cbow"}, ["columns"])],
+    [
+        ({}, [*SCHEMES]),
+        ({"sample": 0.0, "negatives_per": "pair"}, ["pull-opt"]),
+        ({"model": "cbow"}, ["columns"]),
+        ({"shrink_windows": False, "ns_exponent": 0.25}, ["pull-opt", "server", "columns"]),
+    ],
     ids=str,
 )
 def test_bytes_and_rows_are_those_of_simulated_runs(how, schemes, text, monkeypatch):
@@ -138,9 +143,10 @@ def test_windows_reach_beyond_a_slice(window):
     random = np.random.default_rng(1)
     reaches = random.integers(1, window + 1, (20_000, window))  # of the centres nearest to the end, the last one first
     far = reaches - np.arange(window)  # how far beyond the end each of them reads
-    assert formulas.reach(window, 1.0, math.inf) == pytest.approx(np.maximum(far, 0).max(axis=1).mean(), rel=0.02)
-    assert formulas.reach(window, 0.5, math.inf) == 2 * formulas.reach(window, 1.0, math.inf)
-    assert formulas.reach(window, 1.0, 10.0) < formulas.reach(window, 1.0, math.inf)
+    assert formulas.reach(window, 1, 1.0, math.inf) == pytest.approx(np.maximum(far, 0).max(axis=1).mean(), rel=0.02)
+    assert formulas.reach(window, 1, 0.5, math.inf) == 2 * formulas.reach(window, 1, 1.0, math.inf)
+    assert formulas.reach(window, window, 0.5, math.inf) == 2 * window  # of full width
+    assert formulas.reach(window, 1, 1.0, 10.0) < formulas.reach(window, 1, 1.0, math.inf)
 
 
 def test_the_host_that_sends_or_receives_most_decides():

@@ -187,7 +187,14 @@ def test_all_options_are_described():
     """An option of `any2vec words` that users see is on the page of options."""
     command, _ = command_of("any2vec words")
     shown = {param.opts[0] for param in command.params if param.opts[0].startswith("--") and not param.hidden}
-    described = {f"--{name}" for name, _ in OPTIONS} | {"--cache", "--blend", "--output", "--help", "--help-all"}
+    described = {f"--{name}" for name, _ in OPTIONS} | {
+        "--cache",
+        "--blend",
+        "--shrink-windows",
+        "--output",
+        "--help",
+        "--help-all",
+    }
     assert shown <= described | {"--version"}
 
 

@@ -42,10 +42,10 @@ def drawn_negatives(bits, table):
 
 
 @njit
-def reached(keys, window):
+def reached(keys, window, narrowest=1):
     found = np.empty(keys.size, np.int64)
     for i in range(keys.size):
-        found[i] = window_size(keys[i], window)
+        found[i] = window_size(keys[i], window, narrowest)
     return found
 
 
@@ -81,6 +81,7 @@ def test_windows_are_even(window):
     expected = [1 + naive.below(naive.draw(key, 0), window) for key in keys[:200].tolist()]
     assert sizes[:200].tolist() == expected
     assert (sizes.min(), sizes.max()) == (1, window)
+    assert (reached(keys, window, window) == window).all()
     assert window == 1 or chisquare(np.bincount(sizes)[1:]).pvalue > 1e-4
 
 

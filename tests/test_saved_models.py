@@ -163,7 +163,7 @@ def test_repr_shows_what_was_changed():
         (Word2Vec, {"iter": 5}, "`iter` (give `epochs`)"),
         (Word2Vec, {"sg": 1}, "`sg` (give `model='skipgram'` for sg=1, `model='cbow'` for sg=0)"),
         (Word2Vec, {"hs": 0}, "`hs` (give `loss='hierarchical'` for hs=1, and nothing for hs=0)"),
-        (Word2Vec, {"min_alpha": 1e-4}, "`min_alpha` (the rate falls to 1e-4 of `alpha`)"),
+        (Word2Vec, {"end_alpha": 1e-4}, "`end_alpha` (give `min_alpha`)"),
         (Word2Vec, {"sentences": []}, "`sentences` (give it to `fit`)"),
         (Word2Vec, {"epoch": 3, "nonsense": 1}, "`epoch` (give `epochs`), nor `nonsense`"),
         (DeepWalk, {"walk_length": 3}, "`walk_length` (give `length`)"),

@@ -34,7 +34,8 @@ def test_pools_equal_the_naive(seed, low, sample, negatives):
     corpus = read(text(40, seed, words=60), 1)
     how = server(sample=sample, seed=seed)
     s, counts = setting_of(corpus, how), corpus.vocabulary.counts
-    tables = PooledTables(counts, sample, alias_table(probabilities(counts)), seed, 0, corpus.worklist.ids, negatives)
+    table = alias_table(probabilities(counts))
+    tables = PooledTables(counts, sample, table, seed, 0, 1, corpus.worklist.ids, negatives)
     for epoch in range(2):
         draws = tables.round(epoch, ((low, 100),))
         assert draws is tables.round(epoch, ((low, 100),))
@@ -42,10 +43,12 @@ def test_pools_equal_the_naive(seed, low, sample, negatives):
     assert tables.round(0, ((low, low),)).tables.size == 0
 
 
-@pytest.mark.parametrize("rounds", [1, 4])
-def test_one_host_equals_the_naive(monkeypatch, rounds):
+@pytest.mark.parametrize(
+    ("rounds", "more"), [(1, {}), (4, {"ns_exponent": -0.5, "shrink_windows": False, "min_alpha": 0.04})], ids=str
+)
+def test_one_host_equals_the_naive(monkeypatch, rounds, more):
     """Negatives are drawn evenly from the pool, and the learning rate is that of a round's first word."""
-    corpus, how = read(text(80, words=40), 1), server(rounds=rounds, epochs=2, sample=0.05, alpha=0.1)
+    corpus, how = read(text(80, words=40), 1), server(rounds=rounds, epochs=2, sample=0.05, alpha=0.1, **more)
     e, t = train(corpus, how)
     s = setting_of(corpus, how)
     start = new_matrices(0, len(e), 16)

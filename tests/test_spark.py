@@ -149,10 +149,12 @@ def test_vectors_of_vertices(spark, tmp_path):
     pairs = [(i, j, 1.0 + (i + j) % 3) for i, j in near]
     edges = spark.createDataFrame(pairs, "a long, b long, w double")
     walks = {"vectorSize": 16, "srcCol": "a", "dstCol": "b", "weightCol": "w", "numWalks": 5, "walkLength": 10}
+    walks |= {"shrinkWindows": False, "nsExponent": 0.25, "minAlpha": 0.001}
     model = DeepWalk(**walks, numHosts=2, outputCol="vector", windowSize=3, maxIter=3).fit(edges)
     assert [path.name for path in Path(model.path).parent.iterdir()] == ["vectors"]
     written = [(str(a), str(b), w) for a, b, w in pairs]
     same = {"dim": 16, "walks": 5, "length": 10, "epochs": 3, "window": 3, "seed": 1, "threads": 1, "hosts": 2}
+    same |= {"shrink_windows": False, "ns_exponent": 0.25, "min_alpha": 0.001}
     expected = OurDeepWalk(**same).fit(read_graph(written, directed=False)).vectors_
     assert model.vectors.words == expected.words
     assert (model.vectors.matrix == expected.matrix).all()

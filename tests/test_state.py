@@ -14,6 +14,7 @@ from any2vec.operators.matrices import Matrices
 from any2vec.report.report import Report
 from any2vec.samples.slices import Slice
 from any2vec.training import trainer
+from any2vec.training.running.decay import Decay
 from any2vec.training.running.schedule import Schedule
 from any2vec.training.shown.progress import Quiet
 
@@ -124,14 +125,14 @@ def covered(schedule, cuts, numbers):
 @given(CUTS, st.integers(1, 12), st.integers(0, 2), st.floats(0, 1), st.data())
 def test_what_is_left_is_done_once_by_other_hosts(cuts, rounds, epoch, share, data):
     total, epochs = int(cuts[-1]), 3
-    first = Schedule(0.1, epochs, rounds, cuts)
+    first = Schedule(Decay(0.1), epochs, rounds, cuts)
     numbers = first.numbers(epoch)
     stopped = numbers.start + int(share * (len(numbers) - 1))
     left = first.left(stopped)
     done = covered(first, cuts, range(numbers.start, stopped))
     cut = st.lists(st.integers(0, total), min_size=0, max_size=4)
     others = np.array([0, *sorted(data.draw(cut)), total])
-    second = Schedule(0.1, epochs, data.draw(st.integers(1, 12)), others, epoch, left)
+    second = Schedule(Decay(0.1), epochs, data.draw(st.integers(1, 12)), others, epoch, left)
     rest = covered(second, others, second.numbers(epoch))
     assert sorted([*done, *rest]) == list(range(total))
     assert second.done(second.numbers(epoch).start) == first.done(stopped) == epoch * total + len(done)

@@ -23,7 +23,8 @@ from any2vec.sync.channel import Channel
 from any2vec.sync.ids import broadcast_ids, send_ids
 from any2vec.sync.partition import Partition
 from any2vec.sync.wire import Wire
-from any2vec.training.running.schedule import FLOOR, SHORTEST, Schedule, default_rounds, growth
+from any2vec.training.running.decay import FLOOR, Decay
+from any2vec.training.running.schedule import SHORTEST, Schedule, default_rounds, growth
 
 
 def flat(parts):
@@ -37,7 +38,7 @@ CUTS = st.lists(st.integers(0, 50), min_size=1, max_size=5).filter(any).map(lamb
 
 @given(CUTS, st.integers(1, 60), st.integers(1, 3))
 def test_slices_cover_every_part_in_every_epoch(cuts, rounds, epochs):
-    schedule = Schedule(0.1, epochs, rounds, cuts)
+    schedule = Schedule(Decay(0.1), epochs, rounds, cuts)
     assert schedule.words == cuts[-1]
     hosts, done, last = len(cuts) - 1, 0, 0
     for epoch in range(epochs):
@@ -70,7 +71,7 @@ def test_slices_cover_every_part_in_every_epoch(cuts, rounds, epochs):
 
 @given(CUTS, st.integers(1, 20), st.integers(1, 3))
 def test_rate_falls_with_the_words_of_all_hosts(cuts, rounds, epochs):
-    schedule, total = Schedule(0.1, epochs, rounds, cuts), int(cuts[-1]) * epochs
+    schedule, total = Schedule(Decay(0.1), epochs, rounds, cuts), int(cuts[-1]) * epochs
     last = 0.1
     for number in range(schedule.numbers(epochs).start):
         begin, end = schedule.done(number), schedule.done(number + 1)
@@ -88,7 +89,7 @@ def test_rate_falls_with_the_words_of_all_hosts(cuts, rounds, epochs):
 
 
 def test_one_host_counts_its_own_words():
-    rate = Schedule(0.1, 2, 4, np.array([0, 1000])).rate(5, 125)  # a thread that does half of the round
+    rate = Schedule(Decay(0.1), 2, 4, np.array([0, 1000])).rate(5, 125)  # a thread that does half of the round
     assert rate == (0.1, FLOOR, 1250.0, 2.0, 2000.0)
 
 

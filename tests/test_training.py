@@ -25,8 +25,8 @@ from any2vec.training.hosts import host, row_host
 from any2vec.training.hosts.host import Task
 from any2vec.training.hosts.row_host import RowHost
 from any2vec.training.options import Options
+from any2vec.training.running.decay import FLOOR
 from any2vec.training.running.run import Run
-from any2vec.training.running.schedule import FLOOR
 from any2vec.training.shown.progress import Quiet
 from any2vec.training.trainer import train
 
@@ -214,7 +214,10 @@ BAD = {
     "threads": [0, -1, 1025, 0.5],
     "seed": [0.5, "x", None],
     "alpha": [0, -0.1, 1.01, math.nan, math.inf, "0.1"],
+    "min_alpha": [-1e-9, 1.01, 0.9, math.nan, "0"],
     "sample": [-1e-9, 1, 1.5, math.nan, None],
+    "shrink_windows": [None, 0, "no"],
+    "ns_exponent": [10.5, -11, math.inf, None],
     "negatives_per": ["hogwild", "", None, "exact"],
     "operator": ["glove", "", 3],
     "scheme": ["pull", "", 3],
@@ -514,6 +517,7 @@ def test_report(tmp_path):
     assert written["options"] == SIZES | {
         "sample": 1e-3,
         "alpha": 0.025,
+        **{"shrink_windows": True, "ns_exponent": 0.75, "min_alpha": None},
         "epochs": 5,
         "threads": 1,
         "seed": 1,

@@ -181,7 +181,7 @@ def threads() -> None:
 @njit
 def _size(key: int, position: int) -> int:
     """Draw the size of the window at a position."""
-    return window_size(draw(key, position), 5)
+    return window_size(draw(key, position), 5, 1)
 
 
 def draws() -> None:

@@ -35,8 +35,8 @@ _PANEL = "Cluster"
 _OF_GRAPHS = ("walks", "length", "p", "q", "restart")
 _OF_TEXTS = ("min_count", "max_size")
 _OF_BOTH = (
-    *("model", "loss", "dim", "window", "negative", "negatives_per", "sample", "epochs", "seed"),
-    *("rounds", "combine", "wire", "batch"),
+    *("model", "loss", "dim", "window", "shrink_windows", "negative", "negatives_per", "ns_exponent", "sample"),
+    *("epochs", "seed", "rounds", "combine", "wire", "batch"),
 )
 _FIGURES = Kind("a plan", lambda path: isinstance(found := json_of(path), dict) and "estimates" in found)
 

@@ -27,7 +27,7 @@ class Rate(NamedTuple):
     pace : float
         Words that all threads do while this one does one.
     total : float
-        Words of all epochs.
+        Words of all epochs; more, if it does not fall to 0 (`training.running.decay`).
     """
 
     alpha: float

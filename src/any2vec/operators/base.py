@@ -32,9 +32,14 @@ class OperatorOptions(Protocol):
     window: int
     negative: int | None
     negatives_per: str
+    ns_exponent: float
     context: str
     sample: float
     buckets: int
+
+    @property
+    def narrowest(self) -> int:
+        """Least reach of a window."""
 
     @property
     def pools(self) -> bool:
@@ -111,7 +116,7 @@ class Operator(ABC):
     joined: bool = False
     several: bool = False
     rows: WordRows | None = None
-    reads: tuple[str, ...] = ("negative", "negatives_per")
+    reads: tuple[str, ...] = ("negative", "negatives_per", "ns_exponent")
 
     @classmethod
     def check(cls, options: OperatorOptions) -> None:

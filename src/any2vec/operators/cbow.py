@@ -43,7 +43,7 @@ class CBOW(SkipGram):
 
     joined = True
     alpha = 0.05
-    reads: tuple[str, ...] = ("negative", "context")
+    reads: tuple[str, ...] = ("negative", "ns_exponent", "context")
 
     def __init__(self, options: OperatorOptions) -> None:
         super().__init__(options)
@@ -54,7 +54,7 @@ class CBOW(SkipGram):
 
         A mean then moves as each of its n rows does, a corrected one 1/n as far; a sum, n times a row, n times as far.
         """
-        sizes = 2.0 * np.arange(1, self.options.window + 1)  # words of a context
+        sizes = 2.0 * np.arange(self.options.narrowest, self.options.window + 1)  # words of a context
         power = {"mean": {"e": 0, "t": 0}, "corrected": {"e": -1, "t": 0}, "sum": {"e": 1, "t": 2}}[
             self.options.context
         ]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from any2vec.operators.base import Operator, OperatorOptions
 from any2vec.options import option
 from any2vec.samples.draws import below, draw
-from any2vec.samples.negatives import alias_table, negative, probabilities
+from any2vec.samples.negatives import POWER, alias_table, negative, probabilities
 
 __all__ = ["NegativeSampling", "SkipGram", "draw_targets", "list_context"]
 
@@ -34,6 +34,14 @@ class NegativeSampling:
         "draw negatives per window (fast), or per pair as word2vec does; as accurate",
         choices=("window", "pair"),
         only="`model` skipgram with `loss` negative alone",
+    )
+    ns_exponent: float = option(
+        POWER,
+        "negatives are drawn by counts to this power; 0 draws all alike, below 0 rare ones more often",
+        low=-10,
+        high=10,
+        usual="0.75",
+        only="`loss` negative alone",
     )
 
 
@@ -98,7 +106,7 @@ class SkipGram(Operator):
     def updates(self, counts: NDArray[np.int64], contexts: float) -> NDArray[np.float64]:
         """Estimate updates: a window updates the rows of its context once, and its targets, or each pair its own."""
         e, centres = super().updates(counts, contexts)
-        t = centres + self.options.negatives * centres.sum() * probabilities(counts)
+        t = centres + self.options.negatives * centres.sum() * probabilities(counts, self.options.ns_exponent)
         return np.stack([e, t * contexts if self.group_per_context else t])
 
     @property
@@ -118,4 +126,4 @@ class SkipGram(Operator):
 
     def tables(self, counts: NDArray[np.int64]) -> Any:
         """Build the alias table of the negatives' distribution."""
-        return alias_table(probabilities(counts))
+        return alias_table(probabilities(counts, self.options.ns_exponent))

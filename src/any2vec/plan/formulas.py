@@ -15,7 +15,7 @@ from any2vec.operators.matrices import padded_width
 from any2vec.plan.cluster import Cluster
 from any2vec.plan.text import Text
 from any2vec.samples.huffman import huffman_paths
-from any2vec.samples.negatives import POWER
+from any2vec.samples.negatives import probabilities
 from any2vec.samples.windows import mean_context
 from any2vec.sync.balance import is_due
 from any2vec.sync.column_layout import ColumnLayout
@@ -77,8 +77,8 @@ def samples(text: Text, operator: Operator) -> Samples:
     share, lengths = float(kept.sum()) / text.words, text.lengths
     alone = float(lengths @ (1 - share) ** (lengths - 1)) / float(lengths.sum())
     windows = share * (1 - alone)
-    contexts = mean_context(lengths, options.window, share) / max(1 - alone, _TINY)
-    negatives, centres = _negatives(text), kept / kept.sum()
+    contexts = mean_context(lengths, options.window, options.narrowest, share) / max(1 - alone, _TINY)
+    negatives, centres = probabilities(text.counts, options.ns_exponent, many), kept / kept.sum()
     groups = contexts if operator.group_per_context else 1.0
     draws = windows * groups * options.negatives if operator.draws_negatives else 0.0
     targets = 1 + options.negatives * (1 - float(centres @ (negatives / many)))
@@ -87,21 +87,15 @@ def samples(text: Text, operator: Operator) -> Samples:
     return Samples(windows, contexts, draws, windows * targets * (1.0 if operator.joined else contexts), share)
 
 
-def _negatives(text: Text) -> NDArray[np.float64]:
-    """Return the probability that a negative is of each group: by count^0.75 (`samples.negatives`)."""
-    weights = text.counts**POWER * text.many
-    return weights / weights.sum()
-
-
-def reach(window: int, share: float, length: float) -> float:
+def reach(window: int, narrowest: int, share: float, length: float) -> float:
     """Return the positions on one side of a slice that its windows read.
 
     The kept word at distance d from the slice is a source if a window of the slice is wide enough. A window has m words
     or more on a side with probability ``(w - m + 1) / w``. The windows from which the word is m = d .. w away are all
-    too narrow with probability prod (m - 1) / w. There is a kept word in 1 / s positions. The sentence, of l words,
-    ends before a position at distance x with probability x / l.
+    too narrow with probability prod (m - 1) / w, or 0 if all windows have w. There is a kept word in 1 / s positions.
+    The sentence, of l words, ends before a position at distance x with probability x / l.
     """
-    missed = [np.prod(np.arange(d - 1, window) / window) for d in range(1, window + 1)]
+    missed = [] if narrowest == window else [np.prod(np.arange(d - 1, window) / window) for d in range(1, window + 1)]
     positions = (window - float(np.sum(missed))) / share
     return positions * max(1 - positions / (2 * length), 0.5)
 
@@ -160,10 +154,10 @@ def rows(
     of M in the pool, m draws miss each one with probability exp(-m / M).
     """
     options, many, found = operator.options, text.many, samples(text, operator)
-    more = 2 * reach(options.window, found.kept, float(text.lengths.mean()))
+    more = 2 * reach(options.window, options.narrowest, found.kept, float(text.lengths.mean()))
     absent = text.absent(np.concatenate([lengths, lengths + more]), options.sample)
     centre, source = absent[: len(lengths)], absent[len(lengths) :]
-    p = _negatives(text) / many
+    p = probabilities(text.counts, options.ns_exponent, many) / many
     draws = lengths[:, None] * found.draws
     if operator.varying:
         target = _inner(text, centre)

@@ -136,7 +136,8 @@ def _trained(corpus: Corpus, options: Options, words: int) -> float:
 def _inspected(corpus: Corpus, options: Options, words: int) -> float:
     worklist, counts = corpus.worklist, corpus.vocabulary.counts
     operator = options.operator_class(options).on(corpus)
-    draws = SampleTables(counts, options.sample, operator.tables(counts), options.seed).epoch(0)
+    tables = operator.tables(counts)
+    draws = SampleTables(counts, options.sample, tables, options.seed, narrowest=options.narrowest).epoch(0)
     kernel, found = inspection_kernel(operator), np.zeros((2, corpus.vertices), np.int32)
     n = min(words, len(worklist.ids))
 

@@ -1,4 +1,4 @@
-"""The distribution of negative samples: unigram counts to the power 0.75, drawn in one table look-up."""
+"""The distribution of negative samples: unigram counts to a power, drawn in one table look-up."""
 
 from typing import Any
 
@@ -11,23 +11,28 @@ from any2vec.llvm.compiled import njit
 __all__ = ["POWER", "alias_table", "negative", "probabilities", "share_columns"]
 
 POWER = 0.75
-"""Exponent of the counts (Mikolov et al. 2013, "Distributed representations of words and phrases", section 2.2)."""
+"""Usual exponent of the counts (Mikolov et al. 2013, "Distributed representations of words and phrases", 2.2)."""
 
 
-def probabilities(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Compute each vertex's probability of being drawn as a negative.
+def probabilities(counts: NDArray[Any], power: float = POWER, many: Any = 1) -> NDArray[np.float64]:
+    """Compute each vertex's probability of being drawn as a negative, or that of each group of vertices.
 
     Parameters
     ----------
-    counts : int64 array, shape (V,)
-        Occurrences of each vertex.
+    counts : array, shape (V,)
+        Occurrences of each vertex; one without any is never drawn.
+    power : float
+        Exponent of the counts; 0 draws all vertices alike, a negative one rare ones more often.
+    many : array, shape (V,), optional
+        Vertices of each group, if `counts` are of groups.
 
     Returns
     -------
     float64 array, shape (V,)
         Sums to 1.
     """
-    weights = counts.astype(np.float64) ** POWER
+    weights = np.where(counts > 0, counts, 1.0) ** power * many
+    weights[counts == 0] = 0  # of an earlier text, in which it is not known how often it occurred
     return weights / weights.sum()
 
 

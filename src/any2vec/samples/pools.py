@@ -23,7 +23,7 @@ class PooledTables(SampleTables):
 
     Parameters
     ----------
-    counts, sample, tables, seed, first
+    counts, sample, tables, seed, first, narrowest
         As of `SampleTables`; `tables` is the alias table of negatives.
     ids : int32 array, shape (N,)
         The worklist.
@@ -38,10 +38,11 @@ class PooledTables(SampleTables):
         tables: Any,
         seed: int,
         first: int,
+        narrowest: int,
         ids: NDArray[np.int32],
         negatives: int,
     ) -> None:
-        super().__init__(counts, sample, tables, seed, first)
+        super().__init__(counts, sample, tables, seed, first, narrowest)
         self._ids, self._negatives = ids, negatives
         self._known: dict[tuple[Any, ...], EpochDraws] = {}
 

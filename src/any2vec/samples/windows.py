@@ -44,12 +44,15 @@ class EpochDraws(NamedTuple):
         The operator's own tables (`operators.base.Operator.tables`).
     keep_key, sample_key : uint64
         The epoch's keys (`samples.draws.epoch_key`).
+    narrowest : int
+        Least reach of a window.
     """
 
     keep: NDArray[np.uint32]
     tables: Any
     keep_key: np.uint64
     sample_key: np.uint64
+    narrowest: int = 1
 
 
 class SampleTables:
@@ -67,17 +70,21 @@ class SampleTables:
         The user's seed.
     first : int
         Position in W of this host's part, whose positions count from 0.
+    narrowest : int
+        Least reach of a window.
     """
 
-    def __init__(self, counts: NDArray[np.int64], sample: float, tables: Any, seed: int, first: int = 0) -> None:
+    def __init__(
+        self, counts: NDArray[np.int64], sample: float, tables: Any, seed: int, first: int = 0, narrowest: int = 1
+    ) -> None:
         self._keep = keep_thresholds(counts, sample)
-        self._tables, self._seed, self._first = tables, seed, first
+        self._tables, self._seed, self._first, self._narrowest = tables, seed, first, narrowest
 
     def epoch(self, epoch: int, ahead: int = 0) -> EpochDraws:
         """Return what the samples of an epoch, from 0, are drawn from, where positions count from `ahead` on."""
         first = self._first + ahead
         keys = [np.uint64(shifted(epoch_key(self._seed, epoch, s), first)) for s in (KEEP, NEGATIVES)]
-        return EpochDraws(self._keep, self._tables, keys[0], keys[1])
+        return EpochDraws(self._keep, self._tables, keys[0], keys[1], self._narrowest)
 
     def round(self, epoch: int, ranges: tuple[tuple[int, int], ...]) -> EpochDraws:
         """Return what the samples of some positions of an epoch are drawn from: those of the epoch."""
@@ -154,7 +161,7 @@ def list_windows(
     count = 0
     for centre in range(first, last):
         key = draw(draws.sample_key, out.kept_at[centre])
-        reach = window_size(key, window)
+        reach = window_size(key, window, draws.narrowest)
         out.centre[count] = centre
         out.begin[count], out.end[count] = max(centre - reach, 0), min(centre + reach + 1, size)
         out.position[count], out.key[count] = out.kept_at[centre], key
@@ -229,15 +236,15 @@ def kept_counts(counts: NDArray[np.int64], sample: float) -> NDArray[np.float64]
     return counts * ((keep_thresholds(counts, sample) + 1.0) / 2.0**32)
 
 
-def mean_context(lengths: NDArray[np.float64], window: int, kept: float = 1.0) -> float:
+def mean_context(lengths: NDArray[np.float64], window: int, narrowest: int = 1, kept: float = 1.0) -> float:
     """Compute the mean number of words in a context, in sentences of these lengths of which a share is kept."""
     if kept < 1:  # the one is right for sentences shorter than the window, the other for long ones
-        return max(kept * mean_context(lengths, window), mean_context(kept * lengths, window))
-    found = 0.0
-    for reach in range(1, window + 1):
+        return max(kept * mean_context(lengths, window, narrowest), mean_context(kept * lengths, window, narrowest))
+    found, reaches = 0.0, range(narrowest, window + 1)
+    for reach in reaches:
         cut = reach * (reach + 1) / np.maximum(lengths, 1)  # words of the windows that the ends of a sentence cut off
         found += float((lengths * np.maximum(np.where(lengths > reach, 2 * reach - cut, lengths - 1), 0)).sum())
-    return found / window / max(float(lengths.sum()), 1.0)
+    return found / len(reaches) / max(float(lengths.sum()), 1.0)
 
 
 @njit(inline="always")
@@ -247,9 +254,9 @@ def is_kept(word: int, position: int, keep: NDArray[np.uint32], key: int) -> boo
 
 
 @njit(inline="always")
-def window_size(key: int, window: int) -> int:
-    """Draw the reach of the window with this key, uniform on 1 to `window` (word2vec's dynamic window)."""
-    return 1 + int64(below(draw(key, 0), window))
+def window_size(key: int, window: int, narrowest: int) -> int:
+    """Draw the reach of the window with this key, uniform on `narrowest` to `window`; word2vec's begin with 1."""
+    return narrowest + int64(below(draw(key, 0), window - narrowest + 1))
 
 
 @njit(nogil=True, error_model="numpy")

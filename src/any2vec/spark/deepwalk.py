@@ -37,7 +37,7 @@ class DeepWalk(HostEstimator, DeepWalkParams):
         Of the model's `transform`: a column of vertices, and the one of their vectors.
     vectorSize, windowSize, stepSize, maxIter, seed, numPartitions, numHosts
         As of `Word2Vec`; a host for each thousand edges at most.
-    negative, sample, combine, scheme, wire, rounds, modelDir, checkpointMinutes
+    negative, sample, combine, scheme, wire, rounds, nsExponent, shrinkWindows, minAlpha, modelDir, checkpointMinutes
         As of `Word2Vec`.
 
     Raises
@@ -78,6 +78,9 @@ class DeepWalk(HostEstimator, DeepWalkParams):
         combine: str = "curvature",
         scheme: str = "pull-opt",
         wire: str = "bfloat16",
+        nsExponent: float = 0.75,
+        shrinkWindows: bool = True,
+        minAlpha: float | None = None,
         rounds: int | None = None,
         modelDir: str | None = None,
         checkpointMinutes: float = 10.0,

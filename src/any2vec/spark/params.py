@@ -56,6 +56,11 @@ class HostParams(HasStepSize, HasMaxIter, HasSeed):
         "numHosts", "hosts: tasks that train; by default numPartitions, or as many as run at once", TypeConverters.toInt
     )
     negative: Any = _param("negative", "negative samples per pair", TypeConverters.toInt)
+    nsExponent: Any = _param("nsExponent", "power of the counts that negatives are drawn by", TypeConverters.toFloat)
+    shrinkWindows: Any = _param(
+        "shrinkWindows", "whether the width of each window is drawn, up to windowSize", TypeConverters.toBoolean
+    )
+    minAlpha: Any = _param("minAlpha", "learning rate at the end; by default 1e-4 of stepSize", TypeConverters.toFloat)
     sample: Any = _param("sample", "subsampling threshold of frequent words", TypeConverters.toFloat)
     combine: Any = _param("combine", "how changes of several hosts are combined", TypeConverters.toString)
     scheme: Any = _param("scheme", "how the model is spread over hosts", TypeConverters.toString)
@@ -74,6 +79,7 @@ class HostParams(HasStepSize, HasMaxIter, HasSeed):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._setDefault(vectorSize=100, windowSize=5, numPartitions=1, stepSize=0.025, maxIter=1, negative=5)
+        self._setDefault(nsExponent=0.75, shrinkWindows=True)
         self._setDefault(combine="curvature", scheme="pull-opt", wire="bfloat16", checkpointMinutes=10.0, seed=1)
 
     def _set(self, **given: Any) -> Self:

@@ -32,6 +32,8 @@ class Word2Vec(HostEstimator, Word2VecParams):
         thousand sentences at most.
     negative, sample, combine, scheme, wire, rounds
         As of `any2vec.Word2Vec`.
+    nsExponent, shrinkWindows, minAlpha
+        As `ns_exponent`, `shrink_windows` and `min_alpha` of `any2vec.Word2Vec`.
     modelDir : str, optional
         Folder where models and their checkpoints are written, at the same place for driver and executors. By default a
         temporary one of this machine, which goes when the driver ends.
@@ -72,6 +74,9 @@ class Word2Vec(HostEstimator, Word2VecParams):
         combine: str = "curvature",
         scheme: str = "pull-opt",
         wire: str = "bfloat16",
+        nsExponent: float = 0.75,
+        shrinkWindows: bool = True,
+        minAlpha: float | None = None,
         rounds: int | None = None,
         modelDir: str | None = None,
         checkpointMinutes: float = 10.0,

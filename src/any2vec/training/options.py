@@ -12,6 +12,7 @@ from any2vec.options import check_options, option
 from any2vec.sync.combiners import COMBINERS, Combiner, combiner_of
 from any2vec.sync.schemes import AUTO, SCHEMES, scheme_of
 from any2vec.sync.wires import USUAL, WIRES
+from any2vec.training.running.decay import Decay
 
 __all__ = ["MOST_THREADS", "Options"]
 
@@ -35,6 +36,11 @@ class _Model:
     )
     dim: int = option(100, "length of a vector", low=1, high=65_536)
     window: int = option(5, "maximum distance between centre and context word", low=1, high=1000)
+    shrink_windows: bool = option(
+        True,
+        "draw the width of each window, from 1 to that of `window`, as word2vec does; else all are of full width",
+        flag="--shrink-windows/--full-windows",
+    )
 
 
 @dataclass(kw_only=True, unsafe_hash=True)
@@ -44,11 +50,14 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
     sample: float = option(1e-3, "subsampling threshold for frequent words; 0 for none", low=0, below=1, usual="1e-3")
     alpha: float | None = option(
         None,
-        "initial learning rate; falls linearly to 1e-4 of it",
+        "initial learning rate; falls linearly to min_alpha",
         above=0,
         high=1,
         usual="0.025",
         unset="0.025; 0.05 for cbow with negative sampling",
+    )
+    min_alpha: float | None = option(
+        None, "learning rate at the end, at most alpha", low=0, high=1, usual="1e-4", unset="1e-4 of alpha"
     )
     epochs: int = option(5, "passes over the data", low=1, high=1_000_000)
     operator: "str | type[Operator] | None" = option(
@@ -128,6 +137,8 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
         if self.operator is not None and (self.model, self.loss) != (MODELS[0], LOSSES[0]):
             raise Any2VecError("`operator` is given, and `model` or `loss` too; give one")
         self.operator_class.check(self)
+        if self.min_alpha is not None and self.min_alpha > self.initial_alpha:
+            raise Any2VecError(f"`min_alpha` is {self.min_alpha}; it must be at most `alpha`, {self.initial_alpha}")
         combiner_of(self.combine)
         self._check_scheme()
 
@@ -172,6 +183,11 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
         return next(((option, why) for is_refused, option, why in refused if is_refused), None)
 
     @property
+    def narrowest(self) -> int:
+        """Least reach of a window: 1, or all of `window` where they are not shrunk."""
+        return 1 if self.shrink_windows else self.window
+
+    @property
     def pools(self) -> bool:
         """Whether a round draws negatives from a pool."""
         return scheme_of(self.scheme).pools
@@ -202,6 +218,11 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
     def initial_alpha(self) -> float:
         """The initial learning rate; by default the operator's."""
         return self.operator_class.alpha if self.alpha is None else self.alpha
+
+    @property
+    def decay(self) -> Decay:
+        """How the learning rate falls."""
+        return Decay(self.initial_alpha, self.min_alpha)
 
     @property
     def negatives(self) -> int:

@@ -18,6 +18,7 @@ from any2vec.errors import shown
 from any2vec.io.finite import CACHED
 from any2vec.sync.schemes import SCHEMES
 from any2vec.sync.wires import WIRES
+from any2vec.training.running.decay import Decay
 from any2vec.training.running.schedule import MOST_ROUNDS, Schedule
 from any2vec.training.running.state import MeterState
 
@@ -181,7 +182,7 @@ def _most_rounds(manifest: Facts) -> int:
         most = math.ceil(rounds * sum(high - low for low, high in begun) / words)
         return max(1, most) if hosts > 1 else _MOST
     epoch = manifest["epoch"]
-    return len(Schedule(1.0, epoch + 1, rounds, np.arange(hosts + 1)).numbers(epoch))
+    return len(Schedule(Decay(1.0), epoch + 1, rounds, np.arange(hosts + 1)).numbers(epoch))
 
 
 def _check_meter(meter: Facts) -> None:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,14 @@ from any2vec.sync.partition import Partition
 from any2vec.sync.schemes import scheme_of
 from any2vec.training.checkpoints.folder_lock import check_not_written
 from any2vec.training.checkpoints.manifest import Facts, damage, listed, read_manifest
+from any2vec.training.options import Options
 from any2vec.training.running.state import TrainingState
 
 __all__ = ["corpus_facts", "read_state"]
 
 _SAMPLED = 4096  # positions of W by which a corpus is recognised
+_USUAL = {declared.name: declared.default for declared in fields(Options)}
+"""What options were before there were any: checkpoints of earlier versions lack them."""
 _FREE = ("threads", "hosts", "rounds", "epochs")
 """Options that may differ from those of the run that is gone on with; epochs may only grow."""
 
@@ -125,7 +129,7 @@ def _newest(
 
 def _check_same(folder: Path, manifest: Facts, facts: dict[str, Facts]) -> None:
     """Refuse another corpus, and other options, by name."""
-    before, now = manifest["options"], json.loads(json.dumps(facts["options"]))
+    before, now = _USUAL | manifest["options"], json.loads(json.dumps(facts["options"]))
     before, now = before | {"wire": manifest["wire"]}, now | {"wire": now.get("wire") or manifest["wire"]}
     for name in [*now, *sorted(before.keys() - now.keys())]:  # `model` before what it chooses
         if name not in _FREE and before.get(name) != now.get(name):

@@ -29,6 +29,7 @@ from any2vec.sync.combiners import CombinerContext, Touched
 from any2vec.sync.combiners.quadratic import QuadraticModel
 from any2vec.training.going_on.start import Rows, Start
 from any2vec.training.hosts.row_host import RowHost
+from any2vec.training.running.decay import Decay
 
 __all__ = ["Blend"]
 
@@ -46,15 +47,15 @@ class Blend:
         The host.
     counts : int64 array, shape (V,)
         Counts of all vertices in all texts.
-    alpha : float
-        The run's initial learning rate.
+    decay : Decay
+        Of the run's learning rate.
     epochs : int
         Its epochs.
     """
 
-    def __init__(self, start: Start, host: RowHost, counts: NDArray[np.int64], alpha: float, epochs: int) -> None:
+    def __init__(self, start: Start, host: RowHost, counts: NDArray[np.int64], decay: Decay, epochs: int) -> None:
         self._start, self._host, self._counts = start, host, counts
-        self._alpha, self._epochs = alpha, epochs
+        self._decay, self._epochs = decay, epochs
         self._updates: dict[str, NDArray[np.int64]] = {}
 
     def apply(self, masters: Matrices, done: float, kappa: float) -> None:
@@ -73,7 +74,7 @@ class Blend:
                 rows = np.flatnonzero(self._updates[which])
                 met = np.minimum(self._updates[which][rows], np.iinfo(np.int32).max).astype(np.int32)
                 here[which] = Touched(matrix, rows, met)
-            model.measure(self._alpha * (1 - done / 2) * done * self._epochs, kappa, here)
+            model.measure(self._decay.mean(done) * done * self._epochs, kappa, here)
         start, mine = self._start, slice(masters.first, masters.first + masters.vertices)
         assert start.e
         assert start.t

@@ -70,7 +70,8 @@ class ColumnHost(Host):
         options, communicator, start, operator = self._options, self._communicator, self._start, self.operator
         counts, vertices, hosts = self._counts, len(self._counts), communicator.size
         first, seed = (start.seen, start.seed(options.seed)) if start else (0, options.seed)
-        self._tables = SampleTables(counts, options.sample, operator.tables(counts), options.seed, first)
+        tables = operator.tables(counts)
+        self._tables = SampleTables(counts, options.sample, tables, options.seed, first, options.narrowest)
         part = self._worklist
         inspector = Inspector(part.ids, part.bounds, self._tables, operator, vertices)  # a scheme's; not used here
         context = HostContext(communicator, self.workers, inspector, self._partition, options.dim, 0, False, seed)

@@ -107,7 +107,7 @@ class RowHost(Host):
         """Make the tables that samples are drawn from."""
         options, counts, part = self._options, self._counts, self._worklist
         first = part.first + (self._start.seen if self._start else 0)
-        given = counts, options.sample, self.operator.tables(counts), options.seed, first
+        given = counts, options.sample, self.operator.tables(counts), options.seed, first, options.narrowest
         return PooledTables(*given, part.ids, options.negatives) if self._pools else SampleTables(*given)
 
     def _new_scheme(self) -> Scheme:
@@ -158,7 +158,7 @@ class RowHost(Host):
     def _contexts(self) -> float:
         """Words in a context, in the mean."""
         lengths = np.diff(self._worklist.bounds[:_SENTENCES]).astype(float)
-        return mean_context(lengths, self._options.window, self._kept)
+        return mean_context(lengths, self._options.window, self._options.narrowest, self._kept)
 
     def begin_with(self, start: Start) -> None:
         """Let this host's rows begin as `start` says; all hosts call this."""

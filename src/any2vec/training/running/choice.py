@@ -151,7 +151,8 @@ def _inspect(corpus: Corpus, options: Options, rank: int, rounds: int, least: fl
     """
     part, counts = corpus.part(rank), corpus.vocabulary.counts
     operator = options.operator_class(options).on(corpus)
-    draws = SampleTables(counts, options.sample, operator.tables(counts), options.seed, part.first).epoch(0)
+    tables = operator.tables(counts)
+    draws = SampleTables(counts, options.sample, tables, options.seed, part.first, options.narrowest).epoch(0)
     kernel, n = inspection_kernel(operator), len(part.ids)
     lengths = np.geomspace(least, 1 / rounds, _LENGTHS) * n
     found = np.zeros((4, _LENGTHS))

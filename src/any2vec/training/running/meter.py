@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from any2vec.operators.arguments import ThreadStats
 from any2vec.report.rounds import Done
 from any2vec.training.options import Options
-from any2vec.training.running.schedule import FLOOR
 from any2vec.training.running.state import MeterState
 from any2vec.training.shown.progress import Display
 
@@ -163,7 +162,7 @@ class Meter:
         epochs, options = done / self._words, self._options
         figures = {
             "speed": done * self._raw / seconds,
-            "alpha": options.initial_alpha * max(1 - done / total, FLOOR),
+            "alpha": options.decay.at(done / total),
             "loss": (self._loss + loss) / samples if samples else math.nan,
             "left": seconds * (total / done - 1) if done else 0.0,
         }

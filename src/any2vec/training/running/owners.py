@@ -50,7 +50,8 @@ def updates_of(corpus: Corpus, options: Options) -> NDArray[np.float64]:
     """
     counts, words = corpus.vocabulary.counts, int(corpus.cuts[-1])
     total, kept = max(total_of(counts), 1), kept_counts(counts, options.sample)  # perhaps of earlier texts, too
-    contexts = mean_context(np.array([words / max(corpus.sentences, 1)]), options.window, float(kept.sum()) / total)
+    lengths = np.array([words / max(corpus.sentences, 1)])
+    contexts = mean_context(lengths, options.window, options.narrowest, float(kept.sum()) / total)
     updates = options.operator_class(options).on(corpus).updates(counts, contexts)
     updates[0] = np.minimum(updates[0], kept if corpus.rows is None else corpus.rows.spread(kept))
     return updates * min(words / total, 1.0)

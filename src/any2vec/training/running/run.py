@@ -59,7 +59,7 @@ class Run:
         self._rounds = host.rounds
         self._apart = communicator.size > 1 and not is_simulated(communicator)
         self._received = 0.0  # seconds in the call at the end of the last round
-        self._schedule = Schedule(options.initial_alpha, options.epochs, self._rounds, host.cuts)
+        self._schedule = Schedule(options.decay, options.epochs, self._rounds, host.cuts)
         words = self._schedule.words
         self._meter = Meter(options, words, host.share, corpus.raw_words, display)
         self._epoch = self._number = 0  # to begin with
@@ -100,14 +100,14 @@ class Run:
         if start and start.e and self._options.blend:
             counts, options = self._corpus.vocabulary.counts, self._options
             assert isinstance(self._host, RowHost)  # the other refuses
-            self._blend = Blend(start, self._host, counts, options.initial_alpha, options.epochs)
+            self._blend = Blend(start, self._host, counts, options.decay, options.epochs)
         if state:
             options, now = self._options, (self._communicator.size, self._rounds)
             same = (state.hosts, state.rounds) == now  # the same rounds go on, and so to the same bits
             left = state.begun if same else state.left if state.within_epoch else None
             if not same or left is not None:  # else it is the schedule of an uninterrupted run
                 cuts = self._host.cuts
-                self._schedule = Schedule(options.initial_alpha, options.epochs, self._rounds, cuts, state.epoch, left)
+                self._schedule = Schedule(options.decay, options.epochs, self._rounds, cuts, state.epoch, left)
             self._epoch, self._resumed, self._kappa = state.epoch, state.within_epoch, state.kappa
             self._number = self._schedule.numbers(state.epoch).start + (state.rounds_done if same else 0)
             self._meter.restore(state.meter)

@@ -8,11 +8,9 @@ from numpy.typing import NDArray
 
 from any2vec.operators.arguments import Rate
 from any2vec.samples.slices import Slice
+from any2vec.training.running.decay import Decay
 
-__all__ = ["FLOOR", "MOST_ROUNDS", "SHORTEST", "Schedule", "default_rounds", "growth", "round_lengths", "round_shares"]
-
-FLOOR = 1e-4
-"""Share of its initial value below which the learning rate does not fall (word2vec's)."""
+__all__ = ["MOST_ROUNDS", "SHORTEST", "Schedule", "default_rounds", "growth", "round_lengths", "round_shares"]
 
 SHORTEST = 1 / 16
 """Length of the first round of several hosts, in usual rounds."""
@@ -64,13 +62,13 @@ def growth(hosts: int) -> float:
 class Schedule:
     """Cuts each host's part of the worklist into S slices per epoch, and lets the learning rate fall.
 
-    A slice is a round; the first epoch's first rounds are shorter (`growth`). The rate falls linearly with the words
-    done by all hosts together, as on one machine.
+    A slice is a round; the first epoch's first rounds are shorter (`growth`). The rate falls with the words done by all
+    hosts together, as on one machine.
 
     Parameters
     ----------
-    alpha : float
-        Initial learning rate.
+    decay : Decay
+        Of the learning rate.
     epochs, rounds : int
         Epochs, and S, rounds per epoch.
     cuts : int64 array, shape (H + 1,)
@@ -83,14 +81,14 @@ class Schedule:
 
     def __init__(
         self,
-        alpha: float,
+        decay: Decay,
         epochs: int,
         rounds: int,
         cuts: NDArray[np.int64],
         first: int = 0,
         left: NDArray[np.int64] | None = None,
     ) -> None:
-        self.alpha, self.epochs, self.rounds = alpha, epochs, rounds
+        self.epochs, self.rounds, self._decay = epochs, rounds, decay
         self.words = int(cuts[-1])
         self._cuts: list[int] = cuts.tolist()
         self._first, self._given = first, left
@@ -160,12 +158,13 @@ class Schedule:
         """Learning rate in a round, for a thread that does `words` words of it."""
         begin, end = self.done(number), self.done(number + 1)
         pace = (end - begin) / words if words else 0.0
-        return Rate(float(self.alpha), FLOOR, float(begin), pace, float(self.words * self.epochs))
+        total = self._decay.until_zero(float(self.words * self.epochs))
+        return Rate(float(self._decay.alpha), self._decay.floor, float(begin), pace, total)
 
     def middle(self, number: int) -> float:
         """Learning rate in the middle of a round."""
         done = (self.done(number) + self.done(number + 1)) / 2
-        return self.alpha * max(1.0 - done / (self.words * self.epochs), FLOOR)
+        return self._decay.at(done / (self.words * self.epochs))
 
     def _parts(self, epoch: int) -> list[list[tuple[int, int]]]:
         """Pieces of each host's part that an epoch takes."""
@@ -188,7 +187,7 @@ class Schedule:
 
 def round_shares(rounds: int, hosts: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the lengths of the rounds of the first epoch, and of others, as shares of an epoch."""
-    schedule, words = Schedule(0.0, 2, rounds, np.arange(hosts + 1) << 40), hosts << 40
+    schedule, words = Schedule(Decay(0.0), 2, rounds, np.arange(hosts + 1) << 40), hosts << 40
     first, usual = schedule.numbers(0), schedule.numbers(1)
     done = np.array([schedule.done(number) for number in range(usual.stop + 1)]) / words
     return np.diff(done[: first.stop + 1]), np.diff(done[first.stop :])
