@@ -102,6 +102,8 @@ def save(
         for matrix in (vectors.matrix, vectors.t) if training else (vectors.matrix,):
             if matrix is not None:
                 check_finite(vectors.words, matrix, f"{path}: not saved: ")
+        if vectors.parts is not None:
+            vectors.parts.check_finite(vectors.words, f"{path}: not saved: ")
         if kind.check_words:
             kind.check_words(vectors.words, path)
     kind.save(make_shard(vectors, training, communicator, path), path)

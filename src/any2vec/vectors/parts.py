@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from any2vec.cluster.machine.cores import usable_cores
 from any2vec.corpus.subwords import Subwords
 from any2vec.errors import Any2VecError, shown
+from any2vec.io.finite import check_finite, first_not_finite
 from any2vec.io.ordered import ordered
 from any2vec.io.read_only import read_only
 from any2vec.llvm.compiled import njit
@@ -105,6 +106,14 @@ class Parts:
     def first(self, number: int) -> Self:
         """Return these with the rows of the first words only."""
         return replace(self, own=self.own[:number])
+
+    def check_finite(self, words: Sequence[str], where: str = "") -> None:
+        """Raise an error that names the first word or part whose row is not finite; `where` precedes the message."""
+        check_finite(words, self.own, f"{where}the parts: ")
+        if bad := first_not_finite(self.rows):
+            raise Any2VecError(
+                f"{where}the row of part {self.ids[bad[0]]:,} holds {self.rows[bad]}, not a finite number"
+            )
 
     @cached_property
     def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
