@@ -49,9 +49,12 @@ def tensors_to_parts(
     if given is None:
         return None
     try:
-        settings = Subwords(**given)
-    except (Any2VecError, TypeError):
+        settings = Subwords(given["least"], given["most"], given["buckets"])
+    except (Any2VecError, KeyError, TypeError):
         raise Any2VecError(f"{meta_path}: damaged: {SUBWORDS!r} is {shown(given)}, no settings of parts") from None
+    if _OWN in tensors and not tensors.keys() & {_ROWS, _IDS}:  # an empty tensor is not written
+        none = np.zeros((0, tensors[_OWN].shape[1]), np.float32)
+        tensors = {**tensors, _ROWS: none, _IDS: np.zeros((0, 2), np.float32)}
     if missing := [name for name in PART_TENSORS if name not in tensors]:
         raise Any2VecError(f"{path}: has no tensor {missing[0]!r}, only {sorted(tensors)}")
     own, rows, numbers = (tensors[name] for name in PART_TENSORS)
