@@ -107,6 +107,15 @@ class Parts:
         """Return these with the rows of the first words only."""
         return replace(self, own=self.own[:number])
 
+    def of_all_buckets(self, copy: bool = False) -> NDArray[np.float32]:
+        """Return the rows of all buckets, shape (buckets, D), zeros where there is none; not copied if all have one."""
+        numbers, order = self._sorted
+        if len(numbers) == self.settings.buckets and (order[:-1] < order[1:]).all():
+            return np.array(self.rows) if copy else self.rows
+        found = np.zeros((self.settings.buckets, self.rows.shape[1]), np.float32)
+        found[self.ids] = self.rows
+        return found
+
     def check_finite(self, words: Sequence[str], where: str = "") -> None:
         """Raise an error that names the first word or part whose row is not finite; `where` precedes the message."""
         check_finite(words, self.own, f"{where}the parts: ")
