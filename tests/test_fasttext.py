@@ -227,7 +227,7 @@ def test_a_model_is_replaced_by_vectors_and_the_other_way_round(file, vectors):
 @pytest.mark.parametrize(
     ("name", "given", "message"),
     [
-        ("m.txt", "fasttext", r"m\.txt: a model of fastText has a name that ends in \.bin"),
+        ("m.txt", "fasttext", r"m\.txt: give a name that ends in \.bin"),
         ("m.bin.gz", "fasttext", r"ends in \.bin"),
         ("m", "fasttext", r"ends in \.bin"),
         ("m.bin", "facebook", "`format` is 'facebook'; known is fasttext"),

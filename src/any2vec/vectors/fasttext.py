@@ -5,19 +5,20 @@ softmax numbers inner vertices from the leaves up, and has the codes of a path t
 negated.
 """
 
-import os
 import struct
 from collections.abc import Iterable
+from io import FileIO
 from itertools import pairwise
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import together
+from any2vec.corpus.subwords import encoded_word
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.compression import open_compressed
+from any2vec.io.disk import write_all
 from any2vec.io.finite import blocks, check_finite
 from any2vec.io.outputs import refusals, replacing
 from any2vec.io.replaceable import start_of
@@ -42,6 +43,7 @@ __all__ = ["check_fasttext_words", "holds_fasttext", "load_fasttext", "save_fast
 _MATRIX = struct.Struct("<?2q")  # whether it is quantized, rows, columns
 _FLAG = struct.Struct("<?")
 _SHAPE = struct.Struct("<2q")
+_GAP = 4  # rows; a write takes longer than some more zeros
 _MOST = 1 << 31  # words and buckets, which have ids of 32 bits
 
 
@@ -94,10 +96,11 @@ def load_fasttext(path: Path) -> Vectors:
 
 
 def check_fasttext_words(words: Iterable[str], path: Path) -> None:
-    """Refuse words that a dictionary cannot hold: a zero byte ends a word there."""
+    """Refuse words that a dictionary cannot hold: a zero byte ends a word there, and surrogates stand for bytes."""
     for word in words:
-        if "\0" in word:
-            raise Any2VecError(f"{path}: a model of fastText cannot hold the word {shown(word)}, with a zero byte")
+        if "\0" in word or encoded_word(word).decode("utf-8", "surrogateescape") != word:
+            reason = "a zero byte" if "\0" in word else "a surrogate that stands for no byte"
+            raise Any2VecError(f"{path}: a model of fastText cannot hold the word {shown(word)}, with {reason}")
 
 
 def save_fasttext(shard: Shard, path: Path) -> None:
@@ -109,12 +112,18 @@ def save_fasttext(shard: Shard, path: Path) -> None:
     if total + given.buckets >= _MOST:
         raise Any2VecError(f"{path}: {total:,} words and {given.buckets:,} buckets are too many for fastText's 31 bits")
     head = given.pack() + dictionary_bytes(shard.words, shard.counts) if shard.first else b""
-    lengths = communicator.allgather(np.array([[len(head), len(own)]], np.int64).reshape(-1))
-    first, rows = int(lengths[: communicator.rank, 1].sum()), total + given.buckets
-    inputs = int(lengths[0, 0]) + _MATRIX.size
+    sizes = communicator.allgather(np.array([len(head), len(own)], np.int64))
+    rows, places = total + given.buckets, int(sizes[: communicator.rank, 1].sum()) + np.arange(len(own))
+    inputs = int(sizes[0, 0]) + _MATRIX.size  # where the matrices begin
     outputs = inputs + 4 * rows * dim + _MATRIX.size
-    places = first + np.arange(len(own))
-    t, known = own.t, own.loss in (NEGATIVE, HIERARCHICAL)
+    matrices = [(inputs, places, own.matrix if parts is None else parts.own)]
+    if parts is not None:
+        matrices.append((inputs, total + parts.ids, parts.rows))
+    if own.t is not None and own.loss == HIERARCHICAL:
+        inner = places < total - 1
+        matrices.append((outputs, total - 2 - places[inner], -own.t[inner]))
+    elif own.t is not None and own.loss == NEGATIVE:
+        matrices.append((outputs, places, own.t))
     with replacing(path, communicator=communicator) as part:
         for turn in range(communicator.size):
             with together(communicator), refusals(path, communicator):
@@ -122,32 +131,31 @@ def save_fasttext(shard: Shard, path: Path) -> None:
                     continue
                 if part == path:
                     raise Any2VecError(f"{path}: is no regular file; a model of fastText is written to one")
-                with open(part, "w+b" if turn == 0 else "r+b", opener=not_followed) as file:
+                with open(part, "w+b" if turn == 0 else "r+b", buffering=0, opener=not_followed) as file:
                     if turn == 0:
                         file.truncate(outputs + 4 * total * dim)
-                        file.write(head + _MATRIX.pack(False, rows, dim))
+                        write_all(file, np.frombuffer(head + _MATRIX.pack(False, rows, dim), np.uint8))
                         file.seek(outputs - _MATRIX.size)
-                        file.write(_MATRIX.pack(False, total, dim))
-                    _put(file, inputs, places, own.matrix if parts is None else parts.own)
-                    if parts is not None:
-                        _put(file, inputs, total + parts.ids, parts.rows)
-                    if t is not None and own.loss == HIERARCHICAL:
-                        inner = places < total - 1
-                        _put(file, outputs, total - 2 - places[inner], -t[inner])
-                    elif t is not None and known:
-                        _put(file, outputs, places, t)
+                        write_all(file, np.frombuffer(_MATRIX.pack(False, total, dim), np.uint8))
+                    for start, lines, matrix in matrices:
+                        _put(file, start, lines, matrix, alone=communicator.size == 1)
 
 
-def _put(file: IO[bytes], start: int, places: NDArray[np.int64], rows: NDArray[np.float32]) -> None:
-    """Write rows at their places in a matrix that begins at a byte of a file, those that follow each other at once."""
-    width, order = 4 * rows.shape[1], np.argsort(places, kind="stable")
+def _put(file: FileIO, start: int, places: NDArray[np.int64], rows: NDArray[np.float32], alone: bool) -> None:
+    """Write rows at their places in a matrix that begins at a byte of a file, those that lie together at once.
+
+    Between rows there are zeros, if no other host writes some there, so that there are fewer writes.
+    """
+    width, order, apart = rows.shape[1], np.argsort(places, kind="stable"), _GAP if alone else 1
     for block in blocks(rows):
         some = order[block]
-        at, numbers = places[some], np.ascontiguousarray(rows[some], "<f4")
-        cuts = np.flatnonzero(np.diff(at) != 1) + 1
+        at, numbers = places[some], rows[some]
+        cuts = np.flatnonzero(np.diff(at) > apart) + 1
         for begin, end in pairwise([0, *cuts.tolist(), len(at)]):
-            file.seek(start + int(at[begin]) * width, os.SEEK_SET)
-            file.write(numbers[begin:end].data)
+            near = np.zeros((int(at[end - 1] - at[begin]) + 1, width), "<f4")
+            near[at[begin:end] - at[begin]] = numbers[begin:end]
+            file.seek(start + 4 * width * int(at[begin]))
+            write_all(file, near)
 
 
 def _turned(t: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -222,7 +222,7 @@ def named_format(name: str, path: Path) -> Format:
     if name not in NAMED:
         raise Any2VecError(f"`format` is {shown(name)}; known is {', '.join(NAMED)}: other formats have their endings")
     if path.suffix.lower() != ".bin":
-        raise Any2VecError(f"{path}: a model of fastText has a name that ends in .bin")
+        raise Any2VecError(f"{path}: give a name that ends in .bin, as models of fastText have")
     return NAMED[name]
 
 

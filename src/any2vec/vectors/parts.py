@@ -1,9 +1,8 @@
 """What vectors of words are made of: a row of each word's own, and rows that words share."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
 from typing import Any, Self
 
 import numpy as np
@@ -142,16 +141,16 @@ class Parts:
         at = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
         return np.where(known[at] == numbers, rows[at], -1)
 
-    def _means(self, words: Iterable[str], own: NDArray[np.float32] | None, threads: int) -> NDArray[np.float32]:
-        listed, number = iter(words), len(words)  # type: ignore[arg-type]  # sequences
-        found = np.zeros((number, self.rows.shape[1]), np.float32) if own is None else np.array(own, order="C")
+    def _means(self, words: Sequence[str], own: NDArray[np.float32] | None, threads: int) -> NDArray[np.float32]:
+        shape = len(words), self.rows.shape[1]
+        found = np.zeros(shape, np.float32) if own is None else np.array(own, order="C")
 
-        def mean(start: int, some: list[str]) -> None:
-            bounds, numbers = self.settings.lists(some)
-            _add_rows(bounds, self._places(numbers), self.rows, own is not None, found[start : start + len(some)])
+        def mean(start: int) -> None:
+            some = slice(start, start + _WORDS)
+            bounds, numbers = self.settings.lists(words[some])
+            _add_rows(bounds, self._places(numbers), self.rows, own is not None, found[some])
 
-        tasks = ((start, list(islice(listed, _WORDS))) for start in range(0, number, _WORDS))
-        for _ in ordered(lambda task: mean(*task), tasks, threads):
+        for _ in ordered(mean, range(0, len(words), _WORDS), threads):
             pass
         return found
 
