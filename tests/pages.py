@@ -18,7 +18,9 @@ from markdown_it import MarkdownIt  # Rich brings it
 from shown import differs
 
 import any2vec
+from any2vec.corpus.subwords import Subwords
 from any2vec.graph import karate_club
+from any2vec.vectors.parts import Parts
 
 ROOT = Path(__file__).parent.parent
 MADE = {ROOT / line for line in (ROOT / ".gitignore").read_text("utf-8").split()}  # by docs/conf.py
@@ -145,6 +147,11 @@ def make_folder(path, dim=100):
     vectors = any2vec.Vectors(WORDS, np.eye(len(WORDS), dim, dtype=np.float32) + 0.1)
     for name in ("glove.txt", "reviews.bin"):
         any2vec.save(vectors, path / name)
+    settings = Subwords(3, 6, 2000)
+    ids = np.unique(settings.lists(WORDS)[1])
+    parts = Parts(settings, vectors.matrix, ids, np.random.default_rng(1).random((len(ids), dim)))
+    made = any2vec.Vectors(WORDS, parts.means(WORDS), parts=parts)
+    any2vec.save(made, path / "cc.en.bin", format="fasttext")
     karate = karate_club()
     shutil.copy(karate.edges, path / "friends.edges")
     shutil.copy(karate.labels, path / "friends.labels")

@@ -29,6 +29,7 @@ NAMES = {
     "parquet": "v.parquet",
     "embedding-atlas": "v.parquet",
     "word2vec": "v.vec",
+    "fasttext": "v.bin",
 }
 LIBRARIES = {"parquet": "pyarrow", "embedding-atlas": "pyarrow", "spacy": "spacy"}
 TEXT = "the cat\tsat  on the\u00a0 \u00a0 mat \n日本 [UNK] x ▁x cap c The 42"
@@ -325,6 +326,7 @@ def test_one_word(name, tmp_path):
         *((name, word) for name in ("model2vec", "glove", "word2vec") for word in ("a b", "", "a\vb")),
         ("model2vec", "\ue000a"),
         ("numpy", "a\0"),
+        *(("fasttext", word) for word in ("a\0", "\udcc3\udca9")),
         ("spacy", ""),
     ],
 )

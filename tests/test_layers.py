@@ -105,6 +105,7 @@ def test_the_command_line_is_made_from_the_fields():
             "questions",
             "pairs",
             "save_vocabulary",
+            "format",
             "training",
             "report",
             "quiet",

@@ -41,7 +41,7 @@ def test_buckets_equal_those_of_fasttext(lengths, tmp_path):
     text = tmp_path / "text"
     text.write_text("where where über über дом дом </s>\n" * 3, "utf-8")
     least, most = lengths
-    how = {"minn": least, "maxn": most, "bucket": 1000, "minCount": 1, "dim": 2, "epoch": 1, "thread": 1, "verbose": 0}
+    how = {"minn": least, "maxn": most, "bucket": 1000, "minCount": 1, "dim": 2, "epoch": 1, "thread": 12, "verbose": 0}
     model = fasttext.train_unsupervised(str(text), **how)
     words = [word for word in WORDS if word]
     for word, buckets in zip(words, listed(Subwords(*lengths, 1000), words), strict=True):

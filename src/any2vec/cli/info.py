@@ -9,7 +9,7 @@ from rich.text import Text
 
 from any2vec.cli.similar import VectorsFile
 from any2vec.io.sizes import size
-from any2vec.vectors.formats import BINARY, NATIVE, format_of, load
+from any2vec.vectors.formats import BINARY, FASTTEXT, NATIVE, held_format, load
 from any2vec.vectors.native import MODEL
 from any2vec.vectors.vectors import Vectors
 
@@ -33,8 +33,8 @@ def info(vectors: VectorsFile) -> None:
 
 
 def _facts(vectors: Vectors, path: Path) -> list[tuple[str, str]]:
-    kind, norms, counts = format_of(path), vectors.norms, vectors.counts
-    formats = {NATIVE: "a folder of any2vec", BINARY: "word2vec's binary format"}
+    kind, norms, counts = held_format(path), vectors.norms, vectors.counts
+    formats = {NATIVE: "a folder of any2vec", BINARY: "word2vec's binary format", FASTTEXT: "a model of fastText"}
     files = [path] if path.is_file() else list(path.iterdir())
     taken = sum(file.stat().st_size for file in files)
     zeros = int(np.count_nonzero(norms == 0))
@@ -52,6 +52,9 @@ def _facts(vectors: Vectors, path: Path) -> list[tuple[str, str]]:
             "none" if vectors.t is None else f"vectors t of the loss {vectors.loss}, for --from",
         ),
     ]
+    if (parts := vectors.parts) is not None:
+        of = f"n-grams of {parts.settings} characters in {parts.settings.buckets:,} buckets"
+        facts.append(("parts", f"{of}, {len(parts.rows):,} of them with a row"))
     if (path / MODEL).is_file():
         facts.append(("model", f"parameters and report of an estimator, in {MODEL}"))
     more = ", ..." if len(vectors) > _SHOWN else ""

@@ -15,12 +15,14 @@ from any2vec.operators import OPERATORS
 from any2vec.options import sentence
 from any2vec.sync.combiners import COMBINERS, Combiner
 from any2vec.sync.schemes import AUTO, SCHEMES
+from any2vec.vectors.formats import NAMED
 
 __all__ = [
     "DATA",
     "CorpusFiles",
     "Force",
     "Output",
+    "OutputFormat",
     "Quiet",
     "ReportFile",
     "Training",
@@ -49,6 +51,17 @@ Output = Annotated[
         metavar="VECTORS",
         help="Where to save the vectors: .txt, .vec or .bin (word2vec's formats; .gz too), or a folder.",
         show_default=False,
+    ),
+]
+OutputFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="NAME",
+        help="fasttext: save a model of fastText, to a .bin.",
+        autocompletion=lambda: list(NAMED),
+        show_default="by the ending",
+        rich_help_panel=_RUN,
     ),
 ]
 Training = Annotated[

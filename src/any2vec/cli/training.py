@@ -21,7 +21,7 @@ from any2vec.models import Estimator
 from any2vec.report.report import REPORT
 from any2vec.signals import INTERRUPTED, unterminated
 from any2vec.training.shown.progress import announcing_compilation, display_for
-from any2vec.vectors.formats import check_output, format_of, save
+from any2vec.vectors.formats import Format, check_output, format_of, save
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["Job", "check_apart", "check_one_process"]
@@ -35,6 +35,8 @@ class Job:
     ----------
     output : Path, optional
         Where vectors are saved; without it, only the vocabulary is.
+    format : Format, optional
+        In place of the one that the ending of `output` says.
     training : bool
         Whether the training vectors t are saved too.
     report, vocabulary : Path, optional
@@ -46,6 +48,7 @@ class Job:
     """
 
     output: Path | None
+    format: Format | None = None
     training: bool = False
     report: Path | None = None
     vocabulary: Path | None = None
@@ -110,11 +113,11 @@ class Job:
 
     def check_output(self, output: Path) -> None:
         """Raise now what `write` would raise after hours of training, as far as that is known; all hosts call this."""
-        check_output(output, self.training, self.hosts, force=self.force)
+        check_output(output, self.training, self.hosts, self.format, force=self.force)
 
     def check_words(self, words: Sequence[str]) -> None:
         """Refuse words that the output cannot hold."""
-        if self.output and (check := format_of(self.output).check_words):
+        if self.output and (check := (self.format or format_of(self.output)).check_words):
             check(words, self.output)
 
     def line_ends(self, corpus: Corpus) -> int:
@@ -123,7 +126,8 @@ class Job:
 
     def write(self, vectors: Vectors, output: Path) -> None:
         """Save this host's vectors; all hosts call this."""
-        save(vectors, output, training=self.training, communicator=self.hosts, force=self.force)
+        hosts, kind = self.hosts, self.format
+        save(vectors, output, training=self.training, communicator=hosts, force=self.force, format=kind)
 
     @property
     def what(self) -> str:

@@ -10,6 +10,7 @@ from any2vec.cli.training import Job
 from any2vec.cluster.communicator import together
 from any2vec.evaluate.checker import AnalogyChecker, SimilarityChecker
 from any2vec.models import Callback, Word2Vec
+from any2vec.vectors.formats import named_format
 
 __all__ = ["words"]
 
@@ -39,6 +40,7 @@ def words(
         Path | None,
         typer.Option(metavar="FILE", help="Write words and counts, for --vocabulary.", rich_help_panel=shared.DATA),
     ] = None,
+    format: shared.OutputFormat = None,  # noqa: A002
     training: shared.Training = False,
     report: shared.ReportFile = None,
     force: shared.Force = False,
@@ -48,6 +50,7 @@ def words(
     """Train word vectors on CORPUS, by skip-gram or CBOW."""
     job = Job(
         output=output,
+        format=None if format is None else named_format(format, output),
         training=training,
         report=report,
         vocabulary=save_vocabulary,

@@ -29,12 +29,12 @@ _METADATA = "__metadata__"
 def write_tensors(
     part: Path,
     tensors: dict[str, NDArray[np.float32]],
-    number: int,
+    numbers: Mapping[str, int],
     communicator: Communicator,
     path: Path,
 ) -> None:
-    """Write this host's rows of each matrix, in blocks; all hosts, `number` rows in all, call this."""
-    before = [header_of({name: (number, matrix.shape[1]) for name, matrix in tensors.items()})]
+    """Write this host's rows of each matrix, in blocks; all hosts, with `numbers` of rows in all, call this."""
+    before = [header_of({name: (numbers[name], matrix.shape[1]) for name, matrix in tensors.items()})]
     before = before if communicator.rank == 0 else []
     for matrix in tensors.values():  # all hosts' rows of one before those of the next
         append_in_host_order(part, chain(before, _chunks(matrix)), communicator, path)

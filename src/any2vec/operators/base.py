@@ -31,8 +31,8 @@ class OperatorOptions(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Any]]
     window: int
     negative: int | None
-    negatives_per: str
-    ns_exponent: float
+    negatives_per: str | None
+    ns_exponent: float | None
     context: str
     sample: float
     buckets: int

@@ -180,6 +180,7 @@ class _WithParts(SkipGram):
     """What all have in common: where rows of e are, and how many."""
 
     several = True
+    ns_exponent = 0.5  # fastText's
     by_columns = False  # rows are joined whole
 
     def divide(self, vocabulary: Vocabulary) -> WordRows | None:
@@ -240,6 +241,7 @@ class PartSkipGram(_FromCentre):
     """Skip-gram with negative sampling, of words with parts."""
 
     alpha = 0.05
+    negatives_per = "pair"
     reads: tuple[str, ...] = (*SkipGram.reads, "subwords", "buckets")
     edges = staticmethod(skipgram_edges)
 
@@ -252,7 +254,7 @@ class PartSkipGram(_FromCentre):
     def sizes(self) -> tuple[int, ...]:
         """The window, targets, K, and whether each pair has negatives of its own."""
         options = self.options
-        return options.window, self.targets, options.negatives, int(options.negatives_per == "pair")
+        return options.window, self.targets, options.negatives, int(self.per_pair)
 
 
 class HierarchicalPartSkipGram(_FromCentre, HierarchicalSkipGram):

@@ -29,18 +29,20 @@ class NegativeSampling:
     negative: int | None = option(
         None, "negative samples per positive one", low=0, high=1000, unset="5; none if hierarchical"
     )
-    negatives_per: str = option(
-        "window",
-        "draw negatives per window (fast), or per pair as word2vec does; as accurate",
+    negatives_per: str | None = option(
+        None,
+        "draw negatives per window (fast), or per pair as word2vec does; as accurate, but with subwords",
         choices=("window", "pair"),
+        unset="window; pair with subwords",
         only="`model` skipgram with `loss` negative alone",
     )
-    ns_exponent: float = option(
-        POWER,
+    ns_exponent: float | None = option(
+        None,
         "negatives are drawn by counts to this power; 0 draws all alike, below 0 rare ones more often",
         low=-10,
         high=10,
         usual="0.75",
+        unset="0.75; 0.5 with subwords, as in fastText",
         only="`loss` negative alone",
     )
 
@@ -88,6 +90,8 @@ class SkipGram(Operator):
     """Skip-gram with negative sampling, negatives drawn per window or per pair."""
 
     edges: Callable[..., Any] = staticmethod(edges_per_window)
+    ns_exponent = POWER
+    negatives_per = "window"
 
     def __init__(self, options: OperatorOptions) -> None:
         super().__init__(options)
@@ -106,13 +110,24 @@ class SkipGram(Operator):
     def updates(self, counts: NDArray[np.int64], contexts: float) -> NDArray[np.float64]:
         """Estimate updates: a window updates the rows of its context once, and its targets, or each pair its own."""
         e, centres = super().updates(counts, contexts)
-        t = centres + self.options.negatives * centres.sum() * probabilities(counts, self.options.ns_exponent)
+        t = centres + self.options.negatives * centres.sum() * probabilities(counts, self.exponent)
         return np.stack([e, t * contexts if self.group_per_context else t])
+
+    @property
+    def exponent(self) -> float:
+        """Exponent of the counts by which negatives are drawn."""
+        given = self.options.ns_exponent
+        return self.ns_exponent if given is None else given
+
+    @property
+    def per_pair(self) -> bool:
+        """Whether negatives are drawn per pair."""
+        return (self.options.negatives_per or self.negatives_per) == "pair"
 
     @property
     def group_per_context(self) -> bool:
         """Whether negatives are drawn per pair."""
-        return self.options.negatives_per == "pair"
+        return self.per_pair
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -126,4 +141,4 @@ class SkipGram(Operator):
 
     def tables(self, counts: NDArray[np.int64]) -> Any:
         """Build the alias table of the negatives' distribution."""
-        return alias_table(probabilities(counts, self.options.ns_exponent))
+        return alias_table(probabilities(counts, self.exponent))

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from any2vec.corpus.subwords import Subwords
 from any2vec.errors import Any2VecError, missing_extra, shown
 from any2vec.vectors.lookup import Lookup
+from any2vec.vectors.parts import Parts
 
 if TYPE_CHECKING:
     import gensim
@@ -30,7 +32,7 @@ class Conversions(Lookup):
         Parameters
         ----------
         keyed_vectors : gensim.models.KeyedVectors
-            Such as ``model.wv``. Its matrix is not copied if it is float32: copy what will change.
+            Such as ``model.wv``, of FastText, too. Its matrix is not copied if it is float32: copy what will change.
 
         Raises
         ------
@@ -41,15 +43,19 @@ class Conversions(Lookup):
         if words is None or matrix is None:
             hint = "; a model has them as wv" if hasattr(keyed_vectors, "wv") else ""
             raise Any2VecError(f"gensim's KeyedVectors are expected, not {type(keyed_vectors).__name__}{hint}")
-        return cls(words, matrix, counts=getattr(keyed_vectors, "expandos", {}).get("count"))
+        counts = getattr(keyed_vectors, "expandos", {}).get("count")
+        return cls(words, matrix, counts=counts, parts=_parts_of(keyed_vectors))
 
     def to_gensim(self, copy: bool = False) -> "gensim.models.KeyedVectors":
-        """Make gensim's KeyedVectors, with counts if they are known.
+        """Make gensim's KeyedVectors, with counts if they are known; of words with parts its FastTextKeyedVectors.
+
+        Unlike fastText, gensim gives the word ``</s>`` parts, once it computes its vector again.
 
         Parameters
         ----------
         copy : bool
-            Copy the matrix; by default it is shared, and read-only in gensim, too.
+            Copy the matrices; by default they are shared, and read-only in gensim, too. The rows of parts are copied,
+            unless all buckets have one.
 
         Raises
         ------
@@ -60,11 +66,22 @@ class Conversions(Lookup):
             from gensim.models import KeyedVectors
         except ImportError:
             raise missing_extra("gensim", "gensim") from None
-        keyed = KeyedVectors(self.dim)
+        keyed = KeyedVectors(self.dim) if self.parts is None else self._with_parts(self.parts, copy)
         keyed.index_to_key, keyed.key_to_index = list(self.words), dict(self.vocabulary.ids)
         keyed.vectors, keyed.next_index = np.array(self.matrix) if copy else self.matrix, len(self)
         if self.counts.any():
             keyed.expandos["count"] = np.array(self.counts)
+        return keyed
+
+    def _with_parts(self, parts: Parts, copy: bool) -> "gensim.models.fasttext.FastTextKeyedVectors":
+        from gensim.models.fasttext import FastTextKeyedVectors
+
+        settings = parts.settings
+        keyed = FastTextKeyedVectors(self.dim, settings.least, settings.most, settings.buckets)
+        keyed.vectors_vocab = np.array(parts.own) if copy else parts.own
+        keyed.vectors_ngrams = parts.of_all_buckets(copy)
+        bounds, buckets = settings.lists(self.words)
+        keyed.buckets_word = np.split(buckets.astype(np.uint32), bounds[1:-1])
         return keyed
 
     def to_pandas(self) -> "pd.DataFrame":
@@ -106,3 +123,12 @@ class Conversions(Lookup):
         counts = pa.array(self.counts) if self.counts.any() else pa.nulls(len(self), pa.int64())
         rows = pa.FixedSizeListArray.from_arrays(pa.array(np.ascontiguousarray(self.matrix).reshape(-1)), self.dim)
         return pa.table({"word": words, "count": counts, "vector": rows})
+
+
+def _parts_of(keyed_vectors: Any) -> Parts | None:
+    """Return what the vectors of gensim's FastText are means of; None if they are of whole words."""
+    if getattr(keyed_vectors, "vectors_ngrams", None) is None or not keyed_vectors.bucket:
+        return None
+    least, most, rows = max(keyed_vectors.min_n, 1), keyed_vectors.max_n, keyed_vectors.vectors_ngrams
+    settings = Subwords(least, most, keyed_vectors.bucket) if most >= least else None
+    return None if settings is None else Parts(settings, keyed_vectors.vectors_vocab, np.arange(len(rows)), rows)

@@ -4,6 +4,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,12 +12,13 @@ import numpy as np
 
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, together
 from any2vec.cluster.local import alone
-from any2vec.errors import Any2VecError, file_error
+from any2vec.errors import Any2VecError, file_error, shown
 from any2vec.io.finite import check_finite
 from any2vec.io.foreign import HEAD, refuse
 from any2vec.io.outputs import check_writable, refusals
 from any2vec.io.replaceable import Kind, start_of
 from any2vec.vectors.arguments import as_path
+from any2vec.vectors.fasttext import check_fasttext_words, holds_fasttext, load_fasttext, save_fasttext
 from any2vec.vectors.native import FILES, MODEL, load_native, save_native
 from any2vec.vectors.recognize import holds_binary, holds_folder, holds_text
 from any2vec.vectors.shard import Shard, make_shard
@@ -25,7 +27,20 @@ from any2vec.vectors.word2vec import check_words
 from any2vec.vectors.word2vec_binary import load_binary, save_binary
 from any2vec.vectors.word2vec_text import load_text, save_text
 
-__all__ = ["FORMATS", "NATIVE", "VECTORS", "Format", "check_output", "format_of", "load", "save"]
+__all__ = [
+    "FASTTEXT",
+    "FORMATS",
+    "NAMED",
+    "NATIVE",
+    "VECTORS",
+    "Format",
+    "check_output",
+    "format_of",
+    "held_format",
+    "load",
+    "named_format",
+    "save",
+]
 
 
 @dataclass(frozen=True)
@@ -50,7 +65,10 @@ class Format:
 TEXT = Format(load_text, save_text, (".txt", ".vec", ".txt.gz", ".vec.gz"), check_words=check_words, holds=holds_text)
 BINARY = Format(load_binary, save_binary, (".bin", ".bin.gz"), check_words=check_words, holds=holds_binary)
 NATIVE = Format(load_native, save_native, files=(*FILES, MODEL), training=True, holds=holds_folder)
-FORMATS = (TEXT, BINARY, NATIVE)
+FASTTEXT = Format(load_fasttext, save_fasttext, check_words=check_fasttext_words, training=True, holds=holds_fasttext)
+FORMATS = (TEXT, BINARY, NATIVE, FASTTEXT)
+NAMED = {"fasttext": FASTTEXT}
+"""Formats that no ending says, by their names."""
 
 
 def save(
@@ -60,7 +78,7 @@ def save(
     training: bool = False,
     force: bool = False,
     communicator: Communicator | None = None,
-    format: Format | None = None,  # noqa: A002
+    format: Format | str | None = None,  # noqa: A002
 ) -> None:
     """Save vectors in the format that the ending of the name says.
 
@@ -82,8 +100,9 @@ def save(
         Replace a file that holds no vectors, too. A folder that holds other files than vectors' is never replaced.
     communicator : Communicator, optional
         Of the hosts that save together; all call this, and each writes its own rows. One host by default.
-    format : Format, optional
-        In place of the one that the ending says.
+    format : str or Format, optional
+        In place of the one that the ending says: "fasttext" is a model of fastText, a name that ends in .bin, with
+        the rows of parts and t. What fastText calls arguments is not known, and has its defaults.
 
     Raises
     ------
@@ -95,30 +114,34 @@ def save(
     with together(communicator):
         check_vectors(vectors)
         path = as_path(path)
-    kind = check_output(path, training, communicator, format, force=force)
+        given = named_format(format, path) if isinstance(format, str) else format
+    kind = check_output(path, training, communicator, given, force=force)
     with together(communicator):
         if training and vectors.t is None:
             raise Any2VecError(f"{path}: these vectors have no training vectors t to save")
         for matrix in (vectors.matrix, vectors.t) if training else (vectors.matrix,):
             if matrix is not None:
                 check_finite(vectors.words, matrix, f"{path}: not saved: ")
+        if vectors.parts is not None:
+            vectors.parts.check_finite(vectors.words, f"{path}: not saved: ")
         if kind.check_words:
             kind.check_words(vectors.words, path)
     kind.save(make_shard(vectors, training, communicator, path), path)
 
 
 def load(path: str | os.PathLike[str]) -> Vectors:
-    """Load vectors from a file in word2vec's formats (or GloVe's), or from a folder in any2vec's.
+    """Load vectors from a file in word2vec's formats (or GloVe's), a model of fastText, or a folder in any2vec's.
 
     Parameters
     ----------
     path : str or path
-        The file or folder; its ending says the format, as in `save`.
+        The file or folder; its ending says the format, as in `save`. A model of fastText is recognized.
 
     Returns
     -------
     Vectors
-        Those of a folder are memory-mapped and have counts; those of files have counts of zero.
+        Those of a folder are memory-mapped and have counts; those of files have counts of zero. A model of fastText
+        has counts, parts and t.
 
     Raises
     ------
@@ -126,7 +149,7 @@ def load(path: str | os.PathLike[str]) -> Vectors:
         If it does not exist, is damaged, or has an unknown ending.
     """
     path = as_path(path)
-    kind = format_of(path)
+    kind = held_format(path)
     if not path.exists() and not kind.files:
         raise file_error(f"{path}: does not exist", FileNotFoundError(errno.ENOENT, "does not exist"))
     if kind.files and path.is_file():
@@ -184,6 +207,23 @@ def check_output(
     held = replaceable or replace(VECTORS, files=kind.files)
     check_writable(path, held, folder=bool(kind.files), force=force, communicator=communicator)
     return kind
+
+
+def held_format(path: Path) -> Format:
+    """Return the format that a file or folder is loaded in: a model of fastText is recognized, others by their name."""
+    with suppress(Any2VecError, OSError, MemoryError):
+        if path.is_file() and holds_fasttext(path):
+            return FASTTEXT
+    return format_of(path)
+
+
+def named_format(name: str, path: Path) -> Format:
+    """Return the format of a name that a user gave; refuse a path that does not end as its files do."""
+    if name not in NAMED:
+        raise Any2VecError(f"`format` is {shown(name)}; known is {', '.join(NAMED)}: other formats have their endings")
+    if path.suffix.lower() != ".bin":
+        raise Any2VecError(f"{path}: give a name that ends in .bin, as models of fastText have")
+    return NAMED[name]
 
 
 def _holds_vectors(path: Path) -> bool:

@@ -1,25 +1,28 @@
 """any2vec's own format: a folder, loaded memory-mapped, that holds any word, counts and training vectors.
 
 `vectors.safetensors` has the tensors "e" and, for training, "t"; `vocabulary.json` the words and counts;
+if words have parts, also those of `parts_file`;
 `any2vec.json` the version and the sizes; `model.json`, if an estimator was saved, its parameters. The files of
 JSON have the same `id`, and `any2vec.json` has digests of some rows: files of two saves do not mix.
 """
 
 import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import allgather_bytes, together
+from any2vec.cluster.communicator import Communicator, allgather_bytes, together
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.finite import check_finite
 from any2vec.io.folders import FolderReader, read_folder
 from any2vec.io.outputs import replacing
 from any2vec.io.safetensors_file import map_open, write_tensors
 from any2vec.vectors.digests import digest, digest_of_rows, sampled_rows
+from any2vec.vectors.parts_file import PART_TENSORS, SUBWORDS, check_same_parts, parts_to_tensors, tensors_to_parts
 from any2vec.vectors.shard import Shard
 from any2vec.vectors.vectors import NEGATIVE, Vectors
 
@@ -37,12 +40,17 @@ def save_native(shard: Shard, path: Path, model: dict[str, Any] | None = None) -
     communicator = shard.communicator
     with together(communicator):
         _check_words(shard, path)
+    check_same_parts(shard)
     tensors = {"e": shard.own.matrix}
     if shard.training and shard.own.t is not None:
         tensors["t"] = shard.own.t
-    rows, id_ = _digests(shard, tensors)
+    tensors |= parts_to_tensors(shard.own.parts)
+    places = {name: _bounds(len(matrix), communicator) for name, matrix in tensors.items()}
+    tensors = {name: matrix for name, matrix in tensors.items() if places[name][-1]}
+    rows, id_ = _digests(shard, tensors, places)
     with replacing(path, folder=True, communicator=communicator) as folder:
-        write_tensors(folder / TENSORS, tensors, shard.total, communicator, path)
+        totals = {name: int(places[name][-1]) for name in tensors}
+        write_tensors(folder / TENSORS, tensors, totals, communicator, path)
         if shard.first:
             vocabulary = {"id": id_, "words": list(shard.words), "counts": shard.counts.tolist()}
             (folder / WORDS).write_text(json.dumps(vocabulary), "ascii")
@@ -50,6 +58,8 @@ def save_native(shard: Shard, path: Path, model: dict[str, Any] | None = None) -
             meta |= {"id": id_, "rows": rows}
             if shard.own.loss != NEGATIVE:
                 meta["loss"] = shard.own.loss
+            if shard.own.parts is not None:
+                meta[SUBWORDS] = asdict(shard.own.parts.settings)
             if model is not None:
                 (folder / MODEL).write_text(json.dumps({"id": id_, **model}, indent=1) + "\n", "ascii")
             (folder / META).write_text(json.dumps(meta) + "\n", "ascii")
@@ -105,8 +115,12 @@ def _load(folder: FolderReader) -> Vectors:
         check_finite(words, tensors[name], f"{path / TENSORS}: tensor {name!r}: ")
     if "id" in meta and (words_id != meta["id"] or not _is_of(tensors, meta.get("rows"))):
         raise Any2VecError(f"{path}: its files are not of one save; copy all three of one, or save again")
+    parts = tensors_to_parts(tensors, meta, path / META, path / TENSORS)
+    if parts is not None:
+        parts.check_finite(words, f"{path / TENSORS}: ")
+    loss = meta.get("loss", NEGATIVE)
     try:
-        return Vectors(words, tensors["e"], counts=counts, t=tensors.get("t"), loss=meta.get("loss", NEGATIVE))
+        return Vectors(words, tensors["e"], counts=counts, t=tensors.get("t"), loss=loss, parts=parts)
     except Any2VecError as error:  # a word occurs twice
         raise Any2VecError(f"{path / WORDS}: {error}") from error
 
@@ -121,14 +135,23 @@ def _check_words(shard: Shard, path: Path) -> None:
                 raise Any2VecError(f"{path}: cannot hold the word {shown(word)}: a pair of surrogates") from None
 
 
-def _digests(shard: Shard, tensors: dict[str, NDArray[np.float32]]) -> tuple[dict[str, str], str]:
-    """Return digests of some rows, and of these and the vocabulary, however rows are spread; all hosts call this."""
+def _bounds(number: int, communicator: Communicator) -> NDArray[np.int64]:
+    """Return where each host's rows begin, and the number of all; all hosts call this."""
+    return np.append(0, np.cumsum(communicator.allgather(np.array([number], np.int64))))
+
+
+def _digests(
+    shard: Shard, tensors: dict[str, NDArray[np.float32]], places: dict[str, NDArray[np.int64]]
+) -> tuple[dict[str, str], str]:
+    """Return digests of some rows, and of these and the vocabulary, however rows are spread; all hosts call this.
+
+    `places` say where the rows of each host begin.
+    """
     communicator = shard.communicator
-    first = int(communicator.allgather(np.array([len(shard.own)]))[: communicator.rank].sum())
-    rows = sampled_rows(shard.total) - first
-    rows = rows[(rows >= 0) & (rows < len(shard.own))]
     found = {}
     for name, matrix in tensors.items():
+        rows = sampled_rows(int(places[name][-1])) - places[name][communicator.rank]
+        rows = rows[(rows >= 0) & (rows < len(matrix))]
         found[name] = digest(allgather_bytes(communicator, matrix[rows].astype("<f4").tobytes()))
     words = json.dumps([found, list(shard.words), shard.counts.tolist()]) if shard.first else ""
     return found, digest([words.encode()])
@@ -136,8 +159,9 @@ def _digests(shard: Shard, tensors: dict[str, NDArray[np.float32]]) -> tuple[dic
 
 def _is_of(tensors: dict[str, NDArray[np.float32]], rows: object) -> bool:
     """Whether the matrices have the digests that were saved; t may have been left out."""
+    known = ("e", "t", *PART_TENSORS)
     return isinstance(rows, dict) and all(
-        rows.get(name) == digest_of_rows(matrix) for name, matrix in tensors.items() if name in ("e", "t")
+        rows.get(name) == digest_of_rows(matrix) for name, matrix in tensors.items() if name in known
     )
 
 

@@ -1,9 +1,8 @@
 """What vectors of words are made of: a row of each word's own, and rows that words share."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from any2vec.cluster.machine.cores import usable_cores
 from any2vec.corpus.subwords import Subwords
 from any2vec.errors import Any2VecError, shown
+from any2vec.io.finite import check_finite, first_not_finite
 from any2vec.io.ordered import ordered
 from any2vec.io.read_only import read_only
 from any2vec.llvm.compiled import njit
@@ -106,6 +106,23 @@ class Parts:
         """Return these with the rows of the first words only."""
         return replace(self, own=self.own[:number])
 
+    def of_all_buckets(self, copy: bool = False) -> NDArray[np.float32]:
+        """Return the rows of all buckets, shape (buckets, D), zeros where there is none; not copied if all have one."""
+        numbers, order = self._sorted
+        if len(numbers) == self.settings.buckets and (order[:-1] < order[1:]).all():
+            return np.array(self.rows) if copy else self.rows
+        found = np.zeros((self.settings.buckets, self.rows.shape[1]), np.float32)
+        found[self.ids] = self.rows
+        return found
+
+    def check_finite(self, words: Sequence[str], where: str = "") -> None:
+        """Raise an error that names the first word or part whose row is not finite; `where` precedes the message."""
+        check_finite(words, self.own, f"{where}the parts: ")
+        if bad := first_not_finite(self.rows):
+            raise Any2VecError(
+                f"{where}the row of part {self.ids[bad[0]]:,} holds {self.rows[bad]}, not a finite number"
+            )
+
     @cached_property
     def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The numbers of parts, sorted, and the row of each."""
@@ -124,16 +141,16 @@ class Parts:
         at = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
         return np.where(known[at] == numbers, rows[at], -1)
 
-    def _means(self, words: Iterable[str], own: NDArray[np.float32] | None, threads: int) -> NDArray[np.float32]:
-        listed, number = iter(words), len(words)  # type: ignore[arg-type]  # sequences
-        found = np.zeros((number, self.rows.shape[1]), np.float32) if own is None else np.array(own, order="C")
+    def _means(self, words: Sequence[str], own: NDArray[np.float32] | None, threads: int) -> NDArray[np.float32]:
+        shape = len(words), self.rows.shape[1]
+        found = np.zeros(shape, np.float32) if own is None else np.array(own, order="C")
 
-        def mean(start: int, some: list[str]) -> None:
-            bounds, numbers = self.settings.lists(some)
-            _add_rows(bounds, self._places(numbers), self.rows, own is not None, found[start : start + len(some)])
+        def mean(start: int) -> None:
+            some = slice(start, start + _WORDS)
+            bounds, numbers = self.settings.lists(words[some])
+            _add_rows(bounds, self._places(numbers), self.rows, own is not None, found[some])
 
-        tasks = ((start, list(islice(listed, _WORDS))) for start in range(0, number, _WORDS))
-        for _ in ordered(lambda task: mean(*task), tasks, threads):
+        for _ in ordered(mean, range(0, len(words), _WORDS), threads):
             pass
         return found
 

@@ -32,7 +32,7 @@ def not_finite(options: Options, hosts: int, by_columns: bool, when: str, rate: 
     if by_columns:
         other = f", or `batch` {options.centres(hosts)} is (`batch` times hosts up to 400 usually works)"
     why = f"`alpha` {options.initial_alpha} is too large for this corpus (0.025 is usual)"
-    if options.negatives >= _MANY_NEGATIVES and options.negatives_per == "window":
+    if options.negatives >= _MANY_NEGATIVES and options.negatives_per != "pair":
         why = (
             f"`alpha` {options.initial_alpha} is too large for `negative` {options.negatives} shared by a "
             "window; lower one of them (5 to 20 negatives are usual), or use `negatives_per='pair'`"

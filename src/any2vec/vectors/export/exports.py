@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from any2vec.vectors.export import (
     embedding_atlas,
+    fasttext,
     glove,
     numpy,
     parquet,
@@ -26,6 +27,7 @@ class Exports(Lookup):
     to_model2vec = static_embedding.to_sentence_transformers
     to_spacy = spacy.to_spacy
     to_word2vec = word2vec.to_word2vec
+    to_fasttext = fasttext.to_fasttext
     to_glove = glove.to_glove
     to_numpy = numpy.to_numpy
     to_parquet = parquet.to_parquet

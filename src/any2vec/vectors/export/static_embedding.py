@@ -65,7 +65,7 @@ def to_sentence_transformers(
         If a vector is not finite, a word is empty or has whitespace, or the folder cannot be written.
     """
     with TARGET.writing(vectors, path, top, force) as (rows, folder):
-        write_tensors(folder / TENSORS, {"embeddings": rows.matrix}, len(rows), alone(), Path(path))
+        write_tensors(folder / TENSORS, {"embeddings": rows.matrix}, {"embeddings": len(rows)}, alone(), Path(path))
         (folder / TOKENIZER).write_text(json.dumps(_tokenizer(rows), ensure_ascii=False), "utf-8")
         (folder / CONFIG).write_text(json.dumps(_CONFIG, indent=1) + "\n", "ascii")
         (folder / MODULES).write_text(json.dumps(_MODULES, indent=1) + "\n", "ascii")

@@ -1,0 +1,174 @@
+"""Models of fastText, its `.bin`: arguments, dictionary, rows of words and of n-grams, training vectors.
+
+The input matrix has the words' own rows, then those of all buckets; the output matrix is t. The tree of hierarchical
+softmax numbers inner vertices from the leaves up, and has the codes of a path the other way: its t is reversed and
+negated.
+"""
+
+import struct
+from collections.abc import Iterable
+from io import FileIO
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.cluster.communicator import together
+from any2vec.corpus.subwords import encoded_word
+from any2vec.errors import Any2VecError, shown
+from any2vec.io.compression import open_compressed
+from any2vec.io.disk import write_all
+from any2vec.io.finite import blocks, check_finite
+from any2vec.io.outputs import refusals, replacing
+from any2vec.io.replaceable import start_of
+from any2vec.io.temporary import not_followed
+from any2vec.vectors.fasttext_header import (
+    HIERARCHICAL,
+    MAGIC,
+    Arguments,
+    Reader,
+    dictionary_bytes,
+    read_arguments,
+    read_dictionary,
+)
+from any2vec.vectors.lookup import NEGATIVE
+from any2vec.vectors.parts import Parts
+from any2vec.vectors.parts_file import check_same_parts
+from any2vec.vectors.shard import Shard
+from any2vec.vectors.vectors import Vectors
+
+__all__ = ["check_fasttext_words", "holds_fasttext", "load_fasttext", "save_fasttext"]
+
+_MATRIX = struct.Struct("<?2q")  # whether it is quantized, rows, columns
+_FLAG = struct.Struct("<?")
+_SHAPE = struct.Struct("<2q")
+_GAP = 4  # rows; a write takes longer than some more zeros
+_MOST = 1 << 31  # words and buckets, which have ids of 32 bits
+
+
+def holds_fasttext(path: Path) -> bool:
+    """Recognize a model by its magic number."""
+    return start_of(path, len(MAGIC))[0] == MAGIC
+
+
+def load_fasttext(path: Path) -> Vectors:
+    """Read a model of words, with its n-grams; refuse a classifier, and one that is quantized."""
+    with open_compressed(path) as stream:
+        reader = Reader(stream, path)
+        given = read_arguments(reader)
+        words, counts, labels, kept = read_dictionary(reader)
+        (quantized,) = reader.take(_FLAG)
+        if given.supervised or labels or quantized or kept > 0:
+            what = f"a {'quantized ' * bool(quantized or kept > 0)}classifier of fastText (supervised)"
+            instead = "any2vec reads models of `fasttext skipgram` and `cbow`, and vectors of words as text (.vec)"
+            raise Any2VecError(f"{path}: is {what}; {instead}")
+        subwords = given.subwords if kept < 0 else None
+        rows, dim = len(words) + given.buckets, given.dim
+        _check_shape(reader, (rows, dim), "rows of words and n-grams")
+        own = reader.matrix(len(words), dim)
+        parts = None
+        if subwords is None:
+            reader.skip(4 * given.buckets * dim)
+        else:
+            parts = Parts(subwords, own, np.arange(given.buckets), reader.matrix(given.buckets, dim))
+        (quantized,) = reader.take(_FLAG)
+        if quantized:
+            raise Any2VecError(f"{path}: its output matrix is quantized; save the model before it is quantized")
+        _check_shape(reader, (len(words), dim), "output rows")
+        output = reader.matrix(len(words), dim)
+        reader.end()
+    if parts is None:
+        check_finite(words, own, f"{path}: ")
+    else:
+        parts.check_finite(words, f"{path}: ")
+    check_finite(words, output, f"{path}: output matrix: ")
+    loss, t = given.loss, output if output.any() else None
+    if loss is None or (loss == HIERARCHICAL and (np.diff(counts) > 0).any()):  # not our loss, or another tree
+        t = None
+    elif loss == HIERARCHICAL and t is not None:
+        t = _turned(t)
+    try:
+        matrix = own if parts is None else parts.means(words)
+        return Vectors(words, matrix, counts=counts, t=t, loss=loss or NEGATIVE, parts=parts)
+    except Any2VecError as error:  # a word occurs twice
+        raise Any2VecError(f"{path}: {error}") from None
+
+
+def check_fasttext_words(words: Iterable[str], path: Path) -> None:
+    """Refuse words that a dictionary cannot hold: a zero byte ends a word there, and surrogates stand for bytes."""
+    for word in words:
+        if "\0" in word or encoded_word(word).decode("utf-8", "surrogateescape") != word:
+            reason = "a zero byte" if "\0" in word else "a surrogate that stands for no byte"
+            raise Any2VecError(f"{path}: a model of fastText cannot hold the word {shown(word)}, with {reason}")
+
+
+def save_fasttext(shard: Shard, path: Path) -> None:
+    """Write a shard's rows at their places in the file; all hosts call this."""
+    own, communicator, dim = shard.own, shard.communicator, shard.own.dim
+    parts, total = own.parts, shard.total
+    check_same_parts(shard)
+    given = Arguments.of(dim, own.loss, None if parts is None else parts.settings)
+    if total + given.buckets >= _MOST:
+        raise Any2VecError(f"{path}: {total:,} words and {given.buckets:,} buckets are too many for fastText's 31 bits")
+    head = given.pack() + dictionary_bytes(shard.words, shard.counts) if shard.first else b""
+    sizes = communicator.allgather(np.array([len(head), len(own)], np.int64))
+    rows, places = total + given.buckets, int(sizes[: communicator.rank, 1].sum()) + np.arange(len(own))
+    inputs = int(sizes[0, 0]) + _MATRIX.size  # where the matrices begin
+    outputs = inputs + 4 * rows * dim + _MATRIX.size
+    matrices = [(inputs, places, own.matrix if parts is None else parts.own)]
+    if parts is not None:
+        matrices.append((inputs, total + parts.ids, parts.rows))
+    if own.t is not None and own.loss == HIERARCHICAL:
+        inner = places < total - 1
+        matrices.append((outputs, total - 2 - places[inner], -own.t[inner]))
+    elif own.t is not None and own.loss == NEGATIVE:
+        matrices.append((outputs, places, own.t))
+    with replacing(path, communicator=communicator) as part:
+        for turn in range(communicator.size):
+            with together(communicator), refusals(path, communicator):
+                if turn != communicator.rank:
+                    continue
+                if part == path:
+                    raise Any2VecError(f"{path}: is no regular file; a model of fastText is written to one")
+                with open(part, "w+b" if turn == 0 else "r+b", buffering=0, opener=not_followed) as file:
+                    if turn == 0:
+                        file.truncate(outputs + 4 * total * dim)
+                        write_all(file, np.frombuffer(head + _MATRIX.pack(False, rows, dim), np.uint8))
+                        file.seek(outputs - _MATRIX.size)
+                        write_all(file, np.frombuffer(_MATRIX.pack(False, total, dim), np.uint8))
+                    for start, lines, matrix in matrices:
+                        _put(file, start, lines, matrix, alone=communicator.size == 1)
+
+
+def _put(file: FileIO, start: int, places: NDArray[np.int64], rows: NDArray[np.float32], alone: bool) -> None:
+    """Write rows at their places in a matrix that begins at a byte of a file, those that lie together at once.
+
+    Between rows there are zeros, if no other host writes some there, so that there are fewer writes.
+    """
+    width, order, apart = rows.shape[1], np.argsort(places, kind="stable"), _GAP if alone else 1
+    for block in blocks(rows):
+        some = order[block]
+        at, numbers = places[some], rows[some]
+        cuts = np.flatnonzero(np.diff(at) > apart) + 1
+        for begin, end in pairwise([0, *cuts.tolist(), len(at)]):
+            near = np.zeros((int(at[end - 1] - at[begin]) + 1, width), "<f4")
+            near[at[begin:end] - at[begin]] = numbers[begin:end]
+            file.seek(start + 4 * width * int(at[begin]))
+            write_all(file, near)
+
+
+def _turned(t: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the rows of inner vertices as our tree has them, from fastText's."""
+    turned = np.zeros_like(t)
+    np.negative(t[-2::-1] if len(t) > 1 else t[:0], out=turned[:-1])
+    return turned
+
+
+def _check_shape(reader: Reader, wanted: tuple[int, int], what: str) -> None:
+    shape = reader.take(_SHAPE)
+    if shape != wanted:
+        raise Any2VecError(
+            f"{reader.path}: damaged: {shape[0]:,} x {shape[1]:,} {what}, not {wanted[0]:,} x {wanted[1]:,}"
+        )
+    reader.promised(4 * shape[0] * shape[1], f"{shape[0]:,} {what}")

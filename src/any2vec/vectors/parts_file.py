@@ -1,0 +1,71 @@
+"""The parts of words in any2vec's own format: settings in `any2vec.json`, rows in `vectors.safetensors`.
+
+The tensors are "own", the words' own rows, "parts", the rows of parts, and "part_ids": the number of each part as
+two float32, 65,536 times the first plus the second. Versions that know no parts read all other tensors.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.cluster.communicator import SharedError, allgather_bytes
+from any2vec.corpus.subwords import Subwords
+from any2vec.errors import Any2VecError, shown
+from any2vec.vectors.parts import Parts
+from any2vec.vectors.shard import Shard
+
+__all__ = ["PART_TENSORS", "SUBWORDS", "check_same_parts", "parts_to_tensors", "tensors_to_parts"]
+
+SUBWORDS = "subwords"
+"""The settings' name in `any2vec.json`."""
+
+_OWN, _ROWS, _IDS = PART_TENSORS = "own", "parts", "part_ids"
+_HIGH = 1 << 16
+
+
+def check_same_parts(shard: Shard) -> None:
+    """Raise on all hosts if their words have parts by different settings; all hosts call this."""
+    mine = b"no parts" if shard.own.parts is None else repr(shard.own.parts.settings).encode()
+    others = {text.decode() for text in allgather_bytes(shard.communicator, mine)}
+    if len(others) > 1:
+        raise SharedError(f"not saved: the words of the hosts have different parts: {', '.join(sorted(others))}")
+
+
+def parts_to_tensors(parts: Parts | None) -> dict[str, NDArray[np.float32]]:
+    """Return the tensors that hold a host's parts."""
+    if parts is None:
+        return {}
+    numbers = np.stack(np.divmod(parts.ids, _HIGH), axis=1).astype(np.float32)
+    return {_OWN: parts.own, _ROWS: parts.rows, _IDS: numbers}
+
+
+def tensors_to_parts(
+    tensors: dict[str, NDArray[np.float32]], meta: dict[str, Any], meta_path: Path, path: Path
+) -> Parts | None:
+    """Return the parts that settings and tensors hold, None if there are none; raise if these do not fit."""
+    given = meta.get(SUBWORDS)
+    if given is None:
+        return None
+    try:
+        settings = Subwords(given["least"], given["most"], given["buckets"])
+    except (Any2VecError, KeyError, TypeError):
+        raise Any2VecError(f"{meta_path}: damaged: {SUBWORDS!r} is {shown(given)}, no settings of parts") from None
+    if _OWN in tensors and not tensors.keys() & {_ROWS, _IDS}:  # an empty tensor is not written
+        none = np.zeros((0, tensors[_OWN].shape[1]), np.float32)
+        tensors = {**tensors, _ROWS: none, _IDS: np.zeros((0, 2), np.float32)}
+    if missing := [name for name in PART_TENSORS if name not in tensors]:
+        raise Any2VecError(f"{path}: has no tensor {missing[0]!r}, only {sorted(tensors)}")
+    own, rows, numbers = (tensors[name] for name in PART_TENSORS)
+    if numbers.shape[1] != 2 or not ((numbers >= 0) & (numbers < _HIGH) & (numbers == np.floor(numbers))).all():
+        raise Any2VecError(f"{path}: damaged: tensor {_IDS!r} does not hold numbers of parts")
+    high, low = numbers.astype(np.int64).T
+    try:
+        parts = Parts(settings, own, high * _HIGH + low, rows)
+    except Any2VecError as error:
+        raise Any2VecError(f"{path}: damaged: {error}") from None
+    if own.shape != tensors["e"].shape:
+        shapes = f"tensor {_OWN!r} has shape {own.shape}, not {tensors['e'].shape}"
+        raise Any2VecError(f"{path}: damaged: {shapes}, as tensor 'e'")
+    return parts
