@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, ClassVar, Self, cast
 
 from any2vec.cluster.communicator import Communicator
+from any2vec.corpus.subwords import Subwords
 from any2vec.errors import Any2VecError, Any2VecWarning, shown
 from any2vec.io.typed import typed
 from any2vec.operators import OPERATORS
@@ -241,6 +242,8 @@ def _encoded(name: str, value: Any) -> Any:
                 return found
             options = {declared.name: getattr(value, declared.name) for declared in fields(value) if declared.metadata}
             return {"combiner": found, **options}
+    if name == "subwords" and value is not None:
+        return str(Subwords.parse(value))
     if name == "frozen" and isinstance(value, Collection) and not isinstance(value, Vectors):
         return list(map(str, value))
     return None

@@ -17,6 +17,7 @@ from any2vec.corpus.word_rows import WordRows
 from any2vec.errors import Any2VecError
 from any2vec.operators.logistic import PADDING, logistic
 from any2vec.operators.tiles import MOST_ROWS, dots, update
+from any2vec.samples.negatives import POWER
 from any2vec.samples.windows import kept_counts
 
 __all__ = ["FUNCTIONS", "Operator", "OperatorOptions"]
@@ -93,8 +94,8 @@ class Operator(ABC):
         Whether groups have up to `targets` targets, any number each; then a target may repeat the first.
     loss : str
         What `t` is trained with, kept with the vectors: a run goes on only from those of the same loss.
-    alpha : float
-        Initial learning rate, if the user gives none.
+    alpha, ns_exponent : float
+        Initial learning rate, and exponent of the negatives' distribution, if the user gives none.
     joined : bool
         Whether the sources of a group are one, as in CBOW: the group updates each of its targets once.
     several : bool
@@ -112,6 +113,7 @@ class Operator(ABC):
     apply: Callable[..., Any] | None = None
     loss: str = "negative"
     alpha: float = 0.025
+    ns_exponent: float = POWER
     varying: bool = False
     joined: bool = False
     several: bool = False
@@ -168,6 +170,12 @@ class Operator(ABC):
         """Count the samples in an update of a row of e and of t, from `samples_per_pair`; a group is one."""
         pairs = 1 if self.joined or self.group_per_context else contexts
         return np.array([per_pair["e"], per_pair["t"] * pairs], np.float64)
+
+    @property
+    def exponent(self) -> float:
+        """Exponent of the counts by which negatives are drawn."""
+        given = self.options.ns_exponent
+        return self.ns_exponent if given is None else given
 
     @property
     def group_per_context(self) -> bool:

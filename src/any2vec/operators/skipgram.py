@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from any2vec.operators.base import Operator, OperatorOptions
 from any2vec.options import option
 from any2vec.samples.draws import below, draw
-from any2vec.samples.negatives import POWER, alias_table, negative, probabilities
+from any2vec.samples.negatives import alias_table, negative, probabilities
 
 __all__ = ["NegativeSampling", "SkipGram", "draw_targets", "list_context"]
 
@@ -90,7 +90,6 @@ class SkipGram(Operator):
     """Skip-gram with negative sampling, negatives drawn per window or per pair."""
 
     edges: Callable[..., Any] = staticmethod(edges_per_window)
-    ns_exponent = POWER
     negatives_per = "window"
 
     def __init__(self, options: OperatorOptions) -> None:
@@ -112,12 +111,6 @@ class SkipGram(Operator):
         e, centres = super().updates(counts, contexts)
         t = centres + self.options.negatives * centres.sum() * probabilities(counts, self.exponent)
         return np.stack([e, t * contexts if self.group_per_context else t])
-
-    @property
-    def exponent(self) -> float:
-        """Exponent of the counts by which negatives are drawn."""
-        given = self.options.ns_exponent
-        return self.ns_exponent if given is None else given
 
     @property
     def per_pair(self) -> bool:

@@ -78,7 +78,7 @@ def samples(text: Text, operator: Operator) -> Samples:
     alone = float(lengths @ (1 - share) ** (lengths - 1)) / float(lengths.sum())
     windows = share * (1 - alone)
     contexts = mean_context(lengths, options.window, options.narrowest, share) / max(1 - alone, _TINY)
-    negatives, centres = probabilities(text.counts, options.ns_exponent, many), kept / kept.sum()
+    negatives, centres = probabilities(text.counts, operator.exponent, many), kept / kept.sum()
     groups = contexts if operator.group_per_context else 1.0
     draws = windows * groups * options.negatives if operator.draws_negatives else 0.0
     targets = 1 + options.negatives * (1 - float(centres @ (negatives / many)))
@@ -157,7 +157,7 @@ def rows(
     more = 2 * reach(options.window, options.narrowest, found.kept, float(text.lengths.mean()))
     absent = text.absent(np.concatenate([lengths, lengths + more]), options.sample)
     centre, source = absent[: len(lengths)], absent[len(lengths) :]
-    p = probabilities(text.counts, options.ns_exponent, many) / many
+    p = probabilities(text.counts, operator.exponent, many) / many
     draws = lengths[:, None] * found.draws
     if operator.varying:
         target = _inner(text, centre)
