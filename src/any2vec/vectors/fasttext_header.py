@@ -52,8 +52,8 @@ class Arguments:
     def of(cls, dim: int, loss: str, subwords: Subwords | None) -> "Arguments":
         """Return the arguments of vectors of our own; those that are not known are fastText's defaults."""
         number, negative = (_HIERARCHICAL, 0) if loss == HIERARCHICAL else (_NEGATIVE, 5)
-        lengths = (0, 0, 0) if subwords is None else (subwords.buckets, subwords.least, subwords.most)
-        return cls(dim, 5, 5, 1, negative, 1, number, _SKIPGRAM, *lengths)
+        buckets, least, most = (0, 0, 0) if subwords is None else (subwords.buckets, subwords.least, subwords.most)
+        return cls(dim, negative=negative, loss_number=number, buckets=buckets, least=least, most=most)
 
     @property
     def supervised(self) -> bool:

@@ -66,7 +66,7 @@ TEXT = Format(load_text, save_text, (".txt", ".vec", ".txt.gz", ".vec.gz"), chec
 BINARY = Format(load_binary, save_binary, (".bin", ".bin.gz"), check_words=check_words, holds=holds_binary)
 NATIVE = Format(load_native, save_native, files=(*FILES, MODEL), training=True, holds=holds_folder)
 FASTTEXT = Format(load_fasttext, save_fasttext, check_words=check_fasttext_words, training=True, holds=holds_fasttext)
-FORMATS = (TEXT, BINARY, NATIVE, FASTTEXT)
+FORMATS = (TEXT, BINARY, FASTTEXT, NATIVE)
 NAMED = {"fasttext": FASTTEXT}
 """Formats that no ending says, by their names."""
 

@@ -33,7 +33,7 @@ def to_fasttext(
     Raises
     ------
     Any2VecError
-        If a vector is not finite, a word has a zero byte, or the file cannot be written.
+        If a vector is not finite, a word has a zero byte, the name ends otherwise, or the file cannot be written.
     """
     from any2vec.vectors.formats import save
 
