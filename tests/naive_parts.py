@@ -9,7 +9,7 @@ import numpy as np
 
 
 def rows_of(words, counts, least, most, buckets):
-    """Rows of e of each word, its own first, and the row of each bucket; the most frequent first, words before parts."""
+    """Rows of e of each word, its own first, and of each bucket; the most frequent first, words before parts."""
     parts = [naive_subwords.naive_subwords(word, least, most, buckets) for word in words]
     used = Counter()
     for count, listed in zip(counts, parts, strict=True):
