@@ -42,8 +42,6 @@ _OTHERWISE = {
     "quiet": "give `verbose=False`",
     "binary": "the ending says the format, .bin or .txt",
     "comment": "leave it out",
-    "connector_words": "only adjacent words are joined; give several thresholds for longer phrases",
-    "scoring": "scores are word2phrase's",
     "progress_per": "give `verbose`",
     "extend": "there is no node2vec+",
     "gamma": "there is no node2vec+",

@@ -5,7 +5,7 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any
 
-from any2vec.errors import Any2VecError, shown
+from any2vec.errors import Any2VecError, MissingFileError, file_error, shown
 from any2vec.io.compression import open_compressed
 from any2vec.io.foreign import HEAD, refuse
 from any2vec.options import can_be_path
@@ -16,16 +16,16 @@ _ENGLISH = "a an the for of with without at from to in on by and or"
 CONNECTORS = {"english": tuple(_ENGLISH.split())}
 """Sets by name; `english` is gensim's ENGLISH_CONNECTOR_WORDS."""
 
+_WAYS = f"{', '.join(map(repr, CONNECTORS))}, a file of words, or a list of words"
+
 
 def check_connectors(given: Any) -> None:
     """Raise an error if this is neither the name of a set, nor a path, nor words; a file is not read."""
     if given is None or (isinstance(given, str | Path) and can_be_path(given)):
         return
-    if isinstance(given, str | bytes | bytearray | Path) or not isinstance(given, Collection):
-        raise Any2VecError(
-            f"`connector_words` is {shown(given)}; it must be {' or '.join(map(repr, CONNECTORS))}, a file of words, "
-            "or a list of words"
-        )
+    single = isinstance(given, str | bytes | bytearray | Path) or getattr(given, "shape", None) == ()
+    if single or not isinstance(given, Collection):
+        raise Any2VecError(f"`connector_words` is {shown(given)}; it must be {_WAYS}")
     for word in given:
         if not _is_word(_spelt(word)):
             raise Any2VecError(f"`connector_words` has {shown(word)}; each must be a word, a str without whitespace")
@@ -56,8 +56,11 @@ def _is_word(word: object) -> bool:
 
 
 def _read(path: Path) -> list[str]:
-    with open_compressed(path) as stream:
-        data = stream.read()
+    try:
+        with open_compressed(path) as stream:
+            data = stream.read()
+    except MissingFileError as error:
+        raise file_error(f"{error}; `connector_words` must be {_WAYS}", error) from None
     refuse(data[:HEAD], path, "text")
     try:
         words = data.decode("utf-8-sig").split()

@@ -60,7 +60,7 @@ def read_phrases(path: Path) -> tuple[PhraseList, dict[str, Any]]:
     passes = []
     for _, group in groupby(rows, key=lambda row: row[0]):
         _, firsts, betweens, seconds, counts, scores = zip(*group, strict=True)
-        both = {word for between in betweens for word in between}.intersection(firsts, seconds)
+        both = {word for between in betweens for word in between} & {*firsts, *seconds}
         if both:
             word = shown(min(both))
             raise Any2VecError(f"{path}: {word} is a connector word of a phrase, and begins or ends one of this pass")

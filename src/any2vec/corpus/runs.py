@@ -72,7 +72,7 @@ def _learn(
     slots: NDArray[np.uint64],
     parts: NDArray[np.int32],
 ) -> tuple[int, int, np.float32, int, int]:
-    """Give numbers to the runs of a piece from `at` on; return the state, and where the table was full or all is done."""
+    """Give numbers to the runs of a piece from `at` on; return the state and where it is full or done."""
     for i in range(at, ids.size):
         if ids[i] >= 0:
             word = int(final[ids[i]])
