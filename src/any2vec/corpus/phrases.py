@@ -41,8 +41,8 @@ class Phrases(Parameters):
         score(a, b) = (count(a b) - delta) / (count(a) * count(b)) * words of the text
 
     Or, with ``scoring="npmi"``, if their normalized pointwise mutual information is (Bouma 2009; gensim's formula).
-    It is 1 if neither word occurs without the other, 0 if they are independent, at least -1, and favours frequent
-    words less::
+    It is 1 if neither word occurs without the other, 0 if they are independent, and at least -1. It favours rare words
+    less::
 
         score(a, b) = ln(P(a b) / (P(a) * P(b))) / -ln(P(a b)), where P(x) = count(x) / words of the text
 
