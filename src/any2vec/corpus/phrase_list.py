@@ -20,10 +20,7 @@ __all__ = ["Pass", "PhraseList", "find_phrases", "join_phrases"]
 
 
 class Pass(NamedTuple):
-    """Pairs of words that one pass joins, the best first, with the connector words between them.
-
-    And how often each occurred, and their scores.
-    """
+    """Pairs of words that one pass joins, the best first: with the connector words between them, counts and scores."""
 
     firsts: Sequence[str]
     betweens: Sequence[tuple[str, ...]]
