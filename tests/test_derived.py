@@ -54,7 +54,8 @@ def test_added_vectors_are_gensims(vectors, replace):
 
 
 def test_one_vector_is_added(vectors):
-    more = vectors.add_vectors("new", OTHER).add_vectors(5, OTHER[None]).add_vectors("w3", OTHER, replace=True)
+    more = vectors.add_vectors("new", OTHER).add_vectors(np.int64(5), OTHER[None])
+    more = more.add_vectors("w3", OTHER, replace=True)
     assert list(more.words[-2:]) == ["new", "5"]
     assert more["new"].tolist() == more["w3"].tolist() == OTHER.tolist()
 
@@ -79,6 +80,7 @@ def test_relative_cosine_similarity(vectors):
         (lambda v: v.add_vectors(["a", "a"], MATRIX[:2]), "the word 'a' occurs twice"),
         (lambda v: v.add_vectors(["a"], OTHER), r"1 words do not fit a matrix of shape \(7,\)"),
         (lambda v: v.add_vectors("a", OTHER[:3]), "vectors of 3 dimensions cannot be added to vectors of 7"),
+        (lambda v: v.add_vectors("a", [[1], [1, 2]]), "the matrix is not an array of numbers"),
         (lambda v: v.add_vectors("a", "b"), "the matrix is not an array of numbers"),
         (lambda v: v.add_vectors(["a", None], MATRIX[:2]), "a word is expected, not None"),
         (lambda v: v.add_vectors(None, OTHER), "a sequence of words is expected, not None"),

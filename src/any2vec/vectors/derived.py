@@ -1,7 +1,9 @@
 """Other vectors, made of these: of some of the words, or of more."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Self
+from contextlib import suppress
+from numbers import Integral
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +16,7 @@ __all__ = ["Derived"]
 
 
 class Derived(Lookup):
-    """What gensim's KeyedVectors change in place; here the result is new vectors, without training vectors."""
+    """Methods that return new vectors, without training vectors; these do not change."""
 
     def vectors_for_all(self, keys: Iterable[str | int], copy_vecattrs: bool = True) -> Self:
         """Return the vectors of some words, as new `Vectors`, in the order of the words.
@@ -68,8 +70,10 @@ class Derived(Lookup):
         Any2VecError
             If the shapes do not fit, a word is no string or occurs twice in `keys`.
         """
-        single = isinstance(keys, str | int)
-        rows: Any = np.asarray(weights).reshape(1, -1) if single else weights
+        single, rows = isinstance(keys, str | Integral), cast("Any", weights)
+        if single:
+            with suppress(ValueError):  # no numbers: refused with all others
+                rows = np.asarray(weights).reshape(1, -1)
         given = type(self)([keys] if single else keys, rows)  # type: ignore[arg-type, list-item]  # checked there
         if given.dim != self.dim:
             raise Any2VecError(f"vectors of {given.dim} dimensions cannot be added to vectors of {self.dim}")
