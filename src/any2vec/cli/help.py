@@ -25,6 +25,8 @@ _BRIEF = {
     "window": "Context words on each side, at most.",
     "sample": "Threshold to skip frequent words; 0: none.",
     "min_count": "Ignore rarer words.",
+    "connector_words": "Words that may stand inside a phrase: english, or a file.",
+    "scoring": "Score of two words: word2phrase or npmi.",
     "threads": "Threads.",
     "weighted": "Lines have a weight.",
     "force": "Replace what holds something else, too.",
@@ -52,7 +54,7 @@ SCREENS = {
     ),
     "phrases": Screen(
         ("reviews.txt -o joined.txt --threshold 200,100",),
-        "output threshold min_count passes joiner listed force quiet",
+        "output threshold scoring connector_words min_count passes joiner listed force quiet",
     ),
     "nodes": Screen(
         ("friends.edges -o friends.bin", "friends.edges -o friends.bin --p 0.25 --q 4"),

@@ -23,8 +23,9 @@ Phrases may be joined before V is chosen:
 - `phrases`: the estimator.
 - `phrase_list`: the phrases that it finds. `phrase_file` saves them.
 - `id_text`: the provisional ids of a text, with one number for each word.
-- `bigrams`: pairs of words, counted and scored.
-- `joins`: pairs of ids, replaced by the id of the phrase.
+- `connectors`: words that may stand inside a phrase. `runs` numbers the runs of them in a text.
+- `bigrams`: pairs of words, counted. `scores` says which are phrases.
+- `joins`: pairs of ids, replaced by the id of the phrase. `pair_table` finds a pair.
 - `phrased_text`: a text with phrases, for `read`. `joined` writes it.
 
 **Where words and sentences end.** In files, ASCII whitespace (space, tab, vertical tab, form feed, carriage
