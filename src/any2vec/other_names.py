@@ -6,6 +6,7 @@ from collections.abc import Iterable
 __all__ = ["meant", "method_meant"]
 
 _SAME = {
+    "buckets": "bucket",
     "alpha": "lr learning_rate start_alpha",
     "checkpoint_minutes": "checkpoint_interval",
     "dim": "vector_size size dims dimension dimensions representation_size embedding_dim embedding_size",
@@ -31,6 +32,10 @@ _OTHERWISE = {
     "cbow": "give `model='cbow'` for cbow=1, `model='skipgram'` for cbow=0",
     "hs": "give `loss='hierarchical'` for hs=1, and nothing for hs=0",
     "cbow_mean": "give `context='mean'` for cbow_mean=1, `context='sum'` for cbow_mean=0",
+    "minn": "give `subwords=(minn, maxn)`",
+    "maxn": "give `subwords=(minn, maxn)`",
+    "min_n": "give `subwords=(min_n, max_n)`",
+    "max_n": "give `subwords=(min_n, max_n)`",
     "batch_words": "threads take their words themselves",
     "sorted_vocab": "words are sorted by their counts",
     "null_word": "leave it out",

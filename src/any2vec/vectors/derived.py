@@ -18,15 +18,19 @@ __all__ = ["Derived"]
 class Derived(Lookup):
     """Methods that return new vectors, without training vectors; these do not change."""
 
-    def vectors_for_all(self, keys: Iterable[str | int], copy_vecattrs: bool = True) -> Self:
+    def vectors_for_all(
+        self, keys: Iterable[str | int], allow_inference: bool = True, copy_vecattrs: bool = True
+    ) -> Self:
         """Return the vectors of some words, as new `Vectors`, in the order of the words.
 
         Parameters
         ----------
         keys : iterable of str
             Unknown words are left out, and all but the first of equal ones.
+        allow_inference : bool
+            Take the words, too, that have a vector from their parts alone.
         copy_vecattrs : bool
-            Keep the counts. If False, they are made up as gensim's are by default: n for the first of n words, then
+            Keep the counts; words from their parts alone have none. If False, they are made up as gensim's are by default: n for the first of n words, then
             one less for each.
 
         Returns
@@ -43,10 +47,12 @@ class Derived(Lookup):
         for word in words:
             if not isinstance(word, str):
                 raise Any2VecError(f"a word is expected, not {shown(word)}")
-        known = self.vocabulary.ids
-        ids = [known[word] for word in dict.fromkeys(words) if word in known]
-        counts = self.counts[ids] if copy_vecattrs else np.arange(len(ids), 0, -1)
-        return type(self)([self.words[i] for i in ids], self.matrix[ids], counts=counts)
+        ids = self.vocabulary.ids
+        taken = [word for word in dict.fromkeys(words) if word in (self if allow_inference else ids)]
+        kept = [int(self.counts[ids[word]]) if word in ids else 0 for word in taken]
+        counts = kept if copy_vecattrs else range(len(taken), 0, -1)
+        matrix = self[taken] if taken else self.matrix[:0]
+        return type(self)(taken, matrix, counts=np.array(counts, np.int64))
 
     def add_vectors(self, keys: str | int | Sequence[str | int], weights: ArrayLike, replace: bool = False) -> Self:
         """Return these vectors and more, as new `Vectors`: these do not change.
