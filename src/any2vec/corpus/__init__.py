@@ -5,6 +5,7 @@ The modules, in the order in which text passes through them:
 - `read`: `read_corpus`, the whole way.
 - `splits`: where the part of each host begins.
 - `blocks`: pieces of a part, one at a time for a thread.
+- `raw_text`: their bytes in lower case, or with spaces between tokens, if that is asked for; `characters` are its tables.
 - `tokenizer`: bytes to words, with `word_hash` and `word_table`.
 - `scan`: all blocks of files. It writes provisional ids.
 - `sentences`: the same for sentences in memory. `rows` finds them in tables and data sets.

@@ -12,6 +12,7 @@ from any2vec.corpus.blocks import BLOCK
 from any2vec.corpus.phrase_file import PHRASES, lines_of, read_phrases
 from any2vec.corpus.phrase_list import PhraseList, find_phrases
 from any2vec.corpus.phrased_text import KeptText, PhrasedText, keep_text, path_of
+from any2vec.corpus.raw_text import RawText
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.disk import disk_errors
 from any2vec.io.host_order import write_in_host_order
@@ -24,6 +25,7 @@ __all__ = ["Phrases"]
 _USUAL = 100.0  # word2phrase's threshold
 _MOST_PASSES = 100
 _PANEL = "Phrases"
+_DATA = "Data"
 
 
 _LARGEST = 3.4e38  # scores are float32
@@ -86,6 +88,10 @@ class Phrases(Parameters):
     joiner: str = option("_", "what joins the words of a phrase", panel=_PANEL)
     within_lines: bool = option(
         False, "count only pairs within a line; word2phrase counts those across line ends, too", panel=_PANEL
+    )
+    lowercase: bool = option(False, "read text in lower case", panel=_DATA)
+    tokenize: bool = option(
+        False, "split raw text into words and punctuation; otherwise, whitespace separates words", panel=_DATA
     )
     threads: int | None = option(None, "threads that read text", low=1, high=1024, unset="all cores", panel="Run")
     column: str | None = option(
@@ -164,7 +170,7 @@ class Phrases(Parameters):
             As of `fit`.
         """
         kept = self._learn(source, join_last=True)
-        return PhrasedText(source, self._found, self.column, self._threads, kept, self._block)
+        return PhrasedText(source, self._found, self.column, self._threads, self._raw, kept, self._block)
 
     def transform(self, source: Source) -> PhrasedText:
         """Join the phrases found by `fit`, or read by `load`, in a text, which is read when the result is used.
@@ -186,7 +192,7 @@ class Phrases(Parameters):
             If there are no phrases yet.
         """
         self.check()
-        return PhrasedText(source, self._known(), self.column, self._threads, None, self._block)
+        return PhrasedText(source, self._known(), self.column, self._threads, self._raw, None, self._block)
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         r"""Write the phrases as text: a line of parameters, one of names, then one per phrase, tab-separated.
@@ -239,7 +245,7 @@ class Phrases(Parameters):
 
     def _learn(self, source: Source, *, join_last: bool) -> KeptText:
         self.check()
-        kept = keep_text(source, self.column, self._threads, self.progress, self._block)
+        kept = keep_text(source, self.column, self._threads, self._raw, self.progress, self._block)
         self.words_ = kept.text.words
         with disk_errors(kept.folder):
             found = find_phrases(kept.text, self._rules(), self.joiner, kept.folder, self._threads, join_last=join_last)
@@ -272,6 +278,10 @@ class Phrases(Parameters):
         return [Rule(float(one), int(self.min_count), float(delta), not self.within_lines) for one in thresholds]
 
     @property
+    def _raw(self) -> RawText:
+        return RawText(self.lowercase, self.tokenize)
+
+    @property
     def _threads(self) -> int:
         return self.threads or usable_cores()
 
@@ -285,4 +295,6 @@ class Phrases(Parameters):
             "passes": self.passes,
             "joiner": self.joiner,
             "within_lines": self.within_lines,
+            "lowercase": self.lowercase,
+            "tokenize": self.tokenize,
         }
