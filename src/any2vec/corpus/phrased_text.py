@@ -171,9 +171,9 @@ def input_files(source: Any, column: str | None, raw: RawText = AS_IT_IS) -> lis
     if tables and column is None:
         path = cast("Path", tables[0].path)
         raise Any2VecError(f"{path}: give the `column` that has the text; it has {parquet_columns(path)}")
-    for file in files if column is not None and raw.tokenize else ():
-        if file.path and (kind := list_type(file.path, column)):
-            raw.check_is_text(f"{file.path}: column {shown(column)}", kind)
+    for path in [file.path for file in files if file.path and raw.tokenize]:
+        if column is not None and (kind := list_type(path, column)):
+            raw.check_is_text(f"{path}: the column {shown(column)}", kind)
     return [replace(file, column=column) for file in files]
 
 

@@ -277,8 +277,8 @@ class _Reader:
         with disk_errors(where):
             blocks = blocks_of(self.files, self.block, splits)
             progress = None if self.progress is None else report
-            how = {"threads": self.threads, "size": self.block, "raw": self.raw}
-            return scan_blocks(blocks, where, **how, progress=progress)
+            threads, size, raw = self.threads, self.block, self.raw
+            return scan_blocks(blocks, where, threads=threads, size=size, raw=raw, progress=progress)
 
     def _choose(self, part: WordCounts) -> tuple[Vocabulary, NDArray[np.int32]]:
         """Return V and the id of each word of `part`, -1 if it is dropped."""

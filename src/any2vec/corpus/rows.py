@@ -33,15 +33,13 @@ def sentences_of(source: Any, column: str | None, raw: RawText = AS_IT_IS) -> It
         return _split(_of_table(what, source, names, column), str(column), raw)
     if hasattr(source, "columns") and hasattr(source, "__getitem__"):  # pandas, polars: its items are its columns
         return _split(_of_frame(what, source, column), str(column), raw)
-    if column is None:
-        raw.check_is_text("the corpus", source)
+    if not isinstance(source, Iterable):
+        raise Any2VecError(f"the corpus is of type {type(source).__name__}; give a path, paths, or lists of tokens")
     if hasattr(source, "to_pylist") and hasattr(source, "null_count"):  # a column of Arrow
         if column is not None:
             raise Any2VecError(f"{what}, which has no columns; leave out `column`")
-        return _of_array(source)
-    if not isinstance(source, Iterable):
-        raise Any2VecError(f"the corpus is of type {type(source).__name__}; give a path, paths, or lists of tokens")
-    return source if column is None else _split(_values(source, column), column, raw)
+        return _tokens(_of_array(source), raw)
+    return _tokens(source, raw) if column is None else _split(_values(source, column), column, raw)
 
 
 def no_column(what: str, columns: Iterable[Any], column: str | None) -> Any2VecError:
@@ -111,6 +109,11 @@ def _values(rows: Iterable[Any], column: str) -> Iterator[Any]:
         if column not in row:
             raise no_column(f"item {i} of the corpus is a {type(row).__name__}", row, column)
         yield row[column]
+
+
+def _tokens(sentences: Iterable[Any], raw: RawText) -> Iterable[Any]:
+    raw.check_is_text("the corpus", sentences)
+    return sentences
 
 
 def _split(values: Iterable[Any], column: str, raw: RawText) -> Iterator[Any]:

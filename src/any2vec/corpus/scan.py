@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.corpus.blocks import BLOCK, Block, new_buffer
-from any2vec.corpus.raw_text import AS_IT_IS, RawText
+from any2vec.corpus.raw_text import AS_IT_IS, Buffers, RawText
 from any2vec.corpus.splits import lines_before
 from any2vec.corpus.tokenizer import MAX_WORD, NUL, Scanned, tokenize
 from any2vec.corpus.word_table import DONE, WordCounts, WordTable
@@ -83,14 +83,14 @@ class _Counter:
         self.table = WordTable()
         self._buffer = new_buffer(size)
         self._out = zeros(len(self._buffer) + 2, np.int32)
-        self._raw, self._changed = raw, raw.new_buffer(size)
+        self._raw, self._buffers = raw, Buffers()
 
     def count(self, block: Block) -> _Done:
         span = block.load(self._buffer)
         if block.start == 0:
             head = span.text[span.begin : min(span.end, span.begin + HEAD)].tobytes()
             refuse(head, block.file.name, "text", but="html")  # whose tags may be tokens
-        span = self._raw.span(span, self._changed)
+        span = self._raw.span(span, self._buffers)
         scanned = tokenize(self.table, span.text, span.begin, span.end, self._out)
         entries = scanned.entries
         if block.last and not (entries and self._out[entries - 1] == -1):
