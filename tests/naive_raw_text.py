@@ -1,5 +1,7 @@
 """Lower case and tokens of raw text, in a few lines of plain Python: a letter for each character, and a pattern."""
 
+# ruff: noqa: RUF001 (text of many scripts)
+
 import re
 import unicodedata
 

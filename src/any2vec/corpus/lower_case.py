@@ -58,6 +58,7 @@ def _lower(
 ) -> int:
     """Write ``text[begin:end]`` in lower case; return its size, or `CONTEXTUAL` if `stopping` at such a character."""
     at, size = begin, 0
+    is_long, known = False, begin  # whether the run at `at` is too long for a scan, as far as that is known
     stop = begin  # of bytes that are looked at one by one
     while at < end:
         if at >= stop:
@@ -79,7 +80,9 @@ def _lower(
         after = size
         if code >= 0 and table[code] != code:
             after = encode(table[code], out, size)
-        if after == size or (after - size < length and _is_long(text, begin, at, end)):
+        if size < after < size + length and at >= known:
+            is_long, known = _is_long(text, begin, at, end)
+        if after == size or (after < size + length and is_long):
             for k in range(length):
                 out[size + k] = text[at + k]
             after = size + length
@@ -89,11 +92,11 @@ def _lower(
 
 
 @njit(nogil=True, cache=True)
-def _is_long(text: NDArray[np.uint8], begin: int, at: int, end: int) -> bool:
-    """Whether the run without whitespace at `at` is too long for a scan."""
+def _is_long(text: NDArray[np.uint8], begin: int, at: int, end: int) -> tuple[bool, int]:
+    """Return whether the run without whitespace at `at` is too long for a scan, and up to where that holds."""
     first = last = at
     while first > begin and at - first <= MAX_WORD and not IS_SPACE[text[first - 1]]:
         first -= 1
     while last < end and last - at <= MAX_WORD and not IS_SPACE[text[last]]:
         last += 1
-    return last - first > MAX_WORD
+    return last - first > MAX_WORD, last
