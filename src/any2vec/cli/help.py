@@ -25,6 +25,7 @@ _BRIEF = {
     "window": "Context words on each side, at most.",
     "sample": "Threshold to skip frequent words; 0: none.",
     "min_count": "Ignore rarer words.",
+    "tokenize": "Split raw text into words and punctuation.",
     "threads": "Threads.",
     "weighted": "Lines have a weight.",
     "force": "Replace what holds something else, too.",
@@ -48,11 +49,11 @@ SCREENS = {
     ),
     "words": Screen(
         ("reviews.txt -o reviews.bin --dim 200", "texts/ -o vectors --model cbow --epochs 10"),
-        f"output model loss dim window negative sample epochs min_count {_TRAINING}",
+        f"output lowercase tokenize model loss dim window negative sample epochs min_count {_TRAINING}",
     ),
     "phrases": Screen(
         ("reviews.txt -o joined.txt --threshold 200,100",),
-        "output threshold min_count passes joiner listed force quiet",
+        "output lowercase tokenize threshold min_count passes joiner listed force quiet",
     ),
     "nodes": Screen(
         ("friends.edges -o friends.bin", "friends.edges -o friends.bin --p 0.25 --q 4"),

@@ -63,16 +63,8 @@ def _lower(
     while at < end:
         if at >= stop:
             stop = min(at + WIDE, end)
-            given, written = text[at:stop], out[size : size + stop - at]  # whose indices, from 0 on, need no check
-            union = np.uint8(0)
-            for k in range(given.size):
-                union |= given[k]
-            if union < 128:
-                for k in range(given.size):
-                    capital = np.uint8(given[k] - np.uint8(65)) < 26
-                    written[k] = given[k] + (np.uint8(32) if capital else np.uint8(0))
-                size += stop - at
-                at = stop
+            if _lower_ascii(text[at:stop], out[size:]):
+                at, size = stop, size + stop - at
                 continue
         code, length = decode(text, at)
         if stopping and (code == DOTTED_I or code == SIGMA):  # noqa: PLR1714, SIM109 (a tuple costs speed)
@@ -89,6 +81,19 @@ def _lower(
         at += length
         size = after
     return size
+
+
+@njit(nogil=True, cache=True)
+def _lower_ascii(text: NDArray[np.uint8], out: NDArray[np.uint8]) -> bool:
+    """Write a text in lower case if it is ASCII, and return whether it is; the compiler makes vector code of this."""
+    union = np.uint8(0)
+    for k in range(text.size):
+        union |= text[k]
+    if union < 128:
+        for k in range(text.size):
+            capital = np.uint8(text[k] - np.uint8(65)) < 26
+            out[k] = text[k] + (np.uint8(32) if capital else np.uint8(0))
+    return bool(union < 128)
 
 
 @njit(nogil=True, cache=True)
