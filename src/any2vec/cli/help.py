@@ -21,9 +21,9 @@ class Screen(NamedTuple):
 
 _BRIEF = {
     "model": "skipgram or cbow.",
-    "loss": "negative (sampling) or hierarchical (softmax).",
+    "loss": "negative or hierarchical softmax.",
     "window": "Context words on each side, at most.",
-    "sample": "Threshold to skip frequent words; 0: none.",
+    "sample": "Subsampling threshold; 0 for none.",
     "min_count": "Ignore rarer words.",
     "tokenize": "Split raw text into words and punctuation.",
     "threads": "Threads.",
