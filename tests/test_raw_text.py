@@ -6,10 +6,12 @@ import gzip
 import io
 import random
 import sys
+from itertools import chain
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_corpus import found, naive
 from naive_raw_text import read_as, tokens
@@ -18,6 +20,7 @@ from typer.testing import CliRunner
 
 from any2vec import Any2VecError, Phrases, Word2Vec, load
 from any2vec.cli import app
+from any2vec.cluster import local
 from any2vec.corpus import read_corpus
 from any2vec.corpus.raw_text import RawText
 
@@ -106,6 +109,11 @@ def test_the_rule(text):
     assert RawText(tokenize=True).words(text) == tokens(text) == RULE[text]
 
 
+def test_text_in_memory_has_words_of_any_length():
+    assert RawText(tokenize=True).words("ab," * 30_000 + "c" * 70_000) == ["ab", ","] * 30_000 + ["c" * 70_000]
+
+
+@settings(max_examples=50)
 @given(TEXTS, st.integers(0, 3))
 def test_files_are_read_as_text_that_was_changed_before(tmp_path_factory, text, block):
     folder = tmp_path_factory.mktemp("text")
@@ -120,8 +128,7 @@ def test_files_are_read_as_text_that_was_changed_before(tmp_path_factory, text, 
             assert [word.encode() for word in RawText(**how).words(line)] == read_as(line.encode(), **how).split()
 
 
-@pytest.mark.parametrize("how", WAYS)
-@pytest.mark.parametrize("hosts", [1, 3])
+@pytest.mark.parametrize(("hosts", "how"), [(1, BOTH), *((3, how) for how in WAYS)])
 def test_vectors_are_those_of_text_that_was_changed_before(tmp_path, how, hosts):
     raw, changed = padded(text_of(), **how)
     (tmp_path / "raw.txt").write_bytes(raw)
@@ -148,6 +155,19 @@ def test_every_source(tmp_path, monkeypatch):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     pq.write_table(pa.table({"text": raw.decode().split("\n")}), tmp_path / "t.parquet")
     assert found(read_corpus(tmp_path / "t.parquet", column="text", **how)) == want
+
+
+def test_hosts_of_a_cluster_read_their_parts_alike(tmp_path):
+    path, raw = tmp_path / "a.txt", text_of(500)
+    path.write_bytes(raw)
+    how = {"min_count": 1, "cache": None}
+    read = local.simulate(3, 1, lambda one: read_corpus(path, communicator=one, raw=RawText(**BOTH), **how))
+    words, counts, sentences, *_ = naive([read_as(raw, **BOTH)])
+    for one in read:
+        assert (list(one.vocabulary.words), one.vocabulary.counts.tolist()) == (words, counts)
+    assert np.concatenate([one.worklist.ids for one in read]).tolist() == [*chain.from_iterable(sentences)]
+    with pytest.raises(Any2VecError, match="lowercase is True on host 0, False on host 1; give all hosts the same"):
+        local.simulate(2, 1, lambda one: read_corpus(path, communicator=one, raw=RawText(one.rank == 0), **how))
 
 
 def test_tokens_in_memory_are_made_lower_case(tmp_path):
@@ -206,6 +226,8 @@ def test_a_saved_model_reads_as_it_did(tmp_path):
     assert (again.transform(texts) == want).all()
     assert (again.vectors_.means(texts, "t", **BOTH) == want).all()
     assert (again.vectors_.means([["DOG"]], lowercase=True) == want[:1]).all()
+    assert (again.set_params(column=None).transform([["The", "dog", ","]]) == want[1:]).all()
+    again.column = "t"
     again.fit([{"t": "A Bird, a DOG."}], warm_start=True)
     assert set(again.vectors_.words) == {"the", "cat", ",", "dog", ".", "!", "a", "bird"}
 

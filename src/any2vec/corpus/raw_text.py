@@ -57,7 +57,8 @@ class RawText:
             text = text.lower()
         if self.tokenize:
             given = padded(text.encode("utf-8", "surrogatepass"))
-            span = token_rule.tokens(Span(given, 0, len(given)), np.empty(token_rule.GROWTH * len(given), np.uint8))
+            size = len(given)
+            span = token_rule.tokens(Span(given, 0, size), np.empty(token_rule.GROWTH * size, np.uint8), size)
             text = span.text[: span.end].tobytes().decode("utf-8", "surrogatepass")
         return split(text)
 

@@ -34,8 +34,8 @@ class Means(Lookup):
         column : str, optional
             The column of rows that holds texts, which are split at whitespace, or tokens.
         lowercase, tokenize : bool
-            Whether texts are read in lower case, and split into words and punctuation, as `Word2Vec` does if it has
-            these parameters.
+            Whether texts and tokens are made lower case, and texts split into words and punctuation, as `Word2Vec`
+            does with these parameters.
 
         Returns
         -------
@@ -48,7 +48,7 @@ class Means(Lookup):
             If a text is no list of tokens, rows have no such column, or a vector is not finite.
         """
         check_texts(texts, column)
-        raw = RawText(lowercase, tokenize)
+        raw = RawText(lowercase, tokenize and column is not None)
         listed, parts = _checked(sentences_of(texts, column, raw), raw), [np.zeros((0, self.dim), np.float32)]
         while some := list(islice(listed, _TEXTS)):
             parts.append(self._means(some))
