@@ -182,13 +182,13 @@ def test_tokens_in_memory_are_made_lower_case(tmp_path):
 
 def test_tokens_are_not_tokenized(tmp_path):
     how = {"min_count": 1, "raw": RawText(tokenize=True)}
-    with pytest.raises(Any2VecError, match=r"`tokenize` is True, but the corpus \(.*\) is tokens; it is for text"):
+    with pytest.raises(Any2VecError, match=r"`tokenize` is True, but the corpus \(.*\) is no text: it is for files"):
         read_corpus([["a", "b"]], **how)
-    with pytest.raises(Any2VecError, match=r"but row 1 of the column 't' \(\['b'\]\) is tokens"):
+    with pytest.raises(Any2VecError, match=r"but row 1 of the column 't' \(\['b'\]\) is no text"):
         read_corpus([{"t": "a"}, {"t": ["b"]}], column="t", **how)
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     pq.write_table(pa.table({"text": [["a", "b"]]}), tmp_path / "t.parquet")
-    with pytest.raises(Any2VecError, match=r"t.parquet: the column 'text' \('list<.*>'\) is tokens"):
+    with pytest.raises(Any2VecError, match=r"t.parquet: the column 'text' \('list<.*>'\) is no text"):
         read_corpus(tmp_path / "t.parquet", column="text", **how)
     with pytest.raises(Any2VecError, match="`tokenize` is 1; it must be True or False"):
         Word2Vec(tokenize=1).fit([["a"]])

@@ -173,7 +173,7 @@ def input_files(source: Any, column: str | None, raw: RawText = AS_IT_IS) -> lis
         raise Any2VecError(f"{path}: give the `column` that has the text; it has {parquet_columns(path)}")
     for path in [file.path for file in files if file.path and raw.tokenize]:
         if column is not None and (kind := list_type(path, column)):
-            raw.check_is_text(f"{path}: the column {shown(column)}", kind)
+            raw.refuse_to_tokenize(f"{path}: the column {shown(column)}", kind)
     return [replace(file, column=column) for file in files]
 
 

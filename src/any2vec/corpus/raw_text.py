@@ -66,11 +66,11 @@ class RawText:
         """Return a token in memory as it is to be: a string perhaps in lower case."""
         return token.lower() if self.lowercase and isinstance(token, str) else token
 
-    def check_is_text(self, what: str, given: object) -> None:
-        """Raise an error if what is tokens, not text, should be tokenized."""
+    def refuse_to_tokenize(self, what: str, given: object) -> None:
+        """Raise an error if what is no text should be tokenized."""
         if self.tokenize:
-            hint = "it is for text: files, or a `column` of strings; leave it out"
-            raise Any2VecError(f"`tokenize` is True, but {what} ({shown(given)}) is tokens; {hint}")
+            hint = "it is for files, or a `column` of strings; tokens need none of it"
+            raise Any2VecError(f"`tokenize` is True, but {what} ({shown(given)}) is no text: {hint}")
 
 
 AS_IT_IS = RawText()

@@ -112,7 +112,7 @@ def _values(rows: Iterable[Any], column: str) -> Iterator[Any]:
 
 
 def _tokens(sentences: Iterable[Any], raw: RawText) -> Iterable[Any]:
-    raw.check_is_text("the corpus", sentences)
+    raw.refuse_to_tokenize("the corpus", sentences)
     return sentences
 
 
@@ -125,7 +125,7 @@ def _split(values: Iterable[Any], column: str, raw: RawText) -> Iterator[Any]:
             null = f"row {i:,} of the column {shown(column)} is null; leave such rows out"
             raise Any2VecError(f"sentence {i} is of type {kind} ({shown(value)}): {null}")
         else:
-            raw.check_is_text(f"row {i:,} of the column {shown(column)}", value)
+            raw.refuse_to_tokenize(f"row {i:,} of the column {shown(column)}", value)
             yield value
 
 
