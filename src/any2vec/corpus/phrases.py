@@ -12,6 +12,7 @@ from any2vec.corpus.connectors import check_connectors, connectors_of, named
 from any2vec.corpus.phrase_file import PHRASES, lines_of, read_phrases
 from any2vec.corpus.phrase_list import PhraseList, find_phrases
 from any2vec.corpus.phrased_text import KeptText, PhrasedText, keep_text, path_of
+from any2vec.corpus.raw_text import RawText
 from any2vec.corpus.scores import NPMI, SCORINGS, WORD2PHRASE, Rule
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.disk import disk_errors
@@ -25,6 +26,7 @@ __all__ = ["Phrases"]
 _USUAL = 100.0  # word2phrase's threshold
 _MOST_PASSES = 100
 _PANEL = "Phrases"
+_DATA = "Data"
 
 
 _LARGEST = 3.4e38  # scores are float32
@@ -115,6 +117,10 @@ class Phrases(Parameters):
     within_lines: bool = option(
         False, "count only pairs within a line; word2phrase counts those across line ends, too", panel=_PANEL
     )
+    lowercase: bool = option(False, "read text in lower case", panel=_DATA)
+    tokenize: bool = option(
+        False, "split raw text into words and punctuation; otherwise, whitespace separates words", panel=_DATA
+    )
     threads: int | None = option(None, "threads that read text", low=1, high=1024, unset="all cores", panel="Run")
     column: str | None = option(
         None, "field that holds the text or the tokens, where sentences are rows (dicts)", unset="-", panel=""
@@ -200,7 +206,7 @@ class Phrases(Parameters):
             As of `fit`.
         """
         kept = self._learn(source, join_last=True)
-        return PhrasedText(source, self._found, self.column, self._threads, kept, self._block)
+        return PhrasedText(source, self._found, self.column, self._threads, self._raw, kept, self._block)
 
     def transform(self, source: Source) -> PhrasedText:
         """Join the phrases found by `fit`, or read by `load`, in a text, which is read when the result is used.
@@ -222,7 +228,7 @@ class Phrases(Parameters):
             If there are no phrases yet.
         """
         self.check()
-        return PhrasedText(source, self._known(), self.column, self._threads, None, self._block)
+        return PhrasedText(source, self._known(), self.column, self._threads, self._raw, None, self._block)
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         r"""Write the phrases as text: a line of parameters, one of names, then one per phrase, tab-separated.
@@ -276,7 +282,7 @@ class Phrases(Parameters):
     def _learn(self, source: Source, *, join_last: bool) -> KeptText:
         self.check()
         connectors = connectors_of(self.connector_words)
-        kept = keep_text(source, self.column, self._threads, self.progress, self._block)
+        kept = keep_text(source, self.column, self._threads, self._raw, self.progress, self._block)
         self.words_ = kept.text.words
         with disk_errors(kept.folder):
             how = (self._rules(), self.joiner, kept.folder, self._threads)
@@ -311,6 +317,10 @@ class Phrases(Parameters):
         return [Rule(float(one), *how) for one in thresholds]
 
     @property
+    def _raw(self) -> RawText:
+        return RawText(self.lowercase, self.tokenize)
+
+    @property
     def _threads(self) -> int:
         return self.threads or usable_cores()
 
@@ -324,6 +334,8 @@ class Phrases(Parameters):
             "passes": self.passes,
             "joiner": self.joiner,
             "within_lines": self.within_lines,
+            "lowercase": self.lowercase,
+            "tokenize": self.tokenize,
             **({} if self.scoring == WORD2PHRASE else {"scoring": self.scoring}),
             **({"connector_words": named(self._connectors)} if self._connectors else {}),
         }
