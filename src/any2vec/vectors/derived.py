@@ -30,8 +30,8 @@ class Derived(Lookup):
         allow_inference : bool
             Take the words, too, that have a vector from their parts alone.
         copy_vecattrs : bool
-            Keep the counts; words from their parts alone have none. If False, they are made up as gensim's are by default: n for the first of n words, then
-            one less for each.
+            Keep the counts; words from their parts alone have none. If False, counts are made up as gensim's are by
+            default: n for the first of n words, then one less for each.
 
         Returns
         -------
