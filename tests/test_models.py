@@ -39,7 +39,7 @@ def options(model, loss, context="mean", **more):
 
 def setting_of(corpus, how):
     counts = corpus.vocabulary.counts
-    table = alias_table(probabilities(counts, how.ns_exponent))
+    table = alias_table(probabilities(counts, 0.75 if how.ns_exponent is None else how.ns_exponent))
     keep = naive.keep_probability(counts.tolist(), how.sample)
     ids, bounds = corpus.worklist.ids.tolist(), corpus.worklist.bounds.tolist()
     setting = naive.Setting(ids, bounds, keep, table, "window", 3, 3, how.initial_alpha, how.epochs, how.seed)

@@ -25,7 +25,6 @@ _BRIEF = {
     "window": "Context words on each side, at most.",
     "sample": "Subsampling threshold; 0 for none.",
     "min_count": "Ignore rarer words.",
-    "connector_words": "Words that may stand inside a phrase: english, or a file.",
     "scoring": "Score of two words: word2phrase or npmi.",
     "tokenize": "Split raw text into words and punctuation.",
     "threads": "Threads.",
@@ -55,7 +54,7 @@ SCREENS = {
     ),
     "phrases": Screen(
         ("reviews.txt -o joined.txt --threshold 200,100",),
-        "output lowercase tokenize threshold scoring connector_words min_count passes joiner listed force quiet",
+        "output lowercase tokenize threshold scoring min_count passes joiner force quiet",
     ),
     "nodes": Screen(
         ("friends.edges -o friends.bin", "friends.edges -o friends.bin --p 0.25 --q 4"),

@@ -62,7 +62,7 @@ class Subwords:
         """Return what "3-6" or (3, 6) says; None for "0", 0 and None: words have no parts."""
         if isinstance(lengths, cls):
             return lengths
-        if lengths is None or (isinstance(lengths, str | int) and str(lengths).strip() == "0"):
+        if lengths is None or (isinstance(lengths, int | str) and lengths in (0, "0")):
             return None
         if isinstance(lengths, str):
             found = re.fullmatch(r"\s*(\d{1,10})\s*-\s*(\d{1,10})\s*", lengths, re.ASCII)

@@ -238,5 +238,8 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
 
     def _filled(self) -> "Options":
         values = {f.name: getattr(self, f.name) for f in fields(Options)}
-        filled = {"alpha": self.initial_alpha, "negative": self.negatives, "subwords": self.parts and str(self.parts)}
+        operator, parts = self.operator_class, self.parts and str(self.parts)
+        filled = {"alpha": self.initial_alpha, "negative": self.negatives, "subwords": parts}
+        usual = {name: getattr(operator, name) for name in ("negatives_per", "ns_exponent") if name in operator.reads}
+        filled |= {name: value for name, value in usual.items() if values[name] is None}
         return Options(**values | filled)

@@ -135,7 +135,8 @@ def _newest(
 
 def _check_same(folder: Path, manifest: Facts, facts: dict[str, Facts]) -> None:
     """Refuse another corpus, and other options, by name."""
-    before, now = _USUAL | manifest["options"], json.loads(json.dumps(facts["options"]))
+    now = json.loads(json.dumps(facts["options"]))
+    before = {name: value for name, value in _USUAL.items() if name in now} | manifest["options"]
     before, now = before | {"wire": manifest["wire"]}, now | {"wire": now.get("wire") or manifest["wire"]}
     for name in [*now, *sorted(before.keys() - now.keys())]:  # `model` before what it chooses
         if name not in _FREE and before.get(name) != now.get(name):
