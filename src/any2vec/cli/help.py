@@ -50,6 +50,11 @@ SCREENS = {
         ("reviews.txt -o reviews.bin --dim 200", "texts/ -o vectors --model cbow --epochs 10"),
         f"output model loss dim window negative sample epochs min_count {_TRAINING}",
     ),
+    "documents": Screen(
+        ("reviews.txt -o reviews", "reviews.txt -o reviews.bin --model dm --save-model model"),
+        "output words save_model model loss dim window epochs alpha min_count threads seed hosts checkpoint resume "
+        "force quiet",
+    ),
     "phrases": Screen(
         ("reviews.txt -o joined.txt --threshold 200,100",),
         "output threshold min_count passes joiner listed force quiet",
