@@ -267,4 +267,4 @@ def test_the_command(tmp_path, monkeypatch):
     assert similar.exit_code == 0, similar.output
     refused = CliRunner().invoke(app, [*call.split(), "--words", "docs"])
     assert refused.exit_code == 1
-    assert "cannot be both the documents' vectors and the words' vectors" in refused.output
+    assert "cannot be both the documents' vectors and the words' vectors" in str(refused.exception)
