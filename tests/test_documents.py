@@ -83,6 +83,15 @@ def test_rows_of_documents_are_not_sent():
     assert not any(sum(sent) for what, sent in few.items() if what in ("reduce e values", "broadcast e values"))
 
 
+def test_many_hosts_learn_as_one_though_t_meets_no_rows_of_words():
+    rng = np.random.default_rng(0)
+    texts = [[f"w{d % 4 * 10 + i}" for i in rng.integers(0, 14, 40)] for d in range(400)]
+    how = HOW | {"sample": 0, "epochs": 8, "alpha": 0.5, "rounds": 4, "scheme": "rep-opt"}
+    one, many = (Doc2Vec(**how, hosts=hosts).fit(texts).loss_ for hosts in (1, 8))
+    assert one[-1] == pytest.approx(many[-1], rel=0.03)  # with the sum, values stop being finite
+    assert one[-1] < 0.7 * one[0]
+
+
 def naive_names(files, known):
     """Names of the lines that have a known word: their numbers, from 1, all files laid end to end."""
     lines = [line for file in files for line in file.removesuffix("\n").split("\n")]
