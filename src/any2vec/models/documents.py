@@ -78,6 +78,7 @@ class Doc2Vec(Word2Vec):
     )
     words: bool = option(False, "for dbow, also train vectors of words, by skip-gram; dm always does", panel="")
     epochs: int = changed(Options, "epochs", 10)
+    alpha: float | None = changed(Options, "alpha", None, unset="0.025; 0.05 for dm with negative sampling")
 
     def check(self) -> None:
         """Raise now what `fit` would raise of the parameters.
