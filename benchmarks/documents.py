@@ -1,7 +1,8 @@
 """Documents beside gensim: the accuracy of a classifier of IMDb's reviews on their vectors, and the speed of training.
 
 The text has 100,000 reviews: lines 1 to 12,500 negative, to 25,000 positive, to 37,500 negative, to 50,000 positive. A
-logistic regression is trained on the first 25,000 and tested on the next 25,000. Rows:
+logistic regression is trained on the first 25,000 and tested on the next 25,000. Lines are shuffled before programs
+train on them: where a vector depends on when its document was trained, the order would give the sign away. Rows:
 
 - gensim: gensim's Doc2Vec, trained on all lines;
 - one: any2vec, trained on all lines;
@@ -16,13 +17,14 @@ Speeds are words of the text per second of one thread's CPU time, without readin
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
 from options import DimOption, EpochsOption, SeedsOption
 from texts import CorpusArgument, plain_text
 
+_Figures = Iterator[tuple[str, str]]
 _TRAINED, _TESTED = 25_000, 50_000  # lines up to which there are these
 
 
@@ -37,29 +39,41 @@ def main(
     hosts: Annotated[int, typer.Option(help="Simulated hosts of the row hosts.")] = 16,
 ) -> None:
     """Print a line of figures for each model, row and seed."""
-    with plain_text(corpus) as (path, _):
+    with plain_text(corpus) as (path, folder):
+        lines = path.read_text("utf-8").splitlines()
+        order = np.random.default_rng(0).permutation(len(lines))
+        texts = _Texts(folder / "shuffled.txt", [lines[i].split() for i in order], order)
+        texts.path.write_text("\n".join(lines[i] for i in order) + "\n", "utf-8")
         for model in models.split(","):
             for row in rows.split(","):
                 for seed in map(int, seeds.split(",")):
                     how = {"epochs": epochs, "alpha": alpha, "seed": seed}
                     run = _gensim if row == "gensim" else _any2vec
-                    figures = " ".join(f"{name} {value}" for name, value in run(path, model, row, dim, hosts, how))
+                    figures = " ".join(f"{name} {value}" for name, value in run(texts, model, row, dim, hosts, how))
                     print(f"{model} {row} seed {seed} epochs {epochs} alpha {alpha}: {figures}", flush=True)
 
 
-def _gensim(path: Path, model: str, row: str, dim: int, hosts: int, how: dict[str, Any]) -> Iterator[tuple[str, str]]:
+class _Texts(NamedTuple):
+    """Shuffled documents: their file, their words, and the lines that they were."""
+
+    path: Path
+    words: list[list[str]]
+    order: np.ndarray
+
+
+def _gensim(texts: _Texts, model: str, row: str, dim: int, hosts: int, how: dict[str, Any]) -> _Figures:
     from gensim.models import Doc2Vec
 
     made = Doc2Vec(dm=int(model == "dm"), dbow_words=int(model == "words"), vector_size=dim, workers=1, **how)
-    made.build_vocab(corpus_file=str(path))
+    made.build_vocab(corpus_file=str(texts.path))
     began, words = time.process_time(), made.corpus_total_words
     sizes = {"total_words": words, "total_examples": made.corpus_count, "epochs": made.epochs}
-    made.train(corpus_file=str(path), **sizes)
+    made.train(corpus_file=str(texts.path), **sizes)
     yield "words/s", f"{words * made.epochs / (time.process_time() - began):,.0f}"
-    yield "accuracy", f"{_accuracy(made.dv.vectors[:_TESTED]):.2f}"
+    yield "accuracy", f"{_accuracy(made.dv.vectors, texts.order):.2f}"
 
 
-def _any2vec(path: Path, model: str, row: str, dim: int, hosts: int, how: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _any2vec(texts: _Texts, model: str, row: str, dim: int, hosts: int, how: dict[str, Any]) -> _Figures:
     from any2vec import Doc2Vec
 
     made = Doc2Vec(
@@ -70,38 +84,39 @@ def _any2vec(path: Path, model: str, row: str, dim: int, hosts: int, how: dict[s
         hosts=hosts if row == "hosts" else 1,
         **how,
     )
-    tested: list[list[str]] = []
-    source: Any = path
+    source: Any = texts.path
+    held_out = (texts.order >= _TRAINED) & (texts.order < _TESTED)
     if row == "inferred":
-        lines = [line.split() for line in path.read_text("utf-8").splitlines()]
-        tested, source = lines[_TRAINED:_TESTED], lines[:_TRAINED] + lines[_TESTED:]
+        source = [words for words, out in zip(texts.words, held_out, strict=True) if not out]
     text = made.read(source)
     type(made)(**made.get_params() | {"epochs": 1}).fit([["a", "b", "a"]] * 50 * hosts)  # compiles
     began = time.process_time()
     made.fit(text)
     yield "words/s", f"{text.raw_words * made.epochs / (time.process_time() - began):,.0f}"
-    found = made.documents_.matrix
-    if tested:
-        made.transform(tested[:1])
+    found = np.zeros((len(texts.order), dim), np.float32)
+    places = np.flatnonzero(~held_out) if row == "inferred" else np.arange(len(found))
+    found[places[[int(name) - 1 for name in made.documents_.words]]] = made.documents_.matrix
+    if row == "inferred":
+        tested = [texts.words[i] for i in np.flatnonzero(held_out)]
+        made.transform(tested[:1])  # compiles
         began = time.process_time()
-        inferred = made.transform(tested)
+        found[held_out] = made.transform(tested)
         yield "inferred words/s", f"{sum(map(len, tested)) * made.epochs / (time.process_time() - began):,.0f}"
-        found = np.concatenate([found[:_TRAINED], inferred])
     if row == "hosts":
         sent = {what: sum(values) for what, values in made.report_.rounds.bytes.items()}
         yield "hosts", f"{hosts}"
         yield "bytes of e", f"{sent['reduce e values'] + sent['broadcast e values']:,}"
         yield "bytes of t", f"{sent['reduce t values'] + sent['broadcast t values']:,}"
-    yield "accuracy", f"{_accuracy(found[:_TESTED]):.2f}"
+    yield "accuracy", f"{_accuracy(found, texts.order):.2f}"
 
 
-def _accuracy(vectors: np.ndarray) -> float:
+def _accuracy(vectors: np.ndarray, order: np.ndarray) -> float:
     """Percent of the tested reviews whose sign a classifier finds."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    signs = np.repeat([0, 1, 0, 1], _TRAINED // 2)
+    vectors, signs = vectors[np.argsort(order)[:_TESTED]], np.repeat([0, 1, 0, 1], _TRAINED // 2)
     judge = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     judge.fit(vectors[:_TRAINED], signs[:_TRAINED])
     return 100 * float(judge.score(vectors[_TRAINED:], signs[_TRAINED:]))
