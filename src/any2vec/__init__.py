@@ -8,7 +8,7 @@ from any2vec.errors import Any2VecError
 
 if TYPE_CHECKING:
     from any2vec.corpus.phrases import Phrases
-    from any2vec.models import DeepWalk, Node2Vec, Word2Vec
+    from any2vec.models import DeepWalk, Doc2Vec, Node2Vec, Word2Vec
     from any2vec.vectors.formats import load, save
     from any2vec.vectors.sharded import ShardedVectors
     from any2vec.vectors.vectors import Vectors
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Any2VecError",
     "DeepWalk",
+    "Doc2Vec",
     "Node2Vec",
     "Phrases",
     "ShardedVectors",
@@ -29,6 +30,7 @@ __all__ = [
 
 _MODULES = {
     "DeepWalk": "any2vec.models",
+    "Doc2Vec": "any2vec.models",
     "Node2Vec": "any2vec.models",
     "Phrases": "any2vec.corpus.phrases",
     "ShardedVectors": "any2vec.vectors.sharded",

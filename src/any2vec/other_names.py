@@ -31,6 +31,11 @@ _OTHERWISE = {
     "sg": "give `model='skipgram'` for sg=1, `model='cbow'` for sg=0",
     "cbow": "give `model='cbow'` for cbow=1, `model='skipgram'` for cbow=0",
     "hs": "give `loss='hierarchical'` for hs=1, and nothing for hs=0",
+    "dm": "give `model='dm'` for dm=1, `model='dbow'` for dm=0",
+    "dbow_words": "give `words=True` for dbow_words=1",
+    "dm_mean": "give `context='mean'` for dm_mean=1, `context='sum'` for dm_mean=0",
+    "dm_concat dm_tag_count": "rows are joined by their mean or sum",
+    "docvecs_mapfile": "leave it out",
     "cbow_mean": "give `context='mean'` for cbow_mean=1, `context='sum'` for cbow_mean=0",
     "minn": "give `subwords=(minn, maxn)`",
     "maxn": "give `subwords=(minn, maxn)`",
@@ -59,6 +64,7 @@ _METHODS = {
     "get_latest_training_loss running_training_loss": "`loss_` has the mean loss of each epoch",
     "corpus_count corpus_total_words": "`report_.words` is the number of words",
     "most_similar similarity doesnt_match": "`wv` has it",
+    "docvecs": "`dv` has the vectors of documents",
     "export_phrases find_phrases": "`phrases_` has the phrases and their scores",
     "freeze": "leave it out",
     "add_vocab": "`fit` takes all texts at once",
@@ -79,7 +85,7 @@ _METHODS = {
 _OF_TEXT = "sentences corpus corpus_file corpus_iterable train input file graph edgelist"
 
 _NAMES = {other: f"give `{ours}`" for ours, others in _SAME.items() for other in others.split()}
-_NAMES |= _OTHERWISE
+_NAMES |= {other: how for others, how in _OTHERWISE.items() for other in others.split()}
 
 
 def meant(name: str, known: Iterable[str], source: str) -> str:

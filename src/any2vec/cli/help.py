@@ -1,6 +1,8 @@
 """Help: a screen with the options that most people use and examples; everything under --help-all."""
 
 import copy
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from typer.core import TyperCommand, TyperGroup
@@ -17,6 +19,8 @@ class Screen(NamedTuple):
     """Arguments after the name of the command."""
     options: str = ""
     """Names of options; all options if empty."""
+    brief: Mapping[str, str] = MappingProxyType({})
+    """Texts of options that are for this command alone."""
 
 
 _BRIEF = {
@@ -51,6 +55,17 @@ SCREENS = {
     "words": Screen(
         ("reviews.txt -o reviews.bin --dim 200", "texts/ -o vectors --model cbow --epochs 10"),
         f"output lowercase tokenize model loss dim window negative sample epochs min_count {_TRAINING}",
+    ),
+    "documents": Screen(
+        ("reviews.txt -o reviews", "reviews.txt -o reviews.bin --model dm --save-model model"),
+        "output words save_model model loss dim window negative epochs min_count threads seed hosts checkpoint resume "
+        "force quiet",
+        {
+            "output": "File, or folder, of the documents' vectors.",
+            "words": "Train vectors of words, too; save them here.",
+            "save_model": "Save the model, too.",
+            "model": "dbow or dm.",
+        },
     ),
     "phrases": Screen(
         ("reviews.txt -o joined.txt --threshold 200,100",),
@@ -125,7 +140,7 @@ class _Helpful:
                 usage = super().get_usage(ctx)  # type: ignore[misc]  # as it is, with what is required
                 vars(self)["get_usage"] = lambda _: usage
                 self._screening = True
-                self.params = [_brief(param) for param in _chosen(self.params, screen.options.split())]
+                self.params = [_brief(param, screen) for param in _chosen(self.params, screen.options.split())]
             more = f"All options: any2vec {' '.join([*path, ALL])}" if len(self.params) < len(whole["params"]) else ""
             lines = [" ".join(["any2vec", *path, example]).rstrip() for example in screen.examples]
             self.epilog = "\n".join([*lines, more]).strip()
@@ -142,13 +157,13 @@ def _chosen(params: list[Any], names: list[str]) -> list[Any]:
     return [*arguments, *(options[name] for name in names or options)]
 
 
-def _brief(param: Any) -> Any:
+def _brief(param: Any, screen: Screen) -> Any:
     """Return a parameter whose help is one text, which ends with its default, to take few lines."""
     brief = copy.copy(param)
     brief.required, brief.rich_help_panel, brief.show_default, brief.secondary_opts = False, None, False, []
     if param.param_type_name == "option":
         default = param.show_default if isinstance(param.show_default, str) else param.default
-        text = _BRIEF.get(param.name, param.help).rstrip(".")
+        text = screen.brief.get(param.name, _BRIEF.get(param.name, param.help)).rstrip(".")
         known = default not in (None, "none", "") and not isinstance(default, bool)
         brief.help = f"{text} (required)." if param.required else f"{text} ({default})." if known else f"{text}."
     return brief

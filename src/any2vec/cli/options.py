@@ -134,8 +134,13 @@ def completing(names: Iterable[str]) -> Callable[[], list[str]]:
     return lambda: listed
 
 
-def estimator_options(model: type[Estimator]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Replace a command's parameter `options`, an estimator's parameters, by its options and those of combiners."""
+def estimator_options(
+    model: type[Estimator], without: Collection[str] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Replace a command's parameter `options`, an estimator's parameters, by its options and those of combiners.
+
+    Those `without` which the command does are left out.
+    """
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
@@ -143,7 +148,9 @@ def estimator_options(model: type[Estimator]) -> Callable[[Callable[..., None]],
             options["combine"] = _combiner(options)
             command(**given, options=options)
 
-        return from_fields(model, *COMBINERS.values())(run)
+        classes: tuple[Any, ...] = (model, *COMBINERS.values())
+        names = [f.name for cls in classes for f in fields(cls) if f.metadata.get("panel") and f.name not in without]
+        return from_fields(*classes, only=names)(run)
 
     return decorate
 

@@ -27,14 +27,16 @@ _MOST_FREQUENT = 1 / 2000  # share of a text; words above it, such as "the", are
 _SHORTEST = 4  # characters of a word that says something
 
 
-def say_summary(display: Display, model: Estimator, output: Path, what: str, *, verbose: bool = False) -> None:
-    """Say how a run was; `what` it wrote to the output, vectors or classes."""
+def say_summary(
+    display: Display, model: Estimator, output: Path, what: str, *, of: str = "", verbose: bool = False
+) -> None:
+    """Say how a run was; `what` it wrote to the output, vectors or classes, and `of` what, if not of all words."""
     if not isinstance(display, Quiet):  # neighbours take some milliseconds
-        for line in _summary(model, output, what, verbose):
+        for line in _summary(model, output, what, of, verbose):
             display.say(line)
 
 
-def _summary(model: Estimator, output: Path, what: str, verbose: bool) -> Iterator[str]:
+def _summary(model: Estimator, output: Path, what: str, of: str, verbose: bool) -> Iterator[str]:
     report = model.report_
     if report.hosts > 1 and len(report.rounds):
         yield _rounds_table(report) if verbose else _rounds_in_short(report)
@@ -46,8 +48,8 @@ def _summary(model: Estimator, output: Path, what: str, verbose: bool) -> Iterat
     )
     state = "stopped early; the partly trained" if report.interrupted else "the"
     going_on = f"; go on with --resume {model.checkpoint}" if report.interrupted and report.kept else ""
-    yield f"{state} {what} of {report.vocabulary:,} {model.kind} are in {output}{going_on}"
-    if what == "vectors" and report.vocabulary == len(model.vectors_) >= _FEWEST:  # all are on this host
+    yield f"{state} {what} of {of or f'{report.vocabulary:,} {model.kind}'} are in {output}{going_on}"
+    if what == "vectors" and not of and report.vocabulary == len(model.vectors_) >= _FEWEST:  # all are on this host
         yield from _neighbours(model.vectors_, model.kind, output)
 
 

@@ -102,12 +102,12 @@ class Job:
         with unterminated(self.display.say):
             try:
                 with _not_lost(model):
-                    self.write(model.vectors_, self.output)
+                    self.write_all(model)
             except KeyboardInterrupt:
                 self._stop("stopped while saving: nothing was written")
             if self.report and self.first:
                 model.report_.write(self.report, force=self.force)
-        say_summary(self.display, model, self.output, self.what, verbose=self.verbose)
+        say_summary(self.display, model, self.output, self.what, of=self.of(model), verbose=self.verbose)
         if model.report_.interrupted:
             raise typer.Exit(INTERRUPTED)
 
@@ -128,6 +128,15 @@ class Job:
         """Save this host's vectors; all hosts call this."""
         hosts, kind = self.hosts, self.format
         save(vectors, output, training=self.training, communicator=hosts, force=self.force, format=kind)
+
+    def write_all(self, model: Estimator) -> None:
+        """Save what is trained; all hosts call this."""
+        assert self.output
+        self.write(model.vectors_, self.output)
+
+    def of(self, model: Estimator) -> str:
+        """Say what the vectors are of, if not of the words of the vocabulary."""
+        return ""
 
     @property
     def what(self) -> str:

@@ -55,6 +55,8 @@ class Block:
         whitespace at or after `start`, and after ``start + size``.
     consumed : int
         Bytes of all files that are done when this block is.
+    ends : bool
+        Whether its file ends with it.
     span : Span or None
         The text of a block of a stream, which has been read.
     """
@@ -67,6 +69,7 @@ class Block:
     first: bool
     last: bool
     consumed: int
+    ends: bool
     span: Span | None = field(default=None, repr=False)
 
     def load(self, buffer: NDArray[np.uint8]) -> Span:
@@ -130,7 +133,8 @@ def _blocks_of_plain(file: InputFile, size: int, splits: InputSplits, before: in
         high = begins.get(host + 1, file.size)
         for start in range(low, high, size):
             stop = min(start + size, high)
-            yield Block(file, host, start, high, size, start == low, stop == high, before + stop)
+            at_end = stop == file.size
+            yield Block(file, host, start, high, size, start == low, stop == high, before + stop, at_end)
 
 
 def _blocks_of_stream(file: InputFile, size: int, splits: InputSplits, before: int, hosts: range) -> Iterator[Block]:
@@ -155,13 +159,13 @@ def _blocks_of_stream(file: InputFile, size: int, splits: InputSplits, before: i
             while host + 1 < hosts.stop and (cut := _cut(span, splits.starts[host + 1], before_block, consumed)) >= 0:
                 if host in splits.held:
                     part = Span(text, begin, cut)
-                    yield Block(file, host, start + begin, start + cut, size, True, True, consumed, part)
+                    yield Block(file, host, start + begin, start + cut, size, True, True, consumed, False, part)
                 host, begin = host + 1, cut
                 if host >= splits.held.stop:
                     return
             if host in splits.held:
                 part = Span(text, begin, end)
-                yield Block(file, host, start + begin, start + end, size, True, last, consumed, part)
+                yield Block(file, host, start + begin, start + end, size, True, last, consumed, last, part)
             if last:
                 return
             start, before_block = start + end, consumed

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.corpus.corpus import Corpus
+from any2vec.corpus.documents import Documents
 from any2vec.corpus.vocabulary import Vocabulary
-from any2vec.corpus.worklist import BOUNDS, IDS, open_worklist
+from any2vec.corpus.worklist import BOUNDS, IDS, LINES, open_lines, open_worklist
 from any2vec.io.inputs import InputFile
 from any2vec.private import distrust
 
@@ -24,7 +25,7 @@ __all__ = ["FILES", "FORMAT", "META", "Entry", "describe", "in_use", "load", "sa
 
 FORMAT = 3
 META, WORDS, COUNTS = "meta.json", "words.txt", "counts.int64"
-FILES = (IDS, BOUNDS, WORDS, COUNTS, META)
+FILES = (IDS, BOUNDS, WORDS, COUNTS, META, LINES)  # the last one only if sentences are documents
 FACTS = ("raw_words", "sentences", "invalid", "line_ends")
 
 _PIECE = 1 << 24  # bytes with a checksum of their own
@@ -51,8 +52,10 @@ def save(folder: Path, corpus: Corpus, files: Sequence[InputFile], threads: int 
         "held": [corpus.held.start, corpus.held.stop],
         "sums": _sums(folder, threads),
     }
+    if corpus.documents:
+        about["documents"] = [corpus.documents.first, corpus.documents.before, corpus.documents.number]
     write_description(folder, about)
-    for name in FILES:
+    for name in FILES if corpus.documents else FILES[:-1]:
         (folder / name).chmod(0o600)
 
 
@@ -159,7 +162,7 @@ def _checked(folder: Path, about: dict[str, Any], threads: int) -> Corpus:
     cuts = np.array(about["cuts"], np.int64)
     vertices = sums[COUNTS][0] // 8
     found = _sums(folder, threads, vertices)
-    if wrong := [name for name in found if found[name] != sums[name]]:
+    if wrong := [name for name in sums if found.get(name) != sums[name]]:
         raise _DamagedError(f"{wrong[0]} is not what was written")
     counts = np.fromfile(folder / COUNTS, np.int64)
     words = (folder / WORDS).read_bytes().decode().split("\n")
@@ -169,6 +172,12 @@ def _checked(folder: Path, about: dict[str, Any], threads: int) -> Corpus:
         raise _DamagedError("its files do not belong together")
     if not _rises(worklist.bounds):
         raise _DamagedError(f"{BOUNDS} does not rise from 0")
+    documents = None
+    if LINES in sums:
+        first, before, number = map(int, about["documents"])
+        documents = Documents(open_lines(folder), first, before, number)
+        if len(documents.lines) != len(worklist):
+            raise _DamagedError("its files do not belong together")
     facts: dict[str, Any] = {name: int(about["facts"][name]) for name in FACTS}
     return Corpus(
         Vocabulary(words, counts),
@@ -179,6 +188,7 @@ def _checked(folder: Path, about: dict[str, Any], threads: int) -> Corpus:
         cached=True,
         seconds={"scan": 0.0, "encode": 0.0},
         folder=folder,
+        documents=documents,
     )
 
 
@@ -191,7 +201,8 @@ def _rises(bounds: NDArray[np.int64]) -> bool:
 
 def _sums(folder: Path, threads: int, vertices: int | None = None) -> dict[str, list[Any]]:
     """Return the size of each file, and checksums of its pieces: -1 if an id is not below `vertices`."""
-    sizes = {name: (folder / name).stat().st_size for name in (IDS, BOUNDS, WORDS, COUNTS)}
+    names = (IDS, BOUNDS, WORDS, COUNTS, *([LINES] if (folder / LINES).exists() else []))
+    sizes = {name: (folder / name).stat().st_size for name in names}
     pieces = [(name, at) for name, size in sizes.items() for at in range(0, size, _PIECE)]
     sums: dict[str, list[Any]] = {name: [size, []] for name, size in sizes.items()}
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.corpus.documents import Documents
 from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.corpus.word_rows import WordRows
 from any2vec.corpus.worklist import Worklist
@@ -43,6 +44,8 @@ class Corpus:
         Line feeds of the text, and words ``</s>`` if these end sentences; 0 if it has no lines.
     rows : WordRows or None
         The rows of e that make a word's vector, if they are several (`operators.Operator.divide`).
+    documents : Documents or None
+        Which documents the sentences are, if the text was read as some.
     """
 
     vocabulary: Vocabulary
@@ -57,6 +60,7 @@ class Corpus:
     folder: Path
     line_ends: int = 0
     rows: WordRows | None = None
+    documents: Documents | None = None
 
     @property
     def vertices(self) -> int:
@@ -67,6 +71,13 @@ class Corpus:
     def hosts(self) -> int:
         """H, the number of hosts the text is cut for."""
         return len(self.cuts) - 1
+
+    def documents_of(self, host: int) -> range:
+        """Return the numbers in W of a host's documents; the host is one of `held`."""
+        assert self.documents
+        low, high = (int(cut) - self.worklist.first for cut in self.cuts[host : host + 2])
+        first, last = (np.searchsorted(self.worklist.bounds, [low, high]) + self.documents.first).tolist()
+        return range(first, last)
 
     def part(self, host: int) -> Worklist:
         """Return a host's own worklist.

@@ -17,6 +17,7 @@ from any2vec.corpus.cache import cached, key_of
 from any2vec.corpus.cache_folder import place_of
 from any2vec.corpus.corpus import Corpus
 from any2vec.corpus.distributed_vocabulary import build_vocabulary_distributed
+from any2vec.corpus.documents import Documents
 from any2vec.corpus.encode import SENTENCE_END, encode_pieces
 from any2vec.corpus.fingerprint import check_same_fingerprint, corpus_fingerprint
 from any2vec.corpus.given_vocabulary import LINE_END, given_vocabulary, look_up
@@ -29,7 +30,7 @@ from any2vec.corpus.sentences import scan_sentences
 from any2vec.corpus.splits import InputSplits, split_evenly, split_inputs
 from any2vec.corpus.vocabulary import Vocabulary, merge_valid
 from any2vec.corpus.word_table import WordCounts, merge
-from any2vec.corpus.worklist import open_worklist
+from any2vec.corpus.worklist import open_lines, open_worklist
 from any2vec.errors import Any2VecError, Any2VecWarning, counted, shown
 from any2vec.io.disk import disk_errors
 from any2vec.io.inputs import InputFile, Source
@@ -53,6 +54,7 @@ def read_corpus(
     vocabulary: Vocabulary | str | Path | None = None,
     known: Vocabulary | None = None,
     line_end_word: bool = False,
+    documents: bool = False,
     say: Callable[[str], None] | None = None,
     _block: int = BLOCK,
 ) -> Corpus:
@@ -101,6 +103,9 @@ def read_corpus(
         is for other words, and `max_size` for all: it leaves less for others.
     line_end_word : bool
         Whether a word ``</s>`` ends a sentence, as in word2vec.c; else it is a word.
+    documents : bool
+        Whether each line, row or item is a document: then items may be (tag, tokens), or have ``words`` and ``tags``
+        as gensim's TaggedDocument, with one tag.
     say : function, optional
         Called with what the user should know of an entry of the cache: that it is damaged, and built again.
     _block : int
@@ -146,6 +151,11 @@ def read_corpus(
             "known words": None if known is None else known.digest,
             "the checksum of the phrases": None if phrased is None else phrased.phrases.digest,
         } | raw.settings
+        if documents:
+            settings["documents"] = True
+            if phrased is not None:
+                advice = "give the file that its `write` writes"
+                raise Any2VecError(f"the documents are a text of Phrases, whose lines are not kept; {advice}")
         if several:
             if hosts not in (1, communicator.size):
                 raise Any2VecError(f"`hosts` is {hosts}, but the communicator has {communicator.size} hosts")
@@ -171,6 +181,7 @@ def read_corpus(
         vocabulary=given,
         known=known,
         line_end_word=line_end_word,
+        documents=documents,
     )
     with shared_errors(communicator):
         place = place_of(cache)
@@ -200,6 +211,7 @@ class _Reader:
     vocabulary: Vocabulary | None
     known: Vocabulary | None
     line_end_word: bool
+    documents: bool
 
     def build(self, where: Path) -> Corpus:
         """Read the corpus; its files are made in the folder `where`."""
@@ -223,7 +235,8 @@ class _Reader:
         del part, places, ids
         scanned = time.perf_counter()
         with shared_errors(communicator), memory_errors("the corpus"), disk_errors(where):
-            own, ended = encode_pieces(found.pieces, found.files, final, where, threads=self.threads, hosts=self.hosts)
+            given = found.pieces, found.files, final, where
+            own, ended = encode_pieces(*given, threads=self.threads, hosts=self.hosts, documents=self.documents)
             for path in found.files:
                 if path.parent == where:  # else it is kept
                     path.unlink()
@@ -237,9 +250,16 @@ class _Reader:
             worklist = open_worklist(where, int(cuts[self.held.start]))
         if splits is None and communicator.size == 1:
             cuts = split_evenly(worklist.bounds, self.hosts)
+        documents = None
+        if self.documents:
+            assert isinstance(found, Scan)
+            lines = communicator.allgather(np.array([found.documents], np.int64))[:, 0]
+            here = slice(communicator.rank)
+            before = int(counts[here, -1].sum()), int(lines[here].sum()), int(lines.sum())
+            documents = Documents(open_lines(where), *before, found.tags)
         seconds = {"scan": scanned - began, "encode": time.perf_counter() - scanned}
         facts = (raw_words, sentences, invalid, cuts, self.held, False, seconds)
-        return Corpus(vocabulary, worklist, *facts, folder=where, line_ends=line_ends)
+        return Corpus(vocabulary, worklist, *facts, folder=where, line_ends=line_ends, documents=documents)
 
     def _counted(
         self, where: Path, splits: InputSplits | None
@@ -262,8 +282,8 @@ class _Reader:
 
     def _scan(self, where: Path, splits: InputSplits | None) -> Scan:
         if self.files is None:
-            host = self.communicator.rank
-            return scan_sentences(self.sentences, where, column=self.column, raw=self.raw, host=host)
+            how: dict[str, Any] = {"column": self.column, "raw": self.raw, "host": self.communicator.rank}
+            return scan_sentences(self.sentences, where, **how, documents=self.documents)
         first, total = 0, None
         if splits is not None:
             first = splits.starts[self.held.start]
@@ -277,8 +297,9 @@ class _Reader:
         with disk_errors(where):
             blocks = blocks_of(self.files, self.block, splits)
             progress = None if self.progress is None else report
-            threads, size, raw = self.threads, self.block, self.raw
-            return scan_blocks(blocks, where, threads=threads, size=size, raw=raw, progress=progress)
+            more: dict[str, Any] = {"threads": self.threads, "size": self.block}
+            more |= {"raw": self.raw, "documents": self.documents}
+            return scan_blocks(blocks, where, **more, progress=progress)
 
     def _choose(self, part: WordCounts) -> tuple[Vocabulary, NDArray[np.int32]]:
         """Return V and the id of each word of `part`, -1 if it is dropped."""

@@ -26,12 +26,16 @@ __all__ = ["Piece", "Scan", "name_of", "no_words", "scan_blocks"]
 
 
 class Piece(NamedTuple):
-    """Where a block's provisional ids are, ``entries`` int32s at ``offset`` bytes of a part's file, and its host."""
+    """Where a block's provisional ids are, ``entries`` int32s at ``offset`` bytes of a part's file, and its host.
+
+    Before it, ``line`` lines of the text have ended, if documents are counted.
+    """
 
     part: int
     offset: int
     entries: int
     host: int = 0
+    line: int = 0
 
     def read(self, files: Sequence[Path], buffer: NDArray[np.int32]) -> NDArray[np.int32]:
         """Read the ids into the beginning of a buffer, and return it."""
@@ -58,6 +62,10 @@ class Scan:
         Words in the text.
     lines : int
         Line feeds in the text; 0 if it is no text.
+    documents : int
+        Lines of the text, whether or not a file ends with a line feed, or items.
+    tags : sequence of str
+        Of the items; empty if they have none.
     """
 
     parts: list[WordCounts]
@@ -65,19 +73,23 @@ class Scan:
     pieces: list[Piece]
     words: int
     lines: int = 0
+    documents: int = 0
+    tags: Sequence[str] = ()
 
 
 class _Done(NamedTuple):
     block: Block
     piece: Piece
     scanned: Scanned
+    unended: bool
+    """Whether its text ends in the middle of a line."""
 
 
 class _Counter:
     """A thread's table, buffers and file."""
 
-    def __init__(self, number: int, folder: Path, size: int, raw: RawText) -> None:
-        self.number = number
+    def __init__(self, number: int, folder: Path, size: int, raw: RawText, *, every_line: bool) -> None:
+        self.number, self._every_line = number, every_line
         self.path = folder / f"provisional-{number}"
         self.file = self.path.open("wb", buffering=0)
         self.table = WordTable()
@@ -91,14 +103,15 @@ class _Counter:
             head = span.text[span.begin : min(span.end, span.begin + HEAD)].tobytes()
             refuse(head, block.file.name, "text", but="html")  # whose tags may be tokens
         span = self._raw.span(span, self._buffers)
-        scanned = tokenize(self.table, span.text, span.begin, span.end, self._out)
+        scanned = tokenize(self.table, span.text, span.begin, span.end, self._out, every_line=self._every_line)
         entries = scanned.entries
-        if block.last and not (entries and self._out[entries - 1] == -1):
+        unended = not (entries and self._out[entries - 1] == -1)
+        if block.last and unended:
             self._out[entries] = -1
             entries += 1
         piece = Piece(self.number, self.file.tell(), entries, block.host)
         write_all(self.file, self._out[:entries])
-        return _Done(block, piece, scanned)
+        return _Done(block, piece, scanned, unended)
 
 
 def scan_blocks(
@@ -109,12 +122,14 @@ def scan_blocks(
     size: int = BLOCK,
     raw: RawText = AS_IT_IS,
     progress: Callable[[int], None] | None = None,
+    documents: bool = False,
 ) -> Scan:
     """Count the words of blocks of at most about `size` bytes; write their provisional ids to files in `folder`.
 
-    `progress` is called after each block with the bytes of all files that are done.
+    `progress` is called after each block with the bytes of all files that are done. With
+    `documents`, lines are counted.
     """
-    counters = [_Counter(number, folder, size, raw) for number in range(threads)]
+    counters = [_Counter(number, folder, size, raw, every_line=documents) for number in range(threads)]
     free: LifoQueue[_Counter] = LifoQueue()
     for counter in reversed(counters):
         free.put(counter)
@@ -127,27 +142,30 @@ def scan_blocks(
             free.put(counter)
 
     pieces: list[Piece] = []
-    words = lines = all_lines = 0
+    words = lines = all_lines = ended = 0
     begun: Block | None = None  # the first block of the file being read
     try:
         with closing(ordered(count, blocks, threads)) as results:
-            for block, piece, scanned in results:
+            for block, piece, scanned, unended in results:
                 if begun is None or begun.file is not block.file:
                     begun, lines = block, 0
                 lines += scanned.lines
                 if scanned.status != DONE:
                     line = lines_before(begun.file, begun.start) + lines + 1
                     raise _not_text(f"{block.file.name}, line {line:,}", scanned.status)
-                pieces.append(piece)
+                pieces.append(piece._replace(line=ended))
                 words += scanned.words
                 all_lines += scanned.lines
+                ended += scanned.lines
+                if block.ends and unended and (scanned.entries or block.start):  # else the next part has the line feed
+                    ended += 1
                 if progress is not None:
                     progress(block.consumed)
     finally:
         for counter in counters:
             counter.file.close()
     parts = [counter.table.part() for counter in counters]
-    return Scan(parts, [counter.path for counter in counters], pieces, words, all_lines)
+    return Scan(parts, [counter.path for counter in counters], pieces, words, all_lines, ended)
 
 
 def _not_text(where: str, status: int) -> Any2VecError:

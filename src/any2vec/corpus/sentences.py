@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.corpus.documents import Tags
 from any2vec.corpus.raw_text import AS_IT_IS, RawText
 from any2vec.corpus.rows import no_column, sentences_of
 from any2vec.corpus.scan import Piece, Scan
@@ -77,30 +78,33 @@ def scan_sentences(
     raw: RawText = AS_IT_IS,
     host: int = 0,
     size: int = PIECE,
+    documents: bool = False,
 ) -> Scan:
     """Count the tokens of sentences in one pass, as `host`'s part; write their ids to a file in `folder`.
 
-    A generator is drawn once, and never held in memory.
+    A generator is drawn once, and never held in memory. With `documents`, items may have tags (`documents.Tags`).
     """
+    tags = Tags() if documents and column is None else None
     sentences = sentences_of(sentences, column, raw)
     ids = _Ids(raw)
     counts = np.zeros(0, np.int64)
     pieces: list[Piece] = []
     path = folder / "provisional-0"
-    entries, words, offset = array("i"), 0, 0
+    entries, words, offset, ended = array("i"), 0, 0, 0
     number = ids.__getitem__
     with disk_errors(folder):
         file = path.open("wb", buffering=0)
     with file:
 
         def flush() -> None:
-            nonlocal counts, entries, offset, words
+            nonlocal counts, entries, offset, words, ended
             written: NDArray[np.int32] = np.frombuffer(entries, np.int32)
             found = np.bincount(written[written >= 0], minlength=len(ids.tokens))
             found[: len(counts)] += counts
             counts = found
             words += int(np.count_nonzero(written >= 0))
-            pieces.append(Piece(0, offset, len(written), host))
+            pieces.append(Piece(0, offset, len(written), host, ended))
+            ended += int(np.count_nonzero(written < 0))
             with disk_errors(folder):  # only here: an OSError of the caller's iterable is the caller's
                 write_all(file, written)
             offset += written.nbytes
@@ -113,7 +117,7 @@ def scan_sentences(
                     flush()
                 continue
             seen = 0
-            for tokens in _pieces(i, sentence):
+            for tokens in _pieces(i, tags.take(i, sentence) if tags else sentence):
                 try:
                     entries.extend(map(number, tokens))
                 except TypeError:  # not a token, or one without a hash
@@ -129,7 +133,9 @@ def scan_sentences(
             flush()
     # A lone surrogate becomes bytes that are not UTF-8: counted and replaced as those of files are.
     tokens = [token.encode("utf-8", "surrogatepass") for token in ids.tokens]
-    return Scan([WordCounts.of(tokens, counts)], [path], pieces, words)
+    return Scan(
+        [WordCounts.of(tokens, counts)], [path], pieces, words, documents=ended, tags=tags.names if tags else ()
+    )
 
 
 def tokens_in(i: int, sentence: Any) -> list[Any]:

@@ -14,7 +14,7 @@ __all__ = ["MAX_WORD", "NUL", "Scanned", "scan", "tokenize"]
 
 MAX_WORD = 65_536  # bytes; a longer "word" comes from a file that is not text
 NUL, TOO_LONG = 3, 4  # how a scan ends, besides DONE, GROW_SLOTS and GROW_ARENA
-ENTRIES, WORDS, LINES = 2, 3, 4  # the scan's places in a table's state
+ENTRIES, WORDS, LINES, EVERY_LINE = 2, 3, 4, 5  # the scan's places in a table's state
 SEVENS, HIGHS = np.uint64(0x7F7F7F7F7F7F7F7F), np.uint64(0x8080808080808080)
 PAST_SPACE = np.uint64(0x5F5F5F5F5F5F5F5F)  # 0x21 + 0x5F = 0x80
 
@@ -28,14 +28,24 @@ class Scanned(NamedTuple):
     lines: int
 
 
-def tokenize(table: WordTable, text: NDArray[np.uint8], begin: int, end: int, out: NDArray[np.int32]) -> Scanned:
+def tokenize(
+    table: WordTable,
+    text: NDArray[np.uint8],
+    begin: int,
+    end: int,
+    out: NDArray[np.int32],
+    *,
+    every_line: bool = False,
+) -> Scanned:
     """Count the words of ``text[begin:end]`` in a table, and write their provisional ids; -1 ends a sentence.
 
+    With `every_line`, each line feed does, so that lines can be counted; else one that another word has come before.
     There must be whitespace at ``text[end]``, and space for ``end - begin + 2`` ids in `out`.
     """
     state = table.state
     state[POSITION] = begin
     state[[ENTRIES, WORDS, LINES]] = 0
+    state[EVERY_LINE] = every_line
     while True:
         status = scan(text, end, table.slots, table.starts, table.arena, out, state)
         if status in (DONE, NUL, TOO_LONG):
@@ -62,17 +72,17 @@ def scan(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and spe
 ) -> int:
     """Count words from ``state[POSITION]`` to `end`, where there is whitespace; write ids, and -1 at line feeds.
 
-    Of line feeds with no word between them only the first is written.
+    Of line feeds with no word between them only the first is written, unless ``state[EVERY_LINE]``.
     """
     position, entries = state[POSITION], state[ENTRIES]
-    words, lines = state[WORDS], state[LINES]
+    words, lines, every = state[WORDS], state[LINES], state[EVERY_LINE]
     status = DONE
     while position < end:
         byte = text[position]
         if byte == 32 or 9 <= byte <= 13:
             if byte == 10:
                 lines += 1
-                if entries == 0 or out[entries - 1] != -1:
+                if entries == 0 or out[entries - 1] != -1 or every:
                     out[entries] = -1
                     entries += 1
             position += 1

@@ -72,14 +72,14 @@ class WordCounts:
 class WordTable:
     """A growing table from words to provisional ids, in the order of their first occurrence.
 
-    Kernels write `slots`, `starts`, `arena` and `state`: five numbers, of which the last three are the tokenizer's.
+    Kernels write `slots`, `starts`, `arena` and `state`: six numbers, of which the last four are the tokenizer's.
     """
 
     def __init__(self) -> None:
         self.slots = zeros(4 * FIRST_SLOTS, np.uint64)
         self.starts = zeros(_capacity(FIRST_SLOTS) + 1, np.int64)
         self.arena = zeros(FIRST_ARENA, np.uint8)
-        self.state = np.zeros(5, np.int64)
+        self.state = np.zeros(6, np.int64)
 
     def add(self, part: WordCounts) -> NDArray[np.int32]:
         """Add words, which need not be distinct, and their counts; return their ids here."""

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from any2vec.io.read_only import read_only
 
-__all__ = ["BOUNDS", "IDS", "Worklist", "map_file", "open_worklist", "release"]
+__all__ = ["BOUNDS", "IDS", "LINES", "Worklist", "map_file", "open_lines", "open_worklist", "release"]
 
 IDS, BOUNDS = "ids.int32", "bounds.int64"  # the files of a worklist
+LINES = "lines.int64"  # beside them: which line each sentence is, if these are documents
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +61,11 @@ def open_worklist(folder: Path, first: int = 0) -> Worklist:
     maps: list[mmap.mmap] = []
     ids, bounds = map_file(folder / IDS, np.int32, maps), map_file(folder / BOUNDS, np.int64, maps)
     return Worklist(ids, bounds, first, tuple(maps))
+
+
+def open_lines(folder: Path) -> NDArray[np.int64]:
+    """Map the lines of the sentences of a worklist."""
+    return map_file(folder / LINES, np.int64, [])
 
 
 def release(maps: Iterable[mmap.mmap]) -> None:

@@ -61,10 +61,16 @@ def check_replaceable(path: Path, kind: Kind, force: bool) -> None:
 
 
 def _check_only_own(folder: Path, names: tuple[str, ...]) -> None:
-    """Raise if a folder, which may not exist, holds other files than those by whose names it may be replaced."""
+    """Raise if a folder, which may not exist, holds other files than those by whose names it may be replaced.
+
+    A folder in it may have the same ones.
+    """
     others: list[str] = []
     with suppress(FileNotFoundError, NotADirectoryError):
         others = sorted(path.name for path in folder.iterdir() if path.name not in names)
+        for inner in (folder / name for name in names):
+            if not others and inner.is_dir():
+                others = sorted(f"{inner.name}/{path.name}" for path in inner.iterdir() if path.name not in names)
     if others:
         raise Any2VecError(f"{folder}: the folder holds other files, such as {others[0]!r}; give a new name")
 

@@ -5,15 +5,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from any2vec.models.callbacks import Callback
+    from any2vec.models.documents import Doc2Vec
     from any2vec.models.estimator import Estimator
     from any2vec.models.nodes import DeepWalk, Node2Vec
     from any2vec.models.words import Word2Vec
 
-__all__ = ["Callback", "DeepWalk", "Estimator", "Node2Vec", "Word2Vec"]
+__all__ = ["Callback", "DeepWalk", "Doc2Vec", "Estimator", "Node2Vec", "Word2Vec"]
 
 _MODULES = {
     "Callback": "callbacks",
     "DeepWalk": "nodes",
+    "Doc2Vec": "documents",
     "Estimator": "estimator",
     "Node2Vec": "nodes",
     "Word2Vec": "words",

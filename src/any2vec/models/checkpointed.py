@@ -92,7 +92,9 @@ class Checkpointed(Options):
         if self.resume is not None:
             partition = partition_of(corpus, self.training_options(), communicator)
             here = Path(self.resume), facts, partition, self.dim, communicator, display.say
-            state = read_state(*here, warn=warned, or_none=same, or_another=self.another_corpus_begins_anew)
+            documents = corpus.documents_of(communicator.rank) if corpus.documents else None
+            anew = self.another_corpus_begins_anew
+            state = read_state(*here, documents=documents, warn=warned, or_none=same, or_another=anew)
         if self.checkpoint is not None:
             minutes = _MINUTES if self.checkpoint_minutes is None else self.checkpoint_minutes
             given = Path(self.checkpoint), self.checkpoint_every, minutes, facts, communicator, warned

@@ -207,12 +207,16 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
                 parts = simulate(self.hosts, threads, lambda one: self._train(divided, options, one, start, flags))
             else:
                 parts = [self._train(divided, replace(options, threads=threads), communicator, start)]
-            self.vectors_ = vectors_of(divided, parts, options.operator_class.loss, options.parts, communicator)
+            self._keep(divided, parts, options, communicator)
             self.loss_ = self.report_.loss
             self.display.record("end", self.report_.outcome)
         if self.report_.interrupted:
             raise KeyboardInterrupt
         return self
+
+    def _keep(self, corpus: Corpus, parts: list[Matrices], options: Options, communicator: Communicator | None) -> None:
+        """Keep what is trained, the matrices of all simulated hosts or of this one of a cluster."""
+        self.vectors_ = vectors_of(corpus, parts, options.operator_class.loss, options.parts, communicator)
 
     def _given_of(self, source: Any, communicator: Communicator | None, warm_start: bool) -> Given | None:
         """Return what to begin with: what `read` has loaded with the corpus, if the parameters are the same."""

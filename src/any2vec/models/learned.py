@@ -12,7 +12,7 @@ from any2vec.training.going_on.start import Rows
 from any2vec.vectors.parts import Parts, means_of
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["vectors_of"]
+__all__ = ["document_vectors", "vectors_of"]
 
 _WORDS = 1 << 14  # taken at a time
 
@@ -46,6 +46,17 @@ def vectors_of(
         return Vectors(vocabulary, means_of(whole, rows.bounds, rows.rows), t=training, loss=loss)
     parts = Parts(subwords, whole[rows.own], rows.ids, whole[rows.parts])
     return Vectors(vocabulary, parts.means(vocabulary.words), t=training, loss=loss, parts=parts)
+
+
+def document_vectors(corpus: Corpus, matrices: list[Matrices], host: int, loss: str) -> Vectors:
+    """Make Vectors of the documents of consecutive hosts, from `host` on; a single host's rows are not copied."""
+    documents = corpus.documents
+    assert documents
+    low, high = corpus.documents_of(host).start, corpus.documents_of(host + len(matrices) - 1).stop
+    rows = [one.documents[:, : one.dim] for one in matrices if one.documents is not None]
+    bounds = corpus.worklist.bounds[low - documents.first : high - documents.first + 1]
+    names = Vocabulary(documents.names(low, high), np.diff(bounds))
+    return Vectors(names, rows[0] if len(rows) == 1 else np.concatenate(rows), loss=loss)
 
 
 def _share(

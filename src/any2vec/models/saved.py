@@ -20,7 +20,7 @@ from any2vec.vectors.arguments import as_path
 from any2vec.vectors.formats import NATIVE, save
 from any2vec.vectors.hub import Upload, fetched
 from any2vec.vectors.model_card import without_files
-from any2vec.vectors.native import MODEL, load_with_model, save_native
+from any2vec.vectors.native import MODEL, load_documents, load_with_model, save_native
 from any2vec.vectors.vectors import Vectors
 from any2vec.version import __version__
 
@@ -34,6 +34,7 @@ _NEVER = ("callbacks", "log", "on_round", "verbose")
 class Savable:
     """Estimators that can be saved and loaded."""
 
+    learned: ClassVar[tuple[str, ...]]
     without_fit: ClassVar[str]
     vectors_: Vectors
     report_: Report
@@ -75,7 +76,7 @@ class Savable:
             "left_out": left_out,
             "report": without_nan(self.report_.as_dict()),
         }
-        kind = replace(NATIVE, save=partial(save_native, model=content))
+        kind = replace(NATIVE, save=partial(save_native, model=content, documents=vars(self).get("documents_")))
         training = self.vectors_.t is not None
         save(self.vectors_, path, training=training, force=force, communicator=communicator, format=kind)
 
@@ -122,6 +123,8 @@ class Savable:
             text = f"{path}: does not hold {names}, which JSON cannot: set what a further fit needs"
             warnings.warn(text, Any2VecWarning, stacklevel=2)
         vars(model).update(vectors_=vectors, report_=report, loss_=report.loss)
+        if "documents_" in model.learned:
+            vars(model)["documents_"] = load_documents(path, content)
         return model
 
     def push_to_hub(

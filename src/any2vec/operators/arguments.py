@@ -93,6 +93,8 @@ class RowTable(NamedTuple):
         First of the thread's 4 * window spare rows of e, where frozen sources are copied.
     sources : int
         Sources of a group, at most.
+    documents : int
+        Floats from the first row of e to that of this host's first document, which may lie before it.
     """
 
     e: NDArray[np.int32] = _NO_ROWS
@@ -100,3 +102,4 @@ class RowTable(NamedTuple):
     frozen: NDArray[np.uint8] = _NONE
     spare: int = 0
     sources: int = 0
+    documents: int = 0

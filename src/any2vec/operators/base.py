@@ -72,9 +72,10 @@ class Operator(ABC):
     ----------
     edges : function
         ``edges(window, group, tables, sizes, sources, targets, labels) -> n, skipped`` lists one group of a
-        `samples.windows.Window`. It fills n rows of e into `sources`, int64, shape (`sources`,), those of vertices
-        unless words have several, and all `targets`, int64, shape (`targets`,). `skipped` targets repeat the first; if
-        `varying`, the last `skipped` targets are not there. It may fill `labels`, int8, of the same shape, for `steps`.
+        `samples.windows.Window`. It fills n rows of e into `sources`, int64, shape (`sources`,): those of vertices
+        unless words have several, and ``~i`` for document i of this host. It fills all `targets`, int64, shape
+        (`targets`,). `skipped` targets repeat the first; if `varying`, the last `skipped` targets are not there. It may
+        fill `labels`, int8, of the same shape, for `steps`.
     steps : function
         ``steps(scores, labels, sources, targets, alpha, measured, width) -> loss, curvature`` replaces each score by
         its step, alpha times minus the gradient of the loss. Source i and target k have ``scores[k * sources + i]``.
@@ -100,6 +101,8 @@ class Operator(ABC):
         Whether the sources of a group are one, as in CBOW: the group updates each of its targets once.
     several : bool
         Whether a word has several rows of e: those that `divide` finds.
+    documents : bool
+        Whether sources may be documents, the last of their group: then a window may have no context.
     rows : WordRows or None
         What `divide` found for the corpus at hand.
     reads : tuple of str
@@ -117,6 +120,7 @@ class Operator(ABC):
     varying: bool = False
     joined: bool = False
     several: bool = False
+    documents: bool = False
     rows: WordRows | None = None
     reads: tuple[str, ...] = ("negative", "negatives_per", "ns_exponent")
 
@@ -138,7 +142,9 @@ class Operator(ABC):
         return None
 
     def on(self, corpus: Corpus) -> Self:
-        """Take the rows of a corpus that `divide` has divided."""
+        """Take the rows of a corpus that `divide` has divided; refuse one that was read without its documents."""
+        if self.documents and corpus.documents is None:
+            raise Any2VecError("the corpus was read without its documents; read it with Doc2Vec")
         self.rows = corpus.rows
         return self
 

@@ -139,7 +139,7 @@ def _column_kernels(
                 continue
             i = at[2]
             at[2] += 1
-            near = Window(windows.words, windows.centre[i], windows.begin[i], windows.end[i], windows.key[i])
+            near = Window(windows.words, windows.centre[i], windows.begin[i], windows.end[i], windows.key[i], -1)
             for k in range(near.end - near.begin - 1 if group_per_context else 1):
                 n, skipped = edges(near, k, draws.tables, sizes, chunk.sources[x:], chunk.targets[y:], chunk.labels[y:])
                 m = targets - skipped if varying else targets

@@ -24,17 +24,17 @@ from any2vec.operators.merging import merge_due
 from any2vec.operators.tiles import TILE_ROWS, aligned, copy, dots, tile_rows, update
 from any2vec.samples.windows import Window, list_windows, new_windows
 
-__all__ = ["bind", "functions_of", "inspection_kernel", "operator_kernel"]
+__all__ = ["bind", "compiling", "functions_of", "inspection_kernel", "operator_kernel"]
 
 _ONE_WINDOW_OF = 16  # the curvature is measured on one window in 16
 _ENOUGH = 50.0  # sum of squared gradients
-_compiling = threading.Lock()
+compiling = threading.Lock()  # simulated hosts share kernels
 
-edges: Any = None  # bound, as `steps`, `score`, `update`, `varying` and `several` are, to what the operator has
+edges: Any = None  # bound, as all down to `documents` are, to what the operator has
 fetch: Any = None  # bound to `fetch_group`
 steps: Any = logistic
 score: Any = dots
-varying = several = False
+varying = several = documents = False
 
 
 def operator_kernel(
@@ -74,7 +74,7 @@ def operator_kernel(
         low..high-1 of the worklist to the flat matrices `e` and `t`; the others are a `RowTable`, `EpochDraws`, `Rate`,
         `HotRows` and `ThreadStats`.
     """
-    with _compiling:  # simulated hosts must share it
+    with compiling:
         scratch = operator.scratch(dim)
         if operator.apply is None:
             scratch = max(scratch, Operator.scratch(operator, dim))  # tiles are not checked for overflow
@@ -93,14 +93,14 @@ def inspection_kernel(operator: Operator) -> Callable[..., None]:
         it is the source of and, per row of t, the samples it is the destination of; int32 arrays. A group has `most`
         sources at most.
     """
-    with _compiling:
+    with compiling:
         return _inspection_kernel(functions_of(operator))
 
 
 def functions_of(operator: Operator) -> tuple[Any, ...]:
     """Return what kernels are made of, hashable."""
     functions = tuple((name, function) for name in FUNCTIONS if (function := getattr(operator, name)) is not None)
-    functions += (("varying", operator.varying), ("several", operator.several))
+    functions += tuple((name, getattr(operator, name)) for name in ("varying", "several", "documents"))
     return (
         type(operator).__name__,
         functions,
@@ -109,6 +109,11 @@ def functions_of(operator: Operator) -> tuple[Any, ...]:
         operator.group_per_context,
         operator.joined,
     )
+
+
+def _fewest(functions: tuple[tuple[str, Any], ...]) -> int:
+    """Words that a window's context has at least: a document is a source where there is none."""
+    return 0 if dict(functions)["documents"] else 1
 
 
 def bind(template: Any, name: str, functions: tuple[tuple[str, Any], ...]) -> Any:
@@ -148,6 +153,7 @@ def _operator_kernel(
 ) -> Callable[..., None]:
     name, functions, targets, sizes, group_per_context, joined = parts
     counted, mapped = addressing == "counted", addressing == "mapped"
+    fewest = _fewest(functions)
     version = 0
 
     def fetch_group(
@@ -158,6 +164,9 @@ def _operator_kernel(
         sources, skips = edges(near, group, draws.tables, sizes, x, y, labels)
         for k in range(sources):
             vertex = x[k]
+            if documents and vertex < 0:
+                x[k] = rows.documents + ~vertex * dim
+                continue
             if counted:
                 rows.e[vertex] += 1
             x[k] = _offset(vertex, rows.e, mapped, hot, dim)
@@ -205,7 +214,7 @@ def _operator_kernel(
         n = skipped = slot = 0
         alpha, next_alpha = float32(0.0), learning_rate(rate, 0)
         measured = next_measured = False
-        sentence = np.searchsorted(bounds, low, side="right") - 1
+        sentence: Any = np.searchsorted(bounds, low, side="right") - 1
         position = end = low
         last = False
         while not last:
@@ -213,9 +222,10 @@ def _operator_kernel(
             count, stop = 1, position
             if not last:
                 begin, end = bounds[sentence], bounds[sentence + 1]
-                count, stop = list_windows(ids, position, high, begin, end, window, draws, windows)
+                count, stop = list_windows(ids, position, high, begin, end, window, draws, windows, fewest)
             for i in range(count):
-                near = Window(windows.words, windows.centre[i], windows.begin[i], windows.end[i], windows.key[i])
+                ends = windows.begin[i], windows.end[i]
+                near = Window(windows.words, windows.centre[i], *ends, windows.key[i], sentence)
                 next_alpha = learning_rate(rate, windows.position[i] - low)
                 if measuring:
                     next_measured = near.key % uint64(_ONE_WINDOW_OF) == uint64(0)
@@ -282,6 +292,7 @@ def blocks(e: Any, t: Any, group: Any, tile: Any, stats: Any, targets: int, dim:
 @cache
 def _inspection_kernel(parts: tuple[Any, ...]) -> Callable[..., None]:
     name, functions, targets, sizes, group_per_context, joined = parts
+    fewest = _fewest(functions)
     version = 0
 
     def inspect(
@@ -292,17 +303,19 @@ def _inspection_kernel(parts: tuple[Any, ...]) -> Callable[..., None]:
         x = np.empty(most, np.int64)
         y = np.empty(targets, np.int64)
         labels = np.empty(targets, np.int8)
-        sentence = np.searchsorted(bounds, low, side="right") - 1
+        sentence: Any = np.searchsorted(bounds, low, side="right") - 1
         position = low
         while position < high:
             begin, end = bounds[sentence], bounds[sentence + 1]
-            count, stop = list_windows(ids, position, high, begin, end, window, draws, windows)
+            count, stop = list_windows(ids, position, high, begin, end, window, draws, windows, fewest)
             for i in range(count):
-                near = Window(windows.words, windows.centre[i], windows.begin[i], windows.end[i], windows.key[i])
+                ends = windows.begin[i], windows.end[i]
+                near = Window(windows.words, windows.centre[i], *ends, windows.key[i], sentence)
                 for group in range(near.end - near.begin - 1 if group_per_context else 1):
                     n, skips = edges(near, group, draws.tables, sizes, x, y, labels)
                     for k in range(n):
-                        sources[x[k]] += 1
+                        if not documents or x[k] >= 0:
+                            sources[x[k]] += 1
                     updates = 1 if joined else n
                     destinations[y[0]] += updates
                     for k in range(1, targets - skips if varying else targets):

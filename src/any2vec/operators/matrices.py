@@ -13,9 +13,9 @@ from any2vec.io.memory import release
 from any2vec.io.memory import zeros as pages
 from any2vec.llvm.compiled import njit
 from any2vec.operators.tiles import ROW_ALIGNMENT
-from any2vec.samples.draws import INITIAL, draw, epoch_key
+from any2vec.samples.draws import DOCUMENTS, INITIAL, draw, epoch_key
 
-__all__ = ["Matrices", "new_matrices", "padded_width", "zeros"]
+__all__ = ["Matrices", "new_documents", "new_matrices", "padded_width", "zeros"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +31,8 @@ class Matrices:
         The first vertex, and their number.
     dim : int
         D.
+    documents : float32 array, shape (documents, padded), or None
+        The rows of this host's documents, if there are any, which lie apart.
     """
 
     e: NDArray[np.float32]
@@ -38,6 +40,7 @@ class Matrices:
     first: int
     vertices: int
     dim: int
+    documents: NDArray[np.float32] | None = None
 
     @property
     def embedding(self) -> NDArray[np.float32]:
@@ -68,7 +71,8 @@ class Matrices:
     def is_finite(self, rows: int | None = None) -> bool:
         """Whether all values of the first `rows` vertices here, or of all, are finite."""
         last = self.vertices if rows is None else min(rows, self.vertices)
-        return is_finite(self.e[:last]) and is_finite(self.t[:last])
+        apart = self.documents is None or is_finite(self.documents)
+        return apart and is_finite(self.e[:last]) and is_finite(self.t[:last])
 
 
 def padded_width(dim: int) -> int:
@@ -85,6 +89,13 @@ def new_matrices(first: int, last: int, dim: int, *, copies: int = 0, seed: int 
     e, t = (zeros(rows, dim) for _ in range(2))
     _fill(e, first, last, dim, np.uint64(epoch_key(seed, 0, INITIAL)))
     return Matrices(e, t, first, last - first, dim)
+
+
+def new_documents(first: int, last: int, dim: int, *, seed: int = 1) -> NDArray[np.float32]:
+    """Make rows of documents first..last-1 of W, each a function of the seed and its number, as those of e."""
+    rows = zeros(last - first, dim)
+    _fill(rows, first, last, dim, np.uint64(epoch_key(seed, 0, DOCUMENTS)))
+    return rows
 
 
 def zeros(rows: int, dim: int, kind: type[np.generic] = np.float32, *, padded: bool = True) -> NDArray[Any]:

@@ -6,7 +6,7 @@ is splitmix64's (Steele, Lea and Flood, "Fast splittable pseudorandom number gen
 
 from numba import njit, uint64
 
-__all__ = ["INITIAL", "KEEP", "NEGATIVES", "POOL", "WALKS", "below", "draw", "epoch_key", "mix", "shifted"]
+__all__ = ["DOCUMENTS", "INITIAL", "KEEP", "NEGATIVES", "POOL", "WALKS", "below", "draw", "epoch_key", "mix", "shifted"]
 
 _GOLDEN = 0x9E3779B97F4A7C15
 
@@ -24,6 +24,9 @@ WALKS = 3
 
 POOL = 4
 """Stream of pools of negatives."""
+
+DOCUMENTS = 5
+"""Stream of initial vectors of documents."""
 
 
 @njit(inline="always")

@@ -92,7 +92,9 @@ class SampleTables:
 
 
 class Window(NamedTuple):
-    """A centre and its context: the words at ``begin <= i < end`` other than `centre`, at least one.
+    """A centre and its context: the words at ``begin <= i < end`` other than `centre`.
+
+    There is at least one, unless the operator has documents.
 
     Attributes
     ----------
@@ -102,6 +104,8 @@ class Window(NamedTuple):
         Indices into `words`.
     key : uint64
         Key of the window's own draws; draw 0 is its size.
+    sentence : int
+        Number of its sentence in this host's part of W, from 0.
     """
 
     words: NDArray[np.int64]
@@ -109,6 +113,7 @@ class Window(NamedTuple):
     begin: int
     end: int
     key: int
+    sentence: int
 
 
 class Windows(NamedTuple):
@@ -148,8 +153,11 @@ def list_windows(
     window: int,
     draws: EpochDraws,
     out: Windows,
+    fewest: int = 1,
 ) -> tuple[int, int]:
     """List the windows with centres from `position` up to `high`, one chunk, in the sentence from `begin` to `end`.
+
+    Those whose context has fewer than `fewest` words are left out.
 
     Returns
     -------
@@ -165,7 +173,7 @@ def list_windows(
         out.centre[count] = centre
         out.begin[count], out.end[count] = max(centre - reach, 0), min(centre + reach + 1, size)
         out.position[count], out.key[count] = out.kept_at[centre], key
-        count += int64(out.end[count] - out.begin[count] > 1)
+        count += int64(out.end[count] - out.begin[count] > fewest)
     return count, stop
 
 

@@ -87,6 +87,9 @@ class Balance:
             return None
         with self._timed():
             own = np.stack([self.missing, *(x.before.T @ x.before for x in self._sample(number, _SEEN))])
+            if (documents := self._masters.documents) is not None:
+                some = documents[:: -(-len(documents) // _SEEN) or 1, : self._masters.dim]
+                own[1] += len(documents) / max(len(some), 1) * (some.T @ some)  # they are stretched as rows of e
         self.missing[:] = 0
         sums = self._channel.reduce(("reduce", "both", "moments"), own)
         found = np.zeros((self._masters.dim, 1 + self._masters.dim), np.float32)

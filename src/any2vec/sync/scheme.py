@@ -97,6 +97,8 @@ class Scheme(ABC):
         The kernel's.
     masters : Matrices
         This host's masters.
+    apart : Touched or None
+        The documents that this host touched in the round, if there are some: rows that no other host has.
     channel : Channel
         Sends, counts and times.
     touched : dict from str to int
@@ -115,6 +117,7 @@ class Scheme(ABC):
     live: int
     rows: RowTable
     masters: Matrices
+    apart: Touched | None = None
 
     def __init__(self, context: HostContext) -> None:
         self.context = context
@@ -142,6 +145,8 @@ class Scheme(ABC):
     def restore(self, masters: Matrices) -> None:
         """Take over rows of masters of an earlier run; all hosts call this before `begin`."""
         self.masters.embedding[:], self.masters.training[:] = masters.embedding, masters.training
+        if self.masters.documents is not None and masters.documents is not None:
+            self.masters.documents[:, : masters.dim] = masters.documents[:, : masters.dim]
 
     def begin(self, slice_: Slice) -> None:  # noqa: B027
         """Get ready for the first round, which takes `slice_`."""
@@ -165,7 +170,7 @@ class Scheme(ABC):
     def prepare(self, here: dict[str, Touched], round_: Round, combiner: Combiner) -> None:
         """Prepare to combine, while rows are on their way; `here` is what this host touched."""
         before = combiner.seconds
-        combiner.begin(round_, here)
+        combiner.begin(round_, here if self.apart is None else here | {"apart": self.apart})
         self.combining += (combiner.seconds - before) * self.context.workers.threads  # they wait for it
 
     def combine(self, changes: dict[str, Changes], round_: Round, combiner: Combiner) -> Combined:
@@ -187,3 +192,5 @@ class Scheme(ABC):
         if combined.rebalancing:
             rows = {"e": matrices.e[: matrices.vertices], "t": matrices.t[: matrices.vertices]}
             self.combining += combined.rebalancing.apply(rows, self.context.workers)
+            if self.masters.documents is not None:
+                self.combining += combined.rebalancing.apply({"e": self.masters.documents}, self.context.workers)

@@ -19,7 +19,7 @@ from any2vec.io.outputs import check_writable, refusals
 from any2vec.io.replaceable import Kind, start_of
 from any2vec.vectors.arguments import as_path
 from any2vec.vectors.fasttext import check_fasttext_words, holds_fasttext, load_fasttext, save_fasttext
-from any2vec.vectors.native import FILES, MODEL, load_native, save_native
+from any2vec.vectors.native import DOCUMENTS, FILES, MODEL, load_native, save_native
 from any2vec.vectors.recognize import holds_binary, holds_folder, holds_text
 from any2vec.vectors.shard import Shard, make_shard
 from any2vec.vectors.vectors import Vectors, check_vectors
@@ -64,7 +64,7 @@ class Format:
 
 TEXT = Format(load_text, save_text, (".txt", ".vec", ".txt.gz", ".vec.gz"), check_words=check_words, holds=holds_text)
 BINARY = Format(load_binary, save_binary, (".bin", ".bin.gz"), check_words=check_words, holds=holds_binary)
-NATIVE = Format(load_native, save_native, files=(*FILES, MODEL), training=True, holds=holds_folder)
+NATIVE = Format(load_native, save_native, files=(*FILES, MODEL, DOCUMENTS), training=True, holds=holds_folder)
 FASTTEXT = Format(load_fasttext, save_fasttext, check_words=check_fasttext_words, training=True, holds=holds_fasttext)
 FORMATS = (TEXT, BINARY, FASTTEXT, NATIVE)
 NAMED = {"fasttext": FASTTEXT}

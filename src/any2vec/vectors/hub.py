@@ -185,7 +185,7 @@ def fetched(
     repo: str, *, revision: str | None, token: str | bool | None, cache_dir: str | os.PathLike[str] | None
 ) -> Path:
     """Download any2vec's own files of a repository; return the folder."""
-    from any2vec.vectors.native import FILES, MODEL
+    from any2vec.vectors.native import DOCUMENTS, FILES, MODEL
 
     hub = _library()
     _check_name(repo)
@@ -195,7 +195,7 @@ def fetched(
             revision=revision,
             token=token,
             cache_dir=cache_dir,
-            allow_patterns=[*FILES, MODEL],
+            allow_patterns=[*FILES, MODEL, f"{DOCUMENTS}/*"],
             library_name="any2vec",
         )
     if missing := [name for name in FILES if not (Path(folder) / name).is_file()]:

@@ -3,7 +3,8 @@
 `vectors.safetensors` has the tensors "e" and, for training, "t"; `vocabulary.json` the words and counts;
 if words have parts, also those of `parts_file`;
 `any2vec.json` the version and the sizes; `model.json`, if an estimator was saved, its parameters. The files of
-JSON have the same `id`, and `any2vec.json` has digests of some rows: files of two saves do not mix.
+JSON have the same `id`, and `any2vec.json` has digests of some rows: files of two saves do not mix. Of a model of
+documents, the folder `documents` has their vectors in the same format, and `model.json` its `id`.
 """
 
 import json
@@ -23,20 +24,26 @@ from any2vec.io.outputs import replacing
 from any2vec.io.safetensors_file import map_open, write_tensors
 from any2vec.vectors.digests import digest, digest_of_rows, sampled_rows
 from any2vec.vectors.parts_file import PART_TENSORS, SUBWORDS, check_same_parts, parts_to_tensors, tensors_to_parts
-from any2vec.vectors.shard import Shard
+from any2vec.vectors.shard import Shard, make_shard
 from any2vec.vectors.vectors import NEGATIVE, Vectors
 
-__all__ = ["FILES", "MODEL", "load_native", "load_with_model", "meta_of", "save_native"]
+__all__ = ["DOCUMENTS", "FILES", "MODEL", "load_documents", "load_native", "load_with_model", "meta_of", "save_native"]
 
 VERSION = 1
 _CHECKPOINTS = "[0-9]*[0-9].json"  # files of a folder of checkpoints
 META, WORDS, TENSORS = FILES = "any2vec.json", "vocabulary.json", "vectors.safetensors"
 MODEL = "model.json"  # beside them, if an estimator was saved
+DOCUMENTS = "documents"  # likewise: a folder
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
-def save_native(shard: Shard, path: Path, model: dict[str, Any] | None = None) -> None:
-    """Write the folder, with what describes a model if given, replacing an earlier one; all hosts call this."""
+def save_native(
+    shard: Shard, path: Path, model: dict[str, Any] | None = None, documents: Vectors | None = None
+) -> None:
+    """Write the folder, with what describes a model if given, replacing an earlier one; all hosts call this.
+
+    With a model, the vectors of its `documents` on this host may be given.
+    """
     communicator = shard.communicator
     with together(communicator):
         _check_words(shard, path)
@@ -51,7 +58,11 @@ def save_native(shard: Shard, path: Path, model: dict[str, Any] | None = None) -
     with replacing(path, folder=True, communicator=communicator) as folder:
         totals = {name: int(places[name][-1]) for name in tensors}
         write_tensors(folder / TENSORS, tensors, totals, communicator, path)
+        if documents is not None:
+            save_native(make_shard(documents, False, communicator, path / DOCUMENTS), folder / DOCUMENTS)
         if shard.first:
+            if documents is not None:
+                model = (model or {}) | {"documents": json.loads((folder / DOCUMENTS / META).read_bytes())["id"]}
             vocabulary = {"id": id_, "words": list(shard.words), "counts": shard.counts.tolist()}
             (folder / WORDS).write_text(json.dumps(vocabulary), "ascii")
             meta: dict[str, Any] = {"format": VERSION, "words": shard.total, "dimensions": shard.own.dim}
@@ -86,6 +97,17 @@ def load_with_model(path: Path) -> tuple[Vectors, dict[str, Any]]:
         return vectors, model
 
     return read_folder(path, both)
+
+
+def load_documents(path: Path, model: dict[str, Any]) -> Vectors:
+    """Load the vectors of documents that were saved with a model, which says their `id`."""
+
+    def read(folder: FolderReader) -> Vectors:
+        if _read_json(folder, META).get("id") != model.get("documents"):
+            raise Any2VecError(f"{path}: the folder {DOCUMENTS} is not of the same save as {MODEL}; save again")
+        return _load(folder)
+
+    return read_folder(path / DOCUMENTS, read)
 
 
 def meta_of(folder: FolderReader) -> dict[str, Any]:

@@ -121,7 +121,7 @@ class Combiner(ABC):  # noqa: B024
         round_ : Round
             The round.
         here : dict from str to Touched
-            By matrix, the rows that this host touched.
+            By matrix, the rows that this host touched; "apart" are rows that t meets and no other host has (documents).
         """
 
 

@@ -109,7 +109,11 @@ class Curvature(SumCombiner):
         channel, dim, vectors = self.context.channel, self.context.masters.dim, self._model.vectors
         with self._model.timed():
             squares = (vectors["e"][:, :dim] @ vectors["t"][:, :dim].T) ** 2
-            by_t, by_e = self._corrected("e", "t", here["t"], squares.T), self._corrected("t", "e", here["e"], squares)
+            hosts = channel.communicator.size
+            by_t = self._corrected("e", "t", here["t"], squares.T, hosts)
+            by_e = self._corrected("t", "e", here["e"], squares, hosts)
+            if "apart" in here:  # one host makes all updates of these
+                by_e += self._corrected("t", "e", here["apart"], squares, 1)
             own = np.stack([by_t, by_e])
         sums = channel.reduce(("reduce", "both", "moments"), own)
         shares = np.zeros((2, 2, dim), np.float32)
@@ -118,10 +122,13 @@ class Curvature(SumCombiner):
                 shares[:] = sums[:, :2] / np.maximum(sums[:, 2:], 1e-30)
         self._by_other = dict(zip("et", channel.distribute(("broadcast", "both", "moments"), shares), strict=True))
 
-    def _corrected(self, which: str, other: str, touched: Touched, squares: NDArray[np.float32]) -> NDArray[np.float64]:
+    def _corrected(
+        self, which: str, other: str, touched: Touched, squares: NDArray[np.float32], hosts: int
+    ) -> NDArray[np.float64]:
         """Sum what rows of the `other` matrix correct of errors: with all updates, with this host's; and the errors.
 
-        `squares` are those of the products of the eigenvectors, of the other matrix by this one's.
+        `squares` are those of the products of the eigenvectors, of the other matrix by this one's. So many `hosts`
+        update the rows.
         """
         axes, communicator = self._model.vectors[which][:, : len(squares)], self.context.channel.communicator
         hottest = max(_HOTTEST // communicator.size, _LEAST_HOTTEST)
@@ -129,7 +136,7 @@ class Curvature(SumCombiner):
         updates = touched.updates[seen].astype(np.float32)
         errors = (touched.matrix[touched.rows[seen], : len(squares)] @ axes.T) ** 2 * (updates * each)[:, None]
         sums = np.zeros((3, len(squares)))
-        _sum_corrected(errors, updates, self._model.rates[other] @ squares, np.float32(communicator.size), sums)
+        _sum_corrected(errors, updates, self._model.rates[other] @ squares, np.float32(hosts), sums)
         return sums
 
 

@@ -70,6 +70,9 @@ class QuadraticModel:
         channel, dim = self._context.channel, self._context.masters.dim
         with self.timed():
             own = np.stack([self._own_moments(here[which]) for which in "et"])
+            if "apart" in here:  # rows of t meet these, too
+                own[0] *= self._stride(here["e"])
+                own[0] += self._stride(here["apart"]) * self._own_moments(here["apart"])
         sums = channel.reduce(("reduce", "both", "moments"), own)
         found = np.zeros((2, dim + 2, dim), np.float32)
         if sums is not None:
@@ -94,7 +97,10 @@ class QuadraticModel:
 
     def _own_moments(self, touched: Touched) -> NDArray[np.float64]:
         """Sum over some of the rows of a matrix, as often as met: moments; the rows; their updates; how often."""
-        communicator = self._context.channel.communicator
-        stride = max(1, len(touched.rows) * communicator.size // SEEN)
+        communicator, stride = self._context.channel.communicator, self._stride(touched)
         first = communicator.rank * stride // communicator.size  # hosts begin apart: the hottest rows count but once
         return moments(touched, self._context.masters.dim, first, stride)
+
+    def _stride(self, touched: Touched) -> int:
+        """Return how many rows each one that is looked at stands for."""
+        return max(1, len(touched.rows) * self._context.channel.communicator.size // SEEN)

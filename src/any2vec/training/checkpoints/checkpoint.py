@@ -146,6 +146,8 @@ class Checkpoints:
             return
         manifest = {"format": FORMAT, **state.facts(), **self._facts}
         shard = {"file": path.name, "first": low, "rows": high - low, "crc32": found}
+        if state.masters.documents is not None:
+            shard["documents"] = len(state.masters.documents)
         self._pending = self._writer.submit(self._complete, version, shard, manifest)
 
     def newest_line(self) -> str:

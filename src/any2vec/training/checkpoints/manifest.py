@@ -164,6 +164,7 @@ def _check_shards(shards: list[Any], version: int) -> None:
             raise ValueError(f"shard {host} is {shown(shard)}")
         first, rows = _whole(shard, "first"), _whole(shard, "rows")
         _whole(shard, "bytes")
+        _whole({"documents": 0} | shard, "documents")
         _whole(shard, "crc32", most=(1 << 32) - 1)
         if first != end:
             raise ValueError(f"shard {host} begins with vertex {first:,}, not {end:,}")

@@ -55,6 +55,10 @@ class OwnShards:
     def write(self, path: Path, state: TrainingState, scheme: Scheme, rows: int) -> tuple[str, int]:
         """Write a shard; return what the file system refused, or an empty text, and the shard's CRC-32."""
         shapes = {label: (rows, scheme.context.dim) for label in "et" if rows} | {"missing": state.missing.shape}
+        apart = [("missing", state.missing)]
+        if (documents := state.masters.documents) is not None:
+            apart.append(("documents", documents[:, : scheme.context.dim]))
+            shapes["documents"] = apart[-1][1].shape
         problem, file, found = "", None, 0
         try:
             file = self._new_file(path)
@@ -63,7 +67,7 @@ class OwnShards:
             file.write(header)
         except OSError as error:
             problem = reason(error)
-        for _, part in chain(scheme.stream_rows(), [("missing", state.missing)]):  # all hosts take all parts
+        for _, part in chain(scheme.stream_rows(), apart):  # all hosts take all parts
             try:
                 if file and not problem and part.size:
                     for block in blocks(part, CACHED):

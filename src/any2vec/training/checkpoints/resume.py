@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +63,7 @@ def read_state(
     communicator: Communicator,
     say: Callable[[str], None],
     *,
+    documents: range | None = None,
     warn: Callable[[str], None] | None = None,
     or_none: bool = False,
     or_another: bool = False,
@@ -72,7 +73,8 @@ def read_state(
     With `or_none`, a folder that has no checkpoint yet, or does not exist, has none: a run that is started again and
     again by the same command may have ended before its first one. With `or_another`, a checkpoint of another corpus
     counts as none. `warn` prints lines that must be seen, `say` by default. As many hosts as wrote it
-    have the masters that they had; of others, each has those of `partition`.
+    have the masters that they had; of others, each has those of `partition`. This host has the `documents`, if there
+    are any.
 
     Raises
     ------
@@ -89,6 +91,8 @@ def read_state(
         manifest.setdefault("wire", manifest["options"].get("wire"))  # as it once was
         _check_same(folder, manifest, facts)
         masters, missing = _rows(folder, manifest, partition, dim, communicator)
+        if documents is not None:
+            masters = replace(masters, documents=_documents(folder, manifest, documents, dim))
         state = TrainingState.of(manifest, masters, missing)
     rounds = counted(state.rounds_done, "round")
     if state.within_epoch and not state.rounds_done:  # it was cut
@@ -190,6 +194,23 @@ def _rows(
     if filled != high - low or shards[-1]["first"] + shards[-1]["rows"] != vertices:
         raise Any2VecError(f"{folder}: the shards of checkpoint {manifest['version']} are not of {vertices:,} vertices")
     return Matrices(e, t, low, high - low, dim), np.zeros((dim, dim), np.float32) if missing is None else missing
+
+
+def _documents(folder: Path, manifest: Facts, wanted: range, dim: int) -> NDArray[np.float32]:
+    """Read the rows of some documents, numbered in the order of the shards."""
+    rows, first, filled = np.empty((len(wanted), dim), np.float32), 0, 0
+    for shard in manifest["shards"]:
+        number = shard.get("documents", 0)
+        low, high = max(wanted.start, first), min(wanted.stop, first + number)
+        if low < high:
+            path = folder / shard["file"]
+            whole = _tensor(map_tensors(path), "documents", (number, dim), path)
+            rows[low - wanted.start : high - wanted.start] = whole[low - first : high - first]
+            filled += high - low
+        first += number
+    if filled != len(wanted):
+        raise Any2VecError(f"{folder}: checkpoint {manifest['version']} has {first:,} documents, not those of this run")
+    return rows
 
 
 def _tensor(

@@ -5,6 +5,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -16,14 +17,14 @@ from any2vec.operators.arguments import Rate, learning_rate
 from any2vec.operators.hot_rows import HotRows, hot_rows, how_many_hot, memory_of_copies, no_hot_rows
 from any2vec.operators.inspection import Inspector
 from any2vec.operators.kernel import operator_kernel
-from any2vec.operators.matrices import new_matrices, padded_width
+from any2vec.operators.matrices import new_documents, new_matrices, padded_width
 from any2vec.operators.merging import merge, open_copies
 from any2vec.operators.tiles import dots
 from any2vec.samples.counts import total_of
 from any2vec.samples.pools import PooledTables
 from any2vec.samples.slices import Slice
 from any2vec.samples.windows import SampleTables, kept_counts, mean_context
-from any2vec.sync.combiners import CombinerContext, Round, combiner_of
+from any2vec.sync.combiners import CombinerContext, Round, Touched, combiner_of
 from any2vec.sync.masters import Combined, memory_of_merging
 from any2vec.sync.scheme import HostContext, Scheme
 from any2vec.sync.schemes import scheme_of
@@ -85,7 +86,8 @@ class RowHost(Host):
             samples = operator.samples_per_update(self._per_pair, contexts)
             per_window = np.array([1.0, contexts if operator.group_per_context else 1.0])
             positions = len(self._worklist.ids) // (threads * self.rounds)
-            self._hot = how_many_hot(updates, positions, self._dim)
+            if updates[0].any():  # else rows of e are documents, and merging would not see how t is curved
+                self._hot = how_many_hot(updates, positions, self._dim)
             self._hottest = updates, samples, per_window, positions
         self._choice, self._copying = Copying(threads), self._hot > 0
 
@@ -97,6 +99,10 @@ class RowHost(Host):
         self._tables = self._new_tables()
         self.inspector = Inspector(part.ids, part.bounds, self._tables, self.operator, self._corpus.vertices)
         self.scheme = self._new_scheme()
+        if self.operator.documents:  # they stay here: schemes need not know of them, but for rebalancing
+            seed, documents = self._options.seed, self._corpus.documents_of(self._communicator.rank)
+            rows = new_documents(documents.start, documents.stop, self._options.dim, seed=seed)
+            self.scheme.masters = replace(self.scheme.masters, documents=rows)
         self.divisible = self._alone and not self.scheme.of_its_own
         context = CombinerContext(self.scheme.masters, self._per_pair, self.scheme.channel)
         self.combiner = combiner_of(self._options.combine).bind(context)
@@ -138,6 +144,8 @@ class RowHost(Host):
         found = memory_of_copies(min(most, vertices) if self._hot and threads > 1 else 0, self._spare, threads, padded)
         if not self._alone:
             found += memory_of_merging(vertices, self._communicator.size, threads, padded)
+        if self.operator.documents:
+            found += 4 * padded * len(self._corpus.documents_of(self._communicator.rank))
         return found + (_BYTES_OF_BALANCING * dim**2 if self._hot or not self._alone else 0)
 
     def _check_updates(self) -> None:
@@ -227,6 +235,8 @@ class RowHost(Host):
         rate = task.rate._replace(pace=0.0) if self._pools else task.rate
         spare = matrices.vertices + self._hot * self.workers.threads + k * self._spare
         rows = self.scheme.rows._replace(frozen=self._frozen, spare=spare, sources=self.operator.sources)
+        if (documents := self.scheme.masters.documents) is not None:
+            rows = rows._replace(documents=(documents.ctypes.data - e.ctypes.data) // e.itemsize)
         copies, at = _NONE, slice_.size
         if self._hot:
             copies = self._copies[k].first(self.scheme.live if slice_.size else 0, matrices.vertices + k * self._hot)
@@ -259,6 +269,8 @@ class RowHost(Host):
     def work(self, task: Task, look: Callable[[], None]) -> float:
         """Apply the operator to this host's slice of a round, and inspect the next one behind it."""
         self._choose()
+        if self.operator.documents:
+            self.scheme.apart = self._documents_in(task.slice)
         computing = self.compute(task)
         if task.left is None:
             self.scheme.prefetch(task.following)
@@ -270,6 +282,18 @@ class RowHost(Host):
         seconds = sum(self.workers.join(computing, look_and_choose))
         self.left.sort()
         return seconds
+
+    def _documents_in(self, slice_: Slice) -> Touched:
+        """List the documents of a slice, with about as many updates as they get."""
+        documents, bounds = self.scheme.masters.documents, self._worklist.bounds
+        assert documents is not None
+        rows, words = [np.empty(0, np.int64)], [np.empty(0)]
+        for low, high in slice_.ranges:
+            first, last = np.searchsorted(bounds, low, side="right") - 1, np.searchsorted(bounds, high)
+            rows.append(np.arange(first, last))
+            words.append(np.diff(np.clip(bounds[first : last + 1], low, high).astype(float)))
+        updates = np.maximum(self._kept * np.concatenate(words), 1).astype(np.int32)
+        return Touched(documents, np.concatenate(rows), updates)
 
     def skip_inspection(self) -> None:
         """Inspect no more, as no round follows; all hosts agree on that."""

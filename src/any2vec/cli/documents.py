@@ -1,0 +1,130 @@
+"""`any2vec documents`: texts in, a vector of each out."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from any2vec.cli import options as shared
+from any2vec.cli.training import Job, check_apart
+from any2vec.cluster.communicator import together
+from any2vec.corpus import Corpus
+from any2vec.errors import counted
+from any2vec.models import Estimator
+from any2vec.models.documents import Doc2Vec
+from any2vec.vectors.formats import check_output, format_of, save
+
+__all__ = ["documents"]
+
+Texts = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="TEXTS",
+        help="Text files (also .gz, .bz2, .xz, .zst), directories, or - for standard input. A line is a document.",
+        show_default=False,
+    ),
+]
+Output = Annotated[
+    Path,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="VECTORS",
+        help="Where to save the documents' vectors, named by the numbers of their lines, from 1: .txt, .vec or .bin "
+        "(word2vec's formats; .gz too), or a folder.",
+        show_default=False,
+    ),
+]
+_OUTPUTS = "the documents' vectors", "the words' vectors", "the model"
+_NOT_HERE = ("blend", "buckets", "frozen", "operator", "start", "subwords")
+
+
+@shared.estimator_options(Doc2Vec, without=_NOT_HERE)
+def documents(
+    texts: Texts,
+    output: Output,
+    options: dict[str, Any],
+    words: Annotated[
+        Path | None,
+        typer.Option(metavar="VECTORS", help="Train vectors of words, too, and save them here."),
+    ] = None,
+    save_model: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER", help="Save the model, too, which infers vectors of other texts (Doc2Vec.load, in Python)."
+        ),
+    ] = None,
+    cache: Annotated[
+        bool,
+        typer.Option(
+            help="Keep the encoded corpus, in $ANY2VEC_CACHE or the user's cache folder, for the next run.",
+            rich_help_panel=shared.DATA,
+        ),
+    ] = True,
+    report: shared.ReportFile = None,
+    force: shared.Force = False,
+    quiet: shared.Quiet = False,
+    verbose: shared.Verbose = False,
+) -> None:
+    """Train document vectors on TEXTS, by PV-DBOW or PV-DM (doc2vec)."""
+    job = _Documents(
+        output=output,
+        words=words,
+        model=save_model,
+        report=report,
+        force=force,
+        quiet=quiet,
+        verbose=verbose,
+    )
+    model = Doc2Vec(**options, words=words is not None, cache="auto" if cache else None, verbose=job.display)
+    job.check(model, [*texts, *([str(options["vocabulary"])] if options["vocabulary"] else [])])
+    text = job.read(model, texts)
+    job.train(model, text)
+    job.save(model)
+
+
+@dataclass(kw_only=True)
+class _Documents(Job):
+    """Documents' vectors, those of their words, and the model."""
+
+    words: Path | None = None
+    model: Path | None = None
+
+    def check(self, model: Estimator, sources: Sequence[str]) -> None:
+        """Raise now what the other steps would raise later; outputs must lie apart from each other and from sources."""
+        with together(self.hosts):
+            check_apart(sources, self.output, self.words, self.model, names=_OUTPUTS)
+        super().check(model, sources)
+
+    def check_output(self, output: Path) -> None:
+        """Raise now what `write_all` would raise."""
+        for path, training in ((output, False), (self.words, False), (self.model, True)):
+            if path:
+                check_output(path, training, self.hosts, force=self.force)
+
+    def check_words(self, words: Sequence[str]) -> None:
+        """Refuse words that the output of words cannot hold; documents have numbers."""
+        if self.words and (check := format_of(self.words).check_words):
+            check(words, self.words)
+
+    def read(self, model: Estimator, source: Any, **how: Any) -> Corpus:
+        """Read the texts, and keep the number of those that get vectors."""
+        corpus = super().read(model, source, **how)
+        self._number = corpus.sentences
+        return corpus
+
+    def write_all(self, model: Estimator) -> None:
+        """Save documents, words and the model."""
+        assert isinstance(model, Doc2Vec)
+        assert self.output
+        for vectors, path in ((model.documents_, self.output), (model.vectors_, self.words)):
+            if path:
+                save(vectors, path, communicator=self.hosts, force=self.force)
+        if self.model:
+            model.save(self.model, communicator=self.hosts, force=self.force)
+
+    def of(self, model: Estimator) -> str:
+        """Return the number of documents."""
+        return counted(self._number, "document")

@@ -1,0 +1,167 @@
+"""Vectors of new documents: as in training, but the rows of words, and t, do not change.
+
+So a document's vector does not depend on others. It begins as all do, and its samples are drawn as if it were alone.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import float32, int64
+from numpy.typing import NDArray
+
+from any2vec.llvm.compiled import njit
+from any2vec.llvm.fingerprint import fingerprint
+from any2vec.operators.base import Operator
+from any2vec.operators.kernel import bind, compiling, functions_of
+from any2vec.operators.logistic import NOTHING, logistic, put_repeats
+from any2vec.operators.matrices import new_documents, zeros
+from any2vec.operators.tiles import aligned, dots, register_width
+from any2vec.samples.draws import KEEP, NEGATIVES, epoch_key
+from any2vec.samples.windows import EpochDraws, Window, keep_thresholds, list_windows, new_windows
+
+__all__ = ["OF_NEW", "Inference"]
+
+OF_NEW = 1 << 62
+"""Number of each new document: none in training has it."""
+
+edges: Any = None  # bound, as `steps` is, to what the operator has
+steps: Any = logistic
+
+
+class _How(NamedTuple):
+    """Learning rate, its least share, keep thresholds, keys by epoch, sources at most, how a context is combined.
+
+    The last is the least reach of a window.
+    """
+
+    alpha: float
+    floor: float
+    keep: NDArray[np.uint32]
+    keys: NDArray[np.uint64]
+    sources: int
+    mean: bool
+    corrected: bool
+    narrowest: int
+
+
+@dataclass(frozen=True, eq=False)
+class Inference:
+    """Infers vectors of documents.
+
+    Parameters
+    ----------
+    operator : Operator
+        Of documents.
+    counts : int64 array, shape (V,)
+        Occurrences of each word in training.
+    e, t : float32 array, shape (V, D)
+        What was trained.
+    seed : int
+        Seed of all draws.
+    floor : float
+        Least share of the learning rate.
+    """
+
+    operator: Operator
+    counts: NDArray[np.int64]
+    e: NDArray[np.float32]
+    t: NDArray[np.float32]
+    seed: int
+    floor: float
+
+    def __post_init__(self) -> None:
+        """Pad rows as kernels want them."""
+        dim = self.e.shape[1]
+        for name in "et":
+            padded = zeros(len(self.counts) if name == "t" or self.operator.joined else 0, dim)
+            padded[:, :dim] = getattr(self, name)[: len(padded)]
+            object.__setattr__(self, name, padded.reshape(-1))
+        object.__setattr__(self, "_first", new_documents(OF_NEW, OF_NEW + 1, dim, seed=self.seed))
+        object.__setattr__(self, "_tables", self.operator.tables(self.counts))
+
+    def infer(
+        self,
+        ids: NDArray[np.int32],
+        bounds: NDArray[np.int64],
+        out: NDArray[np.float32],
+        *,
+        epochs: int,
+        alpha: float,
+    ) -> None:
+        """Fill the rows of `out`, shape (n, padded), of documents ``ids[bounds[i] : bounds[i + 1]]``, none empty."""
+        operator, options = self.operator, self.operator.options
+        out[:] = self._first  # type: ignore[attr-defined]
+        keys = np.array(
+            [[epoch_key(self.seed, epoch, s) for s in (KEEP, NEGATIVES)] for epoch in range(epochs)], np.uint64
+        )
+        keep = keep_thresholds(self.counts, options.sample)
+        ways = operator.joined and options.context != "sum", operator.joined and options.context == "corrected"
+        how = _How(alpha, self.floor, keep, keys, operator.sources, *ways, options.narrowest)
+        with compiling:
+            kernel = _kernel(functions_of(operator), options.window, out.shape[1], register_width())
+        kernel(ids, bounds, self.e, self.t, out.reshape(-1), self._tables, how)  # type: ignore[attr-defined]
+
+
+@cache
+def _kernel(parts: tuple[Any, ...], window: int, dim: int, width: int) -> Callable[..., None]:
+    name, functions, targets, sizes, _, joined = parts
+    varying = dict(functions)["varying"]
+    version = 0
+
+    def infer(ids: Any, bounds: Any, e: Any, t: Any, rows: Any, tables: Any, how: Any) -> None:
+        _ = version
+        windows = new_windows(window)
+        x, y, labels = np.empty(how.sources, np.int64), np.empty(targets, np.int64), np.empty(targets, np.int8)
+        joined_row, change, scores = aligned(dim), np.empty(dim, np.float32), aligned(targets + 16)
+        epochs = how.keys.shape[0]
+        for document in range(bounds.size - 1):
+            text = ids[bounds[document] : bounds[document + 1]]
+            row = rows[document * dim : (document + 1) * dim]
+            for epoch in range(epochs):
+                draws = EpochDraws(how.keep, tables, how.keys[epoch, 0], how.keys[epoch, 1], how.narrowest)
+                position = 0
+                while position < text.size:
+                    count, stop = list_windows(text, position, text.size, 0, text.size, window, draws, windows, 0)
+                    for i in range(count):
+                        ends = windows.begin[i], windows.end[i]
+                        near = Window(windows.words, windows.centre[i], *ends, windows.key[i], 0)
+                        done = (epoch + windows.position[i] / text.size) / epochs
+                        alpha = float32(how.alpha * max(1.0 - done, how.floor))
+                        n, skipped = edges(near, 0, tables, sizes, x, y, labels)
+                        for d in range(dim):
+                            joined_row[d] = row[d]
+                        scale = float32(1.0)
+                        if joined:
+                            for k in range(n - 1):  # the document is the last one
+                                for d in range(dim):
+                                    joined_row[d] += e[x[k] * dim + d]
+                            scale = float32(1.0) / float32(n)
+                            if how.mean:
+                                for d in range(dim):
+                                    joined_row[d] *= scale
+                        m = int64(targets - skipped) if varying else targets
+                        for k in range(m):
+                            y[k] *= dim
+                        dots(joined_row, 0, t, y, scores, 1, m, dim, width)
+                        if skipped and not varying:
+                            put_repeats(scores, y, 1, m, NOTHING)
+                        steps(scores, labels, 1, m, alpha, False, width)
+                        if skipped and not varying:
+                            put_repeats(scores, y, 1, m, 0.0)
+                        for d in range(dim):
+                            change[d] = float32(0.0)
+                        for k in range(m):
+                            step, first = scores[k], y[k]
+                            for d in range(dim):
+                                change[d] += step * t[first + d]
+                        share = scale if how.corrected else float32(1.0)
+                        for d in range(dim):
+                            row[d] += share * change[d]
+                    position = stop
+
+    bound = bind(infer, name, functions)
+    version = fingerprint(bound)
+    return njit(nogil=True, fastmath=True, error_model="numpy", cache=True)(bound)
