@@ -15,6 +15,7 @@ from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.local import alone, simulate
 from any2vec.cluster.machine.cores import host_cores, usable_cores
 from any2vec.corpus import Corpus, Vocabulary
+from any2vec.corpus.features import Features
 from any2vec.errors import Any2VecError, shown
 from any2vec.models.callbacks import calling
 from any2vec.models.given import Given, check_given, shown_given
@@ -197,6 +198,8 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
                 else:
                     corpus = self._read(source, threads, communicator, known)
                 self.report_ = self._report(corpus, warm_start)
+                if isinstance(options.parts, Features):
+                    self.display.say(options.parts.check_known(corpus.vocabulary))
                 divided = replace(corpus, rows=options.operator_class(options).divide(corpus.vocabulary))
                 if divided.rows is not None:  # parts are of many words: no share of the text is theirs
                     options = replace(options, blend=False)

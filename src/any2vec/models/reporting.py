@@ -122,6 +122,7 @@ class Reporting(Checkpointed):
         named["operator"] = options.operator_name
         named["alpha"], named["negative"] = options.initial_alpha, options.negatives
         named["loss"] = options.operator_class.loss
+        named["features"] = options.features if options.features is None else repr(options.features)
         named["model"] = self.model if self.operator is None else None
         named["warm_start"] = warm_start
         named["combine"] = repr(self.combine) if isinstance(self.combine, Combiner) else self.combine

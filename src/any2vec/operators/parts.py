@@ -7,9 +7,10 @@ negatives or its path. The pairs are those of windows around context words. In C
 the rows of all its words.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from numba import float32, int64, njit
 from numpy.typing import NDArray
 
 from any2vec.corpus import Vocabulary
+from any2vec.corpus.features import Features
 from any2vec.corpus.word_rows import WordRows
 from any2vec.operators.arguments import add_curvature
 from any2vec.operators.base import Operator, OperatorOptions
@@ -53,6 +55,14 @@ class PartOptions:
         low=1,
         high=2**31 - 1,
         only="`subwords`",
+    )
+    features: "Mapping[str, Sequence[str]] | Features | str | Path | None" = option(
+        None,
+        "also train features of tokens, such as brands: a file of lines of a token, a tab, and features with spaces "
+        "between them. New tokens with known features have vectors, too",
+        unset="none",
+        only="the operators that join features",
+        hashed=False,
     )
 
 
@@ -184,7 +194,7 @@ class _WithParts(SkipGram):
     by_columns = False  # rows are joined whole
 
     def divide(self, vocabulary: Vocabulary) -> WordRows | None:
-        """Find the n-grams of all words."""
+        """Find the n-grams or features of all words."""
         parts = self.options.parts
         return None if parts is None else WordRows.of(vocabulary.counts, *parts.lists(vocabulary.words))
 

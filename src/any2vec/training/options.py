@@ -1,10 +1,12 @@
 """Options, said once: estimators inherit these fields, and the command line is made from them."""
 
 from dataclasses import dataclass, fields
+from typing import Any
 
+from any2vec.corpus.features import Features
 from any2vec.corpus.subwords import Subwords
 from any2vec.errors import Any2VecError
-from any2vec.operators import LOSSES, MODELS, OPERATORS, WITH_PARTS, Operator, operator_of
+from any2vec.operators import LOSSES, MODELS, OPERATORS, WITH_FEATURES, WITH_PARTS, Operator, operator_of
 from any2vec.operators.cbow import ContextOptions
 from any2vec.operators.parts import PartOptions
 from any2vec.operators.skipgram import NegativeSampling
@@ -133,7 +135,10 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
         Any2VecError
             If there is one.
         """
+        vars(self).pop("_features", None)
         check_options(self)
+        if self.features is not None and Subwords.parse(self.subwords, self.buckets):
+            raise Any2VecError("`subwords` and `features` are given; words have parts of one kind: give one")
         if self.operator is not None and (self.model, self.loss) != (MODELS[0], LOSSES[0]):
             raise Any2VecError("`operator` is given, and `model` or `loss` too; give one")
         self.operator_class.check(self)
@@ -207,12 +212,18 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
     def operator_class(self) -> type[Operator]:
         """The operator; the one of words with parts, if they have some."""
         found = operator_of(self.operator_name)
+        if self.features is not None:
+            return WITH_FEATURES.get(found, found)
         return WITH_PARTS.get(found, found) if self.parts else found
 
     @property
-    def parts(self) -> Subwords | None:
-        """The n-grams that words have as parts."""
-        return Subwords.parse(self.subwords, self.buckets)
+    def parts(self) -> Subwords | Features | None:
+        """The n-grams or features that words have as parts; a file of features is read once, until `check`."""
+        if self.features is None:
+            return Subwords.parse(self.subwords, self.buckets)
+        if "_features" not in vars(self):
+            self._features = Features.parse(self.features)
+        return self._features
 
     @property
     def initial_alpha(self) -> float:
@@ -238,5 +249,8 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
 
     def _filled(self) -> "Options":
         values = {f.name: getattr(self, f.name) for f in fields(Options)}
-        filled = {"alpha": self.initial_alpha, "negative": self.negatives, "subwords": self.parts and str(self.parts)}
+        parts = self.parts
+        filled: dict[str, Any] = {"alpha": self.initial_alpha, "negative": self.negatives}
+        filled["features"] = parts if isinstance(parts, Features) else None
+        filled["subwords"] = str(parts) if isinstance(parts, Subwords) else None
         return Options(**values | filled)

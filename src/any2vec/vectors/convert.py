@@ -66,7 +66,9 @@ class Conversions(Lookup):
             from gensim.models import KeyedVectors
         except ImportError:
             raise missing_extra("gensim", "gensim") from None
-        keyed = KeyedVectors(self.dim) if self.parts is None else self._with_parts(self.parts, copy)
+        parts = self.parts  # of features, gensim knows nothing
+        n_grams = parts is not None and isinstance(parts.settings, Subwords)
+        keyed = self._with_parts(parts, copy) if n_grams else KeyedVectors(self.dim)
         keyed.index_to_key, keyed.key_to_index = list(self.words), dict(self.vocabulary.ids)
         keyed.vectors, keyed.next_index = np.array(self.matrix) if copy else self.matrix, len(self)
         if self.counts.any():

@@ -108,6 +108,10 @@ def save_fasttext(shard: Shard, path: Path) -> None:
     own, communicator, dim = shard.own, shard.communicator, shard.own.dim
     parts, total = own.parts, shard.total
     check_same_parts(shard)
+    if own.features:
+        raise Any2VecError(
+            f"{path}: a model of fastText cannot hold features; save to a folder, or as .bin without `format`"
+        )
     given = Arguments.of(dim, own.loss, None if parts is None else parts.settings)
     if total + given.buckets >= _MOST:
         raise Any2VecError(f"{path}: {total:,} words and {given.buckets:,} buckets are too many for fastText's 31 bits")
