@@ -189,7 +189,7 @@ def _check_start(name: str, vectors: Vectors, loss: str) -> None:
 
 def _check_parts(name: str, parts: Parts | None, wanted: Subwords | Features | None, shared: bool) -> None:
     """Refuse to go on with other parts of words; there may be more features."""
-    found = parts and parts.settings
+    found = None if parts is None else parts.settings
     if isinstance(found, Features) or isinstance(wanted, Features):
         _check_features(name, found, wanted)
     elif found != wanted:

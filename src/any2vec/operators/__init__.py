@@ -6,7 +6,6 @@ from any2vec.errors import Any2VecError, shown
 from any2vec.operators.base import FUNCTIONS, Operator, OperatorOptions
 from any2vec.operators.cbow import CBOW
 from any2vec.operators.hierarchical import HierarchicalCBOW, HierarchicalSkipGram
-from any2vec.operators.features import WITH_FEATURES
 from any2vec.operators.parts import WITH_PARTS
 from any2vec.operators.skipgram import SkipGram
 
@@ -15,7 +14,6 @@ __all__ = [
     "LOSSES",
     "MODELS",
     "OPERATORS",
-    "WITH_FEATURES",
     "WITH_PARTS",
     "Operator",
     "OperatorOptions",

@@ -6,7 +6,7 @@ from typing import Any
 from any2vec.corpus.features import Features
 from any2vec.corpus.subwords import Subwords
 from any2vec.errors import Any2VecError
-from any2vec.operators import LOSSES, MODELS, OPERATORS, WITH_FEATURES, WITH_PARTS, Operator, operator_of
+from any2vec.operators import LOSSES, MODELS, OPERATORS, WITH_PARTS, Operator, operator_of
 from any2vec.operators.cbow import ContextOptions
 from any2vec.operators.parts import PartOptions
 from any2vec.operators.skipgram import NegativeSampling
@@ -137,8 +137,11 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
         """
         vars(self).pop("_features", None)
         check_options(self)
-        if self.features is not None and Subwords.parse(self.subwords, self.buckets):
-            raise Any2VecError("`subwords` and `features` are given; words have parts of one kind: give one")
+        n_grams = Subwords.parse(self.subwords, self.buckets) or self.buckets != Options.buckets
+        if self.features is not None and n_grams:
+            raise Any2VecError(
+                "`features` is given, and `subwords` or `buckets`; words have parts of one kind: give one"
+            )
         if self.operator is not None and (self.model, self.loss) != (MODELS[0], LOSSES[0]):
             raise Any2VecError("`operator` is given, and `model` or `loss` too; give one")
         self.operator_class.check(self)
@@ -212,9 +215,8 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
     def operator_class(self) -> type[Operator]:
         """The operator; the one of words with parts, if they have some."""
         found = operator_of(self.operator_name)
-        if self.features is not None:
-            return WITH_FEATURES.get(found, found)
-        return WITH_PARTS.get(found, found) if self.parts else found
+        several = self.features is not None or self.parts is not None
+        return WITH_PARTS.get(found, found) if several else found
 
     @property
     def parts(self) -> Subwords | Features | None:

@@ -1,6 +1,7 @@
 """The parts of words in any2vec's own format: settings in `any2vec.json`, rows in `vectors.safetensors`.
 
-Settings are an entry "subwords", or "features" with all names and, by token, their numbers. The tensors are "own", the words' own rows, "parts", the rows of parts, and "part_ids": the number of each part as
+Settings are an entry "subwords", or "features", with all names and, for each token, the places of its features among
+them. The tensors are "own", the words' own rows, "parts", the rows of parts, and "part_ids": the number of each part as
 two float32, 65,536 times the first plus the second. Versions that know no parts read all other tensors.
 """
 
