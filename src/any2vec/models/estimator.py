@@ -140,7 +140,7 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
         Any2VecError
             If a parameter is out of range, or the corpus cannot be used.
         """
-        self.check()
+        self._check_on_all(communicator)
         with self._showing(communicator):
             given = self._given(self.training_options(), communicator or alone(), warm_start=False)
             _, threads = self._prepare(communicator)
@@ -187,7 +187,7 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
         if type(source).__module__.partition(".")[0] == "pyspark":
             name = "DeepWalk" if "walks" in vars(self) else "Word2Vec"
             raise Any2VecError(f"any2vec.spark.{name} trains on what Spark has, such as this {type(source).__name__}")
-        self.check()
+        self._check_on_all(communicator)
         with self._showing(communicator):
             given = self._given_of(source, communicator, warm_start)
             options, threads = self._prepare(communicator)
@@ -216,6 +216,12 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
         if self.report_.interrupted:
             raise KeyboardInterrupt
         return self
+
+    def _check_on_all(self, communicator: Communicator | None) -> None:
+        """Check the parameters; a file of features may be missing on one host alone."""
+        reads = self.features is not None and hasattr(communicator, "allgather")
+        with together(communicator) if reads and communicator else nullcontext():
+            self.check()
 
     def _given_of(self, source: Any, communicator: Communicator | None, warm_start: bool) -> Given | None:
         """Return what to begin with: what `read` has loaded with the corpus, if the parameters are the same."""

@@ -1,10 +1,10 @@
 """Words with parts: the vector of a source is the mean of its own row of e and those of its parts.
 
 Parts are the n-grams of fastText (Bojanowski et al. 2017, "Enriching word vectors with subword information", section
-3.2), or features of items. As in fastText, each row gets the whole gradient of the mean. Skip-gram takes the centre as the source here: its
-rows are joined once for the window, and the context words are the targets, one after the other, each with its
-negatives or its path. The pairs are those of windows around context words. In CBOW a context is one source, the mean of
-the rows of all its words.
+3.2), or features of items. As in fastText, each row gets the whole gradient of the mean. Skip-gram takes the centre as
+the source here: its rows are joined once for the window, and the context words are the targets, one after the other,
+each with its negatives or its path. The pairs are those of windows around context words. In CBOW a context is one
+source, the mean of the rows of all its words.
 """
 
 from collections.abc import Callable, Mapping, Sequence

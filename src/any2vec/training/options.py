@@ -138,7 +138,7 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
         vars(self).pop("_features", None)
         check_options(self)
         n_grams = Subwords.parse(self.subwords, self.buckets) or self.buckets != Options.buckets
-        if self.features is not None and n_grams:
+        if isinstance(self.parts, Features) and n_grams:
             raise Any2VecError(
                 "`features` is given, and `subwords` or `buckets`; words have parts of one kind: give one"
             )
