@@ -76,6 +76,7 @@ class Job:
                 if self.output and model.features is not None and self.format is FASTTEXT:
                     raise no_features(self.output)
                 check_apart(_files(model.frozen), self.output, self.report, self.vocabulary)
+                check_apart(_files(model.features), self.output, self.report, self.vocabulary)
                 check_apart([*_files(model.start), *_files(model.pretrained)], None, self.report, self.vocabulary)
                 kept, log = (None if given is None else Path(given) for given in (model.checkpoint, model.log))
                 check_apart([], self.output, kept, log, names=("the vectors", "the checkpoints", "the log"))
