@@ -88,8 +88,8 @@ def saved(name: str) -> Callable[[Path], list[Path]]:
 
 def phrased(folder: Path) -> list[Path]:
     """Write phrases."""
-    found = Phrases(threshold=[1.0], min_count=1)
-    found.fit([["new", "york", "is", "big"]] * 20 + [["san", "francisco", "too"]] * 9)
+    found = Phrases(threshold=[1.0], min_count=1, connector_words=["of"])
+    found.fit([["new", "york", "is", "big"]] * 20 + [["bay", "of", "naples", "too"]] * 9)
     found.save(folder / "p.tsv")
     return [folder / "p.tsv"]
 

@@ -14,7 +14,7 @@ def rows_of(words, counts, least, most, buckets):
 
 
 def rows_of_parts(counts, parts):
-    """Rows of e of each word, its own first, and the row of each part; the most frequent first, words before parts."""
+    """Rows of e of each word, its own first, and of each part; the most frequent first, words before parts."""
     used = Counter()
     for count, listed in zip(counts, parts, strict=True):
         for part in listed:

@@ -1,47 +1,68 @@
-"""What word2phrase finds and joins, in plain Python with strings; scores in float32, as there."""
+"""What word2phrase and gensim find and join, in plain Python with strings; word2phrase's scores in float32."""
 
+import math
 import re
 from collections import Counter
-from itertools import pairwise
 
 import numpy as np
 
 
-def naive_scores(lines, threshold=100.0, min_count=5, delta=None, across_lines=True):
-    """Return count and score of each pair of words that is a phrase in lines of words."""
+def naive_scores(
+    lines, threshold=100.0, min_count=5, delta=None, across_lines=True, scoring="word2phrase", connectors=()
+):
+    """Return count and score of each pair of words, and what is between, that is a phrase in lines of words."""
     delta = min_count if delta is None else delta
     words = Counter(word for line in lines for word in line)
+    total = words.total()
     whole = [[word for line in lines for word in line]] if across_lines else lines
-    pairs = Counter(pair for line in whole for pair in pairwise(line))
+    pairs = Counter(pair for line in whole for pair in neighbours(line, connectors))
     found = {}
-    for (a, b), count in pairs.items():
+    for (a, between, b), count in pairs.items():
         if min(count, words[a], words[b]) >= min_count:
-            score = np.float32(count - delta) / np.float32(words[a]) / np.float32(words[b])
-            score *= np.float32(words.total())
-            if score > np.float32(threshold):
-                found[a, b] = count, score
+            if scoring == "npmi":
+                score = math.log(count / total / (words[a] / total * (words[b] / total))) / -math.log(count / total)
+            else:
+                score = np.float32(count - delta) / np.float32(words[a]) / np.float32(words[b])
+                score *= np.float32(total)
+                threshold = np.float32(threshold)
+            if score > threshold:
+                found[a, between, b] = count, np.float32(score)
     return found
 
 
-def naive_join(line, pairs, joiner="_"):
-    """Join pairs in a line of words; what has been joined is not joined again."""
-    out, free = [], False
+def neighbours(line, connectors):
+    """Yield each two words of a line between which there are only connector words, and these."""
+    first, between = None, ()
     for word in line:
-        if free and (out[-1], word) in pairs:
-            out[-1] += joiner + word
-            free = False
+        if word in connectors:
+            between += (word,)
         else:
-            out.append(word)
-            free = True
+            if first is not None:
+                yield first, between, word
+            first, between = word, ()
+
+
+def naive_join(line, pairs, joiner="_", connectors=()):
+    """Join pairs in a line of words; what has been joined is not joined again."""
+    out, first = [], None  # the place of the last word that is free
+    for word in line:
+        out.append(word)
+        if word in connectors:
+            continue
+        place = len(out) - 1
+        if first is not None and (out[first], tuple(out[first + 1 : -1]), word) in pairs:
+            out[first:] = [joiner.join(out[first:])]
+            place = None
+        first = place
     return out
 
 
 def naive_phrases(lines, thresholds, joiner="_", **rule):
     """Return the pairs of each pass, and the lines with all phrases joined."""
-    passes = []
+    passes, connectors = [], rule.get("connectors", ())
     for threshold in thresholds:
         passes.append(naive_scores(lines, threshold, **rule))
-        lines = [naive_join(line, passes[-1], joiner) for line in lines]
+        lines = [naive_join(line, passes[-1], joiner, connectors) for line in lines]
     return passes, lines
 
 

@@ -132,7 +132,7 @@ def make_folder(path, dim=100):
     lines += ["a good film of new york", "the king and the woman", "a bad man and a terrible king"] * 60
     lines += ["a great book and an awful story"] * 60
     text = "\n".join(lines) + "\n"
-    for name in ("reviews.txt", "old.txt", "new.txt", "text.txt", "text8"):
+    for name in ("reviews.txt", "raw.txt", "old.txt", "new.txt", "text.txt", "text8"):
         (path / name).write_text(text, "utf-8")
     (path / "reviews.txt.xz").write_bytes(lzma.compress(text.encode()))
     (path / "reviews.csv").write_text("text\n" + text.replace(",", " "), "utf-8")

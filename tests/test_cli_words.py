@@ -126,6 +126,7 @@ def test_options_reach_training(run, text, tmp_path, combine, kappa):
         "min_count": 60,
         "max_size": 4,
         "column": None,
+        **{"lowercase": False, "tokenize": False},
         "vocabulary": None,
         **{"model": "skipgram", "loss": "negative", "context": "mean"},
         **{"start": None, "pretrained": None, "frozen": None, "blend": True, "warm_start": False},

@@ -35,13 +35,13 @@ def lines_in(data):
 def passes_of(phrases):
     """Return what was found as the naive twin does."""
     return [
-        {(a, b): (count, score) for a, b, count, score in zip(*columns(one), strict=True)}
+        {(a, inner, b): (count, score) for a, inner, b, count, score in zip(*columns(one), strict=True)}
         for one in phrases._found.passes
     ]
 
 
 def columns(one):
-    return one.firsts, one.seconds, one.counts.tolist(), one.scores
+    return one.firsts, one.betweens, one.seconds, one.counts.tolist(), one.scores
 
 
 def text_of(folder, *files):
@@ -71,19 +71,25 @@ def folder(tmp_path_factory):
 
 @given(
     st.lists(TEXTS, min_size=1, max_size=3),
-    st.lists(st.sampled_from([0.3, 1, 2, 5]), min_size=1, max_size=3),
+    st.lists(st.sampled_from([0.3, 1, 2, 5]), min_size=1, max_size=3)
+    | st.lists(st.sampled_from([-1, 0, 0.2, 0.5, 1]), min_size=1, max_size=3).map(tuple),
     st.integers(1, 3),
     st.sampled_from([None, 0, 1, 1.5]),
+    st.sets(st.sampled_from(["a", "new", "a_b", "none"])) | st.just(set()),
     st.booleans(),
     st.sampled_from(["_", "··"]),
     st.integers(1, 2),
     st.sampled_from([1, 2, 7, 40, 1 << 20]),
 )
-def test_any_text_has_the_phrases_of_word2phrase(
-    folder, files, thresholds, min_count, delta, across, joiner, threads, block
+def test_any_text_has_the_phrases_of_the_naive_twin(
+    folder, files, thresholds, min_count, delta, connectors, across, joiner, threads, block
 ):
-    options = {"min_count": min_count, "delta": delta, "within_lines": not across, "joiner": joiner}
-    phrases = Phrases(threshold=thresholds, threads=threads, **options)
+    """A tuple of thresholds is for NPMI."""
+    options = {"min_count": min_count, "joiner": joiner}
+    options |= {"scoring": "npmi"} if isinstance(thresholds, tuple) else {"delta": delta}
+    phrases = Phrases(
+        threshold=thresholds, threads=threads, within_lines=not across, connector_words=connectors, **options
+    )
     phrases._block = block
     paths = text_of(folder, *files)
     lines = lines_of(files)
@@ -92,8 +98,7 @@ def test_any_text_has_the_phrases_of_word2phrase(
             phrases.fit(paths)
         return
     text = phrases.fit_transform(paths)
-    naive = {"across_lines": not options.pop("within_lines")}
-    passes, joined = naive_phrases(lines, thresholds, **options, **naive)
+    passes, joined = naive_phrases(lines, thresholds, **options, across_lines=across, connectors=connectors)
     assert passes_of(phrases) == list(filter(None, passes))
     assert list(text) == list(phrases.transform(paths)) == [line for line in joined if line]
     kept = iter(joined)

@@ -140,6 +140,19 @@ def test_examples_for_gensim(folder, monkeypatch, capsys):
     assert "a bad man and a terrible king" in answered["similarity_queries"].splitlines()[0]
 
 
+@pytest.mark.parametrize("name", ["word2vec", "soft_cosine", "similarity_queries"])
+def test_examples_for_gensim_without_their_file(name, folder, monkeypatch, capsys):
+    """One error names the file, and nothing is trained."""
+    pytest.importorskip("gensim")
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(sys, "argv", [name, "nofile"])
+    with pytest.raises(SystemExit) as raised:
+        runpy.run_path(str(ROOT / "examples" / "gensim" / f"{name}.py"), run_name="__main__")
+    said = capsys.readouterr().err + str(raised.value.code)
+    assert raised.value.code != 0
+    assert re.search(r"error: nofile: (no such file|does not exist)", said, re.I)
+
+
 @pytest.mark.parametrize("name", [name for name, text in RECIPES.items() if "```python" in text])
 def test_recipes(name, folder):
     """Run a recipe of CONTRIBUTING.md, and use what it makes."""

@@ -168,7 +168,6 @@ def test_repr_shows_what_was_changed():
         (Word2Vec, {"epoch": 3, "nonsense": 1}, "`epoch` (give `epochs`), nor `nonsense`"),
         (DeepWalk, {"walk_length": 3}, "`walk_length` (give `length`)"),
         (any2vec.Phrases, {"delimiter": "_"}, "`delimiter` (give `joiner`)"),
-        (any2vec.Phrases, {"scoring": "npmi"}, "`scoring` (scores are word2phrase's)"),
         (
             DeepWalk,
             {"walks_per_node": 3, "random_state": 1},

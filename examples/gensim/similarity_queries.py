@@ -19,7 +19,14 @@ arguments.add_argument("--query", default="soldiers fight for freedom")
 given = arguments.parse_args()
 
 if given.text:
-    lines = Path(given.text).read_text("utf-8").splitlines()
+    try:
+        lines = Path(given.text).read_text("utf-8").splitlines()
+    except OSError as error:
+        arguments.error(f"{given.text}: {error.strerror}")
+    except UnicodeDecodeError:
+        arguments.error(f"{given.text}: not UTF-8 text")
+    if not any(line.split() for line in lines):
+        arguments.error(f"{given.text}: no words")
 else:
     speeches = lzma.decompress((files("any2vec") / "data" / "presidents.txt.xz").read_bytes()).decode().splitlines()
     lines = [" ".join(speeches[i : i + 10]) for i in range(0, len(speeches), 10)]

@@ -13,7 +13,7 @@ from gensim.corpora import Dictionary
 from gensim.models import TfidfModel
 from gensim.similarities import SparseTermSimilarityMatrix, WordEmbeddingSimilarityIndex
 
-from any2vec import Word2Vec, load
+from any2vec import Any2VecError, Word2Vec, load
 
 SENTENCES = [
     "parents send their children to schools",
@@ -23,7 +23,10 @@ SENTENCES = [
 STOP_WORDS = {"and", "the", "their", "to", "with"}
 
 if len(sys.argv) > 1:
-    vectors = load(sys.argv[1])  # gensim.downloader.load(...): see Vectors.from_gensim
+    try:
+        vectors = load(sys.argv[1])  # gensim.downloader.load(...): see Vectors.from_gensim
+    except Any2VecError as error:  # such as a file that is not there
+        sys.exit(f"error: {error}")
 else:
     speeches = files("any2vec") / "data" / "presidents.txt.xz"
     vectors = Word2Vec(epochs=10, sample=1e-4, threads=1, verbose=False).fit(speeches).wv

@@ -9,7 +9,7 @@ Comments have gensim's call where it differs.
 import argparse
 from importlib.resources import files
 
-from any2vec import Word2Vec
+from any2vec import Any2VecError, Word2Vec
 
 SPEECHES = files("any2vec") / "data" / "presidents.txt.xz"
 
@@ -21,7 +21,10 @@ arguments.add_argument("--dim", type=int, default=100)
 given = arguments.parse_args()
 
 # Word2Vec(LineSentence(text), vector_size=100, sg=1)
-model = Word2Vec(dim=given.dim, min_count=10, threads=1, verbose=False).fit(given.text)
+try:
+    model = Word2Vec(dim=given.dim, min_count=10, threads=1, verbose=False).fit(given.text)
+except Any2VecError as error:  # such as a file that is not there
+    arguments.error(str(error))
 wv = model.wv
 
 # Queries are the same.

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 __all__ = ["meant", "method_meant"]
 
 _SAME = {
+    "buckets": "bucket",
     "alpha": "lr learning_rate start_alpha",
     "checkpoint_minutes": "checkpoint_interval",
     "dim": "vector_size size dims dimension dimensions representation_size embedding_dim embedding_size",
@@ -31,6 +32,10 @@ _OTHERWISE = {
     "cbow": "give `model='cbow'` for cbow=1, `model='skipgram'` for cbow=0",
     "hs": "give `loss='hierarchical'` for hs=1, and nothing for hs=0",
     "cbow_mean": "give `context='mean'` for cbow_mean=1, `context='sum'` for cbow_mean=0",
+    "minn": "give `subwords=(minn, maxn)`",
+    "maxn": "give `subwords=(minn, maxn)`",
+    "min_n": "give `subwords=(min_n, max_n)`",
+    "max_n": "give `subwords=(min_n, max_n)`",
     "batch_words": "threads take their words themselves",
     "sorted_vocab": "words are sorted by their counts",
     "null_word": "leave it out",
@@ -40,8 +45,6 @@ _OTHERWISE = {
     "quiet": "give `verbose=False`",
     "binary": "the ending says the format, .bin or .txt",
     "comment": "leave it out",
-    "connector_words": "only adjacent words are joined; give several thresholds for longer phrases",
-    "scoring": "scores are word2phrase's",
     "progress_per": "give `verbose`",
     "extend": "there is no node2vec+",
     "gamma": "there is no node2vec+",
@@ -60,8 +63,8 @@ _METHODS = {
     "freeze": "leave it out",
     "add_vocab": "`fit` takes all texts at once",
     "save save_word2vec_format": "`any2vec.save(vectors, path)` writes vectors; the ending of the name says the format",
-    "add_vector add_vectors set_vecattr allocate_vecattrs resize_vectors": "these vectors do not change; "
-    "`Vectors(words, matrix)` makes others",
+    "add_vector set_vecattr allocate_vecattrs resize_vectors": "these vectors do not change; "
+    "`add_vectors(words, matrix)` returns others, with more words",
     "intersect_word2vec_format": "give the estimator `pretrained` vectors",
     "init_sims unit_normalize_all vectors_norm": "`get_normed_vectors()` returns vectors of unit length",
     "vocab": "`key_to_index` has ids, and `get_vecattr(word, 'count')` counts",
@@ -69,7 +72,7 @@ _METHODS = {
     "word_vec": "`get_vector` has it",
     "words_closer_than": "`closer_than` has it",
     "sort_by_descending_frequency": "words are sorted by their counts",
-    "wmdistance vectors_for_all relative_cosine_similarity": "`to_gensim()` returns vectors that have it",
+    "wmdistance": "`to_gensim()` returns vectors that have it",
 }
 """Methods and attributes of gensim's models, vectors and phrases that are not here, and what is."""
 

@@ -21,10 +21,13 @@ class Screen(NamedTuple):
 
 _BRIEF = {
     "model": "skipgram or cbow.",
-    "loss": "negative (sampling) or hierarchical (softmax).",
+    "loss": "negative or hierarchical softmax.",
     "window": "Context words on each side, at most.",
-    "sample": "Threshold to skip frequent words; 0: none.",
+    "sample": "Subsampling threshold; 0 for none.",
     "min_count": "Ignore rarer words.",
+    "connector_words": "Words that may stand inside a phrase: english, or a file.",
+    "scoring": "Score of two words: word2phrase or npmi.",
+    "tokenize": "Split raw text into words and punctuation.",
     "threads": "Threads.",
     "weighted": "Lines have a weight.",
     "force": "Replace what holds something else, too.",
@@ -48,11 +51,11 @@ SCREENS = {
     ),
     "words": Screen(
         ("reviews.txt -o reviews.bin --dim 200", "texts/ -o vectors --model cbow --epochs 10"),
-        f"output model loss dim window negative sample epochs min_count {_TRAINING}",
+        f"output lowercase tokenize model loss dim window negative sample epochs min_count {_TRAINING}",
     ),
     "phrases": Screen(
         ("reviews.txt -o joined.txt --threshold 200,100",),
-        "output threshold min_count passes joiner listed force quiet",
+        "output lowercase tokenize threshold scoring connector_words min_count passes joiner listed force quiet",
     ),
     "nodes": Screen(
         ("friends.edges -o friends.bin", "friends.edges -o friends.bin --p 0.25 --q 4"),

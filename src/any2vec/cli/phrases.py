@@ -13,6 +13,7 @@ from any2vec.cli.training import check_apart, check_one_process
 from any2vec.corpus.phrase_file import PHRASES
 from any2vec.corpus.phrased_text import PHRASED_TEXT
 from any2vec.corpus.phrases import Phrases
+from any2vec.corpus.scores import NPMI
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.outputs import check_writable, refusals
 from any2vec.training.shown.progress import announcing_compilation, display_for
@@ -99,5 +100,6 @@ def _summary(found: Phrases, output: Path | None, seconds: float) -> str:
     where = "" if output is None else f"; the text is in {output}"
     if not found.phrases_:
         return f"{words}; no phrases: lower --threshold or --min-count{where}"
-    best = ", ".join(f"{phrase} {score:,.0f}" for phrase, score in list(found.phrases_.items())[:_SHOWN])
+    form = ".2f" if found.scoring == NPMI else ",.0f"
+    best = ", ".join(f"{phrase} {score:{form}}" for phrase, score in list(found.phrases_.items())[:_SHOWN])
     return f"{words}; {len(found.phrases_):,} phrases, the best are {best}{where}"

@@ -33,7 +33,7 @@ __all__ = ["plan"]
 
 _PANEL = "Cluster"
 _OF_GRAPHS = ("walks", "length", "p", "q", "restart")
-_OF_TEXTS = ("min_count", "max_size")
+_OF_TEXTS = ("min_count", "max_size", "lowercase", "tokenize")
 _OF_BOTH = (
     *("model", "loss", "dim", "window", "shrink_windows", "negative", "negatives_per", "ns_exponent", "sample"),
     *("epochs", "seed", "rounds", "combine", "wire", "batch"),

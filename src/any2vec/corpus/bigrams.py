@@ -1,8 +1,10 @@
-"""Count pairs of adjacent words: in parts by their hash, on disk, so that memory has to hold one part only."""
+"""Count pairs of adjacent words: in parts by their hash, on disk, so that memory has to hold one part only.
+
+Words are adjacent if there are only connector words between them; a pair with another run of these is another one.
+"""
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import chain
 from mmap import mmap
 from pathlib import Path
@@ -13,84 +15,79 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.corpus.id_text import END, IdText
+from any2vec.corpus.pair_table import HALF, hash_pair
+from any2vec.corpus.runs import NO_RUN, Runs, longer
 from any2vec.corpus.scan import Piece
+from any2vec.corpus.scores import CONNECTOR, NPMI, RARE, Rule, may_be_phrase
 from any2vec.corpus.worklist import map_file, release
 from any2vec.io.disk import write_all
 from any2vec.io.memory import zeros
 from any2vec.io.ordered import ordered
 from any2vec.llvm.compiled import njit
 
-__all__ = ["Bigrams", "Rule", "find_bigrams", "hash_pair"]
+__all__ = ["Bigrams", "find_bigrams"]
 
 WORDS_PER_PART = 1 << 15  # so that a part fits into a core's cache
 FEWEST_PARTS, MOST_PARTS = 4, 4096
 RELEASES = 16  # how often the memory that maps the pairs is given back
-PRIME, HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
-SLACK = 1 - 1e-5  # of a bound in float64 on scores in float32
-
-
-@dataclass(frozen=True)
-class Rule:
-    """Which pairs are phrases: both words and the pair occur `min_count` times, and the score is above `threshold`.
-
-    With `across_lines`, pairs are counted across the ends of sentences too.
-    """
-
-    threshold: float
-    min_count: int
-    delta: float
-    across_lines: bool = False
 
 
 class Bigrams(NamedTuple):
-    """Pairs of words: ids (int32), counts (int64) and scores (float32)."""
+    """Pairs of words: ids (int32), ids of the connector words between them, counts (int64) and scores (float32)."""
 
     firsts: NDArray[Any]
+    betweens: list[tuple[int, ...]]
     seconds: NDArray[Any]
     counts: NDArray[Any]
     scores: NDArray[Any]
 
 
 class _Segments(NamedTuple):
-    """A thread's file of pairs, and for each piece written where each part of it ends."""
+    """A thread's files of pairs and of the runs between them, and for each piece where each part of it ends."""
 
     pairs: NDArray[np.uint64]
+    runs: NDArray[np.int32]
     offsets: NDArray[np.int64]
     maps: list[mmap]
 
 
-def find_bigrams(text: IdText, rule: Rule, folder: Path, threads: int) -> Bigrams:
-    """Find the pairs of words that are phrases by `rule`, in no particular order; `folder` holds temporary files."""
+def find_bigrams(text: IdText, rule: Rule, connectors: NDArray[np.int32], folder: Path, threads: int) -> Bigrams:
+    """Find the pairs of words that are phrases by `rule`, in no particular order.
+
+    `connectors` are the ids of connector words; `folder` holds temporary files.
+    """
     bits = int(np.clip(text.words // WORDS_PER_PART, FEWEST_PARTS, MOST_PARTS)).bit_length() - 1
-    counts = np.where(text.counts >= rule.min_count, text.counts, np.inf).astype(np.float32)
-    weights = [counts[ids] for ids in text.final]
-    writers = [_Writer(folder / f"pairs-{number}", bits) for number in range(threads)]
+    of_words = rule.weights(text.counts, text.words)
+    of_words[connectors] = CONNECTOR
+    weights = [of_words[ids] for ids in text.final]
+    runs = Runs(text, weights, rule.across_lines) if len(connectors) else None
+    writers = [_Writer(folder, number, bits, runs) for number in range(threads)]
     free: SimpleQueue[_Writer] = SimpleQueue()
     for writer in writers:
         free.put(writer)
 
-    def write(item: tuple[Piece, int]) -> None:
-        piece, before = item
+    def write(item: tuple[Piece, int, int]) -> None:
+        piece, before, run = item
         writer = free.get()
         try:
-            weight = counts[before] if before >= 0 else np.float32(np.inf)
-            writer.write(
-                text.load(piece), text.final[piece.part], weights[piece.part], before, weight, rule, text.words
-            )
+            weight = of_words[before] if before >= 0 else RARE
+            own = (text.load(piece), text.final[piece.part], weights[piece.part])
+            writer.write(*own, before, weight, run, rule, text.words)
         finally:
             free.put(writer)
 
     try:
-        with closing(ordered(write, _befores(text, rule.across_lines), threads)) as written:
+        befores = _befores(text, rule.across_lines) if runs is None else runs.befores
+        with closing(ordered(write, befores, threads)) as written:
             for _ in written:
                 pass
         segments = [writer.close() for writer in writers]
 
-        def count(part: int) -> Bigrams:
+        def count(part: int) -> tuple[NDArray[Any], ...]:
             return _scored(segments, part, text, rule)
 
         with closing(ordered(count, range(1 << bits), threads)) as counted:
-            found: list[Bigrams] = []
+            found: list[tuple[NDArray[Any], ...]] = []
             for part, kept in enumerate(counted):
                 found.append(kept)
                 if part % max((1 << bits) // RELEASES, 1) == 0:
@@ -98,18 +95,25 @@ def find_bigrams(text: IdText, rule: Rule, folder: Path, threads: int) -> Bigram
     finally:
         for writer in writers:
             writer.remove()
-    return Bigrams(*(np.concatenate(column) for column in zip(*found, strict=True)))
+    firsts, between, seconds, counts, scores = (np.concatenate(column) for column in zip(*found, strict=True))
+    betweens = [() if runs is None else runs.words(run) for run in between.tolist()]
+    return Bigrams(firsts, betweens, seconds, counts, scores)
 
 
 class _Writer:
-    """A thread's file of pairs, ordered by part within each piece."""
+    """A thread's files of pairs, ordered by part within each piece, and of the runs between them, if there are some."""
 
-    def __init__(self, path: Path, bits: int) -> None:
-        self._path, self._bits = path, bits
-        self._file = path.open("wb", buffering=0)
+    def __init__(self, folder: Path, number: int, bits: int, runs: Runs | None) -> None:
+        self._bits, self._runs = bits, runs
+        self._files = [(folder / f"{what}-{number}").open("wb", buffering=0) for what in ("pairs", "runs")]
         self._offsets: list[NDArray[np.int64]] = []
         self._written = 0
-        self._pairs = self._sorted = zeros(0, np.uint64)
+        self._grow(0)
+
+    def _grow(self, size: int) -> None:
+        self._pairs, self._sorted = zeros(size, np.uint64), zeros(size, np.uint64)
+        size = size if self._runs else 0
+        self._between, self._between_sorted = zeros(size, np.int32), zeros(size, np.int32)
 
     def write(
         self,
@@ -118,54 +122,63 @@ class _Writer:
         weights: NDArray[np.float32],
         before: int,
         weight: np.float32,
+        run: int,
         rule: Rule,
         words: int,
     ) -> None:
         if len(ids) > len(self._pairs):
-            self._pairs, self._sorted = zeros(len(ids), np.uint64), zeros(len(ids), np.uint64)
-        factor, delta = np.float32(SLACK * rule.threshold / words), np.float32(rule.delta)
-        size = _pairs(ids, final, weights, before, weight, rule.across_lines, factor, delta, self._pairs)
+            self._grow(len(ids))
+        state = (before, weight, run, rule.across_lines)
+        bound = (np.float32(rule.delta), rule.factor(words), rule.scoring == NPMI)
+        slots = self._runs.slots if self._runs else np.zeros(0, np.uint64)
+        size = _pairs(ids, final, weights, *state, *bound, slots, self._pairs, self._between)
         offsets = np.zeros((1 << self._bits) + 1, np.int64)
-        _partition(self._pairs[:size], self._bits, self._sorted, offsets)
-        write_all(self._file, self._sorted[:size])
+        unsorted = (self._pairs[:size], self._between[:size])
+        _partition(*unsorted, self._bits, self._sorted, self._between_sorted, offsets)
+        for file, column in zip(self._files, (self._sorted, self._between_sorted), strict=True):
+            write_all(file, column[:size])
         self._offsets.append(offsets + self._written)
         self._written += size
 
     def close(self) -> _Segments:
-        self._file.close()
+        for file in self._files:
+            file.close()
         offsets = np.array(self._offsets, np.int64).reshape(-1, (1 << self._bits) + 1)
         maps: list[mmap] = []
-        return _Segments(map_file(self._path, np.uint64, maps), offsets, maps)
+        pairs, runs = (Path(file.name) for file in self._files)
+        return _Segments(map_file(pairs, np.uint64, maps), map_file(runs, np.int32, maps), offsets, maps)
 
     def remove(self) -> None:
-        self._file.close()
-        self._path.unlink()
+        for file in self._files:
+            file.close()
+            Path(file.name).unlink()
 
 
-def _befores(text: IdText, across: bool) -> Iterator[tuple[Piece, int]]:
-    """Yield each piece with the word before it in the same sentence (or in any), -1 if there is none."""
+def _befores(text: IdText, across: bool) -> Iterator[tuple[Piece, int, int]]:
+    """Yield each piece with the word before it in the same sentence (or in any), -1 if there is none, and no run."""
     before = -1
     for piece, ids in zip(text.pieces, text.views(), strict=True):
-        yield piece, before
+        yield piece, before, NO_RUN
         before = _last(ids, text.final[piece.part], before, across)
 
 
-def _scored(segments: list[_Segments], part: int, text: IdText, rule: Rule) -> Bigrams:
-    """Count the pairs of a part, and return those that are phrases.
-
-    The score is word2phrase's, rounded to float32 after each operation as there, so that no tie is decided otherwise.
-    """
-    runs = [(found.pairs, run) for found in segments for run in found.offsets[:, part : part + 2].tolist()]
-    pairs, counts = np.unique(np.concatenate([pairs[first:last] for pairs, (first, last) in runs]), return_counts=True)
+def _scored(segments: list[_Segments], part: int, text: IdText, rule: Rule) -> tuple[NDArray[Any], ...]:
+    """Count the pairs of a part; return the columns of those that are phrases, with runs between them."""
+    spans = [(found, first, last) for found in segments for first, last in found.offsets[:, part : part + 2].tolist()]
+    pairs = np.concatenate([found.pairs[first:last] for found, first, last in spans])
+    runs = np.concatenate([found.runs[first:last] for found, first, last in spans])
+    if len(runs):
+        distinct, places = np.unique(pairs, return_inverse=True)
+        keys, counts = np.unique((places.astype(np.uint64) << HALF) | runs.astype(np.uint64), return_counts=True)
+        pairs, runs = distinct[keys >> HALF], keys.astype(np.int32)
+    else:
+        pairs, counts = np.unique(pairs, return_counts=True)
+        runs = np.zeros(len(pairs), np.int32)
     frequent = counts >= rule.min_count
-    pairs, counts = pairs[frequent], counts[frequent]
+    pairs, runs, counts = pairs[frequent], runs[frequent], counts[frequent]
     firsts, seconds = (pairs >> HALF).astype(np.int32), pairs.astype(np.int32)
-    scores = (counts - float(rule.delta)).astype(np.float32)
-    for ids in (firsts, seconds):
-        scores /= text.counts[ids].astype(np.float32)
-    scores *= np.float32(text.words)
-    kept = scores > np.float32(rule.threshold)
-    return Bigrams(firsts[kept], seconds[kept], counts[kept], scores[kept])
+    kept, scores = rule.phrases(counts, text.counts[firsts], text.counts[seconds], text.words)
+    return firsts[kept], runs[kept], seconds[kept], counts[kept], scores[kept]
 
 
 @njit(nogil=True, cache=True)
@@ -179,45 +192,53 @@ def _last(ids: NDArray[np.int32], final: NDArray[np.int32], before: int, across:
 
 
 @njit(nogil=True, cache=True)
-def hash_pair(pair: np.uint64) -> np.uint64:
-    """Hash two ids, packed in 64 bits; the highest bits are the best."""
-    hashed = (pair ^ (pair >> HALF)) * PRIME
-    return (hashed ^ (hashed >> HALF)) * PRIME
-
-
-@njit(nogil=True, cache=True)
 def _pairs(
     ids: NDArray[np.int32],
     final: NDArray[np.int32],
     weights: NDArray[np.float32],
     before: int,
     weight: np.float32,
+    run: int,
     across: bool,
-    factor: np.float32,
     delta: np.float32,
+    factor: np.float32,
+    npmi: bool,
+    slots: NDArray[np.uint64],
     pairs: NDArray[np.uint64],
+    runs: NDArray[np.int32],
 ) -> int:
-    """Write the pairs of a piece that may be phrases; return their number.
+    """Write the pairs of a piece that may be phrases, and the runs between them; return their number.
 
-    Left out are those that would be none even if the rarer word never occurred without the other. `weights` are the
-    words' counts, infinite if they are below `min_count`. There are no branches, which could not be predicted.
+    `weights` are those of `Rule`, by which pairs are left out without a branch: it could not be predicted.
     """
     size = 0
     last, a = np.uint64(before), weight
     for i in range(ids.size):
         if ids[i] >= 0:
             word, b = np.uint64(final[ids[i]]), weights[ids[i]]
+            if b < 0:
+                run = longer(run, int(final[ids[i]]), slots) if a < RARE else NO_RUN
+                continue
             pairs[size] = (last << HALF) | word
-            size += min(a, b) - delta >= factor * a * b
-            last, a = word, b
+            if runs.size > 0:
+                runs[size] = run
+            size += may_be_phrase(a, b, delta, factor, npmi)
+            last, a, run = word, b, NO_RUN
         elif ids[i] == END and not across:
-            a = np.float32(np.inf)
+            a, run = RARE, NO_RUN
     return size
 
 
 @njit(nogil=True, cache=True)
-def _partition(pairs: NDArray[np.uint64], bits: int, out: NDArray[np.uint64], offsets: NDArray[np.int64]) -> None:
-    """Sort pairs by the first `bits` of their hash; write where each part of them begins, and the end."""
+def _partition(
+    pairs: NDArray[np.uint64],
+    runs: NDArray[np.int32],
+    bits: int,
+    out: NDArray[np.uint64],
+    runs_out: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+) -> None:
+    """Sort pairs and their runs by the first `bits` of the pairs' hash; write where each part begins, and the end."""
     shift = np.uint64(64 - bits)
     for i in range(pairs.size):
         offsets[np.int64(hash_pair(pairs[i]) >> shift) + 1] += 1
@@ -226,6 +247,8 @@ def _partition(pairs: NDArray[np.uint64], bits: int, out: NDArray[np.uint64], of
     for i in range(pairs.size):
         part = int(np.int64(hash_pair(pairs[i]) >> shift))
         out[offsets[part]] = pairs[i]
+        if runs.size > 0:
+            runs_out[offsets[part]] = runs[i]
         offsets[part] += 1
     for part in range(offsets.size - 1, 0, -1):  # each has moved to where the next part begins
         offsets[part] = offsets[part - 1]

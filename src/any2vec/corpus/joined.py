@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from any2vec.corpus.blocks import Block, changed, new_buffer
 from any2vec.corpus.id_text import END, INSIDE, IdText
+from any2vec.corpus.raw_text import Buffers, RawText
 from any2vec.corpus.scan import Piece
 from any2vec.errors import Any2VecError
 from any2vec.io.host_order import Chunk
@@ -19,14 +20,14 @@ __all__ = ["joined_blocks", "sentence_runs", "spelled"]
 LINE_FEED = 10
 
 
-def joined_blocks(text: IdText, blocks: Iterable[Block], joiner: str, threads: int) -> Iterator[Chunk]:
-    """Yield the text of blocks, from which the pieces of `text` were read, with its phrases joined."""
+def joined_blocks(text: IdText, blocks: Iterable[Block], raw: RawText, joiner: str, threads: int) -> Iterator[Chunk]:
+    """Yield the text of blocks, from which the pieces of `text` were read by `raw`, with its phrases joined."""
     sign = np.frombuffer(joiner.encode(), np.uint8)
 
     def write(item: tuple[Block, Piece, bool]) -> tuple[Block, NDArray[np.uint8]]:
         block, piece, inside = item
         ids = text.load(piece)
-        span = block.load(new_buffer(block.size))
+        span = raw.span(block.load(new_buffer(block.size)), Buffers())
         most = span.end - span.begin + len(sign) * (int(np.count_nonzero(ids == INSIDE)) + 1)
         out = np.empty(most, np.uint8)
         size = _write(span.text, span.begin, span.end, ids, inside, sign, out)

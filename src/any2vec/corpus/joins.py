@@ -1,80 +1,101 @@
 """Join pairs of words to phrases, from left to right, in a text as ids."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.corpus.bigrams import hash_pair
 from any2vec.corpus.id_text import END, INSIDE, IdText
+from any2vec.corpus.pair_table import HALF, ONE, find, hash_pair, pack, put
+from any2vec.corpus.scan import Piece
 from any2vec.llvm.compiled import njit
 
 __all__ = ["join"]
 
-HALF, ONE, TWO = np.uint64(32), np.uint64(1), np.uint64(2)
+NOT_JOINED, OPEN = -1, -2  # how what began before a piece goes on in it, if it is not joined to a phrase
 
 
-def join(text: IdText, firsts: NDArray[np.int32], seconds: NDArray[np.int32], phrases: NDArray[np.int32]) -> None:
-    """Replace pairs of ids in the text by those of `phrases`; a word is joined to the one before it if that is free.
+def join(
+    text: IdText,
+    firsts: NDArray[np.int32],
+    betweens: Sequence[tuple[int, ...]],
+    seconds: NDArray[np.int32],
+    phrases: NDArray[np.int32],
+) -> None:
+    """Replace pairs of ids, and what is between them, by those of `phrases`; a pair is joined if its first is free.
 
     Afterwards `final` changes nothing.
     """
-    table, joined = _Pairs(firsts, seconds), np.zeros(len(firsts), np.int64)
-    before = -1
-    for piece, after in zip(text.pieces, _afters(text), strict=True):
+    table, joined = _Table(firsts, betweens, seconds, len(text.counts)), np.zeros(len(firsts), np.int64)
+    head, at = -1, 0
+    held: list[tuple[Piece, NDArray[np.int32]]] = []  # whose last words, from `at` of the first on, may be joined
+    for piece in text.pieces:
         ids, final = text.load(piece), text.final[piece.part]
-        before = _join(ids, final, before, after, table.filter, table.slots, phrases, joined)
-        text.store(piece, ids)
-    for ids, sign in ((firsts, -1), (seconds, -1), (phrases, 1)):
-        np.add.at(text.counts, ids, sign * joined)
-    text.words -= int(joined.sum())
+        head, place, went = _join(ids, final, head, table.filter, table.slots, phrases, table.first_head, joined)
+        if went >= 0:
+            for _, more in held[1:]:
+                more[:] = INSIDE
+            held[0][1][at] = phrases[went]
+            held[0][1][at + 1 :] = INSIDE
+            joined[went] += 1
+        if went != OPEN:
+            _store(text, held)
+        at = at if held else place
+        held.append((piece, ids))
+        if head < 0:
+            _store(text, held)
+    _store(text, held)
+    np.add.at(text.counts, firsts, -joined)
+    np.add.at(text.counts, seconds, -joined)
+    np.add.at(text.counts, phrases, joined)
+    inner = np.array([word for between in betweens for word in between], np.int64)
+    lengths = np.array([len(between) for between in betweens], np.int64)
+    np.add.at(text.counts, inner, np.repeat(-joined, lengths))
+    text.words -= int((joined * (lengths + 1)).sum())
     same = np.arange(len(text.counts), dtype=np.int32)
     text.final = [same] * len(text.files)
 
 
-class _Pairs:
-    """A hash table of pairs, and a filter.
+def _store(text: IdText, held: list[tuple[Piece, NDArray[Any]]]) -> None:
+    for piece, ids in held:
+        text.store(piece, ids)
+    held.clear()
 
-    A slot is a pair + 1 (0 if it is empty) and its number. Most pairs of a text are in no bit of the filter, which is
-    small enough for a core's cache.
+
+class _Table:
+    """A hash table of what is joined, and a filter.
+
+    A head is the first word of a phrase, or that and some of the connector words after it; the latter are numbered
+    from `first_head` on. A pair of a head and a word has the number of the phrase that it makes; or, counted on from
+    the last phrase, that of a longer head. Most pairs of a text are in no bit of the filter, which is small enough for
+    a core's cache.
     """
 
-    def __init__(self, firsts: NDArray[np.int32], seconds: NDArray[np.int32]) -> None:
-        bits = (2 * len(firsts) + 1).bit_length()
+    def __init__(
+        self, firsts: NDArray[np.int32], betweens: Sequence[tuple[int, ...]], seconds: NDArray[np.int32], words: int
+    ) -> None:
+        self.first_head = words
+        heads, longer = firsts.astype(np.int64), dict[tuple[int, int], int]()
+        for i, between in enumerate(betweens):
+            for word in between:
+                heads[i] = longer.setdefault((int(heads[i]), word), words + len(longer))
+        steps = np.array(list(longer), np.int64).reshape(-1, 2)
+        heads, seconds = np.concatenate((heads, steps[:, 0])), np.concatenate((seconds, steps[:, 1]))
+        bits = (2 * len(heads) + 1).bit_length()
         self.slots = np.zeros(2 << bits, np.uint64)
         self.filter = np.zeros(1 << bits, np.uint8)
-        _fill(firsts, seconds, self.slots, self.filter)
-
-
-def _afters(text: IdText) -> list[int]:
-    """Return for each piece the word after it in the same sentence; -1 if there is none."""
-    afters, after = [], -1
-    for piece, ids in zip(reversed(text.pieces), reversed(text.views()), strict=True):
-        afters.append(after)
-        after = _first(ids, text.final[piece.part], after)
-    return afters[::-1]
-
-
-@njit(nogil=True, cache=True)
-def _first(ids: NDArray[np.int32], final: NDArray[np.int32], after: int) -> int:
-    for i in range(ids.size):
-        if ids[i] >= 0:
-            return int(final[ids[i]])
-        if ids[i] == END:
-            return -1
-    return after
+        _fill(heads, seconds, self.slots, self.filter)
 
 
 @njit(nogil=True, cache=True)
 def _fill(
-    firsts: NDArray[np.int32], seconds: NDArray[np.int32], slots: NDArray[np.uint64], filter_: NDArray[np.uint8]
+    heads: NDArray[np.int64], seconds: NDArray[np.int64], slots: NDArray[np.uint64], filter_: NDArray[np.uint8]
 ) -> None:
-    mask = np.uint64(slots.size - 2)
-    for i in range(firsts.size):
-        pair = (np.uint64(firsts[i]) << HALF) | np.uint64(seconds[i])
+    for i in range(heads.size):
+        pair = pack(heads[i], seconds[i])
         hashed = hash_pair(pair)
-        slot = (hashed >> HALF) & mask
-        while slots[slot] != 0:
-            slot = (slot + TWO) & mask
-        slots[slot], slots[slot + ONE] = pair + ONE, np.uint64(i)
+        put(pair, hashed, i, slots)
         filter_[_byte(hashed, filter_.size)] |= _bit(hashed)
 
 
@@ -89,58 +110,57 @@ def _bit(hashed: np.uint64) -> np.uint8:
 
 
 @njit(nogil=True, cache=True)
-def _number(first: int, second: int, filter_: NDArray[np.uint8], slots: NDArray[np.uint64]) -> int:
-    """Return the number of a pair of words, -1 if it is not to be joined; either may be -1, for none."""
-    if first < 0 or second < 0:
+def _number(head: int, word: int, filter_: NDArray[np.uint8], slots: NDArray[np.uint64]) -> int:
+    """Return the number of a head, -1 for none, and a word; -1 if nothing is made of them."""
+    if head < 0:
         return -1
-    pair = (np.uint64(first) << HALF) | np.uint64(second)
+    pair = pack(head, word)
     hashed = hash_pair(pair)
     if filter_[_byte(hashed, filter_.size)] & _bit(hashed) == 0:
         return -1
-    mask = np.uint64(slots.size - 2)
-    slot = (hashed >> HALF) & mask
-    while slots[slot] != 0:
-        if slots[slot] == pair + ONE:
-            return int(np.int64(slots[slot + ONE]))
-        slot = (slot + TWO) & mask
-    return -1
+    return find(pair, hashed, slots)
 
 
 @njit(nogil=True, cache=True)
 def _join(
     ids: NDArray[np.int32],
     final: NDArray[np.int32],
-    before: int,
-    after: int,
+    head: int,
     filter_: NDArray[np.uint8],
     slots: NDArray[np.uint64],
     phrases: NDArray[np.int32],
+    first_head: int,
     joined: NDArray[np.int64],
-) -> int:
+) -> tuple[int, int, int]:
     """Join the words of a piece in place, and count in `joined` the phrases that begin in it.
 
-    `before` and `after` are the words beside it in the same sentence, -1 if there is none, or `before` is not free.
-    Return what is `before` the next piece.
+    `head` is what is free before it in the same sentence, -1 for nothing. Return that of the next piece; the place
+    where that begins, -1 if before this piece; and the number of the phrase to which `head` was joined, or how it went.
     """
-    last, place = before, -1  # the last word that is free, and where it is here
+    place = -1  # of the head
+    went = OPEN if head >= 0 else NOT_JOINED
     for i in range(ids.size):
         if ids[i] >= 0:
             word = int(final[ids[i]])
-            number = _number(last, word, filter_, slots)
-            if number >= 0:
-                ids[i] = INSIDE
+            number = _number(head, word, filter_, slots)
+            if 0 <= number < phrases.size:
+                ids[place + 1 : i + 1] = INSIDE
                 if place >= 0:
                     ids[place] = phrases[number]
                     joined[number] += 1
-                last = place = -1
+                else:
+                    went = number
+                head = place = -1
+            elif number >= 0:
+                ids[i] = word
+                head = first_head + number - phrases.size
             else:
                 ids[i] = word
-                last, place = word, i
+                if went == OPEN:
+                    went = NOT_JOINED
+                head, place = word, i
         elif ids[i] == END:
-            last = place = -1
-    if place >= 0:
-        number = _number(last, after, filter_, slots)
-        if number >= 0:
-            ids[place] = phrases[number]
-            joined[number] += 1
-    return int(last)
+            if went == OPEN:
+                went = NOT_JOINED
+            head = place = -1
+    return head, place, went

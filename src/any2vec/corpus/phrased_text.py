@@ -12,6 +12,7 @@ from any2vec.corpus.blocks import BLOCK, blocks_of
 from any2vec.corpus.id_text import IdText
 from any2vec.corpus.joined import joined_blocks, sentence_runs, spelled
 from any2vec.corpus.phrase_list import PhraseList, join_phrases
+from any2vec.corpus.raw_text import AS_IT_IS, RawText
 from any2vec.corpus.rows import sentences_of
 from any2vec.corpus.scan import no_words, scan_blocks
 from any2vec.corpus.sentences import scan_sentences, tokens_in
@@ -20,7 +21,7 @@ from any2vec.io.disk import disk_errors
 from any2vec.io.host_order import Chunk, write_in_host_order
 from any2vec.io.inputs import PARQUET, InputFile, Source, files_of, names_files
 from any2vec.io.outputs import check_writable
-from any2vec.io.parquet import parquet_columns
+from any2vec.io.parquet import list_type, parquet_columns
 from any2vec.io.replaceable import marked
 from any2vec.io.temporary import temporary_folder
 
@@ -49,6 +50,7 @@ class PhrasedText:
     phrases: PhraseList
     column: str | None = None
     threads: int = 1
+    raw: RawText = AS_IT_IS
     kept: KeptText | None = field(default=None, repr=False)
     _block: int = field(default=BLOCK, repr=False)
 
@@ -61,8 +63,8 @@ class PhrasedText:
             kept = self._joined()  # its folder goes with it
             yield from _sentences(kept.text)
             return
-        for i, sentence in enumerate(sentences_of(self.source, self.column)):
-            yield self.phrases.join_tokens(tokens_in(i, sentence))
+        for i, sentence in enumerate(sentences_of(self.source, self.column, self.raw)):
+            yield self.phrases.join_tokens([*map(self.raw.token, tokens_in(i, sentence))])
 
     def write(self, path: str | Path, *, force: bool = False) -> None:
         """Write the text, a sentence per line, with its phrases joined.
@@ -95,7 +97,14 @@ class PhrasedText:
             yield from spelled(kept.text)
         else:
             blocks = blocks_of(kept.files, self._block)
-            yield from joined_blocks(kept.text, blocks, self.phrases.joiner, self.threads)
+            yield from joined_blocks(kept.text, blocks, self.raw, self.phrases.joiner, self.threads)
+
+    def read_as(self, wanted: RawText) -> RawText:
+        """Return how this text is read; raise an error if something else is wanted."""
+        for name in ("lowercase", "tokenize"):
+            if getattr(wanted, name) and not getattr(self.raw, name):
+                raise Any2VecError(f"`{name}` is True, but the source has phrases found without; give it to Phrases")
+        return self.raw
 
     def kept_for(self, files: list[InputFile] | None, hosts: int) -> IdText | None:
         """Return the text as ids if it was read for as many hosts, and its files have not changed since."""
@@ -106,7 +115,7 @@ class PhrasedText:
     def _joined(self) -> KeptText:
         if self.kept is not None:
             return self.kept
-        kept = keep_text(self.source, self.column, self.threads, None, self._block)
+        kept = keep_text(self.source, self.column, self.threads, self.raw, None, self._block)
         with disk_errors(kept.folder):
             join_phrases(kept.text, self.phrases)
         return kept
@@ -116,20 +125,26 @@ PHRASED_TEXT = marked("a text that any2vec wrote")
 
 
 def keep_text(
-    source: Source, column: str | None, threads: int, progress: Progress | None = None, block: int = BLOCK
+    source: Source,
+    column: str | None,
+    threads: int,
+    raw: RawText = AS_IT_IS,
+    progress: Progress | None = None,
+    block: int = BLOCK,
 ) -> KeptText:
     """Read a text in one pass; keep it as ids in a temporary folder."""
-    files = input_files(source, column)
+    files = input_files(source, column, raw)
     temporary = temporary_folder()
     folder = temporary.path
     try:
         if files is None:
-            scan = scan_sentences(cast("Iterable[Any]", source), folder, column=column)
+            scan = scan_sentences(cast("Iterable[Any]", source), folder, column=column, raw=raw)
         else:
             total = None if any(file.size is None for file in files) else sum(file.size or 0 for file in files)
             report = None if progress is None else lambda done: progress(done, total)
             with disk_errors(folder):
-                scan = scan_blocks(blocks_of(files, block), folder, threads=threads, size=block, progress=report)
+                blocks = blocks_of(files, block)
+                scan = scan_blocks(blocks, folder, threads=threads, size=block, raw=raw, progress=report)
         if scan.words == 0:
             raise no_words(files)
         kept = KeptText(IdText.of(scan), files, folder)
@@ -140,8 +155,8 @@ def keep_text(
     return kept
 
 
-def input_files(source: Any, column: str | None) -> list[InputFile] | None:
-    """List the files that a source names; None for sentences in memory."""
+def input_files(source: Any, column: str | None, raw: RawText = AS_IT_IS) -> list[InputFile] | None:
+    """List the files that a source names, which hold text if `raw` needs it; None for sentences in memory."""
     if not names_files(source):
         return None
     files = files_of(cast("str | Path | Sequence[str | Path]", source))
@@ -156,6 +171,9 @@ def input_files(source: Any, column: str | None) -> list[InputFile] | None:
     if tables and column is None:
         path = cast("Path", tables[0].path)
         raise Any2VecError(f"{path}: give the `column` that has the text; it has {parquet_columns(path)}")
+    for path in [file.path for file in files if file.path and raw.tokenize]:
+        if column is not None and (kind := list_type(path, column)):
+            raw.refuse_to_tokenize(f"{path}: the column {shown(column)}", kind)
     return [replace(file, column=column) for file in files]
 
 

@@ -1,17 +1,19 @@
 """Phrases: words that occur together more often than their counts let expect, as word2phrase finds them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from any2vec.cluster.local import alone
 from any2vec.cluster.machine.cores import usable_cores
-from any2vec.corpus.bigrams import Rule
 from any2vec.corpus.blocks import BLOCK
+from any2vec.corpus.connectors import check_connectors, connectors_of, named
 from any2vec.corpus.phrase_file import PHRASES, lines_of, read_phrases
 from any2vec.corpus.phrase_list import PhraseList, find_phrases
 from any2vec.corpus.phrased_text import KeptText, PhrasedText, keep_text, path_of
+from any2vec.corpus.raw_text import RawText
+from any2vec.corpus.scores import NPMI, SCORINGS, WORD2PHRASE, Rule
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.disk import disk_errors
 from any2vec.io.host_order import write_in_host_order
@@ -24,6 +26,7 @@ __all__ = ["Phrases"]
 _USUAL = 100.0  # word2phrase's threshold
 _MOST_PASSES = 100
 _PANEL = "Phrases"
+_DATA = "Data"
 
 
 _LARGEST = 3.4e38  # scores are float32
@@ -39,6 +42,15 @@ class Phrases(Parameters):
 
         score(a, b) = (count(a b) - delta) / (count(a) * count(b)) * words of the text
 
+    Or, with ``scoring="npmi"``, if their normalized pointwise mutual information is (Bouma 2009; gensim's formula).
+    It is 1 if neither word occurs without the other, 0 if they are independent, and at least -1. It favours rare words
+    less::
+
+        score(a, b) = ln(P(a b) / (P(a) * P(b))) / -ln(P(a b)), where P(x) = count(x) / words of the text
+
+    With `connector_words`, any number of these may stand between a and b: bank_of_america. The counts are then of a and
+    b with these very words between them. No phrase begins or ends with a connector word.
+
     Words are joined from left to right: of "a b c", where a b and b c are phrases, "a_b c" is made. Each further pass
     finds and joins phrases in the text that those before it have joined, so they get longer. Scores and joins are
     word2phrase's, which counts pairs across line ends, but does not join them (see `within_lines`). Unlike there, words
@@ -46,8 +58,8 @@ class Phrases(Parameters):
     that is spelled alike.
 
     Text is streamed: neither it nor a sentence nor the pairs have to fit into memory, only the distinct words (about
-    100 bytes each, per thread) and the phrases. Temporary files take up to 12 bytes per word of text, in the folder
-    that Python's `tempfile` chooses ($TMPDIR).
+    100 bytes each, per thread), the distinct runs of connector words, and the phrases. Temporary files take up to 12
+    bytes per word of text, 16 with connector words, in the folder that Python's `tempfile` chooses ($TMPDIR).
 
     Attributes
     ----------
@@ -71,9 +83,27 @@ class Phrases(Parameters):
     threshold: "float | Sequence[float]" = option(
         _USUAL, "score above which two words are a phrase; several, for each pass its own", panel=""
     )
+    scoring: str = option(
+        WORD2PHRASE,
+        "score of two words: word2phrase, or npmi, whose threshold is from -1 to 1",
+        choices=SCORINGS,
+        panel=_PANEL,
+    )
+    connector_words: "str | Path | Collection[str] | None" = option(
+        None,
+        "words that may stand inside a phrase: english (the, of, and, ...), or a file of words",
+        unset="none",
+        hashed=False,
+        panel=_PANEL,
+    )
     min_count: int = option(5, "ignore words and pairs that occur less often", low=1, panel=_PANEL)
     delta: float | None = option(
-        None, "discount, taken off the count of a pair", low=0, high=1e30, unset="the minimum count", panel=_PANEL
+        None,
+        "discount, taken off the count of a pair; not with npmi",
+        low=0,
+        high=1e30,
+        unset="the minimum count",
+        panel=_PANEL,
     )
     passes: int | None = option(
         None,
@@ -86,6 +116,10 @@ class Phrases(Parameters):
     joiner: str = option("_", "what joins the words of a phrase", panel=_PANEL)
     within_lines: bool = option(
         False, "count only pairs within a line; word2phrase counts those across line ends, too", panel=_PANEL
+    )
+    lowercase: bool = option(False, "read text in lower case", panel=_DATA)
+    tokenize: bool = option(
+        False, "split raw text into words and punctuation; otherwise, whitespace separates words", panel=_DATA
     )
     threads: int | None = option(None, "threads that read text", low=1, high=1024, unset="all cores", panel="Run")
     column: str | None = option(
@@ -109,8 +143,16 @@ class Phrases(Parameters):
         """
         check_options(self)
         for threshold in self._thresholds():
-            if not 0 < (plain_number(threshold) or 0) <= _LARGEST:
+            number = plain_number(threshold)
+            if self.scoring == NPMI:
+                if number is None or not -1 <= number <= 1:
+                    usual = "a number from -1 to 1 with npmi (0.5 is usual)"
+                    raise Any2VecError(f"`threshold` is {shown(threshold)}; it must be {usual}")
+            elif not 0 < (number or 0) <= _LARGEST:
                 raise Any2VecError(f"`threshold` is {shown(threshold)}; it must be a number above 0 (100 is usual)")
+        if self.scoring == NPMI and self.delta is not None:
+            raise Any2VecError(f"`delta` is {shown(self.delta)}, but npmi has no discount; leave it out")
+        check_connectors(self.connector_words)
         given = len(self._thresholds())
         if given == 0 or (self.passes is not None and given > self.passes):
             passes = "" if self.passes is None else f", `passes` {self.passes}"
@@ -164,7 +206,7 @@ class Phrases(Parameters):
             As of `fit`.
         """
         kept = self._learn(source, join_last=True)
-        return PhrasedText(source, self._found, self.column, self._threads, kept, self._block)
+        return PhrasedText(source, self._found, self.column, self._threads, self._raw, kept, self._block)
 
     def transform(self, source: Source) -> PhrasedText:
         """Join the phrases found by `fit`, or read by `load`, in a text, which is read when the result is used.
@@ -186,13 +228,13 @@ class Phrases(Parameters):
             If there are no phrases yet.
         """
         self.check()
-        return PhrasedText(source, self._known(), self.column, self._threads, None, self._block)
+        return PhrasedText(source, self._known(), self.column, self._threads, self._raw, None, self._block)
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         r"""Write the phrases as text: a line of parameters, one of names, then one per phrase, tab-separated.
 
-        Its columns are phrase, score, count, pass, first and second word. (pandas reads it with ``sep="\t",
-        skiprows=1, quoting=3``.)
+        Its columns are phrase, score, count, pass, first and second word; and the connector words between them, if
+        a phrase has some. (pandas reads it with ``sep="\t", skiprows=1, quoting=3``.)
 
         Parameters
         ----------
@@ -234,16 +276,18 @@ class Phrases(Parameters):
         known = {f.name for f in fields(cls)}
         phrases = cls(**{name: value for name, value in settings.items() if name in known})
         phrases.check()
-        phrases._keep(found)
+        phrases._keep(found, connectors_of(phrases.connector_words))
         return phrases
 
     def _learn(self, source: Source, *, join_last: bool) -> KeptText:
         self.check()
-        kept = keep_text(source, self.column, self._threads, self.progress, self._block)
+        connectors = connectors_of(self.connector_words)
+        kept = keep_text(source, self.column, self._threads, self._raw, self.progress, self._block)
         self.words_ = kept.text.words
         with disk_errors(kept.folder):
-            found = find_phrases(kept.text, self._rules(), self.joiner, kept.folder, self._threads, join_last=join_last)
-        self._keep(found)
+            how = (self._rules(), self.joiner, kept.folder, self._threads)
+            found = find_phrases(kept.text, *how, connectors=connectors, join_last=join_last)
+        self._keep(found, connectors)
         return kept
 
     def _known(self) -> PhraseList:
@@ -251,8 +295,8 @@ class Phrases(Parameters):
             raise Any2VecError("there are no phrases yet: call fit, or load them")
         return self._found
 
-    def _keep(self, found: PhraseList) -> None:
-        self._found = found
+    def _keep(self, found: PhraseList, connectors: tuple[str, ...]) -> None:
+        self._found, self._connectors = found, connectors
         rows = [row for one in found.passes for row in zip(found.joined(one), one.scores, one.counts, strict=True)]
         rows.sort(key=lambda row: -row[1])  # stable
         self.phrases_: dict[str, float] = {}
@@ -269,7 +313,12 @@ class Phrases(Parameters):
         thresholds = self._thresholds()
         thresholds += [thresholds[-1]] * ((self.passes or 0) - len(thresholds))
         delta = self.min_count if self.delta is None else self.delta
-        return [Rule(float(one), int(self.min_count), float(delta), not self.within_lines) for one in thresholds]
+        how = (int(self.min_count), float(delta), not self.within_lines, self.scoring)
+        return [Rule(float(one), *how) for one in thresholds]
+
+    @property
+    def _raw(self) -> RawText:
+        return RawText(self.lowercase, self.tokenize)
 
     @property
     def _threads(self) -> int:
@@ -285,4 +334,8 @@ class Phrases(Parameters):
             "passes": self.passes,
             "joiner": self.joiner,
             "within_lines": self.within_lines,
+            "lowercase": self.lowercase,
+            "tokenize": self.tokenize,
+            **({} if self.scoring == WORD2PHRASE else {"scoring": self.scoring}),
+            **({"connector_words": named(self._connectors)} if self._connectors else {}),
         }

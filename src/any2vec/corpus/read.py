@@ -23,6 +23,7 @@ from any2vec.corpus.given_vocabulary import LINE_END, given_vocabulary, look_up
 from any2vec.corpus.id_text import IdText
 from any2vec.corpus.phrase_list import join_phrases
 from any2vec.corpus.phrased_text import PhrasedText, Progress, input_files
+from any2vec.corpus.raw_text import AS_IT_IS, RawText
 from any2vec.corpus.scan import Scan, name_of, no_words, scan_blocks
 from any2vec.corpus.sentences import scan_sentences
 from any2vec.corpus.splits import InputSplits, split_evenly, split_inputs
@@ -46,6 +47,7 @@ def read_corpus(
     cache: str | Path | None = "auto",
     progress: Progress | None = None,
     column: str | None = None,
+    raw: RawText = AS_IT_IS,
     hosts: int = 1,
     communicator: Communicator | None = None,
     vocabulary: Vocabulary | str | Path | None = None,
@@ -83,6 +85,8 @@ def read_corpus(
     column : str, optional
         The column that holds the sentences, if `source` is a data frame or has mappings as items (rows of a data set).
         A sentence is tokens, or a string that is split at whitespace.
+    raw : RawText
+        What is done with text before it is split: lower case, tokens.
     hosts : int
         H, for how many hosts in this process the text is cut.
     communicator : Communicator, optional
@@ -131,8 +135,9 @@ def read_corpus(
         if phrased is not None:
             if column is not None:
                 raise Any2VecError(f"`column` is {shown(column)}, but the source has phrases; give it to Phrases")
+            raw = phrased.read_as(raw)
             source, column = phrased.source, phrased.column
-        files = input_files(source, column)
+        files = input_files(source, column, raw)
         settings = {
             "min_count": min_count,
             "max_size": max_size,
@@ -140,7 +145,7 @@ def read_corpus(
             "the vocabulary": None if given is None else given.digest,
             "known words": None if known is None else known.digest,
             "the checksum of the phrases": None if phrased is None else phrased.phrases.digest,
-        }
+        } | raw.settings
         if several:
             if hosts not in (1, communicator.size):
                 raise Any2VecError(f"`hosts` is {hosts}, but the communicator has {communicator.size} hosts")
@@ -153,6 +158,7 @@ def read_corpus(
         files=files,
         sentences=source,
         column=column,
+        raw=raw,
         phrased=phrased,
         min_count=min_count,
         max_size=max_size,
@@ -181,6 +187,7 @@ class _Reader:
     files: list[InputFile] | None
     sentences: Any
     column: str | None
+    raw: RawText
     phrased: PhrasedText | None
     min_count: int
     max_size: int | None
@@ -255,7 +262,8 @@ class _Reader:
 
     def _scan(self, where: Path, splits: InputSplits | None) -> Scan:
         if self.files is None:
-            return scan_sentences(self.sentences, where, column=self.column, host=self.communicator.rank)
+            host = self.communicator.rank
+            return scan_sentences(self.sentences, where, column=self.column, raw=self.raw, host=host)
         first, total = 0, None
         if splits is not None:
             first = splits.starts[self.held.start]
@@ -269,7 +277,8 @@ class _Reader:
         with disk_errors(where):
             blocks = blocks_of(self.files, self.block, splits)
             progress = None if self.progress is None else report
-            return scan_blocks(blocks, where, threads=self.threads, size=self.block, progress=progress)
+            threads, size, raw = self.threads, self.block, self.raw
+            return scan_blocks(blocks, where, threads=threads, size=size, raw=raw, progress=progress)
 
     def _choose(self, part: WordCounts) -> tuple[Vocabulary, NDArray[np.int32]]:
         """Return V and the id of each word of `part`, -1 if it is dropped."""

@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from any2vec.corpus.raw_text import AS_IT_IS, RawText
 from any2vec.errors import Any2VecError, shown
-from any2vec.io.whitespace import split
 
 __all__ = ["no_column", "sentences_of"]
 
@@ -14,8 +14,11 @@ _BYTES = 1 << 24  # of a table's column, likewise
 _FEW = 10  # columns named in a message
 
 
-def sentences_of(source: Any, column: str | None) -> Iterable[Any]:
-    """Return the sentences of what the user gave: an iterable of them, or of rows, or a data frame."""
+def sentences_of(source: Any, column: str | None, raw: RawText = AS_IT_IS) -> Iterable[Any]:
+    """Return the sentences of what the user gave: an iterable of them, or of rows, or a data frame.
+
+    Strings are read as `raw` says; tokens are left as they are.
+    """
     what = f"the corpus is a {type(source).__name__}"
     if isinstance(source, Mapping):
         raise Any2VecError(f"{what} with the keys {_names(source)}; give the sentences in one of them")
@@ -27,16 +30,16 @@ def sentences_of(source: Any, column: str | None) -> Iterable[Any]:
     if names is None and isinstance(getattr(getattr(source, "schema", None), "names", None), list):
         names = source.schema.names  # of Arrow's readers, and sets of files
     if names is not None or (hasattr(source, "with_format") and column is not None):
-        return _split(_of_table(what, source, names, column), str(column))
+        return _split(_of_table(what, source, names, column), str(column), raw)
     if hasattr(source, "columns") and hasattr(source, "__getitem__"):  # pandas, polars: its items are its columns
-        return _split(_of_frame(what, source, column), str(column))
+        return _split(_of_frame(what, source, column), str(column), raw)
+    if not isinstance(source, Iterable):
+        raise Any2VecError(f"the corpus is of type {type(source).__name__}; give a path, paths, or lists of tokens")
     if hasattr(source, "to_pylist") and hasattr(source, "null_count"):  # a column of Arrow
         if column is not None:
             raise Any2VecError(f"{what}, which has no columns; leave out `column`")
-        return _of_array(source)
-    if not isinstance(source, Iterable):
-        raise Any2VecError(f"the corpus is of type {type(source).__name__}; give a path, paths, or lists of tokens")
-    return source if column is None else _split(_values(source, column), column)
+        return _tokens(_of_array(source), raw)
+    return _tokens(source, raw) if column is None else _split(_values(source, column), column, raw)
 
 
 def no_column(what: str, columns: Iterable[Any], column: str | None) -> Any2VecError:
@@ -108,15 +111,21 @@ def _values(rows: Iterable[Any], column: str) -> Iterator[Any]:
         yield row[column]
 
 
-def _split(values: Iterable[Any], column: str) -> Iterator[Any]:
+def _tokens(sentences: Iterable[Any], raw: RawText) -> Iterable[Any]:
+    raw.refuse_to_tokenize("the corpus", sentences)
+    return sentences
+
+
+def _split(values: Iterable[Any], column: str, raw: RawText) -> Iterator[Any]:
     for i, value in enumerate(values):
         if isinstance(value, str):
-            yield split(value)  # as words of files
+            yield raw.words(value)  # as those of files
         elif _is_null(value):
             kind = type(value).__name__
             null = f"row {i:,} of the column {shown(column)} is null; leave such rows out"
             raise Any2VecError(f"sentence {i} is of type {kind} ({shown(value)}): {null}")
         else:
+            raw.refuse_to_tokenize(f"row {i:,} of the column {shown(column)}", value)
             yield value
 
 

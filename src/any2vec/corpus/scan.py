@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.corpus.blocks import BLOCK, Block, new_buffer
+from any2vec.corpus.raw_text import AS_IT_IS, Buffers, RawText
 from any2vec.corpus.splits import lines_before
 from any2vec.corpus.tokenizer import MAX_WORD, NUL, Scanned, tokenize
 from any2vec.corpus.word_table import DONE, WordCounts, WordTable
@@ -75,19 +76,21 @@ class _Done(NamedTuple):
 class _Counter:
     """A thread's table, buffers and file."""
 
-    def __init__(self, number: int, folder: Path, size: int) -> None:
+    def __init__(self, number: int, folder: Path, size: int, raw: RawText) -> None:
         self.number = number
         self.path = folder / f"provisional-{number}"
         self.file = self.path.open("wb", buffering=0)
         self.table = WordTable()
         self._buffer = new_buffer(size)
         self._out = zeros(len(self._buffer) + 2, np.int32)
+        self._raw, self._buffers = raw, Buffers()
 
     def count(self, block: Block) -> _Done:
         span = block.load(self._buffer)
         if block.start == 0:
             head = span.text[span.begin : min(span.end, span.begin + HEAD)].tobytes()
             refuse(head, block.file.name, "text", but="html")  # whose tags may be tokens
+        span = self._raw.span(span, self._buffers)
         scanned = tokenize(self.table, span.text, span.begin, span.end, self._out)
         entries = scanned.entries
         if block.last and not (entries and self._out[entries - 1] == -1):
@@ -104,13 +107,14 @@ def scan_blocks(
     *,
     threads: int = 1,
     size: int = BLOCK,
+    raw: RawText = AS_IT_IS,
     progress: Callable[[int], None] | None = None,
 ) -> Scan:
     """Count the words of blocks of at most about `size` bytes; write their provisional ids to files in `folder`.
 
     `progress` is called after each block with the bytes of all files that are done.
     """
-    counters = [_Counter(number, folder, size) for number in range(threads)]
+    counters = [_Counter(number, folder, size, raw) for number in range(threads)]
     free: LifoQueue[_Counter] = LifoQueue()
     for counter in reversed(counters):
         free.put(counter)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.corpus.raw_text import AS_IT_IS, RawText
 from any2vec.corpus.rows import no_column, sentences_of
 from any2vec.corpus.scan import Piece, Scan
 from any2vec.corpus.word_table import WordCounts
@@ -25,13 +26,18 @@ MANY = 1 << 16  # tokens of a sentence that is no list, taken at a time
 class _Ids(dict[Any, int]):
     """Numbers tokens in the order of their first occurrence; an integer is its decimal string."""
 
-    def __init__(self) -> None:
+    def __init__(self, raw: RawText) -> None:
         self.tokens: list[str] = []
+        self._raw = raw
 
     def __missing__(self, token: object) -> int:
         if isinstance(token, str):
+            read = self._raw.token(token)
             number = len(self.tokens)
-            self.tokens.append(token)
+            if read != token:
+                number = self[read]
+            else:
+                self.tokens.append(token)
         elif isinstance(token, Integral) and not isinstance(token, bool):
             number = self[str(int(token))]
         else:
@@ -64,14 +70,20 @@ class Numbered(NamedTuple):
 
 
 def scan_sentences(
-    sentences: Iterable[Any], folder: Path, *, column: str | None = None, host: int = 0, size: int = PIECE
+    sentences: Iterable[Any],
+    folder: Path,
+    *,
+    column: str | None = None,
+    raw: RawText = AS_IT_IS,
+    host: int = 0,
+    size: int = PIECE,
 ) -> Scan:
     """Count the tokens of sentences in one pass, as `host`'s part; write their ids to a file in `folder`.
 
     A generator is drawn once, and never held in memory.
     """
-    sentences = sentences_of(sentences, column)
-    ids = _Ids()
+    sentences = sentences_of(sentences, column, raw)
+    ids = _Ids(raw)
     counts = np.zeros(0, np.int64)
     pieces: list[Piece] = []
     path = folder / "provisional-0"

@@ -9,7 +9,7 @@ from typing import IO, Any
 from any2vec.errors import Any2VecError, missing_extra, shown
 from any2vec.io.chunks import chunk_stream
 
-__all__ = ["arrow_lines", "open_column", "parquet_columns"]
+__all__ = ["arrow_lines", "list_type", "open_column", "parquet_columns"]
 
 _ROWS = 1 << 8  # decoded at a time, if they are not large: a small dictionary can stand for gigabytes
 _TAKEN = 1 << 12, 1 << 20  # rows and bytes made text at a time
@@ -53,6 +53,14 @@ def parquet_columns(path: Path) -> str:
     """Name the columns of a Parquet file, for a message."""
     with _errors(path), _pyarrow().parquet.ParquetFile(path) as file:
         return _listed(file.schema_arrow.names)
+
+
+def list_type(path: Path, column: str) -> str:
+    """Name the type of a Parquet file's column if it holds lists; else return an empty text."""
+    pa = _pyarrow()
+    with _errors(path), pa.parquet.ParquetFile(path) as file:
+        kinds = [field.type for field in file.schema_arrow if field.name == column]
+        return next((str(kind) for kind in kinds if pa.types.is_list(kind) or pa.types.is_large_list(kind)), "")
 
 
 def arrow_lines(values: Any, first: int) -> bytes:

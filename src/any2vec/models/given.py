@@ -121,6 +121,8 @@ class Given:
             assert vectors.t is not None
             parts, matrix = vectors.parts, vectors.matrix
             _check_parts(name, parts, wanted_parts, self.bounds is not None)
+            if corpus.rows is not None and parts is None:
+                raise Any2VecError(f"{name}: the rows of parts of words are not kept; give the vectors as `pretrained`")
             if parts:
                 matrix = np.concatenate([parts.own, parts.rows])
             e, t = Rows(matrix, self.bounds), Rows(vectors.t, self.bounds)

@@ -121,7 +121,10 @@ class Reporting(Checkpointed):
         options = self.training_options()
         named["operator"] = options.operator_name
         named["alpha"], named["negative"] = options.initial_alpha, options.negatives
-        named["loss"] = options.operator_class.loss
+        operator = options.operator_class
+        named["loss"], named["subwords"] = operator.loss, options.subwords
+        named["negatives_per"] = options.negatives_per or getattr(operator, "negatives_per", "window")
+        named["ns_exponent"] = operator(options).exponent
         named["features"] = options.features if options.features is None else repr(options.features)
         named["model"] = self.model if self.operator is None else None
         named["warm_start"] = warm_start

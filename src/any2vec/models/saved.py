@@ -237,8 +237,8 @@ def _encoded(name: str, value: Any) -> Any:
     """Return a parameter as JSON has it; None if it has not."""
     if isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
+    if isinstance(value, os.PathLike) or name == "subwords":
+        return os.fspath(value) if isinstance(value, os.PathLike) else value and str(Subwords.parse(value))
     for names in (OPERATORS, COMBINERS):
         found = next((known for known, plugin in names.items() if plugin is value or plugin is type(value)), None)
         if found:
@@ -246,8 +246,6 @@ def _encoded(name: str, value: Any) -> Any:
                 return found
             options = {declared.name: getattr(value, declared.name) for declared in fields(value) if declared.metadata}
             return {"combiner": found, **options}
-    if name == "subwords" and value is not None:
-        return str(Subwords.parse(value))
     if name == "frozen" and isinstance(value, Collection) and not isinstance(value, Vectors):
         return list(map(str, value))
     return None

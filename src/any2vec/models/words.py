@@ -6,10 +6,12 @@ from typing import Any
 
 from any2vec.cluster.communicator import Communicator
 from any2vec.corpus import Corpus, Vocabulary, read_corpus
+from any2vec.corpus.phrases import Phrases
+from any2vec.corpus.raw_text import RawText
 from any2vec.errors import Any2VecError
 from any2vec.models.estimator import CheckWords, Estimator
 from any2vec.models.transforming import Features
-from any2vec.options import documented, option
+from any2vec.options import changed, documented, option
 from any2vec.vectors.means import check_texts
 
 __all__ = ["Word2Vec"]
@@ -54,6 +56,8 @@ class Word2Vec(Estimator):
         panel="",
         path="folder",
     )
+    lowercase: bool = changed(Phrases, "lowercase", False)
+    tokenize: bool = changed(Phrases, "tokenize", False)
     column: str | None = option(
         None,
         "column that holds the text or the tokens, where sentences are rows: of Parquet files, data sets, tables",
@@ -79,6 +83,7 @@ class Word2Vec(Estimator):
             threads=threads,
             cache=self.cache,
             column=self.column,
+            raw=RawText(self.lowercase, self.tokenize),
             progress=self.display.reading,
             hosts=self.hosts if communicator is None else communicator.size,
             communicator=communicator,
@@ -101,7 +106,7 @@ class Word2Vec(Estimator):
         return corpus
 
     def transform(self, texts: Any) -> Features:
-        """Return the mean of the vectors of each text's words, as `Vectors.means` does.
+        """Return the mean of the vectors of each text's words, as `Vectors.means` does, read as `fit` reads.
 
         Parameters
         ----------
@@ -118,7 +123,8 @@ class Word2Vec(Estimator):
         Any2VecError
             If there are no vectors yet, or a text is no list of tokens.
         """
-        return self._as_output(self._trained().means(texts, self.column), texts)
+        how = {"lowercase": self.lowercase, "tokenize": self.tokenize}
+        return self._as_output(self._trained().means(texts, self.column, **how), texts)
 
     def _check_texts(self, texts: Any) -> None:
         check_texts(texts, self.column)

@@ -277,7 +277,6 @@ class PartSkipGram(_FromCentre):
 class HierarchicalPartSkipGram(_FromCentre, HierarchicalSkipGram):
     """Skip-gram with hierarchical softmax, of words with parts."""
 
-    alpha = 0.05
     reads: tuple[str, ...] = _READS
     edges = staticmethod(hierarchical_edges)
 

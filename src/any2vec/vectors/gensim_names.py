@@ -194,6 +194,26 @@ class GensimNames(Neighbours):
             means.append(self.get_mean_vector(words, pre_normalize=False))
         return self.similarity(*means)
 
+    def relative_cosine_similarity(self, wa: str | int, wb: str | int, topn: int = 10) -> float:
+        """Return the cosine of two words, over the sum of the cosines of `wa` and the `topn` words nearest to it.
+
+        Above 1 / `topn`, `wb` is nearer than these are on average: a synonym perhaps (Leeuwenberg et al. 2016,
+        equation 1).
+
+        Raises
+        ------
+        UnknownWordError
+            If a word is unknown.
+        Any2VecError
+            If `topn` is no whole number from 1 up, or the sum is not above 0.
+        """
+        total = sum(cosine for _, cosine in self.similar_by_word(wa, whole_number("topn", topn, 1)))
+        if total <= 0:
+            raise Any2VecError(
+                f"the cosines of {shown(wa)} and the words nearest to it add up to {total:g}, not above 0"
+            )
+        return self.similarity(wa, wb) / total
+
     def most_similar_to_given(self, key1: Query, keys_list: Sequence[Word]) -> Word:
         """Return the word of a list that is nearest to a word, the first of equals."""
         keys = list(keys_list)

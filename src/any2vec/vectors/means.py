@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.corpus.corpus import Corpus
+from any2vec.corpus.raw_text import RawText
 from any2vec.corpus.rows import sentences_of
 from any2vec.errors import Any2VecError, shown
 from any2vec.vectors.lookup import Lookup
@@ -21,7 +22,9 @@ _TEXTS = 1 << 10  # taken at a time
 class Means(Lookup):
     """`means`."""
 
-    def means(self, texts: Any, column: str | None = None) -> NDArray[np.float32]:
+    def means(
+        self, texts: Any, column: str | None = None, *, lowercase: bool = False, tokenize: bool = False
+    ) -> NDArray[np.float32]:
         """Return the mean of the vectors of each text's words.
 
         Parameters
@@ -30,6 +33,9 @@ class Means(Lookup):
             Lists of n tokens, or rows (dicts, a data frame, an Arrow table) with a `column`.
         column : str, optional
             The column of rows that holds texts, which are split at whitespace, or tokens.
+        lowercase, tokenize : bool
+            Whether texts and tokens are made lower case, and texts split into words and punctuation, as `Word2Vec`
+            does with these parameters.
 
         Returns
         -------
@@ -43,7 +49,8 @@ class Means(Lookup):
             If a text is no list of tokens, rows have no such column, or a vector is not finite.
         """
         check_texts(texts, column)
-        listed, parts = _checked(sentences_of(texts, column)), [np.zeros((0, self.dim), np.float32)]
+        raw = RawText(lowercase, tokenize and column is not None)
+        listed, parts = _checked(sentences_of(texts, column, raw), raw), [np.zeros((0, self.dim), np.float32)]
         while some := list(islice(listed, _TEXTS)):
             parts.append(self._means(some))
         found = np.concatenate(parts)
@@ -85,12 +92,12 @@ def _check_text(i: int, text: Any) -> None:
         )
 
 
-def _checked(texts: Iterable[Any]) -> Iterator[list[Any]]:
-    """Yield texts as lists."""
+def _checked(texts: Iterable[Any], raw: RawText) -> Iterator[list[Any]]:
+    """Yield texts as lists of what words are looked up by."""
     for i, text in enumerate(texts):
         _check_text(i, text)
         tokens = list(text)
         for token in tokens:
             if not isinstance(token, str | Integral):
                 raise Any2VecError(f"text {i} has the token {shown(token)}; strings or integers are expected")
-        yield tokens
+        yield [*map(raw.token, tokens)]

@@ -16,6 +16,7 @@ from any2vec.errors import Any2VecError, counted, shown
 from any2vec.io.outputs import refusals
 from any2vec.io.safetensors_file import map_tensors
 from any2vec.operators.matrices import Matrices, zeros
+from any2vec.samples.negatives import POWER
 from any2vec.sync.partition import Partition
 from any2vec.sync.schemes import scheme_of
 from any2vec.training.checkpoints.folder_lock import check_not_written
@@ -26,7 +27,12 @@ from any2vec.training.running.state import TrainingState
 __all__ = ["corpus_facts", "read_state"]
 
 _SAMPLED = 4096  # positions of W by which a corpus is recognised
-_USUAL = {declared.name: declared.default for declared in fields(Options)}
+_USUAL = {declared.name: declared.default for declared in fields(Options)} | {
+    "negatives_per": "window",
+    "ns_exponent": POWER,
+    "lowercase": False,
+    "tokenize": False,
+}
 """What options were before there were any: checkpoints of earlier versions lack them."""
 _FREE = ("threads", "hosts", "rounds", "epochs")
 """Options that may differ from those of the run that is gone on with; epochs may only grow."""

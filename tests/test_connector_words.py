@@ -1,0 +1,179 @@
+"""Connector words: how they are given, kept, and joined; NPMI beside them."""
+
+import pytest
+from test_phrases import a_text, passes_of, text_of
+from typer.testing import CliRunner
+
+from any2vec import Any2VecError, Phrases
+from any2vec.cli import app
+from any2vec.cluster import local
+from any2vec.corpus import read_corpus
+
+LINES = [
+    ["the", "bank", "of", "america", "is", "big"],
+    ["the", "bank", "of", "the", "america", "of", "old"],
+    ["america", "of", "the", "bank", "is", "of", "old"],
+] * 9
+HOW = {"threshold": 0.9, "min_count": 2}
+
+
+def test_phrases_begin_and_end_with_other_words():
+    phrases = Phrases(threshold=0.5, min_count=1, connector_words=["of", "the"], within_lines=True)
+    assert list(phrases.fit_transform(LINES))[:3] == [
+        ["the", "bank_of_america", "is_big"],
+        ["the", "bank_of_the_america", "of", "old"],
+        ["america_of_the_bank", "is_of_old"],
+    ]
+    assert phrases.counts_ == {
+        **dict.fromkeys(["bank_of_america", "bank_of_the_america", "america_of_the_bank"], 9),
+        **dict.fromkeys(["america_is", "america_of_old", "bank_is", "is_big", "is_of_old"], 9),
+    }
+    twice = Phrases(threshold=0.5, min_count=1, connector_words=["of", "the"], within_lines=True, passes=2)
+    assert next(iter(twice.fit_transform(LINES))) == ["the", "bank_of_america_is_big"]
+
+
+def test_each_way_to_give_them_is_the_same(tmp_path):
+    (tmp_path / "words").write_text("\ufeffof the\nof\n", "utf-8")
+    found = Phrases(**HOW, connector_words=["of", "the"]).fit(LINES)
+    assert any("_of_the_" in phrase for phrase in found.phrases_)
+    for given in ("of", "the"), {"the", "of"}, dict.fromkeys(["of", "the"]), tmp_path / "words", f"{tmp_path}/words":
+        other = Phrases(**HOW, connector_words=given).fit(LINES)
+        assert passes_of(other) == passes_of(found)
+        assert other.transform(LINES).phrases.digest == found.transform(LINES).phrases.digest
+    numbers = [[{"of": 1, "the": 2, "bank": 3}.get(word, word) for word in line] for line in LINES]
+    assert "3_1_america" in Phrases(**HOW, connector_words=[1, 2]).fit(numbers).phrases_
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (5, "`connector_words` is 5; it must be 'english', a file of words, or a list of words"),
+        ("", "`connector_words` is ''; it must be 'english'"),
+        (b"of", "`connector_words` is b'of'; it must"),
+        (["of the"], "`connector_words` has 'of the'; each must be a word, a str without whitespace"),
+        (["of", 1.5], "`connector_words` has 1.5"),
+        ([""], "`connector_words` has ''"),
+        (["\ud800"], "`connector_words` has "),
+        ("french", "french: .*; `connector_words` must be 'english', a file of words, or a list of words"),
+        ("empty", "empty: has no word"),
+        ("latin", "latin, line 2: not UTF-8 text"),
+        ("picture", "picture: this is an image"),
+    ],
+)
+def test_bad_connector_words(tmp_path, monkeypatch, given, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty").write_text("\n")
+    (tmp_path / "latin").write_bytes(b"of\n\xe9\n")
+    (tmp_path / "picture").write_bytes(b"\x89PNG\r\n\x1a\n")
+    with pytest.raises(Any2VecError, match=message):
+        Phrases(connector_words=given).fit(LINES)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scoring": "pmi"}, "`scoring` is 'pmi'; known are word2phrase, npmi"),
+        ({"scoring": "npmi"}, r"`threshold` is 100.0; it must be a number from -1 to 1 with npmi \(0.5 is usual\)"),
+        ({"scoring": "npmi", "threshold": [0.5, -1.1]}, "`threshold` is -1.1; it must be a number from -1 to 1"),
+        ({"scoring": "npmi", "threshold": float("nan")}, "`threshold` is nan"),
+        ({"scoring": "npmi", "threshold": 0.5, "delta": 3}, "`delta` is 3, but npmi has no discount; leave it out"),
+    ],
+)
+def test_bad_scoring(options, message):
+    with pytest.raises(Any2VecError, match=message):
+        Phrases(**options).fit(LINES)
+
+
+@pytest.mark.parametrize("words", ["english", ["the", "of"], None])
+def test_saved_and_loaded(tmp_path, words):
+    phrases = Phrases(threshold=[0.2, 0.3], scoring="npmi", min_count=2, connector_words=words).fit(LINES)
+    phrases.save(tmp_path / "p")
+    loaded = Phrases.load(tmp_path / "p")
+    assert loaded == phrases
+    assert passes_of(loaded) == passes_of(phrases)
+    assert len(passes_of(phrases)) == 2
+    assert list(loaded.transform(LINES)) == list(phrases.transform(LINES))
+    assert loaded.transform(LINES).phrases.digest == phrases.transform(LINES).phrases.digest
+    loaded.save(tmp_path / "again")
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "p").read_bytes()
+
+
+def test_the_file_of_phrases_has_them(tmp_path):
+    (tmp_path / "words").write_text("of the")
+    Phrases(**HOW, connector_words=tmp_path / "words").fit(LINES).save(tmp_path / "p")
+    title, names, *rows = (tmp_path / "p").read_text().splitlines()
+    assert title.endswith(', "connector_words": ["of", "the"]}')
+    assert names == "phrase\tscore\tcount\tpass\tfirst\tsecond\tconnectors"
+    assert "big_the_bank\t5.185185\t9\t1\tbig\tbank\tthe" in rows
+    assert "is_big\t7.7777777\t9\t1\tis\tbig\t" in rows
+
+
+HEAD = '# any2vec phrases {"joiner": "_"}\nphrase\tscore\tcount\tpass\tfirst\tsecond\tconnectors\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (HEAD + "a_of_b\t2\t9\t1\ta\tb\n", "line 3: .* is not phrase, score, count, pass, first, second, connectors"),
+        (HEAD + "a_of_b\t2\t9\t1\ta\tb\tof the\n", "line 3: .* is no phrase with its words"),
+        (
+            HEAD + "a_b_c\t2\t9\t1\ta\tc\tb\nb_c\t2\t9\t1\tb\tc\t\n",
+            "'b' is a connector word of a phrase, and begins",
+        ),
+        (HEAD.replace('"_"', '"_", "scoring": "mine"'), "`scoring` is 'mine'"),
+        (HEAD.replace('"_"', '"_", "connector_words": 7'), "`connector_words` is 7"),
+    ],
+)
+def test_files_that_are_none(tmp_path, text, message):
+    (tmp_path / "p").write_text(text)
+    with pytest.raises(Any2VecError, match=message):
+        Phrases.load(tmp_path / "p")
+
+
+def test_the_cache_and_hosts_know_them(tmp_path):
+    (path,) = text_of(tmp_path, a_text())
+    how = {"threshold": 0.2, "scoring": "npmi"}
+    sources = [Phrases(**how, connector_words=words).fit_transform(path) for words in (None, ["w5", "w8"])]
+    digests = {read_corpus(source, cache=tmp_path / "cache").vocabulary.digest for source in sources}
+    assert len(digests) == 2
+    assert all(read_corpus(source, cache=tmp_path / "cache").cached for source in sources)
+    phrases = Phrases(**how, connector_words=["w5", "w8"]).fit(path)
+    whole = read_corpus(phrases.transform(path), cache=None)
+    assert "w4_w5_w6" in whole.vocabulary.words
+    hosts = local.simulate(3, 1, lambda host: read_corpus(phrases.transform(path), cache=None, communicator=host))
+    assert all(list(corpus.vocabulary.words) == list(whole.vocabulary.words) for corpus in hosts)
+    assert [i for corpus in hosts for i in corpus.worklist.ids.tolist()] == whole.worklist.ids.tolist()
+
+
+def test_a_run_of_many_connector_words_over_many_blocks(tmp_path):
+    run = ["of", "the"] * 700
+    lines = [["a", *run, "b"], ["a", *run], ["a", "of", "b"]] * 2
+    (path,) = text_of(tmp_path, "".join(" ".join(line) + "\n" for line in lines).encode())
+    for block in (7, 1 << 20):
+        phrases = Phrases(threshold=0.1, min_count=1, connector_words=["of", "the"], within_lines=True, threads=2)
+        phrases._block = block
+        text = phrases.fit_transform(path)
+        assert list(text) == list(phrases.transform(lines)) == [["_".join(lines[0])], lines[1], ["a_of_b"]] * 2
+        assert read_corpus(text, min_count=1, cache=None).raw_words == 2 * (1 + 1401 + 1)
+
+
+def test_command(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.txt").write_bytes(a_text())
+    (tmp_path / "words").write_text("w5\nw8\n")
+    options = ["--scoring", "npmi", "--threshold", "0.4,-0.2", "--connector-words", "words"]
+    result = CliRunner().invoke(app, ["phrases", "in.txt", "-o", "out.txt", *options, "--phrases", "found"])
+    assert result.exit_code == 0, result.output
+    phrases = Phrases(threshold=[0.4, -0.2], scoring="npmi", connector_words=["w5", "w8"])
+    assert (tmp_path / "out.txt").read_bytes() == b"".join(phrases.fit_transform("in.txt").chunks())
+    assert passes_of(Phrases.load("found")) == passes_of(phrases)
+    best = ", ".join(f"{phrase} {score:.2f}" for phrase, score in list(phrases.phrases_.items())[:2])
+    assert f"the best are {best}" in result.stderr
+    for arguments, message in (
+        (["--scoring", "npmi"], "--threshold is 100.0; it must be a number from -1 to 1 with npmi"),
+        (["--connector-words", "none"], "--connector-words must be 'english', a file of words, or"),
+        (["--scoring", "pmi"], "--scoring is 'pmi'; known are word2phrase, npmi"),
+    ):
+        result = CliRunner().invoke(app, ["phrases", "in.txt", "-o", "x", *arguments])
+        assert message in str(result.exception)
+    assert not (tmp_path / "x").exists()
