@@ -56,7 +56,7 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
         above=0,
         high=1,
         usual="0.025",
-        unset="0.025; 0.05 for cbow, and with subwords, with negative sampling",
+        unset="0.025; 0.05 for cbow, and with subwords or features, with negative sampling",
     )
     min_alpha: float | None = option(
         None, "learning rate at the end, at most alpha", low=0, high=1, usual="1e-4", unset="1e-4 of alpha"
