@@ -9,13 +9,17 @@ import numpy as np
 
 
 def rows_of(words, counts, least, most, buckets):
-    """Rows of e of each word, its own first, and of each bucket; the most frequent first, words before parts."""
-    parts = [naive_subwords.naive_subwords(word, least, most, buckets) for word in words]
+    """Rows of e of each word, with n-grams as parts: see `rows_of_parts`."""
+    return rows_of_parts(counts, [naive_subwords.naive_subwords(word, least, most, buckets) for word in words])
+
+
+def rows_of_parts(counts, parts):
+    """Rows of e of each word, its own first, and of each part; the most frequent first, words before parts."""
     used = Counter()
     for count, listed in zip(counts, parts, strict=True):
         for part in listed:
             used[part] += count
-    names = [*range(len(words)), *((part,) for part in sorted(used))]
+    names = [*range(len(counts)), *((part,) for part in sorted(used))]
     times = [*counts, *(used[part] for part in sorted(used))]
     order = sorted(range(len(names)), key=lambda i: (-times[i], i))
     row = {names[i]: at for at, i in enumerate(order)}

@@ -141,6 +141,15 @@ def make_folder(path, dim=100):
     (path / "wordsim353.tsv").write_text("good\tbad\t5\ngood\tfilm\t1\nking\twoman\t3\n", "utf-8")
     counts = Counter(text.split()).most_common()
     (path / "counts.txt").write_text("".join(f"{word} {count}\n" for word, count in counts), "utf-8")
+    brands = {
+        f"{brand[0]}{n}": f"brand={brand} category={'desk' if n % 2 else 'lamp'}"
+        for brand in ("acme", "bolt")
+        for n in range(8)
+    }
+    (path / "features.tsv").write_text("".join(f"{item}\t{names}\n" for item, names in brands.items()), "utf-8")
+    (path / "sessions.txt").write_text(
+        "".join(f"{b}{i % 7} {b}{i // 7 % 7}\n" for b in "ab" for i in range(200)), "utf-8"
+    )
     (path / "machines").write_text("localhost\n", "utf-8")
     (path / "parts").mkdir()
     (path / "parts" / "1.txt").write_text(text, "utf-8")

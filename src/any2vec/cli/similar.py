@@ -32,11 +32,24 @@ def similar(
         typer.Argument(metavar="WORD", help="Words. Without any: a prompt, or standard input, a word per line."),
     ] = None,
     topn: TopN = 10,
+    feature: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A feature, such as brand=x; several are those of one new item."),
+    ] = None,
 ) -> None:
     """Show the words most similar to each WORD, with their cosines."""
     whole_number("topn", topn, 1)
     loaded = load(vectors)
     console = Console()
+    if feature:
+        try:
+            answers = loaded.most_similar(loaded.vector_of_features(feature), topn=topn)
+        except Any2VecError as error:
+            raise Any2VecError(f"{vectors}: {error}") from None
+        console.print(Text(" ".join(feature), style="bold"), soft_wrap=True)
+        console.print(neighbours(answers))
+        if not words:
+            return
     unknown, prompts = False, not words and _is_terminal()
     for word in words or (_words_at_a_prompt() if prompts else _words_of_standard_input()):
         try:

@@ -21,7 +21,8 @@ from any2vec.models import Estimator
 from any2vec.report.report import REPORT
 from any2vec.signals import INTERRUPTED, unterminated
 from any2vec.training.shown.progress import announcing_compilation, display_for
-from any2vec.vectors.formats import Format, check_output, format_of, save
+from any2vec.vectors.fasttext import no_features
+from any2vec.vectors.formats import FASTTEXT, Format, check_output, format_of, save
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["Job", "check_apart", "check_one_process"]
@@ -72,7 +73,10 @@ class Job:
                 self.check_output(self.output)
             with together(self.hosts):
                 model.check()
+                if self.output and model.features is not None and self.format is FASTTEXT:
+                    raise no_features(self.output)
                 check_apart(_files(model.frozen), self.output, self.report, self.vocabulary)
+                check_apart(_files(model.features), self.output, self.report, self.vocabulary)
                 check_apart([*_files(model.start), *_files(model.pretrained)], None, self.report, self.vocabulary)
                 kept, log = (None if given is None else Path(given) for given in (model.checkpoint, model.log))
                 check_apart([], self.output, kept, log, names=("the vectors", "the checkpoints", "the log"))

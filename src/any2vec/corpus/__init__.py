@@ -17,7 +17,7 @@ The modules, in the order in which text passes through them:
 - `worklist`: W, on disk.
 - `cache`: V and W, kept for the next run. `cache_folder` is the place, `cache_entry` one corpus in it.
 - `corpus`: V and W, for training.
-- `subwords`: the parts of words, as numbers of buckets.
+- `subwords`: the parts of words, as numbers of buckets. `features`: those of items, by name.
 
 Phrases may be joined before V is chosen:
 

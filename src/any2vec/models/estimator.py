@@ -15,6 +15,7 @@ from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.local import alone, simulate
 from any2vec.cluster.machine.cores import host_cores, usable_cores
 from any2vec.corpus import Corpus, Vocabulary
+from any2vec.corpus.features import Features
 from any2vec.errors import Any2VecError, shown
 from any2vec.models.callbacks import calling
 from any2vec.models.given import Given, check_given, shown_given
@@ -139,7 +140,7 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
         Any2VecError
             If a parameter is out of range, or the corpus cannot be used.
         """
-        self.check()
+        self._check_on_all(communicator)
         with self._showing(communicator):
             given = self._given(self.training_options(), communicator or alone(), warm_start=False)
             _, threads = self._prepare(communicator)
@@ -186,7 +187,7 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
         if type(source).__module__.partition(".")[0] == "pyspark":
             name = "DeepWalk" if "walks" in vars(self) else "Word2Vec"
             raise Any2VecError(f"any2vec.spark.{name} trains on what Spark has, such as this {type(source).__name__}")
-        self.check()
+        self._check_on_all(communicator)
         with self._showing(communicator):
             given = self._given_of(source, communicator, warm_start)
             options, threads = self._prepare(communicator)
@@ -197,6 +198,8 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
                 else:
                     corpus = self._read(source, threads, communicator, known)
                 self.report_ = self._report(corpus, warm_start)
+                if isinstance(options.parts, Features):
+                    self.display.say(options.parts.check_known(corpus.vocabulary))
                 divided = replace(corpus, rows=options.operator_class(options).divide(corpus.vocabulary))
                 if divided.rows is not None:  # parts are of many words: no share of the text is theirs
                     options = replace(options, blend=False)
@@ -217,6 +220,12 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
     def _keep(self, corpus: Corpus, parts: list[Matrices], options: Options, communicator: Communicator | None) -> None:
         """Keep what is trained, the matrices of all simulated hosts or of this one of a cluster."""
         self.vectors_ = vectors_of(corpus, parts, options.operator_class.loss, options.parts, communicator)
+
+    def _check_on_all(self, communicator: Communicator | None) -> None:
+        """Check the parameters; a file of features may be missing on one host alone."""
+        reads = self.features is not None and hasattr(communicator, "allgather")
+        with together(communicator) if reads and communicator else nullcontext():
+            self.check()
 
     def _given_of(self, source: Any, communicator: Communicator | None, warm_start: bool) -> Given | None:
         """Return what to begin with: what `read` has loaded with the corpus, if the parameters are the same."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, first_other, together
 from any2vec.corpus import Corpus, Vocabulary
+from any2vec.corpus.features import Features
 from any2vec.corpus.subwords import Subwords
 from any2vec.errors import Any2VecError, file_error, shown
 from any2vec.io.compression import open_compressed
@@ -108,7 +109,9 @@ class Given:
         _check_same("`frozen` words", words, communicator)
         return cls(known, first, second, bounds, words) if first or second else None
 
-    def begin(self, corpus: Corpus, subwords: Subwords | None, say: Callable[[str], None], kind: str) -> Start:
+    def begin(
+        self, corpus: Corpus, wanted_parts: Subwords | Features | None, say: Callable[[str], None], kind: str
+    ) -> Start:
         """Find the given rows of all vertices, and say how many there are."""
         vocabulary, parts = corpus.vocabulary, None
         before, places, e, t = np.zeros(0, np.int64), np.full(len(vocabulary), -1, np.int32), None, None
@@ -117,7 +120,7 @@ class Given:
             before, places = self.known.counts, _places(vocabulary, self.known)
             assert vectors.t is not None
             parts, matrix = vectors.parts, vectors.matrix
-            _check_parts(name, parts, subwords, self.bounds is not None)
+            _check_parts(name, parts, wanted_parts, self.bounds is not None)
             if corpus.rows is not None and parts is None:
                 raise Any2VecError(f"{name}: the rows of parts of words are not kept; give the vectors as `pretrained`")
             if parts:
@@ -138,7 +141,7 @@ class Given:
         frozen = self._frozen(vocabulary, places, given_places, kind)
         if len(frozen):
             say(f"{np.count_nonzero(frozen):,} of {len(vocabulary):,} {kind} are frozen")
-        known = np.zeros(0, np.int64) if parts is None else parts.ids
+        known = np.zeros(0, np.int64) if parts is None else _numbers(parts, wanted_parts)
         return Start(before, places, e, t, given, given_places, frozen, corpus.rows, known)
 
     def _frozen(
@@ -186,10 +189,12 @@ def _check_start(name: str, vectors: Vectors, loss: str) -> None:
         raise Any2VecError(f"{name}: has no counts, or not in falling order, of which its Huffman tree is made")
 
 
-def _check_parts(name: str, parts: Parts | None, subwords: Subwords | None, shared: bool) -> None:
-    """Refuse to go on with other parts of words."""
-    found, wanted = parts and parts.settings, subwords
-    if found != wanted:
+def _check_parts(name: str, parts: Parts | None, wanted: Subwords | Features | None, shared: bool) -> None:
+    """Refuse to go on with other parts of words; there may be more features."""
+    found = None if parts is None else parts.settings
+    if isinstance(found, Features) or isinstance(wanted, Features):
+        _check_features(name, found, wanted)
+    elif found != wanted:
         has = f"n-grams of {found} characters in {found.buckets:,} buckets" if found else "no n-grams"
         give = (
             f"give `subwords=({found.least}, {found.most})` and `buckets={found.buckets}`" if found else "leave it out"
@@ -197,6 +202,24 @@ def _check_parts(name: str, parts: Parts | None, subwords: Subwords | None, shar
         raise Any2VecError(f"{name}: has {has}, and `subwords` is {wanted and str(wanted)!r}; {give}")
     if parts and shared:
         raise Any2VecError(f"{name}: words have parts, and each host has some of these; give all hosts all vectors")
+
+
+def _check_features(name: str, found: Subwords | Features | None, wanted: Subwords | Features | None) -> None:
+    if not isinstance(found, Features):
+        raise Any2VecError(f"{name}: was trained without features; leave out `features`")
+    if not isinstance(wanted, Features):
+        of = f"{len(found.names):,} features, such as {found.names[0]!r}"
+        raise Any2VecError(f"{name}: was trained with {of}: give `features`, the same or more")
+    if lacking := [feature for feature in found.names if feature not in wanted.numbers]:
+        more = f" and {len(lacking) - 1:,} more" if len(lacking) > 1 else ""
+        raise Any2VecError(f"{name}: `features` lack {lacking[0]!r}{more}, which it has; give the same or more")
+
+
+def _numbers(parts: Parts, wanted: Subwords | Features | None) -> NDArray[np.int64]:
+    """Return the numbers that parts have now: those of features are by name."""
+    if not isinstance(parts.settings, Features) or not isinstance(wanted, Features):
+        return parts.ids
+    return np.array([wanted.numbers[parts.settings.names[number]] for number in parts.ids], np.int64)
 
 
 def _check_dim(name: str, vectors: Vectors, dim: int) -> None:

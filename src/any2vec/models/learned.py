@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator
 from any2vec.corpus import Corpus, Vocabulary
+from any2vec.corpus.features import Features
 from any2vec.corpus.subwords import Subwords
 from any2vec.corpus.word_rows import WordRows
 from any2vec.operators.matrices import Matrices
@@ -21,7 +22,7 @@ def vectors_of(
     corpus: Corpus,
     matrices: list[Matrices],
     loss: str,
-    subwords: Subwords | None = None,
+    kind: Subwords | Features | None = None,
     communicator: Communicator | None = None,
 ) -> Vectors:
     """Make Vectors of the matrices of one range of rows, held in parts; a single part is not copied.
@@ -31,7 +32,7 @@ def vectors_of(
     """
     vocabulary, rows = corpus.vocabulary, corpus.rows
     if rows is not None and communicator is not None and communicator.size > 1:
-        return _share(vocabulary, rows, matrices[0], loss, subwords, communicator)
+        return _share(vocabulary, rows, matrices[0], loss, kind, communicator)
     e, t = ([getattr(part, name) for part in matrices] for name in ("embedding", "training"))
     whole, training = (one[0] if len(one) == 1 else np.concatenate(one) for one in (e, t))
     has_t = len(training) == len(whole)  # not while callbacks judge several hosts
@@ -42,9 +43,9 @@ def vectors_of(
             vocabulary = Vocabulary(vocabulary.words[here], vocabulary.counts[here])
         return Vectors(vocabulary, whole, t=training if has_t else None, loss=loss)
     training = training[: len(vocabulary)].copy() if has_t else None
-    if subwords is None:
+    if kind is None:
         return Vectors(vocabulary, means_of(whole, rows.bounds, rows.rows), t=training, loss=loss)
-    parts = Parts(subwords, whole[rows.own], rows.ids, whole[rows.parts])
+    parts = Parts(kind, whole[rows.own], rows.ids, whole[rows.parts])
     return Vectors(vocabulary, parts.means(vocabulary.words), t=training, loss=loss, parts=parts)
 
 
@@ -64,7 +65,7 @@ def _share(
     rows: WordRows,
     mine: Matrices,
     loss: str,
-    subwords: Subwords | None,
+    kind: Subwords | Features | None,
     communicator: Communicator,
 ) -> Vectors:
     """Make the Vectors of this host's share of the words, of rows that are fetched from all hosts."""
@@ -91,5 +92,5 @@ def _share(
     own, of_parts = fetched(e, rows.own[words]), fetched(e, rows.parts[parts])
     training = fetched(t, np.arange(first, last, dtype=np.int32))
     share = Vocabulary(vocabulary.words[words], vocabulary.counts[words])
-    made = Parts(subwords, own, rows.ids[parts], of_parts, whole=False) if subwords else None
+    made = Parts(kind, own, rows.ids[parts], of_parts, whole=False) if kind else None
     return Vectors(share, matrix, t=training, loss=loss, parts=made)

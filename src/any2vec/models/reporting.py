@@ -124,7 +124,8 @@ class Reporting(Checkpointed):
         operator = options.operator_class
         named["loss"], named["subwords"] = operator.loss, options.subwords
         named["negatives_per"] = options.negatives_per or getattr(operator, "negatives_per", "window")
-        named["ns_exponent"] = operator.ns_exponent if options.ns_exponent is None else options.ns_exponent
+        named["ns_exponent"] = operator(options).exponent
+        named["features"] = options.features if options.features is None else repr(options.features)
         named["model"] = self.model if self.operator is None else None
         named["warm_start"] = warm_start
         named["combine"] = repr(self.combine) if isinstance(self.combine, Combiner) else self.combine

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, ClassVar, Self, cast
 
 from any2vec.cluster.communicator import Communicator
+from any2vec.corpus.features import Features
 from any2vec.corpus.subwords import Subwords
 from any2vec.errors import Any2VecError, Any2VecWarning, shown
 from any2vec.io.typed import typed
@@ -27,8 +28,8 @@ from any2vec.version import __version__
 __all__ = ["Savable"]
 
 _VERSION = 1
-_NEVER = ("callbacks", "log", "on_round", "verbose")
-"""Parameters of the program at hand."""
+_NEVER = ("callbacks", "features", "log", "on_round", "verbose")
+"""Parameters of the program at hand, and features, which the vectors keep."""
 
 
 class Savable:
@@ -38,6 +39,7 @@ class Savable:
     without_fit: ClassVar[str]
     vectors_: Vectors
     report_: Report
+    features: Any
 
     def save(
         self, path: str | os.PathLike[str], *, force: bool = False, communicator: Communicator | None = None
@@ -122,6 +124,8 @@ class Savable:
             names = ", ".join(f"`{name}`" for name in left_out)
             text = f"{path}: does not hold {names}, which JSON cannot: set what a further fit needs"
             warnings.warn(text, Any2VecWarning, stacklevel=2)
+        if vectors.parts is not None and isinstance(vectors.parts.settings, Features):
+            model.features = vectors.parts.settings
         vars(model).update(vectors_=vectors, report_=report, loss_=report.loss)
         if "documents_" in model.learned:
             vars(model)["documents_"] = load_documents(path, content)

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.corpus import Corpus, Vocabulary
+from any2vec.corpus.features import Features
 from any2vec.corpus.subwords import Subwords
 from any2vec.corpus.word_rows import WordRows
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, shown
 from any2vec.operators.logistic import PADDING, logistic
 from any2vec.operators.tiles import MOST_ROWS, dots, update
 from any2vec.samples.negatives import POWER
@@ -51,8 +52,8 @@ class OperatorOptions(Protocol):
         """K."""
 
     @property
-    def parts(self) -> Subwords | None:
-        """The n-grams that words have as parts."""
+    def parts(self) -> Subwords | Features | None:
+        """The n-grams or features that words have as parts."""
 
 
 class Operator(ABC):
@@ -130,7 +131,7 @@ class Operator(ABC):
         for declared in fields(options):
             name, value, only = declared.name, getattr(options, declared.name), declared.metadata.get("only")
             if only and name not in cls.reads and value != declared.default:
-                raise Any2VecError(f"`{name}` is {value!r}; that is for {only}")
+                raise Any2VecError(f"`{name}` is {shown(value)}; that is for {only}")
         if options.negative == 0 and "negative" in cls.reads:
             raise Any2VecError("`negative` is 0; it must be a whole number from 1 to 1,000, or `loss` hierarchical")
 

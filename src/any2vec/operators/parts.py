@@ -1,15 +1,16 @@
 """Words with parts: the vector of a source is the mean of its own row of e and those of its parts.
 
 Parts are the n-grams of fastText (Bojanowski et al. 2017, "Enriching word vectors with subword information", section
-3.2). As in fastText, each row gets the whole gradient of the mean. Skip-gram takes the centre as the source here: its
-rows are joined once for the window, and the context words are the targets, one after the other, each with its
-negatives or its path. The pairs are those of windows around context words. In CBOW a context is one source, the mean of
-the rows of all its words.
+3.2), or features of items. As in fastText, each row gets the whole gradient of the mean. Skip-gram takes the centre as
+the source here: its rows are joined once for the window, and the context words are the targets, one after the other,
+each with its negatives or its path. The pairs are those of windows around context words. In CBOW a context is one
+source, the mean of the rows of all its words.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from numba import float32, int64, njit
 from numpy.typing import NDArray
 
 from any2vec.corpus import Vocabulary
+from any2vec.corpus.features import Features
 from any2vec.corpus.word_rows import WordRows
 from any2vec.operators.arguments import add_curvature
 from any2vec.operators.base import Operator, OperatorOptions
@@ -29,10 +31,11 @@ from any2vec.operators.tiles import dots
 from any2vec.options import option
 from any2vec.samples.draws import draw
 from any2vec.samples.huffman import LONGEST
-from any2vec.samples.negatives import negative
+from any2vec.samples.negatives import POWER, negative
 
 __all__ = ["WITH_PARTS", "PartOptions", "PartTables"]
 
+_READS = ("subwords", "buckets", "features")
 _FIRST = 2  # added to the label of the first target of a context word
 
 
@@ -53,6 +56,14 @@ class PartOptions:
         low=1,
         high=2**31 - 1,
         only="`subwords`",
+    )
+    features: "Mapping[str, Sequence[str]] | Features | str | Path | None" = option(
+        None,
+        "also train features of tokens, such as brands: a file of lines of a token, a tab, and features with spaces "
+        "between them. New tokens with known features have vectors, too",
+        unset="none",
+        only="the operators that join features",
+        hashed=False,
     )
 
 
@@ -183,8 +194,14 @@ class _WithParts(SkipGram):
     ns_exponent = 0.5  # fastText's
     by_columns = False  # rows are joined whole
 
+    @property
+    def exponent(self) -> float:
+        """Exponent of the counts by which negatives are drawn: with features, that of word2vec."""
+        given, of_features = self.options.ns_exponent, isinstance(self.options.parts, Features)
+        return POWER if given is None and of_features else super().exponent
+
     def divide(self, vocabulary: Vocabulary) -> WordRows | None:
-        """Find the n-grams of all words."""
+        """Find the n-grams or features of all words."""
         parts = self.options.parts
         return None if parts is None else WordRows.of(vocabulary.counts, *parts.lists(vocabulary.words))
 
@@ -242,7 +259,7 @@ class PartSkipGram(_FromCentre):
 
     alpha = 0.05
     negatives_per = "pair"
-    reads: tuple[str, ...] = (*SkipGram.reads, "subwords", "buckets")
+    reads: tuple[str, ...] = (*SkipGram.reads, *_READS)
     edges = staticmethod(skipgram_edges)
 
     @property
@@ -260,7 +277,7 @@ class PartSkipGram(_FromCentre):
 class HierarchicalPartSkipGram(_FromCentre, HierarchicalSkipGram):
     """Skip-gram with hierarchical softmax, of words with parts."""
 
-    reads = ("subwords", "buckets")
+    reads: tuple[str, ...] = _READS
     edges = staticmethod(hierarchical_edges)
 
     @property
@@ -277,7 +294,7 @@ class HierarchicalPartSkipGram(_FromCentre, HierarchicalSkipGram):
 class PartCBOW(_WithParts, CBOW):
     """CBOW with negative sampling, of words with parts."""
 
-    reads: tuple[str, ...] = (*CBOW.reads, "subwords", "buckets")
+    reads: tuple[str, ...] = (*CBOW.reads, *_READS)
     edges = staticmethod(cbow_edges)
 
     @property
@@ -289,7 +306,7 @@ class PartCBOW(_WithParts, CBOW):
 class HierarchicalPartCBOW(_WithParts, HierarchicalCBOW):
     """CBOW with hierarchical softmax, of words with parts."""
 
-    reads: tuple[str, ...] = (*HierarchicalCBOW.reads, "subwords", "buckets")
+    reads: tuple[str, ...] = (*HierarchicalCBOW.reads, *_READS)
     edges = staticmethod(hierarchical_cbow_edges)
 
     @property

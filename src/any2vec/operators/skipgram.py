@@ -33,7 +33,7 @@ class NegativeSampling:
         None,
         "draw negatives per window (fast), or per pair as word2vec does; as accurate, but with subwords",
         choices=("window", "pair"),
-        unset="window; pair with subwords",
+        unset="window; pair with subwords or features",
         only="`model` skipgram with `loss` negative alone",
     )
     ns_exponent: float | None = option(

@@ -1,7 +1,9 @@
 """Options, said once: estimators inherit these fields, and the command line is made from them."""
 
 from dataclasses import dataclass, fields
+from typing import Any
 
+from any2vec.corpus.features import Features
 from any2vec.corpus.subwords import Subwords
 from any2vec.errors import Any2VecError
 from any2vec.operators import LOSSES, MODELS, OPERATORS, WITH_PARTS, Operator, operator_of
@@ -9,6 +11,7 @@ from any2vec.operators.cbow import ContextOptions
 from any2vec.operators.parts import PartOptions
 from any2vec.operators.skipgram import NegativeSampling
 from any2vec.options import check_options, option
+from any2vec.samples.negatives import POWER
 from any2vec.sync.combiners import COMBINERS, Combiner, combiner_of
 from any2vec.sync.schemes import AUTO, SCHEMES, scheme_of
 from any2vec.sync.wires import USUAL, WIRES
@@ -54,7 +57,7 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
         above=0,
         high=1,
         usual="0.025",
-        unset="0.025; 0.05 for cbow, and with subwords, with negative sampling",
+        unset="0.025; 0.05 for cbow, and with subwords or features, with negative sampling",
     )
     min_alpha: float | None = option(
         None, "learning rate at the end, at most alpha", low=0, high=1, usual="1e-4", unset="1e-4 of alpha"
@@ -133,7 +136,13 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
         Any2VecError
             If there is one.
         """
+        vars(self).pop("_features", None)
         check_options(self)
+        n_grams = Subwords.parse(self.subwords, self.buckets) or self.buckets != Options.buckets
+        if isinstance(self.parts, Features) and n_grams:
+            raise Any2VecError(
+                "`features` is given, and `subwords` or `buckets`; words have parts of one kind: give one"
+            )
         if self.operator is not None and (self.model, self.loss) != (MODELS[0], LOSSES[0]):
             raise Any2VecError("`operator` is given, and `model` or `loss` too; give one")
         self.operator_class.check(self)
@@ -207,12 +216,17 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
     def operator_class(self) -> type[Operator]:
         """The operator; the one of words with parts, if they have some."""
         found = operator_of(self.operator_name)
-        return WITH_PARTS.get(found, found) if self.parts else found
+        several = self.features is not None or self.parts is not None
+        return WITH_PARTS.get(found, found) if several else found
 
     @property
-    def parts(self) -> Subwords | None:
-        """The n-grams that words have as parts."""
-        return Subwords.parse(self.subwords, self.buckets)
+    def parts(self) -> Subwords | Features | None:
+        """The n-grams or features that words have as parts; a file of features is read once, until `check`."""
+        if self.features is None:
+            return Subwords.parse(self.subwords, self.buckets)
+        if "_features" not in vars(self):
+            self._features = Features.parse(self.features)
+        return self._features
 
     @property
     def initial_alpha(self) -> float:
@@ -238,8 +252,12 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
 
     def _filled(self) -> "Options":
         values = {f.name: getattr(self, f.name) for f in fields(Options)}
-        operator, parts = self.operator_class, self.parts and str(self.parts)
-        filled = {"alpha": self.initial_alpha, "negative": self.negatives, "subwords": parts}
+        operator, parts = self.operator_class, self.parts
+        filled: dict[str, Any] = {"alpha": self.initial_alpha, "negative": self.negatives}
+        filled["features"] = parts if isinstance(parts, Features) else None
+        filled["subwords"] = str(parts) if isinstance(parts, Subwords) else None
         usual = {name: getattr(operator, name) for name in ("negatives_per", "ns_exponent") if name in operator.reads}
+        if usual and isinstance(parts, Features):
+            usual["ns_exponent"] = POWER
         filled |= {name: value for name, value in usual.items() if values[name] is None}
         return Options(**values | filled)

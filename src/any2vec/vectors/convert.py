@@ -66,17 +66,20 @@ class Conversions(Lookup):
             from gensim.models import KeyedVectors
         except ImportError:
             raise missing_extra("gensim", "gensim") from None
-        keyed = KeyedVectors(self.dim) if self.parts is None else self._with_parts(self.parts, copy)
+        with_n_grams = self._with_n_grams(copy)
+        keyed = KeyedVectors(self.dim) if with_n_grams is None else with_n_grams
         keyed.index_to_key, keyed.key_to_index = list(self.words), dict(self.vocabulary.ids)
         keyed.vectors, keyed.next_index = np.array(self.matrix) if copy else self.matrix, len(self)
         if self.counts.any():
             keyed.expandos["count"] = np.array(self.counts)
         return keyed
 
-    def _with_parts(self, parts: Parts, copy: bool) -> "gensim.models.fasttext.FastTextKeyedVectors":
+    def _with_n_grams(self, copy: bool) -> "gensim.models.fasttext.FastTextKeyedVectors | None":
+        """Return what has n-grams; None if words have none: gensim knows no features."""
+        if (parts := self.parts) is None or not isinstance(settings := parts.settings, Subwords):
+            return None
         from gensim.models.fasttext import FastTextKeyedVectors
 
-        settings = parts.settings
         keyed = FastTextKeyedVectors(self.dim, settings.least, settings.most, settings.buckets)
         keyed.vectors_vocab = np.array(parts.own) if copy else parts.own
         keyed.vectors_ngrams = parts.of_all_buckets(copy)

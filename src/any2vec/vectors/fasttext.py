@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import together
-from any2vec.corpus.subwords import encoded_word
+from any2vec.corpus.features import Features
+from any2vec.corpus.subwords import Subwords, encoded_word
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.compression import open_compressed
 from any2vec.io.disk import write_all
@@ -38,7 +39,7 @@ from any2vec.vectors.parts_file import check_same_parts
 from any2vec.vectors.shard import Shard
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["check_fasttext_words", "holds_fasttext", "load_fasttext", "save_fasttext"]
+__all__ = ["check_fasttext_words", "holds_fasttext", "load_fasttext", "no_features", "save_fasttext"]
 
 _MATRIX = struct.Struct("<?2q")  # whether it is quantized, rows, columns
 _FLAG = struct.Struct("<?")
@@ -108,7 +109,7 @@ def save_fasttext(shard: Shard, path: Path) -> None:
     own, communicator, dim = shard.own, shard.communicator, shard.own.dim
     parts, total = own.parts, shard.total
     check_same_parts(shard)
-    given = Arguments.of(dim, own.loss, None if parts is None else parts.settings)
+    given = Arguments.of(dim, own.loss, _n_grams(parts, path))
     if total + given.buckets >= _MOST:
         raise Any2VecError(f"{path}: {total:,} words and {given.buckets:,} buckets are too many for fastText's 31 bits")
     head = given.pack() + dictionary_bytes(shard.words, shard.counts) if shard.first else b""
@@ -139,6 +140,19 @@ def save_fasttext(shard: Shard, path: Path) -> None:
                         write_all(file, np.frombuffer(_MATRIX.pack(False, total, dim), np.uint8))
                     for start, lines, matrix in matrices:
                         _put(file, start, lines, matrix, alone=communicator.size == 1)
+
+
+def no_features(path: Path) -> Any2VecError:
+    """Return what refuses vectors with features."""
+    return Any2VecError(f"{path}: a model of fastText cannot hold features; save to a folder, or without the format")
+
+
+def _n_grams(parts: Parts | None, path: Path) -> Subwords | None:
+    if parts is None:
+        return None
+    if isinstance(parts.settings, Features):
+        raise no_features(path)
+    return parts.settings
 
 
 def _put(file: FileIO, start: int, places: NDArray[np.int64], rows: NDArray[np.float32], alone: bool) -> None:

@@ -9,7 +9,6 @@ documents, the folder `documents` has their vectors in the same format, and `mod
 
 import json
 import re
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from any2vec.io.folders import FolderReader, read_folder
 from any2vec.io.outputs import replacing
 from any2vec.io.safetensors_file import map_open, write_tensors
 from any2vec.vectors.digests import digest, digest_of_rows, sampled_rows
-from any2vec.vectors.parts_file import PART_TENSORS, SUBWORDS, check_same_parts, parts_to_tensors, tensors_to_parts
+from any2vec.vectors.parts_file import PART_TENSORS, check_same_parts, parts_to_meta, parts_to_tensors, tensors_to_parts
 from any2vec.vectors.shard import Shard, make_shard
 from any2vec.vectors.vectors import NEGATIVE, Vectors
 
@@ -69,8 +68,7 @@ def save_native(
             meta |= {"id": id_, "rows": rows}
             if shard.own.loss != NEGATIVE:
                 meta["loss"] = shard.own.loss
-            if shard.own.parts is not None:
-                meta[SUBWORDS] = asdict(shard.own.parts.settings)
+            meta |= parts_to_meta(shard.own.parts)
             if model is not None:
                 (folder / MODEL).write_text(json.dumps({"id": id_, **model}, indent=1) + "\n", "ascii")
             (folder / META).write_text(json.dumps(meta) + "\n", "ascii")

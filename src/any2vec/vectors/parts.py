@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.machine.cores import usable_cores
+from any2vec.corpus.features import Features
 from any2vec.corpus.subwords import Subwords
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.finite import check_finite, first_not_finite
@@ -31,7 +32,7 @@ class Parts:
 
     Parameters
     ----------
-    settings : Subwords
+    settings : Subwords or Features
         Which parts a word has, as numbers from 0 to below `buckets`.
     own : float32 array, shape (V, D)
         The row of each word, in the order of ids. No array is copied; memory maps will do.
@@ -48,7 +49,7 @@ class Parts:
         If the shapes do not fit, or a number is out of range or occurs twice.
     """
 
-    settings: Subwords
+    settings: Subwords | Features
     own: NDArray[np.float32]
     ids: NDArray[np.int64]
     rows: NDArray[np.float32]
@@ -119,9 +120,9 @@ class Parts:
         """Raise an error that names the first word or part whose row is not finite; `where` precedes the message."""
         check_finite(words, self.own, f"{where}the parts: ")
         if bad := first_not_finite(self.rows):
-            raise Any2VecError(
-                f"{where}the row of part {self.ids[bad[0]]:,} holds {self.rows[bad]}, not a finite number"
-            )
+            number = int(self.ids[bad[0]])
+            part = repr(self.settings.names[number]) if isinstance(self.settings, Features) else f"{number:,}"
+            raise Any2VecError(f"{where}the row of part {part} holds {self.rows[bad]}, not a finite number")
 
     @cached_property
     def _sorted(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -131,10 +132,10 @@ class Parts:
         order = np.argsort(self.ids, kind="stable")
         return self.ids[order], order
 
-    def _places(self, numbers: NDArray[np.int32]) -> NDArray[np.int64]:
+    def places(self, numbers: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
         """Return the row of each part, -1 if it has none."""
         known, rows = self._sorted
-        if len(known) == self.settings.buckets:  # all have one
+        if len(known) == self.settings.buckets and numbers.min(initial=0) >= 0:  # all have one
             return rows[numbers]
         if not len(known):
             return np.full(len(numbers), -1, np.int64)
@@ -148,7 +149,7 @@ class Parts:
         def mean(start: int) -> None:
             some = slice(start, start + _WORDS)
             bounds, numbers = self.settings.lists(words[some])
-            _add_rows(bounds, self._places(numbers), self.rows, own is not None, found[some])
+            _add_rows(bounds, self.places(numbers), self.rows, own is not None, found[some])
 
         for _ in ordered(mean, range(0, len(words), _WORDS), threads):
             pass

@@ -1,9 +1,11 @@
 """The parts of words in any2vec's own format: settings in `any2vec.json`, rows in `vectors.safetensors`.
 
-The tensors are "own", the words' own rows, "parts", the rows of parts, and "part_ids": the number of each part as
+Settings are an entry "subwords", or "features", with all names and, for each token, the places of its features among
+them. The tensors are "own", the words' own rows, "parts", the rows of parts, and "part_ids": the number of each part as
 two float32, 65,536 times the first plus the second. Versions that know no parts read all other tensors.
 """
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import SharedError, allgather_bytes
+from any2vec.corpus.features import Features
 from any2vec.corpus.subwords import Subwords
 from any2vec.errors import Any2VecError, shown
 from any2vec.vectors.parts import Parts
 from any2vec.vectors.shard import Shard
 
-__all__ = ["PART_TENSORS", "SUBWORDS", "check_same_parts", "parts_to_tensors", "tensors_to_parts"]
+__all__ = ["PART_TENSORS", "check_same_parts", "parts_to_meta", "parts_to_tensors", "tensors_to_parts"]
 
-SUBWORDS = "subwords"
-"""The settings' name in `any2vec.json`."""
-
+_SUBWORDS, _FEATURES = "subwords", "features"  # the settings' names in `any2vec.json`
 _OWN, _ROWS, _IDS = PART_TENSORS = "own", "parts", "part_ids"
 _HIGH = 1 << 16
 
@@ -41,17 +42,33 @@ def parts_to_tensors(parts: Parts | None) -> dict[str, NDArray[np.float32]]:
     return {_OWN: parts.own, _ROWS: parts.rows, _IDS: numbers}
 
 
+def parts_to_meta(parts: Parts | None) -> dict[str, Any]:
+    """Return the entry that holds the settings of parts."""
+    if parts is None:
+        return {}
+    settings = parts.settings
+    return {_FEATURES: settings.as_json()} if isinstance(settings, Features) else {_SUBWORDS: asdict(settings)}
+
+
+def _settings(meta: dict[str, Any], path: Path) -> Subwords | Features | None:
+    for name in (_SUBWORDS, _FEATURES):
+        if (given := meta.get(name)) is None:
+            continue
+        try:
+            if name == _FEATURES:
+                return Features.from_json(given)
+            return Subwords(given["least"], given["most"], given["buckets"])
+        except (Any2VecError, AttributeError, IndexError, KeyError, TypeError):
+            raise Any2VecError(f"{path}: damaged: {name!r} is {shown(given)}, no settings of parts") from None
+    return None
+
+
 def tensors_to_parts(
     tensors: dict[str, NDArray[np.float32]], meta: dict[str, Any], meta_path: Path, path: Path
 ) -> Parts | None:
     """Return the parts that settings and tensors hold, None if there are none; raise if these do not fit."""
-    given = meta.get(SUBWORDS)
-    if given is None:
+    if (settings := _settings(meta, meta_path)) is None:
         return None
-    try:
-        settings = Subwords(given["least"], given["most"], given["buckets"])
-    except (Any2VecError, KeyError, TypeError):
-        raise Any2VecError(f"{meta_path}: damaged: {SUBWORDS!r} is {shown(given)}, no settings of parts") from None
     if _OWN in tensors and not tensors.keys() & {_ROWS, _IDS}:  # an empty tensor is not written
         none = np.zeros((0, tensors[_OWN].shape[1]), np.float32)
         tensors = {**tensors, _ROWS: none, _IDS: np.zeros((0, 2), np.float32)}

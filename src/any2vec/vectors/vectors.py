@@ -5,6 +5,7 @@ from any2vec.vectors.convert import Conversions
 from any2vec.vectors.derived import Derived
 from any2vec.vectors.evaluations import Evaluations
 from any2vec.vectors.export.exports import Exports
+from any2vec.vectors.featured import Featured
 from any2vec.vectors.gensim_names import GensimNames
 from any2vec.vectors.hub import Hub
 from any2vec.vectors.indexed import Indexed
@@ -15,13 +16,13 @@ from any2vec.vectors.means import Means
 __all__ = ["NEGATIVE", "Vectors", "check_vectors"]
 
 
-class Vectors(GensimNames, Derived, Evaluations, Conversions, Exports, Hub, Indexed, Maps, Means):
+class Vectors(GensimNames, Derived, Evaluations, Conversions, Exports, Hub, Featured, Indexed, Maps, Means):
     """The embedding of each word of a vocabulary.
 
     Its methods have files of their own. `Lookup` has words and rows, `Neighbours` analogies, `GensimNames` the other
     methods of gensim's KeyedVectors, `Derived` those that make other vectors. `Conversions` has gensim, pandas and
-    Arrow, `Exports` files of other programs. `Evaluations`, `Means` of texts, `Maps`, indexes (`Indexed`) and the `Hub`
-    of Hugging Face are the rest.
+    Arrow, `Exports` files of other programs. `Evaluations`, `Means` of texts, `Maps`, indexes (`Indexed`), the
+    `Hub` of Hugging Face and vectors of features (`Featured`) are the rest.
 
     Parameters
     ----------
