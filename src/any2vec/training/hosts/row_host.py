@@ -121,6 +121,7 @@ class RowHost(Host):
         options, start, communicator = self._options, self._start, self._communicator
         copies = (self._hot + self._spare) * self.workers.threads
         rebalances = self.operator.score is dots and start is None  # blending compares with what a run began with
+        rebalances &= self._corpus.rows is None  # rows that share a gradient have another balance
         seed = start.seed(options.seed) if start else options.seed
         wire = FLOAT32 if self._alone else options.wire  # one host trains on rows as they are
         context = HostContext(
