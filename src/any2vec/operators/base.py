@@ -27,6 +27,10 @@ FUNCTIONS = ("edges", "steps", "score", "update", "apply")
 """Attributes of an operator that are Numba functions."""
 
 
+_AS_UNSET = {"negatives_per": "window", "ns_exponent": POWER}
+"""Values that were defaults, which models may be saved with."""
+
+
 class OperatorOptions(Protocol):
     """The options of training that operators read (`training.options.Options`)."""
 
@@ -130,7 +134,7 @@ class Operator(ABC):
         """Raise an error if options were changed that it does not read, or are not what it needs."""
         for declared in fields(options):
             name, value, only = declared.name, getattr(options, declared.name), declared.metadata.get("only")
-            if only and name not in cls.reads and value != declared.default:
+            if only and name not in cls.reads and value not in (declared.default, _AS_UNSET.get(name)):
                 raise Any2VecError(f"`{name}` is {shown(value)}; that is for {only}")
         if options.negative == 0 and "negative" in cls.reads:
             raise Any2VecError("`negative` is 0; it must be a whole number from 1 to 1,000, or `loss` hierarchical")
