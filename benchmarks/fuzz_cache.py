@@ -57,7 +57,7 @@ def main(
         text = Path(name, "text.txt")
         text.write_text("".join(f"word{i} word{i % 37} of {i % 7}\n" for i in range(WORDS)))
         entry = read_corpus(text, min_count=1, cache=Path(name, "cache")).folder
-        for file in FILES:
+        for file in FILES[:-1]:  # the last one is of documents
             for seed in map(int, seeds.split(",")):
                 found = attack(entry, file, cases, random.Random(f"{seed} {file}"))
                 wrong += found["wrong"]

@@ -108,7 +108,7 @@ def test_hosts_see_other_text_of_the_same_size_and_time(text):
     assert all("WORD7" in part.vocabulary.ids for part in again)
 
 
-@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("name", FILES[:-1])  # the last one is of documents
 def test_a_flipped_bit_is_noticed(text, name):
     corpus, _ = read(text)
     expected, path, chance = found(corpus), corpus.folder / name, random.Random(name)
@@ -178,7 +178,7 @@ def test_a_cache_that_others_may_write_is_not_used(text, cache, tmp_path):
     assert read(text)[0].cached
 
 
-@pytest.mark.parametrize("which", ["folder", *FILES])
+@pytest.mark.parametrize("which", ["folder", *FILES[:-1]])
 def test_an_entry_that_others_may_write_is_not_used(text, which):
     folder = read(text)[0].folder
     path = folder if which == "folder" else folder / which

@@ -140,7 +140,7 @@ def test_kernels_reach_rows_and_positions_beyond_two_to_the_31(tmp_path):
         operator_kernel(operator, 16, register_width(), "mapped")(
             ids, bounds, low, low + words, e, t, table, draws, rate, hot, stats
         )
-        inspection_kernel(operator)(ids, bounds, low, low + words, 3, draws, *found)
+        inspection_kernel(operator)(ids, bounds, low, low + words, 3, 6, draws, *found)
         return numbers.tolist(), found.tolist()
 
     near, begin = new_matrices(0, vertices, 16), np.arange(vertices, dtype=np.int32)
@@ -183,7 +183,7 @@ def test_updates_of_an_epoch_do_not_wrap(monkeypatch):
     host.open()
     positions = len(corpus.worklist.ids)
 
-    def kernel(ids, bounds, low, high, window, draws, sources, destinations):
+    def kernel(ids, bounds, low, high, window, most, draws, sources, destinations):
         for counts in (sources, destinations):
             counts[0] += np.int32((high - low) * ((1 << 31) // 1000))
 

@@ -310,5 +310,5 @@ def test_a_part_draws_what_the_whole_worklist_draws_there(sentences, data, seed,
     part = np.zeros((2, V), np.int32)
     ids, bounds = case.ids[begin:end], case.bounds[first : last + 1] - begin
     draws = case.sample_tables(begin).epoch(epoch)
-    inspection_kernel(case.operator)(ids, bounds, low - begin, high - begin, case.window, draws, *part)
+    inspection_kernel(case.operator)(ids, bounds, low - begin, high - begin, case.window, 2 * case.window, draws, *part)
     assert part.tolist() == case.inspect(low, high, epoch)

@@ -68,7 +68,8 @@ class Subwords:
             found = re.fullmatch(r"\s*(\d{1,10})\s*-\s*(\d{1,10})\s*", lengths, re.ASCII)
             pair: list[Any] = [int(number) for number in found.groups()] if found else []
         else:
-            pair = list(lengths) if isinstance(lengths, Sequence | np.ndarray) else []
+            listed = isinstance(lengths, Sequence) or (isinstance(lengths, np.ndarray) and lengths.ndim == 1)
+            pair = list(lengths) if listed else []  # type: ignore[call-overload]
         numbers = [number for number in map(_whole, pair) if number is not None]
         if len(pair) != 2 or len(numbers) != 2 or not 1 <= numbers[0] <= numbers[1] <= _MOST:
             raise _refused(lengths)

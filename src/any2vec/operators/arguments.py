@@ -92,7 +92,7 @@ class RowTable(NamedTuple):
     spare : int
         First of the thread's 4 * window spare rows of e, where frozen sources are copied.
     sources : int
-        Sources of a group, at most.
+        Sources of a group, at most, if these may be more than 2 * window.
     documents : int
         Floats from the first row of e to that of this host's first document, which may lie before it.
     """

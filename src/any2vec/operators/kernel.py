@@ -207,7 +207,7 @@ def _operator_kernel(
         _ = version  # part of the key of Numba's cache
         windows = new_windows(window)
         # two slots: the rows of the next group are on their way to the cache while the last one is applied
-        x = np.empty((2, rows.sources), np.int64)
+        x = np.empty((2, max(rows.sources, 2 * window)), np.int64)
         y = np.empty((2, targets), np.int64)
         labels = np.empty((2, targets), np.int8)
         tile = aligned(scratch)

@@ -155,7 +155,7 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
         operator = self.operator_class(self._filled())
         if self.pools and not operator.draws_negatives:
             name = self.operator_class.__name__
-            raise Any2VecError(f"`scheme` is 'server', which draws negatives from pools; {name} draws none there")
+            raise Any2VecError(f"`scheme` is 'server', which draws negatives from pools; {name} draws none")
         by_columns = scheme_of(self.scheme).by_columns
         if self.batch is not None and not by_columns and self.scheme != AUTO:
             this = f", and this is {self.scheme}" if self.scheme else ""

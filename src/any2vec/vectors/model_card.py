@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["model_card", "without_files"]
 
-_FILES = {"cache", "checkpoint", "frozen", "log", "pretrained", "resume", "start", "vocabulary"}
+_FILES = {"cache", "checkpoint", "features", "frozen", "log", "pretrained", "resume", "start", "vocabulary"}
 """Options that may name files, which mean nothing elsewhere and are nobody's business."""
 _FIGURES = {
     "words": "{kind} of the {corpus}",
