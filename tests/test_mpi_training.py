@@ -71,6 +71,7 @@ def counts(path):
         (3, ["--batch", "7", "--scheme", "columns", "--rounds", "2"]),
         (2, ["--combine", "average", "--scheme", "server"]),
         (3, ["--combine", "curvature", "--wire", "float32"]),
+        (2, ["--subwords", "2-3", "--combine", "average", "--scheme", "pull-opt"]),
     ],
     ids=lambda value: "-".join(value[1:4:2]) if isinstance(value, list) else str(value),
 )
