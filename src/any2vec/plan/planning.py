@@ -80,6 +80,8 @@ def make_plan(text: Text, options: Options, cluster: Cluster, speeds: Speeds) ->
             f"`hosts` is {max(cluster.hosts):,}, but there are {text.words:,.0f} words; give fewer hosts, or more text"
         )
     options = options.training_options()
+    if options.parts is not None:
+        raise Any2VecError("words have parts (`subwords` or `features`), which a plan does not know; leave them out")
     if options.operator_class.varying:
         _check_leaves(text.vertices)
         text = text.ungrouped()
