@@ -11,6 +11,7 @@ from test_models import FOUR, options, setting_of
 
 from any2vec import Any2VecError, DeepWalk, Word2Vec
 from any2vec.graph import karate_club
+from any2vec.operators import Operator, SkipGram
 from any2vec.operators.matrices import new_matrices
 from any2vec.report.report import Report
 from any2vec.samples.negatives import alias_table, probabilities
@@ -124,3 +125,18 @@ def test_vertices_of_graphs(tmp_path):
 def test_what_is_refused(how, message):
     with pytest.raises(Any2VecError, match=message):
         Word2Vec(**how).check()
+
+
+def test_an_operator_from_the_base_class_has_the_usual_settings():
+    class Bare(Operator):
+        edges = staticmethod(SkipGram.edges)
+        targets = 2
+
+        def samples_per_pair(self, counts):
+            return {"e": 2.0, "t": 1.0}
+
+        def tables(self, counts):
+            return counts
+
+    options = Word2Vec(operator=Bare).training_options()
+    assert (options.negatives_per, options.ns_exponent) == ("window", 0.75)

@@ -123,7 +123,7 @@ class Reporting(Checkpointed):
         named["alpha"], named["negative"] = options.initial_alpha, options.negatives
         operator = options.operator_class
         named["loss"], named["subwords"] = operator.loss, options.subwords
-        named["negatives_per"] = options.negatives_per or getattr(operator, "negatives_per", "window")
+        named["negatives_per"] = options.negatives_per or operator.negatives_per
         named["ns_exponent"] = operator(options).exponent
         named["features"] = options.features if options.features is None else repr(options.features)
         named["model"] = self.model if self.operator is None else None

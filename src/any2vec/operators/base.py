@@ -100,8 +100,9 @@ class Operator(ABC):
         Whether groups have up to `targets` targets, any number each; then a target may repeat the first.
     loss : str
         What `t` is trained with, kept with the vectors: a run goes on only from those of the same loss.
-    alpha, ns_exponent : float
-        Initial learning rate, and exponent of the negatives' distribution, if the user gives none.
+    alpha, ns_exponent, negatives_per : float, float, str
+        Initial learning rate, exponent of the negatives' distribution, and how often negatives are drawn, if the user
+        gives none.
     joined : bool
         Whether the sources of a group are one, as in CBOW: the group updates each of its targets once.
     several : bool
@@ -122,6 +123,7 @@ class Operator(ABC):
     loss: str = "negative"
     alpha: float = 0.025
     ns_exponent: float = POWER
+    negatives_per: str = "window"
     varying: bool = False
     joined: bool = False
     several: bool = False

@@ -31,7 +31,7 @@ from any2vec.operators.tiles import dots
 from any2vec.options import option
 from any2vec.samples.draws import draw
 from any2vec.samples.huffman import LONGEST
-from any2vec.samples.negatives import POWER, negative
+from any2vec.samples.negatives import negative
 
 __all__ = ["WITH_PARTS", "PartOptions", "PartTables"]
 
@@ -194,12 +194,6 @@ class _WithParts(SkipGram):
     ns_exponent = 0.5  # fastText's
     by_columns = False  # rows are joined whole
 
-    @property
-    def exponent(self) -> float:
-        """Exponent of the counts by which negatives are drawn: with features, that of word2vec."""
-        given, of_features = self.options.ns_exponent, isinstance(self.options.parts, Features)
-        return POWER if given is None and of_features else super().exponent
-
     def divide(self, vocabulary: Vocabulary) -> WordRows | None:
         """Find the n-grams or features of all words."""
         parts = self.options.parts
@@ -291,28 +285,27 @@ class HierarchicalPartSkipGram(_FromCentre, HierarchicalSkipGram):
         return self.options.window, self.targets
 
 
-class PartCBOW(_WithParts, CBOW):
+class _FromContext(_WithParts):
+    """CBOW from the rows of all context words."""
+
+    @property
+    def sources(self) -> int:
+        """The rows of all context words."""
+        return 0 if self.rows is None else 2 * self.options.window * self.rows.most
+
+
+class PartCBOW(_FromContext, CBOW):
     """CBOW with negative sampling, of words with parts."""
 
     reads: tuple[str, ...] = (*CBOW.reads, *_READS)
     edges = staticmethod(cbow_edges)
 
-    @property
-    def sources(self) -> int:
-        """The rows of all context words."""
-        return 0 if self.rows is None else 2 * self.options.window * self.rows.most
 
-
-class HierarchicalPartCBOW(_WithParts, HierarchicalCBOW):
+class HierarchicalPartCBOW(_FromContext, HierarchicalCBOW):
     """CBOW with hierarchical softmax, of words with parts."""
 
     reads: tuple[str, ...] = (*HierarchicalCBOW.reads, *_READS)
     edges = staticmethod(hierarchical_cbow_edges)
-
-    @property
-    def sources(self) -> int:
-        """The rows of all context words."""
-        return 0 if self.rows is None else 2 * self.options.window * self.rows.most
 
 
 WITH_PARTS: dict[type[Operator], type[Operator]] = {

@@ -90,7 +90,6 @@ class SkipGram(Operator):
     """Skip-gram with negative sampling, negatives drawn per window or per pair."""
 
     edges: Callable[..., Any] = staticmethod(edges_per_window)
-    negatives_per = "window"
 
     def __init__(self, options: OperatorOptions) -> None:
         super().__init__(options)
