@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from any2vec.corpus.documents import Documents
 from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.corpus.word_rows import WordRows
-from any2vec.corpus.worklist import Worklist
+from any2vec.corpus.worklist import StoredWorklist, Worklist
 
 __all__ = ["Corpus"]
 
@@ -75,6 +75,7 @@ class Corpus:
     def documents_of(self, host: int) -> range:
         """Return the numbers in W of a host's documents; the host is one of `held`."""
         assert self.documents
+        assert isinstance(self.worklist, StoredWorklist)
         low, high = (int(cut) - self.worklist.first for cut in self.cuts[host : host + 2])
         first, last = (np.searchsorted(self.worklist.bounds, [low, high]) + self.documents.first).tolist()
         return range(first, last)

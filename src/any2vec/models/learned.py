@@ -55,8 +55,8 @@ def document_vectors(corpus: Corpus, matrices: list[Matrices], host: int, loss: 
     assert documents
     low, high = corpus.documents_of(host).start, corpus.documents_of(host + len(matrices) - 1).stop
     rows = [one.documents[:, : one.dim] for one in matrices if one.documents is not None]
-    bounds = corpus.worklist.bounds[low - documents.first : high - documents.first + 1]
-    names = Vocabulary(documents.names(low, high), np.diff(bounds))
+    lengths = corpus.worklist.lengths(high - documents.first)[low - documents.first :]
+    names = Vocabulary(documents.names(low, high), lengths)
     return Vectors(names, rows[0] if len(rows) == 1 else np.concatenate(rows), loss=loss)
 
 

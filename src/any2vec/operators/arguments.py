@@ -14,7 +14,7 @@ __all__ = ["Rate", "RowTable", "ThreadStats", "add_curvature", "learning_rate"]
 class Rate(NamedTuple):
     """The learning rate, falling linearly with the words done by all threads and hosts (GraphAny2Vec, 3.1).
 
-    At a position of the slice it is ``alpha * max(1 - (done + pace * (position - low)) / total, floor)``.
+    At a position of the slice it is ``alpha * max(1 - (done + pace * (before + position - low)) / total, floor)``.
 
     Attributes
     ----------
@@ -28,6 +28,8 @@ class Rate(NamedTuple):
         Words that all threads do while this one does one.
     total : float
         Words of all epochs; more, if it does not fall to 0 (`training.running.decay`).
+    before : int
+        Words of the slice before `low`, if it is one of several pieces: added first, the rate has the bits of one.
     """
 
     alpha: float
@@ -35,12 +37,13 @@ class Rate(NamedTuple):
     done: float
     pace: float
     total: float
+    before: int = 0
 
 
 @njit(error_model="numpy", cache=True)  # no fastmath: all kernels are to compute the same bits
 def learning_rate(rate: Rate, ahead: int) -> float:
     """Learning rate `ahead` words into the slice."""
-    left = 1.0 - (rate.done + rate.pace * ahead) / rate.total
+    left = 1.0 - (rate.done + rate.pace * (rate.before + ahead)) / rate.total
     return float32(rate.alpha * max(left, rate.floor))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.machine.workers import Workers
+from any2vec.corpus import Worklist
 from any2vec.operators.base import Operator
 from any2vec.operators.kernel import inspection_kernel
 from any2vec.samples.slices import Slice
@@ -20,7 +21,7 @@ _MOST = np.iinfo(np.int32).max  # that is counted
 
 
 class Inspector:
-    """Inspects slices of a host's part (`ids`, `bounds`) of the worklist, whose matrices have `vertices` rows.
+    """Inspects slices of a host's part of the worklist; its matrices have `vertices` rows.
 
     Attributes
     ----------
@@ -32,13 +33,12 @@ class Inspector:
 
     def __init__(
         self,
-        ids: NDArray[np.int32],
-        bounds: NDArray[np.int64],
+        worklist: Worklist,
         tables: SampleTables,
         operator: Operator,
         vertices: int,
     ) -> None:
-        self._ids, self._bounds, self._tables = ids, bounds, tables
+        self._worklist, self._tables = worklist, tables
         self._operator, self._vertices = operator, vertices
         self._skips = False
         self._counts: tuple[NDArray[np.int32], NDArray[np.int32]] | None = None
@@ -60,7 +60,8 @@ class Inspector:
             for first in range(begin, max(end, begin + 1), _AT_A_TIME):  # nothing, too: to compile
                 for low, high in slice_.part(first, min(first + _AT_A_TIME, end)).ranges:
                     if not self._skips:
-                        kernel(self._ids, self._bounds, low, high, window, most, draws, sources, destinations)
+                        for ids, bounds, at, *ends in self._worklist.pieces(low, high):
+                            kernel(ids, bounds, *ends, window, most, draws.ahead(at), sources, destinations)
             return time.thread_time() - began
 
         return workers.spread(run, slice_.size, 1000)
@@ -76,9 +77,10 @@ class Inspector:
                 self.skip()
 
         look()
-        for begin in range(0, len(self._ids), each):
+        size = self._worklist.size
+        for begin in range(0, size, each):
             if not self._skips:
-                slice_ = Slice(0, ((begin, min(begin + each, len(self._ids))),))
+                slice_ = Slice(0, ((begin, min(begin + each, size)),))
                 workers.join(self.begin(slice_, workers), look)
                 sums += self.counts()
         return None if self._skips else sums

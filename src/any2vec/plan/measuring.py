@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 from any2vec.cluster.local import alone
 from any2vec.cluster.machine.workers import Workers
 from any2vec.corpus import Corpus, Vocabulary, Worklist
+from any2vec.corpus.worklist import StoredWorklist
 from any2vec.errors import Any2VecError
 from any2vec.io.memory import available
 from any2vec.io.sizes import size
@@ -106,31 +107,37 @@ def _sample(text: Text, dim: int, most: int) -> Corpus:
         raise Any2VecError(f"`dim` is {dim:,}: there are only {size(has, memory=True)} of memory here to measure with")
     vertices = int(vertices)
     if text.worklist is not None and vertices >= text.vertices:
-        counts, bounds = text.counts.astype(np.int64), text.worklist.bounds
-        sentences = int(np.searchsorted(bounds, min(most, int(bounds[-1]))))
-        worklist = text.worklist.between(0, int(bounds[sentences]))
+        counts, worklist = text.counts.astype(np.int64), _beginning(text.worklist, most)
     else:
         ends = np.minimum(np.cumsum(text.many), vertices).astype(np.int64)
         counts = np.maximum(np.repeat(text.counts, np.diff(np.append(0, ends))), 1).astype(np.int64)
         chances = np.cumsum(counts / counts.sum())
         drawn = np.minimum(np.searchsorted(chances, np.random.default_rng(1).random(most)), len(counts) - 1)
-        worklist = Worklist(drawn.astype(np.int32), np.arange(0, most + 1, _LENGTH, dtype=np.int64))
+        worklist = StoredWorklist(drawn.astype(np.int32), np.arange(0, most + 1, _LENGTH, dtype=np.int64))
     return _corpus(Vocabulary([str(i) for i in range(len(counts))], counts), worklist)
 
 
-def _corpus(vocabulary: Vocabulary, worklist: Worklist) -> Corpus:
-    n = len(worklist.ids)
+def _beginning(worklist: Worklist, words: int) -> StoredWorklist:
+    """Copy the sentences that begin before a position."""
+    ids, lengths = list[NDArray[np.int32]](), [np.zeros(1, np.int64)]
+    for words_, bounds, _, _, high in worklist.pieces(0, min(words, worklist.size)):
+        sentences = int(np.searchsorted(bounds, high))
+        ids.append(words_[: bounds[sentences]])
+        lengths.append(np.diff(bounds[: sentences + 1]))
+    return StoredWorklist(np.concatenate(ids), np.cumsum(np.concatenate(lengths)))
+
+
+def _corpus(vocabulary: Vocabulary, worklist: StoredWorklist) -> Corpus:
+    n = worklist.size
     cuts = np.array([0, n], np.int64)
     return Corpus(vocabulary, worklist, n, len(worklist), 0, cuts, range(1), True, {}, Path())
 
 
 def _trained(corpus: Corpus, options: Options, words: int) -> float:
     """Train on the first words; return how many a second."""
-    bounds = corpus.worklist.bounds
-    last = int(bounds[min(int(np.searchsorted(bounds, words)), len(bounds) - 1)])
-    report = Report(options={})
-    train(_corpus(corpus.vocabulary, corpus.worklist.between(0, last)), options, alone(), Quiet(), report)
-    return last / max(sum(report.rounds.seconds["computation"]), 1e-9)  # CPU seconds: other programs may run
+    worklist, report = _beginning(corpus.worklist, words), Report(options={})
+    train(_corpus(corpus.vocabulary, worklist), options, alone(), Quiet(), report)
+    return worklist.size / max(sum(report.rounds.seconds["computation"]), 1e-9)  # CPU seconds: other programs may run
 
 
 def _inspected(corpus: Corpus, options: Options, words: int) -> float:
@@ -139,10 +146,11 @@ def _inspected(corpus: Corpus, options: Options, words: int) -> float:
     tables = operator.tables(counts)
     draws = SampleTables(counts, options.sample, tables, options.seed, narrowest=options.narrowest).epoch(0)
     kernel, found = inspection_kernel(operator), np.zeros((2, corpus.vertices), np.int32)
-    n = min(words, len(worklist.ids))
+    n = min(words, worklist.size)
 
     def run(last: int) -> None:
-        kernel(worklist.ids, worklist.bounds, 0, last, options.window, operator.sources, draws, found[0], found[1])
+        for ids, bounds, _, *ends in worklist.pieces(0, last):
+            kernel(ids, bounds, *ends, options.window, operator.sources, draws, found[0], found[1])
 
     run(0)
     return n / _timed(lambda: run(n))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from any2vec.corpus import Corpus, Worklist
 from any2vec.errors import Any2VecError
 from any2vec.llvm.compiled import njit
-from any2vec.samples.windows import SampleTables, is_kept, keep_probability, keep_thresholds
+from any2vec.samples.windows import SampleTables, is_kept, keep_probability
 
 __all__ = ["Text", "zipf_counts"]
 
@@ -50,7 +50,7 @@ class Text:
     def of_corpus(cls, corpus: Corpus, seed: int = 1) -> Self:
         """Take a corpus that was read for one host."""
         counts = corpus.vocabulary.counts.astype(np.float64)
-        lengths = np.diff(corpus.worklist.bounds[: _SENTENCES + 1]).astype(np.float64)
+        lengths = corpus.worklist.lengths(_SENTENCES).astype(np.float64)
         return cls(counts, np.ones_like(counts), lengths, corpus.sentences, corpus.worklist, seed)
 
     @classmethod
@@ -93,26 +93,34 @@ class Text:
             shares = np.minimum(positions / self.words, 1.0)
             with np.errstate(divide="ignore"):
                 return np.exp(self.counts * np.log1p(-np.outer(shares, keep)))
-        counts, ids = self.counts.astype(np.int64), self.worklist.ids
-        slices, places = np.unique(np.clip(np.rint(positions), 1, len(ids)).astype(np.int64), return_inverse=True)
+        counts, size = self.counts.astype(np.int64), self.worklist.size
+        slices, places = np.unique(np.clip(np.rint(positions), 1, size).astype(np.int64), return_inverse=True)
         draws = SampleTables(counts, sample, None, self.seed).epoch(0)
-        found = np.zeros((len(counts), len(slices)))
-        _gaps(ids, keep_thresholds(counts, sample), draws.keep_key, slices, found)
+        found, last = np.zeros((len(counts), len(slices))), np.full(len(counts), -1)
+        for ids, _, at, _, high in self.worklist.pieces(0, size):
+            _gaps(ids[:high], at, draws.keep, draws.keep_key, slices, last, found)
+        _last_gaps(size, slices, last, found)
         self.worklist.release()
-        return np.asarray((found / (len(ids) - slices + 1.0)).T[places])
+        return np.asarray((found / (size - slices + 1.0)).T[places])
 
 
 @njit(nogil=True, cache=True)
-def _gaps(ids: Any, keep: Any, key: int, slices: Any, found: Any) -> None:
-    """Count, by vertex, the slices of each length, rising, that begin and end between two kept occurrences of it."""
-    last = np.full(found.shape[0], -1, np.int64)
-    for position in range(ids.size):
-        word = ids[position]
+def _gaps(ids: Any, at: int, keep: Any, key: int, slices: Any, last: Any, found: Any) -> None:
+    """Count, by vertex, the slices of each length, rising, that begin and end between two kept occurrences of it.
+
+    The ids are those from position `at` on; `last` is where each vertex was kept before.
+    """
+    for i in range(ids.size):
+        word, position = ids[i], at + i
         if is_kept(word, position, keep, key):
             _add(position - last[word], slices, found[word])
             last[word] = position
+
+
+@njit(nogil=True, cache=True)
+def _last_gaps(size: int, slices: Any, last: Any, found: Any) -> None:
     for word in range(last.size):
-        _add(ids.size - last[word], slices, found[word])
+        _add(size - last[word], slices, found[word])
 
 
 @njit(inline="always")

@@ -10,6 +10,7 @@ import numpy as np
 from numba import uint64
 from numpy.typing import NDArray
 
+from any2vec.corpus import Worklist
 from any2vec.llvm.compiled import njit
 from any2vec.samples.draws import POOL, draw, epoch_key
 from any2vec.samples.negatives import negative
@@ -25,8 +26,8 @@ class PooledTables(SampleTables):
     ----------
     counts, sample, tables, seed, first, narrowest
         As of `SampleTables`; `tables` is the alias table of negatives.
-    ids : int32 array, shape (N,)
-        The worklist.
+    worklist : Worklist
+        This host's part.
     negatives : int
         K.
     """
@@ -39,11 +40,11 @@ class PooledTables(SampleTables):
         seed: int,
         first: int,
         narrowest: int,
-        ids: NDArray[np.int32],
+        worklist: Worklist,
         negatives: int,
     ) -> None:
         super().__init__(counts, sample, tables, seed, first, narrowest)
-        self._ids, self._negatives = ids, negatives
+        self._worklist, self._negatives = worklist, negatives
         self._known: dict[tuple[Any, ...], EpochDraws] = {}
 
     def round(self, epoch: int, ranges: tuple[tuple[int, int], ...]) -> EpochDraws:
@@ -55,7 +56,8 @@ class PooledTables(SampleTables):
             draws = self.epoch(epoch)
             seen = np.zeros(len(self._keep), np.bool_)
             for low, high in ranges:
-                _see(self._ids, low, high, draws.keep, draws.keep_key, seen)
+                for piece in self._worklist.pieces(low, high):
+                    _see(piece.ids, piece.low, piece.high, draws.keep, draws.ahead(piece.at).keep_key, seen)
             stream = draw(np.uint64(epoch_key(self._seed, epoch, POOL)), self._first + ranges[0][0])
             words = np.flatnonzero(seen)
             pool = np.zeros(len(self._keep), np.bool_)

@@ -54,6 +54,13 @@ class EpochDraws(NamedTuple):
     sample_key: np.uint64
     narrowest: int = 1
 
+    def ahead(self, by: int) -> "EpochDraws":
+        """Return the same draws for positions that count from `by` on."""
+        if not by:
+            return self
+        keep, sample = (np.uint64(shifted(int(key), by)) for key in (self.keep_key, self.sample_key))
+        return self._replace(keep_key=keep, sample_key=sample)
+
 
 class SampleTables:
     """What the samples of all epochs are drawn from.

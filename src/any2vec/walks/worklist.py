@@ -1,25 +1,25 @@
-"""Walks as a worklist: the ids of their vertices one after the other, as training reads them."""
+"""Walks kept in memory: the ids of their vertices one after the other; and visits of walks that are not kept."""
 
-import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.corpus.worklist import BOUNDS, IDS, open_worklist
 from any2vec.errors import Any2VecError
 from any2vec.io.memory import zeros
 from any2vec.llvm.compiled import njit
 from any2vec.walks.walker import Walker
 
-__all__ = ["WalkBlock", "Walks", "compact", "generate", "walk_blocks"]
+__all__ = ["WalkBlock", "Walks", "compact", "count", "generate", "spacing", "walk_blocks"]
+
+T = TypeVar("T")
 
 _BLOCK = 4096  # walks in a block, which stay in the caches
 _ENTRIES = 1 << 24  # vertices in a block, at most
+_SPACING = 4096  # vertices, at most, from one walk whose position is known to the next
 
 
 class Walks(NamedTuple):
@@ -59,19 +59,14 @@ def _cut(vertices: int, most: int, first: int, last: int) -> Iterator[WalkBlock]
         number += size
 
 
-def generate(
-    walker: Walker, walks: int, *, threads: int = 1, first: int = 0, last: int | None = None, folder: Path | None = None
-) -> Walks:
+def generate(walker: Walker, walks: int, *, threads: int = 1, first: int = 0, last: int | None = None) -> Walks:
     """Generate walks as a worklist, in the order of their numbers.
 
-    The walks of `walk_blocks` with the same arguments; they do not depend on threads. With a folder the worklist is
-    written there and memory-mapped (OSError if that fails).
+    The walks of `walk_blocks` with the same arguments; they do not depend on threads.
     """
     blocks = list(walk_blocks(walker, walks, first, last))
-    vertices = len(walker.graph)
     bounds = zeros(1 + sum(block.last - block.first for block in blocks), np.int64)
-    counts: list[NDArray[np.int64]] = []
-    mine = threading.local()
+    visits = _Visits(len(walker.graph))
 
     def measure(block: WalkBlock) -> None:
         lengths = np.empty(block.last - block.first, np.int32)
@@ -79,42 +74,84 @@ def generate(
         bounds[block.number + 1 : block.number + 1 + len(lengths)] = lengths
 
     def walk(block: WalkBlock) -> None:
-        if not hasattr(mine, "visits"):
-            mine.visits = zeros(vertices, np.int64)
-            counts.append(mine.visits)
         size = block.last - block.first
         low, high = bounds[block.number], bounds[block.number + size]
-        straight = file is None and high - low == size * walker.length  # all of full length: written in place
+        straight = high - low == size * walker.length  # all of full length: written in place
         out = ids[low:high].reshape(size, walker.length) if straight else np.empty((size, walker.length), np.int32)
         lengths = np.empty(size, np.int32)
         walker.walk(block.pass_, block.first, block.last, out, lengths)
         done = compact(out, lengths)
-        _count(done, mine.visits)
-        if file is not None:
-            _write_at(file.fileno(), done, int(low) * done.itemsize)
-        elif not straight:
+        visits.add(done)
+        if not straight:
             ids[low:high] = done
 
+    _on_threads(measure, blocks, threads)
+    np.cumsum(bounds, out=bounds)
+    ids = zeros(int(bounds[-1]), np.int32)
+    _on_threads(walk, blocks, threads)
+    return Walks(ids, bounds, visits.total())
+
+
+def spacing(length: int) -> int:
+    """Return how many walks lie between two whose positions `count` returns."""
+    return max(1, _SPACING // length)
+
+
+def count(
+    walker: Walker, walks: int, *, threads: int = 1, first: int = 0, last: int | None = None
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Walk without keeping the walks; arguments as of `generate`.
+
+    Returns
+    -------
+    positions : int64 array
+        Of every `spacing`-th walk, in the worklist of these walks, and its end.
+    visits : int64 array, shape (V,)
+        Of each vertex.
+    """
+    blocks = list(walk_blocks(walker, walks, first, last))
+    every, number = spacing(walker.length), sum(block.last - block.first for block in blocks)
+    positions = zeros(1 - (-number // every), np.int64)
+    visits = _Visits(len(walker.graph))
+
+    def walk(block: WalkBlock) -> tuple[int, NDArray[np.int64]]:
+        out = np.empty((block.last - block.first, walker.length), np.int32)
+        lengths = np.empty(len(out), np.int32)
+        walker.walk(block.pass_, block.first, block.last, out, lengths)
+        visits.add(compact(out, lengths))
+        begin, offset = divmod(block.number, every)
+        cuts = np.arange(max(every - offset, 0), len(lengths), every)
+        return begin + 1, np.add.reduceat(lengths, np.append(0, cuts), dtype=np.int64)
+
+    for begin, sums in _on_threads(walk, blocks, threads):  # two blocks may share the ends
+        positions[begin : begin + len(sums)] += sums
+    return np.cumsum(positions, out=positions), visits.total()
+
+
+class _Visits:
+    """Counts visits, on several threads."""
+
+    def __init__(self, vertices: int) -> None:
+        self._vertices, self._counts = vertices, list[NDArray[np.int64]]()
+        self._mine = threading.local()
+
+    def add(self, ids: NDArray[np.int32]) -> None:
+        if not hasattr(self._mine, "visits"):
+            self._mine.visits = zeros(self._vertices, np.int64)
+            self._counts.append(self._mine.visits)
+        _count(ids, self._mine.visits)
+
+    def total(self) -> NDArray[np.int64]:
+        return sum(self._counts, np.zeros(self._vertices, np.int64))
+
+
+def _on_threads(task: Callable[[WalkBlock], T], blocks: list[WalkBlock], threads: int) -> list[T]:
     with ThreadPoolExecutor(max(1, threads)) as pool:
         try:
-            list(pool.map(measure, blocks))
-            np.cumsum(bounds, out=bounds)
-            ids = zeros(0 if folder else int(bounds[-1]), np.int32)
-            file = (folder / IDS).open("wb", buffering=0) if folder else None
-            try:
-                list(pool.map(walk, blocks))
-            finally:
-                if file is not None:
-                    file.close()
+            return list(pool.map(task, blocks))
         except BaseException:
             pool.shutdown(cancel_futures=True)  # remaining walks too, not only the waiting
             raise
-    visits = sum(counts, np.zeros(vertices, np.int64))
-    if folder is None:
-        return Walks(ids, bounds, visits)
-    bounds.tofile(folder / BOUNDS)
-    worklist = open_worklist(folder)
-    return Walks(worklist.ids, worklist.bounds, visits)
 
 
 def compact(out: NDArray[np.int32], lengths: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -138,11 +175,3 @@ def _compact(out: NDArray[np.int32], lengths: NDArray[np.int32], flat: NDArray[n
 def _count(ids: NDArray[np.int32], visits: NDArray[np.int64]) -> None:
     for i in range(ids.size):
         visits[ids[i]] += 1
-
-
-def _write_at(file: int, ids: NDArray[np.int32], offset: int) -> None:
-    """Write all of `ids`, which the system may take in parts."""
-    left = ids.view(np.uint8).data
-    while left:
-        done = os.pwrite(file, left, offset)
-        left, offset = left[done:], offset + done

@@ -43,9 +43,11 @@ def corpus_facts(corpus: Corpus, communicator: Communicator) -> Facts:
     words = int(corpus.cuts[-1])
     places = np.unique(np.linspace(0, max(words - 1, 0), min(_SAMPLED, max(words, 1)), dtype=np.int64))
     part = corpus.part(communicator.rank)
-    here = (places >= part.first) & (places < part.first + len(part.ids))
     ids = np.zeros(len(places), np.int64)
-    ids[here] = part.ids[places[here] - part.first]
+    for k in np.flatnonzero((places >= part.first) & (places < part.first + part.size)).tolist():
+        place = int(places[k]) - part.first
+        piece = next(part.pieces(place, place + 1))
+        ids[k] = piece.ids[piece.low]
     found, vocabulary = hashlib.sha256(), corpus.vocabulary
     if communicator.rank == 0:  # the same on all
         for word, count in zip(vocabulary.words, vocabulary.counts.tolist(), strict=True):

@@ -72,8 +72,7 @@ class ColumnHost(Host):
         first, seed = (start.seen, start.seed(options.seed)) if start else (0, options.seed)
         tables = operator.tables(counts)
         self._tables = SampleTables(counts, options.sample, tables, options.seed, first, options.narrowest)
-        part = self._worklist
-        inspector = Inspector(part.ids, part.bounds, self._tables, operator, vertices)  # a scheme's; not used here
+        inspector = Inspector(self._worklist, self._tables, operator, vertices)  # a scheme's; not used here
         context = HostContext(communicator, self.workers, inspector, self._partition, options.dim, 0, False, seed)
         self.scheme: Columns = Columns(context)
         layout = self.scheme.layout

@@ -119,7 +119,7 @@ class Host(ABC):
         self._communicator = communicator
         self._partition = partition or Partition.even(corpus.vertices, communicator.size)
         self._worklist = corpus.part(communicator.rank)
-        threads = max(1, min(options.threads or usable_cores(), len(self._worklist.ids) // _LEAST))
+        threads = max(1, min(options.threads or usable_cores(), self._worklist.size // _LEAST))
         self.workers = Workers(min(threads, self.most_threads), communicator)
         self.release = corpus.worklist.release
         """Let the system take back the memory of what was read of the worklist."""

@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import allreduce
+from any2vec.corpus.worklist import StoredWorklist
 from any2vec.errors import Any2VecError
-from any2vec.operators.arguments import Rate, learning_rate
+from any2vec.operators.arguments import Rate, ThreadStats, learning_rate
 from any2vec.operators.hot_rows import HotRows, hot_rows, how_many_hot, memory_of_copies, no_hot_rows
 from any2vec.operators.inspection import Inspector
 from any2vec.operators.kernel import operator_kernel
@@ -23,7 +25,7 @@ from any2vec.operators.tiles import dots
 from any2vec.samples.counts import total_of
 from any2vec.samples.pools import PooledTables
 from any2vec.samples.slices import Slice
-from any2vec.samples.windows import SampleTables, kept_counts, mean_context
+from any2vec.samples.windows import EpochDraws, SampleTables, kept_counts, mean_context
 from any2vec.sync.combiners import CombinerContext, Round, Touched, combiner_of
 from any2vec.sync.masters import Combined, memory_of_merging
 from any2vec.sync.scheme import HostContext, Scheme
@@ -85,7 +87,7 @@ class RowHost(Host):
             updates = operator.updates(self._counts, contexts) / self._words
             samples = operator.samples_per_update(self._per_pair, contexts)
             per_window = np.array([1.0, contexts if operator.group_per_context else 1.0])
-            positions = len(self._worklist.ids) // (threads * self.rounds)
+            positions = self._worklist.size // (threads * self.rounds)
             if updates[0].any():  # else rows of e are documents, and merging would not see how t is curved
                 self._hot = how_many_hot(updates, positions, self._dim)
             self._hottest = updates, samples, per_window, positions
@@ -93,11 +95,11 @@ class RowHost(Host):
 
     def open(self) -> None:
         """Take the memory of matrices, of threads' copies and of kernels."""
-        part, threads = self._worklist, self.workers.threads
+        threads = self.workers.threads
         self._copies = hot_rows(*self._hottest, threads, self._dim) if threads > 1 else list[HotRows]()
         self._pools = self._options.pools
         self._tables = self._new_tables()
-        self.inspector = Inspector(part.ids, part.bounds, self._tables, self.operator, self._corpus.vertices)
+        self.inspector = Inspector(self._worklist, self._tables, self.operator, self._corpus.vertices)
         self.scheme = self._new_scheme()
         if self.operator.documents:  # they stay here: schemes need not know of them, but for rebalancing
             seed, documents = self._options.seed, self._corpus.documents_of(self._communicator.rank)
@@ -114,7 +116,7 @@ class RowHost(Host):
         options, counts, part = self._options, self._counts, self._worklist
         first = part.first + (self._start.seen if self._start else 0)
         given = counts, options.sample, self.operator.tables(counts), options.seed, first, options.narrowest
-        return PooledTables(*given, part.ids, options.negatives) if self._pools else SampleTables(*given)
+        return PooledTables(*given, part, options.negatives) if self._pools else SampleTables(*given)
 
     def _new_scheme(self) -> Scheme:
         """Make the scheme, which holds the matrices."""
@@ -151,7 +153,7 @@ class RowHost(Host):
 
     def _check_updates(self) -> None:
         """Refuse rounds so long that int32 does not hold how often one updates a row."""
-        positions = len(self._worklist.ids) / self.rounds
+        positions = self._worklist.size / self.rounds
         most = 2 * self._options.window * self.operator.targets  # by a position
         if (self._alone and not self._options.pools) or positions * most < _MOST_UPDATES:
             return
@@ -166,7 +168,7 @@ class RowHost(Host):
     @cached_property
     def _contexts(self) -> float:
         """Words in a context, in the mean."""
-        lengths = np.diff(self._worklist.bounds[:_SENTENCES]).astype(float)
+        lengths = self._worklist.lengths(_SENTENCES - 1).astype(float)
         return mean_context(lengths, self._options.window, self._options.narrowest, self._kept)
 
     def begin_with(self, start: Start) -> None:
@@ -230,7 +232,7 @@ class RowHost(Host):
     def turns(self, task: Task, chunks: "deque[tuple[int, int]]", k: int) -> Iterator[None]:
         """Apply the operator to chunks until none is left, as thread `k`; yield after each."""
         slice_, stats = task.slice, task.stats
-        draws, ids, bounds = self._tables.round(slice_.epoch, slice_.ranges), self._worklist.ids, self._worklist.bounds
+        draws = self._tables.round(slice_.epoch, slice_.ranges)
         matrices, hot = self.scheme.matrices, _NONE
         e, t = matrices.e.reshape(-1), matrices.t.reshape(-1)
         rate = task.rate._replace(pace=0.0) if self._pools else task.rate
@@ -252,11 +254,11 @@ class RowHost(Host):
                 merge(e, t, hot, learning_rate(rate, begin), self._dim, k)
                 open_copies(e, t, wanted, self._dim)
                 hot = wanted
-            done, before = begin, stats[k].words[0]
-            for low, high in slice_.part(begin, end).ranges:
-                ahead = rate._replace(done=rate.done + rate.pace * done, pace=rate.pace * len(stats))
-                self._kernel(ids, bounds, low, high, e, t, rows, draws, ahead, hot, stats[k])
-                done += high - low
+            before, place = stats[k].words[0], begin
+            for low, high in () if stats[k].stop[0] else slice_.part(begin, end).ranges:
+                ahead = rate._replace(done=rate.done + rate.pace * place, pace=rate.pace * len(stats))
+                self._apply(low, high, (e, t, rows), draws, ahead, hot, stats[k])
+                place += high - low
             reached = begin + int(stats[k].words[0] - before)
             if reached < end:  # it was stopped
                 at = min(at, reached)
@@ -266,6 +268,16 @@ class RowHost(Host):
             yield
         if hot.rows:
             merge(e, t, hot, learning_rate(rate, at), self._dim, k)
+
+    def _apply(
+        self, low: int, high: int, matrices: Any, draws: EpochDraws, rate: Rate, hot: HotRows, stats: ThreadStats
+    ) -> None:
+        """Apply the operator to positions low..high-1 of this host's part, piece by piece."""
+        for ids, bounds, at, begin, end in self._worklist.pieces(low, high):
+            ahead = rate._replace(before=at + begin - low)
+            self._kernel(ids, bounds, begin, end, *matrices, draws.ahead(at), ahead, hot, stats)
+            if stats.stop[0]:  # walks of further pieces are not needed any more
+                break
 
     def work(self, task: Task, look: Callable[[], None]) -> float:
         """Apply the operator to this host's slice of a round, and inspect the next one behind it."""
@@ -286,8 +298,10 @@ class RowHost(Host):
 
     def _documents_in(self, slice_: Slice) -> Touched:
         """List the documents of a slice, with about as many updates as they get."""
-        documents, bounds = self.scheme.masters.documents, self._worklist.bounds
+        documents = self.scheme.masters.documents
         assert documents is not None
+        assert isinstance(self._worklist, StoredWorklist)
+        bounds = self._worklist.bounds
         rows, words = [np.empty(0, np.int64)], [np.empty(0)]
         for low, high in slice_.ranges:
             first, last = np.searchsorted(bounds, low, side="right") - 1, np.searchsorted(bounds, high)

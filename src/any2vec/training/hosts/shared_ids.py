@@ -70,14 +70,16 @@ def _own(
     worklist: Worklist, low: int, high: int, window: int, draws: EpochDraws
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
     """Return ids, lengths of sentences and the first position, in this host's part, of what it has of them."""
-    ids, bounds = worklist.ids, worklist.bounds
-    low, high = max(low, 0), min(high, len(ids))
-    if low >= high:
-        return np.empty(0, np.int32), np.empty(0, np.int64), 0
-    i, j = int(np.searchsorted(bounds, low, side="right")) - 1, int(np.searchsorted(bounds, high))
-    first, last = needed_around(ids, low, high, int(bounds[i]), int(bounds[j]), window, draws.keep, draws.keep_key)
-    cut = np.clip(bounds[i : j + 1], first, last)
-    return np.ascontiguousarray(ids[first:last]), np.diff(cut), first
+    low, high = max(low, 0), min(high, worklist.size)
+    ids, lengths, firsts = [np.empty(0, np.int32)], [np.empty(0, np.int64)], [0]
+    for words, bounds, at, begin, end in worklist.pieces(low, high) if low < high else ():
+        i, j = int(np.searchsorted(bounds, begin, side="right")) - 1, int(np.searchsorted(bounds, end))
+        keep, around = draws.ahead(at), (int(bounds[i]), int(bounds[j]))
+        first, last = needed_around(words, begin, end, *around, window, keep.keep, keep.keep_key)
+        ids.append(words[first:last])
+        lengths.append(np.diff(np.clip(bounds[i : j + 1], first, last)).astype(np.int64))
+        firsts.append(at + first)
+    return np.concatenate(ids), np.concatenate(lengths), firsts[1] if len(firsts) > 1 else 0
 
 
 def _gather(own: NDArray[Any], sizes: NDArray[np.int64], channel: Channel) -> NDArray[Any]:

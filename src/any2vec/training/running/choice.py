@@ -153,7 +153,7 @@ def _inspect(corpus: Corpus, options: Options, rank: int, rounds: int, least: fl
     operator = options.operator_class(options).on(corpus)
     tables = operator.tables(counts)
     draws = SampleTables(counts, options.sample, tables, options.seed, part.first, options.narrowest).epoch(0)
-    kernel, n = inspection_kernel(operator), len(part.ids)
+    kernel, n = inspection_kernel(operator), part.size
     lengths = np.geomspace(least, 1 / rounds, _LENGTHS) * n
     found = np.zeros((4, _LENGTHS))
     for at, length in enumerate(lengths):
@@ -161,7 +161,9 @@ def _inspect(corpus: Corpus, options: Options, rank: int, rounds: int, least: fl
             low = int((n - length) * (2 * k + 1) / (2 * _SLICES))
             high = max(low, min(low + round(length), n))
             sources, destinations = np.zeros((2, corpus.vertices), np.int32)
-            kernel(part.ids, part.bounds, low, high, options.window, operator.sources, draws, sources, destinations)
+            for ids, bounds, begin, *ends in part.pieces(low, high):
+                own = options.window, operator.sources, draws.ahead(begin)
+                kernel(ids, bounds, *ends, *own, sources, destinations)
             touched = np.count_nonzero(sources), np.count_nonzero(destinations)
             samples = int(destinations.sum(dtype=np.int64))
             found[:, at] += touched[0] / _SLICES, touched[1] / _SLICES, samples, high - low
