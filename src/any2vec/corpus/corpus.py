@@ -46,6 +46,8 @@ class Corpus:
         The rows of e that make a word's vector, if they are several (`operators.Operator.divide`).
     documents : Documents or None
         Which documents the sentences are, if the text was read as some.
+    memory : dict from str to int
+        Bytes by part, those of a graph and its walks.
     """
 
     vocabulary: Vocabulary
@@ -61,6 +63,7 @@ class Corpus:
     line_ends: int = 0
     rows: WordRows | None = None
     documents: Documents | None = None
+    memory: dict[str, int] = field(default_factory=dict, repr=False)
 
     @property
     def vertices(self) -> int:

@@ -60,9 +60,21 @@ class Worklist(ABC):
         Position in W of the first word.
     size : int
         Words.
+    seconds : float
+        CPU seconds in which threads have made what they read of it, if it is not stored.
     """
 
     first: int
+
+    @property
+    def seconds(self) -> float:
+        """CPU seconds in which threads have made what they read."""
+        return 0.0
+
+    @property
+    @abstractmethod
+    def nbytes(self) -> int:
+        """Bytes that it takes, of memory or of files."""
 
     @property
     @abstractmethod
@@ -117,6 +129,11 @@ class StoredWorklist(Worklist):
     def size(self) -> int:
         """Number of words."""
         return len(self.ids)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of both arrays."""
+        return self.ids.nbytes + self.bounds.nbytes
 
     def pieces(self, low: int, high: int) -> Iterator[Piece]:
         """Yield all sentences, as one piece."""

@@ -114,6 +114,7 @@ class Reporting(Checkpointed):
             cached=corpus.cached,
             hosts=corpus.hosts,
             seconds=dict(corpus.seconds),
+            memory=dict(corpus.memory),
         )
 
     def _reported_options(self, warm_start: bool) -> dict[str, Any]:

@@ -102,6 +102,7 @@ def facts(report: Report) -> Iterator[tuple[str, str]]:
         )
     yield "seconds", ", ".join(f"{name} {value:,.1f}" for name, value in report.seconds.items())
     yield "peak memory", size(report.peak_memory) if report.peak_memory else "unknown"
+    yield from _parts_of(report)
     sent = sum(map(sum, report.rounds.bytes.values()))
     if sent:
         yield "sent", f"{size(sent)} by all hosts, in {len(report.rounds):,} rounds"
@@ -116,6 +117,14 @@ def facts(report: Report) -> Iterator[tuple[str, str]]:
     if report.machine:
         yield "machine", report.machine
         yield "versions", ", ".join(f"{name} {one}" for name, one in report.versions.items())
+
+
+def _parts_of(report: Report) -> Iterator[tuple[str, str]]:
+    """Yield what memory is for, and time within training."""
+    if report.memory:
+        yield "memory by part", ", ".join(f"{name} {size(held)}" for name, held in report.memory.items())
+    if report.walking:
+        yield "walks in training", f"{report.walking:,.1f} s of the processor"
 
 
 def _shown(value: Any) -> str:

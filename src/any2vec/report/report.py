@@ -77,8 +77,13 @@ class Report:
         Mean loss over the samples of each epoch; not a number (null in JSON) if subsampling left it none.
     checks : list of dict
         What callbacks returned after each epoch.
+    walking : float
+        Seconds of the processor, all threads together, in which training generated walks; a part of ``train``.
+    memory : dict from str to int
+        Bytes by part, of a host: ``model``, the matrices and what threads and hosts need besides; of a graph, ``graph``
+        with the tables of walks, and ``walks``, those that are kept.
     peak_memory : int
-        Bytes.
+        Bytes, of the process.
     threads : int
         Threads per host.
     hosts : int
@@ -109,6 +114,8 @@ class Report:
     words_per_second: float = 0.0
     loss: list[float] = field(default_factory=list)
     checks: list[dict[str, float]] = field(default_factory=list)
+    walking: float = 0.0
+    memory: dict[str, int] = field(default_factory=dict)
     peak_memory: int = 0
     threads: int = 0
     hosts: int = 1
@@ -141,8 +148,8 @@ class Report:
 
     def outcome(self) -> dict[str, Any]:
         """Return the figures that training adds."""
-        names = "seconds words_per_second loss checks peak_memory threads hosts round_count scheme interrupted kept"
-        return {name: getattr(self, name) for name in names.split()}
+        names = "seconds words_per_second loss checks walking memory peak_memory threads hosts round_count scheme"
+        return {name: getattr(self, name) for name in [*names.split(), "interrupted", "kept"]}
 
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the report as JSON.

@@ -35,11 +35,11 @@ def check_memory(
     *,
     wire: str | None = None,
     gathers: bool = False,
-) -> None:
+) -> int:
     """Raise an error on all hosts if what training needs is more than one of them has; all hosts call this.
 
-    A host needs what the scheme does with that `wire`, and `more` for so many dimensions and threads. If one `gathers`,
-    the first host gets the vectors of all after each epoch.
+    A host needs what the scheme does with that `wire`, and `more` for so many dimensions and threads: these bytes are
+    returned. If one `gathers`, the first host gets the vectors of all after each epoch.
     """
     vertices, own = partition.vertices, int(partition.sizes.max())
     hosts, has = communicator.size, memory_of_a_host(communicator, scheme.addresses)
@@ -53,7 +53,7 @@ def check_memory(
     if need <= has:
         if gathers and hosts > 1:
             _check_gathering(scheme, vertices, dim, communicator, wire)
-        return
+        return need
     threads, least = int(needed[:, 1].max()), hosts if scheme.by_columns else 1
     fits = [f"`threads` {n:,}" for n in range(threads - 1, 0, -1) if needs(dim, n) <= has][:1]
     fits += [f"`dim` {d:,}" for d in range(dim - 1, least - 1, -1) if needs(d, threads) <= has][:1]

@@ -100,7 +100,7 @@ def train(
     with together(communicator):
         host = kind(corpus, options, communicator, flags, start, partition)
     needs = options.dim, communicator, host.workers.threads, host.memory
-    check_memory(scheme, partition, *needs, wire=options.wire, gathers=after_epoch is not None)
+    report.memory["model"] = check_memory(scheme, partition, *needs, wire=options.wire, gathers=after_epoch is not None)
     with together(communicator):
         host.open()
     interrupts = host.interrupts

@@ -20,7 +20,7 @@ from any2vec.walks.worklist import count, generate
 
 __all__ = ["walk_corpus"]
 
-_LARGE = 1 << 30  # bytes of walks from which they are not kept
+_LARGE = 1 << 28  # bytes of walks from which they are not kept
 _CHUNK = 1 << 22  # ids renumbered at a time
 
 
@@ -74,7 +74,8 @@ def walk_corpus(
         cuts = np.append(0, np.cumsum(communicator.allgather(cuts[-1:])[:, 0]))
     worklist = replace(worklist, first=int(cuts[communicator.rank]))
     vocabulary = Vocabulary([names[i] for i in order.tolist()], visits[order])
-    return Corpus(vocabulary, worklist, int(cuts[-1]), total, 0, cuts, held, False, {}, Path())
+    memory = {"graph": walker.nbytes, "walks": worklist.nbytes}
+    return Corpus(vocabulary, worklist, int(cuts[-1]), total, 0, cuts, held, False, {}, Path(), memory=memory)
 
 
 def _with_known(

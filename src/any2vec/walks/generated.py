@@ -1,5 +1,6 @@
 """Walks that are not kept: training generates them again where it reads them."""
 
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,17 @@ from any2vec.walks.worklist import WalkBlock, spacing, walk_blocks
 __all__ = ["GeneratedWorklist"]
 
 _PIECE = 1 << 16  # positions: they stay in the caches until they are trained on
+
+
+class _Clock:
+    """Adds up what threads take."""
+
+    def __init__(self) -> None:
+        self.seconds, self._lock = 0.0, threading.Lock()
+
+    def add(self, seconds: float) -> None:
+        with self._lock:
+            self.seconds += seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +48,6 @@ class GeneratedWorklist(Worklist):
         Position in W of this worklist's first.
     begin, end : int
         What it has of the positions.
-    seconds : list of float
-        What threads took to generate pieces, until now.
     """
 
     walker: Walker
@@ -47,12 +57,22 @@ class GeneratedWorklist(Worklist):
     first: int
     begin: int
     end: int
-    seconds: list[float] = field(default_factory=list, repr=False)
+    _clock: _Clock = field(default_factory=_Clock, repr=False)
 
     @property
     def size(self) -> int:
         """Number of vertices in the walks."""
         return self.end - self.begin
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the known positions, and of the ids of vertices."""
+        return self.positions.nbytes + self.ids.nbytes
+
+    @property
+    def seconds(self) -> float:
+        """CPU seconds in which threads have generated walks."""
+        return self._clock.seconds
 
     def pieces(self, low: int, high: int) -> Iterator[Piece]:
         """Generate the walks at positions low..high-1, some at a time."""
@@ -64,7 +84,7 @@ class GeneratedWorklist(Worklist):
             j = min(last, max(i + 1, int(np.searchsorted(starts, starts[i] + _PIECE, side="right")) - 1))
             ids, bounds = self._walked(i, j)
             begin, end = int(starts[i]), int(starts[j])
-            self.seconds.append(time.thread_time() - began)
+            self._clock.add(time.thread_time() - began)
             yield Piece(ids, bounds, begin - self.begin, max(low, begin) - begin, min(high, end) - begin)
             at = end
             if at >= high:

@@ -96,6 +96,13 @@ class Walker:
         else:
             self._kernel = first_order(int(weights is not None), int(restart > 0))
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the graph, but for names, and of tables."""
+        graph, biased = self.graph, self._biased or ()
+        arrays = [graph.indptr, graph.indices, graph.weights, self._rows, self._targets, *biased[:2]]
+        return sum({array.ctypes.data: array.nbytes for array in arrays if array is not None}.values())
+
     def walk(self, pass_: int, first: int, last: int, out: NDArray[np.int32], lengths: NDArray[np.int32]) -> None:
         """Write walks `first` to ``last - 1`` of a pass, which has one from each vertex.
 

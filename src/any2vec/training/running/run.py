@@ -174,6 +174,7 @@ class Run:
         report.loss = meter.loss
         report.seconds["train"] = meter.seconds
         report.words_per_second = meter.words_per_second
+        report.walking = self._corpus.worklist.seconds
         report.peak_memory = peak_memory()
 
     def _state(self, epoch: int, number: int, masters: Matrices) -> TrainingState:
