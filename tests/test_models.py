@@ -13,6 +13,7 @@ from any2vec import Any2VecError, DeepWalk, Vectors, Word2Vec
 from any2vec.cluster import simulate
 from any2vec.cluster.local import alone
 from any2vec.cluster.machine.workers import Workers
+from any2vec.corpus.worklist import StoredWorklist
 from any2vec.graph import karate_club
 from any2vec.operators.inspection import Inspector
 from any2vec.operators.matrices import new_matrices
@@ -212,7 +213,7 @@ def test_inspection_counts_updates(model, loss, context, more):
     counts, worklist = corpus.vocabulary.counts, corpus.worklist
     operator = how.operator_class(how)
     tables = SampleTables(counts, how.sample, operator.tables(counts), how.seed, narrowest=how.narrowest)
-    inspector = Inspector(worklist.ids, worklist.bounds, tables, operator, len(counts))
+    inspector = Inspector(worklist, tables, operator, len(counts))
     with Workers(1, alone()) as workers:
         workers.join(inspector.begin(Slice(0, ((0, len(worklist.ids)),)), workers))
     tree = naive_models.huffman(counts.tolist())
@@ -265,7 +266,7 @@ def test_updates_are_about_those_that_inspection_counts(model, loss, context):
     options = Options(model=model, loss=loss, context=context, sample=0, window=2, negative=None)
     operator = options.training_options().operator_class(options.training_options())
     tables = SampleTables(counts, 0, operator.tables(counts), 1)
-    inspector = Inspector(ids, np.array([0, len(ids)]), tables, operator, 100)
+    inspector = Inspector(StoredWorklist(ids, np.array([0, len(ids)])), tables, operator, 100)
     with Workers(1, alone()) as workers:
         workers.join(inspector.begin(Slice(0, ((0, len(ids)),)), workers))
     e, t = operator.updates(counts, 3.0)

@@ -1,6 +1,5 @@
 """DeepWalk and Node2Vec, `any2vec nodes` and `any2vec walks`, and how walks become the worklists of hosts."""
 
-import errno
 import io
 import json
 import sys
@@ -19,9 +18,11 @@ from typer.testing import CliRunner
 
 from any2vec import Any2VecError, DeepWalk, Node2Vec, load
 from any2vec.cli import app, main
-from any2vec.cluster.local import simulate
+from any2vec.cluster.local import alone, simulate
 from any2vec.evaluate.classification import evaluate_nodes
 from any2vec.graph import karate_club, read_graph, read_labels
+from any2vec.plan.text import Text
+from any2vec.training.checkpoints.resume import corpus_facts
 from any2vec.training.shown.progress import COMPILING
 from any2vec.walks.corpus import walk_corpus
 from any2vec.walks.text import write_text
@@ -128,15 +129,30 @@ def random_graph(directed):
     return read_graph(ends[ends[:, 0] < 40], directed=directed, vertices=["far", "away"])
 
 
-def content(corpus):
-    return corpus.worklist.ids.tolist(), corpus.worklist.bounds.tolist()
+def content(worklist, low=0, high=None):
+    """Ids at positions low..high-1, and the bounds of sentences of the pieces that have them, from `low` on."""
+    high = worklist.size if high is None else high
+    found, bounds, at = [], [], low
+    for piece in worklist.pieces(low, high):
+        assert piece.at + piece.low == at
+        at = piece.at + piece.high
+        found += piece.ids[piece.low : piece.high].tolist()
+        bounds += [bound for bound in (piece.at + piece.bounds).tolist() if low <= bound <= high]
+    assert at == high
+    return found, sorted(set(bounds))
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """Let pieces of walks, and the distance of known positions, be as small as the graphs of tests."""
+    monkeypatch.setattr("any2vec.walks.generated._PIECE", 50)
+    monkeypatch.setattr("any2vec.walks.worklist._SPACING", 30)
 
 
 @pytest.mark.parametrize("directed", [False, True])  # with it, walks end early
 @pytest.mark.parametrize("hosts", [1, 2, 3])
-@pytest.mark.parametrize("large", [0, 1 << 30], ids=["file", "memory"])
-def test_worklists_of_hosts(tmp_path, monkeypatch, directed, hosts, large):
-    monkeypatch.setenv("ANY2VEC_CACHE", str(tmp_path))
+@pytest.mark.parametrize("large", [0, 1 << 30], ids=["generated", "kept"])
+def test_worklists_of_hosts(few, directed, hosts, large):
     walker = Walker(random_graph(directed), length=9, seed=2)
     whole = walk_corpus(walker, 3, hosts=hosts)
     names = np.array(whole.vocabulary.words)
@@ -150,59 +166,50 @@ def test_worklists_of_hosts(tmp_path, monkeypatch, directed, hosts, large):
     assert sorted(names) == sorted(walker.graph.names)
 
     again = walk_corpus(walker, 3, hosts=hosts, threads=2, large=large)
-    assert content(again) == content(whole)
-    assert again.cuts.tolist() == whole.cuts.tolist()
-
     parts = simulate(hosts, 2, lambda one: walk_corpus(walker, 3, hosts=hosts, communicator=one, large=large))
-    assert [id_ for part in parts for id_ in content(part)[0]] == content(whole)[0]
-    starts = [part.worklist.first for part in parts]
-    assert starts == whole.cuts[:-1].tolist()
-    bounds = np.concatenate([part.worklist.bounds[:-1] + start for part, start in zip(parts, starts, strict=True)])
-    assert [*bounds.tolist(), whole.cuts[-1]] == content(whole)[1]
+    assert content(again.worklist) == content(whole.worklist)
+    assert corpus_facts(again, alone()) == corpus_facts(whole, alone())
     for host, part in enumerate(parts):
-        assert list(part.vocabulary.words) == list(whole.vocabulary.words)
+        assert list(part.vocabulary.words) == list(again.vocabulary.words) == list(whole.vocabulary.words)
         assert part.vocabulary.counts.tolist() == whole.vocabulary.counts.tolist()
-        assert part.cuts.tolist() == whole.cuts.tolist()
+        assert part.cuts.tolist() == again.cuts.tolist() == whole.cuts.tolist()
         assert (part.raw_words, part.sentences) == (whole.raw_words, whole.sentences)
-        assert part.part(host).ids.tolist() == whole.part(host).ids.tolist() == again.part(host).ids.tolist()
-        assert part.part(host).bounds.tolist() == whole.part(host).bounds.tolist()
-
-    assert len(list(tmp_path.glob("*.part"))) == (0 if large else hosts + 1)
-    del again, part, parts
-    assert not list(tmp_path.iterdir())
-
-
-def test_where_large_walks_go(tmp_path, monkeypatch):
-    walker = Walker(random_graph(False), length=9, seed=2)
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.delenv("TMPDIR", raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
-    monkeypatch.setenv("ANY2VEC_CACHE", str(tmp_path / "named"))
-    assert walk_corpus(walker, 3, large=0).folder.parent == tmp_path / "named"
-    monkeypatch.delenv("ANY2VEC_CACHE")
-    assert walk_corpus(walker, 3, large=0).folder.parent == tmp_path / "caches" / "any2vec"
-    (tmp_path / "caches" / "any2vec").chmod(0o777)
-    assert walk_corpus(walker, 3, large=0).folder.parent == tmp_path
-    (tmp_path / "caches" / "any2vec").chmod(0o700)
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    assert walk_corpus(walker, 3, large=0).folder.parent == tmp_path
+        expected = whole.part(host)
+        n = expected.size
+        for one in (part.part(host), again.part(host)):
+            assert (one.size, one.first) == (n, whole.cuts[host])
+            for most in (1, 17, 1000):
+                assert one.lengths(most).tolist() == expected.lengths(most).tolist()
+            for low, high in ((0, n), (5, n - 7), (n // 2, n // 2 + 1), (n, n)):
+                assert content(one, low, high) == content(expected, low, high)
 
 
-def test_a_full_disk_under_walks(tmp_path, monkeypatch):
-    def full(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
+WAYS = ({}, {"hosts": 3}, {"hosts": 2, "scheme": "server"}, {"hosts": 2, "scheme": "columns"})
 
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_generated_walks_train_to_the_same_bits(few, tmp_path, monkeypatch, directed):
     monkeypatch.setenv("ANY2VEC_CACHE", str(tmp_path))
-    monkeypatch.setattr("os.pwrite", full)
-    with pytest.raises(Any2VecError, match=f"^no space in {tmp_path}: No space left .* 4 bytes"):
-        walk_corpus(Walker(random_graph(False), length=9, seed=2), 3, large=0)
-    assert not list(tmp_path.iterdir())
-
-
-def test_walks_in_a_file_train_to_the_same_bits(monkeypatch):
-    reference = bits(fit()), bits(fit(hosts=3))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    graph = random_graph(directed)
+    kept = [fit(graph, epochs=2, **how) for how in WAYS]
     monkeypatch.setitem(walk_corpus.__kwdefaults__, "large", 0)
-    assert (bits(fit()), bits(fit(hosts=3))) == reference
+    generated = [fit(graph, epochs=2, **how) for how in WAYS]
+    assert list(map(bits, generated)) == list(map(bits, kept))
+    assert all(model.report_.walking > 0 for model in generated)
+    assert not any(model.report_.walking for model in kept)
+    assert not list(tmp_path.iterdir())
+    memory = generated[0].report_.memory
+    assert memory.keys() == {"graph", "walks", "model"}
+    assert memory["model"] >= 2 * 4 * 16 * len(graph)
+
+
+def test_plans_of_generated_walks(few):
+    walker = Walker(random_graph(True), length=9, seed=2)
+    one, other = (Text.of_corpus(walk_corpus(walker, 3, large=large)) for large in (0, 1 << 30))
+    assert one.lengths.tolist() == other.lengths.tolist()
+    lengths = np.array([3.0, 40.0, 700.0])
+    assert one.absent(lengths, 0.01).tolist() == other.absent(lengths, 0.01).tolist()
 
 
 @pytest.mark.parametrize("hosts", [1, 3])

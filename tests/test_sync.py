@@ -11,6 +11,7 @@ from simulated import skipgram
 
 from any2vec.cluster.local import alone, simulate
 from any2vec.cluster.machine.workers import Workers
+from any2vec.corpus.worklist import StoredWorklist
 from any2vec.operators.arguments import Rate, RowTable, ThreadStats
 from any2vec.operators.hot_rows import no_hot_rows
 from any2vec.operators.inspection import Inspector
@@ -244,7 +245,7 @@ class Case:
         return SampleTables(self.counts, self.sample, self.operator.tables(self.counts), self.seed, first)
 
     def inspect(self, low, high, epoch, threads=1):
-        inspector = Inspector(self.ids, self.bounds, self.tables, self.operator, V)
+        inspector = Inspector(StoredWorklist(self.ids, self.bounds), self.tables, self.operator, V)
         with Workers(threads, alone()) as workers:
             for _ in range(2):  # it begins anew each time
                 workers.join(inspector.begin(Slice(epoch, ((low, high),)), workers))

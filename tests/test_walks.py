@@ -13,14 +13,13 @@ from scipy.sparse import coo_array
 from scipy.stats import chisquare
 
 from any2vec import DeepWalk
-from any2vec.corpus.worklist import open_worklist
 from any2vec.errors import Any2VecError
 from any2vec.graph.graph import Graph
 from any2vec.walks.order import pass_key
 from any2vec.walks.second_order import second_order
 from any2vec.walks.text import write_text
 from any2vec.walks.walker import Walker
-from any2vec.walks.worklist import generate, walk_blocks
+from any2vec.walks.worklist import count, generate, walk_blocks
 
 BIASES = [(1.0, 1.0), (0.25, 4.0), (4.0, 0.25), (0.25, 0.25), (4.0, 4.0), (0.5, 1.0), (2.0, 1.0)]
 
@@ -238,8 +237,9 @@ def test_walks_do_not_depend_on_how_they_are_cut(p, q, directed):
 
 
 @pytest.mark.parametrize(("weighted", "directed"), KINDS)
-def test_worklists(tmp_path, weighted, directed, monkeypatch):
+def test_worklists(weighted, directed, monkeypatch):
     monkeypatch.setattr("any2vec.walks.worklist._BLOCK", 13)
+    monkeypatch.setattr("any2vec.walks.worklist._SPACING", 40)
     graph = random_graph(70, 200, weighted=weighted, directed=directed)
     walker = Walker(graph, length=8, p=0.5, q=2.0, restart=0.1)
     ids, bounds, visits = generate(walker, 3, threads=2)
@@ -248,10 +248,13 @@ def test_worklists(tmp_path, weighted, directed, monkeypatch):
     assert {len(walk) for walk in expected} >= ({1, 8} if weighted else {8})
     assert (ids.dtype, bounds.dtype, visits.dtype) == (np.int32, np.int64, np.int64)
     assert visits.tolist() == np.bincount(ids, minlength=70).tolist()
-    again = generate(walker, 3, threads=3, folder=tmp_path)
-    for one, other in zip(again, (ids, bounds, visits), strict=True):
+    for one, other in zip(generate(walker, 3, threads=3), (ids, bounds, visits), strict=True):
         assert np.array_equal(one, other)
-    assert np.array_equal(open_worklist(tmp_path).ids, ids)
+    for first, last in ((0, 210), (33, 171), (5, 5)):
+        positions, counted = count(walker, 3, threads=2, first=first, last=last)
+        low, high = bounds[[first, last]]
+        assert positions.tolist() == [*(bounds[first:last:5] - low), high - low]
+        assert counted.tolist() == np.bincount(ids[low:high], minlength=70).tolist()
     for hosts in (2, 5):
         cuts = [210 * h // hosts for h in range(hosts + 1)]
         parts = [generate(walker, 3, first=a, last=b) for a, b in pairwise(cuts)]
@@ -260,11 +263,9 @@ def test_worklists(tmp_path, weighted, directed, monkeypatch):
         assert np.array_equal(sum(part.visits for part in parts), visits)
 
 
-def test_a_host_without_walks(tmp_path):
-    walker = Walker(random_graph())
-    for folder in (None, tmp_path):
-        ids, bounds, visits = generate(walker, 1, first=5, last=5, folder=folder)
-        assert (ids.tolist(), bounds.tolist(), visits.sum()) == ([], [0], 0)
+def test_a_host_without_walks():
+    ids, bounds, visits = generate(Walker(random_graph()), 1, first=5, last=5)
+    assert (ids.tolist(), bounds.tolist(), visits.sum()) == ([], [0], 0)
 
 
 def test_text(monkeypatch):

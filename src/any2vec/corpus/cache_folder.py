@@ -13,7 +13,7 @@ from any2vec.corpus.cache_entry import META, Entry
 from any2vec.errors import Any2VecError, shown
 from any2vec.private import distrust, make_private
 
-__all__ = ["Place", "default_cache", "entries", "for_large_files", "limit", "place_of", "size_of", "trim"]
+__all__ = ["Place", "default_cache", "entries", "limit", "place_of", "size_of", "trim"]
 
 _OWN, _LIMIT = "ANY2VEC_CACHE", "ANY2VEC_CACHE_LIMIT"
 _SHARE = 0.2  # of the disk that entries may take, if no limit is set
@@ -97,16 +97,6 @@ def place_of(cache: object) -> Place:
         return Place(None, why, folder if named and others_cannot_rename else None)
     limit(folder)  # raises now if it is no size
     return Place(folder, temporary=folder)
-
-
-def for_large_files() -> Path | None:
-    """Return where large temporary files go: where corpora are kept, as the system's folder may lie in memory.
-
-    None for the system's folder: if TMPDIR names it and ANY2VEC_CACHE no other, or there is no cache.
-    """
-    if os.environ.get("TMPDIR") and not os.environ.get(_OWN):
-        return None
-    return place_of("auto").temporary
 
 
 def entries(folder: Path) -> list[Entry]:

@@ -24,6 +24,7 @@ from any2vec.sync.partition import Partition
 from any2vec.sync.replicated import NEARLY
 from any2vec.sync.schemes import SCHEMES
 from any2vec.sync.wires import wire_of
+from any2vec.walks.corpus import MOST_KEPT
 
 __all__ = [
     "Rows",
@@ -293,7 +294,8 @@ def memory(scheme: str, rows: Rows, text: Text, hosts: int, dim: int, format_: s
     """Return the bytes that a host needs in the longest round, the one that needs most.
 
     The program takes some 160 MiB (benchmarks/README.md). The scheme says what its masters, or columns, take. Tables
-    have 20 bytes for a vertex: its count, threshold and column of the alias table; its word takes some 60. Of several
+    have 20 bytes for a vertex: its count, threshold and column of the alias table; its word takes some 60. A graph is
+    whole on each host; the host's walks take 4 bytes a step and 8 each, if they are kept (`walks.corpus`). Of several
     hosts, schemes of rows have two numbers more for each vertex, and two for inspection.
 
     PullModel holds proxies of both matrices, as many as of the larger; rows that hosts send to an owner, and those
@@ -303,7 +305,8 @@ def memory(scheme: str, rows: Rows, text: Text, hosts: int, dim: int, format_: s
     vertices, row, large = text.vertices, 4 * padded_width(dim), SCHEMES[scheme]
     wire = wire_of(format_).row_bytes(dim)
     own = [float(large.memory(round(vertices), dim, hosts, format_, round(owned))) for owned in rows.owned.tolist()]
-    found = np.array(own) + _PROGRAM + 80 * vertices
+    walks = min((_ID * text.words + 8 * text.sentences) / hosts, MOST_KEPT) if text.graph else 0.0
+    found = np.array(own) + _PROGRAM + 80 * vertices + text.graph + walks
     if hosts == 1 or large.by_columns:
         return float(found.max())
     found += (16 if large.inspects else 8) * vertices

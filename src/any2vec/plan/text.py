@@ -37,6 +37,8 @@ class Text:
         W, if it was read: then it is known where vertices occur, not only how often.
     seed : int
         Of the draws of subsampling.
+    graph : int
+        Bytes of the graph that walks are on.
     """
 
     counts: NDArray[np.float64]
@@ -45,13 +47,15 @@ class Text:
     sentences: float
     worklist: Worklist | None = None
     seed: int = field(default=1)
+    graph: int = 0
 
     @classmethod
     def of_corpus(cls, corpus: Corpus, seed: int = 1) -> Self:
         """Take a corpus that was read for one host."""
         counts = corpus.vocabulary.counts.astype(np.float64)
         lengths = corpus.worklist.lengths(_SENTENCES).astype(np.float64)
-        return cls(counts, np.ones_like(counts), lengths, corpus.sentences, corpus.worklist, seed)
+        graph = corpus.memory.get("graph", 0)
+        return cls(counts, np.ones_like(counts), lengths, corpus.sentences, corpus.worklist, seed, graph)
 
     @classmethod
     def of_counts(cls, counts: NDArray[Any], many: NDArray[Any] | None = None) -> Self:

@@ -6,5 +6,6 @@ The modules, from a step to what training reads:
 - `first_order` (DeepWalk) and `second_order` (node2vec): the kernels that step
 - `order`: where walks start
 - `walker`: `Walker`, the walks of a graph
-- `worklist`: walks as the worklist W; `corpus`: with V, as a corpus; `text`: as lines of text
+- `worklist`: walks as the worklist W, kept in memory; `generated`: generated where training reads them
+- `corpus`: with V, as a corpus; `text`: as lines of text
 """

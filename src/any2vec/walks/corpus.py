@@ -10,17 +10,21 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, SharedError, allreduce, first_other, together
 from any2vec.cluster.local import alone
+from any2vec.cluster.machine.cores import hosts_here
 from any2vec.corpus.corpus import Corpus
 from any2vec.corpus.vocabulary import Vocabulary, check_sum
 from any2vec.corpus.worklist import StoredWorklist
-from any2vec.io.memory import memory_errors
+from any2vec.io.memory import available, memory_errors
 from any2vec.walks.generated import GeneratedWorklist
 from any2vec.walks.walker import Walker
 from any2vec.walks.worklist import count, generate
 
-__all__ = ["walk_corpus"]
+__all__ = ["MOST_KEPT", "walk_corpus"]
 
-_LARGE = 1 << 28  # bytes of walks from which they are not kept
+MOST_KEPT = 1 << 30
+"""Bytes of walks that a host keeps, at most."""
+
+_SHARE = 8  # of the memory that is left: so much of it, at most
 _CHUNK = 1 << 22  # ids renumbered at a time
 
 
@@ -32,13 +36,14 @@ def walk_corpus(
     communicator: Communicator | None = None,
     threads: int = 1,
     known: Vocabulary | None = None,
-    large: int = _LARGE,
+    large: int | None = None,
 ) -> Corpus:
     """Generate the walks of all hosts, or on a cluster of this one, as a corpus.
 
-    Every host has the whole graph; walks are cut evenly for `hosts`, in their order. From `large` bytes on they are not
-    kept, and training generates them again. The vocabulary has all vertices, by decreasing visits, ties in the graph's
-    order; `known` vertices of earlier graphs too, and their visits are added.
+    Every host has the whole graph; walks are cut evenly for `hosts`, in their order. Walks of `large` bytes or more, by
+    default 1 GiB or an eighth of the memory that is left, are not kept: training generates them again, to the same
+    bits. The vocabulary has all vertices, by decreasing visits, ties in the graph's order; `known` vertices of earlier
+    graphs too, and their visits are added.
     """
     vertices = len(walker.graph)
     total = walks * vertices
@@ -49,6 +54,8 @@ def walk_corpus(
     ends = [total * h // hosts for h in range(hosts + 1)]
     held = range(communicator.rank, communicator.rank + 1) if several else range(hosts)
     first, last = ends[held.start], ends[held.stop]
+    if large is None:
+        large = min(MOST_KEPT, available(*hosts_here(communicator)) // _SHARE)
     how = {"threads": threads, "first": first, "last": last}
     kept = None
     with together(communicator), memory_errors("the walks"):
