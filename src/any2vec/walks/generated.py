@@ -42,7 +42,7 @@ class GeneratedWorklist(Worklist):
         Numbers of the walks whose positions are known, the passes one after the other.
     positions : int64 array
         Of every `spacing`-th of them, and the end (`worklist.count`).
-    ids : int32 array, shape (V,)
+    new_ids : int32 array, shape (V,)
         The id of each vertex of the graph.
     first : int
         Position in W of this worklist's first.
@@ -53,7 +53,7 @@ class GeneratedWorklist(Worklist):
     walker: Walker
     walks: range
     positions: NDArray[np.int64]
-    ids: NDArray[np.int32]
+    new_ids: NDArray[np.int32]
     first: int
     begin: int
     end: int
@@ -67,7 +67,7 @@ class GeneratedWorklist(Worklist):
     @property
     def nbytes(self) -> int:
         """Bytes of the known positions, and of the ids of vertices."""
-        return self.positions.nbytes + self.ids.nbytes
+        return self.positions.nbytes + self.new_ids.nbytes
 
     @property
     def seconds(self) -> float:
@@ -134,7 +134,7 @@ class GeneratedWorklist(Worklist):
         for block, here in self._blocks(first, last):
             self.walker.walk(block.pass_, block.first, block.last, out[here], lengths[here])
         ids, bounds = out.reshape(-1), np.zeros(last - first + 1, np.int64)
-        _renumber(out, lengths, self.ids, ids, bounds)
+        _renumber(out, lengths, self.new_ids, ids, bounds)
         return read_only(ids[: bounds[-1]]), read_only(bounds)
 
 

@@ -2,6 +2,7 @@
 
 from math import inf
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,9 +100,13 @@ class Walker:
     @property
     def nbytes(self) -> int:
         """Bytes of the graph, but for names, and of tables."""
-        graph, biased = self.graph, self._biased or ()
-        arrays = [graph.indptr, graph.indices, graph.weights, self._rows, self._targets, *biased[:2]]
-        return sum({array.ctypes.data: array.nbytes for array in arrays if array is not None}.values())
+        graph, sizes = self.graph, dict[int, int]()
+        own: list[Any] = [graph.indptr, graph.indices, graph.weights, *vars(self).values()]
+        for one in own:
+            for array in one if isinstance(one, tuple) else (one,):
+                if isinstance(array, np.ndarray):  # some are views of one table
+                    sizes[array.ctypes.data] = array.nbytes
+        return sum(sizes.values())
 
     def walk(self, pass_: int, first: int, last: int, out: NDArray[np.int32], lengths: NDArray[np.int32]) -> None:
         """Write walks `first` to ``last - 1`` of a pass, which has one from each vertex.
