@@ -112,7 +112,7 @@ class Window(NamedTuple):
     key : uint64
         Key of the window's own draws; draw 0 is its size.
     sentence : int
-        Number of its sentence in this host's part of W, from 0.
+        Number of its sentence in the piece of W that is read, from 0; of all of this host's part, if it is stored.
     """
 
     words: NDArray[np.int64]
