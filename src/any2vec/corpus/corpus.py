@@ -11,7 +11,10 @@ from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.corpus.word_rows import WordRows
 from any2vec.corpus.worklist import Worklist
 
-__all__ = ["Corpus"]
+__all__ = ["NO_KIND", "Corpus"]
+
+NO_KIND = 255
+"""Kind of a vertex of an earlier graph."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +49,8 @@ class Corpus:
         The rows of e that make a word's vector, if they are several (`operators.Operator.divide`).
     documents : Documents or None
         Which documents the sentences are, if the text was read as some.
+    kinds : uint8 array, shape (V,), or None
+        The kind of each vertex, of a graph that has kinds; `NO_KIND` if the graph lacks the vertex.
     """
 
     vocabulary: Vocabulary
@@ -61,6 +66,7 @@ class Corpus:
     line_ends: int = 0
     rows: WordRows | None = None
     documents: Documents | None = None
+    kinds: NDArray[np.uint8] | None = None
 
     @property
     def vertices(self) -> int:

@@ -10,9 +10,10 @@ The modules, in the order in which edges pass through them:
 - `tensors` (PyTorch Geometric), `objects` (networkx, igraph), `matrices` (SciPy, .npz, Matlab).
 - `undirected`: edges that a source lists in both directions.
 - `build`: `EdgeTable` to `Graph`, with `csr` (sorted rows) and `weights`.
-- `graph`: what the user gets, with the `kinds` of vertices. `karate`: an example.
+- `graph`: what the user gets. `karate`: an example.
+- `vertex_kinds`: reads the `kinds` of a graph's vertices, for metapaths.
 
-`vertex_labels` reads the classes of vertices, for evaluation alone.
+`vertex_labels` reads the classes of vertices, for evaluation alone. `fields`: lines that say something of vertices.
 """
 
 from any2vec.graph.graph import Graph

@@ -79,6 +79,11 @@ class Kinds:
         """Vertices of each kind, shape (T,)."""
         return np.bincount(self.of, minlength=len(self.names))
 
+    def __str__(self) -> str:
+        """List how many vertices there are of each kind: of five kinds at most."""
+        named = sorted(zip(self.counts.tolist(), self.names, strict=True), key=lambda kind: -kind[0])
+        more = f" and {len(named) - 5:,} more kinds" if len(named) > 5 else ""
+        return ", ".join(f"{count:,} {name}" for count, name in named[:5]) + more
+
     def __repr__(self) -> str:
-        many = ", ".join(f"{count:,} {name}" for name, count in zip(self.names, self.counts.tolist(), strict=True))
-        return f"<Kinds: {many}>"
+        return f"<Kinds: {self}>"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from any2vec.cluster.communicator import Communicator, SharedError, allreduce, first_other, together
 from any2vec.cluster.local import alone
 from any2vec.corpus.cache_folder import for_large_files
-from any2vec.corpus.corpus import Corpus
+from any2vec.corpus.corpus import NO_KIND, Corpus
 from any2vec.corpus.vocabulary import Vocabulary, check_sum
 from any2vec.corpus.worklist import IDS, Worklist, open_worklist
 from any2vec.io.disk import disk_errors
@@ -41,10 +41,10 @@ def walk_corpus(
 
     Every host has the whole graph; walks are cut evenly for `hosts`, in their order. From `large` bytes on they are
     kept in a temporary file, where corpora are cached. The vocabulary has all vertices, by decreasing visits, ties in
-    the graph's order; `known` vertices of earlier graphs too, and their visits are added.
+    the graph's order; `known` vertices of earlier graphs too, and their visits are added. Vertices that no walk along
+    a metapath comes to are left out.
     """
-    vertices = len(walker.graph)
-    total = walks * vertices
+    total = walks * walker.per_pass
     communicator = communicator or alone()
     several = communicator.size > 1
     if several:
@@ -64,6 +64,8 @@ def walk_corpus(
         names, visits = _with_known(walker.graph.names, visits, known)
         order = np.argsort(-visits, kind="stable")
         new = np.empty(len(order), np.int32)
+        if walker.paths:
+            order = order[_kept(names, visits, known)[order]]
         new[order] = np.arange(len(order), dtype=np.int32)
         with together(communicator), _writing(folder):
             worklist = _renumber(ids, bounds, new, folder)
@@ -79,7 +81,12 @@ def walk_corpus(
         cuts = bounds[ends]
     vocabulary = Vocabulary([names[i] for i in order.tolist()], visits[order])
     positions = int(cuts[-1])
-    corpus = Corpus(vocabulary, worklist, positions, total, 0, cuts, held, False, {}, folder or Path())
+    kinds = None
+    if walker.graph.kinds is not None:
+        gone = np.full(len(names) - len(walker.graph), NO_KIND, np.uint8)
+        kinds = np.append(walker.graph.kinds.of, gone)[order]
+    where = folder or Path()
+    corpus = Corpus(vocabulary, worklist, positions, total, 0, cuts, held, False, {}, where, kinds=kinds)
     if temporary:
         weakref.finalize(corpus, temporary.remove)
     return corpus
@@ -105,10 +112,22 @@ def _with_known(
     return [*names, *(known.words[i] for i in gone.tolist())], np.append(visits, known.counts[gone])
 
 
+def _kept(names: Sequence[str], visits: NDArray[np.int64], known: Vocabulary | None) -> NDArray[np.bool_]:
+    """Find the vertices that walks come to, or that are known."""
+    kept = visits > 0
+    if known is not None:
+        for i in np.flatnonzero(~kept).tolist():
+            kept[i] = names[i] in known.ids
+    return kept
+
+
 def _check_same(walker: Walker, walks: int, communicator: Communicator) -> None:
     """Raise on all hosts if their graphs or the options of their walks differ."""
     graph = walker.graph
     digest = hashlib.sha256(repr((walks, walker.length, walker.p, walker.q, walker.restart, walker.seed)).encode())
+    digest.update(repr(walker.paths).encode())
+    if graph.kinds is not None:
+        digest.update(repr(graph.kinds.names).encode() + graph.kinds.of.tobytes())
     digest.update("\n".join(graph.names).encode("utf-8", "surrogateescape"))
     for array in (graph.indptr, graph.indices, graph.weights):
         if array is not None:
