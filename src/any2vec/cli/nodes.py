@@ -78,7 +78,7 @@ def walks(
     check_one_process("walks are written", "walks")
     number, threads = options.pop("walks"), options.pop("threads")
     check_walks(number, *(options[name] for name in ("length", "p", "q", "restart")))
-    options["metapaths"] = check_metapaths(options.pop("metapath") or [])
+    options["metapaths"] = check_metapaths(options.pop("metapath"))
     if output.suffix in _COMPRESSED:
         raise Any2VecError(f"{output}: walks are written as plain text; leave out the ending {output.suffix}")
     if str(output) != "-":

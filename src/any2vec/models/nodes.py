@@ -131,7 +131,7 @@ class DeepWalk(Estimator):
 
     @property
     def _metapaths(self) -> list[str | Sequence[str]]:
-        return check_metapaths(self.metapath or [])
+        return check_metapaths(self.metapath)
 
     def _read(
         self,

@@ -22,19 +22,17 @@ _USUAL = "such as author-paper-author"
 
 
 def check_metapaths(metapaths: Any) -> list[str | Sequence[str]]:
-    """Return metapaths as a list; raise if they are none, before a graph is read."""
-    given: Any = [metapaths] if isinstance(metapaths, str) else metapaths
-    if not isinstance(given, Iterable) or isinstance(given, bytes):
+    """Return metapaths as a list, an empty one for None; raise if they are none, before a graph is read."""
+    given: Any = [] if metapaths is None else [metapaths] if isinstance(metapaths, str) else metapaths
+    if not isinstance(given, list | tuple):
         raise Any2VecError(f"`metapath` is {shown(metapaths)}; give one, {_USUAL}, or a list of them")
-    found = list(given)
-    for path in found:
+    for path in given:
         kinds = path.split(_SIGN) if isinstance(path, str) else path
-        if not isinstance(kinds, Sequence) or not all(isinstance(kind, str) and kind for kind in kinds):
+        if not isinstance(kinds, list | tuple) or not all(isinstance(kind, str) and kind for kind in kinds):
             raise Any2VecError(f"`metapath` has {shown(path)}; give kinds with {_SIGN} between them, {_USUAL}")
         if len(kinds) < 2:
-            many = f"; a list is of metapaths, so give [{_SIGN.join(found)!r}]" if len(found) > 1 else ""
-            raise Any2VecError(f"`metapath` has {shown(path)}, one kind; it needs two or more, {_USUAL}{many}")
-    return found
+            raise Any2VecError(f"`metapath` has {shown(path)}; it needs two kinds or more, {_USUAL}")
+    return list(given)
 
 
 def find_paths(metapaths: Sequence[str | Sequence[str]], graph: Graph) -> list[tuple[int, ...]]:
