@@ -49,7 +49,7 @@ def nodes(
 ) -> None:
     """Train vectors of the vertices of GRAPH: DeepWalk, node2vec or metapath2vec.
 
-    Skip-gram or CBOW on DeepWalk's walks; with --p and --q on node2vec's, with --metapath on metapath2vec's.
+    Walks are DeepWalk's, node2vec's (--p, --q) or metapath2vec's (--metapath).
     """
     job = Job(output=output, training=training, report=report, force=force, quiet=quiet, verbose=verbose)
     model = Node2Vec(**options, verbose=job.display)

@@ -161,6 +161,8 @@ def read_graph(
     threads = int(threads or usable_cores())
     if kinds is not None and kind_prefix is not None:
         raise Any2VecError("`kinds` and `kind_prefix` are given; give one")
+    if isinstance(source, str) and isinstance(kinds, str) and source == kinds == STANDARD_INPUT:
+        raise Any2VecError("the graph and `kinds` cannot both be standard input; give a file of one")
     checked_text("kind_prefix", kind_prefix)
     kinds = graph_file(kinds) if isinstance(kinds, str | os.PathLike) else kinds
     options = ReadOptions(directed, weighted, comments, delimiter, header, key, threads)
