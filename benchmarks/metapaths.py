@@ -130,17 +130,17 @@ def run(who: str, job: Run) -> Run:
 
 def main(
     who: Annotated[str, typer.Option(help="Contenders, separated by commas.")] = ",".join(WHO),
-    authors: Annotated[int, typer.Option(help="Authors; papers are twice as many.")] = 2000,
-    pure: Annotated[float, typer.Option(help="Share of a paper's authors that are of its class for sure.")] = 0.5,
-    pure_venues: Annotated[float, typer.Option(help="Share of papers in a venue of their class for sure.")] = 0.5,
+    authors: Annotated[int, typer.Option(help="Authors; papers are twice as many.")] = 1000,
+    pure: Annotated[float, typer.Option(help="Share of a paper's authors that are of its class for sure.")] = 0.6,
+    pure_venues: Annotated[float, typer.Option(help="Share of papers in a venue of their class for sure.")] = 0.7,
     walks: Annotated[int, typer.Option(help="Walks per author.")] = 5,
     length: Annotated[int, typer.Option(help="Vertices per walk.")] = 40,
     context: Annotated[int, typer.Option(help="Vertices in a context of PyTorch Geometric: the window + 1.")] = 7,
     dim: DimOption = 64,
     negative: NegativeOption = 5,
     epochs: EpochsOption = 5,
-    batch: Annotated[int, typer.Option(help="Starts in a batch of PyTorch Geometric.")] = 128,
-    rate: Annotated[float, typer.Option(help="Learning rate of PyTorch Geometric.")] = 0.01,
+    batch: Annotated[int, typer.Option(help="Starts in a batch of PyTorch Geometric.")] = 8,
+    rate: Annotated[float, typer.Option(help="Learning rate of PyTorch Geometric.")] = 0.05,
     seeds: SeedsOption = "1,2,3",
     json_file: JsonOption = None,
 ) -> None:
