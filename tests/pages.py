@@ -164,6 +164,10 @@ def make_folder(path, dim=100):
     karate = karate_club()
     shutil.copy(karate.edges, path / "friends.edges")
     shutil.copy(karate.labels, path / "friends.labels")
+    (path / "papers.edges").write_text("ann p1\nbob p1\nbob p2\np1 kdd\np2 kdd\n", "utf-8")
+    kinds = {"author": "ann bob", "paper": "p1 p2", "venue": "kdd"}
+    lines = [f"{vertex} {kind}\n" for kind, names in kinds.items() for vertex in names.split()]
+    (path / "papers.kinds").write_text("".join(lines), "utf-8")
     vertices = [str(i) for i in range(1, 35)]
     any2vec.save(any2vec.Vectors(vertices, np.eye(34, 40, dtype=np.float32) + 0.1), path / "friends.bin")
     return path

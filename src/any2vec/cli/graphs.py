@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -14,7 +15,7 @@ from any2vec.errors import respelled
 from any2vec.graph.readers import FORMATS, GraphWarning
 from any2vec.options import option
 
-__all__ = ["COMMENTS", "graph_options", "saying", "sign"]
+__all__ = ["COMMENTS", "graph_options", "saying", "sign", "typed_graph_options"]
 
 COMMENTS = "#%"
 
@@ -35,7 +36,26 @@ class _GraphFile:
     header: bool = option(False, "skip the first line, a header", panel=DATA)
 
 
-def graph_options(command: Callable[..., None]) -> Callable[..., None]:
+@dataclass
+class _TypedGraphFile(_GraphFile):
+    """How a file of a graph whose vertices may have kinds is read."""
+
+    kinds: Path | None = option(
+        None,
+        "kinds of vertices, for --metapath: a file of lines of a vertex and its kind",
+        unset="none",
+        path="file",
+        panel=DATA,
+    )
+    kind_prefix: str | None = option(
+        None,
+        "what stands between the kind and the rest of each vertex's name, such as : for author:12",
+        unset="none",
+        panel=DATA,
+    )
+
+
+def graph_options(command: Callable[..., None], of: type[_GraphFile] = _GraphFile) -> Callable[..., None]:
     """Replace a command's parameter `how`, options of `read_graph`, by options of the command line."""
 
     @wraps(command)
@@ -43,7 +63,12 @@ def graph_options(command: Callable[..., None]) -> Callable[..., None]:
         how |= {"directed": how["directed"] or None, "delimiter": sign(how["delimiter"])}
         command(**given, how=how)
 
-    return from_fields(_GraphFile, into="how")(run)
+    return from_fields(of, into="how")(run)
+
+
+def typed_graph_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Do what `graph_options` does, with kinds of vertices."""
+    return graph_options(command, _TypedGraphFile)
 
 
 def sign(delimiter: str | None) -> str | None:

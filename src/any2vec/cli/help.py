@@ -42,6 +42,7 @@ _BRIEF = {
     "restart": "Probability of a return to the start.",
     "p": "Return parameter of node2vec.",
     "q": "In-out parameter of node2vec.",
+    "metapath": "Kinds of a walk's vertices: metapath2vec.",
 }
 """Texts of options that fit a line of the first screen, in place of longer ones."""
 
@@ -83,7 +84,7 @@ SCREENS = {
     ),
     "walks": Screen(
         ("friends.edges -o walks.txt --length 80",),
-        "output walks length p q restart directed weighted threads seed force",
+        "output walks length p q restart metapath directed weighted threads seed force",
     ),
     "info": Screen(("reviews.bin",)),
     "report": Screen(("run.json -o run.html",)),

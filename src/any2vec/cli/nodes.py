@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from any2vec.cli import options as shared
-from any2vec.cli.graphs import graph_options, saying
+from any2vec.cli.graphs import saying, typed_graph_options
 from any2vec.cli.training import Job, check_apart, check_one_process
 from any2vec.cluster.machine.cores import usable_cores
 from any2vec.errors import Any2VecError
@@ -15,6 +15,7 @@ from any2vec.graph.readers import read_graph
 from any2vec.io.outputs import check_writable, refusals, replacing_file
 from any2vec.io.replaceable import marked
 from any2vec.models import Node2Vec
+from any2vec.walks.metapaths import check_metapaths
 from any2vec.walks.text import write_text
 from any2vec.walks.walker import Walker, check_walks
 
@@ -34,7 +35,7 @@ Source = Annotated[
 
 
 @shared.estimator_options(Node2Vec)
-@graph_options
+@typed_graph_options
 def nodes(
     graph: Source,
     output: shared.Output,
@@ -46,21 +47,21 @@ def nodes(
     quiet: shared.Quiet = False,
     verbose: shared.Verbose = False,
 ) -> None:
-    """Train vectors of the vertices of GRAPH: DeepWalk or node2vec.
+    """Train vectors of the vertices of GRAPH: DeepWalk, node2vec or metapath2vec.
 
-    Skip-gram or CBOW on DeepWalk's walks; with --p and --q on node2vec's.
+    Walks are DeepWalk's, node2vec's (--p, --q) or metapath2vec's (--metapath).
     """
     job = Job(output=output, training=training, report=report, force=force, quiet=quiet, verbose=verbose)
     model = Node2Vec(**options, verbose=job.display)
-    job.check(model, [graph])
+    job.check(model, [graph, *filter(None, [how["kinds"]])])
     with saying(job.display.say):
         walks = job.read(model, graph, **how)
     job.train(model, walks)
     job.save(model)
 
 
-@shared.from_fields(Node2Vec, only=("walks", "length", "p", "q", "restart", "seed", "threads"))
-@graph_options
+@shared.from_fields(Node2Vec, only=("walks", "length", "p", "q", "restart", "metapath", "seed", "threads"))
+@typed_graph_options
 def walks(
     graph: Source,
     output: Annotated[
@@ -77,10 +78,11 @@ def walks(
     check_one_process("walks are written", "walks")
     number, threads = options.pop("walks"), options.pop("threads")
     check_walks(number, *(options[name] for name in ("length", "p", "q", "restart")))
+    options["metapaths"] = check_metapaths(options.pop("metapath"))
     if output.suffix in _COMPRESSED:
         raise Any2VecError(f"{output}: walks are written as plain text; leave out the ending {output.suffix}")
     if str(output) != "-":
-        check_apart([graph], output, None)
+        check_apart([graph, *filter(None, [how["kinds"]])], output, None)
         check_writable(output, _WALKS, force=force)
     with saying():
         walker = Walker(read_graph(graph, threads=threads, **how), **options)

@@ -11,7 +11,10 @@ from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.corpus.word_rows import WordRows
 from any2vec.corpus.worklist import StoredWorklist, Worklist
 
-__all__ = ["Corpus"]
+__all__ = ["NO_KIND", "Corpus"]
+
+NO_KIND = 255
+"""Kind of a vertex of an earlier graph."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +51,8 @@ class Corpus:
         Which documents the sentences are, if the text was read as some.
     memory : dict from str to int
         Bytes by part, those of a graph and its walks.
+    kinds : uint8 array, shape (V,), or None
+        The kind of each vertex, of a graph that has kinds; `NO_KIND` if the graph lacks the vertex.
     """
 
     vocabulary: Vocabulary
@@ -64,6 +69,7 @@ class Corpus:
     rows: WordRows | None = None
     documents: Documents | None = None
     memory: dict[str, int] = field(default_factory=dict, repr=False)
+    kinds: NDArray[np.uint8] | None = None
 
     @property
     def vertices(self) -> int:

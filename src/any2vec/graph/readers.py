@@ -3,6 +3,7 @@
 import os
 import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from any2vec.graph.objects import from_igraph, from_networkx, is_igraph, is_netw
 from any2vec.graph.pairs import from_neighbours, from_pairs
 from any2vec.graph.tables import from_table, is_lazy, is_table, refuse_lazy
 from any2vec.graph.tensors import from_data, is_data, is_hetero_data, refuse_hetero_data
+from any2vec.graph.vertex_kinds import read_kinds
 from any2vec.io.inputs import STANDARD_INPUT, InputFile, files_of
 from any2vec.io.memory import memory_errors
 
@@ -77,6 +79,8 @@ def read_graph(
     merge: bool = True,
     loops: bool = True,
     vertices: Iterable[Any] | None = None,
+    kinds: Any = None,
+    kind_prefix: str | None = None,
     comments: str | None = "#%",
     delimiter: str | None = None,
     header: bool = False,
@@ -116,6 +120,11 @@ def read_graph(
         Whether to keep edges from a vertex to itself.
     vertices : iterable, optional
         Vertices that the graph gets even without an edge, after those of the source; named as these.
+    kinds : str, Path, dict, optional
+        The kind of each vertex, for metapaths: a file of lines of a vertex and its kind, or a dict. Vertices that the
+        graph lacks are ignored, with a warning.
+    kind_prefix : str, optional
+        What stands between the kind and the rest of each name, such as ``:`` for ``author:12``.
     comments : str, optional
         Lines that begin with one of these characters are skipped; None or an empty string: none. If there are such
         lines after the first edge, a warning says so.
@@ -140,7 +149,7 @@ def read_graph(
     Raises
     ------
     Any2VecError
-        If the source cannot be read or has no edges.
+        If the source cannot be read or has no edges, or a vertex has no kind, or two.
     """
     if format not in FORMATS:
         raise Any2VecError(f"`format` is {shown(format)}; known are {', '.join(FORMATS)}")
@@ -150,6 +159,12 @@ def read_graph(
     if threads is not None and (isinstance(threads, bool) or not hasattr(threads, "__index__") or threads < 1):
         raise Any2VecError(f"`threads` is {shown(threads)}: must be at least 1")
     threads = int(threads or usable_cores())
+    if kinds is not None and kind_prefix is not None:
+        raise Any2VecError("`kinds` and `kind_prefix` are given; give one")
+    if isinstance(source, str) and isinstance(kinds, str) and source == kinds == STANDARD_INPUT:
+        raise Any2VecError("the graph and `kinds` cannot both be standard input; give a file of one")
+    checked_text("kind_prefix", kind_prefix)
+    kinds = graph_file(kinds) if isinstance(kinds, str | os.PathLike) else kinds
     options = ReadOptions(directed, weighted, comments, delimiter, header, key, threads)
     file = graph_file(source) if isinstance(source, str | os.PathLike) else None
     with memory_errors("the graph" if file is None else file.name):
@@ -158,6 +173,10 @@ def read_graph(
         else:
             table = FILE_FORMATS[detect_format(file) if format == "auto" else format].read(file, options)
         graph = build_graph(table, directed=directed, merge=merge, loops=loops, vertices=vertices, threads=threads)
+        if kinds is not None or kind_prefix is not None:
+            found, notes = read_kinds(graph.names, kinds, kind_prefix, options)
+            graph = replace(graph, kinds=found)
+            table.notes.extend(notes)
     for note in table.notes:
         warnings.warn(note, GraphWarning, stacklevel=2)
     return graph

@@ -1,7 +1,7 @@
 """DeepWalk and Node2Vec: vectors of the vertices of a graph, from walks on it."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -17,7 +17,8 @@ from any2vec.options import changed, documented, option
 from any2vec.samples.draws import WALKS, epoch_key
 from any2vec.training.options import Options
 from any2vec.walks.corpus import walk_corpus
-from any2vec.walks.walker import Walker, check_walks
+from any2vec.walks.metapaths import check_metapaths
+from any2vec.walks.walker import Walker, check_unbiased, check_walks
 
 __all__ = ["DeepWalk", "Node2Vec"]
 
@@ -49,6 +50,15 @@ class DeepWalk(Estimator):
     walks: int = option(10, "walks from each vertex", panel="Walks")
     length: int = option(40, "vertices in a walk", panel="Walks")
     restart: float = option(0.0, "probability that a step returns to the walk's start", panel="Walks")
+    metapath: list[str] | None = option(
+        None,
+        "kinds of a walk's vertices, such as author-paper-author: metapath2vec. Walks begin it again at its end; there "
+        "may be several, with walks along each",
+        unset="walks go to any neighbour",
+        panel="Walks",
+        hashed=False,
+    )
+    negatives_by_kind: bool = changed(Options, "negatives_by_kind", False, panel="Walks")
     directed: bool | None = option(None, "whether a graph read from a file is directed", unset="as it says", panel="")
     weighted: bool | None = option(None, "whether a graph read from a file has weights", unset="as it says", panel="")
 
@@ -58,6 +68,8 @@ class DeepWalk(Estimator):
         check_walks(self.walks, self.length, *self._biases, self.restart)
         if self.length == 1:
             raise Any2VecError("`length` is 1, so no vertex is beside another; 40 is usual")
+        if self._metapaths:
+            check_unbiased(*self._biases)
 
     def transform(self, vertices: Any) -> Features:
         """Return the vectors of vertices.
@@ -117,6 +129,10 @@ class DeepWalk(Estimator):
     def _biases(self) -> tuple[float, float]:
         return 1.0, 1.0
 
+    @property
+    def _metapaths(self) -> list[str | Sequence[str]]:
+        return check_metapaths(self.metapath)
+
     def _read(
         self,
         source: Any,
@@ -132,20 +148,28 @@ class DeepWalk(Estimator):
             if not isinstance(source, Graph):
                 as_it_says = {"directed": self.directed, "weighted": self.weighted}
                 graph = read_graph(source, threads=threads, **as_it_says | how)
+            if self.negatives_by_kind and graph.kinds is None:
+                lacking = "vertices have no kinds: read the graph with `kinds`"
+                raise Any2VecError(f"`negatives_by_kind` is True, but {lacking}")
             if check_words:
                 check_words(graph.names)
         say = self.display.say
         kind = f"{'directed' if graph.directed else 'undirected'}, {'un' * (graph.weights is None)}weighted"
         vertices = "vertex" if len(graph) == 1 else "vertices"
         say(f"{len(graph):,} {vertices}, {counted(graph.edges, 'edge')}, {kind}")
+        if graph.kinds is not None:
+            say(f"kinds: {graph.kinds}")
         read = time.perf_counter()
         hosts = self.hosts if communicator is None else communicator.size
         p, q = self._biases
         seed = self.seed if known is None else epoch_key(self.seed, int(known.counts.sum()), WALKS)  # other walks
-        walker = Walker(graph, length=self.length, p=p, q=q, restart=self.restart, seed=seed)
+        paths = self._metapaths
+        walker = Walker(graph, length=self.length, p=p, q=q, restart=self.restart, metapaths=paths, seed=seed)
         corpus = walk_corpus(walker, self.walks, hosts=hosts, communicator=communicator, threads=threads, known=known)
         corpus.seconds.update(read=read - began, walk=time.perf_counter() - read)
         say(f"{corpus.sentences:,} walks, {corpus.raw_words:,} steps")
+        if known is None and (missing := len(graph) - len(corpus.vocabulary)):
+            say(f"{missing:,} of {len(graph):,} vertices are on no walk, and have no vector")
         return corpus
 
 

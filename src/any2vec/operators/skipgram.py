@@ -36,6 +36,12 @@ class NegativeSampling:
         unset="window; pair with subwords or features",
         only="`model` skipgram with `loss` negative alone",
     )
+    negatives_by_kind: bool = option(
+        False,
+        "draw negatives of the target's kind only, as metapath2vec++ does",
+        panel="",
+        only="`model` skipgram or cbow with `loss` negative, without `features` or `subwords`",
+    )
     ns_exponent: float | None = option(
         None,
         "negatives are drawn by counts to this power; 0 draws all alike, below 0 rare ones more often",

@@ -6,7 +6,7 @@ from typing import Any
 from any2vec.corpus.features import Features
 from any2vec.corpus.subwords import Subwords
 from any2vec.errors import Any2VecError
-from any2vec.operators import LOSSES, MODELS, OPERATORS, WITH_PARTS, Operator, operator_of
+from any2vec.operators import BY_KIND, LOSSES, MODELS, OPERATORS, WITH_PARTS, Operator, operator_of
 from any2vec.operators.cbow import ContextOptions
 from any2vec.operators.parts import PartOptions
 from any2vec.operators.skipgram import NegativeSampling
@@ -214,10 +214,11 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
 
     @property
     def operator_class(self) -> type[Operator]:
-        """The operator; the one of words with parts, if they have some."""
+        """The operator; the one of words with parts, or of kinds, if they have some."""
         found = operator_of(self.operator_name)
         several = self.features is not None or self.parts is not None
-        return WITH_PARTS.get(found, found) if several else found
+        found = WITH_PARTS.get(found, found) if several else found
+        return BY_KIND.get(found, found) if self.negatives_by_kind else found
 
     @property
     def parts(self) -> Subwords | Features | None:

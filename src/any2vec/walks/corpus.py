@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from any2vec.cluster.communicator import Communicator, SharedError, allreduce, first_other, together
 from any2vec.cluster.local import alone
 from any2vec.cluster.machine.cores import hosts_here
-from any2vec.corpus.corpus import Corpus
+from any2vec.corpus.corpus import NO_KIND, Corpus
 from any2vec.corpus.vocabulary import Vocabulary, check_sum
 from any2vec.corpus.worklist import StoredWorklist
 from any2vec.io.memory import available, memory_errors
@@ -43,10 +43,9 @@ def walk_corpus(
     Every host has the whole graph; walks are cut evenly for `hosts`, in their order. Walks of `large` bytes or more, by
     default 1 GiB or an eighth of the memory that is left, are not kept: training generates them again, to the same
     bits. The vocabulary has all vertices, by decreasing visits, ties in the graph's order; `known` vertices of earlier
-    graphs too, and their visits are added.
+    graphs too, and their visits are added. Vertices that no walk along a metapath comes to are left out.
     """
-    vertices = len(walker.graph)
-    total = walks * vertices
+    total = walks * walker.per_pass
     communicator = communicator or alone()
     several = communicator.size > 1
     if several:
@@ -68,6 +67,8 @@ def walk_corpus(
     names, visits = _with_known(walker.graph.names, visits, known)
     order = np.argsort(-visits, kind="stable")
     new = np.empty(len(order), np.int32)
+    if walker.paths:
+        order = order[_kept(names, visits, known)[order]]
     new[order] = np.arange(len(order), dtype=np.int32)
     own = [end - first for end in ends[held.start : held.stop + 1]]
     worklist: StoredWorklist | GeneratedWorklist
@@ -82,7 +83,12 @@ def walk_corpus(
     worklist = replace(worklist, first=int(cuts[communicator.rank]))
     vocabulary = Vocabulary([names[i] for i in order.tolist()], visits[order])
     memory = {"graph": walker.nbytes, "walks": worklist.nbytes}
-    return Corpus(vocabulary, worklist, int(cuts[-1]), total, 0, cuts, held, False, {}, Path(), memory=memory)
+    kinds = None
+    if walker.graph.kinds is not None:
+        gone = np.full(len(names) - len(walker.graph), NO_KIND, np.uint8)
+        kinds = np.append(walker.graph.kinds.of, gone)[order]
+    given = False, dict[str, float](), Path()
+    return Corpus(vocabulary, worklist, int(cuts[-1]), total, 0, cuts, held, *given, kinds=kinds, memory=memory)
 
 
 def _with_known(
@@ -101,10 +107,22 @@ def _with_known(
     return [*names, *(known.words[i] for i in gone.tolist())], np.append(visits, known.counts[gone])
 
 
+def _kept(names: Sequence[str], visits: NDArray[np.int64], known: Vocabulary | None) -> NDArray[np.bool_]:
+    """Find the vertices that walks come to, or that are known."""
+    kept = visits > 0
+    if known is not None:
+        for i in np.flatnonzero(~kept).tolist():
+            kept[i] = names[i] in known.ids
+    return kept
+
+
 def _check_same(walker: Walker, walks: int, communicator: Communicator) -> None:
     """Raise on all hosts if their graphs or the options of their walks differ."""
     graph = walker.graph
     digest = hashlib.sha256(repr((walks, walker.length, walker.p, walker.q, walker.restart, walker.seed)).encode())
+    digest.update(repr(walker.paths).encode())
+    if graph.kinds is not None:
+        digest.update(repr(graph.kinds.names).encode() + graph.kinds.of.tobytes())
     digest.update("\n".join(graph.names).encode("utf-8", "surrogateescape"))
     for array in (graph.indptr, graph.indices, graph.weights):
         if array is not None:

@@ -1,5 +1,6 @@
-"""`Walker`: DeepWalk's and node2vec's walks on a graph, as pure functions of seed, pass and start."""
+"""`Walker`: DeepWalk's, node2vec's and metapath2vec's walks on a graph, as pure functions of seed, pass and start."""
 
+from collections.abc import Sequence
 from math import inf
 from numbers import Integral
 from typing import Any
@@ -14,11 +15,14 @@ from any2vec.io.read_only import read_only
 from any2vec.llvm.compiled import njit
 from any2vec.samples.draws import draw
 from any2vec.walks.first_order import first_order
+from any2vec.walks.metapaths import find_paths
 from any2vec.walks.order import pass_key, sides, vertex_at
 from any2vec.walks.second_order import second_order
 from any2vec.walks.tables import choices, neighbour_table, relative_weights
+from any2vec.walks.typed import typed
+from any2vec.walks.typed_rows import typed_rows
 
-__all__ = ["Walker", "check_walks"]
+__all__ = ["Walker", "check_unbiased", "check_walks"]
 
 
 MOST = 1_000_000
@@ -42,13 +46,22 @@ class Walker:
         to a common neighbour. With 1 and 1 walks are DeepWalk's.
     restart : float
         Probability that a step returns to the walk's start (DeepWalk's alpha); node2vec's bias begins anew there.
+    metapaths : sequence of str, or of sequences of str
+        The kinds that vertices of a walk have, such as ``author-paper-author`` or ``("author", "paper", "author")``:
+        neighbours of the next kind are drawn. A walk of each metapath starts at each vertex of its first kind.
     seed : int
         Walks are a function of it.
+
+    Attributes
+    ----------
+    per_pass : int
+        Walks in a pass: one from each vertex, or one for each start of a metapath.
 
     Raises
     ------
     Any2VecError
-        If an argument is out of range, or a weight is not a positive number.
+        If an argument is out of range, or a weight is not a positive number. If there are metapaths, and p or q is
+        not 1, or walks on the graph cannot follow them (`metapaths.find_paths`).
 
     Notes
     -----
@@ -63,6 +76,7 @@ class Walker:
         p: float = 1.0,
         q: float = 1.0,
         restart: float = 0.0,
+        metapaths: Sequence[str | Sequence[str]] = (),
         seed: int = 1,
     ) -> None:
         check_walks(1, length, p, q, restart)
@@ -74,6 +88,16 @@ class Walker:
         indptr, indices, weights = graph.indptr, graph.indices, graph.weights
         if weights is not None and not (np.isfinite(weights) & (weights > 0)).all():
             raise Any2VecError("weights of edges must be positive numbers for walks")
+        self.per_pass = len(graph)
+        self._restart = np.uint64(round(restart * 2**32))
+        self.paths = find_paths(metapaths, graph) if metapaths else []
+        if self.paths:
+            check_unbiased(self.p, self.q)
+            self._typed, self._paths = typed_rows(graph, self.paths)
+            self.per_pass, self._ends = len(self._paths.starts), self._typed.ends
+            self._left, self._right = sides(self.per_pass)
+            self._kernel = typed(int(weights is not None), int(restart > 0))
+            return
         second = (self.p != 1 or self.q != 1) and length > 1
         if second and _any_twice(indptr, indices):  # walks are the same by one edge of their weight
             counted = np.ones(len(indices), np.float32) if weights is None else weights.copy()
@@ -81,7 +105,6 @@ class Walker:
         self._rows = np.append(indptr, indptr[-1])
         self._left, self._right = sides(len(graph))
         self._ends = bool((np.diff(indptr) == 0).any())
-        self._restart = np.uint64(round(restart * 2**32))
         if len(indices) == 0:  # kernels read an entry before they check for one
             indices = np.zeros(1, np.int32)
         indices = read_only(indices)
@@ -109,7 +132,7 @@ class Walker:
         return sum(sizes.values())
 
     def walk(self, pass_: int, first: int, last: int, out: NDArray[np.int32], lengths: NDArray[np.int32]) -> None:
-        """Write walks `first` to ``last - 1`` of a pass, which has one from each vertex.
+        """Write walks `first` to ``last - 1`` of a pass, which has `per_pass`.
 
         `out`, int32 of shape (last - first, length), gets vertices, undefined beyond a walk's end; `lengths`, int32,
         gets the number of vertices of each walk.
@@ -118,14 +141,16 @@ class Walker:
             return
         key = np.uint64(pass_key(self.seed, pass_))
         which = key, self._left, self._right, first, last, self._restart, out, lengths
-        if self._biased is None:
+        if self.paths:
+            self._kernel(*self._typed[:3], self._paths, *which)
+        elif self._biased is None:
             self._kernel(self._rows, self._targets, *which)
         else:
             self._kernel(self._rows, self._targets, *self._biased, self.graph.directed, self.p, self.q, *which)
 
     def measure(self, pass_: int, first: int, last: int, lengths: NDArray[np.int32]) -> None:
         """Write the lengths of walks, mostly without doing them; arguments as of `walk`."""
-        if self.graph.directed and self._ends:
+        if (self.graph.directed or self.paths) and self._ends:
             self.walk(pass_, first, last, np.empty((last - first, self.length), np.int32), lengths)
             return
         lengths.fill(self.length)
@@ -146,6 +171,13 @@ def check_walks(walks: int, length: int, p: float, q: float, restart: float) -> 
             raise Any2VecError(f"`{name}` is {value:g}; it must be from {1 / BIAS:g} to {BIAS:g}")
     if not 0 <= restart < 1:
         raise Any2VecError(f"`restart` is {restart}; it must be from 0 to below 1")
+
+
+def check_unbiased(p: float, q: float) -> None:
+    """Raise an error if walks along metapaths are to be node2vec's."""
+    for name, value in (("p", p), ("q", q)):
+        if value != 1:
+            raise Any2VecError(f"`{name}` is {value:g}, but walks along a `metapath` have no bias: leave out one")
 
 
 @njit(nogil=True, cache=True)

@@ -47,14 +47,14 @@ def walk_blocks(walker: Walker, walks: int, first: int = 0, last: int | None = N
     if graph.loops == len(graph.indices):
         raise Any2VecError("the graph has no edge between two vertices, so walks lead nowhere")
     most = max(1, min(_BLOCK, _ENTRIES // walker.length))
-    return _cut(len(graph), most, first, walks * len(graph) if last is None else last)
+    return _cut(walker.per_pass, most, first, walks * walker.per_pass if last is None else last)
 
 
-def _cut(vertices: int, most: int, first: int, last: int) -> Iterator[WalkBlock]:
+def _cut(per_pass: int, most: int, first: int, last: int) -> Iterator[WalkBlock]:
     number = first
     while number < last:
-        pass_, start = divmod(number, vertices)
-        size = min(most, last - number, vertices - start)
+        pass_, start = divmod(number, per_pass)
+        size = min(most, last - number, per_pass - start)
         yield WalkBlock(pass_, start, start + size, number - first)
         number += size
 

@@ -52,6 +52,8 @@ def corpus_facts(corpus: Corpus, communicator: Communicator) -> Facts:
     if communicator.rank == 0:  # the same on all
         for word, count in zip(vocabulary.words, vocabulary.counts.tolist(), strict=True):
             found.update(f"{word}\0{count}\0".encode("utf-8", "surrogateescape"))
+        if corpus.kinds is not None:
+            found.update(corpus.kinds.tobytes())
     names = allgather_bytes(communicator, found.hexdigest().encode())[0].decode()
     text = hashlib.sha256(allreduce(communicator, ids).tobytes()).hexdigest()
     return {"words": words, "sentences": corpus.sentences, "vocabulary": names, "text": text}

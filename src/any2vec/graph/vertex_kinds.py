@@ -1,0 +1,103 @@
+"""Where the kinds of vertices stand: in a file of lines, in a dict, or at the front of the vertices' names."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from any2vec.errors import Any2VecError, shown
+from any2vec.graph.build import ReadOptions
+from any2vec.graph.fields import read_fields
+from any2vec.graph.kinds import Kinds
+from any2vec.graph.names import vertex_name
+from any2vec.io.inputs import InputFile
+
+__all__ = ["read_kinds"]
+
+_EXPECTED = "expected lines of a vertex and its kind"
+_NAMED = 3  # vertices named in an error
+
+
+def read_kinds(
+    names: Sequence[str], kinds: Any, separator: str | None, options: ReadOptions
+) -> tuple[Kinds, list[str]]:
+    """Find the kind of each vertex: by a file or a dict, or by the separator in its name; return also notes."""
+    if separator is not None:
+        return _kinds_by_name(names, separator), []
+    if isinstance(kinds, InputFile):
+        return _kinds_of_file(names, kinds, options)
+    if hasattr(kinds, "items"):
+        return _kinds_of_dict(names, kinds)
+    raise Any2VecError(f"`kinds` is {shown(kinds)}; give a file of lines of a vertex and its kind, or a dict")
+
+
+def _kinds_by_name(names: Sequence[str], separator: str) -> Kinds:
+    """Take kinds from names such as ``author:12``: what stands before the first separator."""
+    if not separator:
+        raise Any2VecError(
+            "`kind_prefix` is empty; give what stands between the kind and the rest of a name, such as ':'"
+        )
+
+    def kind_of(name: str) -> str:
+        kind, found, _ = name.partition(separator)
+        if not found or not kind:
+            raise Any2VecError(
+                f"the vertex {name!r} has no kind: `kind_prefix` is {separator!r}, and names must begin with the kind, "
+                f"such as {f'author{separator}12'!r}"
+            )
+        return kind
+
+    return Kinds.of_vertices(map(kind_of, names))
+
+
+def _kinds_of_dict(names: Sequence[str], kinds: Mapping[Any, Any]) -> tuple[Kinds, list[str]]:
+    """Take the kind of each vertex from a dict; return also notes on what was read."""
+    found: dict[str, str] = {}
+    for vertex, kind in kinds.items():
+        name = vertex_name(vertex, f"the dict of kinds, vertex {shown(vertex)}")
+        given = vertex_name(kind, f"the dict of kinds, vertex {shown(vertex)}", "a kind")
+        if found.setdefault(name, given) != given:
+            raise Any2VecError(f"the dict of kinds: {name!r} is of two kinds, {found[name]!r} and {given!r}; give one")
+    return _in_order(names, found, {}, "the dict of kinds")
+
+
+def _kinds_of_file(names: Sequence[str], file: InputFile, options: ReadOptions) -> tuple[Kinds, list[str]]:
+    """Read lines of a vertex and its kind; return also notes on what was read."""
+    lines, notes = read_fields(file, ReadOptions(comments=options.comments), "kinds", _EXPECTED)
+    found: dict[str, str] = {}
+    first: dict[str, int] = {}
+    for number, fields in lines:
+        if not fields:
+            continue
+        if len(fields) != 2:
+            has = "has no kind" if len(fields) == 1 else f"has {len(fields) - 1:,} kinds"
+            raise Any2VecError(f"{file.name}, line {number:,}: {fields[0]!r} {has}; {_EXPECTED}")
+        vertex, kind = fields
+        if found.setdefault(vertex, kind) != kind:
+            earlier = f"in line {first[vertex]:,} it is {found[vertex]!r}"
+            raise Any2VecError(f"{file.name}, line {number:,}: {vertex!r} is {kind!r}, but {earlier}; give it one kind")
+        first.setdefault(vertex, number)
+    if not found:
+        raise Any2VecError(f"{file.name}: has no kinds; {_EXPECTED}")
+    kinds, more = _in_order(names, found, first, file.name)
+    return kinds, [*notes, *more]
+
+
+def _in_order(
+    names: Sequence[str], found: dict[str, str], lines: dict[str, int], where: str
+) -> tuple[Kinds, list[str]]:
+    """Put kinds in the order of the vertices."""
+    lacking = [name for name in names if name not in found]
+    if lacking:
+        of_many = f"{len(lacking):,} of {len(names):,} vertices have no kind"
+        raise Any2VecError(f"{where}: {of_many}: {_some(lacking, {})}; give each vertex of the graph its kind")
+    kinds = Kinds.of_vertices(found[name] for name in names)
+    if len(found) == len(names):
+        return kinds, []
+    known = set(names)
+    others = [name for name in found if name not in known]
+    many = f"{len(others):,} of {len(found):,} vertices are not in the graph, and are ignored"
+    return kinds, [f"{where}: {many}: {_some(others, lines)}"]
+
+
+def _some(names: list[str], lines: dict[str, int]) -> str:
+    some = [repr(name) + (f" (line {lines[name]:,})" if name in lines else "") for name in names[:_NAMED]]
+    return ", ".join(some) + (", ..." if len(names) > _NAMED else "")

@@ -1,0 +1,134 @@
+"""Negatives of the target's kind (Dong et al., "metapath2vec", KDD 2017, section 3.3: metapath2vec++).
+
+A vertex of another kind than the target is no negative: the loss is that of a softmax over the vertices of one kind.
+"""
+
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numba import int64, njit
+from numpy.typing import NDArray
+
+from any2vec.corpus import Corpus
+from any2vec.corpus.corpus import NO_KIND
+from any2vec.errors import Any2VecError
+from any2vec.operators.base import Operator, OperatorOptions
+from any2vec.operators.cbow import CBOW
+from any2vec.operators.skipgram import SkipGram, list_context
+from any2vec.samples.draws import draw
+from any2vec.samples.negatives import alias_table, negative, probabilities
+
+__all__ = ["BY_KIND", "KindTables"]
+
+
+class KindTables(NamedTuple):
+    """What `edges` draws from where negatives have the target's kind.
+
+    Attributes
+    ----------
+    kinds : uint8 array, shape (V,)
+        The kind of each vertex.
+    bounds : int64 array, shape (257,)
+        Kind k has entries ``bounds[k]`` to ``bounds[k + 1] - 1`` of the others.
+    members : int32 array, shape (V,)
+        The vertices of each kind.
+    tables : uint64 array, shape (V,)
+        The alias table of each kind (`samples.negatives.alias_table`).
+    """
+
+    kinds: NDArray[np.uint8]
+    bounds: NDArray[np.int64]
+    members: NDArray[np.int32]
+    tables: NDArray[np.uint64]
+
+
+@njit(inline="always")
+def draw_targets(window: Any, first: int, tables: Any, sizes: Any, targets: Any) -> int:
+    """List the centre, and negatives of its kind, as `skipgram.draw_targets` does; count those that are the centre."""
+    clashes = 0
+    centre = window.words[window.centre]
+    kind = int64(tables.kinds[centre])
+    low, high = tables.bounds[kind], tables.bounds[kind + 1]
+    table = tables.tables[low:high]
+    targets[0] = centre
+    for k in range(1, sizes[1]):
+        targets[k] = int64(tables.members[low + negative(draw(window.key, first + k), table)])
+        clashes += int64(targets[k] == centre)
+    return clashes
+
+
+@njit(inline="always")
+def edges_per_window(window: Any, group: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
+    """List all context words, and one set of targets."""
+    return list_context(window, sources), draw_targets(window, 0, tables, sizes, targets)
+
+
+@njit(inline="always")
+def edges_per_pair(window: Any, group: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
+    """List the context word number `group`, and targets of its own, drawn by its distance from the centre."""
+    reach, negatives = sizes[0], sizes[1] - 1
+    context = window.begin + group
+    context += int64(context >= window.centre)
+    sources[0] = window.words[context]
+    return 1, draw_targets(window, (context - window.centre + reach) * negatives, tables, sizes, targets)
+
+
+class _ByKind(SkipGram):
+    """What both have in common: the kinds, and a table for each."""
+
+    kinds: NDArray[np.uint8]
+    edges = staticmethod(edges_per_window)
+    draws_negatives = False  # from pools
+
+    def __init__(self, options: OperatorOptions) -> None:
+        super().__init__(options)
+        self.edges = edges_per_pair if self.group_per_context else edges_per_window
+
+    def on(self, corpus: Corpus) -> Self:
+        """Take the kinds of the vertices."""
+        if corpus.kinds is None:
+            raise Any2VecError("`negatives_by_kind` is True, but the corpus has no kinds of vertices")
+        self.kinds = corpus.kinds
+        return super().on(corpus)
+
+    def updates(self, counts: NDArray[np.int64], contexts: float) -> NDArray[np.float64]:
+        """Estimate updates: a window updates the rows of its context, and targets of one kind."""
+        e, t = Operator.updates(self, counts, contexts)
+        t = t + self.options.negatives * np.bincount(self.kinds, t)[self.kinds] * self._shares(counts)
+        return np.stack([e, t * contexts if self.group_per_context else t])
+
+    def tables(self, counts: NDArray[np.int64]) -> Any:
+        """Build an alias table of the negatives' distribution for each kind."""
+        members = np.argsort(self.kinds, kind="stable").astype(np.int32)
+        bounds = np.append(0, np.cumsum(np.bincount(self.kinds, minlength=NO_KIND + 1)))
+        tables, shares = np.zeros(len(members), np.uint64), self._shares(counts)
+        for low, high in pairwise(bounds.tolist()):
+            if (share := shares[members[low:high]]).any():
+                tables[low:high] = alias_table(share)
+        return KindTables(self.kinds, bounds, members, tables)
+
+    def _shares(self, counts: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Compute each vertex's probability of being drawn, by its kind; 0 in kinds of which none occurred."""
+        shares = np.zeros(len(counts))
+        for kind in np.unique(self.kinds):
+            if counts[of_kind := self.kinds == kind].any():
+                shares[of_kind] = probabilities(counts[of_kind], self.exponent)
+        return shares
+
+
+class KindSkipGram(_ByKind):
+    """Skip-gram with negatives of the target's kind."""
+
+    reads: tuple[str, ...] = (*SkipGram.reads, "negatives_by_kind")
+
+
+class KindCBOW(CBOW, _ByKind):
+    """CBOW with negatives of the target's kind."""
+
+    reads: tuple[str, ...] = (*CBOW.reads, "negatives_by_kind")
+    edges = staticmethod(edges_per_window)
+
+
+BY_KIND: dict[type[Operator], type[Operator]] = {SkipGram: KindSkipGram, CBOW: KindCBOW}
+"""The operator that takes an operator's place if negatives have the target's kind."""
