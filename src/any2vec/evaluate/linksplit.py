@@ -222,7 +222,7 @@ def _without(graph: Graph, removed: NDArray[np.bool_]) -> Graph:
     """Remove CSR entries."""
     before = np.concatenate([[0], np.cumsum(~removed)])
     weights = None if graph.weights is None else graph.weights[~removed]
-    return Graph(before[graph.indptr], graph.indices[~removed], weights, graph.names, graph.directed)
+    return Graph(before[graph.indptr], graph.indices[~removed], weights, graph.names, graph.directed, graph.kinds)
 
 
 def _pairs(keys: Keys, number: int) -> NDArray[np.int64]:

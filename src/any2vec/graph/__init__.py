@@ -10,14 +10,15 @@ The modules, in the order in which edges pass through them:
 - `tensors` (PyTorch Geometric), `objects` (networkx, igraph), `matrices` (SciPy, .npz, Matlab).
 - `undirected`: edges that a source lists in both directions.
 - `build`: `EdgeTable` to `Graph`, with `csr` (sorted rows) and `weights`.
-- `graph`: what the user gets. `karate`: an example.
+- `graph`: what the user gets, with the `kinds` of vertices. `karate`: an example.
 
 `vertex_labels` reads the classes of vertices, for evaluation alone.
 """
 
 from any2vec.graph.graph import Graph
 from any2vec.graph.karate import karate_club
+from any2vec.graph.kinds import Kinds
 from any2vec.graph.readers import read_graph
 from any2vec.graph.vertex_labels import VertexLabels, read_labels
 
-__all__ = ["Graph", "VertexLabels", "karate_club", "read_graph", "read_labels"]
+__all__ = ["Graph", "Kinds", "VertexLabels", "karate_club", "read_graph", "read_labels"]

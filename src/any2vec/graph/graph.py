@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
+from any2vec.graph.kinds import Kinds
 from any2vec.io.read_only import read_only
 
 __all__ = ["GROUP", "Graph", "Names"]
@@ -75,6 +76,8 @@ class Graph:
         Names of the vertices.
     directed : bool
         Whether edges have a direction.
+    kinds : Kinds or None
+        The kind of each vertex; None if they have none.
     """
 
     indptr: NDArray[np.int64]
@@ -82,6 +85,7 @@ class Graph:
     weights: NDArray[np.float32] | None
     names: Sequence[str]
     directed: bool = False
+    kinds: Kinds | None = None
 
     def __post_init__(self) -> None:
         entries, vertices = len(self.indices), len(self.indptr) - 1
@@ -94,6 +98,8 @@ class Graph:
             raise Any2VecError(
                 f"{vertices:,} vertices and {entries:,} indices: give as many names, and as many weights or None"
             )
+        if self.kinds is not None and len(self.kinds) != vertices:
+            raise Any2VecError(f"{vertices:,} vertices and {len(self.kinds):,} kinds of vertices: give each its kind")
         arrays: dict[str, NDArray[Any] | None] = {
             "indptr": self.indptr,
             "indices": self.indices,
