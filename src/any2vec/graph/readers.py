@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,14 +12,26 @@ import numpy as np
 from any2vec.cluster.machine.cores import usable_cores
 from any2vec.errors import Any2VecError, shown
 from any2vec.graph.arrays import from_array, is_array
+from any2vec.graph.arrow import read_parquet, read_parquets
+from any2vec.graph.bipartite import apart, checked_bipartite
 from any2vec.graph.build import EdgeTable, ReadOptions, build_graph
-from any2vec.graph.edgelist import read_edge_list
+from any2vec.graph.chosen_columns import checked_columns
+from any2vec.graph.edgelist import read_edge_list, read_edge_lists
 from any2vec.graph.graph import Graph
-from any2vec.graph.matrices import from_matrix, is_matrix, read_mat, read_npz
+from any2vec.graph.hetero import (
+    from_dgl,
+    from_edges_by_kinds,
+    from_hetero_data,
+    has_edges_by_kinds,
+    is_dgl,
+    is_hetero_data,
+)
+from any2vec.graph.matrices import from_matrix, is_matrix, read_mat, read_mtx, read_npz
 from any2vec.graph.objects import from_igraph, from_networkx, is_igraph, is_networkx, is_view, refuse_view
+from any2vec.graph.own_names import given_names
 from any2vec.graph.pairs import from_neighbours, from_pairs
 from any2vec.graph.tables import from_table, is_lazy, is_table, refuse_lazy
-from any2vec.graph.tensors import from_data, is_data, is_hetero_data, refuse_hetero_data
+from any2vec.graph.tensors import from_data, is_data
 from any2vec.io.inputs import STANDARD_INPUT, InputFile, files_of
 from any2vec.io.memory import memory_errors
 
@@ -39,17 +51,22 @@ class GraphWarning(UserWarning):
 
 
 class FileFormat(NamedTuple):
-    """A format of graph files: its reader, and the endings by which it is recognized."""
+    """A format of graph files: its reader, the endings by which it is recognized, and a reader of a folder's parts."""
 
     read: Callable[[InputFile, ReadOptions], EdgeTable]
     endings: tuple[str, ...] = ()
+    read_parts: Callable[[Sequence[InputFile], ReadOptions, str], EdgeTable] | None = None
 
 
 FILE_FORMATS = {
-    "edges": FileFormat(read_edge_list),
-    "adjacency": FileFormat(partial(read_edge_list, adjacency=True), (".adjlist", ".adj")),
+    "edges": FileFormat(read_edge_list, (), read_edge_lists),
+    "adjacency": FileFormat(
+        partial(read_edge_list, adjacency=True), (".adjlist", ".adj"), partial(read_edge_lists, adjacency=True)
+    ),
+    "parquet": FileFormat(read_parquet, (".parquet", ".pq"), read_parquets),
     "mat": FileFormat(read_mat, (".mat",)),
     "npz": FileFormat(read_npz, (".npz",)),
+    "mtx": FileFormat(read_mtx, (".mtx",)),
 }
 FORMATS = ("auto", *FILE_FORMATS)
 
@@ -59,9 +76,11 @@ OBJECTS: list[tuple[Callable[[Any], bool], Callable[[Any, ReadOptions], EdgeTabl
     (is_view, refuse_view),
     (is_igraph, from_igraph),
     (is_matrix, from_matrix),
-    (is_hetero_data, refuse_hetero_data),
+    (is_hetero_data, from_hetero_data),
+    (is_dgl, from_dgl),
     (is_data, from_data),
     (is_table, from_table),
+    (has_edges_by_kinds, from_edges_by_kinds),
     (lambda source: hasattr(source, "items"), from_neighbours),
     (is_array, from_array),
     (lambda source: hasattr(source, "__iter__") and not isinstance(source, bytes), from_pairs),
@@ -81,6 +100,10 @@ def read_graph(
     delimiter: str | None = None,
     header: bool = False,
     key: str = "network",
+    columns: str | Sequence[str] | None = None,
+    bipartite: bool | str | tuple[str, str] | None = None,
+    names: Any = None,
+    kind: str | None = None,
     threads: int | None = None,
 ) -> Graph:
     """Read a graph from a file or an object.
@@ -150,13 +173,19 @@ def read_graph(
     if threads is not None and (isinstance(threads, bool) or not hasattr(threads, "__index__") or threads < 1):
         raise Any2VecError(f"`threads` is {shown(threads)}: must be at least 1")
     threads = int(threads or usable_cores())
+    sides = checked_bipartite(bipartite)
     options = ReadOptions(directed, weighted, comments, delimiter, header, key, threads)
-    file = graph_file(source) if isinstance(source, str | os.PathLike) else None
-    with memory_errors("the graph" if file is None else file.name):
-        if file is None:
-            table = _read_object(source, options)
-        else:
-            table = FILE_FORMATS[detect_format(file) if format == "auto" else format].read(file, options)
+    chosen, kind = checked_columns(columns), checked_text("kind", kind)
+    options = options._replace(bipartite=sides, columns=chosen, kind=kind)
+    if sides:
+        options = options._replace(directed=True)  # while it is read: no edge is the reverse of another
+    path = os.fspath(source) if isinstance(source, str | os.PathLike) else None
+    with memory_errors("the graph" if path is None else path):
+        table = _read_object(source, options) if path is None else _read_path(source, format, options)
+        if sides and table.kinds is None:
+            table = apart(table, sides)
+        if names is not None:
+            table.names = given_names(names, table)
         graph = build_graph(table, directed=directed, merge=merge, loops=loops, vertices=vertices, threads=threads)
     for note in table.notes:
         warnings.warn(note, GraphWarning, stacklevel=2)
@@ -184,6 +213,26 @@ def graph_file(path: str | os.PathLike[str]) -> InputFile:
     if path != STANDARD_INPUT and Path(path).is_dir():
         raise Any2VecError(f"{path}: is a directory; give a file")
     return files_of(path if isinstance(path, str) else Path(path))[0]
+
+
+def _read_path(path: str | os.PathLike[str], form: str, options: ReadOptions) -> EdgeTable:
+    """Read a file, or the files of a folder: the parts of one graph, as Spark writes them."""
+    if path == STANDARD_INPUT or not Path(path).is_dir():
+        file = graph_file(path)
+        return FILE_FORMATS[detect_format(file) if form == "auto" else form].read(file, options)
+    files = [file for file in files_of(Path(path)) if file.path and not file.path.name.startswith("_")]  # as _SUCCESS
+    formats = {detect_format(file) if form == "auto" else form: file.name for file in files}
+    if len(formats) > 1:
+        (one, first), (other, second) = list(formats.items())[:2]
+        raise Any2VecError(f"{path}: {first} is of the format {one}, {second} of {other}; give parts of one format")
+    for name in formats:
+        read, _, read_parts = FILE_FORMATS[name]
+        if len(files) == 1:
+            return read(files[0], options)
+        if read_parts:
+            return read_parts(files, options, os.fspath(path))
+        raise Any2VecError(f"{path}: is a directory of {len(files):,} files of the format {name}; give one of them")
+    raise Any2VecError(f"{path}: the directory has no files of edges (those that begin with _ are not read)")
 
 
 def detect_format(file: InputFile) -> str:
