@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from any2vec.corpus.word_hash import PADDING
 from any2vec.corpus.word_table import WordCounts
-from any2vec.errors import Any2VecError, shown
+from any2vec.errors import Any2VecError, is_installed, shown
 from any2vec.graph.build import EdgeTable, ReadOptions
 from any2vec.graph.chosen_columns import Chosen, chosen_columns, titled
 from any2vec.graph.columns import ColumnVertices
@@ -21,25 +21,46 @@ from any2vec.io.parquet import open_parquet
 
 __all__ = ["from_arrow", "is_plain", "read_parquet", "read_parquets"]
 
-_ROWS = 1 << 20  # at a time
+_ROWS = 1 << 16  # at a time
 
 
-def is_plain(schema: Any, chosen: Chosen) -> bool:
-    """Whether columns are of types that are read without an object of Python for each value."""
-    kinds = [schema.field(place).type for place in chosen.places]
-    ends, numbers = kinds[:2] + kinds[2 + (chosen.weight is not None) :], kinds[2 : 2 + (chosen.weight is not None)]
-    return all(_is_text(kind) or _is_number(kind) for kind in ends) and all(map(_is_number, numbers))
+def selected(table: Any, chosen: Chosen) -> Any:
+    """Return the chosen columns of a table, or of a record batch, as a table."""
+    import pyarrow as pa
+
+    whole = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
+    return whole.select(chosen.places)
+
+
+def is_plain(table: Any, chosen: Chosen) -> bool:
+    """Whether the chosen columns are of types that are read without an object of Python for each value."""
+    kinds = table.schema.types
+    weights = [] if chosen.weight is None else [kinds.pop(2)]
+    return all(_is_text(kind) or _is_number(kind) for kind in kinds) and all(map(_is_number, weights))
+
+
+def plain_table(names: Sequence[Any], columns: Sequence[NDArray[Any]], chosen: Chosen) -> Any:
+    """Return NumPy's columns as a table, or None if Arrow is missing, or lacks a plain type for what they hold."""
+    if not is_installed("pyarrow") or any(np.ma.isMaskedArray(column) for column in columns):
+        return None
+    import pyarrow as pa
+
+    try:
+        arrays = [pa.array(column) for column in columns]
+    except (pa.ArrowException, ValueError, TypeError, OverflowError):  # objects of several types, for example
+        return None
+    mixed = any(c.dtype.kind == "O" and pa.types.is_floating(a.type) for c, a in zip(columns, arrays, strict=True))
+    table = pa.table(arrays, [str(name) for name in names])
+    return None if mixed or any(array.null_count for array in arrays) or not is_plain(table, chosen) else table
 
 
 def from_arrow(table: Any, chosen: Chosen, title: str) -> EdgeTable:
-    """Take an edge from each row of a table, or record batch, in memory, whose columns are plain."""
-    import pyarrow as pa
-
-    table = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
-    table = table.select(chosen.places)
+    """Take an edge from each row of a table in memory of the chosen columns, which are plain."""
     reader = _Reader(chosen, table.num_rows, _has_text(table.schema.types, chosen))
     reader.read(table.to_batches(_ROWS), title)
-    return reader.table(title)
+    found = reader.table(title)
+    found.names = list(found.names)
+    return found
 
 
 def read_parquet(file: InputFile, options: ReadOptions) -> EdgeTable:
@@ -63,10 +84,8 @@ def read_parquets(files: Sequence[InputFile], options: ReadOptions, title: str) 
             kinds.append([schema.field(name).type for name in wanted])
             rows += opened.metadata.num_rows
     reader = _Reader(chosen, rows, any(_has_text(types, chosen) for types in kinds))
-    for file, types in zip(files, kinds, strict=True):
-        texts = [name for name, kind in zip(wanted, types, strict=True) if _is_text(kind)]
-        encoded = [name for name in texts if chosen.weight is None or name != wanted[2]]
-        with open_parquet(_path(file), read_dictionary=encoded) as opened:
+    for file in files:
+        with open_parquet(_path(file)) as opened:
             batches = opened.iter_batches(_ROWS, columns=wanted, use_threads=False)
             reader.read((batch.select(wanted) for batch in batches), file.name)
     return reader.table(title)
@@ -81,7 +100,8 @@ class _Reader:
         self._vertices = ColumnVertices(rows)
         self._edges: list[Edges] = []
         self._columns: list[str] = []
-        self._known: dict[int, tuple[Any, NDArray[np.int32]]] = {}  # by column: its last dictionary, and the codes
+        self._known: dict[int, tuple[Any, NDArray[np.int32], NDArray[np.bool_]]] = {}
+        """By column: its last dictionary, the codes of its strings, and which are empty."""
 
     def read(self, batches: Iterable[Any], title: str) -> None:
         """Read batches of one source; errors name it, the column and the row."""
@@ -111,27 +131,33 @@ class _Reader:
         if not self._text:
             return self._vertices.integers(np.asarray(values))
         if not pa.types.is_dictionary(values.type):
-            values = values.cast(pa.large_string()).dictionary_encode()
-        dictionary, found = self._known.get(column, (None, np.zeros(0, np.int32)))
-        indices = np.asarray(values.indices)
-        if dictionary is None or not _same(dictionary, values.dictionary):
+            words, empty = _words(values, place)
+            if empty.any():
+                raise Any2VecError(f"{place(int(empty.argmax()))}: a vertex is missing (an empty string)")
+            return self._vertices.strings(words)
+        known = self._known.get(column)
+        if known is None or not _same(known[0], values.dictionary):
             words, empty = _words(values.dictionary, place)
-            if empty is not None and (at := np.flatnonzero(indices == empty)).size:
-                raise Any2VecError(f"{place(int(at[0]))}: a vertex is missing (an empty string)")
-            found = self._vertices.strings(words)
-            self._known[column] = values.dictionary, found
-        return found[indices]
+            known = self._known[column] = values.dictionary, self._vertices.strings(words), empty
+        indices = np.asarray(values.indices)
+        if known[2].any() and (missing := known[2][indices]).any():
+            raise Any2VecError(f"{place(int(missing.argmax()))}: a vertex is missing (an empty string)")
+        return known[1][indices]
 
 
 class _Place:
     """Where a batch's column is, for errors: ``place(i)`` for row i."""
 
     def __init__(self, title: str, column: str, first: int) -> None:
-        self.column = f"{title}, column {shown(column)}"
-        self._first = first
+        self._title, self._name, self._first = title, shown(column), first
+        self.column = f"{title}, column {self._name}"
 
     def __call__(self, row: int) -> str:
         return f"{self.column}, row {self._first + row:,}"
+
+    def weight(self, row: int) -> str:
+        """Return the same as other sources of edges say it of a weight."""
+        return f"{self._title}, row {self._first + row:,}, column {self._name}"
 
 
 def _plain(values: Any) -> Any:
@@ -179,18 +205,18 @@ def _weights(values: Any, place: _Place) -> NDArray[np.float32]:
         raise Any2VecError(f"{place.column}: is of type {values.type}; {reason}")
     if values.null_count:
         row = pc.index(pc.is_null(values), True).as_py()
-        raise Any2VecError(f"{place(row)}: the weight is missing (null); fill it, or drop this edge")
-    return checked_weights(np.asarray(values), place)
+        raise Any2VecError(f"{place.weight(row)}: the weight is missing (null); fill it, or drop this edge")
+    return checked_weights(np.asarray(values), place.weight)
 
 
-def _words(dictionary: Any, place: _Place) -> tuple[WordCounts, int | None]:
-    """Lay out distinct strings; return the place of an empty one, too."""
+def _words(values: Any, place: _Place) -> tuple[WordCounts, NDArray[np.bool_]]:
+    """Lay out strings; return which are empty, too."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    size = len(dictionary)
+    size = len(values)
     nothing, line_feed = (pa.scalar(text, pa.large_string()) for text in ("", "\n"))
-    ended = pc.binary_join_element_wise(dictionary.cast(pa.large_string()), nothing, line_feed)
+    ended = pc.binary_join_element_wise(values.cast(pa.large_string()), nothing, line_feed)
     _, offsets, content = ended.buffers()
     starts = np.frombuffer(offsets, np.int64)[ended.offset : ended.offset + size + 1]
     text = np.frombuffer(content or b"", np.uint8)[: starts[-1]]
@@ -198,9 +224,8 @@ def _words(dictionary: Any, place: _Place) -> tuple[WordCounts, int | None]:
         str(text.data, "utf-8")
     except UnicodeDecodeError:
         raise Any2VecError(f"{place.column}: holds a text that is not UTF-8; save it as UTF-8") from None
-    empty = np.flatnonzero(np.diff(starts) == 1)
     arena = np.concatenate([text, np.zeros(PADDING, np.uint8)])
-    return WordCounts(arena, starts.copy(), np.zeros(size, np.int64)), int(empty[0]) if empty.size else None
+    return WordCounts(arena, starts.copy(), np.zeros(size, np.int64)), np.diff(starts) == 1
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -16,10 +16,9 @@ def checked_bipartite(value: Any) -> bool | tuple[str, str] | None:
     """Return what `bipartite` says: True, False, None, or the names of two kinds, also in one text ("user,item")."""
     if value is None or isinstance(value, bool):
         return value
-    kinds = [kind.strip() for kind in value.split(",")] if isinstance(value, str) else value
-    right = isinstance(kinds, tuple | list) and all(isinstance(kind, str) and kind and ":" not in kind for kind in kinds)
-    names = kinds if right else ()
-    if len(set(names)) == len(names) == 2:
+    kinds: Any = [kind.strip() for kind in value.split(",")] if isinstance(value, str) else value
+    names = kinds if isinstance(kinds, tuple | list) else ()
+    if len(names) == 2 and names[0] != names[1] and all(isinstance(k, str) and k and ":" not in k for k in names):
         return names[0], names[1]
     raise Any2VecError(f"`bipartite` is {shown(value)}: give two names of kinds, such as user,item; {NO_COLON}")
 

@@ -41,7 +41,7 @@ class ColumnVertices:
         return codes
 
     def strings(self, words: WordCounts) -> NDArray[np.int32]:
-        """Return the codes of distinct strings."""
+        """Return the codes of strings."""
         return -1 - self._table.add(words)
 
     def names(self, edges: list[Edges]) -> Names:

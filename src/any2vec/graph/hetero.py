@@ -150,7 +150,7 @@ def from_edges_by_kinds(source: Mapping[tuple[str, ...], Any], options: ReadOpti
         reason = f"{shown(weighted[True])} has weights, {shown(weighted[False])} has none"
         raise Any2VecError(f"the dict: {reason}; give both, or `weighted=False`")
     names = list(ids)
-    return EdgeTable("the dict", edges, names, kinds=kinds_of_names(names))
+    return EdgeTable("the dict", edges, names, kinds=kinds_of_names(names), columns=table.columns)
 
 
 def _numbered(ids: dict[str, int], kind: str, column: NDArray[np.int32], table: EdgeTable) -> NDArray[np.int32]:

@@ -176,6 +176,8 @@ def read_graph(
     sides = checked_bipartite(bipartite)
     options = ReadOptions(directed, weighted, comments, delimiter, header, key, threads)
     chosen, kind = checked_columns(columns), checked_text("kind", kind)
+    if kind is not None and not is_networkx(source) and not is_igraph(source):
+        raise Any2VecError(f"`kind` is {shown(kind)}: it names an attribute of vertices of networkx and igraph alone")
     options = options._replace(bipartite=sides, columns=chosen, kind=kind)
     if sides:
         options = options._replace(directed=True)  # while it is read: no edge is the reverse of another
@@ -186,6 +188,8 @@ def read_graph(
             table = apart(table, sides)
         if names is not None:
             table.names = given_names(names, table)
+        if chosen and table.columns is None:
+            raise Any2VecError(f"{table.name}: has no columns with names, as `columns` needs; give a table")
         graph = build_graph(table, directed=directed, merge=merge, loops=loops, vertices=vertices, threads=threads)
     for note in table.notes:
         warnings.warn(note, GraphWarning, stacklevel=2)
@@ -217,22 +221,24 @@ def graph_file(path: str | os.PathLike[str]) -> InputFile:
 
 def _read_path(path: str | os.PathLike[str], form: str, options: ReadOptions) -> EdgeTable:
     """Read a file, or the files of a folder: the parts of one graph, as Spark writes them."""
-    if path == STANDARD_INPUT or not Path(path).is_dir():
-        file = graph_file(path)
-        return FILE_FORMATS[detect_format(file) if form == "auto" else form].read(file, options)
-    files = [file for file in files_of(Path(path)) if file.path and not file.path.name.startswith("_")]  # as _SUCCESS
+    files = files_of(path if isinstance(path, str) else Path(path))
+    if path != STANDARD_INPUT and Path(path).is_dir():
+        files = [file for file in files if file.path and not file.path.name.startswith("_")]  # as Spark's _SUCCESS
+        if not files:
+            raise Any2VecError(f"{path}: the directory has no files of edges (those that begin with _ are not read)")
     formats = {detect_format(file) if form == "auto" else form: file.name for file in files}
-    if len(formats) > 1:
-        (one, first), (other, second) = list(formats.items())[:2]
-        raise Any2VecError(f"{path}: {first} is of the format {one}, {second} of {other}; give parts of one format")
-    for name in formats:
-        read, _, read_parts = FILE_FORMATS[name]
-        if len(files) == 1:
-            return read(files[0], options)
-        if read_parts:
-            return read_parts(files, options, os.fspath(path))
+    (name, first), *others = formats.items()
+    if others:
+        (other, second) = others[0]
+        raise Any2VecError(f"{path}: {first} is of the format {name}, {second} of {other}; give parts of one format")
+    if options.columns and name != "parquet":
+        raise Any2VecError(f"{first}: has no columns with names, as `columns` needs; give a Parquet file")
+    read, _, read_parts = FILE_FORMATS[name]
+    if len(files) == 1:
+        return read(files[0], options)
+    if read_parts is None:
         raise Any2VecError(f"{path}: is a directory of {len(files):,} files of the format {name}; give one of them")
-    raise Any2VecError(f"{path}: the directory has no files of edges (those that begin with _ are not read)")
+    return read_parts(files, options, os.fspath(path))
 
 
 def detect_format(file: InputFile) -> str:

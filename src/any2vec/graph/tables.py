@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, is_installed, shown
-from any2vec.graph.arrow import from_arrow, is_plain
+from any2vec.graph.arrow import from_arrow, is_plain, plain_table, selected
 from any2vec.graph.build import EdgeTable, ReadOptions
 from any2vec.graph.chosen_columns import EXPECTED, Chosen, chosen_columns, titled
 from any2vec.graph.names import vertex_column, vertex_name
@@ -51,14 +51,12 @@ def from_table(source: Any, options: ReadOptions) -> EdgeTable:
     advice = "frame.reset_index() makes columns of an index" if index else ""
     advice = advice or "choose them, such as frame[['source', 'target']]"
     chosen = chosen_columns(names, options, _NAME, advice)
-    if arrow or (hasattr(source, "to_arrow") and is_installed("pyarrow")):  # the latter is of polars
-        table = source if arrow else source.to_arrow()
-        if is_plain(table.schema, chosen):
-            found = from_arrow(table, chosen, _NAME)
-            found.names = list(found.names)
-            return found
-    columns = {place: _column(source, place, names[place], arrow) for place in chosen.places}
-    return _from_columns(_NAME, names, columns, chosen, options)
+    if arrow or (hasattr(source, "to_arrow") and is_installed("pyarrow")):  # the latter is polars'
+        table = selected(source if arrow else source.to_arrow(), chosen)
+        if is_plain(table, chosen):
+            return from_arrow(table, chosen, _NAME)
+    columns = [_column(source, place, names[place], arrow) for place in chosen.places]
+    return _from_columns(_NAME, [names[place] for place in chosen.places], columns, chosen, options)
 
 
 def from_structured(source: NDArray[Any], options: ReadOptions) -> EdgeTable:
@@ -67,24 +65,25 @@ def from_structured(source: NDArray[Any], options: ReadOptions) -> EdgeTable:
     if source.ndim != 1:
         raise Any2VecError(f"{title} has {len(names):,} fields and shape {source.shape}; {EXPECTED}")
     chosen = chosen_columns(names, options, title)
-    return _from_columns(title, names, {place: source[names[place]] for place in chosen.places}, chosen, options)
+    chosen_names = [names[place] for place in chosen.places]
+    return _from_columns(title, chosen_names, [source[name] for name in chosen_names], chosen, options)
 
 
 def _from_columns(
-    title: str, names: list[Any], columns: dict[int, NDArray[Any]], chosen: Chosen, options: ReadOptions
+    title: str, names: list[Any], columns: list[NDArray[Any]], chosen: Chosen, options: ReadOptions
 ) -> EdgeTable:
-    arrays = [columns[place] for place in chosen.places]
-    where = [f", column {shown(names[place])}" for place in chosen.places]
-    called = titled([names[place] for place in chosen.ends])
-    fields = [vertex_column(arrays[i], title + where[i], "row") for i in (0, 1)]
+    if (plain := plain_table(names, columns, chosen)) is not None:
+        return from_arrow(plain, chosen, title)
+    where = [f", column {shown(name)}" for name in names]
+    fields = [vertex_column(columns[i], title + where[i], "row") for i in (0, 1)]
     if chosen.kinds is not None:
-        kinds = [vertex_column(arrays[i], title + where[i], "row") for i in (-2, -1)]
+        kinds = [vertex_column(columns[i], title + where[i], "row") for i in (-2, -1)]
         pairs = zip(kinds, fields, where[-2:], where[:2], strict=True)
         fields = [_with_kinds(*of, title) for of in pairs]
     if chosen.weight is not None:
-        fields.append(weight_column(arrays[2], title + where[2]))
+        fields.append(weight_column(columns[2], title + where[2]))
     table = from_pairs(zip(*fields, strict=True), options, title, "row", where[: len(fields)])
-    table.columns = called
+    table.columns = titled(names)
     table.kinds = None if chosen.kinds is None else kinds_of_names(table.names)
     return table
 
