@@ -14,7 +14,9 @@ from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
+import pyarrow
 from markdown_it import MarkdownIt  # Rich brings it
+from pyarrow import parquet
 from shown import differs
 
 import any2vec
@@ -164,6 +166,9 @@ def make_folder(path, dim=100):
     karate = karate_club()
     shutil.copy(karate.edges, path / "friends.edges")
     shutil.copy(karate.labels, path / "friends.labels")
+    (path / "ratings").mkdir()
+    rated = {"user": [i % 12 for i in range(60)], "item": [i // 12 + i % 3 for i in range(60)]}
+    parquet.write_table(pyarrow.table(rated), path / "ratings" / "part-00000.parquet")
     vertices = [str(i) for i in range(1, 35)]
     any2vec.save(any2vec.Vectors(vertices, np.eye(34, 40, dtype=np.float32) + 0.1), path / "friends.bin")
     return path

@@ -169,7 +169,7 @@ def split(
         Path,
         typer.Argument(
             metavar="GRAPH",
-            help="An edge list, adjacency list, .parquet, .mat, .npz, .mtx, or a folder of such parts.",
+            help="An edge list, adjacency list, .parquet, .mat, .npz, .mtx, or a folder of parts.",
             show_default=False,
         ),
     ],

@@ -56,7 +56,7 @@ def plain_table(names: Sequence[Any], columns: Sequence[NDArray[Any]], chosen: C
 
 def from_arrow(table: Any, chosen: Chosen, title: str) -> EdgeTable:
     """Take an edge from each row of a table in memory of the chosen columns, which are plain."""
-    reader = _Reader(chosen, table.num_rows, _has_text(table.schema.types, chosen))
+    reader = _Reader(table.schema.names, chosen, table.num_rows, _has_text(table.schema.types, chosen))
     reader.read(table.to_batches(_ROWS), title)
     found = reader.table(title)
     found.names = list(found.names)
@@ -83,7 +83,7 @@ def read_parquets(files: Sequence[InputFile], options: ReadOptions, title: str) 
                 raise Any2VecError(f"{file.name}: {lacks}; give parts with the same columns")
             kinds.append([schema.field(name).type for name in wanted])
             rows += opened.metadata.num_rows
-    reader = _Reader(chosen, rows, any(_has_text(types, chosen) for types in kinds))
+    reader = _Reader(wanted, chosen, rows, any(_has_text(types, chosen) for types in kinds))
     for file in files:
         with open_parquet(_path(file)) as opened:
             batches = opened.iter_batches(_ROWS, columns=wanted, use_threads=False)
@@ -94,12 +94,12 @@ def read_parquets(files: Sequence[InputFile], options: ReadOptions, title: str) 
 class _Reader:
     """Reads the columns of batches: the ends of edges, the weight, the kinds of the ends."""
 
-    def __init__(self, chosen: Chosen, rows: int, text: bool) -> None:
+    def __init__(self, names: Sequence[str], chosen: Chosen, rows: int, text: bool) -> None:
+        self._names = list(names)
         self._chosen = chosen
         self._text = text
         self._vertices = ColumnVertices(rows)
         self._edges: list[Edges] = []
-        self._columns: list[str] = []
         self._known: dict[int, tuple[Any, NDArray[np.int32], NDArray[np.bool_]]] = {}
         """By column: its last dictionary, the codes of its strings, and which are empty."""
 
@@ -107,8 +107,7 @@ class _Reader:
         """Read batches of one source; errors name it, the column and the row."""
         row = 0
         for batch in batches:
-            self._columns = [str(name) for name in batch.schema.names[:2]]
-            places = [_Place(title, name, row) for name in batch.schema.names]
+            places = [_Place(title, name, row) for name in self._names]
             columns = [_plain(column) for column in batch.columns]
             ends = [_checked(column, place) for column, place in zip(columns[:2], places[:2], strict=True)]
             if self._chosen.kinds is not None:
@@ -123,7 +122,7 @@ class _Reader:
         """Return what was read, with vertices numbered."""
         names = self._vertices.names(self._edges)
         kinds = None if self._chosen.kinds is None else kinds_of_names(names)
-        return EdgeTable(title, self._edges, names, kinds=kinds, columns=titled(self._columns))
+        return EdgeTable(title, self._edges, names, kinds=kinds, columns=titled(self._names))
 
     def _codes(self, column: int, values: Any, place: "_Place") -> NDArray[np.int32]:
         import pyarrow as pa

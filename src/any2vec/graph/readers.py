@@ -114,20 +114,28 @@ def read_graph(
         One of:
 
         - A file, also ``.gz``, ``.bz2``, ``.xz`` or ``.zst``. ``-`` is standard input.
+        - A folder of edge lists, or of Parquet files: the parts of one graph, as Spark writes them. Files whose names
+          begin with ``_`` or ``.`` are not read.
         - Edges: an iterable of pairs ``(source, target)`` or of triples with a weight.
-        - Edges: a data frame of pandas or polars or a table of Arrow, of two or three columns.
+        - Edges: a data frame of pandas or polars or a table of Arrow, of two or three columns, or `columns`. With
+          columns called source_kind and target_kind, vertices have kinds.
+        - Edges of several kinds: a dict ``{(source_kind, target_kind): edges}`` of data frames, tables or arrays.
         - Edges: an array or tensor of integers or strings, of shape (E, 2), or (2, E) as an `edge_index`.
         - Neighbours: a dict ``{vertex: [neighbour, ...]}`` or ``{vertex: {neighbour: weight}}``.
-        - A graph of networkx or igraph, with the edges' ``weight``. Data of PyTorch Geometric, with `edge_weight`.
-        - A square sparse matrix of SciPy. Entry (i, j) is the edge from i to j.
+        - A graph of networkx or igraph, with the edges' ``weight``. Data or HeteroData of PyTorch Geometric, with
+          `edge_weight`. A graph of DGL, with the edges' data ``weight``.
+        - A sparse matrix of SciPy. Entry (i, j) is the edge from i to j, or from row i to column j (see `bipartite`).
     format : str
         Of a file:
 
         - ``edges``: each line is two vertices, or two and a weight.
         - ``adjacency``: each line is a vertex and its neighbours.
+        - ``parquet``: columns as those of a data frame.
         - ``mat``: Matlab, as the data sets of DeepWalk.
         - ``npz``: a file of scipy.sparse.save_npz.
-        - ``auto``: by the ending (``.mat``, ``.npz``, ``.adjlist``, ``.adj``), else ``edges``.
+        - ``mtx``: Matrix Market.
+        - ``auto``: by the ending (``.parquet``, ``.pq``, ``.mat``, ``.npz``, ``.mtx``, ``.adjlist``, ``.adj``), else
+          ``edges``.
     directed : bool, optional
         Whether edges have a direction. By default as a networkx or igraph graph says, else not.
     weighted : bool, optional
@@ -149,6 +157,20 @@ def read_graph(
         Whether the first line that is no comment is a header, and is skipped.
     key : str
         Name of the matrix in a ``.mat`` file.
+    columns : str or sequence of str, optional
+        Columns of a table or a Parquet file: source, target and perhaps the weight, also in one string with commas. By
+        default all, if they are two or three; of more, source and target, src and dst or from and to, and weight.
+    bipartite : bool, str or tuple of str, optional
+        Whether sources and targets are vertices of two kinds; or the names of these kinds, such as ``("user", "item")``
+        or ``"user,item"``. Vertices are then called by kind and name: user 5 is ``user:5``, item 5 is ``item:5``. The
+        names of kinds are by default those of columns, else source and target; of a matrix row and column. By default
+        only a matrix that is not square is bipartite. With True, also a dense array that has not the shape of edges.
+    names : list, tuple of lists or dict of lists, optional
+        Names of vertices that the source numbers: of a square matrix, Data of PyTorch Geometric or a graph of DGL with
+        one type a list; of a bipartite matrix a pair, of rows and of columns; of several types a dict by type. By
+        default the numbers, in a graph with kinds after the kind: ``author:0``.
+    kind : str, optional
+        The attribute of vertices of networkx or igraph that is their kind.
     threads : int, optional
         By default all cores. The graph does not depend on it.
 
@@ -158,7 +180,7 @@ def read_graph(
         Vertices of files are named by their text. Integers, and floats that are whole numbers, are written as decimal
         numbers. Strings stay as they are. Other objects are named by their str(). Vertices of matrices, and of
         igraph graphs without names, are named by their numbers. Vertices of lines, edges and dicts are in
-        the order in which they first occur, others in the source's.
+        the order in which they first occur, others in the source's. With `bipartite`, sources are before targets.
 
     Raises
     ------
@@ -258,6 +280,6 @@ def _read_object(source: Any, options: ReadOptions) -> EdgeTable:
     what = f"the class {source.__name__}" if isinstance(source, type) else f"an object of type {type(source).__name__}"
     raise Any2VecError(
         f"a graph cannot be read from {what}; give a path, pairs (source, target), "
-        f"a dict of neighbours, an integer array of shape (E, 2), a data frame, a networkx or igraph graph, Data of "
-        f"PyTorch Geometric, or a sparse matrix of SciPy"
+        f"a dict of neighbours, an integer array of shape (E, 2), a data frame, a graph of networkx, igraph, PyTorch "
+        f"Geometric or DGL, or a sparse matrix of SciPy"
     )
