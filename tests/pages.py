@@ -167,7 +167,7 @@ def make_folder(path, dim=100):
     shutil.copy(karate.edges, path / "friends.edges")
     shutil.copy(karate.labels, path / "friends.labels")
     (path / "ratings").mkdir()
-    rated = {"user": [i % 12 for i in range(60)], "item": [i // 12 + i % 3 for i in range(60)]}
+    rated = {"user": [i % 20 for i in range(100)], "item": [(i // 20 * 3 + i) % 25 for i in range(100)]}
     parquet.write_table(pyarrow.table(rated), path / "ratings" / "part-00000.parquet")
     vertices = [str(i) for i in range(1, 35)]
     any2vec.save(any2vec.Vectors(vertices, np.eye(34, 40, dtype=np.float32) + 0.1), path / "friends.bin")

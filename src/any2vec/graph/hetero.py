@@ -86,35 +86,42 @@ def _joined(title: str, relations: list[_Relation], sizes: dict[str, Any], optio
         raise Any2VecError(f"{title}: says the kinds of its vertices itself; leave `bipartite` out")
     if not relations:
         raise Any2VecError(f"{title}: has no edges; expected at least one")
-    for relation in relations:
-        for kind in (relation.source, relation.target):
-            sizes.setdefault(kind, None)
-    needed = dict.fromkeys(sizes, 0)
-    for _, source, target, ends, _ in relations:
-        for kind, column in ((source, ends[0]), (target, ends[1])):
-            needed[kind] = max(needed[kind], int(column.max(initial=-1)) + 1)
-    kinds = [(kind, checked_size(sizes[kind], needed[kind], f"{title}, {kind!r}")) for kind in sizes]
+    kinds = _sized(title, relations, sizes)
     vertices = sum(count for _, count in kinds)
     if vertices >= 2**31:
         raise Any2VecError(f"{title}: has {vertices:,} vertices; at most 2^31 - 1 are supported")
-    first = dict(zip(sizes, np.cumsum([0] + [count for _, count in kinds]).tolist(), strict=False))
+    first = dict(zip(dict(kinds), np.cumsum([0] + [count for _, count in kinds]).tolist(), strict=False))
     weighted = [relation for relation in relations if relation.weights is not None]
     if weighted and len(weighted) < len(relations):
         lacks = next(relation.name for relation in relations if relation.weights is None)
         raise Any2VecError(f"{lacks}: has no weights, but {weighted[0].name} has; give both, or `weighted=False`")
-    edges = Edges(
-        np.concatenate([r.ends[0] + first[r.source] for r in relations]).astype(np.int32),
-        np.concatenate([r.ends[1] + first[r.target] for r in relations]).astype(np.int32),
-        np.concatenate([r.weights for r in relations if r.weights is not None]) if weighted else None,
-    )
     typed = len(kinds) > 1
     names = numbered_names(kinds) if typed else plain_names(vertices)
 
     def both(source: int, target: int) -> str:
         return f"{title}: {names[source]} to {names[target]} and back"
 
-    edges = edges if options.directed else once(edges, vertices, both)
-    return EdgeTable(title, [edges], names, kinds=kinds_in_turn(kinds) if typed else None, numbered=kinds)
+    alike: dict[frozenset[str], list[_Relation]] = {}  # those between two kinds, one of which may be another reversed
+    for relation in relations:
+        alike.setdefault(frozenset((relation.source, relation.target)), []).append(relation)
+    edges = []
+    for several in alike.values():
+        block = Edges(
+            np.concatenate([r.ends[0] + first[r.source] for r in several]).astype(np.int32),
+            np.concatenate([r.ends[1] + first[r.target] for r in several]).astype(np.int32),
+            np.concatenate([r.weights for r in several if r.weights is not None]) if weighted else None,
+        )
+        edges.append(block if options.directed else once(block, vertices, both))
+    return EdgeTable(title, edges, names, kinds=kinds_in_turn(kinds) if typed else None, numbered=kinds)
+
+
+def _sized(title: str, relations: list[_Relation], sizes: dict[str, Any]) -> list[tuple[str, int]]:
+    """Return kinds and their numbers of vertices: those of `sizes`, or where that is None as many as edges need."""
+    needed = dict.fromkeys(sizes, 0)
+    for _, source, target, ends, _ in relations:
+        for kind, column in ((source, ends[0]), (target, ends[1])):
+            needed[kind] = max(needed.get(kind, 0), int(column.max(initial=-1)) + 1)
+    return [(kind, checked_size(sizes.get(kind), count, f"{title}, {kind!r}")) for kind, count in needed.items()]
 
 
 def has_edges_by_kinds(source: Any) -> bool:
