@@ -14,7 +14,9 @@ from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
+import pyarrow
 from markdown_it import MarkdownIt  # Rich brings it
+from pyarrow import parquet
 from shown import differs
 
 import any2vec
@@ -168,6 +170,9 @@ def make_folder(path, dim=100):
     kinds = {"author": "ann bob", "paper": "p1 p2", "venue": "kdd"}
     lines = [f"{vertex} {kind}\n" for kind, names in kinds.items() for vertex in names.split()]
     (path / "papers.kinds").write_text("".join(lines), "utf-8")
+    (path / "ratings").mkdir()
+    rated = {"user": [i % 20 for i in range(100)], "item": [(i // 20 * 3 + i) % 25 for i in range(100)]}
+    parquet.write_table(pyarrow.table(rated), path / "ratings" / "part-00000.parquet")
     vertices = [str(i) for i in range(1, 35)]
     any2vec.save(any2vec.Vectors(vertices, np.eye(34, 40, dtype=np.float32) + 0.1), path / "friends.bin")
     return path

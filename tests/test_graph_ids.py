@@ -344,7 +344,7 @@ def test_data_of_pytorch_geometric():
         ({"edge_index": np.ones((2, 4), int), "edge_weight": np.ones(3)}, "edge_weight has the shape"),
         ({"edge_index": np.array([[0, 1], [1, 0]]), "edge_weight": np.array([1, 2])}, "two different weights"),
         ({"edge_index": np.ones((2, 4), int), "is_bipartite": lambda: True}, "vertices of two types"),
-        ({"edge_types": [], "node_types": []}, r"to_homogeneous\(\)"),
+        ({"edge_types": [], "node_types": []}, "the Data: has no edges"),
         ({"adj_t": 1}, "has no edge_index"),
     ],
 )

@@ -166,7 +166,12 @@ def nodes(
 @graph_options
 def split(
     graph: Annotated[
-        Path, typer.Argument(metavar="GRAPH", help="An edge list, adjacency list, .mat or .npz.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="GRAPH",
+            help="An edge list, adjacency list, .parquet, .mat, .npz, .mtx, or a folder of parts.",
+            show_default=False,
+        ),
     ],
     output: Annotated[
         Path,
@@ -183,7 +188,10 @@ def split(
     seed: Seed = 1,
     force: options.Force = False,
 ) -> None:
-    """Hide edges of GRAPH, keeping its connected components, and draw as many pairs without an edge."""
+    """Hide edges of GRAPH, keeping its connected components, and draw as many pairs without an edge.
+
+    If vertices have kinds, such pairs join the same kinds as the hidden edges.
+    """
     fraction("--share", share, "0.5 hides half of the edges")
     whole_number("seed", seed, 0)
     check_apart([str(graph)], output, None)

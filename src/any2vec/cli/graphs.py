@@ -34,6 +34,18 @@ class _GraphFile:
     )
     comments: str = option(COMMENTS, "lines that begin with one of these are skipped; '' for none", panel=DATA)
     header: bool = option(False, "skip the first line, a header", panel=DATA)
+    columns: str | None = option(
+        None,
+        "columns of a Parquet file: source,target or source,target,weight",
+        unset="all, if two or three, else by usual names",
+        panel=DATA,
+    )
+    bipartite: str | None = option(
+        None,
+        "kinds of the two ends of edges, such as user,item: 5 and 5 are then user:5 and item:5",
+        unset="one set of vertices, unless a matrix is not square",
+        panel=DATA,
+    )
 
 
 @dataclass

@@ -28,7 +28,8 @@ Source = Annotated[
     str,
     typer.Argument(
         metavar="GRAPH",
-        help="An edge list (also .gz, .bz2, .xz, .zst), an adjacency list, .mat, .npz, or - for standard input.",
+        help="An edge list (also .gz, .bz2, .xz, .zst), an adjacency list, .parquet, .mat, .npz, .mtx, a folder of "
+        "parts of one graph, or - for standard input.",
         show_default=False,
     ),
 ]

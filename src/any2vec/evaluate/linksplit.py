@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, is_installed, missing_extra, shown
 from any2vec.graph.graph import Graph
+from any2vec.graph.kinds import Kinds
 from any2vec.io.outputs import check_writable, replacing
 from any2vec.io.replaceable import Kind, start_of
 from any2vec.vectors.arguments import as_path, fraction, whole_number
@@ -23,6 +24,8 @@ DENSE = 4  # with this many possible pairs per pair taken, or fewer, they are li
 
 SEPARATORS = re.compile(r"^[#%\"]|[\s,]")
 """What a name in a text file of edges cannot contain."""
+
+_DENSE = "the graph is too dense for link prediction"
 
 PARTS = ("train.edges", "hidden.edges", "absent.edges")
 """The files of a saved split."""
@@ -123,7 +126,9 @@ def split_links(graph: Graph, share: float = 0.5, seed: int = 1) -> LinkSplit:
 
     A random spanning forest remains; hidden edges are drawn uniformly from the others. If these are fewer than
     `share` asks for, all of them are hidden. Directed edges connect both ways. Self loops remain. Pairs without an edge
-    are drawn uniformly from the vertices that have an edge (in a directed graph, in either order).
+    are drawn uniformly from the vertices that have an edge (in a directed graph, in either order). If vertices have
+    kinds, such pairs join the kinds that hidden edges join, each as often: users and items, but never two users. They
+    are drawn from the vertices that have an edge of these kinds.
 
     Parameters
     ----------
@@ -161,7 +166,10 @@ def split_links(graph: Graph, share: float = 0.5, seed: int = 1) -> LinkSplit:
         why = "removing any of its edges would disconnect it" if len(links) else "no edge joins two vertices"
         raise Any2VecError(f"the graph of {number:,} vertices and {len(links):,} edges has nothing to hide: {why}")
     hidden = np.sort(random.choice(free, min(max(1, round(share * len(links))), len(free)), replace=False))
-    absent = _absent(links, len(hidden), number, graph.directed, random)
+    if graph.kinds is None:
+        absent = _absent(links, len(hidden), number, graph.directed, random)
+    else:
+        absent = _absent_of_kinds(links, hidden, graph.kinds, graph.directed, random)
     train = _without(graph, np.isin(entries, hidden))
     return LinkSplit(train, _pairs(hidden, number), _pairs(absent, number))
 
@@ -200,22 +208,73 @@ def _absent(links: Keys, wanted: int, number: int, directed: bool, random: np.ra
     possible = count * (count - 1) // (1 if directed else 2)
     if possible - len(links) < wanted:
         few = f"only {possible - len(links):,} pairs of vertices have no edge, and {wanted:,} are needed"
-        raise Any2VecError(f"the graph is too dense for link prediction: {few}; hide a smaller share")
+        raise Any2VecError(f"{_DENSE}: {few}; hide a smaller share")
     if possible <= DENSE * (len(links) + wanted):
         first, second = np.divmod(np.arange(count * count), count)
         keys = vertices[first] * number + vertices[second]
         keys = keys[first != second] if directed else keys[first < second]
         return np.sort(random.choice(keys[~np.isin(keys, links)], wanted, replace=False))
-    drawn = np.empty(0, np.int64)
-    while len(drawn) < wanted:
-        pairs = vertices[random.integers(count, size=(wanted - len(drawn) + 16, 2))]
+
+    def draw(several: int) -> Keys:
+        pairs = vertices[random.integers(count, size=(several, 2))]
         pairs = pairs[pairs[:, 0] != pairs[:, 1]]
         if not directed:
             pairs.sort(axis=1)
-        keys = pairs @ np.array([number, 1])
+        found: Keys = pairs @ np.array([number, 1])
+        return found
+
+    return np.sort(_drawn(draw, links, wanted))
+
+
+def _drawn(draw: Callable[[int], Keys], links: Keys, wanted: int) -> Keys:
+    """Draw pairs until there are enough that differ and have no edge."""
+    drawn = np.empty(0, np.int64)
+    while len(drawn) < wanted:
+        keys = draw(wanted - len(drawn) + 16)
         keys = np.concatenate([drawn, keys[~np.isin(keys, links)]])
         drawn = keys[np.sort(np.unique(keys, return_index=True)[1])][:wanted]  # in the order of the draws
-    return np.sort(drawn)
+    return drawn
+
+
+def _absent_of_kinds(links: Keys, hidden: Keys, kinds: Kinds, directed: bool, random: np.random.Generator) -> Keys:
+    """Draw as many distinct pairs without an edge as are hidden, between each two kinds."""
+    number = len(kinds)
+    ends, hidden_ends = (_by_kind(_pairs(keys, number), kinds, directed) for keys in (links, hidden))
+    joined, hidden_joined = (kinds.of[pairs].astype(np.int64) @ [len(kinds.names), 1] for pairs in (ends, hidden_ends))
+    found = []
+    for both in np.unique(hidden_joined).tolist():
+        one, other = divmod(both, len(kinds.names))
+        of_both, wanted = joined == both, int(np.count_nonzero(hidden_joined == both))
+        if one == other:
+            found.append(_absent(links[of_both], wanted, number, directed, random))
+            continue
+        sides = [np.unique(column) for column in ends[of_both].T]
+        possible = len(sides[0]) * len(sides[1]) - int(np.count_nonzero(of_both))
+        if possible < wanted:
+            few = f"only {possible:,} pairs of {kinds.names[one]} and {kinds.names[other]} have no edge"
+            raise Any2VecError(f"{_DENSE}: {few}, and {wanted:,} are needed; hide a smaller share")
+        found.append(_across(links[of_both], wanted, sides, number, directed, random))
+    return np.sort(np.concatenate(found))
+
+
+def _by_kind(pairs: NDArray[np.int64], kinds: Kinds, directed: bool) -> NDArray[np.int64]:
+    """Order the ends of undirected edges by their kinds."""
+    turned = kinds.of[pairs[:, 0]] > kinds.of[pairs[:, 1]]
+    return pairs if directed else np.where(turned[:, None], pairs[:, ::-1], pairs)
+
+
+def _across(
+    links: Keys, wanted: int, sides: list[NDArray[np.int64]], number: int, directed: bool, random: np.random.Generator
+) -> Keys:
+    """Draw distinct pairs without an edge, one end of each side, of which there are enough."""
+
+    def keys_of(one: NDArray[np.int64], other: NDArray[np.int64]) -> Keys:
+        return one * number + other if directed else np.minimum(one, other) * number + np.maximum(one, other)
+
+    if len(sides[0]) * len(sides[1]) <= DENSE * (len(links) + wanted):
+        keys = keys_of(sides[0][:, None], sides[1]).ravel()
+        return random.choice(keys[~np.isin(keys, links)], wanted, replace=False)
+    return _drawn(lambda count: keys_of(*(random.choice(side, count) for side in sides)), links, wanted)
 
 
 def _without(graph: Graph, removed: NDArray[np.bool_]) -> Graph:

@@ -7,11 +7,13 @@ The modules, in the order in which edges pass through them:
 - `lines`: their blocks. `dialect`: how lines are written. `quotes`: fields of CSV. `foreign`: other formats.
 - `parse`: bytes to edges. `numbering`: vertices by first occurrence.
 - `pairs` (pairs, dicts), `arrays`, `tables` (data frames): objects of Python. `names`: what a vertex is called.
-- `tensors` (PyTorch Geometric), `objects` (networkx, igraph), `matrices` (SciPy, .npz, Matlab).
+- `arrow`: Parquet files and Arrow's tables. `columns`: their vertices. `chosen_columns`: which columns are read.
+- `tensors` (PyTorch Geometric), `objects` (networkx, igraph), `matrices` (SciPy, .npz, Matlab, Matrix Market).
+- `hetero`: edges by the kinds that they join. `bipartite`: sources and targets of two kinds. `own_names`: user:5.
 - `undirected`: edges that a source lists in both directions.
 - `build`: `EdgeTable` to `Graph`, with `csr` (sorted rows) and `weights`.
-- `graph`: what the user gets. `karate`: an example.
-- `vertex_kinds`: reads the `kinds` of a graph's vertices, for metapaths.
+- `graph`: what the user gets, with the `kinds` of vertices. `karate`: an example.
+- `vertex_kinds`: reads the kinds of a graph's vertices from a file or their names.
 
 `vertex_labels` reads the classes of vertices, for evaluation alone. `fields`: lines that say something of vertices.
 """

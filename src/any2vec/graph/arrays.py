@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from any2vec.errors import Any2VecError
 from any2vec.graph.build import EdgeTable, ReadOptions
 from any2vec.graph.csr import Edges
+from any2vec.graph.matrices import from_dense
 from any2vec.graph.names import whole_numbers
 from any2vec.graph.pairs import from_pairs
 from any2vec.graph.tables import from_structured
@@ -42,7 +43,10 @@ def as_array(source: Any, name: str = _NAME) -> NDArray[Any]:
 
 
 def from_array(source: Any, options: ReadOptions) -> EdgeTable:
-    """Take edges from an array of integers or strings: of shape (E, 2), or of shape (2, E) as PyTorch Geometric's."""
+    """Take edges from an array of integers or strings: of shape (E, 2), or of shape (2, E) as PyTorch Geometric's.
+
+    An array of another shape is a matrix, if the options say that it joins rows to columns.
+    """
     array = as_array(source)
     kind = array.dtype.kind
     if array.dtype.names:
@@ -51,6 +55,8 @@ def from_array(source: Any, options: ReadOptions) -> EdgeTable:
         raise Any2VecError(f"{_NAME}: has masked entries; give the edges without them")
     if kind == "O" and array.ndim == 1:  # of tuples, as an index of pandas has them
         return from_pairs(array.tolist(), options, _NAME)
+    if options.bipartite and array.ndim == 2 and 2 not in array.shape and kind in "biuf":
+        return from_dense(array, options, _NAME)
     ends = _rows(array, tensor=array is not source)
     if kind in "OT":
         return from_pairs(ends.tolist(), options, _NAME)
@@ -80,7 +86,7 @@ def _rows(array: NDArray[Any], *, tensor: bool) -> NDArray[Any]:
             raise Any2VecError(f"{what}: is the third column weights? Give an array of shape (E, 2), {_AS_PAIRS}")
         raise Any2VecError(
             f"{what}; expected integers or strings of shape (E, 2), an edge in each row, or of shape (2, E); give the "
-            f"matrix of a graph as a sparse one of SciPy"
+            f"matrix of a graph as a sparse one of SciPy, or `bipartite=True` if it joins its rows to its columns"
         )
     if kind in "OT" and shape[1] in (2, 3):
         return array

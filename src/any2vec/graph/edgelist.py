@@ -1,6 +1,6 @@
 """Edge lists and adjacency lists: one thread reads and looks up ids, all parse; the file's order decides."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import chain
@@ -26,7 +26,7 @@ from any2vec.io.inputs import InputFile
 from any2vec.io.memory import zeros
 from any2vec.io.ordered import ordered
 
-__all__ = ["read_edge_list"]
+__all__ = ["read_edge_list", "read_edge_lists"]
 
 SMALL = 1 << 20  # bytes of a file that is looked at as a whole
 FEW_NUMBERS, UNKNOWN_NUMBERS = 1 << 20, 1 << 24
@@ -55,37 +55,78 @@ class _Parsed(NamedTuple):
 
 def read_edge_list(file: InputFile, options: ReadOptions, *, adjacency: bool = False) -> EdgeTable:
     """Read a file of edges, a line each, or of vertices, each with its neighbours on one line (`adjacency`)."""
-    comments = _comment_bytes(options.comments)
-    with closing(read_blocks(file, options.block or block_size(file))) as blocks:
-        begun, done, dialect, first = _detect(file, blocks, options, adjacency)
-        if dialect is None:
-            after = " after the header" if options.header else ""
-            why = only_comments(done, options.comments)
-            raise Any2VecError(f"{file.name}: has no edges{after}; {why}expected lines of two vertices")
-        likely = UNKNOWN_NUMBERS if file.size is None else file.size // 8  # keeps the table of numbers small
-        parser = _Parser(dialect, comments, max(FEW_NUMBERS, likely))
-        edges: list[Edges] = []
-        table = WordTable()  # one for all threads: tables take more memory than edges
-        highest, skipped = -1, _Skipped()
-        with closing(ordered(parser.parse, chain(begun, blocks), options.threads)) as results:
-            for parsed in results:
-                if parsed.error is not None:
-                    line, text, message = parsed.error
-                    hint = metis_hint(first) if "fields" in message else ""
-                    raise Any2VecError(f"{file.name}, line {done + line + 1:,}: {quoted(text)}: {message}{hint}")
-                if len(parsed.strings):
-                    ids = table.add(parsed.strings)
-                    to_global(parsed.edges.sources, ids)
-                    to_global(parsed.edges.targets, ids)
-                skipped.add(parsed, done, begun=bool(edges))
-                edges.append(parsed.edges)
-                done += parsed.lines
-                highest = max(highest, parsed.highest)
-                del parsed  # its strings, before the next block's are made
-    strings = table.part()
-    del table
-    names = number_vertices(edges, strings, highest)
-    return EdgeTable(file.name, edges, names, notes=skipped.notes(file.name, options.comments), first=first)
+    return read_edge_lists([file], options, file.name, adjacency=adjacency)
+
+
+def read_edge_lists(
+    files: Sequence[InputFile], options: ReadOptions, title: str, *, adjacency: bool = False
+) -> EdgeTable:
+    """Read files that are the parts of one list of edges; some of them may be empty."""
+    sizes = [UNKNOWN_NUMBERS * 8 if file.size is None else file.size for file in files]
+    reader = _Reader(options, adjacency, max(FEW_NUMBERS, sum(sizes) // 8))  # keeps the table of numbers small
+    for file in files:
+        reader.read(file)
+    return reader.table(title)
+
+
+class _Reader:
+    """Reads files, and numbers their vertices together."""
+
+    def __init__(self, options: ReadOptions, adjacency: bool, limit: int) -> None:
+        self._options, self._adjacency, self._limit = options, adjacency, limit
+        self._comments = _comment_bytes(options.comments)
+        self._edges: list[Edges] = []
+        self._strings = WordTable()  # one for all threads: tables take more memory than edges
+        self._highest = -1
+        self._first = b""
+        self._weighted: tuple[bool, str] | None = None  # whether the first file of edges is, and its name
+        self._notes: list[str] = []
+        self._why = ""  # there are no edges so far
+
+    def read(self, file: InputFile) -> None:
+        """Read a file."""
+        options, before, skipped = self._options, len(self._edges), _Skipped()
+        with closing(read_blocks(file, options.block or block_size(file))) as blocks:
+            begun, done, dialect, first = _detect(file, blocks, options, self._adjacency)
+            if dialect is None:
+                self._why = self._why or only_comments(done, options.comments)
+                return
+            self._first = self._first or first
+            self._check_alike(file.name, dialect.fields == 3)
+            parser = _Parser(dialect, self._comments, self._limit)
+            with closing(ordered(parser.parse, chain(begun, blocks), options.threads)) as results:
+                for parsed in results:
+                    if parsed.error is not None:
+                        line, text, message = parsed.error
+                        hint = metis_hint(first) if "fields" in message else ""
+                        raise Any2VecError(f"{file.name}, line {done + line + 1:,}: {quoted(text)}: {message}{hint}")
+                    if len(parsed.strings):
+                        ids = self._strings.add(parsed.strings)
+                        to_global(parsed.edges.sources, ids)
+                        to_global(parsed.edges.targets, ids)
+                    skipped.add(parsed, done, begun=len(self._edges) > before)
+                    self._edges.append(parsed.edges)
+                    done += parsed.lines
+                    self._highest = max(self._highest, parsed.highest)
+                    del parsed  # its strings, before the next block's are made
+        self._notes += skipped.notes(file.name, options.comments)
+
+    def _check_alike(self, name: str, weighted: bool) -> None:
+        known, other = self._weighted = self._weighted or (weighted, name)
+        if known != weighted:
+            has, lacks = (name, other) if weighted else (other, name)
+            how = "give parts that are alike; `weighted=False` ignores weights"
+            raise Any2VecError(f"{has}: its lines have weights, but those of {lacks} have none; {how}")
+
+    def table(self, title: str) -> EdgeTable:
+        """Return what was read, with vertices numbered; raise if there are no edges."""
+        if not self._edges:
+            after = " after the header" if self._options.header else ""
+            raise Any2VecError(f"{title}: has no edges{after}; {self._why}expected lines of two vertices")
+        strings = self._strings.part()
+        del self._strings
+        names = number_vertices(self._edges, strings, self._highest)
+        return EdgeTable(title, self._edges, names, notes=self._notes, first=self._first)
 
 
 class _Skipped:

@@ -12,7 +12,7 @@ _AS_GRAPH = {  # what is done with these as a graph
     "npy": "read it with numpy.load and give the array, of shape (E, 2)",
     "npz": "give its name the ending .npz, or `format='npz'`",
     "mat": "give its name the ending .mat, or `format='mat'`",
-    "parquet": "read it with pandas.read_parquet and give two columns, such as frame[['source', 'target']]",
+    "parquet": "give its name the ending .parquet, or `format='parquet'`",
     "arrow": "read it with pandas.read_feather and give two columns, such as frame[['source', 'target']]",
     "fasttext": "it has vectors of words, no edges",
     "safetensors": "it has vectors, no edges",

@@ -1,4 +1,4 @@
-"""Sparse matrices as graphs: SciPy's, in memory and in .npz files, and Matlab's. SciPy is imported here alone."""
+"""Matrices as graphs: SciPy's, in memory and in .npz files, Matlab's, Matrix Market's. SciPy is imported here alone."""
 
 import io
 import subprocess
@@ -16,7 +16,9 @@ from any2vec.errors import Any2VecError, missing_extra
 from any2vec.graph import mat_process
 from any2vec.graph.build import EdgeTable, ReadOptions
 from any2vec.graph.csr import Edges
+from any2vec.graph.edgelist import read_edge_list
 from any2vec.graph.numbering import plain_names
+from any2vec.graph.own_names import kinds_in_turn, numbered_names
 from any2vec.graph.undirected import once
 from any2vec.graph.weights import checked_weights
 from any2vec.io.foreign import HEAD, foreign
@@ -24,11 +26,12 @@ from any2vec.io.inputs import InputFile
 from any2vec.io.memory import available
 from any2vec.io.streams import naming, open_stream
 
-__all__ = ["from_matrix", "is_matrix", "load_mat", "read_mat", "read_npz"]
+__all__ = ["from_dense", "from_matrix", "is_matrix", "load_mat", "read_mat", "read_mtx", "read_npz"]
 
 MOST = 2**31 - 1
 _BYTES = 30  # of a vertex: its rows, its name and where this begins
 _KILLED = -9
+_MARKET = b"%%matrixmarket"
 
 
 def is_matrix(source: Any) -> bool:
@@ -48,20 +51,37 @@ def read_mat(file: InputFile, options: ReadOptions) -> EdgeTable:
     return from_matrix(load_mat(file, options.key), options, f"{file.name}, {options.key!r}")
 
 
-def from_matrix(matrix: Any, options: ReadOptions, name: str = "the matrix") -> EdgeTable:
-    """Take the edges of a square matrix: entry (i, j) is the edge from i to j, with a weight unless all are 1.
+def read_mtx(file: InputFile, options: ReadOptions) -> EdgeTable:
+    """Read a matrix in Matrix Market's format; a file that does not begin as one may be an edge list."""
+    if file.size is not None:  # else it can be read only once
+        with open_stream(file) as (stream, _), naming(file):
+            head = stream.read(len(_MARKET))
+        if head.lower() != _MARKET:
+            return read_edge_list(file, options)
+    _scipy()
+    return from_matrix(_load(file, _load_mtx, "a Matrix Market file"), options, file.name)
 
-    An undirected edge may be stored in one direction or in both, and counts once.
+
+def from_dense(array: NDArray[Any], options: ReadOptions, name: str) -> EdgeTable:
+    """Take the edges of a matrix that is not sparse: its entries that are not 0."""
+    return from_matrix(_scipy().coo_array(array), options, name)
+
+
+def from_matrix(matrix: Any, options: ReadOptions, name: str = "the matrix") -> EdgeTable:
+    """Take the edges of a matrix: entry (i, j) is the edge from i to j, with a weight unless all are 1.
+
+    A square one joins vertices of one set: an undirected edge may be stored in one direction or in both, and counts
+    once. One that is not square, or if the options say so, joins its rows to its columns.
     """
     shape = tuple(matrix.shape)
-    if len(shape) != 2 or shape[0] != shape[1]:
-        raise Any2VecError(f"{name}: has the shape {shape}; the matrix of a graph is square")
-    if shape[0] > MOST:
-        raise Any2VecError(f"{name}: has {shape[0]:,} vertices; at most {MOST:,} (2^31 - 1) are supported")
+    bipartite = _is_bipartite(shape, options, name)
+    vertices = sum(shape) if bipartite else shape[0]
+    if vertices > MOST:
+        raise Any2VecError(f"{name}: has {vertices:,} vertices; at most {MOST:,} (2^31 - 1) are supported")
     if matrix.dtype.kind not in "biuf":
         raise Any2VecError(f"{name}: has entries of type {matrix.dtype}; expected real numbers")
     _check_indices(matrix, name)
-    _check_fits(_BYTES * shape[0], name, f"a graph of {shape[0]:,} vertices")
+    _check_fits(_BYTES * vertices, name, f"a graph of {vertices:,} vertices")
     if not getattr(matrix, "has_canonical_format", True):  # an entry may be there in parts
         matrix = matrix.tocsr(copy=True)
         matrix.sum_duplicates()
@@ -78,10 +98,29 @@ def from_matrix(matrix: Any, options: ReadOptions, name: str = "the matrix") -> 
     elif not bool(entries.data.all()):  # zeros that are stored
         stored = np.asarray(entries.data) != 0
         rows, columns = rows[stored], columns[stored]
+    if bipartite:
+        return _bipartite(name, Edges(rows, columns + np.int32(shape[0]), weights), shape, options)
     edges = Edges(rows, columns, weights)
     if not options.directed:
-        edges = once(edges, shape[0], lambda i, j: f"{name}: row {i:,}, column {j:,} and row {j:,}, column {i:,}")
-    return EdgeTable(name, [edges], plain_names(shape[0]))
+        edges = once(edges, vertices, lambda i, j: f"{name}: row {i:,}, column {j:,} and row {j:,}, column {i:,}")
+    return EdgeTable(name, [edges], plain_names(vertices), numbered=[("vertex", vertices)])
+
+
+def _is_bipartite(shape: tuple[int, ...], options: ReadOptions, name: str) -> bool:
+    """Whether rows and columns are vertices of their own: as the options say, else if the matrix is not square."""
+    if len(shape) != 2:
+        raise Any2VecError(f"{name}: has the shape {shape}; the matrix of a graph has rows and columns")
+    if options.bipartite is None or options.bipartite:
+        return bool(options.bipartite) or shape[0] != shape[1]
+    if shape[0] != shape[1]:
+        raise Any2VecError(f"{name}: has the shape {shape}; without `bipartite`, the matrix of a graph is square")
+    return False
+
+
+def _bipartite(name: str, edges: Edges, shape: tuple[int, ...], options: ReadOptions) -> EdgeTable:
+    titles = options.bipartite if isinstance(options.bipartite, tuple) else ("row", "column")
+    kinds = list(zip(titles, shape, strict=True))
+    return EdgeTable(name, [edges], numbered_names(kinds), kinds=kinds_in_turn(kinds), numbered=kinds)
 
 
 def load_mat(file: InputFile, key: str) -> Any:
@@ -113,6 +152,14 @@ def _in_a_process(key: str, content: io.BytesIO) -> dict[str, NDArray[Any]]:
         raise ValueError(ran.stderr.decode(errors="replace").strip())
     with np.load(io.BytesIO(ran.stdout), allow_pickle=False) as arrays:
         return dict(arrays)
+
+
+def _load_mtx(content: io.BytesIO) -> Any:
+    """Load a Matrix Market file, also one that lists all entries, zeros too."""
+    from scipy.io import mmread
+
+    matrix = mmread(content)
+    return matrix if is_matrix(matrix) else _scipy().coo_array(matrix)
 
 
 def _load_npz(name: str, content: io.BytesIO) -> Any:

@@ -72,9 +72,9 @@ def _is_collection(value: Any) -> bool:
     return hasattr(value, "__array__") or isinstance(value, Collection | Iterator)
 
 
-def label_name(label: Any, where: str) -> str:
-    """Return what a class label is called: as a vertex, or a bool's text."""
-    return str(bool(label)) if isinstance(label, bool | np.bool_) else vertex_name(label, where, "a label")
+def label_name(label: Any, where: str, what: str = "a label") -> str:
+    """Return what a class label, or a kind of vertices, is called: as a vertex, or a bool's text."""
+    return str(bool(label)) if isinstance(label, bool | np.bool_) else vertex_name(label, where, what)
 
 
 def names_of_vertices(vertices: Any, where: str) -> list[str]:

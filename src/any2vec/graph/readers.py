@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,14 +13,26 @@ import numpy as np
 from any2vec.cluster.machine.cores import usable_cores
 from any2vec.errors import Any2VecError, shown
 from any2vec.graph.arrays import from_array, is_array
+from any2vec.graph.arrow import read_parquet, read_parquets
+from any2vec.graph.bipartite import apart, checked_bipartite
 from any2vec.graph.build import EdgeTable, ReadOptions, build_graph
-from any2vec.graph.edgelist import read_edge_list
+from any2vec.graph.chosen_columns import checked_columns
+from any2vec.graph.edgelist import read_edge_list, read_edge_lists
 from any2vec.graph.graph import Graph
-from any2vec.graph.matrices import from_matrix, is_matrix, read_mat, read_npz
+from any2vec.graph.hetero import (
+    from_dgl,
+    from_edges_by_kinds,
+    from_hetero_data,
+    has_edges_by_kinds,
+    is_dgl,
+    is_hetero_data,
+)
+from any2vec.graph.matrices import from_matrix, is_matrix, read_mat, read_mtx, read_npz
 from any2vec.graph.objects import from_igraph, from_networkx, is_igraph, is_networkx, is_view, refuse_view
+from any2vec.graph.own_names import given_names
 from any2vec.graph.pairs import from_neighbours, from_pairs
 from any2vec.graph.tables import from_table, is_lazy, is_table, refuse_lazy
-from any2vec.graph.tensors import from_data, is_data, is_hetero_data, refuse_hetero_data
+from any2vec.graph.tensors import from_data, is_data
 from any2vec.graph.vertex_kinds import read_kinds
 from any2vec.io.inputs import STANDARD_INPUT, InputFile, files_of
 from any2vec.io.memory import memory_errors
@@ -41,17 +53,22 @@ class GraphWarning(UserWarning):
 
 
 class FileFormat(NamedTuple):
-    """A format of graph files: its reader, and the endings by which it is recognized."""
+    """A format of graph files: its reader, the endings by which it is recognized, and a reader of a folder's parts."""
 
     read: Callable[[InputFile, ReadOptions], EdgeTable]
     endings: tuple[str, ...] = ()
+    read_parts: Callable[[Sequence[InputFile], ReadOptions, str], EdgeTable] | None = None
 
 
 FILE_FORMATS = {
-    "edges": FileFormat(read_edge_list),
-    "adjacency": FileFormat(partial(read_edge_list, adjacency=True), (".adjlist", ".adj")),
+    "edges": FileFormat(read_edge_list, (), read_edge_lists),
+    "adjacency": FileFormat(
+        partial(read_edge_list, adjacency=True), (".adjlist", ".adj"), partial(read_edge_lists, adjacency=True)
+    ),
+    "parquet": FileFormat(read_parquet, (".parquet", ".pq"), read_parquets),
     "mat": FileFormat(read_mat, (".mat",)),
     "npz": FileFormat(read_npz, (".npz",)),
+    "mtx": FileFormat(read_mtx, (".mtx",)),
 }
 FORMATS = ("auto", *FILE_FORMATS)
 
@@ -61,9 +78,11 @@ OBJECTS: list[tuple[Callable[[Any], bool], Callable[[Any, ReadOptions], EdgeTabl
     (is_view, refuse_view),
     (is_igraph, from_igraph),
     (is_matrix, from_matrix),
-    (is_hetero_data, refuse_hetero_data),
+    (is_hetero_data, from_hetero_data),
+    (is_dgl, from_dgl),
     (is_data, from_data),
     (is_table, from_table),
+    (has_edges_by_kinds, from_edges_by_kinds),
     (lambda source: hasattr(source, "items"), from_neighbours),
     (is_array, from_array),
     (lambda source: hasattr(source, "__iter__") and not isinstance(source, bytes), from_pairs),
@@ -85,6 +104,10 @@ def read_graph(
     delimiter: str | None = None,
     header: bool = False,
     key: str = "network",
+    columns: str | Sequence[str] | None = None,
+    bipartite: bool | str | tuple[str, str] | None = None,
+    names: Any = None,
+    kind: str | None = None,
     threads: int | None = None,
 ) -> Graph:
     """Read a graph from a file or an object.
@@ -95,20 +118,28 @@ def read_graph(
         One of:
 
         - A file, also ``.gz``, ``.bz2``, ``.xz`` or ``.zst``. ``-`` is standard input.
+        - A folder of edge lists, or of Parquet files: the parts of one graph, as Spark writes them. Files whose names
+          begin with ``_`` or ``.`` are not read.
         - Edges: an iterable of pairs ``(source, target)`` or of triples with a weight.
-        - Edges: a data frame of pandas or polars or a table of Arrow, of two or three columns.
+        - Edges: a data frame of pandas or polars or a table of Arrow, of two or three columns, or `columns`. With
+          columns called source_kind and target_kind, vertices have kinds.
+        - Edges of several kinds: a dict ``{(source_kind, target_kind): edges}`` of data frames, tables or arrays.
         - Edges: an array or tensor of integers or strings, of shape (E, 2), or (2, E) as an `edge_index`.
         - Neighbours: a dict ``{vertex: [neighbour, ...]}`` or ``{vertex: {neighbour: weight}}``.
-        - A graph of networkx or igraph, with the edges' ``weight``. Data of PyTorch Geometric, with `edge_weight`.
-        - A square sparse matrix of SciPy. Entry (i, j) is the edge from i to j.
+        - A graph of networkx or igraph, with the edges' ``weight``. Data or HeteroData of PyTorch Geometric, with
+          `edge_weight`. A graph of DGL, with the edges' data ``weight``.
+        - A sparse matrix of SciPy. Entry (i, j) is the edge from i to j, or from row i to column j (see `bipartite`).
     format : str
         Of a file:
 
         - ``edges``: each line is two vertices, or two and a weight.
         - ``adjacency``: each line is a vertex and its neighbours.
+        - ``parquet``: columns as those of a data frame.
         - ``mat``: Matlab, as the data sets of DeepWalk.
         - ``npz``: a file of scipy.sparse.save_npz.
-        - ``auto``: by the ending (``.mat``, ``.npz``, ``.adjlist``, ``.adj``), else ``edges``.
+        - ``mtx``: Matrix Market.
+        - ``auto``: by the ending (``.parquet``, ``.pq``, ``.mat``, ``.npz``, ``.mtx``, ``.adjlist``, ``.adj``), else
+          ``edges``.
     directed : bool, optional
         Whether edges have a direction. By default as a networkx or igraph graph says, else not.
     weighted : bool, optional
@@ -135,6 +166,20 @@ def read_graph(
         Whether the first line that is no comment is a header, and is skipped.
     key : str
         Name of the matrix in a ``.mat`` file.
+    columns : str or sequence of str, optional
+        Columns of a table or a Parquet file: source, target and perhaps the weight, also in one string with commas. By
+        default all, if they are two or three; of more, source and target, src and dst or from and to, and weight.
+    bipartite : bool, str or tuple of str, optional
+        Whether sources and targets are vertices of two kinds; or the names of these kinds, such as ``("user", "item")``
+        or ``"user,item"``. Vertices are then called by kind and name: user 5 is ``user:5``, item 5 is ``item:5``. The
+        names of kinds are by default those of columns, else source and target; of a matrix row and column. By default
+        only a matrix that is not square is bipartite. With True, also a dense array that has not the shape of edges.
+    names : list, tuple of lists or dict of lists, optional
+        Names of vertices that the source numbers: of a square matrix, Data of PyTorch Geometric or a graph of DGL with
+        one type a list; of a bipartite matrix a pair, of rows and of columns; of several types a dict by type. By
+        default the numbers, in a graph with kinds after the kind: ``author:0``.
+    kind : str, optional
+        The attribute of vertices of networkx or igraph that is their kind.
     threads : int, optional
         By default all cores. The graph does not depend on it.
 
@@ -144,7 +189,7 @@ def read_graph(
         Vertices of files are named by their text. Integers, and floats that are whole numbers, are written as decimal
         numbers. Strings stay as they are. Other objects are named by their str(). Vertices of matrices, and of
         igraph graphs without names, are named by their numbers. Vertices of lines, edges and dicts are in
-        the order in which they first occur, others in the source's.
+        the order in which they first occur, others in the source's. With `bipartite`, sources are before targets.
 
     Raises
     ------
@@ -165,13 +210,23 @@ def read_graph(
         raise Any2VecError("the graph and `kinds` cannot both be standard input; give a file of one")
     checked_text("kind_prefix", kind_prefix)
     kinds = graph_file(kinds) if isinstance(kinds, str | os.PathLike) else kinds
+    sides = checked_bipartite(bipartite)
     options = ReadOptions(directed, weighted, comments, delimiter, header, key, threads)
-    file = graph_file(source) if isinstance(source, str | os.PathLike) else None
-    with memory_errors("the graph" if file is None else file.name):
-        if file is None:
-            table = _read_object(source, options)
-        else:
-            table = FILE_FORMATS[detect_format(file) if format == "auto" else format].read(file, options)
+    chosen, kind = checked_columns(columns), checked_text("kind", kind)
+    if kind is not None and not is_networkx(source) and not is_igraph(source):
+        raise Any2VecError(f"`kind` is {shown(kind)}: it names an attribute of vertices of networkx and igraph alone")
+    options = options._replace(bipartite=sides, columns=chosen, kind=kind)
+    if sides:
+        options = options._replace(directed=True)  # while it is read: no edge is the reverse of another
+    path = os.fspath(source) if isinstance(source, str | os.PathLike) else None
+    with memory_errors("the graph" if path is None else path):
+        table = _read_object(source, options) if path is None else _read_path(source, format, options)
+        if sides and table.kinds is None:
+            table = apart(table, sides)
+        if names is not None:
+            table.names = given_names(names, table)
+        if chosen and table.columns is None:
+            raise Any2VecError(f"{table.name}: has no columns with names, as `columns` needs; give a table")
         graph = build_graph(table, directed=directed, merge=merge, loops=loops, vertices=vertices, threads=threads)
         if kinds is not None or kind_prefix is not None:
             found, notes = read_kinds(graph.names, kinds, kind_prefix, options)
@@ -205,6 +260,28 @@ def graph_file(path: str | os.PathLike[str]) -> InputFile:
     return files_of(path if isinstance(path, str) else Path(path))[0]
 
 
+def _read_path(path: str | os.PathLike[str], form: str, options: ReadOptions) -> EdgeTable:
+    """Read a file, or the files of a folder: the parts of one graph, as Spark writes them."""
+    files = files_of(path if isinstance(path, str) else Path(path))
+    if path != STANDARD_INPUT and Path(path).is_dir():
+        files = [file for file in files if file.path and not file.path.name.startswith("_")]  # as Spark's _SUCCESS
+        if not files:
+            raise Any2VecError(f"{path}: the directory has no files of edges (those that begin with _ are not read)")
+    formats = {detect_format(file) if form == "auto" else form: file.name for file in files}
+    (name, first), *others = formats.items()
+    if others:
+        (other, second) = others[0]
+        raise Any2VecError(f"{path}: {first} is of the format {name}, {second} of {other}; give parts of one format")
+    if options.columns and name != "parquet":
+        raise Any2VecError(f"{first}: has no columns with names, as `columns` needs; give a Parquet file")
+    read, _, read_parts = FILE_FORMATS[name]
+    if len(files) == 1:
+        return read(files[0], options)
+    if read_parts is None:
+        raise Any2VecError(f"{path}: is a directory of {len(files):,} files of the format {name}; give one of them")
+    return read_parts(files, options, os.fspath(path))
+
+
 def detect_format(file: InputFile) -> str:
     """Detect a format from a file's ending, before that of a compression."""
     path = file.path
@@ -222,6 +299,6 @@ def _read_object(source: Any, options: ReadOptions) -> EdgeTable:
     what = f"the class {source.__name__}" if isinstance(source, type) else f"an object of type {type(source).__name__}"
     raise Any2VecError(
         f"a graph cannot be read from {what}; give a path, pairs (source, target), "
-        f"a dict of neighbours, an integer array of shape (E, 2), a data frame, a networkx or igraph graph, Data of "
-        f"PyTorch Geometric, or a sparse matrix of SciPy"
+        f"a dict of neighbours, an integer array of shape (E, 2), a data frame, a graph of networkx, igraph, PyTorch "
+        f"Geometric or DGL, or a sparse matrix of SciPy"
     )

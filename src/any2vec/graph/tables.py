@@ -5,16 +5,18 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import Any2VecError, shown
+from any2vec.errors import Any2VecError, is_installed, shown
+from any2vec.graph.arrow import from_arrow, is_plain, plain_table, selected
 from any2vec.graph.build import EdgeTable, ReadOptions
-from any2vec.graph.names import vertex_column
+from any2vec.graph.chosen_columns import EXPECTED, Chosen, chosen_columns, titled
+from any2vec.graph.names import vertex_column, vertex_name
+from any2vec.graph.own_names import NO_COLON, kinds_of_names
 from any2vec.graph.pairs import from_pairs
 from any2vec.graph.weights import weight_column
 
 __all__ = ["from_structured", "from_table", "is_lazy", "is_table", "refuse_lazy"]
 
 _NAME = "the data frame"
-_COLUMNS = "expected the two ends of an edge, or the ends and a weight"
 
 
 def is_table(source: Any) -> bool:
@@ -42,34 +44,59 @@ def refuse_lazy(source: Any, options: ReadOptions) -> NoReturn:
 
 
 def from_table(source: Any, options: ReadOptions) -> EdgeTable:
-    """Take an edge from each row of two columns, or of three: the third is the weight."""
+    """Take an edge from each row: of two columns, or of three, the third is the weight; of more, they are chosen."""
     arrow = not hasattr(source, "to_numpy")
     names = list(source.column_names if arrow else source.columns)
-    if not 2 <= len(names) <= 3:
-        index = getattr(getattr(source, "index", None), "nlevels", 1) > 1
-        advice = "frame.reset_index() makes columns of an index" if index else ""
-        advice = advice or "choose them, such as frame[['source', 'target']]"
-        raise Any2VecError(f"{_NAME} has {len(names):,} columns; {_COLUMNS}: {advice}")
-    columns = [_column(source, place, name, arrow) for place, name in enumerate(names)]
-    return _from_columns(_NAME, names, columns, options)
+    index = getattr(getattr(source, "index", None), "nlevels", 1) > 1
+    advice = "frame.reset_index() makes columns of an index" if index else ""
+    advice = advice or "choose them, such as frame[['source', 'target']]"
+    chosen = chosen_columns(names, options, _NAME, advice)
+    if arrow or (hasattr(source, "to_arrow") and is_installed("pyarrow")):  # the latter is polars'
+        table = selected(source if arrow else source.to_arrow(), chosen)
+        if is_plain(table, chosen):
+            return from_arrow(table, chosen, _NAME)
+    columns = [_column(source, place, names[place], arrow) for place in chosen.places]
+    return _from_columns(_NAME, [names[place] for place in chosen.places], columns, chosen, options)
 
 
 def from_structured(source: NDArray[Any], options: ReadOptions) -> EdgeTable:
     """Take an edge from each record of a structured array."""
-    names = list(source.dtype.names or ())
-    if not 2 <= len(names) <= 3 or source.ndim != 1:
-        raise Any2VecError(f"the structured array has {len(names):,} fields and shape {source.shape}; {_COLUMNS}")
-    return _from_columns("the structured array", names, [source[name] for name in names], options)
+    title, names = "the structured array", list(source.dtype.names or ())
+    if source.ndim != 1:
+        raise Any2VecError(f"{title} has {len(names):,} fields and shape {source.shape}; {EXPECTED}")
+    chosen = chosen_columns(names, options, title)
+    chosen_names = [names[place] for place in chosen.places]
+    return _from_columns(title, chosen_names, [source[name] for name in chosen_names], chosen, options)
 
 
-def _from_columns(title: str, names: list[Any], columns: list[NDArray[Any]], options: ReadOptions) -> EdgeTable:
+def _from_columns(
+    title: str, names: list[Any], columns: list[NDArray[Any]], chosen: Chosen, options: ReadOptions
+) -> EdgeTable:
+    if (plain := plain_table(names, columns, chosen)) is not None:
+        return from_arrow(plain, chosen, title)
     where = [f", column {shown(name)}" for name in names]
     fields = [vertex_column(columns[i], title + where[i], "row") for i in (0, 1)]
-    if len(columns) == 3 and options.weighted is not False:
+    if chosen.kinds is not None:
+        kinds = [vertex_column(columns[i], title + where[i], "row") for i in (-2, -1)]
+        pairs = zip(kinds, fields, where[-2:], where[:2], strict=True)
+        fields = [_with_kinds(*of, title) for of in pairs]
+    if chosen.weight is not None:
         fields.append(weight_column(columns[2], title + where[2]))
-    elif options.weighted:
-        raise Any2VecError(f"{title} has no third column, of weights; {_COLUMNS}")
-    return from_pairs(zip(*fields, strict=True), options, title, "row", where)
+    table = from_pairs(zip(*fields, strict=True), options, title, "row", where[: len(fields)])
+    table.columns = titled(names)
+    table.kinds = None if chosen.kinds is None else kinds_of_names(table.names)
+    return table
+
+
+def _with_kinds(kinds: list[Any], vertices: list[Any], of_kind: str, of_vertex: str, title: str) -> list[str]:
+    """Return the names of vertices with their kinds before them."""
+    found = []
+    for i, (given, vertex) in enumerate(zip(kinds, vertices, strict=True)):
+        kind = vertex_name(given, f"{title}{of_kind}, row {i:,}", "a kind")
+        if ":" in kind:
+            raise Any2VecError(f"{title}{of_kind}, row {i:,}: the kind is {shown(kind)}; {NO_COLON}")
+        found.append(f"{kind}:{vertex_name(vertex, f'{title}{of_vertex}, row {i:,}')}")
+    return found
 
 
 def _column(source: Any, place: int, name: Any, arrow: bool) -> NDArray[Any]:
@@ -82,5 +109,5 @@ def _column(source: Any, place: int, name: Any, arrow: bool) -> NDArray[Any]:
         column = source.to_series(place) if hasattr(source, "to_series") else source[name]
     found = np.asarray(column.to_numpy())
     if found.ndim != 1:
-        raise Any2VecError(f"{_NAME}, column {shown(name)}: has the shape {found.shape}; {_COLUMNS}")
+        raise Any2VecError(f"{_NAME}, column {shown(name)}: has the shape {found.shape}; {EXPECTED}")
     return found

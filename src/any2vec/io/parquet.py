@@ -1,4 +1,4 @@
-"""A column of a Parquet file as text: a line for each row."""
+"""Parquet files: a column as text, a line for each row; and their columns for others."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from typing import IO, Any
 from any2vec.errors import Any2VecError, missing_extra, shown
 from any2vec.io.chunks import chunk_stream
 
-__all__ = ["arrow_lines", "list_type", "open_column", "parquet_columns"]
+__all__ = ["arrow_lines", "list_type", "open_column", "open_parquet", "parquet_columns"]
 
 _ROWS = 1 << 8  # decoded at a time, if they are not large: a small dictionary can stand for gigabytes
 _TAKEN = 1 << 12, 1 << 20  # rows and bytes made text at a time
@@ -18,6 +18,13 @@ _BUFFER = 1 << 22  # bytes of a file read at a time
 _FEW = 10  # columns named in a message
 _LINE_ENDS = r"[\n\v\f\r]"
 _SPACE = r"[ \t\n\v\f\r]"
+
+
+@contextmanager
+def open_parquet(path: Path, **how: Any) -> Iterator[Any]:
+    """Open a Parquet file, by options of pyarrow; what goes wrong with it while it is open names it."""
+    with _errors(path), _pyarrow().parquet.ParquetFile(path, **how) as file:
+        yield file
 
 
 @contextmanager

@@ -30,9 +30,9 @@ class DeepWalk(Estimator):
 
     There is no subsampling by default (GraphAny2Vec, A.1).
 
-    `fit` and `read` take a `Graph`, or a source of `graph.readers.read_graph`: a file, a graph of networkx or igraph, a
-    matrix of SciPy, pairs or triples, a dict of neighbours, a data frame of edges. On a cluster, every host gives the
-    whole graph.
+    `fit` and `read` take a `Graph`, or a source of `graph.readers.read_graph`: a file or a folder of parts, a graph of
+    networkx, igraph, PyTorch Geometric or DGL, a matrix of SciPy, pairs or triples, a dict of neighbours, a data frame
+    of edges. On a cluster, every host gives the whole graph.
 
     Examples
     --------

@@ -1,0 +1,262 @@
+"""Edges from Arrow's columns: tables in memory, and Parquet files, some rows at a time."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.corpus.word_hash import PADDING
+from any2vec.corpus.word_table import WordCounts
+from any2vec.errors import Any2VecError, is_installed, shown
+from any2vec.graph.build import EdgeTable, ReadOptions
+from any2vec.graph.chosen_columns import Chosen, chosen_columns, titled
+from any2vec.graph.columns import ColumnVertices
+from any2vec.graph.csr import Edges
+from any2vec.graph.names import whole_numbers
+from any2vec.graph.own_names import NO_COLON, kinds_of_names
+from any2vec.graph.weights import checked_weights
+from any2vec.io.inputs import InputFile
+from any2vec.io.parquet import open_parquet
+
+__all__ = ["from_arrow", "is_plain", "read_parquet", "read_parquets"]
+
+_ROWS = 1 << 16  # at a time
+
+
+def selected(table: Any, chosen: Chosen) -> Any:
+    """Return the chosen columns of a table, or of a record batch, as a table."""
+    import pyarrow as pa
+
+    whole = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
+    return whole.select(chosen.places)
+
+
+def is_plain(table: Any, chosen: Chosen) -> bool:
+    """Whether the chosen columns are of types that are read without an object of Python for each value."""
+    kinds = table.schema.types
+    weights = [] if chosen.weight is None else [kinds.pop(2)]
+    return all(_is_text(kind) or _is_number(kind) for kind in kinds) and all(map(_is_number, weights))
+
+
+def plain_table(names: Sequence[Any], columns: Sequence[NDArray[Any]], chosen: Chosen) -> Any:
+    """Return NumPy's columns as a table, or None if Arrow is missing, or lacks a plain type for what they hold."""
+    if not is_installed("pyarrow") or any(np.ma.isMaskedArray(column) for column in columns):
+        return None
+    import pyarrow as pa
+
+    try:
+        arrays = [pa.array(column) for column in columns]
+    except (pa.ArrowException, ValueError, TypeError, OverflowError):  # objects of several types, for example
+        return None
+    mixed = any(c.dtype.kind == "O" and pa.types.is_floating(a.type) for c, a in zip(columns, arrays, strict=True))
+    table = pa.table(arrays, [str(name) for name in names])
+    return None if mixed or any(array.null_count for array in arrays) or not is_plain(table, chosen) else table
+
+
+def from_arrow(table: Any, chosen: Chosen, title: str) -> EdgeTable:
+    """Take an edge from each row of a table in memory of the chosen columns, which are plain."""
+    reader = _Reader(table.schema.names, chosen, table.num_rows, _has_text(table.schema.types, chosen))
+    reader.read(table.to_batches(_ROWS), title)
+    found = reader.table(title)
+    found.names = list(found.names)
+    return found
+
+
+def read_parquet(file: InputFile, options: ReadOptions) -> EdgeTable:
+    """Read a Parquet file."""
+    return read_parquets([file], options, file.name)
+
+
+def read_parquets(files: Sequence[InputFile], options: ReadOptions, title: str) -> EdgeTable:
+    """Read Parquet files with the same columns: the parts of one list of edges."""
+    kinds, rows = [], 0
+    wanted: list[str] = []
+    for file in files:
+        with open_parquet(_path(file)) as opened:
+            schema = opened.schema_arrow
+            if not wanted:
+                chosen = chosen_columns(schema.names, options, file.name)
+                wanted = [schema.names[place] for place in chosen.places]
+            if missing := [name for name in wanted if name not in schema.names]:
+                lacks = f"has no column {shown(missing[0])}, which {files[0].name} has"
+                raise Any2VecError(f"{file.name}: {lacks}; give parts with the same columns")
+            kinds.append([schema.field(name).type for name in wanted])
+            rows += opened.metadata.num_rows
+    reader = _Reader(wanted, chosen, rows, any(_has_text(types, chosen) for types in kinds))
+    for file in files:
+        with open_parquet(_path(file)) as opened:
+            batches = opened.iter_batches(_ROWS, columns=wanted, use_threads=False)
+            reader.read((batch.select(wanted) for batch in batches), file.name)
+    return reader.table(title)
+
+
+class _Reader:
+    """Reads the columns of batches: the ends of edges, the weight, the kinds of the ends."""
+
+    def __init__(self, names: Sequence[str], chosen: Chosen, rows: int, text: bool) -> None:
+        self._names = list(names)
+        self._chosen = chosen
+        self._text = text
+        self._vertices = ColumnVertices(rows)
+        self._edges: list[Edges] = []
+        self._known: dict[int, tuple[Any, NDArray[np.int32], NDArray[np.bool_]]] = {}
+        """By column: its last dictionary, the codes of its strings, and which are empty."""
+
+    def read(self, batches: Iterable[Any], title: str) -> None:
+        """Read batches of one source; errors name it, the column and the row."""
+        row = 0
+        for batch in batches:
+            places = [_Place(title, name, row) for name in self._names]
+            columns = [_plain(column) for column in batch.columns]
+            ends = [_checked(column, place) for column, place in zip(columns[:2], places[:2], strict=True)]
+            if self._chosen.kinds is not None:
+                of = zip(columns[-2:], ends, places[-2:], strict=True)
+                ends = [_with_kind(kind, end, place) for kind, end, place in of]
+            codes = [self._codes(i, ends[i], places[i]) for i in (0, 1)]
+            weights = None if self._chosen.weight is None else _weights(columns[2], places[2])
+            self._edges.append(Edges(codes[0], codes[1], weights))
+            row += len(batch)
+
+    def table(self, title: str) -> EdgeTable:
+        """Return what was read, with vertices numbered."""
+        names = self._vertices.names(self._edges)
+        kinds = None if self._chosen.kinds is None else kinds_of_names(names)
+        return EdgeTable(title, self._edges, names, kinds=kinds, columns=titled(self._names))
+
+    def _codes(self, column: int, values: Any, place: "_Place") -> NDArray[np.int32]:
+        import pyarrow as pa
+
+        if not self._text:
+            return self._vertices.integers(np.asarray(values))
+        if not pa.types.is_dictionary(values.type):
+            words, empty = _words(values, place)
+            if empty.any():
+                raise Any2VecError(f"{place(int(empty.argmax()))}: a vertex is missing (an empty string)")
+            return self._vertices.strings(words)
+        known = self._known.get(column)
+        if known is None or not _same(known[0], values.dictionary):
+            words, empty = _words(values.dictionary, place)
+            known = self._known[column] = values.dictionary, self._vertices.strings(words), empty
+        indices = np.asarray(values.indices)
+        if known[2].any() and (missing := known[2][indices]).any():
+            raise Any2VecError(f"{place(int(missing.argmax()))}: a vertex is missing (an empty string)")
+        return known[1][indices]
+
+
+class _Place:
+    """Where a batch's column is, for errors: ``place(i)`` for row i."""
+
+    def __init__(self, title: str, column: str, first: int) -> None:
+        self._title, self._name, self._first = title, shown(column), first
+        self.column = f"{title}, column {self._name}"
+
+    def __call__(self, row: int) -> str:
+        return f"{self.column}, row {self._first + row:,}"
+
+    def weight(self, row: int) -> str:
+        """Return the same as other sources of edges say it of a weight."""
+        return f"{self._title}, row {self._first + row:,}, column {self._name}"
+
+
+def _plain(values: Any) -> Any:
+    """Decode a dictionary, unless it is one of strings without a null."""
+    import pyarrow as pa
+
+    encoded = pa.types.is_dictionary(values.type)
+    if encoded and (not _is_text(values.type.value_type) or values.dictionary.null_count):
+        return values.dictionary_decode()
+    return values
+
+
+def _checked(values: Any, place: _Place) -> Any:
+    """Return vertices as strings or integers, or raise what is wrong with them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not _is_text(values.type) and not _is_number(values.type):
+        raise Any2VecError(f"{place.column}: is of type {values.type}; vertices are strings or integers")
+    if values.null_count:
+        row = pc.index(pc.is_null(values), True).as_py()
+        raise Any2VecError(f"{place(row)}: a vertex is missing (null)")
+    return pa.array(whole_numbers(np.asarray(values), place)) if pa.types.is_floating(values.type) else values
+
+
+def _with_kind(kinds: Any, values: Any, place: _Place) -> Any:
+    """Return the names of vertices with their kinds before them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not _is_text(kinds.type) and not pa.types.is_integer(kinds.type):
+        raise Any2VecError(f"{place.column}: is of type {kinds.type}; kinds are strings")
+    kinds, values = kinds.cast(pa.large_string()), values.cast(pa.large_string())
+    wrong = pc.or_kleene(pc.is_null(kinds), pc.or_(pc.equal(kinds, ""), pc.match_substring(kinds, ":")))
+    if (row := pc.index(wrong, True).as_py()) >= 0:
+        raise Any2VecError(f"{place(row)}: the kind is {shown(kinds[row].as_py())}; {NO_COLON}")
+    return pc.binary_join_element_wise(kinds, values, pa.scalar(":", pa.large_string()))
+
+
+def _weights(values: Any, place: _Place) -> NDArray[np.float32]:
+    import pyarrow.compute as pc
+
+    if not _is_number(values.type):
+        reason = "weights are numbers: convert it, or `weighted=False` ignores weights"
+        raise Any2VecError(f"{place.column}: is of type {values.type}; {reason}")
+    if values.null_count:
+        row = pc.index(pc.is_null(values), True).as_py()
+        raise Any2VecError(f"{place.weight(row)}: the weight is missing (null); fill it, or drop this edge")
+    return checked_weights(np.asarray(values), place.weight)
+
+
+def _words(values: Any, place: _Place) -> tuple[WordCounts, NDArray[np.bool_]]:
+    """Lay out strings; return which are empty, too."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    size = len(values)
+    nothing, line_feed = (pa.scalar(text, pa.large_string()) for text in ("", "\n"))
+    ended = pc.binary_join_element_wise(values.cast(pa.large_string()), nothing, line_feed)
+    _, offsets, content = ended.buffers()
+    starts = np.frombuffer(offsets, np.int64)[ended.offset : ended.offset + size + 1]
+    text = np.frombuffer(content or b"", np.uint8)[: starts[-1]]
+    try:
+        str(text.data, "utf-8")
+    except UnicodeDecodeError:
+        raise Any2VecError(f"{place.column}: holds a text that is not UTF-8; save it as UTF-8") from None
+    arena = np.concatenate([text, np.zeros(PADDING, np.uint8)])
+    return WordCounts(arena, starts.copy(), np.zeros(size, np.int64)), np.diff(starts) == 1
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two dictionaries are one, without comparing their values."""
+    alike = len(one) == len(other) and one.type == other.type and one.offset == other.offset
+    return alike and all(
+        (a is None) == (b is None) and (a is None or a.address == b.address)
+        for a, b in zip(one.buffers(), other.buffers(), strict=True)
+    )
+
+
+def _has_text(kinds: Sequence[Any], chosen: Chosen) -> bool:
+    """Whether vertices are told apart as strings: if some are, or if they have kinds."""
+    return chosen.kinds is not None or any(map(_is_text, kinds[:2]))
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    types = pa.types
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def _is_number(kind: Any) -> bool:
+    import pyarrow as pa
+
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def _path(file: InputFile) -> Any:
+    if file.path is None:
+        raise Any2VecError("a Parquet file cannot be read from standard input; give its path")
+    return file.path

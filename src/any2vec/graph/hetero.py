@@ -1,0 +1,169 @@
+"""Edges by the kinds that they join: HeteroData of PyTorch Geometric, graphs of DGL, and dicts of tables by kinds.
+
+PyTorch Geometric and DGL are not imported: their graphs are recognized by their attributes.
+"""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.errors import Any2VecError, shown
+from any2vec.graph.arrays import as_array, from_array, is_array
+from any2vec.graph.build import EdgeTable, ReadOptions
+from any2vec.graph.csr import Edges
+from any2vec.graph.numbering import plain_names
+from any2vec.graph.own_names import NO_COLON, kinds_in_turn, kinds_of_names, numbered_names
+from any2vec.graph.tables import from_table, is_table
+from any2vec.graph.tensors import checked_ends, checked_size, checked_tensor_weights
+from any2vec.graph.undirected import once
+
+__all__ = ["from_dgl", "from_edges_by_kinds", "from_hetero_data", "has_edges_by_kinds", "is_dgl", "is_hetero_data"]
+
+
+class _Relation(NamedTuple):
+    """Edges of a type, between vertices that are numbered from 0 within their kind."""
+
+    name: str  # for errors
+    source: str
+    target: str
+    ends: NDArray[Any]
+    weights: NDArray[np.float32] | None
+
+
+def is_hetero_data(source: Any) -> bool:
+    """Whether an object has edges of several types, as HeteroData."""
+    return hasattr(source, "edge_types") and hasattr(source, "node_types") and not isinstance(source, type)
+
+
+def from_hetero_data(source: Any, options: ReadOptions) -> EdgeTable:
+    """Take the edges of all types; the types of vertices are their kinds.
+
+    An undirected edge may be listed in one direction or in both, as ToUndirected does, and counts once.
+    """
+    title = f"the {type(source).__name__}"
+    relations = []
+    for kind in source.edge_types:
+        store = source[kind]
+        name = f"{title}, {kind!r}"
+        given = getattr(store, "edge_index", None)
+        if given is None:
+            raise Any2VecError(f"{name}: has no edge_index; set it, such as to its adjacency matrix' coordinates")
+        ends = checked_ends(given, name)
+        weights = checked_tensor_weights(getattr(store, "edge_weight", None), ends, options, name)
+        relations.append(_Relation(name, kind[0], kind[-1], ends, weights))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of PyTorch Geometric, where a type says no number of vertices
+        sizes = {kind: getattr(source[kind], "num_nodes", None) for kind in list(source.node_types)}
+    return _joined(title, relations, sizes, options)
+
+
+def is_dgl(source: Any) -> bool:
+    """Whether an object is a graph of DGL."""
+    return all(hasattr(source, name) for name in ("canonical_etypes", "ntypes", "num_nodes")) and not isinstance(
+        source, type
+    )
+
+
+def from_dgl(source: Any, options: ReadOptions) -> EdgeTable:
+    """Take the edges of all types, weighted by their data `weight`; types of vertices, if several, are kinds."""
+    title = f"the {type(source).__name__}"
+    relations = []
+    for kind in source.canonical_etypes:
+        name = f"{title}, {kind!r}"
+        pair = [as_array(ends, name) for ends in source.edges(etype=kind)]
+        ends = checked_ends(np.stack(pair), name)
+        weights = checked_tensor_weights(source.edges[kind].data.get("weight"), ends, options, name)
+        relations.append(_Relation(name, kind[0], kind[-1], ends, weights))
+    return _joined(title, relations, {kind: source.num_nodes(kind) for kind in source.ntypes}, options)
+
+
+def _joined(title: str, relations: list[_Relation], sizes: dict[str, Any], options: ReadOptions) -> EdgeTable:
+    """Make one graph of edges of several types."""
+    if options.bipartite:
+        raise Any2VecError(f"{title}: says the kinds of its vertices itself; leave `bipartite` out")
+    if not relations:
+        raise Any2VecError(f"{title}: has no edges; expected at least one")
+    kinds = _sized(title, relations, sizes)
+    vertices = sum(count for _, count in kinds)
+    if vertices >= 2**31:
+        raise Any2VecError(f"{title}: has {vertices:,} vertices; at most 2^31 - 1 are supported")
+    first = dict(zip(dict(kinds), np.cumsum([0] + [count for _, count in kinds]).tolist(), strict=False))
+    weighted = [relation for relation in relations if relation.weights is not None]
+    if weighted and len(weighted) < len(relations):
+        lacks = next(relation.name for relation in relations if relation.weights is None)
+        raise Any2VecError(f"{lacks}: has no weights, but {weighted[0].name} has; give both, or `weighted=False`")
+    typed = len(kinds) > 1
+    names = numbered_names(kinds) if typed else plain_names(vertices)
+
+    def both(source: int, target: int) -> str:
+        return f"{title}: {names[source]} to {names[target]} and back"
+
+    alike: dict[frozenset[str], list[_Relation]] = {}  # those between two kinds, one of which may be another reversed
+    for relation in relations:
+        alike.setdefault(frozenset((relation.source, relation.target)), []).append(relation)
+    edges = []
+    for several in alike.values():
+        block = Edges(
+            np.concatenate([r.ends[0] + first[r.source] for r in several]).astype(np.int32),
+            np.concatenate([r.ends[1] + first[r.target] for r in several]).astype(np.int32),
+            np.concatenate([r.weights for r in several if r.weights is not None]) if weighted else None,
+        )
+        edges.append(block if options.directed else once(block, vertices, both))
+    return EdgeTable(title, edges, names, kinds=kinds_in_turn(kinds) if typed else None, numbered=kinds)
+
+
+def _sized(title: str, relations: list[_Relation], sizes: dict[str, Any]) -> list[tuple[str, int]]:
+    """Return kinds and their numbers of vertices: those of `sizes`, or where that is None as many as edges need."""
+    needed = dict.fromkeys(sizes, 0)
+    for _, source, target, ends, _ in relations:
+        for kind, column in ((source, ends[0]), (target, ends[1])):
+            needed[kind] = max(needed.get(kind, 0), int(column.max(initial=-1)) + 1)
+    return [(kind, checked_size(sizes.get(kind), count, f"{title}, {kind!r}")) for kind, count in needed.items()]
+
+
+def has_edges_by_kinds(source: Any) -> bool:
+    """Whether an object is a dict of tables or arrays by the kinds that their edges join: (user, item) or a triple."""
+    if not isinstance(source, Mapping) or not source:
+        return False
+    if not all(is_table(edges) or (is_array(edges) and getattr(edges, "ndim", 0) == 2) for edges in source.values()):
+        return False
+    return all(isinstance(key, tuple) and len(key) in (2, 3) and {*map(type, key)} == {str} for key in source)
+
+
+def from_edges_by_kinds(source: Mapping[tuple[str, ...], Any], options: ReadOptions) -> EdgeTable:
+    """Take the edges of tables, or arrays, by the kinds that they join; vertices are called by kind and name."""
+    ids: dict[str, int] = {}
+    edges, weighted = [], {}
+    if options.bipartite:
+        raise Any2VecError("the dict: says the kinds of its vertices itself; leave `bipartite` out")
+    for key, value in source.items():
+        for kind in (key[0], key[-1]):
+            if not kind or ":" in kind:
+                raise Any2VecError(f"the dict, key {shown(key)}: the kind is {shown(kind)}; {NO_COLON}")
+        try:
+            table = from_table(value, options) if is_table(value) else from_array(value, options)
+        except Any2VecError as error:
+            raise Any2VecError(f"the dict, key {shown(key)}: {error}") from error
+        if table.kinds is not None:
+            raise Any2VecError(f"the dict, key {shown(key)}: its table has columns of kinds, too; leave these out")
+        for sources, targets, weights in table.edges:
+            ends = [_numbered(ids, of, column, table) for of, column in ((key[0], sources), (key[-1], targets))]
+            edges.append(Edges(ends[0], ends[1], weights))
+            weighted[weights is not None] = key
+    if len(weighted) > 1:
+        reason = f"{shown(weighted[True])} has weights, {shown(weighted[False])} has none"
+        raise Any2VecError(f"the dict: {reason}; give both, or `weighted=False`")
+    names = list(ids)
+    return EdgeTable("the dict", edges, names, kinds=kinds_of_names(names), columns=table.columns)
+
+
+def _numbered(ids: dict[str, int], kind: str, column: NDArray[np.int32], table: EdgeTable) -> NDArray[np.int32]:
+    """Return the numbers of vertices of a kind, which are added to `ids` by kind and name."""
+    places, first = np.unique(column, return_index=True)
+    new = np.zeros(len(table.names), np.int32)
+    for place in places[np.argsort(first)].tolist():
+        new[place] = ids.setdefault(f"{kind}:{table.names[place]}", len(ids))
+    return new[column]
