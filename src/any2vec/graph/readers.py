@@ -204,12 +204,7 @@ def read_graph(
     if threads is not None and (isinstance(threads, bool) or not hasattr(threads, "__index__") or threads < 1):
         raise Any2VecError(f"`threads` is {shown(threads)}: must be at least 1")
     threads = int(threads or usable_cores())
-    if kinds is not None and kind_prefix is not None:
-        raise Any2VecError("`kinds` and `kind_prefix` are given; give one")
-    if isinstance(source, str) and isinstance(kinds, str) and source == kinds == STANDARD_INPUT:
-        raise Any2VecError("the graph and `kinds` cannot both be standard input; give a file of one")
-    checked_text("kind_prefix", kind_prefix)
-    kinds = graph_file(kinds) if isinstance(kinds, str | os.PathLike) else kinds
+    kinds = _checked_kinds(source, kinds, kind_prefix)
     sides = checked_bipartite(bipartite)
     options = ReadOptions(directed, weighted, comments, delimiter, header, key, threads)
     chosen, kind = checked_columns(columns), checked_text("kind", kind)
@@ -258,6 +253,16 @@ def graph_file(path: str | os.PathLike[str]) -> InputFile:
     if path != STANDARD_INPUT and Path(path).is_dir():
         raise Any2VecError(f"{path}: is a directory; give a file")
     return files_of(path if isinstance(path, str) else Path(path))[0]
+
+
+def _checked_kinds(source: Any, kinds: Any, prefix: str | None) -> Any:
+    """Open the file of kinds, if it is one; raise an error unless they are given in one way."""
+    if kinds is not None and prefix is not None:
+        raise Any2VecError("`kinds` and `kind_prefix` are given; give one")
+    if isinstance(source, str) and isinstance(kinds, str) and source == kinds == STANDARD_INPUT:
+        raise Any2VecError("the graph and `kinds` cannot both be standard input; give a file of one")
+    checked_text("kind_prefix", prefix)
+    return graph_file(kinds) if isinstance(kinds, str | os.PathLike) else kinds
 
 
 def _read_path(path: str | os.PathLike[str], form: str, options: ReadOptions) -> EdgeTable:
