@@ -1,5 +1,7 @@
 """Keeping the balance: scores stay, and E^T E - T^T T becomes what the hosts made of it."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -33,9 +35,9 @@ def random_labels(seed, vertices=V, dim=DIM):
     return labels
 
 
-def squares(labels):
+def weighted_squares(labels, shares=1.0):
     e, t = labels.embedding.astype(float), labels.training.astype(float)
-    return e.T @ e - t.T @ t
+    return (e.T * shares) @ e - t.T @ t
 
 
 def turned(labels, turn):
@@ -75,9 +77,14 @@ def test_turning_keeps_scores_and_treats_rows_alike(seed, dim, vertices):
 @pytest.mark.parametrize("least", [0.0, 0.01])
 @pytest.mark.parametrize("hosts", [1, 2, 3])
 def test_labels_are_turned_to_what_the_hosts_made_of_them(monkeypatch, hosts, least):
-    """Each host changes all rows; merging halves what they add to e and drops a tenth of what they add to t."""
+    """Each host changes all rows; merging halves what they add to e and drops a tenth of what they add to t.
+
+    Two hosts have words with parts.
+    """
     monkeypatch.setattr(balance_file, "_LEAST", least)
     before, rng = random_labels(1), np.random.default_rng(2)
+    shares = rng.uniform(0.05, 1.0, V) if hosts == 2 else None
+    squares = partial(weighted_squares, shares=1.0 if shares is None else shares)
     added = {label: 0.05 * rng.standard_normal((hosts, V, DIM)).astype(np.float32) for label in "et"}
 
     def program(communicator):
@@ -90,7 +97,7 @@ def test_labels_are_turned_to_what_the_hosts_made_of_them(monkeypatch, hosts, le
             rows = np.tile(np.arange(n, dtype=np.int32), hosts)
             ones = np.ones(len(rows), np.int32)
             changes[label] = Changes.of(rows, np.full(hosts, n), values.reshape(-1, matrix.shape[1]), ones)
-        balance = Balance(own, Channel(communicator))
+        balance = Balance(own, Channel(communicator), shares)
         balance.begin(0, changes)
         own.embedding[:] += 0.5 * added["e"].sum(axis=0)[low:high]
         own.training[:] += 0.9 * added["t"].sum(axis=0)[low:high]
@@ -132,7 +139,7 @@ def test_one_host_keeps_what_is_missing_until_a_turn_is_due():
     masters = new_matrices(0, V, DIM)
     masters.e[:, :DIM], masters.t[:, :DIM] = np.random.default_rng(1).standard_normal((2, V, DIM))
     balance = Balance(masters, Channel(alone()))
-    missing = squares(masters)
+    missing = weighted_squares(masters)
     balance.missing[:] = missing
     assert balance.end(1) is None
     np.testing.assert_array_equal(balance.missing, missing.astype(np.float32))

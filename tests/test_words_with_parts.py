@@ -89,6 +89,23 @@ def test_rows_are_those_of_words_and_parts_by_count():
     assert rows.spread(np.array([5.0, 4.0, 1.0])).tolist() == [7, 5, 5, 4, 1, 1]
 
 
+def test_shares_of_a_words_rows_are_those_that_keep_the_balance():
+    """Each of n rows gets the whole gradient of their mean, so a row counts 1/n: exactly, if all words have as many."""
+    random = np.random.default_rng(1)
+    bounds, counts = np.arange(0, 3 * 20 + 1, 3), random.integers(1, 50, 20).astype(float)
+    rows = WordRows.of(counts.astype(int), bounds, random.integers(0, 9, 60))
+    shares, e, t = rows.shares(counts), *random.normal(size=(2, 20 + 9, 4))
+    change, before = np.zeros_like(e), (e.T * shares) @ e - t[:20].T @ t[:20]
+    for word, target, step in ((0, 3, 0.1), (7, 3, -0.2), (7, 1, 0.3)):
+        own = rows.rows[rows.bounds[word] : rows.bounds[word + 1]]
+        np.add.at(change, own, 1e-5 * step * t[target])
+        t[target] += 1e-5 * step * e[own].mean(axis=0)
+    e += change
+    after = (e.T * shares) @ e - t[:20].T @ t[:20]
+    assert np.allclose(shares, 1 / 4)
+    np.testing.assert_allclose(after, before, atol=1e-8)
+
+
 def test_unknown_words_have_vectors():
     vectors = fitted().vectors_
     assert "walks" not in vectors.vocabulary.ids

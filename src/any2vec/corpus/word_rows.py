@@ -71,3 +71,7 @@ class WordRows:
         """Sum up, for each row of e, what words have of something; shape (V,) to shape (V + P,)."""
         weights = np.repeat(np.asarray(of_words, np.float64), np.diff(self.bounds))
         return np.bincount(self.rows, weights, self.number).astype(np.float64, copy=False)
+
+    def shares(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return what a row is of a word, 1/n of one with n rows, in the mean over words by their counts."""
+        return self.spread(counts / np.diff(self.bounds)) / self.spread(counts)

@@ -85,6 +85,8 @@ class HotRows(NamedTuple):
         Mean squared length of the rows of e and of t when the curvature was last measured, by updates.
     missing : float32 array, shape (dim, dim)
         P, where P + P^T is what merging took from E^T E - T^T T (`sync.balance`).
+    shares : float32 array, shape (rows,) or (0,)
+        What a row of e counts there, if not 1.
     locks : int32 array, shape (2, B, 16)
         The first of a block is 1 while a thread merges it; shared by the threads.
     """
@@ -103,6 +105,7 @@ class HotRows(NamedTuple):
     values: NDArray[np.float32]
     squares: NDArray[np.float64]
     missing: NDArray[np.float32]
+    shares: NDArray[np.float32]
     locks: NDArray[np.int32]
 
     def first(self, rows: int, shift: int) -> Self:
@@ -143,6 +146,7 @@ def hot_rows(
     positions: int,
     threads: int,
     dim: int,
+    shares: NDArray[np.float64] | None = None,
 ) -> list[HotRows]:
     """Choose the rows that threads copy, and make room for the copies.
 
@@ -160,6 +164,8 @@ def hot_rows(
         The threads.
     dim : int
         Floats in a row.
+    shares : float64 array, shape (V,), optional
+        What rows of e count in the balance, if not 1.
 
     Returns
     -------
@@ -190,6 +196,7 @@ def hot_rows(
             values=np.zeros((2, DIRECTIONS), np.float32),
             squares=np.zeros(2),
             missing=np.zeros((dim, dim), np.float32),
+            shares=np.zeros(0, np.float32) if shares is None else shares[:rows].astype(np.float32),
             locks=locks,
         )
         for _ in range(threads)

@@ -209,7 +209,10 @@ def _merge_block(
                 add_rows(others, 0, directions, places[first:], parts[first:], _ALONG, dim, _WIDTH)
         hot.position[ROWS_MERGED] += 1
         if hot.position[ROWS_MERGED] % stride == 0:
-            _miss(base, mine, master, others, float32(stride * (1 - 2 * of)), hot.missing)
+            weight = float32(stride * (1 - 2 * of))
+            if of == 0 and hot.shares.size:
+                weight *= hot.shares[row // dim]
+            _miss(base, mine, master, others, weight, hot.missing)
         if last:
             for k in range(dim):
                 master[k] = mine[k] + others[k]

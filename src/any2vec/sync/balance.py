@@ -4,6 +4,9 @@ Scores e . t stay the same when E becomes E G and T becomes T G^-T, for any inve
 not. Which G training ends with is decided by SGD: a sample adds g t to e and g e to t, so ``B = E^T E - T^T T``, sums
 over all rows, stays as it is to first order. A combiner that scales changes of e and of t unlike, changes it.
 
+Where words have several rows, each row of e gets the whole gradient of their mean, and SGD keeps B if a row of e
+counts as what it is of a word (`WordRows.shares`).
+
 B is additive over rows and hosts, so what it should be after a round is known: what it was, and what each host added.
 The masters are multiplied by the symmetric G that makes it so (`rebalancing`). What is missing is measured on a sample
 of rows that has all of the hottest (they change most), and summed up until a correction is due.
@@ -55,6 +58,8 @@ class Balance:
         This host's masters.
     channel : Channel
         The hosts.
+    shares : float64 array, shape (V + P,), optional
+        Weight of each row of e in B, if they are not all 1.
 
     Attributes
     ----------
@@ -64,8 +69,8 @@ class Balance:
         CPU time of the round, without that of messages.
     """
 
-    def __init__(self, masters: Matrices, channel: Channel) -> None:
-        self._masters, self._channel = masters, channel
+    def __init__(self, masters: Matrices, channel: Channel, shares: NDArray[np.float64] | None = None) -> None:
+        self._masters, self._channel, self._shares = masters, channel, shares
         self.missing = np.zeros((masters.dim, masters.dim), np.float32)
         self.seconds = 0.0
         self._sampled: list[_Sampled] = []
@@ -105,10 +110,11 @@ class Balance:
         """Take the same rows of e and of t."""
         masters = self._masters
         rows, weights = row_sample(masters.first, masters.vertices, number, hottest)
-        roots = np.sqrt(weights)[:, None]
-        return [
-            _Sampled(which, sign, rows, roots) for which, sign in ((masters.embedding, 1.0), (masters.training, -1.0))
-        ]
+        by_matrix = [weights, weights]
+        if self._shares is not None:
+            by_matrix[0] = np.float32(weights * self._shares[masters.first + rows])
+        signed = zip((masters.embedding, masters.training), (1.0, -1.0), by_matrix, strict=True)
+        return [_Sampled(matrix, sign, rows, np.sqrt(of_rows)[:, None]) for matrix, sign, of_rows in signed]
 
     @contextmanager
     def _timed(self) -> Iterator[None]:

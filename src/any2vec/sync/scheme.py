@@ -49,6 +49,8 @@ class HostContext:
         Seed of initial rows.
     wire : str, optional
         How rows are sent: one of `wire.WIRES`.
+    shares : float64 array, shape (V + P,), optional
+        What rows of e count in the balance, if words have several.
     """
 
     communicator: Communicator
@@ -60,6 +62,7 @@ class HostContext:
     rebalances: bool
     seed: int
     wire: str | None = None
+    shares: NDArray[np.float64] | None = None
 
     @property
     def vertices(self) -> int:
@@ -135,7 +138,7 @@ class Scheme(ABC):
     @cached_property
     def balance(self) -> Balance:
         """What measures the balance."""
-        return Balance(self.masters, self.channel)
+        return Balance(self.masters, self.channel, self.context.shares)
 
     @property
     def lacks(self) -> bool:

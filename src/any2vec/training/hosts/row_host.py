@@ -96,7 +96,7 @@ class RowHost(Host):
     def open(self) -> None:
         """Take the memory of matrices, of threads' copies and of kernels."""
         threads = self.workers.threads
-        self._copies = hot_rows(*self._hottest, threads, self._dim) if threads > 1 else list[HotRows]()
+        self._copies = hot_rows(*self._hottest, threads, self._dim, self._shares) if threads > 1 else list[HotRows]()
         self._pools = self._options.pools
         self._tables = self._new_tables()
         self.inspector = Inspector(self._worklist, self._tables, self.operator, self._corpus.vertices)
@@ -123,7 +123,6 @@ class RowHost(Host):
         options, start, communicator = self._options, self._start, self._communicator
         copies = (self._hot + self._spare) * self.workers.threads
         rebalances = self.operator.score is dots and start is None  # blending compares with what a run began with
-        rebalances &= self._corpus.rows is None  # rows that share a gradient have another balance
         seed = start.seed(options.seed) if start else options.seed
         wire = FLOAT32 if self._alone else options.wire  # one host trains on rows as they are
         context = HostContext(
@@ -136,6 +135,7 @@ class RowHost(Host):
             rebalances,
             seed,
             wire,
+            self._shares,
         )
         return scheme_of(options.scheme, communicator.size)(context)
 
@@ -164,6 +164,12 @@ class RowHost(Host):
                 f"with `rounds` {self.rounds:,}, a host would update a vector about {found:,.0f} times in a round, "
                 f"where {_MOST_UPDATES:,} can be counted; give `rounds={least}` or more"
             )
+
+    @cached_property
+    def _shares(self) -> NDArray[np.float64] | None:
+        """What each row of e is of a word, in the mean, if words have several."""
+        rows = self._corpus.rows
+        return None if rows is None else rows.shares(kept_counts(self._counts, self._options.sample))
 
     @cached_property
     def _contexts(self) -> float:
