@@ -17,6 +17,7 @@ from hypothesis import settings
 
 settings.register_profile("any2vec", deadline=None)  # the first example waits for a compiler
 settings.load_profile("any2vec")
+gc.set_threshold(50_000)  # allocations: collecting tests, and compiling, leave little garbage
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a shell's background, where tests of Ctrl-C would fail
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -87,7 +88,6 @@ def pytest_collection_finish():
     """Let the garbage collector pass over libraries and tests: it took a fifth of the time of each compilation."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000)
 
 
 def pytest_collection_modifyitems(items):
