@@ -39,7 +39,9 @@ assert getattr(_found, "shape", _found) == \2, _found
 assert getattr(_found, "dtype", "float32") == "float32", _found
 """
 BEFORE = """
+import gc
 import os
+gc.set_threshold(100_000)  # as the command line does
 if hasattr(os, "sched_setaffinity"):
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # one thread: fewer kernels to compile
 """

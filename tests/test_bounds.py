@@ -24,8 +24,11 @@ Phrases(threshold=1.5, threads=1).fit_transform(sentences)
 }
 
 PROGRAM = """
+import gc
+
 from any2vec import Node2Vec, Phrases, Word2Vec
 
+gc.set_threshold(100_000)  # as the command line does
 sentences = [["to", "be", "or", "not", "to", "be"], ["that"], ["is", "the", "question"] * 5] * 20
 small = {"dim": 8, "min_count": 1, "epochs": 2, "window": 3}
 """

@@ -80,7 +80,7 @@ def test_rounds_do_not_send_the_moments_of_all_hosts_to_one():
             return seen[-1]
 
         report = Report({})
-        how = options(dim=48, combine="curvature", rounds=2)
+        how = options(combine="curvature", rounds=2)
         train(read(text(60, words=10), hosts), how, wrap=wrap, report=report)
         return max(one.received for one in seen) / len(report.rounds)
 

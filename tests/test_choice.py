@@ -32,7 +32,7 @@ def estimates(corpus, how):
     return found[0]
 
 
-@pytest.mark.parametrize("hosts", [2, 12])
+@pytest.mark.parametrize("hosts", [4, 12])
 @pytest.mark.parametrize(
     "more",
     [
@@ -46,7 +46,7 @@ def estimates(corpus, how):
 )
 def test_estimated_bytes_are_those_counted(hosts, more):
     corpus = read(SENTENCES, hosts)
-    for scheme in ("pull-opt", "columns")[: 2 if hosts == 2 or not more else 1]:  # columns have kernels for each width
+    for scheme in ("pull-opt", "columns")[: 2 if hosts == 4 or not more else 1]:  # columns have kernels for each width
         how = options(**({"epochs": 3, "scheme": scheme} | more))
         how = replace(how, combine="curvature") if scheme == "columns" else how
         report = Report({})

@@ -143,6 +143,7 @@ def test_the_end_of_a_run_shows_neighbours(tmp_path, monkeypatch):
     lines = [" ".join(chance.permutation(groups[i % len(groups)])) + " the" for i in range(600)]
     (tmp_path / "text").write_text("\n".join(lines) + "\n")
     how = ["words", "text", "-o", "my vectors", "--dim", "16", "--threads", "1", "--no-cache", "--sample", "0"]
+    how += ["--window", "3", "--negative", "3"]
     said = run(*how).stderr.splitlines()
     where = said.index("the vectors of 73 words are in my vectors")
     *shown, last = said[where + 1 :]

@@ -351,7 +351,7 @@ def test_the_formats_have_no_ending_of_their_own():
     assert len({ending for kind in FORMATS for ending in kind.endings}) == sum(len(kind.endings) for kind in FORMATS)
 
 
-@pytest.mark.parametrize("flags", ["-cbow 1", "-cbow 0 -hs 1", "-cbow 1 -hs 1"])
+@pytest.mark.parametrize("flags", ["-cbow 1 -negative 3", "-cbow 0 -hs 1", "-cbow 1 -hs 1"])
 def test_models_and_losses(run, text, tmp_path, flags):
     shown = run("-train", text, "-output", "v.txt", *f"{flags} -size 16 -window 3 -threads 1".split(), small=[]).stderr
     assert ("hierarchical softmax alone" in shown) == ("-hs 1" in flags)

@@ -520,7 +520,7 @@ def test_names_that_the_terminal_cannot_show_are_escaped(tmp_path):
 def test_training_goes_on_where_standard_error_cannot_be_written(text, tmp_path):
     with Path("/dev/full").open("w") as full:
         ran = subprocess.run(
-            [sys.executable, "-c", MAIN, "words", text, "-o", str(tmp_path / "v.bin"), "--dim", "4", "--epochs", "1"],
+            [sys.executable, "-c", MAIN, "words", text, "-o", str(tmp_path / "v.bin"), *SIZES, "--epochs", "1"],
             stderr=full,
             check=False,
         )

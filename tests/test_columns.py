@@ -60,7 +60,7 @@ def test_mini_batches_equal_the_naive(model, loss, context, negatives_per, batch
 
 @settings(max_examples=25)
 @given(
-    sizes=st.sampled_from([(2, 8), (4, 8), (8, 8), (2, 130)]),  # all but the last with blocks of 16
+    sizes=st.sampled_from([(2, 8), (4, 8), (8, 8), (8, 130)]),  # all but the last with blocks of 16
     batch=st.integers(1, 9),
     rounds=st.integers(1, 4),
     seed=st.integers(0, 99),

@@ -381,6 +381,8 @@ def test_the_kernel_freezes_as_the_naive_does(corpus, frozen, negatives_per, cut
     same(direct, case.naive(0, n))
     ids = list(frozen)
     assert (direct[0][ids] == case.e[ids]).all()
+    if negatives_per == "pair":  # test_skipgram.py has its other kinds of labels
+        return
     assert bits_of(run("counted", *np.zeros((2, V), np.int32))) == bits_of(direct)
     places = np.arange(V, dtype=np.int32)[::-1].copy()
     case.e, case.t = case.e[::-1].copy(), case.t[::-1].copy()

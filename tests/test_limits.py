@@ -134,7 +134,7 @@ def test_kernels_reach_rows_and_positions_beyond_two_to_the_31(tmp_path):
         draws = SampleTables(counts, 1e-2, operator.tables(counts), 1, first).epoch(0)
         numbers, found = np.zeros((4, 1)), np.zeros((2, vertices), np.int32)
         stats = ThreadStats(*numbers[:3], np.zeros(2), np.zeros(1, np.int64))
-        ids.flags.writeable = False
+        ids.flags.writeable = bounds.flags.writeable = False
         rate, hot = Rate(0.025, 1e-4, 0.0, 1.0, 1e4), no_hot_rows()
         table = RowTable(rows, rows)
         operator_kernel(operator, 16, register_width(), "mapped")(

@@ -78,7 +78,8 @@ def test_the_cache_knows_columns(tmp_path):
 
 def test_words_and_phrases(tmp_path):
     path = write(tmp_path / "text.parquet", {"text": MORE})
-    how = ["--dim", "16", "--min-count", "1", "--threads", "1", "--epochs", "1", "--no-cache", "--window", "3"]
+    how = ["--dim", "16", "--min-count", "1", "--threads", "1", "--epochs", "1", "--no-cache"]
+    how += ["--window", "3", "--negative", "3"]
     done = CliRunner().invoke(app, ["words", str(path), "--column", "text", "-o", str(tmp_path / "v.bin"), *how])
     assert done.exit_code == 0, done.output
     given = {"dim": 16, "min_count": 1, "threads": 1, "epochs": 1, "cache": None, "window": 3, "negative": 3}

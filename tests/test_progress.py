@@ -89,11 +89,13 @@ def test_compilation_is_announced_once():
 
 
 COUNTING = """
+import gc
 from itertools import cycle
 from numba.core import event
 from any2vec.cli import main
 from any2vec.training.hosts.copying import Copying
 
+gc.set_threshold(100_000)  # as any2vec.__main__ does
 answers = cycle([False, True])  # what threads do depends on them
 Copying.wanted = lambda self: next(answers)
 listener = event.RecordingListener()

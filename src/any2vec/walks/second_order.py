@@ -49,7 +49,6 @@ def _unit(bits: int) -> float:
     return float(int64(bits >> uint64(11))) * 2.0**-53
 
 
-@cache
 def _exact(weighted: int) -> Callable[..., int]:
     """Return the kernel that draws a step from its exact distribution, in time linear in the degree of c."""
     stride = WEIGHTED_BUCKET if weighted else BUCKET
@@ -82,6 +81,10 @@ def _exact(weighted: int) -> Callable[..., int]:
     return exact
 
 
+# Global: compiled functions that a closure holds are new to Numba's cache in each process.
+_exact_plain, _exact_weighted = _exact(0), _exact(1)
+
+
 # A kernel is one function, long as it is.
 @cache
 def second_order(weighted: int, outward: int, bound: int = REFUSALS) -> Callable[..., None]:  # noqa: C901, PLR0915
@@ -91,7 +94,6 @@ def second_order(weighted: int, outward: int, bound: int = REFUSALS) -> Callable
     `first` to ``last - 1`` of the pass with that key to the rows of `out`.
     """
     stride = WEIGHTED_BUCKET if weighted else BUCKET
-    exact = _exact(weighted)
 
     @njit(nogil=True, cache=True, error_model="numpy")
     def walk(  # noqa: C901, PLR0912, PLR0915
@@ -253,7 +255,10 @@ def second_order(weighted: int, outward: int, bound: int = REFUSALS) -> Callable
                     refused[i] += 1
                     if refused[i] >= bound and refused[i] >= rows[c + 1] - rows[c]:
                         state[i] += uint64(_GOLDEN) + uint64(_GOLDEN)
-                        x = exact(rows, targets, table, relative, c, w, back, away, mix(state[i]))
+                        if weighted:
+                            x = _exact_weighted(rows, targets, table, relative, c, w, back, away, mix(state[i]))
+                        else:
+                            x = _exact_plain(rows, targets, table, relative, c, w, back, away, mix(state[i]))
                         good = True
                 if good:
                     refused[i] = 0
