@@ -181,10 +181,12 @@ def test_vertices_have_features():
         ({"b1": [1]}, "`features` of 'b1' have 1; a string without whitespace is expected"),
         ({"b1": ["a b"]}, "`features` of 'b1' have 'a b'"),
         ({"b1": None}, "`features` of 'b1' are None"),
-        ({3: ["a"]}, "`features` has the token 3; a string"),
+        ({3.5: ["a"]}, "`features` has the token 3.5; a string"),
+        ({3: ["a"], "3": ["b"]}, "has the token '3' as a string and as an integer"),
+        ("", "`features` is ''; the name of a file is expected"),
         ([("b1", ["a"])], "`features` is .*; it must be a dict of lists"),
         ({}, "no token has a feature"),
-        ({"zz": ["a"]}, "none of their 1 tokens, such as 'zz', is among the 13 that get vectors"),
+        ({"zz": ["a"]}, "has 1 token, such as 'zz'; none is among the 13 words"),
         ("no such file", "no such file: cannot be read"),
     ],
 )
@@ -215,7 +217,7 @@ def test_wrong_files_are_named(content, message, tmp_path):
     [
         ({"subwords": "3-6"}, "`features` is given, and `subwords` or `buckets`"),
         ({"buckets": 7}, "`features` is given, and `subwords` or `buckets`"),
-        ({"scheme": "columns", "hosts": 2}, "need whole rows"),
+        ({"scheme": "columns", "hosts": 2}, "does not train parts"),
     ],
 )
 def test_options_that_are_refused(options, message):

@@ -48,7 +48,8 @@ class PartOptions:
         "also train the n-grams of words, as fastText does: their least and greatest length in characters, such as "
         "3-6. Words that are not in the text have vectors, too",
         unset="whole words only",
-        only="the operators that join n-grams",
+        only="skip-gram and CBOW, of words or vertices",
+        hashed=False,
     )
     buckets: int = option(
         2_000_000,
@@ -62,7 +63,7 @@ class PartOptions:
         "also train features of tokens, such as brands: a file of lines of a token, a tab, and features with spaces "
         "between them. New tokens with known features have vectors, too",
         unset="none",
-        only="the operators that join features",
+        only="skip-gram and CBOW, of words or vertices",
         hashed=False,
     )
 

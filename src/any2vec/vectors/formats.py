@@ -57,7 +57,7 @@ class Format:
     check_words: Callable[[Iterable[str], Path], None] | None = None
     """Refuse words that the format cannot hold; None if it holds any."""
     training: bool = False
-    """Whether it can hold training vectors."""
+    """Whether it can hold training vectors, and the rows of parts of words."""
     holds: Callable[[Path], bool] | None = None
     """Recognize a file or folder that holds it, to be replaced by another; if None, it is loaded."""
 
