@@ -138,7 +138,7 @@ def test_going_on_from_a_model_of_gensim(tmp_path):
     ours = Word2Vec(**HOW | SUBWORDS | {"start": path, "alpha": 1e-9}).fit(sentences()).vectors_
     for word in ("walk", "größer", "walkers"):
         np.testing.assert_allclose(ours[word], theirs.wv[word], atol=1e-5)
-    with pytest.raises(Any2VecError, match=r"n-grams of 2-4 characters in 50 buckets, and `subwords` asks for n-grams of 3-6"):
+    with pytest.raises(Any2VecError, match=r"of 2-4 characters in 50 buckets, and `subwords` asks for n-grams of 3-6"):
         Word2Vec(**HOW | {"start": path, "subwords": "3-6"}).fit(sentences())
     with pytest.raises(Any2VecError, match="`subwords` asks for no n-grams; give `subwords='2-4'` and `buckets=50`"):
         Word2Vec(**HOW | {"start": path}).fit(sentences())

@@ -85,8 +85,8 @@ _METHODS = {
     "get_analogies": "`analogy` has it",
     "get_words get_labels": "`words` has it",
     "get_dimension": "`dim` has it",
-    "get_input_matrix vectors_ngrams vectors_vocab get_subwords get_subword_id bucket min_n max_n": "`parts` has the rows "
-    "of words and of their parts",
+    "get_input_matrix vectors_ngrams vectors_vocab get_subwords get_subword_id": "`parts` has the rows of words' parts",
+    "bucket min_n max_n": "`parts.settings` has it",
     "get_output_matrix": "`t` has it",
     "wmdistance": "`to_gensim()` returns vectors that have it",
 }
