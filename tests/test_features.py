@@ -80,6 +80,9 @@ def test_new_items_and_features_have_vectors():
     np.testing.assert_allclose(of_features, np.mean(both, axis=0), atol=1e-7)
     assert len(vectors.most_similar(of_features, topn=3)) == 3
     assert "new" not in vectors
+    for word, why in (("new", "no features of it are known"), ("brand=b", "which is a feature: see")):
+        with pytest.raises(UnknownWordError, match=f"^no vector for '{word}', .*{why}"):
+            vectors[word]
     with pytest.raises(UnknownWordError, match="no vector for the feature 'brand=bb'; did you mean 'brand=b'"):
         vectors.vector_of_features(["brand=bb"])
     for wrong in ("brand=b", [], [1], None):
@@ -106,6 +109,12 @@ def test_features_bring_rare_and_new_items_to_their_brand():
     assert share(plain, rare) < 0.5
     assert share(with_features, rare) > 0.9
     assert share(with_features, [f"i{10 * brand + 9}" for brand in range(6)]) > 0.9
+
+
+def test_integers_are_tokens_and_only_ascii_whitespace_separates():
+    found = Features({7: ["a\u00a0b"], np.int64(8): np.array(["c"])})
+    assert (found.tokens, found.names) == (("7", "8"), ("a\u00a0b", "c"))
+    assert list(map(type, found.names)) == [str, str]
 
 
 @pytest.mark.parametrize("name", ["features.tsv", "features.tsv.gz"])
