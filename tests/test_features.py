@@ -151,10 +151,14 @@ def test_saved_models_go_on_with_more_features(tmp_path):
         Word2Vec(**HOW, features=FEATURES, start=Word2Vec(**HOW).fit(sessions()).vectors_).fit(sessions())
 
 
-def test_a_damaged_folder_is_named(tmp_path):
+@pytest.mark.parametrize(
+    "change", [('["brand=b", ', '[7, "brand=b", '), ('["brand=b", "brand=c"', '["brand=c", "brand=b"')]
+)
+def test_a_damaged_folder_is_named(change, tmp_path):
     any2vec.save(fitted().vectors_, tmp_path / "m")
     file = tmp_path / "m" / "any2vec.json"
-    file.write_text(file.read_text().replace('"names": ["', '"names": [7, "'))
+    assert change[0] in file.read_text()
+    file.write_text(file.read_text().replace(*change))
     with pytest.raises(Any2VecError, match=r"any2vec\.json: damaged: 'features' is"):
         any2vec.load(tmp_path / "m")
 

@@ -87,9 +87,12 @@ class Features:
 
     @classmethod
     def from_json(cls, content: Any) -> Self:
-        """Return what `as_json` has made; raise KeyError, TypeError, ValueError or Any2VecError for anything else."""
+        """Return what `as_json` has made; raise KeyError, TypeError, IndexError or Any2VecError for anything else."""
         names = content["names"]
-        return cls({token: [names[number] for number in numbers] for token, numbers in content["tokens"].items()})
+        found = cls({token: [names[number] for number in numbers] for token, numbers in content["tokens"].items()})
+        if found.as_json() != content:  # rows of features would be those of others
+            raise Any2VecError("features in another order")
+        return found
 
     def as_json(self) -> dict[str, Any]:
         """Return these as JSON can hold them."""
