@@ -324,6 +324,13 @@ def test_version():
     assert (result.exit_code, result.stdout) == (0, f"any2vec {__version__}\n")
 
 
+@pytest.mark.parametrize(("output", "said"), [("v.txt", True), ("v", False)])
+def test_an_output_without_n_grams_is_said_before_training(output, said, run, text):
+    result = run(text, "-o", output, "--min-count", 1, "--epochs", 1, "--subwords", "3-4")
+    assert result.exit_code == 0
+    assert ("v.txt will hold no n-grams" in result.stderr) == said
+
+
 def test_help_names_every_option(run):
     result = CliRunner().invoke(app, ["words", "--help-all"], env={"COLUMNS": "200"})
     assert result.exit_code == 0

@@ -80,6 +80,9 @@ def test_new_items_and_features_have_vectors():
     np.testing.assert_allclose(of_features, np.mean(both, axis=0), atol=1e-7)
     assert len(vectors.most_similar(of_features, topn=3)) == 3
     assert "new" not in vectors
+    for word, why in (("new", "no features of it are known"), ("brand=b", "which is a feature: see")):
+        with pytest.raises(UnknownWordError, match=f"^no vector for '{word}', .*{why}"):
+            vectors[word]
     with pytest.raises(UnknownWordError, match="no vector for the feature 'brand=bb'; did you mean 'brand=b'"):
         vectors.vector_of_features(["brand=bb"])
     for wrong in ("brand=b", [], [1], None):
@@ -106,6 +109,12 @@ def test_features_bring_rare_and_new_items_to_their_brand():
     assert share(plain, rare) < 0.5
     assert share(with_features, rare) > 0.9
     assert share(with_features, [f"i{10 * brand + 9}" for brand in range(6)]) > 0.9
+
+
+def test_integers_are_tokens_and_only_ascii_whitespace_separates():
+    found = Features({7: ["a\u00a0b"], np.int64(8): np.array(["c"])})
+    assert (found.tokens, found.names) == (("7", "8"), ("a\u00a0b", "c"))
+    assert list(map(type, found.names)) == [str, str]
 
 
 @pytest.mark.parametrize("name", ["features.tsv", "features.tsv.gz"])
@@ -142,10 +151,14 @@ def test_saved_models_go_on_with_more_features(tmp_path):
         Word2Vec(**HOW, features=FEATURES, start=Word2Vec(**HOW).fit(sessions()).vectors_).fit(sessions())
 
 
-def test_a_damaged_folder_is_named(tmp_path):
+@pytest.mark.parametrize(
+    "change", [('["brand=b", ', '[7, "brand=b", '), ('["brand=b", "brand=c"', '["brand=c", "brand=b"')]
+)
+def test_a_damaged_folder_is_named(change, tmp_path):
     any2vec.save(fitted().vectors_, tmp_path / "m")
     file = tmp_path / "m" / "any2vec.json"
-    file.write_text(file.read_text().replace('"names": ["', '"names": [7, "'))
+    assert change[0] in file.read_text()
+    file.write_text(file.read_text().replace(*change))
     with pytest.raises(Any2VecError, match=r"any2vec\.json: damaged: 'features' is"):
         any2vec.load(tmp_path / "m")
 
@@ -181,10 +194,12 @@ def test_vertices_have_features():
         ({"b1": [1]}, "`features` of 'b1' have 1; a string without whitespace is expected"),
         ({"b1": ["a b"]}, "`features` of 'b1' have 'a b'"),
         ({"b1": None}, "`features` of 'b1' are None"),
-        ({3: ["a"]}, "`features` has the token 3; a string"),
+        ({3.5: ["a"]}, "`features` has the token 3.5; a string"),
+        ({3: ["a"], "3": ["b"]}, "has the token '3' as a string and as an integer"),
+        ("", "`features` is ''; the name of a file is expected"),
         ([("b1", ["a"])], "`features` is .*; it must be a dict of lists"),
         ({}, "no token has a feature"),
-        ({"zz": ["a"]}, "none of their 1 tokens, such as 'zz', is among the 13 that get vectors"),
+        ({"zz": ["a"]}, "has 1 token, such as 'zz'; none is among the 13 words"),
         ("no such file", "no such file: cannot be read"),
     ],
 )
@@ -215,7 +230,7 @@ def test_wrong_files_are_named(content, message, tmp_path):
     [
         ({"subwords": "3-6"}, "`features` is given, and `subwords` or `buckets`"),
         ({"buckets": 7}, "`features` is given, and `subwords` or `buckets`"),
-        ({"scheme": "columns", "hosts": 2}, "need whole rows"),
+        ({"scheme": "columns", "hosts": 2}, "does not train parts"),
     ],
 )
 def test_options_that_are_refused(options, message):

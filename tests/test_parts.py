@@ -125,8 +125,8 @@ def test_copies_are_the_same(vectors):
     assert (again["wherever"] == vectors["wherever"]).all()
 
 
-def test_hosts_that_have_some_rows_know_no_other_words(vectors):
-    parts = vectors.parts
+def test_hosts_that_have_some_rows_know_all_words_together(vectors):
+    parts, unknown = vectors.parts, ["wherever", "here", "there!"]
 
     def ask(communicator):
         half = slice(communicator.rank * 3, 3 if communicator.rank == 0 else None)
@@ -137,11 +137,19 @@ def test_hosts_that_have_some_rows_know_no_other_words(vectors):
         assert "wherever" not in own
         with pytest.raises(UnknownWordError):
             own["wherever"]
-        return "wherever" in sharded, "here" in sharded, sharded.most_similar("here")
+        assert "wherever" in sharded
+        assert "q" not in sharded
+        with pytest.raises(UnknownWordError, match="no vector for 'q'"):
+            sharded[["here", "q"]]
+        words = unknown, [*unknown, "q"]
+        return sharded[words[0]], sharded.norms(words[0]), sharded.mean(words[1]), sharded.most_similar("wherever")
 
-    for answer in simulate(2, 1, ask):
-        assert answer[:2] == (False, True)
-        assert [word for word, _ in answer[2]] == [word for word, _ in vectors.most_similar("here")]
+    for rows, norms, mean, near in simulate(2, 1, ask):
+        expected = vectors[unknown]
+        np.testing.assert_allclose(rows, expected, rtol=1e-6)
+        np.testing.assert_allclose(norms, np.linalg.norm(expected, axis=1), rtol=1e-6)
+        np.testing.assert_allclose(mean, expected.mean(axis=0), rtol=1e-5)
+        assert [word for word, _ in near] == [word for word, _ in vectors.most_similar("wherever")]
 
 
 @pytest.mark.parametrize(

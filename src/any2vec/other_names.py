@@ -16,7 +16,7 @@ _SAME = {
     "min_alpha": "end_alpha",
     "min_count": "mincount min_freq minfreq",
     "negative": "neg num_negatives num_negative_samples negative_samples",
-    "sample": "subsample sampling_rate",
+    "sample": "subsample sampling_rate t",
     "seed": "random_state",
     "threads": "workers thread num_threads n_jobs num_workers cores",
     "vocabulary": "read_vocab vocab",
@@ -37,10 +37,11 @@ _OTHERWISE = {
     "dm_concat dm_tag_count": "rows are joined by their mean or sum",
     "docvecs_mapfile": "leave it out",
     "cbow_mean": "give `context='mean'` for cbow_mean=1, `context='sum'` for cbow_mean=0",
-    "minn": "give `subwords=(minn, maxn)`",
-    "maxn": "give `subwords=(minn, maxn)`",
-    "min_n": "give `subwords=(min_n, max_n)`",
-    "max_n": "give `subwords=(min_n, max_n)`",
+    "minn maxn": "give `subwords='minn-maxn'`, such as 3-6",
+    "min_n max_n": "give `subwords='min_n-max_n'`, such as 3-6",
+    "wordngrams word_ngrams mincountlabel": "classifiers of fastText have it; leave it out",
+    "lrupdaterate": "leave it out",
+    "subwords buckets features": "words have no parts here; `Word2Vec`, `any2vec words` and `any2vec nodes` train them",
     "batch_words": "threads take their words themselves",
     "sorted_vocab": "words are sorted by their counts",
     "null_word": "leave it out",
@@ -78,6 +79,15 @@ _METHODS = {
     "word_vec": "`get_vector` has it",
     "words_closer_than": "`closer_than` has it",
     "sort_by_descending_frequency": "words are sorted by their counts",
+    "get_word_vector get_input_vector": "`vectors[word]` is the vector, also of an unknown word",
+    "get_sentence_vector": "`means(texts)` has the means of texts",
+    "get_nearest_neighbors": "`most_similar` has it",
+    "get_analogies": "`analogy` has it",
+    "get_words get_labels": "`words` has it",
+    "get_dimension": "`dim` has it",
+    "get_input_matrix vectors_ngrams vectors_vocab get_subwords get_subword_id": "`parts` has the rows of words' parts",
+    "bucket min_n max_n": "`parts.settings` has it",
+    "get_output_matrix": "`t` has it",
     "wmdistance": "`to_gensim()` returns vectors that have it",
 }
 """Methods and attributes of gensim's models, vectors and phrases that are not here, and what is."""
@@ -99,9 +109,9 @@ def meant(name: str, known: Iterable[str], source: str) -> str:
     if plain in _OF_TEXT.split():
         return source
     found = _NAMES.get(plain, "")
-    if found and (not found.startswith("give `") or any(f"`{one}" in found for one in known)):
-        return found
     near = difflib.get_close_matches(plain, known, n=1)
+    if found and (any(f"`{one}" in found for one in known) if found.startswith("give `") else plain[:-1] not in known):
+        return found
     return f"perhaps `{near[0]}` is meant" if near else ""
 
 

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from any2vec.cli.similar import VectorsFile
 from any2vec.corpus.features import Features
+from any2vec.errors import counted
 from any2vec.io.sizes import size
 from any2vec.vectors.formats import BINARY, FASTTEXT, NATIVE, held_format, load
 from any2vec.vectors.native import MODEL
@@ -56,7 +57,7 @@ def _facts(vectors: Vectors, path: Path) -> list[tuple[str, str]]:
     if (parts := vectors.parts) is not None:
         of = f"n-grams of {parts.settings} characters in {parts.settings.buckets:,} buckets"
         if isinstance(parts.settings, Features):
-            of = f"{parts.settings.buckets:,} features, such as {parts.settings.names[0]}"
+            of = f"{counted(parts.settings.buckets, 'feature')}, such as {parts.settings.names[0]}"
         facts.append(("parts", f"{of}, {len(parts.rows):,} of them with a row"))
     if (path / MODEL).is_file():
         facts.append(("model", f"parameters and report of an estimator, in {MODEL}"))

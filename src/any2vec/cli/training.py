@@ -14,7 +14,9 @@ from any2vec.cli.summary import say_summary
 from any2vec.cluster import engines
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.corpus import Corpus, save_vocabulary
+from any2vec.corpus.features import Features
 from any2vec.corpus.given_vocabulary import VOCABULARY
+from any2vec.corpus.subwords import Subwords
 from any2vec.errors import Any2VecError
 from any2vec.io.outputs import check_writable
 from any2vec.models import Estimator
@@ -75,6 +77,8 @@ class Job:
                 model.check()
                 if self.output and model.features is not None and self.format is FASTTEXT:
                     raise no_features(self.output)
+                if self.output and model.parts is not None:
+                    self._say_what_is_lost(self.output, model.parts)
                 check_apart(_files(model.frozen), self.output, self.report, self.vocabulary)
                 check_apart(_files(model.features), self.output, self.report, self.vocabulary)
                 check_apart([*_files(model.start), *_files(model.pretrained)], None, self.report, self.vocabulary)
@@ -161,6 +165,16 @@ class Job:
         except KeyboardInterrupt:
             if not hasattr(model, "vectors_"):
                 self._stop(_without_vectors(model))
+
+    def _say_what_is_lost(self, output: Path, parts: Subwords | Features) -> None:
+        """Say that a format holds no parts, before the training that learns them."""
+        if (self.format or format_of(output)).training:
+            return
+        lost, kept = ("n-grams", " or --format fasttext") if isinstance(parts, Subwords) else ("features", "")
+        self.display.say(
+            f"{output} will hold no {lost}, so that only words of the vocabulary have vectors; "
+            f"a folder (a name without an ending){kept} keeps them"
+        )
 
     def _say_once(self, line: str) -> None:
         if line not in self._said:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,8 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.corpus.vocabulary import Vocabulary
-from any2vec.errors import Any2VecError, shown
+from any2vec.errors import Any2VecError, counted, shown
 from any2vec.io.compression import open_compressed
+from any2vec.io.whitespace import split
+from any2vec.options import can_be_path
 
 __all__ = ["Features"]
 
@@ -29,7 +32,8 @@ class Features:
     Parameters
     ----------
     given : mapping of str to a list of str
-        The features of tokens, each a name without whitespace; what is given twice counts once.
+        The features of tokens, each a name without ASCII whitespace; what is given twice counts once. An integer token
+        is its digits.
 
     Attributes
     ----------
@@ -37,6 +41,8 @@ class Features:
         All features, sorted: number i is ``names[i]``.
     tokens : tuple of str
         All tokens with features, sorted.
+    where : str
+        What gave them, for messages.
 
     Raises
     ------
@@ -56,6 +62,8 @@ class Features:
         if given is None or isinstance(given, cls):
             return given
         if isinstance(given, str | os.PathLike):
+            if not can_be_path(given):
+                raise Any2VecError(f"`features` is {shown(given)}; the name of a file is expected")
             return cls.read(Path(given))
         return cls(given)  # type: ignore[arg-type]  # checked there
 
@@ -71,6 +79,7 @@ class Features:
         of = {token: features for token, features in given if features}
         if not of:
             raise Any2VecError(f"{where}: no token has a feature")
+        self.where = where
         self.tokens, self.names = tuple(sorted(of)), tuple(sorted(set(chain.from_iterable(of.values()))))
         lists = [sorted({self.numbers[name] for name in of[token]}) for token in self.tokens]
         self._bounds = np.cumsum([0, *map(len, lists)])
@@ -78,9 +87,12 @@ class Features:
 
     @classmethod
     def from_json(cls, content: Any) -> Self:
-        """Return what `as_json` has made; raise KeyError, TypeError, ValueError or Any2VecError for anything else."""
+        """Return what `as_json` has made; raise KeyError, TypeError, IndexError or Any2VecError for anything else."""
         names = content["names"]
-        return cls({token: [names[number] for number in numbers] for token, numbers in content["tokens"].items()})
+        found = cls({token: [names[number] for number in numbers] for token, numbers in content["tokens"].items()})
+        if found.as_json() != content:  # rows of features would be those of others
+            raise Any2VecError("features in another order")
+        return found
 
     def as_json(self) -> dict[str, Any]:
         """Return these as JSON can hold them."""
@@ -128,15 +140,18 @@ class Features:
         at = np.arange(bounds[-1]) + np.repeat(begins - bounds[:-1], sizes)
         return bounds, self._listed[at]
 
-    def check_known(self, vocabulary: Vocabulary) -> str:
-        """Say how many words of V have features, and how many tokens are not in V; raise an error if all are not."""
+    def check_known(self, vocabulary: Vocabulary, kind: str) -> str:
+        """Say how many words of V have features, and how many tokens are not in V; raise an error if all are not.
+
+        `kind` is what words are called: "words" or "vertices".
+        """
         unknown = sum(token not in vocabulary.ids for token in self.tokens)
         known = len(self.tokens) - unknown
         if not known:
-            of = f"none of their {unknown:,} tokens, such as {self.tokens[0]!r}"
-            raise Any2VecError(f"`features`: {of}, is among the {len(vocabulary):,} that get vectors")
-        said = f"{known:,} of {len(vocabulary):,} have some of {len(self.names):,} features"
-        return f"{said}; {unknown:,} tokens with features are not in the data" if unknown else said
+            has = f"{self.where}: has {counted(unknown, 'token')}, such as {shown(self.tokens[0])}"
+            raise Any2VecError(f"{has}; none is among the {len(vocabulary):,} {kind}")
+        said = f"{known:,} of {len(vocabulary):,} {kind} have features, of {len(self.names):,} in all"
+        return f"{said}; {counted(unknown, 'token')} with features not in the data" if unknown else said
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Features) and (self is other or self.digest == other.digest)
@@ -154,17 +169,22 @@ class Features:
 
 def _checked(items: Iterable[tuple[Any, Any]]) -> Iterator[tuple[str, list[str]]]:
     """Yield tokens and lists of features; refuse what is not text."""
-    for token, features in items:
+    seen = set()
+    for given, features in items:
+        token = str(int(given)) if isinstance(given, Integral) and not isinstance(given, bool) else given
         if not isinstance(token, str):
             raise Any2VecError(f"`features` has the token {shown(token)}; a string is expected")
         if isinstance(features, str | bytes | Mapping) or not isinstance(features, Iterable):
             raise Any2VecError(f"`features` of {shown(token)} are {shown(features)}; a list of strings is expected")
         listed = list(features)
         for name in listed:
-            if not isinstance(name, str) or name.split() != [name]:
+            if not isinstance(name, str) or split(name) != [name]:
                 right = "a string without whitespace is expected"
                 raise Any2VecError(f"`features` of {shown(token)} have {shown(name)}; {right}")
-        yield token, listed
+        if token in seen:
+            raise Any2VecError(f"`features` has the token {shown(token)} as a string and as an integer; give one")
+        seen.add(token)
+        yield str(token), [str(name) for name in listed]
 
 
 def _lines(path: Path, stream: Iterable[bytes]) -> Iterator[tuple[str, list[str]]]:
@@ -185,4 +205,4 @@ def _lines(path: Path, stream: Iterable[bytes]) -> Iterator[tuple[str, list[str]
         if token in seen:
             raise Any2VecError(f"{where}: the token {shown(token)} is in line {seen[token]:,}, too; give it one line")
         seen[token] = number
-        yield token, features.split()
+        yield token, split(features)

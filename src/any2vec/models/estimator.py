@@ -199,7 +199,7 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
                     corpus = self._read(source, threads, communicator, known)
                 self.report_ = self._report(corpus, warm_start)
                 if isinstance(options.parts, Features):
-                    self.display.say(options.parts.check_known(corpus.vocabulary))
+                    self.display.say(options.parts.check_known(corpus.vocabulary, self.kind))
                 divided = replace(corpus, rows=options.operator_class(options).divide(corpus.vocabulary))
                 if divided.rows is not None:  # parts are of many words: no share of the text is theirs
                     options = replace(options, blend=False)
@@ -248,7 +248,8 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
     @property
     def _given_by(self) -> tuple[Any, ...]:
         """The parameters that `_given` reads."""
-        return self.start, self.pretrained, self.frozen, self.operator_class, self.dim, self.scheme, self.blend
+        parts = self.subwords, self.buckets, self.features
+        return self.start, self.pretrained, self.frozen, self.operator_class, self.dim, self.scheme, self.blend, *parts
 
     def _given(self, options: Options, communicator: Communicator, warm_start: bool) -> Given | None:
         """Load what to begin with."""
@@ -263,7 +264,8 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
                     raise Any2VecError(f"`scheme` is 'columns', {refused[1]}")
         earlier = self.vectors_ if warm_start else None
         given = self.start, self.pretrained, self.frozen
-        return Given.take(earlier, *given, dim=options.dim, loss=options.operator_class.loss, communicator=communicator)
+        dim, loss, parts = options.dim, options.operator_class.loss, options.parts
+        return Given.take(earlier, *given, dim=dim, loss=loss, parts=parts, communicator=communicator)
 
     def _checked(self, source: Corpus, communicator: Communicator | None, known: Vocabulary | None) -> Corpus:
         """Check that a corpus was read for this run."""

@@ -86,17 +86,24 @@ class Given:
         *,
         dim: int,
         loss: str,
+        parts: Subwords | Features | None,
         communicator: Communicator,
     ) -> Self | None:
-        """Load and check; None if nothing is given. `earlier` are those of a warm start, which goes before `start`."""
+        """Load and check; None if nothing is given. `earlier` are those of a warm start, which goes before `start`.
+
+        `parts` are those of words in this run.
+        """
         with together(communicator):
             first = ("the vectors of the last `fit`", earlier) if earlier is not None else _loaded("start", start)
             second = _loaded("pretrained", pretrained)
             words = _words(frozen)
             if first:
                 _check_start(*first, loss)
+                _check_parts(first[0], first[1].parts, parts)
             for vectors in filter(None, (first, second)):
                 _check_dim(*vectors, dim)
+            if words and parts is not None:
+                raise _frozen_parts()
             if words and not first and not second:
                 raise Any2VecError("`frozen` needs vectors that are given, by `start` or `pretrained`")
         _check_same("going on or not", [first is None, second is None], communicator)
@@ -104,6 +111,9 @@ class Given:
         with together(communicator):
             if first and known:
                 total_of(known.counts, f"{first[0]}: its counts")
+                if first[1].parts and bounds is not None:
+                    some = "words have parts, and each host has some of these"
+                    raise Any2VecError(f"{first[0]}: {some}; give all hosts all vectors")
         if second:
             _check_same("`pretrained` vectors", second[1].vocabulary.digest, communicator)
         _check_same("`frozen` words", words, communicator)
@@ -120,7 +130,6 @@ class Given:
             before, places = self.known.counts, _places(vocabulary, self.known)
             assert vectors.t is not None
             parts, matrix = vectors.parts, vectors.matrix
-            _check_parts(name, parts, wanted_parts, self.bounds is not None)
             if corpus.rows is not None and parts is None:
                 raise Any2VecError(f"{name}: the rows of parts of words are not kept; give the vectors as `pretrained`")
             if parts:
@@ -137,7 +146,7 @@ class Given:
                 raise Any2VecError(f"{name}: has none of the {wanted:,} {kind}, such as {vocabulary.words[0]!r}")
             say(f"{used:,} of {wanted:,} {'new ' * bool(self.start)}{kind} begin with their vectors in {name}")
         if self.frozen is not None and corpus.rows is not None:
-            raise Any2VecError("`frozen` is given, and words have parts, which they share; leave out one")
+            raise _frozen_parts()
         frozen = self._frozen(vocabulary, places, given_places, kind)
         if len(frozen):
             say(f"{np.count_nonzero(frozen):,} of {len(vocabulary):,} {kind} are frozen")
@@ -189,19 +198,23 @@ def _check_start(name: str, vectors: Vectors, loss: str) -> None:
         raise Any2VecError(f"{name}: has no counts, or not in falling order, of which its Huffman tree is made")
 
 
-def _check_parts(name: str, parts: Parts | None, wanted: Subwords | Features | None, shared: bool) -> None:
+def _frozen_parts() -> Any2VecError:
+    return Any2VecError("`frozen` is given, and words have parts, which they share; leave out one")
+
+
+def _check_parts(name: str, parts: Parts | None, wanted: Subwords | Features | None) -> None:
     """Refuse to go on with other parts of words; there may be more features."""
     found = None if parts is None else parts.settings
     if isinstance(found, Features) or isinstance(wanted, Features):
         _check_features(name, found, wanted)
     elif found != wanted:
-        has = f"n-grams of {found} characters in {found.buckets:,} buckets" if found else "no n-grams"
-        give = (
-            f"give `subwords=({found.least}, {found.most})` and `buckets={found.buckets}`" if found else "leave it out"
-        )
-        raise Any2VecError(f"{name}: has {has}, and `subwords` is {wanted and str(wanted)!r}; {give}")
-    if parts and shared:
-        raise Any2VecError(f"{name}: words have parts, and each host has some of these; give all hosts all vectors")
+        has, wants = map(_n_grams, (found, wanted))
+        give = f"give `subwords='{found}'` and `buckets={found.buckets}`" if found else "leave it out"
+        raise Any2VecError(f"{name}: has {has}, and `subwords` asks for {wants}; {give}")
+
+
+def _n_grams(given: Subwords | None) -> str:
+    return f"n-grams of {given} characters in {given.buckets:,} buckets" if given else "no n-grams"
 
 
 def _check_features(name: str, found: Subwords | Features | None, wanted: Subwords | Features | None) -> None:

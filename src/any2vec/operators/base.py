@@ -27,8 +27,8 @@ FUNCTIONS = ("edges", "steps", "score", "update", "apply")
 """Attributes of an operator that are Numba functions."""
 
 
-_AS_UNSET = {"negatives_per": "window", "ns_exponent": POWER}
-"""Values that were defaults, which models may be saved with."""
+_AS_UNSET = {"negatives_per": ("window",), "ns_exponent": (POWER,), "subwords": (0, "0")}
+"""Values as good as unset: former defaults, which models may be saved with, and zeros."""
 
 
 class OperatorOptions(Protocol):
@@ -136,7 +136,7 @@ class Operator(ABC):
         """Raise an error if options were changed that it does not read, or are not what it needs."""
         for declared in fields(options):
             name, value, only = declared.name, getattr(options, declared.name), declared.metadata.get("only")
-            if only and name not in cls.reads and value not in (declared.default, _AS_UNSET.get(name)):
+            if only and name not in cls.reads and value not in (declared.default, *_AS_UNSET.get(name, ())):
                 raise Any2VecError(f"`{name}` is {shown(value)}; that is for {only}")
         if options.negative == 0 and "negative" in cls.reads:
             raise Any2VecError("`negative` is 0; it must be a whole number from 1 to 1,000, or `loss` hierarchical")

@@ -48,21 +48,22 @@ class PartOptions:
         "also train the n-grams of words, as fastText does: their least and greatest length in characters, such as "
         "3-6. Words that are not in the text have vectors, too",
         unset="whole words only",
-        only="the operators that join n-grams",
+        only="skip-gram and CBOW, of words or vertices",
+        hashed=False,
     )
     buckets: int = option(
         2_000_000,
-        "with subwords: hash values of n-grams; n-grams of one value share a vector",
+        "with subwords: how many hash values n-grams have; n-grams of one value share a row",
         low=1,
         high=2**31 - 1,
         only="`subwords`",
     )
     features: "Mapping[str, Sequence[str]] | Features | str | Path | None" = option(
         None,
-        "also train features of tokens, such as brands: a file of lines of a token, a tab, and features with spaces "
-        "between them. New tokens with known features have vectors, too",
+        "also train features of tokens, such as brands: a file whose lines are a token, a tab, and the token's "
+        "features, separated by spaces. New tokens with known features have vectors, too",
         unset="none",
-        only="the operators that join features",
+        only="skip-gram and CBOW, of words or vertices",
         hashed=False,
     )
 

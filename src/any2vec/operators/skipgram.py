@@ -31,7 +31,7 @@ class NegativeSampling:
     )
     negatives_per: str | None = option(
         None,
-        "draw negatives per window (fast), or per pair as word2vec does; as accurate, but with subwords",
+        "draw negatives per window (fast), or per pair, as word2vec does: more accurate with subwords only",
         choices=("window", "pair"),
         unset="window; pair with subwords or features",
         only="`model` skipgram with `loss` negative alone",

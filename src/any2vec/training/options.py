@@ -24,6 +24,8 @@ MOST_THREADS = 1024
 
 _CENTRES, _ALL_CENTRES = 50, 400
 
+_NO_PARTS = "which does not train parts of words: leave out the scheme, or `subwords` and `features`"
+
 
 @dataclass(kw_only=True, unsafe_hash=True)
 class _Model:
@@ -155,7 +157,8 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
         operator = self.operator_class(self._filled())
         if self.pools and not operator.draws_negatives:
             name = self.operator_class.__name__
-            raise Any2VecError(f"`scheme` is 'server', which draws negatives from pools; {name} draws none")
+            why = _NO_PARTS if self.parts is not None else f"which draws negatives from pools; {name} draws none"
+            raise Any2VecError(f"`scheme` is 'server', {why}")
         by_columns = scheme_of(self.scheme).by_columns
         if self.batch is not None and not by_columns and self.scheme != AUTO:
             this = f", and this is {self.scheme}" if self.scheme else ""
@@ -181,6 +184,7 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
                 "combine",
                 "which has nothing to combine: leave out the combiner and its options",
             ),
+            (self.parts is not None, "operator", _NO_PARTS),
             (
                 whole,
                 "operator",

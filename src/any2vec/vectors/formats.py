@@ -57,7 +57,7 @@ class Format:
     check_words: Callable[[Iterable[str], Path], None] | None = None
     """Refuse words that the format cannot hold; None if it holds any."""
     training: bool = False
-    """Whether it can hold training vectors."""
+    """Whether it can hold training vectors, and the rows of parts of words."""
     holds: Callable[[Path], bool] | None = None
     """Recognize a file or folder that holds it, to be replaced by another; if None, it is loaded."""
 
@@ -84,9 +84,9 @@ def save(
 
     `.txt` and `.vec` are word2vec's text format and `.bin` its binary format, compressed if `.gz` follows;
     gensim's `KeyedVectors.load_word2vec_format` reads them. A name without an ending is a folder in any2vec's
-    own format, the only one that keeps counts and training vectors and holds words with whitespace. A file or folder
-    that holds vectors is replaced once the new one is complete, and keeps its mode; anything else that is there is
-    refused.
+    own format: it keeps counts, training vectors, and n-grams or features, and holds words with whitespace. A file or
+    folder that holds vectors is replaced once the new one is complete, and keeps its mode; anything else that is there
+    is refused.
 
     Parameters
     ----------

@@ -181,7 +181,7 @@ class Lookup:
             return self.matrix[self.id(word)]
         made = self.parts.vector(name := self._as_word(word))
         if made is None:
-            raise UnknownWordError(f"no vector for {name!r}, nor for parts of it", partial(self._hint, word))
+            raise UnknownWordError(f"no vector for {name!r}, {self.parts.lacking(name)}", partial(self._hint, word))
         return made
 
     def _hint(self, word: str | int) -> str:

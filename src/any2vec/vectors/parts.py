@@ -103,6 +103,14 @@ class Parts:
         found = self.of([word])[0]
         return found if found.any() else None
 
+    def lacking(self, word: str) -> str:
+        """Say why a word has no vector."""
+        if not isinstance(self.settings, Features):
+            return "nor for parts of it"
+        if word in self.settings.numbers:
+            return "which is a feature: see `vector_of_features`, and `any2vec similar --feature`"
+        return "and no features of it are known"
+
     def first(self, number: int) -> Self:
         """Return these with the rows of the first words only."""
         return replace(self, own=self.own[:number])

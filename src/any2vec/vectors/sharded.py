@@ -20,12 +20,13 @@ __all__ = ["ShardedVectors"]
 class ShardedVectors:
     """The vectors of all hosts, each with its own rows: what `fit` leaves on a cluster.
 
-    All hosts call its methods, with the same arguments, and get the same answers.
+    All hosts call its methods, with the same arguments, and get the same answers. If words have parts, so do unknown
+    words have vectors: each host adds up the rows of the parts that it has.
 
     Parameters
     ----------
     own : Vectors
-        This host's rows; a word is on one host.
+        This host's rows; a word is on one host, and so is a row of a part.
     communicator : Communicator
         The hosts, ``any2vec.cluster.connect()``.
 
@@ -45,6 +46,9 @@ class ShardedVectors:
                 raise Any2VecError(f"the vectors of the hosts have {sorted(dims)} dimensions")
         texts = communicator.allgather(np.array([len(own) > 0 and not own.of_integers]))
         self._of_integers = not texts.any()
+        with_parts = np.flatnonzero(communicator.allgather(np.array([own.parts is not None])))
+        self._has_parts = bool(with_parts.size)
+        self._is_first = communicator.rank == min(with_parts, default=-1)
         self._first = int(sizes[: communicator.rank, 0].sum())
         self._size = int(sizes[:, 0].sum())
 
@@ -61,9 +65,12 @@ class ShardedVectors:
         return f"<ShardedVectors: {len(self):,} words of {self.dim} dimensions on {self.communicator.size} hosts>"
 
     def __contains__(self, word: object) -> bool:
-        """Whether a word is on some host; all hosts call this."""
-        here = (isinstance(word, str) or self._of_integers) and as_word(word) in self.own.vocabulary.ids
-        return bool(self.communicator.allgather(np.array([here])).any())
+        """Whether a word is on some host, or has a vector from its parts; all hosts call this."""
+        name = as_word(word)
+        if not isinstance(name, str) or not (isinstance(word, str) or self._of_integers):
+            return False
+        known = bool(self.communicator.allgather(np.array([name in self.own.vocabulary.ids])).any())
+        return known or bool(self._made([name]).any())
 
     def __getitem__(self, words: str | Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of n words, shape (n, D), or of one word, shape (D,); raise an UnknownWordError."""
@@ -90,6 +97,9 @@ class ShardedVectors:
         for begin in range(0, len(ids), 1 << 14):
             own[:-1] += self.own.matrix[ids[begin : begin + (1 << 14)]].sum(axis=0, dtype=np.float64)
         total = allreduce(self.communicator, own)
+        if self._has_parts:
+            made = self._made([name for name, known in zip(names, self._places(names)[1], strict=True) if not known])
+            total += np.append(made.sum(axis=0, dtype=np.float64), np.count_nonzero(made.any(axis=1)))
         if not total[-1]:
             raise UnknownWordError("none of the words has a vector")
         return np.asarray(total[:-1] / total[-1], np.float32)
@@ -126,7 +136,7 @@ class ShardedVectors:
         if not queries:
             raise Any2VecError("most_similar needs at least one word or vector")
         words = [query for query in queries if isinstance(query, str)]
-        here, places = self._find(words)
+        here, places, _, _ = self._find(words)
         rows = self[words] if words else np.empty((0, self.dim), np.float32)
         units = iter(unit(rows))
         known = [next(units) if isinstance(query, str) else query for query in queries]
@@ -146,21 +156,49 @@ class ShardedVectors:
 
     def _gathered(self, words: list[str], own: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return what the hosts have of words, by the rows of each host's own array."""
-        here, places = self._find(words)
+        here, places, missing, made = self._find(words)
         found = np.zeros((len(words), *own.shape[1:]), np.float32)
         found[here] = own[places[here]]
         whole: NDArray[np.float32] = allreduce(self.communicator, found)  # others have zeros: it is exact
+        whole[missing] = made if whole.ndim > 1 else np.linalg.norm(made, axis=1)
         return whole
 
-    def _find(self, words: list[str]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
-        """Find words: which are here, and their rows; raise an UnknownWordError on all hosts if one is nowhere."""
+    def _find(
+        self, words: list[str]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+        """Find words: which are here, and their rows; which are on no host, and their vectors from their parts.
+
+        Raise an UnknownWordError on all hosts if a word has no vector.
+        """
         names = [self._as_word(word) for word in words]
+        places, known = self._places(names)
+        missing = np.flatnonzero(~known)
+        made = self._made([names[i] for i in missing])
+        if (lacking := missing[~made.any(axis=1)]).size:
+            raise UnknownWordError(f"no vector for {shown(words[int(lacking[0])])}")
+        return places >= 0, places, missing, made
+
+    def _places(self, names: list[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the rows of words that are here, -1 of others, and which words are on some host."""
         ids = self.own.vocabulary.ids
         places = np.array([ids.get(name, -1) if isinstance(name, str) else -1 for name in names], np.int64)
-        known = allreduce(self.communicator, (places >= 0).astype(np.int64))
-        if (missing := np.flatnonzero(known == 0)).size:
-            raise UnknownWordError(f"no vector for {shown(words[int(missing[0])])}")
-        return places >= 0, places
+        return places, allreduce(self.communicator, (places >= 0).astype(np.int64)) > 0
+
+    def _made(self, names: list[Any]) -> NDArray[np.float32]:
+        """Compute the vectors that words have from their parts alone, shape (n, D), zeros if from none."""
+        sums, parts = np.zeros((len(names), self.dim + 1)), self.own.parts
+        if not self._has_parts or not names:
+            return sums[:, :-1].astype(np.float32)
+        if parts is not None:
+            bounds, numbers = parts.settings.lists([name if isinstance(name, str) else "" for name in names])
+            of, places = np.repeat(np.arange(len(names)), np.diff(bounds)), parts.places(numbers)
+            if self._is_first or not parts.whole:  # else the first host has the same rows
+                has = places >= 0
+                np.add.at(sums[:, :-1], of[has], parts.rows[places[has]])
+            if self._is_first:
+                sums[:, -1] = np.diff(bounds)
+        total = allreduce(self.communicator, sums)
+        return (total[:, :-1] / np.maximum(total[:, -1:], 1)).astype(np.float32)
 
     def _as_word(self, value: Any) -> Any:
         return asked(value, self._of_integers)

@@ -34,6 +34,8 @@ _USUAL = {declared.name: declared.default for declared in fields(Options)} | {
     "tokenize": False,
 }
 """What options were before there were any: checkpoints of earlier versions lack them."""
+_CHOOSING = "model", "loss", "subwords", "features"
+"""Options that choose what others are by default: they are named before these."""
 _FREE = ("threads", "hosts", "rounds", "epochs")
 """Options that may differ from those of the run that is gone on with; epochs may only grow."""
 
@@ -146,7 +148,7 @@ def _check_same(folder: Path, manifest: Facts, facts: dict[str, Facts]) -> None:
     now = json.loads(json.dumps(facts["options"]))
     before = {name: value for name, value in _USUAL.items() if name in now} | manifest["options"]
     before, now = before | {"wire": manifest["wire"]}, now | {"wire": now.get("wire") or manifest["wire"]}
-    for name in [*now, *sorted(before.keys() - now.keys())]:  # `model` before what it chooses
+    for name in [*filter(now.__contains__, _CHOOSING), *now, *sorted(before.keys() - now.keys())]:
         if name not in _FREE and before.get(name) != now.get(name):
             raise Any2VecError(
                 f"{folder}: the checkpoint is of a run with another `{name if name in now else shown(name)}`: "
