@@ -19,7 +19,7 @@ from any2vec.graph.weights import checked_weights
 from any2vec.io.inputs import InputFile
 from any2vec.io.parquet import open_parquet
 
-__all__ = ["from_arrow", "is_plain", "read_parquet", "read_parquets"]
+__all__ = ["from_arrow", "is_plain", "plain_table", "read_parquet", "read_parquets", "selected"]
 
 _ROWS = 1 << 16  # at a time
 

@@ -90,7 +90,8 @@ def _joined(title: str, relations: list[_Relation], sizes: dict[str, Any], optio
     vertices = sum(count for _, count in kinds)
     if vertices >= 2**31:
         raise Any2VecError(f"{title}: has {vertices:,} vertices; at most 2^31 - 1 are supported")
-    first = dict(zip(dict(kinds), np.cumsum([0] + [count for _, count in kinds]).tolist(), strict=False))
+    starts = np.cumsum([0] + [count for _, count in kinds[:-1]]).tolist()
+    first = {kind: start for (kind, _), start in zip(kinds, starts, strict=True)}
     weighted = [relation for relation in relations if relation.weights is not None]
     if weighted and len(weighted) < len(relations):
         lacks = next(relation.name for relation in relations if relation.weights is None)

@@ -205,23 +205,11 @@ def read_graph(
         raise Any2VecError(f"`threads` is {shown(threads)}: must be at least 1")
     threads = int(threads or usable_cores())
     kinds = _checked_kinds(source, kinds, kind_prefix)
-    sides = checked_bipartite(bipartite)
     options = ReadOptions(directed, weighted, comments, delimiter, header, key, threads)
-    chosen, kind = checked_columns(columns), checked_text("kind", kind)
-    if kind is not None and not is_networkx(source) and not is_igraph(source):
-        raise Any2VecError(f"`kind` is {shown(kind)}: it names an attribute of vertices of networkx and igraph alone")
-    options = options._replace(bipartite=sides, columns=chosen, kind=kind)
-    if sides:
-        options = options._replace(directed=True)  # while it is read: no edge is the reverse of another
-    path = os.fspath(source) if isinstance(source, str | os.PathLike) else None
-    with memory_errors("the graph" if path is None else path):
-        table = _read_object(source, options) if path is None else _read_path(source, format, options)
-        if sides and table.kinds is None:
-            table = apart(table, sides)
-        if names is not None:
-            table.names = given_names(names, table)
-        if chosen and table.columns is None:
-            raise Any2VecError(f"{table.name}: has no columns with names, as `columns` needs; give a table")
+    kind = checked_text("kind", kind)
+    options = options._replace(bipartite=checked_bipartite(bipartite), columns=checked_columns(columns), kind=kind)
+    with memory_errors(os.fspath(source) if isinstance(source, str | os.PathLike) else "the graph"):
+        table = _read_edges(source, format, options, names)
         graph = build_graph(table, directed=directed, merge=merge, loops=loops, vertices=vertices, threads=threads)
         if kinds is not None or kind_prefix is not None:
             found, notes = read_kinds(graph.names, kinds, kind_prefix, options)
@@ -263,6 +251,25 @@ def _checked_kinds(source: Any, kinds: Any, prefix: str | None) -> Any:
         raise Any2VecError("the graph and `kinds` cannot both be standard input; give a file of one")
     checked_text("kind_prefix", prefix)
     return graph_file(kinds) if isinstance(kinds, str | os.PathLike) else kinds
+
+
+def _read_edges(source: Any, form: str, options: ReadOptions, names: Any) -> EdgeTable:
+    """Read the edges of a file or an object, and let vertices be of kinds and have names as the options say."""
+    bipartite, columns = options.bipartite, options.columns
+    if options.kind is not None and not is_networkx(source) and not is_igraph(source):
+        attribute = "it names an attribute of vertices of networkx and igraph alone"
+        raise Any2VecError(f"`kind` is {shown(options.kind)}: {attribute}")
+    if bipartite:
+        options = options._replace(directed=True)  # no edge is the reverse of another
+    read_file = isinstance(source, str | os.PathLike)
+    table = _read_path(source, form, options) if read_file else _read_object(source, options)
+    if columns and table.columns is None:
+        raise Any2VecError(f"{table.name}: has no columns with names, as `columns` needs; give a table")
+    if bipartite and table.kinds is None:
+        table = apart(table, bipartite)
+    if names is not None:
+        table.names = given_names(names, table)
+    return table
 
 
 def _read_path(path: str | os.PathLike[str], form: str, options: ReadOptions) -> EdgeTable:
