@@ -203,6 +203,8 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
                 divided = replace(corpus, rows=options.operator_class(options).divide(corpus.vocabulary))
                 if divided.rows is not None:  # parts are of many words: no share of the text is theirs
                     options = replace(options, blend=False)
+                    if options.parts is not None and not len(divided.rows.ids):
+                        self.display.say(f"no word has n-grams of {options.parts} characters: whole words are trained")
                 start = given.begin(divided, options.parts, self.display.say, self.kind) if given else None
             self.display.record("start", self.report_.as_dict)
             if communicator is None:

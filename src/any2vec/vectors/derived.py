@@ -69,7 +69,8 @@ class Derived(Lookup):
         Returns
         -------
         Vectors
-            The matrix is a copy, float32. Counts are kept; those of new words are 0.
+            The matrix is a copy, float32. Counts are kept; those of new words are 0. Parts of words are not kept:
+            unknown words have no vectors.
 
         Raises
         ------
