@@ -10,7 +10,7 @@ train on them: where a vector depends on when its document was trained, the orde
 - inferred: any2vec, trained on all lines but the tested ones, whose vectors are inferred;
 - gensim-inferred: the same by gensim.
 
-    python benchmarks/documents.py imdb-reviews.txt.xz --models dbow,dm --rows gensim,one,inferred,gensim-inferred --alpha 0.1
+    python benchmarks/documents.py imdb-reviews.txt.xz --alpha 0.1 --rows gensim,one,hosts,inferred,gensim-inferred
 
 Speeds are words of the text per second of one thread's CPU time, without reading and compiling.
 """
