@@ -202,6 +202,17 @@ def test_inference_depends_on_the_text_alone(model):
         model.infer_vector(TEXTS[5], epochs=0)
 
 
+def test_new_documents_are_read_as_in_training(model, tmp_path):
+    path, lines = tmp_path / "new.txt", [TEXTS[0], [], ["unknown"], ["unknown", *TEXTS[5]]]
+    path.write_text("\n".join(map(" ".join, lines)))
+    found = model.infer(path)
+    assert (found.words, found.counts.tolist()) == (["1", "4"], [len(TEXTS[0]), len(TEXTS[5])])
+    assert found.matrix.tobytes() == model.transform([TEXTS[0], TEXTS[5]]).tobytes()
+    assert model.infer([("x", TEXTS[5])], epochs=1)["x"].tobytes() == model.infer_vector(TEXTS[5], epochs=1).tobytes()
+    with pytest.raises(Any2VecError, match="none of its 2 words is in the vocabulary"):
+        model.infer([["unknown", "unknown"]])
+
+
 def test_documents_and_words_are_compared(model):
     assert model.dv is model.documents_
     near = model.dv.most_similar(positive=[model.wv["w1"]], topn=len(TEXTS))
@@ -272,6 +283,15 @@ def test_the_command(tmp_path, monkeypatch):
     assert names == ["1", *(str(i) for i in range(3, len(TEXTS) + 3))]
     assert load("words.txt").dim == 16
     assert Doc2Vec.load("model").documents_.words == names
+    Path("new.txt").write_text("\nw0 rare w1\n")
+    for call_, said in (
+        ("-o new", "1 document are in new"),
+        ("-o model/words", "lies in"),
+        ("-o new --epochs 0", "epochs"),
+    ):
+        done = CliRunner().invoke(app, ["infer", "model", "new.txt", *call_.split()])
+        assert said in done.output + str(done.exception)
+    assert load("new")["2"].tobytes() == Doc2Vec.load("model").infer_vector(["w0", "w1"]).tobytes()
     similar = CliRunner().invoke(app, ["similar", "docs", "1"])
     assert similar.exit_code == 0, similar.output
     refused = CliRunner().invoke(app, [*call.split(), "--words", "docs"])

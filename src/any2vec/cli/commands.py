@@ -22,6 +22,7 @@ class Command(NamedTuple):
 COMMANDS = {
     "words": Command("words", "Train word vectors on CORPUS, by skip-gram or CBOW."),
     "documents": Command("documents", "Train document vectors on TEXTS, by PV-DBOW or PV-DM (doc2vec)."),
+    "infer": Command("infer", "Infer vectors of TEXTS by a MODEL of documents, which does not change."),
     "phrases": Command(
         "phrases",
         "Join the words of phrases in CORPUS, such as new_york.",

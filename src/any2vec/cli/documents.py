@@ -16,7 +16,7 @@ from any2vec.models import Estimator
 from any2vec.models.documents import Doc2Vec
 from any2vec.vectors.formats import check_output, format_of, save
 
-__all__ = ["documents"]
+__all__ = ["Output", "Texts", "documents"]
 
 Texts = Annotated[
     list[str],
@@ -52,17 +52,9 @@ def documents(
     ] = None,
     save_model: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FOLDER", help="Save the model, too, which infers vectors of other texts (Doc2Vec.load, in Python)."
-        ),
+        typer.Option(metavar="FOLDER", help="Save the model, too, by which `any2vec infer` gives other texts vectors."),
     ] = None,
-    cache: Annotated[
-        bool,
-        typer.Option(
-            help="Keep the encoded corpus, in $ANY2VEC_CACHE or the user's cache folder, for the next run.",
-            rich_help_panel=shared.DATA,
-        ),
-    ] = True,
+    cache: shared.Cache = True,
     report: shared.ReportFile = None,
     force: shared.Force = False,
     quiet: shared.Quiet = False,

@@ -68,6 +68,7 @@ SCREENS = {
             "model": "dbow or dm.",
         },
     ),
+    "infer": Screen(("model new.txt -o new", "model new.txt -o new.bin --epochs 40")),
     "phrases": Screen(
         ("reviews.txt -o joined.txt --threshold 200,100",),
         "output lowercase tokenize threshold scoring min_count passes joiner force quiet",

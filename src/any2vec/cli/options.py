@@ -19,6 +19,7 @@ from any2vec.vectors.formats import NAMED
 
 __all__ = [
     "DATA",
+    "Cache",
     "CorpusFiles",
     "Force",
     "Output",
@@ -73,6 +74,13 @@ ReportFile = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but errors.", rich_help_panel=_RUN)]
 Verbose = Annotated[
     bool, typer.Option("--verbose", help="Show all figures of rounds at the end.", rich_help_panel=_RUN)
+]
+Cache = Annotated[
+    bool,
+    typer.Option(
+        help="Keep the encoded corpus, in $ANY2VEC_CACHE or the user's cache folder, for the next run.",
+        rich_help_panel=DATA,
+    ),
 ]
 Force = Annotated[
     bool,

@@ -20,13 +20,7 @@ def words(
     corpus: shared.CorpusFiles,
     output: shared.Output,
     options: dict[str, Any],
-    cache: Annotated[
-        bool,
-        typer.Option(
-            help="Keep the encoded corpus, in $ANY2VEC_CACHE or the user's cache folder, for the next run.",
-            rich_help_panel=shared.DATA,
-        ),
-    ] = True,
+    cache: shared.Cache = True,
     questions: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Ask these analogies after each epoch.", rich_help_panel="Run")
     ] = None,

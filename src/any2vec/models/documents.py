@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator
 from any2vec.cluster.machine.cores import usable_cores
-from any2vec.corpus import Corpus, Vocabulary
+from any2vec.corpus import Corpus, Vocabulary, read_corpus
 from any2vec.corpus.documents import taken_apart
 from any2vec.corpus.raw_text import RawText
 from any2vec.corpus.rows import sentences_of
 from any2vec.corpus.sentences import tokens_in
 from any2vec.errors import Any2VecError, counted, shown
-from any2vec.models.estimator import CheckWords
 from any2vec.models.learned import document_vectors
 from any2vec.models.transforming import Features
 from any2vec.models.words import Word2Vec
@@ -139,16 +138,8 @@ class Doc2Vec(Word2Vec):
             raise Any2VecError("`warm_start=True`, but documents begin anew; `transform` gives vectors to new ones")
         return super().fit(source, y, communicator=communicator)
 
-    def _read(
-        self,
-        source: Any,
-        threads: int,
-        communicator: Communicator | None,
-        known: Vocabulary | None,
-        check_words: CheckWords | None = None,
-        **how: Any,
-    ) -> Corpus:
-        corpus = super()._read(source, threads, communicator, known, check_words, documents=True, **how)
+    def _read(self, source: Any, *given: Any, **how: Any) -> Corpus:
+        corpus = super()._read(source, *given, documents=True, **how)
         assert corpus.documents
         without = corpus.documents.number - corpus.sentences
         none = f"; {without:,} more have no word of the vocabulary, and no vector" if without else ""
@@ -215,8 +206,47 @@ class Doc2Vec(Word2Vec):
         """
         return self._inferred([tokens], epochs, alpha)[0]
 
-    def _inferred(self, texts: Iterable[Any], epochs: int | None, alpha: float | None) -> NDArray[np.float32]:
-        """Infer vectors of texts that are tokens."""
+    def infer(self, source: Any, *, epochs: int | None = None, alpha: float | None = None) -> Vectors:
+        """Infer vectors of documents that are read as `fit` reads them; the vectors are those of `transform`.
+
+        Parameters
+        ----------
+        source : any
+            Text files, or what else the class says that it reads.
+        epochs, alpha
+            As of `transform`.
+
+        Returns
+        -------
+        Vectors
+            By the names of the documents, with the numbers of their known words as counts. Documents without a known
+            word have none.
+
+        Raises
+        ------
+        Any2VecError
+            If there are no vectors yet, a parameter is out of range, or the documents cannot be read or have no known
+            word.
+        """
+        inference, options = self._inference(epochs, alpha)
+        known = self._trained().vocabulary
+        corpus = read_corpus(
+            source,
+            min_count=1,
+            threads=options.threads or usable_cores(),
+            cache=None,
+            column=self.column,
+            raw=RawText(self.lowercase, self.tokenize),
+            vocabulary=known,
+            documents=True,
+        )
+        assert corpus.documents
+        places = np.array([known.ids[word] for word in corpus.vocabulary.words], np.int32)
+        bounds = corpus.worklist.bounds
+        rows = _rows(inference, places[corpus.worklist.ids], bounds, options)
+        return Vectors(Vocabulary(corpus.documents.names(0, len(rows)), np.diff(bounds)), rows, loss=self.loss)
+
+    def _inference(self, epochs: int | None, alpha: float | None) -> tuple[Inference, Options]:
         options = self._filled()
         alpha = options.alpha if alpha is None else alpha
         options = replace(options, epochs=options.epochs if epochs is None else epochs, alpha=alpha)
@@ -227,34 +257,40 @@ class Doc2Vec(Word2Vec):
         if len(words) < self.report_.vocabulary:
             raise Any2VecError("this host of a cluster has some of the words only: save the model, and load it")
         operator = options.operator_class(options)
-        inference = Inference(operator, words.counts, words.matrix, words.t, options.seed, FLOOR)
-        known, raw = words.vocabulary.ids, RawText(self.lowercase)
-        listed, found = enumerate(texts), [np.zeros((0, words.dim), np.float32)]
+        return Inference(operator, words.counts, words.matrix, words.t, options.seed, FLOOR), options
+
+    def _inferred(self, texts: Iterable[Any], epochs: int | None, alpha: float | None) -> NDArray[np.float32]:
+        """Infer vectors of texts that are tokens."""
+        inference, options = self._inference(epochs, alpha)
+        known, raw = self._trained().vocabulary.ids, RawText(self.lowercase)
+        listed, found = enumerate(texts), [np.zeros((0, options.dim), np.float32)]
         while some := list(islice(listed, _TEXTS)):
             ids = [[known.get(as_word(raw.token(token)), -1) for token in tokens_in(i, text)] for i, text in some]
-            found.append(_rows(inference, [[i for i in text if i >= 0] for text in ids], options))
+            ids = [[i for i in text if i >= 0] for text in ids]
+            bounds = np.append(0, np.cumsum(list(map(len, ids))))
+            found.append(_rows(inference, np.fromiter(chain.from_iterable(ids), np.int32), bounds, options))
         return np.concatenate(found)
 
     def _check_texts(self, texts: Any) -> None:
         check_texts(texts, self.column)
 
 
-def _rows(inference: Inference, texts: list[list[int]], options: Options) -> NDArray[np.float32]:
-    """Infer vectors of texts that are ids; those of empty ones are zeros."""
-    lengths = np.array(list(map(len, texts)))
-    has = np.flatnonzero(lengths)
-    bounds = np.append(0, np.cumsum(lengths[has]))
-    ids = np.fromiter(chain.from_iterable(texts), np.int32, int(bounds[-1]))
+def _rows(
+    inference: Inference, ids: NDArray[np.int32], bounds: NDArray[np.int64], options: Options
+) -> NDArray[np.float32]:
+    """Infer vectors of texts ``ids[bounds[i] : bounds[i + 1]]``; those of empty ones are zeros."""
+    has = np.flatnonzero(np.diff(bounds))
+    begins = np.append(bounds[has], bounds[-1])
     made = zeros(len(has), options.dim)
 
     def infer(begin: int) -> None:
         end = min(begin + _EACH, len(has))
-        here = bounds[begin : end + 1]
+        here = begins[begin : end + 1]
         part, alpha = made[begin:end], options.initial_alpha
         inference.infer(ids[here[0] : here[-1]], here - here[0], part, epochs=options.epochs, alpha=alpha)
 
     with ThreadPoolExecutor(options.threads or usable_cores()) as pool:
         list(pool.map(infer, range(0, len(has), _EACH)))
-    rows = np.zeros((len(texts), options.dim), np.float32)
+    rows = np.zeros((len(bounds) - 1, options.dim), np.float32)
     rows[has] = made[:, : options.dim]
     return rows

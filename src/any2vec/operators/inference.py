@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 
 from any2vec.llvm.compiled import njit
 from any2vec.llvm.fingerprint import fingerprint
+from any2vec.llvm.unowned import unowned
 from any2vec.operators.base import Operator
+from any2vec.operators.context import join
 from any2vec.operators.kernel import bind, compiling, functions_of
-from any2vec.operators.logistic import NOTHING, logistic, put_repeats
+from any2vec.operators.logistic import NOTHING, PADDING, logistic, put_repeats
 from any2vec.operators.matrices import new_documents, zeros
-from any2vec.operators.tiles import aligned, dots, register_width
+from any2vec.operators.tiles import add_rows, aligned, dots, register_width
 from any2vec.samples.draws import KEEP, NEGATIVES, epoch_key
 from any2vec.samples.windows import EpochDraws, Window, keep_thresholds, list_windows, new_windows
 
@@ -34,7 +36,7 @@ steps: Any = logistic
 class _How(NamedTuple):
     """Learning rate, its least share, keep thresholds, keys by epoch, sources at most, how a context is combined.
 
-    The last is the least reach of a window.
+    The last two are the least reach of a window, and the distance of the documents' rows from e, in floats.
     """
 
     alpha: float
@@ -45,6 +47,7 @@ class _How(NamedTuple):
     mean: bool
     corrected: bool
     narrowest: int
+    apart: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +102,8 @@ class Inference:
         )
         keep = keep_thresholds(self.counts, options.sample)
         ways = operator.joined and options.context != "sum", operator.joined and options.context == "corrected"
-        how = _How(alpha, self.floor, keep, keys, operator.sources, *ways, options.narrowest)
+        apart = (out.ctypes.data - self.e.ctypes.data) // out.itemsize
+        how = _How(alpha, self.floor, keep, keys, operator.sources, *ways, options.narrowest, apart)
         with compiling:
             kernel = _kernel(functions_of(operator), options.window, out.shape[1], register_width())
         kernel(ids, bounds, self.e, self.t, out.reshape(-1), self._tables, how)  # type: ignore[attr-defined]
@@ -113,13 +117,19 @@ def _kernel(parts: tuple[Any, ...], window: int, dim: int, width: int) -> Callab
 
     def infer(ids: Any, bounds: Any, e: Any, t: Any, rows: Any, tables: Any, how: Any) -> None:
         _ = version
-        windows = new_windows(window)
-        x, y, labels = np.empty(how.sources, np.int64), np.empty(targets, np.int64), np.empty(targets, np.int8)
-        joined_row, change, scores = aligned(dim), np.empty(dim, np.float32), aligned(targets + 16)
+        made = (
+            new_windows(window),
+            np.empty(how.sources, np.int64),
+            np.empty(targets, np.int64),
+            np.empty(targets, np.int8),
+            aligned(dim),
+            aligned(targets + PADDING),
+        )
+        windows, x, y, labels, source, scores = unowned(made)
+        ids, bounds, e, t, rows, tables, how = unowned((ids, bounds, e, t, rows, tables, how))
         epochs = how.keys.shape[0]
         for document in range(bounds.size - 1):
             text = ids[bounds[document] : bounds[document + 1]]
-            row = rows[document * dim : (document + 1) * dim]
             for epoch in range(epochs):
                 draws = EpochDraws(how.keep, tables, how.keys[epoch, 0], how.keys[epoch, 1], how.narrowest)
                 position = 0
@@ -131,36 +141,31 @@ def _kernel(parts: tuple[Any, ...], window: int, dim: int, width: int) -> Callab
                         done = (epoch + windows.position[i] / text.size) / epochs
                         alpha = float32(how.alpha * max(1.0 - done, how.floor))
                         n, skipped = edges(near, 0, tables, sizes, x, y, labels)
-                        for d in range(dim):
-                            joined_row[d] = row[d]
-                        scale = float32(1.0)
-                        if joined:
-                            for k in range(n - 1):  # the document is the last one
-                                for d in range(dim):
-                                    joined_row[d] += e[x[k] * dim + d]
-                            scale = float32(1.0) / float32(n)
-                            if how.mean:
-                                for d in range(dim):
-                                    joined_row[d] *= scale
+                        first = 0 if joined else n - 1  # the document is the last source
+                        for k in range(first, n - 1):
+                            x[k] *= dim
+                        x[n - 1] = how.apart + document * dim
+                        share = float32(1.0) / float32(n - first)
+                        join(e, x[first:], n - first, share if how.mean else float32(1.0), source, dim, width)
                         m = int64(targets - skipped) if varying else targets
                         for k in range(m):
                             y[k] *= dim
-                        dots(joined_row, 0, t, y, scores, 1, m, dim, width)
+                        dots(source, 0, t, y, scores, 1, m, dim, width)
                         if skipped and not varying:
                             put_repeats(scores, y, 1, m, NOTHING)
                         steps(scores, labels, 1, m, alpha, False, width)
                         if skipped and not varying:
                             put_repeats(scores, y, 1, m, 0.0)
-                        for d in range(dim):
-                            change[d] = float32(0.0)
-                        for k in range(m):
-                            step, first = scores[k], y[k]
-                            for d in range(dim):
-                                change[d] += step * t[first + d]
-                        share = scale if how.corrected else float32(1.0)
-                        for d in range(dim):
-                            row[d] += share * change[d]
+                        if how.corrected:
+                            for k in range(m):
+                                scores[k] *= share
+                        if varying:
+                            for k in range(m):
+                                add_rows(rows, document * dim, t, y[k:], scores[k:], 1, dim, width)
+                        else:
+                            add_rows(rows, document * dim, t, y, scores, targets, dim, width)
                     position = stop
+        _ = made  # until here it owns its arrays
 
     bound = bind(infer, name, functions)
     version = fingerprint(bound)

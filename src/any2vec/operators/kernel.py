@@ -16,6 +16,7 @@ from numba import float32, int64, uint64
 from any2vec.llvm.compiled import njit
 from any2vec.llvm.fingerprint import fingerprint
 from any2vec.llvm.prefetch import prefetch_row
+from any2vec.llvm.unowned import unowned
 from any2vec.operators.arguments import add_curvature, learning_rate
 from any2vec.operators.base import FUNCTIONS, Operator
 from any2vec.operators.hot_rows import AT, NEXT_MERGE, HotRows
@@ -205,12 +206,16 @@ def _operator_kernel(
         stats: Any,
     ) -> None:
         _ = version  # part of the key of Numba's cache
-        windows = new_windows(window)
         # two slots: the rows of the next group are on their way to the cache while the last one is applied
-        x = np.empty((2, max(rows.sources, 2 * window)), np.int64)
-        y = np.empty((2, targets), np.int64)
-        labels = np.empty((2, targets), np.int8)
-        tile = aligned(scratch)
+        made = (
+            new_windows(window),
+            np.empty((2, max(rows.sources, 2 * window)), np.int64),
+            np.empty((2, targets), np.int64),
+            np.empty((2, targets), np.int8),
+            aligned(scratch),
+        )
+        windows, x, y, labels, tile = unowned(made)
+        ids, bounds, e, t, rows, draws, hot, stats = unowned((ids, bounds, e, t, rows, draws, hot, stats))
         n = skipped = slot = 0
         alpha, next_alpha = float32(0.0), learning_rate(rate, 0)
         measured = next_measured = False
@@ -247,6 +252,7 @@ def _operator_kernel(
             stats.words[0] += stop - position
             position = stop
             sentence += int64(stop == end)
+        _ = made  # until here it owns its arrays
 
     inlined = njit(inline="always")
     functions = (("fetch", inlined(bind(fetch_group, name, functions))), *functions)
@@ -299,10 +305,9 @@ def _inspection_kernel(parts: tuple[Any, ...]) -> Callable[..., None]:
         ids: Any, bounds: Any, low: int, high: int, window: int, most: int, draws: Any, sources: Any, destinations: Any
     ) -> None:
         _ = version
-        windows = new_windows(window)
-        x = np.empty(most, np.int64)
-        y = np.empty(targets, np.int64)
-        labels = np.empty(targets, np.int8)
+        made = new_windows(window), np.empty(most, np.int64), np.empty(targets, np.int64), np.empty(targets, np.int8)
+        windows, x, y, labels = unowned(made)
+        ids, bounds, draws, sources, destinations = unowned((ids, bounds, draws, sources, destinations))
         sentence: Any = np.searchsorted(bounds, low, side="right") - 1
         position = low
         while position < high:
@@ -322,6 +327,7 @@ def _inspection_kernel(parts: tuple[Any, ...]) -> Callable[..., None]:
                         destinations[y[k]] += updates * int64(varying or y[k] != y[0])
             position = stop
             sentence += int64(stop == end)
+        _ = made
 
     bound = bind(inspect, name, functions)
     version = fingerprint(bound)
