@@ -21,6 +21,7 @@ from any2vec.walks.walker import Walker, check_walks
 __all__ = ["nodes", "walks"]
 
 _WALKS = marked("walks that any2vec wrote")
+_WALKER = ("length", "p", "q", "restart", "extend", "gamma", "starts")
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 Source = Annotated[
@@ -48,7 +49,7 @@ def nodes(
 ) -> None:
     """Train vectors of the vertices of GRAPH: DeepWalk or node2vec.
 
-    Skip-gram or CBOW on DeepWalk's walks; with --p and --q on node2vec's.
+    Skip-gram or CBOW on DeepWalk's walks; with --p and --q on node2vec's, with --extend on node2vec+'s.
     """
     job = Job(output=output, training=training, report=report, force=force, quiet=quiet, verbose=verbose)
     model = Node2Vec(**options, verbose=job.display)
@@ -59,7 +60,7 @@ def nodes(
     job.save(model)
 
 
-@shared.from_fields(Node2Vec, only=("walks", "length", "p", "q", "restart", "seed", "threads"))
+@shared.from_fields(Node2Vec, only=("walks", *_WALKER, "seed", "threads"))
 @graph_options
 def walks(
     graph: Source,
@@ -76,7 +77,7 @@ def walks(
     """Write walks on GRAPH as text."""
     check_one_process("walks are written", "walks")
     number, threads = options.pop("walks"), options.pop("threads")
-    check_walks(number, *(options[name] for name in ("length", "p", "q", "restart")))
+    check_walks(number, **{name: options[name] for name in _WALKER})
     if output.suffix in _COMPRESSED:
         raise Any2VecError(f"{output}: walks are written as plain text; leave out the ending {output.suffix}")
     if str(output) != "-":

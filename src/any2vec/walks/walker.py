@@ -1,7 +1,8 @@
 """`Walker`: DeepWalk's and node2vec's walks on a graph, as pure functions of seed, pass and start."""
 
-from math import inf
+from math import inf, isfinite
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,12 @@ from any2vec.io.read_only import read_only
 from any2vec.llvm.compiled import njit
 from any2vec.samples.draws import draw
 from any2vec.walks.first_order import first_order
+from any2vec.walks.noise import levels, marked
 from any2vec.walks.order import pass_key, sides, vertex_at
 from any2vec.walks.second_order import second_order
 from any2vec.walks.tables import choices, neighbour_table, relative_weights
 
-__all__ = ["Walker", "check_walks"]
+__all__ = ["STARTS", "Walker", "check_walks"]
 
 
 MOST = 1_000_000
@@ -25,6 +27,9 @@ MOST = 1_000_000
 
 BIAS = 1000.0
 """p and q lie between this and its reciprocal."""
+
+STARTS = ("every", "degree")
+"""Where walks may start; the first is usual."""
 
 
 class Walker:
@@ -41,6 +46,14 @@ class Walker:
         to a common neighbour. With 1 and 1 walks are DeepWalk's.
     restart : float
         Probability that a step returns to the walk's start (DeepWalk's alpha); node2vec's bias begins anew there.
+    extend : bool
+        Whether the in-out bias of a weighted graph goes by weights (node2vec+): an edge that weighs less than is usual
+        at its vertices counts in part, or not. Without weights, or with q = 1, there is nothing to extend.
+    gamma : float
+        What is usual for `extend`: the mean of a vertex's weights, and so many of their standard deviations.
+    starts : {"every", "degree"}
+        Whether a pass starts once at each vertex, or at as many vertices that are drawn in proportion to the weights,
+        or the number, of their outgoing edges.
     seed : int
         Walks are a function of it.
 
@@ -51,7 +64,7 @@ class Walker:
 
     Notes
     -----
-    Walk i of a pass starts at the i-th vertex of the pass's order; walks are numbered pass by pass.
+    Walk i of a pass starts at the i-th vertex of the pass's order, or that is drawn; walks are numbered pass by pass.
     """
 
     def __init__(
@@ -62,13 +75,17 @@ class Walker:
         p: float = 1.0,
         q: float = 1.0,
         restart: float = 0.0,
+        extend: bool = False,
+        gamma: float = 0.0,
+        starts: str = STARTS[0],
         seed: int = 1,
     ) -> None:
-        check_walks(1, length, p, q, restart)
+        check_walks(1, length, p, q, restart, extend, gamma, starts)
         self.graph = graph
         self.length = length
         self.p, self.q = float(p), float(q)
         self.restart = float(restart)
+        self.extend, self.gamma, self.starts = extend, float(gamma), starts
         self.seed = seed
         indptr, indices, weights = graph.indptr, graph.indices, graph.weights
         if weights is not None and not (np.isfinite(weights) & (weights > 0)).all():
@@ -84,17 +101,21 @@ class Walker:
         if len(indices) == 0:  # kernels read an entry before they check for one
             indices = np.zeros(1, np.int32)
         indices = read_only(indices)
-        self._targets = indices if weights is None else choices(indptr, indices, weights)
-        self._biased: tuple[NDArray[np.float32], NDArray[np.int32], NDArray[np.float32]] | None = None
+        self._starts = np.zeros(0, np.uint64) if starts == STARTS[0] else _by_degree(indptr, weights)
+        drawn = int(self._starts.size > 0)
+        extended = weights is not None and extend and second and self.q != 1
+        noise = levels(indptr, weights, self.gamma) if extended else np.zeros(0, np.float32)
+        ids = marked(indptr, indices, weights, noise) if extended else indices
+        self._targets = indices if weights is None else choices(indptr, ids, weights)
+        self._biased: tuple[NDArray[Any], ...] | None = None
         if second:
-            relative, heaviest = (
-                (None, np.zeros(0, np.float32)) if weights is None else relative_weights(indptr, weights)
-            )
-            table = neighbour_table(self._rows, indices, relative)
-            self._biased = heaviest, table, table.view(np.float32)
-            self._kernel = second_order(int(weights is not None), int(q < 1))
+            none = np.zeros(0, np.float32)
+            relative, heaviest = (None, none) if weights is None else relative_weights(indptr, weights)
+            table = neighbour_table(self._rows, indices, weights if extended else relative)
+            self._biased = heaviest, table, table.view(np.float32), weights if extended else none, noise
+            self._kernel = second_order(int(weights is not None), int(q < 1), int(extended), drawn)
         else:
-            self._kernel = first_order(int(weights is not None), int(restart > 0))
+            self._kernel = first_order(int(weights is not None), int(restart > 0), drawn)
 
     def walk(self, pass_: int, first: int, last: int, out: NDArray[np.int32], lengths: NDArray[np.int32]) -> None:
         """Write walks `first` to ``last - 1`` of a pass, which has one from each vertex.
@@ -107,9 +128,10 @@ class Walker:
         key = np.uint64(pass_key(self.seed, pass_))
         which = key, self._left, self._right, first, last, self._restart, out, lengths
         if self._biased is None:
-            self._kernel(self._rows, self._targets, *which)
+            self._kernel(self._rows, self._targets, self._starts, *which)
         else:
-            self._kernel(self._rows, self._targets, *self._biased, self.graph.directed, self.p, self.q, *which)
+            how = self._starts, self.graph.directed, self.p, self.q
+            self._kernel(self._rows, self._targets, *self._biased, *how, *which)
 
     def measure(self, pass_: int, first: int, last: int, lengths: NDArray[np.int32]) -> None:
         """Write the lengths of walks, mostly without doing them; arguments as of `walk`."""
@@ -117,11 +139,20 @@ class Walker:
             self.walk(pass_, first, last, np.empty((last - first, self.length), np.int32), lengths)
             return
         lengths.fill(self.length)
-        if self._ends:  # at isolated vertices, which no walk comes to
+        if self._ends and not self._starts.size:  # at isolated vertices, which no walk comes to
             _end_at_once(self._rows, np.uint64(pass_key(self.seed, pass_)), self._left, self._right, first, lengths)
 
 
-def check_walks(walks: int, length: int, p: float, q: float, restart: float) -> None:
+def check_walks(
+    walks: int,
+    length: int,
+    p: float,
+    q: float,
+    restart: float,
+    extend: bool = False,
+    gamma: float = 0.0,
+    starts: str = STARTS[0],
+) -> None:
     """Raise an error if the number of walks from each vertex, or an argument of `Walker`, is out of range."""
     if not isinstance(walks, Integral) or not 1 <= walks <= MOST:
         raise Any2VecError(f"`walks` is {shown(walks)}; each vertex must have from 1 to {MOST:,}")
@@ -134,6 +165,22 @@ def check_walks(walks: int, length: int, p: float, q: float, restart: float) -> 
             raise Any2VecError(f"`{name}` is {value:g}; it must be from {1 / BIAS:g} to {BIAS:g}")
     if not 0 <= restart < 1:
         raise Any2VecError(f"`restart` is {restart}; it must be from 0 to below 1")
+    if not isfinite(gamma):
+        raise Any2VecError(f"`gamma` is {gamma}; it must be a finite number")
+    if gamma and not extend:
+        raise Any2VecError(f"`gamma` is {gamma:g}, but only node2vec+ has it: give `extend` too")
+    if starts not in STARTS:
+        raise Any2VecError(f"`starts` is {shown(starts)}; known are {', '.join(STARTS)}")
+
+
+def _by_degree(indptr: NDArray[np.int64], weights: NDArray[np.float32] | None) -> NDArray[np.uint64]:
+    """Make the table that starts are drawn from: of vertices with edges, so that no walk ends at once."""
+    degrees = np.diff(indptr)
+    with_edges = np.flatnonzero(degrees)
+    begins = indptr[:-1][with_edges]
+    shares = degrees[with_edges] if weights is None else np.add.reduceat(weights, begins, dtype=np.float64)
+    ends = np.array([0, len(with_edges)], np.int64)
+    return choices(ends, with_edges.astype(np.int32), np.asarray(shares, np.float32))
 
 
 @njit(nogil=True, cache=True)
