@@ -158,7 +158,10 @@ class DeepWalk(Estimator):
 @documented
 @dataclass(kw_only=True, unsafe_hash=True, repr=False)
 class Node2Vec(DeepWalk):
-    """Vectors of vertices: skip-gram, or CBOW, on biased walks (Grover and Leskovec 2016; node2vec+: Liu et al. 2023)."""
+    """Vectors of vertices: skip-gram, or CBOW, on biased walks (Grover and Leskovec 2016).
+
+    With `extend`, those of node2vec+ (Liu et al. 2023).
+    """
 
     p: float = option(
         1.0, "return parameter: going back to the last vertex counts 1/p", above=0, flag="--p", panel="Walks"

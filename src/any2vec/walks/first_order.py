@@ -27,7 +27,8 @@ _LANES = 64  # walks stepped together; more do not fit in the L1 cache
 def first_order(weighted: int, restarting: int, drawn: int = 0) -> Callable[..., None]:  # noqa: C901, PLR0915
     """Return the kernel for graphs with weights or without (1 or 0), and for walks that may restart or not (1 or 0).
 
-    If `drawn`, walks start at vertices that are drawn from `starts`. The kernel writes walks `first` to ``last - 1`` of the pass with that key to the rows of `out`.
+    If `drawn`, walks start at vertices that are drawn from `starts`. The kernel writes walks `first` to ``last - 1`` of
+    the pass with that key to the rows of `out`.
     """
 
     @njit(nogil=True, cache=True, error_model="numpy")

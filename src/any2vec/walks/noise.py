@@ -2,7 +2,7 @@
 
 An edge is loose if it weighs less than the mean and `gamma` standard deviations of the weights at the vertex that
 judges it. Coming from w, vertex c judges its edges c -> x, and x judges the edge w -> x (Liu, Hirn and Krishnan,
-"Accurately modeling biased random walks on weighted networks using node2vec+", Bioinformatics 2023; the program PecanPy).
+"Accurately modeling biased random walks on weighted networks using node2vec+", Bioinformatics 2023, and PecanPy).
 """
 
 import numpy as np

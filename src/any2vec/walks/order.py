@@ -1,12 +1,12 @@
 """Where walks start: a pure function of seed, pass and place in the pass.
 
-In each pass they start once at every vertex, in an order, or at vertices drawn one by one. The order is a Feistel network on pairs (left, right) of about sqrt(V) values each, after Black and Rogaway ("Ciphers
-with arbitrary finite domains", CT-RSA 2002). So no host or thread has to shuffle or hold all of it. There are hardly
-more pairs than vertices; a pair that is not a vertex goes through the network again.
+In each pass they start once at every vertex, in an order, or at vertices drawn one by one. The order is a Feistel
+network on pairs (left, right) of about sqrt(V) values each, after Black and Rogaway ("Ciphers with arbitrary finite
+domains", CT-RSA 2002). So no host or thread has to shuffle or hold all of it. There are hardly more pairs than
+vertices; a pair that is not a vertex goes through the network again.
 """
 
 from math import isqrt
-
 
 import numpy as np
 from numba import int64, njit, uint64

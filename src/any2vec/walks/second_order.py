@@ -17,8 +17,10 @@ million. After a bound of refusals, the step is drawn from the exact distributio
 graphs and factors do not reach the bound.
 
 Weights are relative to the mean of their row. node2vec+ (`noise`) has other factors, also from 1/q to 1: with them a
-candidate that was looked up is accepted with their share of what it was drawn for. Many walks are stepped together to hide the latency of memory: a
-candidate is placed, then read, then judged. A walk that ends makes way for another.
+candidate that was looked up is accepted with their share of what it was drawn for.
+
+Many walks are stepped together to hide the latency of memory: a candidate is placed, then read, then judged. A walk
+that ends makes way for another.
 """
 
 from collections.abc import Callable
@@ -106,9 +108,10 @@ def second_order(  # noqa: C901, PLR0915
 ) -> Callable[..., None]:
     """Return the kernel for graphs with weights or without (1 or 0), for q < 1 or not, and for node2vec+ or not.
 
-    If `drawn`, walks start at vertices that are drawn from `starts`. With node2vec+ (only with weights) `relative` has the weights themselves, and neighbours in `targets` their mark.
-    A step is drawn exactly once it was refused `bound` times, and as often as c has neighbours. The kernel writes walks
-    `first` to ``last - 1`` of the pass with that key to the rows of `out`.
+    With node2vec+ (only with weights) `relative` has the weights themselves, and neighbours in `targets` their mark. If
+    `drawn`, walks start at vertices that are drawn from `starts`. A step is drawn exactly once it was refused `bound`
+    times, and as often as c has neighbours. The kernel writes walks `first` to ``last - 1`` of the pass with that key
+    to the rows of `out`.
     """
     stride = WEIGHTED_BUCKET if weighted else BUCKET
     exact = _exact(weighted, extended)

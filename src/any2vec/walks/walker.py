@@ -107,7 +107,7 @@ class Walker:
         noise = levels(indptr, weights, self.gamma) if extended else np.zeros(0, np.float32)
         ids = marked(indptr, indices, weights, noise) if extended else indices
         self._targets = indices if weights is None else choices(indptr, ids, weights)
-        self._biased: tuple[NDArray[Any], ...] | None = None
+        self._biased: tuple[Any, ...] | None = None
         if second:
             none = np.zeros(0, np.float32)
             relative, heaviest = (None, none) if weights is None else relative_weights(indptr, weights)
