@@ -128,6 +128,15 @@ def random_graph(directed):
     return read_graph(ends[ends[:, 0] < 40], directed=directed, vertices=["far", "away"])
 
 
+def test_edges_as_walks():
+    graph = random_graph(False)
+    vectors = fit(graph, starts="degree", length=2).vectors_
+    assert vectors.counts.sum() == 2 * 2 * len(graph)
+    assert vectors.counts[vectors.vocabulary.ids["far"]] == 0  # it has no edge, and a vector all the same
+    assert np.isfinite(vectors.matrix).all()
+    assert bits(fit(make=Node2Vec, q=2, extend=True)) == bits(fit(make=Node2Vec, q=2))  # without weights
+
+
 def content(corpus):
     return corpus.worklist.ids.tolist(), corpus.worklist.bounds.tolist()
 

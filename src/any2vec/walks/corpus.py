@@ -108,8 +108,8 @@ def _with_known(
 def _check_same(walker: Walker, walks: int, communicator: Communicator) -> None:
     """Raise on all hosts if their graphs or the options of their walks differ."""
     graph = walker.graph
-    digest = hashlib.sha256(repr((walks, walker.length, walker.p, walker.q, walker.restart, walker.seed)).encode())
-    digest.update(repr((walker.extend, walker.gamma, walker.starts)).encode())
+    how = walker.p, walker.q, walker.restart, walker.extend, walker.gamma, walker.starts
+    digest = hashlib.sha256(repr((walks, walker.length, *how, walker.seed)).encode())
     digest.update("\n".join(graph.names).encode("utf-8", "surrogateescape"))
     for array in (graph.indptr, graph.indices, graph.weights):
         if array is not None:
