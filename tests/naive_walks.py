@@ -84,8 +84,22 @@ def relative(weights):
 class NaiveWalker:
     """Give the walks of `any2vec.walks.walker.Walker` as lists."""
 
-    def __init__(self, graph, *, length=40, p=1.0, q=1.0, restart=0.0, seed=1, bound=1024):
+    def __init__(
+        self,
+        graph,
+        *,
+        length=40,
+        p=1.0,
+        q=1.0,
+        restart=0.0,
+        seed=1,
+        bound=1024,
+        extend=False,
+        gamma=0.0,
+        starts="every",
+    ):
         self.bound, self.exact_draws = bound, 0
+        self.by_degree = starts == "degree"
         self.length, self.p, self.q, self.restart, self.seed = length, p, q, round(restart * 2**32), seed
         ends = graph.indptr.tolist()
         self.rows = [graph.indices[a:b].tolist() for a, b in pairwise(ends)]
@@ -94,12 +108,16 @@ class NaiveWalker:
             self.weights = [graph.weights[a:b].tolist() for a, b in pairwise(ends)]
             self.alias = [alias(weights) for weights in self.weights]
             self.relative = [relative(weights) for weights in self.weights]
+        self.extended = extend and self.weights is not None
+        if self.extended:
+            spread = [np.mean(row) + gamma * np.std(row) if row else 0.0 for row in self.weights]
+            self.levels = [float(np.float32(max(0.0, level))) for level in spread]
         self.step = self.first_order if p == q == 1 or length == 1 else self.second_order
 
     def walks(self, pass_):
         key = pass_key(self.seed, pass_)
-        for v in order(len(self.rows), draw(key, len(self.rows))):
-            self.key, self.trial = draw(key, v), 0
+        for number, v in self.starts(draw(key, len(self.rows))):
+            self.key, self.trial = draw(key, number), 0
             walk, before = [v], None
             while len(walk) < self.length and self.rows[walk[-1]]:
                 x = self.step(walk[-1], before, len(walk) - 1)
@@ -109,6 +127,19 @@ class NaiveWalker:
                     before = walk[-1]
                 walk.append(x)
             yield walk
+
+    def starts(self, key):
+        """Number of each walk's draw of the pass's key, and its start."""
+        if not self.by_degree:
+            return [(v, v) for v in order(len(self.rows), key)]
+        known = [v for v, row in enumerate(self.rows) if row]
+        table = alias([float(np.float32(sum(self.weights[v]) if self.weights else len(self.rows[v]))) for v in known])
+        starts = []
+        for place in range(len(self.rows)):
+            column, fraction = divmod(draw(key, place) * len(known) >> 32, 1 << 32)
+            other, own = table[column]
+            starts.append((place, known[other if fraction >= own else column]))
+        return starts
 
     def choose(self, c, place):
         """Neighbour of c at a place, in 2^32 parts of a column."""
@@ -142,9 +173,21 @@ class NaiveWalker:
         """Neighbour of c drawn from all of them."""
         self.exact_draws += 1
         others = [] if w is None else self.rows[w]
-        factors = [1 / self.p if x == w else 1.0 if x in others else 1 / self.q for x in self.rows[c]]
+        factors = [1 / self.p if x == w else self.in_out(c, w, x, others) for x in self.rows[c]]
         sums = list(accumulate(factor * self.weight(c, x) for factor, x in zip(factors, self.rows[c], strict=True)))
         return self.rows[c][bisect_right(sums, more * sums[-1])]
+
+    def in_out(self, c, w, x, others):
+        """Factor of a step to x, which is not w; `others` are the neighbours of w."""
+        away = 1 / self.q
+        if not self.extended or w is None:
+            return 1.0 if x in others else away
+        weight = self.weights[w][others.index(x)] if x in others else 0.0
+        if x in others and weight >= self.levels[x]:
+            return 1.0
+        if self.weights[c][self.rows[c].index(x)] < self.levels[c]:
+            return min(1.0, away)
+        return away + (1 - away) * weight / self.levels[x] if x in others else away
 
     def candidate(self, c, w, u, more):
         """Neighbour of c that two draws give, or None if it is refused."""
@@ -163,7 +206,12 @@ class NaiveWalker:
         scale = 1 / (1 - away) if inner else self.q
         if inner and len(others) * heaviest < degree:
             x = others[min(int(y * (scale / heaviest)), len(others) - 1)]
-            return x if x != w and x in row and more * heaviest < self.weight(c, x) else None
+            if x == w or x not in row:
+                return None
+            if self.extended:
+                share = (self.in_out(c, w, x, others) - away) / (1 - away)
+                return x if more * heaviest < self.weight(c, x) * share else None
+            return x if more * heaviest < self.weight(c, x) else None
         at = y * scale
         column = min(int(at), degree - 1)
         x = row[column]
@@ -172,6 +220,9 @@ class NaiveWalker:
             x = row[other if int((at - column) * 2**32) >= own else column]
         if x == w:
             accepted = not inner and more * away < back
+        elif self.extended and w is not None and (inner or self.q < 1):
+            factor = self.in_out(c, w, x, others)
+            accepted = more * (1 - away) < factor - away if inner else more * away < factor
         elif self.q < 1:
             accepted = more * away < 1 or x not in others
         else:

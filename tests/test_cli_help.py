@@ -112,7 +112,7 @@ def test_values_complete(line, expected, monkeypatch):
         ("nodes x -o y --num-walks 4", "--walks"),
         ("nodes x -o y --walk-length 4", "--length"),
         ("nodes x -o y --representation-size 4", "--dim"),
-        ("nodes x -o y --extend", "there is no node2vec+"),
+        ("words x -o y --extend", "`any2vec nodes` have it"),
         ("nodes x -o y --strat v", "no such option: --strat"),
         ("phrases x -o y --delimiter _", "--joiner"),
         ("similar x --binary", "the ending says the format"),

@@ -129,6 +129,15 @@ def random_graph(directed):
     return read_graph(ends[ends[:, 0] < 40], directed=directed, vertices=["far", "away"])
 
 
+def test_edges_as_walks():
+    graph = random_graph(False)
+    vectors = fit(graph, starts="degree", length=2).vectors_
+    assert vectors.counts.sum() == 2 * 2 * len(graph)
+    assert vectors.counts[vectors.vocabulary.ids["far"]] == 0  # it has no edge, and a vector all the same
+    assert np.isfinite(vectors.matrix).all()
+    assert bits(fit(make=Node2Vec, q=2, extend=True)) == bits(fit(make=Node2Vec, q=2))  # without weights
+
+
 def content(worklist, low=0, high=None):
     """Ids at positions low..high-1, and the bounds of sentences of the pieces that have them, from `low` on."""
     high = worklist.size if high is None else high

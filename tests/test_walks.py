@@ -73,6 +73,47 @@ def test_naive_walks(weighted, directed, p, q, restart):
             assert walks_of(walker, pass_) == list(naive.walks(pass_))
 
 
+@pytest.fixture
+def soon_exact(monkeypatch):
+    """Let steps be drawn exactly after two refusals."""
+    monkeypatch.setattr("any2vec.walks.walker.second_order", partial(second_order, bound=2))
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize(("p", "q"), BIASES[1:5])
+def test_naive_walks_of_node2vec_plus(directed, p, q, soon_exact):
+    graph = random_graph(130, 700, weighted=True, directed=directed)
+    how = {"length": 17, "p": p, "q": q, "restart": 0.1, "extend": True, "gamma": 0.5, "seed": 3}
+    naive = NaiveWalker(graph, **how, bound=2)
+    assert walks_of(Walker(graph, **how)) == list(naive.walks(0))
+    assert naive.exact_draws
+
+
+@pytest.mark.parametrize(("weighted", "directed"), KINDS)
+@pytest.mark.parametrize("q", [1.0, 2.0])
+def test_naive_walks_that_start_by_degree(weighted, directed, q):
+    graph = random_graph(130, 700, weighted=weighted, directed=directed)
+    how = {"length": 9, "q": q, "restart": 0.2, "starts": "degree", "seed": 3}
+    walker = Walker(graph, **how)
+    for pass_ in (0, 2):
+        assert walks_of(walker, pass_) == list(NaiveWalker(graph, **how).walks(pass_))
+    assert walks_of(walker, 2, 7, 51) == walks_of(walker, 2)[7:51]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_starts_are_in_proportion_to_weights(weighted):
+    graph = random_graph(40, 60, weighted=weighted)  # with isolated vertices
+    walker = Walker(graph, length=3, starts="degree")
+    ids, bounds, _ = generate(walker, 500)
+    assert (np.diff(bounds) == 3).all()
+    seen = np.bincount(ids[bounds[:-1]], minlength=40)
+    rows = np.repeat(np.arange(40), np.diff(graph.indptr))
+    strength = np.bincount(rows, None if graph.weights is None else graph.weights, 40)
+    assert not strength.all()
+    assert not seen[strength == 0].any()
+    assert chisquare(seen[strength > 0], strength[strength > 0] / strength.sum() * seen.sum()).pvalue > 0.01
+
+
 EXTREME = [(1000.0, 0.001), (0.001, 1000.0), (1000.0, 1000.0), (0.001, 0.001), (4.0, 0.25), (0.25, 4.0)]
 
 
@@ -107,14 +148,21 @@ def test_walks_on_a_star_end():
         assert all((walk[0] == 0) != (walk[1] == 0) for walk in walks)
 
 
-def exact(graph, p, q, w, c):
-    """Probability of each vertex after w, c; w = None: of the first step."""
+def exact(graph, p, q, w, c, gamma=None):
+    """Probability of each vertex after w, c; w = None: of the first step. With gamma as PecanPy has it."""
     dense = np.zeros((len(graph), len(graph)))
     rows = np.repeat(np.arange(len(graph)), np.diff(graph.indptr))
     np.add.at(dense, (rows, graph.indices), 1.0 if graph.weights is None else graph.weights)
     chance = dense[c].copy()
     if w is not None:
-        chance *= np.where(dense[w] > 0, 1.0, 1 / q)
+        if gamma is None:
+            chance *= np.where(dense[w] > 0, 1.0, 1 / q)
+        else:
+            rows = [row[row > 0] for row in dense]
+            noise = np.array([max(0, row.mean() + gamma * row.std()) if len(row) else np.inf for row in rows])
+            out = dense[w] < noise
+            factor = 1 / q + (1 - 1 / q) * dense[w] / noise
+            chance[out] *= np.where(dense[c] < noise[c], min(1, 1 / q), factor)[out]
         chance[w] = dense[c, w] / p
     return chance / chance.sum()
 
@@ -129,10 +177,10 @@ def transitions(walker, passes):
     return seen
 
 
-def p_values(graph, walker, passes, p, q):
+def p_values(graph, walker, passes, p, q, gamma=None):
     found = []
     for (w, c), steps in transitions(walker, passes).items():
-        chance = exact(graph, p, q, w, c)
+        chance = exact(graph, p, q, w, c, gamma)
         seen = np.bincount(steps, minlength=len(graph))
         assert not seen[chance == 0].any()
         keep = chance * len(steps) >= 5
@@ -161,6 +209,29 @@ def test_steps_have_the_exact_probabilities(weighted, directed, p, q):
     assert len(found) > 15
     assert found.min() > 0.01 / len(found)
     assert 0.3 < found.mean() < 0.7
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize(("p", "q"), BIASES[1:5])
+@pytest.mark.parametrize("gamma", [0.0, 0.5])
+def test_steps_of_node2vec_plus_have_the_exact_probabilities(directed, p, q, gamma, soon_exact):
+    edges = [(a, b) for a in range(7) for b in range(a, 7) if (3 * a + b) % 5] + ([(5, 1), (6, 2)] if directed else [])
+    weights = np.random.default_rng(1).exponential(size=len(edges))
+    graph = graph_of(7, edges, weights=weights, directed=directed)
+    found = p_values(graph, Walker(graph, p=p, q=q, length=50, extend=True, gamma=gamma), 400, p, q, gamma)
+    assert len(found) > 15
+    assert found.min() > 0.01 / len(found)
+    assert 0.3 < found.mean() < 0.7
+    assert p_values(graph, Walker(graph, p=p, q=q, length=50), 400, p, q, gamma).min() < 1e-9
+
+
+def test_node2vec_plus_without_differences_of_weights_is_node2vec(soon_exact):
+    for weighted in (False, True):
+        graph = random_graph(60, 300)
+        if weighted:
+            graph = Graph(graph.indptr, graph.indices, np.full(len(graph.indices), 0.3, np.float32), graph.names)
+        for q in (0.25, 4.0):
+            assert walks_of(Walker(graph, q=q, extend=True)) == walks_of(Walker(graph, q=q))
 
 
 @pytest.mark.parametrize(("weighted", "directed"), KINDS)
@@ -304,6 +375,9 @@ def test_names_with_blanks_have_no_text(name):
         ),
         *(({name: value}, f"`{name}` is .*from 0.001 to 1000") for name in "pq" for value in (1e-5, 1e6)),
         *(({"length": value}, "walks must have from 1 to 1,000,000 vertices") for value in (0, -3, 2.5, "x", 10**12)),
+        ({"extend": True, "gamma": math.inf}, "`gamma` is inf; it must be a finite number"),
+        ({"gamma": 0.5}, "only node2vec. has it: give `extend`"),
+        ({"starts": "all"}, "`starts` is 'all'; known are every, degree"),
         *(({"restart": value}, "`restart` is .*from 0 to below 1") for value in (-0.1, 1, 2, math.nan)),
     ],
 )

@@ -52,8 +52,7 @@ _OTHERWISE = {
     "binary": "the ending says the format, .bin or .txt",
     "comment": "leave it out",
     "progress_per": "give `verbose`",
-    "extend": "there is no node2vec+",
-    "gamma": "there is no node2vec+",
+    "extend gamma": "`Node2Vec` and `any2vec nodes` have it",
     "mode": "walks need no mode; `--p` and `--q` are enough",
     "implicit_ids": "rows of a matrix are named 0, 1, ...",
 }

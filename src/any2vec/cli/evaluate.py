@@ -13,7 +13,7 @@ from rich.text import Text
 
 from any2vec.cli import options
 from any2vec.cli.errors import Errors
-from any2vec.cli.graphs import COMMENTS, graph_options, saying, sign
+from any2vec.cli.graphs import COMMENTS, saying, sign, typed_graph_options
 from any2vec.cli.help import HelpfulCommand
 from any2vec.cli.similar import VectorsFile
 from any2vec.cli.training import check_apart
@@ -163,7 +163,7 @@ def nodes(
 
 
 @evaluate.command(cls=HelpfulCommand)
-@graph_options
+@typed_graph_options
 def split(
     graph: Annotated[
         Path,

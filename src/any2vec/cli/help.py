@@ -43,6 +43,8 @@ _BRIEF = {
     "p": "Return parameter of node2vec.",
     "q": "In-out parameter of node2vec.",
     "metapath": "Kinds of a walk's vertices: metapath2vec.",
+    "extend": "node2vec+: neighbours by weight.",
+    "starts": "Starts of walks: every or degree.",
 }
 """Texts of options that fit a line of the first screen, in place of longer ones."""
 
@@ -75,7 +77,7 @@ SCREENS = {
     ),
     "nodes": Screen(
         ("friends.edges -o friends.bin", "friends.edges -o friends.bin --p 0.25 --q 4"),
-        f"output walks length p q dim window epochs directed weighted {_TRAINING}",
+        f"output walks length p q extend starts dim window epochs directed weighted {_TRAINING}",
     ),
     "similar": Screen(("reviews.bin good terrible", "reviews.bin < words.txt")),
     "analogy": Screen(("reviews.bin man king woman",)),
@@ -85,7 +87,7 @@ SCREENS = {
     ),
     "walks": Screen(
         ("friends.edges -o walks.txt --length 80",),
-        "output walks length p q restart metapath directed weighted threads seed force",
+        "output walks length p q extend starts restart metapath directed weighted threads seed force",
     ),
     "info": Screen(("reviews.bin",)),
     "report": Screen(("run.json -o run.html",)),

@@ -22,6 +22,7 @@ from any2vec.walks.walker import Walker, check_walks
 __all__ = ["nodes", "walks"]
 
 _WALKS = marked("walks that any2vec wrote")
+_WALKER = ("length", "p", "q", "restart", "extend", "gamma", "starts")
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 Source = Annotated[
@@ -50,7 +51,7 @@ def nodes(
 ) -> None:
     """Train vectors of the vertices of GRAPH: DeepWalk, node2vec or metapath2vec.
 
-    Walks are DeepWalk's, node2vec's (--p, --q) or metapath2vec's (--metapath).
+    Walks are DeepWalk's, node2vec's (--p, --q), node2vec+'s (--extend) or metapath2vec's (--metapath).
     """
     job = Job(output=output, training=training, report=report, force=force, quiet=quiet, verbose=verbose)
     model = Node2Vec(**options, verbose=job.display)
@@ -61,7 +62,7 @@ def nodes(
     job.save(model)
 
 
-@shared.from_fields(Node2Vec, only=("walks", "length", "p", "q", "restart", "metapath", "seed", "threads"))
+@shared.from_fields(Node2Vec, only=("walks", *_WALKER, "metapath", "seed", "threads"))
 @typed_graph_options
 def walks(
     graph: Source,
@@ -78,8 +79,8 @@ def walks(
     """Write walks on GRAPH as text."""
     check_one_process("walks are written", "walks")
     number, threads = options.pop("walks"), options.pop("threads")
-    check_walks(number, *(options[name] for name in ("length", "p", "q", "restart")))
     options["metapaths"] = check_metapaths(options.pop("metapath"))
+    check_walks(number, **{name: options[name] for name in (*_WALKER, "metapaths")})
     if output.suffix in _COMPRESSED:
         raise Any2VecError(f"{output}: walks are written as plain text; leave out the ending {output.suffix}")
     if str(output) != "-":

@@ -32,7 +32,7 @@ from any2vec.training.shown.progress import announcing_compilation, display_for
 __all__ = ["plan"]
 
 _PANEL = "Cluster"
-_OF_GRAPHS = ("walks", "length", "p", "q", "restart")
+_OF_GRAPHS = ("walks", "length", "p", "q", "restart", "extend", "gamma", "starts")
 _OF_TEXTS = ("min_count", "max_size", "lowercase", "tokenize")
 _OF_BOTH = (
     *("model", "loss", "dim", "window", "shrink_windows", "negative", "negatives_per", "ns_exponent", "sample"),

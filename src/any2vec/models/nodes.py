@@ -18,7 +18,7 @@ from any2vec.samples.draws import WALKS, epoch_key
 from any2vec.training.options import Options
 from any2vec.walks.corpus import walk_corpus
 from any2vec.walks.metapaths import check_metapaths
-from any2vec.walks.walker import Walker, check_unbiased, check_walks
+from any2vec.walks.walker import STARTS, Walker, check_walks
 
 __all__ = ["DeepWalk", "Node2Vec"]
 
@@ -50,6 +50,12 @@ class DeepWalk(Estimator):
     walks: int = option(10, "walks from each vertex", panel="Walks")
     length: int = option(40, "vertices in a walk", panel="Walks")
     restart: float = option(0.0, "probability that a step returns to the walk's start", panel="Walks")
+    starts: str = option(
+        STARTS[0],
+        "where walks start: at every vertex, or as many at vertices drawn by the weights of their edges (degree)",
+        choices=STARTS,
+        panel="Walks",
+    )
     metapath: list[str] | None = option(
         None,
         "kinds of a walk's vertices, such as author-paper-author: metapath2vec. Walks begin it again at its end; there "
@@ -65,11 +71,10 @@ class DeepWalk(Estimator):
     def check(self) -> None:
         """Raise now what `fit` would raise of the parameters."""
         super().check()
-        check_walks(self.walks, self.length, *self._biases, self.restart)
+        how = self._biases | {"restart": self.restart, "starts": self.starts, "metapaths": self._metapaths}
+        check_walks(self.walks, self.length, **how)
         if self.length == 1:
             raise Any2VecError("`length` is 1, so no vertex is beside another; 40 is usual")
-        if self._metapaths:
-            check_unbiased(*self._biases)
 
     def transform(self, vertices: Any) -> Features:
         """Return the vectors of vertices.
@@ -126,8 +131,8 @@ class DeepWalk(Estimator):
         return self._as_output(vectors.matrix, names=vectors.words)
 
     @property
-    def _biases(self) -> tuple[float, float]:
-        return 1.0, 1.0
+    def _biases(self) -> dict[str, Any]:
+        return {"p": 1.0, "q": 1.0}
 
     @property
     def _metapaths(self) -> list[str | Sequence[str]]:
@@ -161,10 +166,9 @@ class DeepWalk(Estimator):
             say(f"kinds: {graph.kinds}")
         read = time.perf_counter()
         hosts = self.hosts if communicator is None else communicator.size
-        p, q = self._biases
         seed = self.seed if known is None else epoch_key(self.seed, int(known.counts.sum()), WALKS)  # other walks
-        paths = self._metapaths
-        walker = Walker(graph, length=self.length, p=p, q=q, restart=self.restart, metapaths=paths, seed=seed)
+        how = self._biases | {"restart": self.restart, "starts": self.starts, "metapaths": self._metapaths}
+        walker = Walker(graph, length=self.length, **how, seed=seed)
         corpus = walk_corpus(walker, self.walks, hosts=hosts, communicator=communicator, threads=threads, known=known)
         corpus.seconds.update(read=read - began, walk=time.perf_counter() - read)
         say(f"{corpus.sentences:,} walks, {corpus.raw_words:,} steps")
@@ -176,7 +180,10 @@ class DeepWalk(Estimator):
 @documented
 @dataclass(kw_only=True, unsafe_hash=True, repr=False)
 class Node2Vec(DeepWalk):
-    """Vectors of vertices: skip-gram, or CBOW, on biased walks (Grover and Leskovec 2016)."""
+    """Vectors of vertices: skip-gram, or CBOW, on biased walks (Grover and Leskovec 2016).
+
+    With `extend`, those of node2vec+ (Liu et al. 2023).
+    """
 
     p: float = option(
         1.0, "return parameter: going back to the last vertex counts 1/p", above=0, flag="--p", panel="Walks"
@@ -189,6 +196,15 @@ class Node2Vec(DeepWalk):
         panel="Walks",
     )
 
+    extend: bool = option(
+        False, "node2vec+: on weighted graphs, whether two vertices are neighbours goes by weights", panel="Walks"
+    )
+    gamma: float = option(
+        0.0,
+        "with extend, how many standard deviations above the mean of a vertex's weights an edge must be to count fully",
+        panel="Walks",
+    )
+
     @property
-    def _biases(self) -> tuple[float, float]:
-        return self.p, self.q
+    def _biases(self) -> dict[str, Any]:
+        return {"p": self.p, "q": self.q, "extend": self.extend, "gamma": self.gamma}

@@ -3,7 +3,7 @@
 The modules, from a step to what training reads:
 
 - `tables`: alias tables of weights, hash tables of neighbours
-- `first_order` (DeepWalk) and `second_order` (node2vec): the kernels that step
+- `first_order` (DeepWalk) and `second_order` (node2vec): the kernels that step; `noise`: node2vec+
 - `metapaths` (metapath2vec), `typed_rows`, neighbours by kind, and `typed`, the kernel that steps to them
 - `order`: where walks start
 - `walker`: `Walker`, the walks of a graph

@@ -119,8 +119,8 @@ def _kept(names: Sequence[str], visits: NDArray[np.int64], known: Vocabulary | N
 def _check_same(walker: Walker, walks: int, communicator: Communicator) -> None:
     """Raise on all hosts if their graphs or the options of their walks differ."""
     graph = walker.graph
-    digest = hashlib.sha256(repr((walks, walker.length, walker.p, walker.q, walker.restart, walker.seed)).encode())
-    digest.update(repr(walker.paths).encode())
+    how = walker.p, walker.q, walker.restart, walker.extend, walker.gamma, walker.starts, walker.paths
+    digest = hashlib.sha256(repr((walks, walker.length, *how, walker.seed)).encode())
     if graph.kinds is not None:
         digest.update(repr(graph.kinds.names).encode() + graph.kinds.of.tobytes())
     digest.update("\n".join(graph.names).encode("utf-8", "surrogateescape"))

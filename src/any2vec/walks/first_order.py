@@ -14,7 +14,7 @@ from numba import int64, uint64
 from any2vec.llvm.compiled import njit
 from any2vec.llvm.prefetch import prefetch
 from any2vec.samples.draws import draw, mix
-from any2vec.walks.order import half_draw, vertex_at
+from any2vec.walks.order import half_draw, start_drawn, vertex_at
 from any2vec.walks.tables import chosen
 
 __all__ = ["first_order"]
@@ -24,16 +24,18 @@ _LANES = 64  # walks stepped together; more do not fit in the L1 cache
 
 # A kernel is one function, long as it is.
 @cache
-def first_order(weighted: int, restarting: int) -> Callable[..., None]:  # noqa: C901, PLR0915
+def first_order(weighted: int, restarting: int, drawn: int = 0) -> Callable[..., None]:  # noqa: C901, PLR0915
     """Return the kernel for graphs with weights or without (1 or 0), and for walks that may restart or not (1 or 0).
 
-    The kernel writes walks `first` to ``last - 1`` of the pass with that key to the rows of `out`.
+    If `drawn`, walks start at vertices that are drawn from `starts`. The kernel writes walks `first` to ``last - 1`` of
+    the pass with that key to the rows of `out`.
     """
 
     @njit(nogil=True, cache=True, error_model="numpy")
     def walk(  # noqa: C901, PLR0912, PLR0915
         rows: Any,
         targets: Any,
+        starts: Any,
         key: int,
         left: int,
         right: int,
@@ -54,10 +56,14 @@ def first_order(weighted: int, restarting: int) -> Callable[..., None]:  # noqa:
             lanes = min(_LANES, last - begin)
             base = begin - first
             for i in range(lanes):
-                v = vertex_at(begin + i, vertices, left, right, order)
+                if drawn:
+                    v = start_drawn(begin + i, order, starts)
+                    keys[i] = draw(key, begin + i)
+                else:
+                    v = vertex_at(begin + i, vertices, left, right, order)
+                    keys[i] = draw(key, v)
                 prefetch(rows, v)
                 current[i] = v
-                keys[i] = draw(key, v)
                 out[base + i, 0] = v
                 lengths[base + i] = length
             ended = 0

@@ -1,17 +1,21 @@
-"""Where walks start: in each pass once at every vertex, in an order that is a pure function of seed and pass.
+"""Where walks start: a pure function of seed, pass and place in the pass.
 
-The order is a Feistel network on pairs (left, right) of about sqrt(V) values each, after Black and Rogaway ("Ciphers
-with arbitrary finite domains", CT-RSA 2002). So no host or thread has to shuffle or hold all of it. There are hardly
-more pairs than vertices; a pair that is not a vertex goes through the network again.
+In each pass they start once at every vertex, in an order, or at vertices drawn one by one. The order is a Feistel
+network on pairs (left, right) of about sqrt(V) values each, after Black and Rogaway ("Ciphers with arbitrary finite
+domains", CT-RSA 2002). So no host or thread has to shuffle or hold all of it. There are hardly more pairs than
+vertices; a pair that is not a vertex goes through the network again.
 """
 
 from math import isqrt
 
+import numpy as np
 from numba import int64, njit, uint64
+from numpy.typing import NDArray
 
 from any2vec.samples.draws import WALKS, below, draw, epoch_key
+from any2vec.walks.tables import chosen
 
-__all__ = ["half_draw", "pass_key", "sides", "vertex_at"]
+__all__ = ["half_draw", "pass_key", "sides", "start_drawn", "vertex_at"]
 
 _ROUNDS, _MORE_ROUNDS, _FEW = 2, 6, 4096
 # times that each side is shifted by a random function of the other: more for fewer than _FEW vertices, as functions of
@@ -19,7 +23,10 @@ _ROUNDS, _MORE_ROUNDS, _FEW = 2, 6, 4096
 
 
 def pass_key(seed: int, pass_: int) -> int:
-    """Key of one pass: its draw v is the key of the walk from vertex v, its draw V that of the order."""
+    """Key of one pass: its draw v is the key of the walk from vertex v, its draw V that of the order.
+
+    Where starts are drawn, its draw i is the key of walk i of the pass.
+    """
     return epoch_key(seed, pass_, WALKS)
 
 
@@ -45,6 +52,15 @@ def vertex_at(place: int, vertices: int, left: int, right: int, key: int) -> int
         x = a * rights + b
         if x < uint64(vertices):
             return int64(x)
+
+
+@njit(inline="always")
+def start_drawn(place: int, key: int, starts: NDArray[np.uint64]) -> int:
+    """Vertex that draw `place` of `key` chooses; `starts` is a table that `choices` made of one row."""
+    bits = draw(key, place)
+    columns = uint64(starts.size >> 1)
+    at = (bits >> uint64(32)) * columns + (((bits & uint64(0xFFFFFFFF)) * columns) >> uint64(32))
+    return chosen(starts, int64(at >> uint64(32)), at & uint64(0xFFFFFFFF))
 
 
 @njit(inline="always")

@@ -16,8 +16,11 @@ With extreme p and q almost all candidates may be refused: with p = 1000 and q =
 million. After a bound of refusals, the step is drawn from the exact distribution, by enumerating the row of c. Usual
 graphs and factors do not reach the bound.
 
-Weights are relative to the mean of their row. Many walks are stepped together to hide the latency of memory: a
-candidate is placed, then read, then judged. A walk that ends makes way for another.
+Weights are relative to the mean of their row. node2vec+ (`noise`) has other factors, also from 1/q to 1: with them a
+candidate that was looked up is accepted with their share of what it was drawn for.
+
+Many walks are stepped together to hide the latency of memory: a candidate is placed, then read, then judged. A walk
+that ends makes way for another.
 """
 
 from collections.abc import Callable
@@ -30,7 +33,8 @@ from numba import int64, uint64
 from any2vec.llvm.compiled import njit
 from any2vec.llvm.prefetch import prefetch
 from any2vec.samples.draws import draw, mix
-from any2vec.walks.order import half_draw, vertex_at
+from any2vec.walks.noise import LOOSE, in_out
+from any2vec.walks.order import half_draw, start_drawn, vertex_at
 from any2vec.walks.tables import BUCKET, WEIGHTED_BUCKET, bucket_of, chosen, find
 
 __all__ = ["REFUSALS", "second_order"]
@@ -38,6 +42,7 @@ __all__ = ["REFUSALS", "second_order"]
 _LANES = 64
 _GOLDEN = 0x9E3779B97F4A7C15  # what draw adds for each number
 REFUSALS = 1024  # of one step: then enumerating costs less than further tries
+_IDS = uint64((1 << LOOSE) - 1)
 # Kinds of candidates: any neighbour, one to look up in the row of w or (from the row of w) in that of c, w, the walk's
 # start, and none
 _FREE, _CHECKED, _FROM_OTHER, _BACK, _RESTART, _END = range(6)
@@ -49,13 +54,23 @@ def _unit(bits: int) -> float:
     return float(int64(bits >> uint64(11))) * 2.0**-53
 
 
-def _exact(weighted: int) -> Callable[..., int]:
+def _exact(weighted: int, extended: int) -> Callable[..., int]:
     """Return the kernel that draws a step from its exact distribution, in time linear in the degree of c."""
     stride = WEIGHTED_BUCKET if weighted else BUCKET
+    ids = _IDS if extended else uint64(0xFFFFFFFF)
 
     @njit(nogil=True, cache=True, error_model="numpy")
     def exact(
-        rows: Any, targets: Any, table: Any, relative: Any, c: int, w: int, back: float, away: float, bits: int
+        rows: Any,
+        targets: Any,
+        table: Any,
+        relative: Any,
+        levels: Any,
+        c: int,
+        w: int,
+        back: float,
+        away: float,
+        bits: int,
     ) -> int:
         begin, other = rows[c], rows[w]
         degree, others = rows[c + 1] - begin, rows[w + 1] - other
@@ -64,10 +79,14 @@ def _exact(weighted: int) -> Callable[..., int]:
         for _ in range(2):  # add up, then stop where the draw lies
             total = 0.0
             for entry in range(begin, begin + degree):
-                x = int64(targets[2 * entry] & uint64(0xFFFFFFFF)) if weighted else int64(targets[entry])
+                x = int64(targets[2 * entry] & ids) if weighted else int64(targets[entry])
                 factor = away
                 if x == w:
                     factor = back
+                elif extended and others > 0:
+                    slot = find(table, stride, bucket_of(x, w, other, others), x, w, other, others)
+                    loose = targets[2 * entry] & uint64(1 << LOOSE) != uint64(0)
+                    factor = in_out(relative[slot] if slot >= 0 else np.float32(0.0), levels[2 * x + 1], loose, away)
                 elif find(table, stride, bucket_of(x, w, other, others), x, w, other, others) >= 0:
                     factor = 1.0
                 if weighted:
@@ -82,18 +101,23 @@ def _exact(weighted: int) -> Callable[..., int]:
 
 
 # Global: compiled functions that a closure holds are new to Numba's cache in each process.
-_exact_plain, _exact_weighted = _exact(0), _exact(1)
+_exact_plain, _exact_weighted, _exact_extended = _exact(0, 0), _exact(1, 0), _exact(1, 1)
 
 
 # A kernel is one function, long as it is.
 @cache
-def second_order(weighted: int, outward: int, bound: int = REFUSALS) -> Callable[..., None]:  # noqa: C901, PLR0915
-    """Return the kernel for graphs with weights or without (1 or 0), and for q < 1 or not (1 or 0).
+def second_order(  # noqa: C901, PLR0915
+    weighted: int, outward: int, extended: int = 0, drawn: int = 0, bound: int = REFUSALS
+) -> Callable[..., None]:
+    """Return the kernel for graphs with weights or without (1 or 0), for q < 1 or not, and for node2vec+ or not.
 
-    A step is drawn exactly once it was refused `bound` times, and as often as c has neighbours. The kernel writes walks
-    `first` to ``last - 1`` of the pass with that key to the rows of `out`.
+    With node2vec+ (only with weights) `relative` has the weights themselves, and neighbours in `targets` their mark. If
+    `drawn`, walks start at vertices that are drawn from `starts`. A step is drawn exactly once it was refused `bound`
+    times, and as often as c has neighbours. The kernel writes walks `first` to ``last - 1`` of the pass with that key
+    to the rows of `out`.
     """
     stride = WEIGHTED_BUCKET if weighted else BUCKET
+    ids = _IDS if extended else uint64(0xFFFFFFFF)
 
     @njit(nogil=True, cache=True, error_model="numpy")
     def walk(  # noqa: C901, PLR0912, PLR0915
@@ -102,6 +126,9 @@ def second_order(weighted: int, outward: int, bound: int = REFUSALS) -> Callable
         heaviest: Any,
         table: Any,
         relative: Any,
+        weights: Any,
+        levels: Any,
+        starts: Any,
         directed: bool,
         p: float,
         q: float,
@@ -137,14 +164,19 @@ def second_order(weighted: int, outward: int, bound: int = REFUSALS) -> Callable
         candidate = np.empty(_LANES, np.int64)
         owner = np.empty(_LANES, np.int64)  # whose row the candidate is looked for in
         bucket = np.empty(_LANES, np.int64)
+        loose = np.empty(_LANES, np.int64)  # whether the edge to the candidate is, for node2vec+
         upcoming = first
         lanes = _LANES
         while True:
             for i in range(lanes - 1, -1, -1):
                 if step[i] == 0 and upcoming < last:
-                    v = vertex_at(upcoming, vertices, left, right, order)
+                    if drawn:
+                        v = start_drawn(upcoming, order, starts)
+                        keys[i] = state[i] = draw(key, upcoming)
+                    else:
+                        v = vertex_at(upcoming, vertices, left, right, order)
+                        keys[i] = state[i] = draw(key, v)
                     current[i], before[i] = v, vertices
-                    keys[i] = state[i] = draw(key, v)
                     row[i] = upcoming - first
                     out[row[i], 0] = v
                     step[i], refused[i] = 1, 0
@@ -176,6 +208,8 @@ def second_order(weighted: int, outward: int, bound: int = REFUSALS) -> Callable
                 if refused[i] == 0 and looking:
                     slot = find(table, stride, bucket[i], w, c, begin, degree)
                     way_back[i] = 0.0 if slot < 0 else float(relative[slot]) if weighted else 1.0
+                    if extended:
+                        way_back[i] /= levels[2 * c]
                 elif refused[i] == 0:
                     way_back[i] = 1.0 if w < vertices else 0.0
                 most = float(heaviest[c]) if weighted and not outward else 1.0
@@ -220,11 +254,15 @@ def second_order(weighted: int, outward: int, bound: int = REFUSALS) -> Callable
             for i in range(lanes):
                 found, o = kind[i], owner[i]
                 if weighted and found == _FROM_OTHER:
-                    x = int64(targets[2 * entry[i]] & uint64(0xFFFFFFFF))
+                    x = int64(targets[2 * entry[i]] & ids)
                 elif weighted:
                     x = chosen(targets, entry[i], bits[i])
                 else:
                     x = int64(targets[entry[i]])
+                if extended:
+                    loose[i] = x >> LOOSE
+                    x &= int64(_IDS)
+                    prefetch(levels, 2 * x)
                 if found == _BACK:
                     x = before[i]
                 candidate[i] = x
@@ -247,7 +285,15 @@ def second_order(weighted: int, outward: int, bound: int = REFUSALS) -> Callable
                     o = owner[i]
                     slot = find(table, stride, bucket[i], x, o, rows[o], rows[o + 1] - rows[o])
                     good = (slot >= 0) != (outward == 1)
-                    if weighted and good and found == _FROM_OTHER:
+                    if extended and found == _FROM_OTHER and good:
+                        weight = relative[slot]
+                        factor = in_out(weights[entry[i]], levels[2 * x + 1], weight < levels[2 * c + 1], away)
+                        good = _unit(more[i]) * heaviest[c] * common < weight / levels[2 * c] * (factor - away)
+                    elif extended and w < vertices:
+                        other = relative[slot] if slot >= 0 else np.float32(0.0)
+                        factor = in_out(other, levels[2 * x + 1], loose[i] != 0, away)
+                        good = _unit(more[i]) * (away if outward else common) < (factor if outward else factor - away)
+                    elif weighted and good and found == _FROM_OTHER:
                         good = _unit(more[i]) * heaviest[c] < relative[slot]
                 else:
                     good = True
@@ -255,10 +301,16 @@ def second_order(weighted: int, outward: int, bound: int = REFUSALS) -> Callable
                     refused[i] += 1
                     if refused[i] >= bound and refused[i] >= rows[c + 1] - rows[c]:
                         state[i] += uint64(_GOLDEN) + uint64(_GOLDEN)
-                        if weighted:
-                            x = _exact_weighted(rows, targets, table, relative, c, w, back, away, mix(state[i]))
+                        if extended:
+                            x = _exact_extended(
+                                rows, targets, table, relative, levels, c, w, back, away, mix(state[i])
+                            )
+                        elif weighted:
+                            x = _exact_weighted(
+                                rows, targets, table, relative, levels, c, w, back, away, mix(state[i])
+                            )
                         else:
-                            x = _exact_plain(rows, targets, table, relative, c, w, back, away, mix(state[i]))
+                            x = _exact_plain(rows, targets, table, relative, levels, c, w, back, away, mix(state[i]))
                         good = True
                 if good:
                     refused[i] = 0

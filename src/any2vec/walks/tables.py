@@ -22,7 +22,9 @@ _FILL = 3  # entries for each bucket: few are full, so few look-ups go on to a s
 _EMPTY = -1
 
 
-def choices(indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: NDArray[np.float32]) -> NDArray[np.uint64]:
+def choices(
+    indptr: NDArray[np.int64], indices: NDArray[np.int32] | NDArray[np.uint32], weights: NDArray[np.float32]
+) -> NDArray[np.uint64]:
     """Build Walker's alias tables, one for each row, as uint64 array of shape (2 E,).
 
     Item 2 i of entry i is its neighbour, with its alias in the high half. Item 2 i + 1 is its own part of its column,
@@ -35,7 +37,10 @@ def choices(indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: NDAr
 
 @njit(nogil=True, cache=True)
 def _fill_choices(
-    indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: NDArray[np.float32], table: NDArray[np.uint64]
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32] | NDArray[np.uint32],
+    weights: NDArray[np.float32],
+    table: NDArray[np.uint64],
 ) -> None:
     widest = 0
     for v in range(indptr.size - 1):

@@ -1,7 +1,7 @@
 """`Walker`: DeepWalk's, node2vec's and metapath2vec's walks on a graph, as pure functions of seed, pass and start."""
 
 from collections.abc import Sequence
-from math import inf
+from math import inf, isfinite
 from numbers import Integral
 from typing import Any
 
@@ -16,13 +16,14 @@ from any2vec.llvm.compiled import njit
 from any2vec.samples.draws import draw
 from any2vec.walks.first_order import first_order
 from any2vec.walks.metapaths import find_paths
+from any2vec.walks.noise import levels, marked
 from any2vec.walks.order import pass_key, sides, vertex_at
 from any2vec.walks.second_order import second_order
 from any2vec.walks.tables import choices, neighbour_table, relative_weights
 from any2vec.walks.typed import typed
 from any2vec.walks.typed_rows import typed_rows
 
-__all__ = ["Walker", "check_unbiased", "check_walks"]
+__all__ = ["STARTS", "Walker", "check_walks"]
 
 
 MOST = 1_000_000
@@ -30,6 +31,9 @@ MOST = 1_000_000
 
 BIAS = 1000.0
 """p and q lie between this and its reciprocal."""
+
+STARTS = ("every", "degree")
+"""Where walks may start; the first is usual."""
 
 
 class Walker:
@@ -46,6 +50,14 @@ class Walker:
         to a common neighbour. With 1 and 1 walks are DeepWalk's.
     restart : float
         Probability that a step returns to the walk's start (DeepWalk's alpha); node2vec's bias begins anew there.
+    extend : bool
+        Whether the in-out bias of a weighted graph goes by weights (node2vec+): an edge that weighs less than is usual
+        at its vertices counts in part, or not. Without weights, or with q = 1, there is nothing to extend.
+    gamma : float
+        What is usual for `extend`: the mean of a vertex's weights, and so many of their standard deviations.
+    starts : {"every", "degree"}
+        Whether a pass starts once at each vertex, or at as many vertices that are drawn in proportion to the weights,
+        or the number, of their outgoing edges.
     metapaths : sequence of str, or of sequences of str
         The kinds that vertices of a walk have, such as ``author-paper-author`` or ``("author", "paper", "author")``:
         neighbours of the next kind are drawn. A walk of each metapath starts at each vertex of its first kind.
@@ -65,7 +77,7 @@ class Walker:
 
     Notes
     -----
-    Walk i of a pass starts at the i-th vertex of the pass's order; walks are numbered pass by pass.
+    Walk i of a pass starts at the i-th vertex of the pass's order, or that is drawn; walks are numbered pass by pass.
     """
 
     def __init__(
@@ -76,23 +88,26 @@ class Walker:
         p: float = 1.0,
         q: float = 1.0,
         restart: float = 0.0,
+        extend: bool = False,
+        gamma: float = 0.0,
+        starts: str = STARTS[0],
         metapaths: Sequence[str | Sequence[str]] = (),
         seed: int = 1,
     ) -> None:
-        check_walks(1, length, p, q, restart)
+        check_walks(1, length, p, q, restart, extend, gamma, starts, metapaths)
         self.graph = graph
         self.length = length
         self.p, self.q = float(p), float(q)
         self.restart = float(restart)
+        self.extend, self.gamma, self.starts = extend, float(gamma), starts
         self.seed = seed
         indptr, indices, weights = graph.indptr, graph.indices, graph.weights
         if weights is not None and not (np.isfinite(weights) & (weights > 0)).all():
             raise Any2VecError("weights of edges must be positive numbers for walks")
         self.per_pass = len(graph)
-        self._restart = np.uint64(round(restart * 2**32))
+        self._restart, self._starts = np.uint64(round(restart * 2**32)), np.zeros(0, np.uint64)
         self.paths = find_paths(metapaths, graph) if metapaths else []
         if self.paths:
-            check_unbiased(self.p, self.q)
             self._typed, self._paths = typed_rows(graph, self.paths)
             self.per_pass, self._ends = len(self._paths.starts), self._typed.ends
             self._left, self._right = sides(self.per_pass)
@@ -108,17 +123,22 @@ class Walker:
         if len(indices) == 0:  # kernels read an entry before they check for one
             indices = np.zeros(1, np.int32)
         indices = read_only(indices)
-        self._targets = indices if weights is None else choices(indptr, indices, weights)
-        self._biased: tuple[NDArray[np.float32], NDArray[np.int32], NDArray[np.float32]] | None = None
+        drawn = int(starts != STARTS[0])
+        if drawn:
+            self._starts = _by_degree(indptr, weights)
+        extended = weights is not None and extend and second and self.q != 1
+        noise = levels(indptr, weights, self.gamma) if extended else np.zeros(0, np.float32)
+        ids = marked(indptr, indices, weights, noise) if extended else indices
+        self._targets = indices if weights is None else choices(indptr, ids, weights)
+        self._biased: tuple[Any, ...] | None = None
         if second:
-            relative, heaviest = (
-                (None, np.zeros(0, np.float32)) if weights is None else relative_weights(indptr, weights)
-            )
-            table = neighbour_table(self._rows, indices, relative)
-            self._biased = heaviest, table, table.view(np.float32)
-            self._kernel = second_order(int(weights is not None), int(q < 1))
+            none = np.zeros(0, np.float32)
+            relative, heaviest = (None, none) if weights is None else relative_weights(indptr, weights)
+            table = neighbour_table(self._rows, indices, weights if extended else relative)
+            self._biased = heaviest, table, table.view(np.float32), weights if extended else none, noise
+            self._kernel = second_order(int(weights is not None), int(q < 1), int(extended), drawn)
         else:
-            self._kernel = first_order(int(weights is not None), int(restart > 0))
+            self._kernel = first_order(int(weights is not None), int(restart > 0), drawn)
 
     @property
     def nbytes(self) -> int:
@@ -144,9 +164,10 @@ class Walker:
         if self.paths:
             self._kernel(*self._typed[:3], self._paths, *which)
         elif self._biased is None:
-            self._kernel(self._rows, self._targets, *which)
+            self._kernel(self._rows, self._targets, self._starts, *which)
         else:
-            self._kernel(self._rows, self._targets, *self._biased, self.graph.directed, self.p, self.q, *which)
+            how = self._starts, self.graph.directed, self.p, self.q
+            self._kernel(self._rows, self._targets, *self._biased, *how, *which)
 
     def measure(self, pass_: int, first: int, last: int, lengths: NDArray[np.int32]) -> None:
         """Write the lengths of walks, mostly without doing them; arguments as of `walk`."""
@@ -154,11 +175,21 @@ class Walker:
             self.walk(pass_, first, last, np.empty((last - first, self.length), np.int32), lengths)
             return
         lengths.fill(self.length)
-        if self._ends:  # at isolated vertices, which no walk comes to
+        if self._ends and not self._starts.size:  # at isolated vertices, which no walk comes to
             _end_at_once(self._rows, np.uint64(pass_key(self.seed, pass_)), self._left, self._right, first, lengths)
 
 
-def check_walks(walks: int, length: int, p: float, q: float, restart: float) -> None:
+def check_walks(
+    walks: int,
+    length: int,
+    p: float,
+    q: float,
+    restart: float,
+    extend: bool = False,
+    gamma: float = 0.0,
+    starts: str = STARTS[0],
+    metapaths: Sequence[str | Sequence[str]] = (),
+) -> None:
     """Raise an error if the number of walks from each vertex, or an argument of `Walker`, is out of range."""
     if not isinstance(walks, Integral) or not 1 <= walks <= MOST:
         raise Any2VecError(f"`walks` is {shown(walks)}; each vertex must have from 1 to {MOST:,}")
@@ -171,13 +202,33 @@ def check_walks(walks: int, length: int, p: float, q: float, restart: float) -> 
             raise Any2VecError(f"`{name}` is {value:g}; it must be from {1 / BIAS:g} to {BIAS:g}")
     if not 0 <= restart < 1:
         raise Any2VecError(f"`restart` is {restart}; it must be from 0 to below 1")
+    if not isfinite(gamma):
+        raise Any2VecError(f"`gamma` is {gamma}; it must be a finite number")
+    if gamma and not extend:
+        raise Any2VecError(f"`gamma` is {gamma:g}, but only node2vec+ has it: give `extend` too")
+    if starts not in STARTS:
+        raise Any2VecError(f"`starts` is {shown(starts)}; known are {', '.join(STARTS)}")
+    if metapaths:
+        _check_typed(p, q, starts)
 
 
-def check_unbiased(p: float, q: float) -> None:
-    """Raise an error if walks along metapaths are to be node2vec's."""
+def _check_typed(p: float, q: float, starts: str) -> None:
+    """Raise an error if walks along metapaths are to be node2vec's, or to start where they cannot."""
     for name, value in (("p", p), ("q", q)):
         if value != 1:
             raise Any2VecError(f"`{name}` is {value:g}, but walks along a `metapath` have no bias: leave out one")
+    if starts != STARTS[0]:
+        raise Any2VecError(f"`starts` is {starts!r}, but walks along a `metapath` start at every vertex of a kind")
+
+
+def _by_degree(indptr: NDArray[np.int64], weights: NDArray[np.float32] | None) -> NDArray[np.uint64]:
+    """Make the table that starts are drawn from: of vertices with edges, so that no walk ends at once."""
+    degrees = np.diff(indptr)
+    with_edges = np.flatnonzero(degrees)
+    begins = indptr[:-1][with_edges]
+    shares = degrees[with_edges] if weights is None else np.add.reduceat(weights, begins, dtype=np.float64)
+    ends = np.array([0, len(with_edges)], np.int64)
+    return choices(ends, with_edges.astype(np.int32), np.asarray(shares, np.float32))
 
 
 @njit(nogil=True, cache=True)
