@@ -16,6 +16,7 @@ from any2vec.corpus.documents import taken_apart
 from any2vec.corpus.raw_text import RawText
 from any2vec.corpus.rows import sentences_of
 from any2vec.corpus.sentences import tokens_in
+from any2vec.corpus.worklist import StoredWorklist
 from any2vec.errors import Any2VecError, counted, shown
 from any2vec.models.learned import document_vectors
 from any2vec.models.transforming import Features
@@ -241,6 +242,7 @@ class Doc2Vec(Word2Vec):
             documents=True,
         )
         assert corpus.documents
+        assert isinstance(corpus.worklist, StoredWorklist)
         places = np.array([known.ids[word] for word in corpus.vocabulary.words], np.int32)
         bounds = corpus.worklist.bounds
         rows = _rows(inference, places[corpus.worklist.ids], bounds, options)

@@ -302,13 +302,9 @@ def second_order(  # noqa: C901, PLR0915
                     if refused[i] >= bound and refused[i] >= rows[c + 1] - rows[c]:
                         state[i] += uint64(_GOLDEN) + uint64(_GOLDEN)
                         if extended:
-                            x = _exact_extended(
-                                rows, targets, table, relative, levels, c, w, back, away, mix(state[i])
-                            )
+                            x = _exact_extended(rows, targets, table, relative, levels, c, w, back, away, mix(state[i]))
                         elif weighted:
-                            x = _exact_weighted(
-                                rows, targets, table, relative, levels, c, w, back, away, mix(state[i])
-                            )
+                            x = _exact_weighted(rows, targets, table, relative, levels, c, w, back, away, mix(state[i]))
                         else:
                             x = _exact_plain(rows, targets, table, relative, levels, c, w, back, away, mix(state[i]))
                         good = True

@@ -202,14 +202,18 @@ def check_walks(
             raise Any2VecError(f"`{name}` is {value:g}; it must be from {1 / BIAS:g} to {BIAS:g}")
     if not 0 <= restart < 1:
         raise Any2VecError(f"`restart` is {restart}; it must be from 0 to below 1")
-    if not isfinite(gamma):
-        raise Any2VecError(f"`gamma` is {gamma}; it must be a finite number")
-    if gamma and not extend:
-        raise Any2VecError(f"`gamma` is {gamma:g}, but only node2vec+ has it: give `extend` too")
+    _check_gamma(gamma, extend)
     if starts not in STARTS:
         raise Any2VecError(f"`starts` is {shown(starts)}; known are {', '.join(STARTS)}")
     if metapaths:
         _check_typed(p, q, starts)
+
+
+def _check_gamma(gamma: float, extend: bool) -> None:
+    if not isfinite(gamma):
+        raise Any2VecError(f"`gamma` is {gamma}; it must be a finite number")
+    if gamma and not extend:
+        raise Any2VecError(f"`gamma` is {gamma:g}, but only node2vec+ has it: give `extend` too")
 
 
 def _check_typed(p: float, q: float, starts: str) -> None:
