@@ -85,7 +85,7 @@ def pytest_xdist_auto_num_workers(config):
 
 
 def pytest_collection_finish():
-    """Let the garbage collector pass over libraries and tests: it took a fifth of the time of each compilation."""
+    """Let the garbage collector pass over libraries and tests: it took an eighth of the time of each compilation."""
     gc.collect()
     gc.freeze()
 
