@@ -41,9 +41,7 @@ def infer(
     check_apart([str(model), *texts], output, None)
     check_output(output, force=force)
     loaded = Doc2Vec.load(model)
-    for name, value in options.items():
-        if value is not None:
-            setattr(loaded, name, value)
+    loaded.threads, loaded.column = options["threads"], options["column"] or loaded.column
     display = display_for(Console(stderr=True), quiet=quiet)
     with announcing_compilation(display.say):
         vectors = loaded.infer(texts, epochs=epochs, alpha=alpha)
