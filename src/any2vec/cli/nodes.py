@@ -49,7 +49,7 @@ def nodes(
 ) -> None:
     """Train vectors of the vertices of GRAPH: DeepWalk or node2vec.
 
-    Skip-gram or CBOW on DeepWalk's walks; with --p and --q on node2vec's, with --extend on node2vec+'s.
+    Skip-gram or CBOW on DeepWalk's walks; with --p and --q on node2vec's.
     """
     job = Job(output=output, training=training, report=report, force=force, quiet=quiet, verbose=verbose)
     model = Node2Vec(**options, verbose=job.display)
