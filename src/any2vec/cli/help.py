@@ -77,7 +77,7 @@ SCREENS = {
     ),
     "nodes": Screen(
         ("friends.edges -o friends.bin", "friends.edges -o friends.bin --p 0.25 --q 4"),
-        f"output walks length p q extend starts dim window epochs directed weighted {_TRAINING}",
+        f"output walks length p q dim window epochs directed weighted {_TRAINING}",
     ),
     "similar": Screen(("reviews.bin good terrible", "reviews.bin < words.txt")),
     "analogy": Screen(("reviews.bin man king woman",)),

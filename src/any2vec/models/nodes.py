@@ -195,7 +195,6 @@ class Node2Vec(DeepWalk):
         flag="--q",
         panel="Walks",
     )
-
     extend: bool = option(
         False, "node2vec+: on weighted graphs, whether two vertices are neighbours goes by weights", panel="Walks"
     )
