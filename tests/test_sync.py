@@ -91,7 +91,7 @@ def test_rate_falls_with_the_words_of_all_hosts(cuts, rounds, epochs):
 
 def test_one_host_counts_its_own_words():
     rate = Schedule(Decay(0.1), 2, 4, np.array([0, 1000])).rate(5, 125)  # a thread that does half of the round
-    assert rate == (0.1, FLOOR, 1250.0, 2.0, 2000.0)
+    assert rate == (0.1, FLOOR, 1250.0, 2.0, 2000.0, 0)
 
 
 def test_default_rounds_are_the_papers():

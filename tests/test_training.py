@@ -159,7 +159,7 @@ def test_rate_falls_linearly_to_its_floor(monkeypatch, rounds, threads):
     for k in range(0, len(slices.calls), each):
         for low, high, rate, *_ in sorted(slices.calls[k : k + each], key=lambda call: call[0]):
             assert low == done % words  # contiguous, nothing left out
-            assert rate == (0.5, 1e-4, done, threads, words * epochs)
+            assert rate == (0.5, 1e-4, done, threads, words * epochs, 0)
             done += high - low
     assert done == words * epochs
     assert (
