@@ -51,7 +51,7 @@ def nodes(
 ) -> None:
     """Train vectors of the vertices of GRAPH: DeepWalk, node2vec or metapath2vec.
 
-    Walks are DeepWalk's, node2vec's (--p, --q), node2vec+'s (--extend) or metapath2vec's (--metapath).
+    Walks are DeepWalk's, node2vec's (--p, --q) or metapath2vec's (--metapath).
     """
     job = Job(output=output, training=training, report=report, force=force, quiet=quiet, verbose=verbose)
     model = Node2Vec(**options, verbose=job.display)
