@@ -136,7 +136,7 @@ def make_folder(path, dim=100):
     lines += ["a good film of new york", "the king and the woman", "a bad man and a terrible king"] * 60
     lines += ["a great book and an awful story"] * 60
     text = "\n".join(lines) + "\n"
-    for name in ("reviews.txt", "raw.txt", "old.txt", "new.txt", "text.txt", "text8"):
+    for name in ("reviews.txt", "new-reviews.txt", "raw.txt", "old.txt", "new.txt", "text.txt", "text8"):
         (path / name).write_text(text, "utf-8")
     (path / "reviews.txt.xz").write_bytes(lzma.compress(text.encode()))
     (path / "reviews.csv").write_text("text\n" + text.replace(",", " "), "utf-8")
@@ -168,7 +168,8 @@ def make_folder(path, dim=100):
     karate = karate_club()
     shutil.copy(karate.edges, path / "friends.edges")
     shutil.copy(karate.labels, path / "friends.labels")
-    (path / "papers.edges").write_text("ann p1\nbob p1\nbob p2\np1 kdd\np2 kdd\n", "utf-8")
+    weighted = [f"g{i} g{j} {1 + i * j % 7}\n" for i in range(9) for j in range(i)]
+    (path / "genes.edges").write_text("".join(weighted), "utf-8")
     kinds = {"author": "ann bob", "paper": "p1 p2", "venue": "kdd"}
     lines = [f"{vertex} {kind}\n" for kind, names in kinds.items() for vertex in names.split()]
     (path / "papers.kinds").write_text("".join(lines), "utf-8")

@@ -127,6 +127,7 @@ def test_options_reach_training(run, text, tmp_path, combine, kappa):
         "max_size": 4,
         "column": None,
         **{"subwords": None, "buckets": 2_000_000, "features": None, "lowercase": False, "tokenize": False},
+        "negatives_by_kind": False,
         "vocabulary": None,
         **{"model": "skipgram", "loss": "negative", "context": "mean"},
         **{"start": None, "pretrained": None, "frozen": None, "blend": True, "warm_start": False},

@@ -519,6 +519,7 @@ def test_report(tmp_path):
         "alpha": 0.025,
         **{"shrink_windows": True, "ns_exponent": 0.75, "min_alpha": None},
         **{"subwords": None, "buckets": 2_000_000, "features": None, "lowercase": False, "tokenize": False},
+        "negatives_by_kind": False,
         "epochs": 5,
         "threads": 1,
         "seed": 1,

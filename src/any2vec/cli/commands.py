@@ -27,7 +27,7 @@ COMMANDS = {
         "phrases",
         "Join the words of phrases in CORPUS, such as new_york.",
     ),
-    "nodes": Command("nodes", "Train vectors of the vertices of GRAPH: DeepWalk or node2vec."),
+    "nodes": Command("nodes", "Train vectors of the vertices of GRAPH: DeepWalk, node2vec or metapath2vec."),
     "similar": Command("similar", "Show the words most similar to each WORD, with their cosines."),
     "analogy": Command("similar", "Find what is to C as B is to A: man king woman gives queen."),
     "map": Command("map", "Draw a map of the words of VECTORS: similar words are near to each other."),
