@@ -170,6 +170,7 @@ def make_folder(path, dim=100):
     shutil.copy(karate.labels, path / "friends.labels")
     weighted = [f"g{i} g{j} {1 + i * j % 7}\n" for i in range(9) for j in range(i)]
     (path / "genes.edges").write_text("".join(weighted), "utf-8")
+    (path / "papers.edges").write_text("ann p1\nbob p1\nbob p2\np1 kdd\np2 kdd\n", "utf-8")
     kinds = {"author": "ann bob", "paper": "p1 p2", "venue": "kdd"}
     lines = [f"{vertex} {kind}\n" for kind, names in kinds.items() for vertex in names.split()]
     (path / "papers.kinds").write_text("".join(lines), "utf-8")
