@@ -179,6 +179,14 @@ class Operator(ABC):
         kept = kept_counts(counts, self.options.sample)
         return np.stack([kept * contexts, kept])
 
+    def shares(self, counts: NDArray[np.int64], contexts: float) -> NDArray[np.float64] | None:
+        """Return the weights of rows of e with which SGD keeps E^T E - T^T T (`sync.balance`); None if all are 1.
+
+        If words have several rows, a row counts as what it is of a word: each gets the whole gradient of the mean.
+        A context has `contexts` words in the mean.
+        """
+        return None if self.rows is None else self.rows.shares(kept_counts(counts, self.options.sample))
+
     def samples_per_update(self, per_pair: dict[str, float], contexts: float) -> NDArray[np.float64]:
         """Count the samples in an update of a row of e and of t, from `samples_per_pair`; a group is one."""
         pairs = 1 if self.joined or self.group_per_context else contexts

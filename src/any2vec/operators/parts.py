@@ -294,6 +294,11 @@ class _FromContext(_WithParts):
         """The rows of all context words."""
         return 0 if self.rows is None else 2 * self.options.window * self.rows.most
 
+    def shares(self, counts: NDArray[np.int64], contexts: float) -> NDArray[np.float64] | None:
+        """Weigh a row by what it is of a context, unless its gradient is divided, too, or the context a sum."""
+        found = super().shares(counts, contexts)
+        return None if found is None or self.options.context != "mean" else found / contexts
+
 
 class PartCBOW(_FromContext, CBOW):
     """CBOW with negative sampling, of words with parts."""

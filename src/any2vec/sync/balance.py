@@ -5,7 +5,7 @@ not. Which G training ends with is decided by SGD: a sample adds g t to e and g 
 over all rows, stays as it is to first order. A combiner that scales changes of e and of t unlike, changes it.
 
 Where words have several rows, each row of e gets the whole gradient of their mean, and SGD keeps B if a row of e
-counts as what it is of a word (`WordRows.shares`).
+counts as what it is of a word, or in CBOW of a context (`Operator.shares`).
 
 B is additive over rows and hosts, so what it should be after a round is known: what it was, and what each host added.
 The masters are multiplied by the symmetric G that makes it so (`rebalancing`). What is missing is measured on a sample

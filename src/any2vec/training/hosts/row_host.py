@@ -167,9 +167,8 @@ class RowHost(Host):
 
     @cached_property
     def _shares(self) -> NDArray[np.float64] | None:
-        """What each row of e is of a word, in the mean, if words have several."""
-        rows = self._corpus.rows
-        return None if rows is None else rows.shares(kept_counts(self._counts, self._options.sample))
+        """Weights of rows of e in the balance, if not all are 1."""
+        return self.operator.shares(self._counts, self._contexts)
 
     @cached_property
     def _contexts(self) -> float:
