@@ -166,6 +166,7 @@ def test_documents_that_are_refused(items, message):
         ({"operator": "cbow"}, "`operator` is 'cbow'; that of documents follows from `model`"),
         ({"model": "skipgram"}, "`model` is 'skipgram'; known are dbow, dm"),
         ({"subwords": "3-6"}, "words of documents have no n-grams"),
+        ({"features": {"a": ["b"]}}, "words of documents have no features"),
         ({"context": "sum"}, "`context` is 'sum'"),
         ({"vector_size": 5}, "give `dim`"),
         ({"dm": 1}, "give `model='dm'` for dm=1"),

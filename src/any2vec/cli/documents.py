@@ -38,7 +38,7 @@ Output = Annotated[
     ),
 ]
 _OUTPUTS = "the documents' vectors", "the words' vectors", "the model"
-_NOT_HERE = ("blend", "buckets", "frozen", "operator", "start", "subwords")
+_NOT_HERE = ("blend", "buckets", "features", "frozen", "operator", "start", "subwords")
 
 
 @shared.estimator_options(Doc2Vec, without=_NOT_HERE)

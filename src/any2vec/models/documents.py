@@ -93,8 +93,9 @@ class Doc2Vec(Word2Vec):
             raise Any2VecError(f"`operator` is {shown(self.operator)}; that of documents follows from `model`")
         if self.start is not None:
             raise Any2VecError("`start` is given, but documents begin anew; `pretrained` takes vectors of words")
-        if self.subwords is not None:
-            raise Any2VecError(f"`subwords` is {shown(self.subwords)}; words of documents have no n-grams")
+        for name, value, parts in (("subwords", self.subwords, "n-grams"), ("features", self.features, "features")):
+            if value is not None:
+                raise Any2VecError(f"`{name}` is {shown(value)}; words of documents have no {parts}")
         if self.scheme in ("columns", "server"):
             raise Any2VecError(f"`scheme` is {self.scheme!r}, which is not for documents; leave it out")
         super().check()
