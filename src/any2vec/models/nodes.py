@@ -1,7 +1,7 @@
 """DeepWalk and Node2Vec: vectors of the vertices of a graph, from walks on it."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -30,9 +30,8 @@ class DeepWalk(Estimator):
 
     There is no subsampling by default (GraphAny2Vec, A.1).
 
-    `fit` and `read` take a `Graph`, or a source of `graph.readers.read_graph`: a file or a folder of parts, a graph of
-    networkx, igraph, PyTorch Geometric or DGL, a matrix of SciPy, pairs or triples, a dict of neighbours, a data frame
-    of edges. On a cluster, every host gives the whole graph.
+    `fit` and `read` take a `Graph`, or a source of one (`graph.readers.read_graph`): a file, a folder of parts, pairs,
+    a dict, a data frame, a matrix, or a graph of another library. On a cluster, every host gives the whole graph.
 
     Examples
     --------
@@ -71,8 +70,7 @@ class DeepWalk(Estimator):
     def check(self) -> None:
         """Raise now what `fit` would raise of the parameters."""
         super().check()
-        how = self._biases | {"restart": self.restart, "starts": self.starts, "metapaths": self._metapaths}
-        check_walks(self.walks, self.length, **how)
+        check_walks(self.walks, self.length, **self._walking)
         if self.length == 1:
             raise Any2VecError("`length` is 1, so no vertex is beside another; 40 is usual")
 
@@ -131,12 +129,10 @@ class DeepWalk(Estimator):
         return self._as_output(vectors.matrix, names=vectors.words)
 
     @property
-    def _biases(self) -> dict[str, Any]:
-        return {"p": 1.0, "q": 1.0}
-
-    @property
-    def _metapaths(self) -> list[str | Sequence[str]]:
-        return check_metapaths(self.metapath)
+    def _walking(self) -> dict[str, Any]:
+        """Options of walks: arguments of `Walker`."""
+        paths = check_metapaths(self.metapath)
+        return {"p": 1.0, "q": 1.0, "restart": self.restart, "starts": self.starts, "metapaths": paths}
 
     def _read(
         self,
@@ -167,8 +163,7 @@ class DeepWalk(Estimator):
         read = time.perf_counter()
         hosts = self.hosts if communicator is None else communicator.size
         seed = self.seed if known is None else epoch_key(self.seed, int(known.counts.sum()), WALKS)  # other walks
-        how = self._biases | {"restart": self.restart, "starts": self.starts, "metapaths": self._metapaths}
-        walker = Walker(graph, length=self.length, **how, seed=seed)
+        walker = Walker(graph, length=self.length, **self._walking, seed=seed)
         corpus = walk_corpus(walker, self.walks, hosts=hosts, communicator=communicator, threads=threads, known=known)
         corpus.seconds.update(read=read - began, walk=time.perf_counter() - read)
         say(f"{corpus.sentences:,} walks, {corpus.raw_words:,} steps")
@@ -205,5 +200,6 @@ class Node2Vec(DeepWalk):
     )
 
     @property
-    def _biases(self) -> dict[str, Any]:
-        return {"p": self.p, "q": self.q, "extend": self.extend, "gamma": self.gamma}
+    def _walking(self) -> dict[str, Any]:
+        biased = {"p": self.p, "q": self.q, "extend": self.extend, "gamma": self.gamma}
+        return super()._walking | biased

@@ -15,7 +15,7 @@ from any2vec.corpus.corpus import NO_KIND
 from any2vec.errors import Any2VecError
 from any2vec.operators.base import Operator, OperatorOptions
 from any2vec.operators.cbow import CBOW
-from any2vec.operators.skipgram import SkipGram, list_context
+from any2vec.operators.skipgram import SkipGram, list_context, list_one
 from any2vec.samples.draws import draw
 from any2vec.samples.negatives import alias_table, negative, probabilities
 
@@ -67,11 +67,7 @@ def edges_per_window(window: Any, group: int, tables: Any, sizes: Any, sources: 
 @njit(inline="always")
 def edges_per_pair(window: Any, group: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
     """List the context word number `group`, and targets of its own, drawn by its distance from the centre."""
-    reach, negatives = sizes[0], sizes[1] - 1
-    context = window.begin + group
-    context += int64(context >= window.centre)
-    sources[0] = window.words[context]
-    return 1, draw_targets(window, (context - window.centre + reach) * negatives, tables, sizes, targets)
+    return 1, draw_targets(window, list_one(window, group, sizes, sources), tables, sizes, targets)
 
 
 class _ByKind(SkipGram):

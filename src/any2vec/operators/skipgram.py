@@ -65,6 +65,15 @@ def list_context(window: Any, sources: Any) -> int:
 
 
 @njit(inline="always")
+def list_one(window: Any, group: int, sizes: Any, sources: Any) -> int:
+    """List the context word number `group`; return what precedes its negatives among the window's draws."""
+    context = window.begin + group
+    context += int64(context >= window.centre)
+    sources[0] = window.words[context]
+    return (context - window.centre + sizes[0]) * (sizes[1] - 1)
+
+
+@njit(inline="always")
 def draw_targets(window: Any, first: int, table: Any, sizes: Any, targets: Any) -> int:
     """List the centre, and negatives from the window's draws number `first` + 1 on; count those that are the centre."""
     clashes = 0
@@ -85,11 +94,7 @@ def edges_per_window(window: Any, group: int, table: Any, sizes: Any, sources: A
 @njit(inline="always")
 def edges_per_pair(window: Any, group: int, table: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
     """List the context word number `group`, and targets of its own, drawn by its distance from the centre."""
-    reach, negatives = sizes[0], sizes[1] - 1
-    context = window.begin + group
-    context += int64(context >= window.centre)
-    sources[0] = window.words[context]
-    return 1, draw_targets(window, (context - window.centre + reach) * negatives, table, sizes, targets)
+    return 1, draw_targets(window, list_one(window, group, sizes, sources), table, sizes, targets)
 
 
 class SkipGram(Operator):
