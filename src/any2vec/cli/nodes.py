@@ -39,7 +39,7 @@ Source = Annotated[
 @shared.estimator_options(Node2Vec)
 @typed_graph_options
 def nodes(
-    graph: Source,
+    source: Source,
     output: shared.Output,
     options: dict[str, Any],
     how: dict[str, Any],
@@ -55,9 +55,9 @@ def nodes(
     """
     job = Job(output=output, training=training, report=report, force=force, quiet=quiet, verbose=verbose)
     model = Node2Vec(**options, verbose=job.display)
-    job.check(model, [graph, *filter(None, [how["kinds"]])])
+    job.check(model, [source, *filter(None, [how["kinds"]])])
     with saying(job.display.say):
-        walks = job.read(model, graph, **how)
+        walks = job.read(model, source, **how)
     job.train(model, walks)
     job.save(model)
 
@@ -65,7 +65,7 @@ def nodes(
 @shared.from_fields(Node2Vec, only=("walks", *_WALKER, "metapath", "seed", "threads"))
 @typed_graph_options
 def walks(
-    graph: Source,
+    source: Source,
     output: Annotated[
         Path,
         typer.Option(
@@ -84,10 +84,10 @@ def walks(
     if output.suffix in _COMPRESSED:
         raise Any2VecError(f"{output}: walks are written as plain text; leave out the ending {output.suffix}")
     if str(output) != "-":
-        check_apart([graph, *filter(None, [how["kinds"]])], output, None)
+        check_apart([source, *filter(None, [how["kinds"]])], output, None)
         check_writable(output, _WALKS, force=force)
     with saying():
-        walker = Walker(read_graph(graph, threads=threads, **how), **options)
+        walker = Walker(read_graph(source, threads=threads, **how), **options)
     if str(output) == "-":
         with refusals(Path("standard output")):
             write_text(walker, number, sys.stdout.buffer, threads=threads or usable_cores())

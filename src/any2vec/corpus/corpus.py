@@ -53,6 +53,8 @@ class Corpus:
         Bytes by part, those of a graph and its walks.
     kinds : uint8 array, shape (V,), or None
         The kind of each vertex, of a graph that has kinds; `NO_KIND` if the graph lacks the vertex.
+    walk_bytes : int
+        Bytes that hosts have sent each other to walk on a graph in parts.
     """
 
     vocabulary: Vocabulary
@@ -70,6 +72,7 @@ class Corpus:
     documents: Documents | None = None
     memory: dict[str, int] = field(default_factory=dict, repr=False)
     kinds: NDArray[np.uint8] | None = None
+    walk_bytes: int = 0
 
     @property
     def vertices(self) -> int:

@@ -2,22 +2,28 @@
 
 import time
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 from any2vec.cluster.communicator import Communicator, together
-from any2vec.cluster.local import alone
+from any2vec.cluster.local import alone, simulate
 from any2vec.corpus import Corpus, Vocabulary
 from any2vec.errors import Any2VecError, counted, shown
 from any2vec.graph.graph import Graph
 from any2vec.graph.readers import read_graph
+from any2vec.graph.share import GraphShare
+from any2vec.graph.share_reader import GRAPHS, in_parts, read_share
+from any2vec.io.sizes import size
 from any2vec.models.estimator import CheckWords, Estimator
 from any2vec.models.transforming import Features
 from any2vec.options import changed, documented, option
 from any2vec.samples.draws import WALKS, epoch_key
 from any2vec.training.options import Options
-from any2vec.walks.corpus import walk_corpus
+from any2vec.walks.corpus import joined, share_corpus, walk_corpus
 from any2vec.walks.metapaths import check_metapaths
+from any2vec.walks.share_walker import ShareWalker
 from any2vec.walks.walker import STARTS, Walker, check_walks
 
 __all__ = ["DeepWalk", "Node2Vec"]
@@ -31,7 +37,8 @@ class DeepWalk(Estimator):
     There is no subsampling by default (GraphAny2Vec, A.1).
 
     `fit` and `read` take a `Graph`, or a source of one (`graph.readers.read_graph`): a file, a folder of parts, pairs,
-    a dict, a data frame, a matrix, or a graph of another library. On a cluster, every host gives the whole graph.
+    a dict, a data frame, a matrix, or a graph of another library. On a cluster, every host has the whole graph, or with
+    ``graph="parts"`` a share of it.
 
     Examples
     --------
@@ -64,6 +71,12 @@ class DeepWalk(Estimator):
         hashed=False,
     )
     negatives_by_kind: bool = changed(Options, "negatives_by_kind", False, panel="Walks")
+    graph: str = option(
+        GRAPHS[0],
+        "whether each host has the whole graph, or a part of it; with auto, a part if the whole would not fit",
+        choices=GRAPHS,
+        panel="Many hosts",
+    )
     directed: bool | None = option(None, "whether a graph read from a file is directed", unset="as it says", panel="")
     weighted: bool | None = option(None, "whether a graph read from a file has weights", unset="as it says", panel="")
 
@@ -143,32 +156,77 @@ class DeepWalk(Estimator):
         check_words: CheckWords | None = None,
         **how: Any,
     ) -> Corpus:
+        group = communicator or alone()
+        hosts = self.hosts if communicator is None else communicator.size
+        how = {"directed": self.directed, "weighted": self.weighted} | how
+        if in_parts(source, self.graph, hosts, group):
+            read = partial(self._walk_share, source, known=known, check_words=check_words, **how)
+            if communicator:
+                return read(communicator, threads)
+            return joined(simulate(hosts, threads, lambda host: read(host, threads if hosts == 1 else 1)))
         began = time.perf_counter()
-        graph = source
-        with together(communicator or alone()):
-            if not isinstance(source, Graph):
-                as_it_says = {"directed": self.directed, "weighted": self.weighted}
-                graph = read_graph(source, threads=threads, **as_it_says | how)
-            if self.negatives_by_kind and graph.kinds is None:
-                lacking = "vertices have no kinds: read the graph with `kinds`"
-                raise Any2VecError(f"`negatives_by_kind` is True, but {lacking}")
-            if check_words:
-                check_words(graph.names)
-        say = self.display.say
+        with together(group):
+            graph = source if isinstance(source, Graph) else read_graph(source, threads=threads, **how)
+            self._check_read(graph, check_words)
+        self._say_read(graph)
+        read_at = time.perf_counter()
+        walker = Walker(graph, length=self.length, **self._walking, seed=self._walk_seed(known))
+        corpus = walk_corpus(walker, self.walks, hosts=hosts, communicator=communicator, threads=threads, known=known)
+        return self._say_walked(corpus, len(graph), known, began, read_at)
+
+    def _walk_share(
+        self,
+        source: Any,
+        host: Communicator,
+        threads: int,
+        *,
+        known: Vocabulary | None,
+        check_words: CheckWords | None,
+        **how: Any,
+    ) -> Corpus:
+        """Read and walk as one of the hosts that have shares of the graph."""
+        began = time.perf_counter()
+        share = read_share(source, host, threads=threads, **how)
+        with together(host):
+            self._check_read(share, check_words)
+        if host.rank == 0:
+            self._say_read(share)
+        read_at = time.perf_counter()
+        vertices, options = len(share), {"length": self.length, "seed": self._walk_seed(known)}
+        walker = ShareWalker(share, host, **self._walking, **options, threads=threads)
+        del share  # the walker has its own tables
+        with closing(walker):
+            corpus = share_corpus(walker, self.walks, known)
+        if host.rank == 0:
+            self._say_walked(corpus, vertices, known, began, read_at)
+            self.display.say(f"the graph is in {host.size} parts: hosts sent {size(corpus.walk_bytes)} to walk on it")
+        return corpus
+
+    def _walk_seed(self, known: Vocabulary | None) -> int:
+        """Return the seed of walks: those on another graph, by which vectors go on, are others."""
+        return self.seed if known is None else epoch_key(self.seed, int(known.counts.sum()), WALKS)
+
+    def _check_read(self, graph: Graph | GraphShare, check_words: CheckWords | None) -> None:
+        if self.negatives_by_kind and graph.kinds is None:
+            lacking = "vertices have no kinds: read the graph with `kinds`"
+            raise Any2VecError(f"`negatives_by_kind` is True, but {lacking}")
+        if check_words:
+            check_words(graph.names)
+
+    def _say_read(self, graph: Graph | GraphShare) -> None:
         kind = f"{'directed' if graph.directed else 'undirected'}, {'un' * (graph.weights is None)}weighted"
         vertices = "vertex" if len(graph) == 1 else "vertices"
-        say(f"{len(graph):,} {vertices}, {counted(graph.edges, 'edge')}, {kind}")
+        self.display.say(f"{len(graph):,} {vertices}, {counted(graph.edges, 'edge')}, {kind}")
         if graph.kinds is not None:
-            say(f"kinds: {graph.kinds}")
-        read = time.perf_counter()
-        hosts = self.hosts if communicator is None else communicator.size
-        seed = self.seed if known is None else epoch_key(self.seed, int(known.counts.sum()), WALKS)  # other walks
-        walker = Walker(graph, length=self.length, **self._walking, seed=seed)
-        corpus = walk_corpus(walker, self.walks, hosts=hosts, communicator=communicator, threads=threads, known=known)
-        corpus.seconds.update(read=read - began, walk=time.perf_counter() - read)
-        say(f"{corpus.sentences:,} walks, {corpus.raw_words:,} steps")
-        if known is None and (missing := len(graph) - len(corpus.vocabulary)):
-            say(f"{missing:,} of {len(graph):,} vertices are on no walk, and have no vector")
+            self.display.say(f"kinds: {graph.kinds}")
+
+    def _say_walked(
+        self, corpus: Corpus, vertices: int, known: Vocabulary | None, began: float, read_at: float
+    ) -> Corpus:
+        corpus.seconds.update(read=read_at - began, walk=time.perf_counter() - read_at)
+        self.display.say(f"{corpus.sentences:,} walks, {corpus.raw_words:,} steps")
+        if known is None and (missing := vertices - len(corpus.vocabulary)):
+            self.display.say(f"{missing:,} of {vertices:,} vertices are on no walk, and have no vector")
         return corpus
 
 

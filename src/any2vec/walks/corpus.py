@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +15,15 @@ from any2vec.cluster.machine.cores import hosts_here
 from any2vec.corpus.corpus import NO_KIND, Corpus
 from any2vec.corpus.vocabulary import Vocabulary, check_sum
 from any2vec.corpus.worklist import StoredWorklist
+from any2vec.graph.kinds import Kinds
 from any2vec.io.memory import available, memory_errors
 from any2vec.walks.generated import GeneratedWorklist
+from any2vec.walks.share_walker import ShareWalker
+from any2vec.walks.share_walks import walk_shares
 from any2vec.walks.walker import Walker
 from any2vec.walks.worklist import count, generate
 
-__all__ = ["MOST_KEPT", "walk_corpus"]
+__all__ = ["MOST_KEPT", "joined", "share_corpus", "walk_corpus"]
 
 MOST_KEPT = 1 << 30
 """Bytes of walks that a host keeps, at most."""
@@ -53,42 +57,98 @@ def walk_corpus(
     ends = [total * h // hosts for h in range(hosts + 1)]
     held = range(communicator.rank, communicator.rank + 1) if several else range(hosts)
     first, last = ends[held.start], ends[held.stop]
-    if large is None:
-        large = min(MOST_KEPT, available(*hosts_here(communicator)) // _SHARE)
     how = {"threads": threads, "first": first, "last": last}
     kept = None
     with together(communicator), memory_errors("the walks"):
-        if (last - first) * walker.length * 4 < large:
+        if (last - first) * walker.length * 4 < (_most_kept(communicator) if large is None else large):
             kept = generate(walker, walks, **how)
             visits = kept.visits
         else:
             positions, visits = count(walker, walks, **how)
-    visits = allreduce(communicator, visits)
-    names, visits = _with_known(walker.graph.names, visits, known)
-    order = np.argsort(-visits, kind="stable")
-    new = np.empty(len(order), np.int32)
-    if walker.paths:
-        order = order[_kept(names, visits, known)[order]]
-    new[order] = np.arange(len(order), dtype=np.int32)
+    v = _vertices(walker.graph.names, walker.graph.kinds, bool(walker.paths), allreduce(communicator, visits), known)
     own = [end - first for end in ends[held.start : held.stop + 1]]
     worklist: StoredWorklist | GeneratedWorklist
     if kept:
-        _renumber(kept.ids, new)
+        _renumber(kept.ids, v.ids)
         worklist, cuts = StoredWorklist(kept.ids, kept.bounds), kept.bounds[own]
     else:
-        worklist = GeneratedWorklist(walker, range(first, last), positions, new, 0, 0, int(positions[-1]))
+        worklist = GeneratedWorklist(walker, range(first, last), positions, v.ids, 0, 0, int(positions[-1]))
         cuts = np.array([worklist.position_of(walk) for walk in own])
     if several:
         cuts = np.append(0, np.cumsum(communicator.allgather(cuts[-1:])[:, 0]))
-    worklist = replace(worklist, first=int(cuts[communicator.rank]))
-    vocabulary = Vocabulary([names[i] for i in order.tolist()], visits[order])
-    memory = {"graph": walker.nbytes, "walks": worklist.nbytes}
-    kinds = None
-    if walker.graph.kinds is not None:
-        gone = np.full(len(names) - len(walker.graph), NO_KIND, np.uint8)
-        kinds = np.append(walker.graph.kinds.of, gone)[order]
+    return _corpus(v, worklist, cuts, held, total, walker.nbytes)
+
+
+def share_corpus(walker: ShareWalker, walks: int, known: Vocabulary | None = None, large: int | None = None) -> Corpus:
+    """Do what `walk_corpus` does, on a cluster whose hosts have shares of the graph; all hosts call this together.
+
+    Walks are kept: those of `large` bytes or more in a file, as a text is.
+    """
+    communicator, total = walker.communicator, walks * walker.per_pass
+    _check_alike(communicator, repr((walks, *walker.how)).encode(), "options of walks")
+    large = _most_kept(communicator) if large is None else large
+    kept = walk_shares(walker, walks, large)
+    v = _vertices(walker.names, walker.kinds, bool(walker.paths), allreduce(communicator, kept.visits), known)
+    _renumber(kept.ids, v.ids)
+    cuts = np.append(0, np.cumsum(communicator.allgather(kept.bounds[-1:])[:, 0]))
+    held = range(communicator.rank, communicator.rank + 1)
+    corpus = _corpus(v, StoredWorklist(kept.ids, kept.bounds), cuts, held, total, walker.nbytes)
+    sent = allreduce(communicator, np.array([walker.owners.sent]))
+    return replace(corpus, walk_bytes=int(sent[0]))
+
+
+def joined(parts: Sequence[Corpus]) -> Corpus:
+    """Return the corpus of simulated hosts, of those that each has."""
+    ids, lists = [], list[NDArray[np.int64]]()
+    for part in parts:
+        worklist = part.worklist
+        assert isinstance(worklist, StoredWorklist)
+        ids.append(worklist.ids)
+        lists.append(worklist.bounds[1:] + worklist.first)
+    worklist = StoredWorklist(np.concatenate(ids), np.concatenate([np.zeros(1, np.int64), *lists]))
+    memory = {"graph": sum(part.memory["graph"] for part in parts), "walks": worklist.nbytes}
+    return replace(parts[0], worklist=worklist, held=range(len(parts)), memory=memory)
+
+
+class _Vertices(NamedTuple):
+    """V of walks, and the id in it of each vertex of the graph."""
+
+    vocabulary: Vocabulary
+    ids: NDArray[np.int32]
+    kinds: NDArray[np.uint8] | None
+
+
+def _most_kept(communicator: Communicator) -> int:
+    return min(MOST_KEPT, available(*hosts_here(communicator)) // _SHARE)
+
+
+def _vertices(
+    names: Sequence[str], kinds: Kinds | None, typed: bool, visits: NDArray[np.int64], known: Vocabulary | None
+) -> _Vertices:
+    """Order vertices by decreasing visits; of walks along metapaths, those that walks come to."""
+    own = len(names)
+    names, visits = _with_known(names, visits, known)
+    order = np.argsort(-visits, kind="stable")
+    new = np.empty(len(order), np.int32)
+    if typed:
+        order = order[_kept(names, visits, known)[order]]
+    new[order] = np.arange(len(order), dtype=np.int32)
+    of = None if kinds is None else np.append(kinds.of, np.full(len(names) - own, NO_KIND, np.uint8))[order]
+    return _Vertices(Vocabulary([names[i] for i in order.tolist()], visits[order]), new, of)
+
+
+def _corpus(
+    v: _Vertices,
+    worklist: StoredWorklist | GeneratedWorklist,
+    cuts: NDArray[np.int64],
+    held: range,
+    walks: int,
+    graph_bytes: int,
+) -> Corpus:
+    worklist = replace(worklist, first=int(cuts[held.start]))
+    memory = {"graph": graph_bytes, "walks": worklist.nbytes}
     given = False, dict[str, float](), Path()
-    return Corpus(vocabulary, worklist, int(cuts[-1]), total, 0, cuts, held, *given, kinds=kinds, memory=memory)
+    return Corpus(v.vocabulary, worklist, int(cuts[-1]), walks, 0, cuts, held, *given, kinds=v.kinds, memory=memory)
 
 
 def _with_known(
@@ -127,9 +187,14 @@ def _check_same(walker: Walker, walks: int, communicator: Communicator) -> None:
     for array in (graph.indptr, graph.indices, graph.weights):
         if array is not None:
             digest.update(np.ascontiguousarray(array).data)
-    other = first_other(communicator, digest.digest())
+    _check_alike(communicator, digest.digest(), "graphs or options of walks")
+
+
+def _check_alike(communicator: Communicator, what: bytes, called: str) -> None:
+    """Raise on all hosts if they do not have the same."""
+    other = first_other(communicator, hashlib.sha256(what).digest())
     if other is not None:
-        raise SharedError(f"hosts 0 and {other} have different graphs or options of walks; give all hosts the same")
+        raise SharedError(f"hosts 0 and {other} have different {called}; give all hosts the same")
 
 
 def _renumber(ids: NDArray[np.int32], new: NDArray[np.int32]) -> None:

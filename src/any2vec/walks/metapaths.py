@@ -3,7 +3,7 @@
 A walk that comes to the end of a metapath, such as author-paper-author, begins it again.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, shown
-from any2vec.graph.graph import Graph
 from any2vec.graph.kinds import Kinds
 from any2vec.llvm.compiled import njit
 
-__all__ = ["check_metapaths", "find_paths"]
+__all__ = ["check_metapaths", "count_between", "find_paths"]
 
 _SIGN = "-"
 _USUAL = "such as author-paper-author"
@@ -35,8 +34,12 @@ def check_metapaths(metapaths: Any) -> list[str | Sequence[str]]:
     return list(given)
 
 
-def find_paths(metapaths: Sequence[str | Sequence[str]], graph: Graph) -> list[tuple[int, ...]]:
+def find_paths(
+    metapaths: Sequence[str | Sequence[str]], kinds: Kinds | None, edges_between: Callable[[Kinds], NDArray[np.int64]]
+) -> list[tuple[int, ...]]:
     """Return the kinds of each metapath by their numbers, checked.
+
+    `edges_between` counts the edges of a graph from each kind to each.
 
     Raises
     ------
@@ -44,19 +47,24 @@ def find_paths(metapaths: Sequence[str | Sequence[str]], graph: Graph) -> list[t
         If the graph has no kinds, or not one of these. If a metapath ends with another kind than it begins with, or no
         edge follows one of its steps.
     """
-    if graph.kinds is None:
+    if kinds is None:
         raise Any2VecError(
             f"`metapath` is {_spelled(metapaths[0])!r}, but vertices have no kinds: read the graph with `kinds`"
         )
-    kinds = graph.kinds
     found = [_numbers(path, kinds) for path in metapaths]
-    between = np.zeros((len(kinds.names), len(kinds.names)), np.int64)
-    _count_between(graph.indptr, graph.indices, kinds.of, between)
+    between = edges_between(kinds)
     for path in found:
         for a, b in pairwise(path):
             if not between[a, b]:
                 raise Any2VecError(_no_edge(path, a, b, between[a], kinds.names))
     return found
+
+
+def count_between(indptr: NDArray[np.int64], indices: NDArray[np.int32], kinds: Kinds, first: int) -> NDArray[np.int64]:
+    """Count the edges from each kind to each, of the rows of vertices from `first` on."""
+    between = np.zeros((len(kinds.names), len(kinds.names)), np.int64)
+    _count_between(indptr, indices, kinds.of, first, between)
+    return between
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -106,7 +114,7 @@ def _no_edge(path: Sequence[int], a: int, b: int, onward: NDArray[np.int64], nam
 
 
 @njit(nogil=True, cache=True)
-def _count_between(indptr: Any, indices: Any, of: Any, between: Any) -> None:
-    for v in range(of.size):
+def _count_between(indptr: Any, indices: Any, of: Any, first: int, between: Any) -> None:
+    for v in range(indptr.size - 1):
         for i in range(indptr[v], indptr[v + 1]):
-            between[of[v], of[indices[i]]] += 1
+            between[of[first + v], of[indices[i]]] += 1

@@ -13,9 +13,9 @@ from numba import int64, njit, uint64
 from numpy.typing import NDArray
 
 from any2vec.samples.draws import WALKS, below, draw, epoch_key
-from any2vec.walks.tables import chosen
+from any2vec.walks.tables import choices, chosen
 
-__all__ = ["half_draw", "pass_key", "sides", "start_drawn", "vertex_at"]
+__all__ = ["half_draw", "pass_key", "sides", "start_drawn", "start_table", "vertex_at"]
 
 _ROUNDS, _MORE_ROUNDS, _FEW = 2, 6, 4096
 # times that each side is shifted by a random function of the other: more for fewer than _FEW vertices, as functions of
@@ -52,6 +52,11 @@ def vertex_at(place: int, vertices: int, left: int, right: int, key: int) -> int
         x = a * rights + b
         if x < uint64(vertices):
             return int64(x)
+
+
+def start_table(vertices: NDArray[np.int64], shares: NDArray[np.float32]) -> NDArray[np.uint64]:
+    """Make the table that starts are drawn from: vertices, and their shares."""
+    return choices(np.array([0, len(vertices)], np.int64), vertices.astype(np.int32), shares)
 
 
 @njit(inline="always")

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.graph.graph import Graph
+from any2vec.graph.kinds import Kinds
 from any2vec.io.memory import zeros
 from any2vec.io.read_only import read_only
 from any2vec.llvm.compiled import njit
+from any2vec.walks.row_tables import Entries
 from any2vec.walks.tables import choices
 
 __all__ = ["Paths", "TypedRows", "typed_rows"]
@@ -66,31 +67,33 @@ class TypedRows(NamedTuple):
     ends: bool
 
 
-def typed_rows(graph: Graph, found: Sequence[tuple[int, ...]]) -> tuple[TypedRows, Paths]:
-    """Lay out a graph's rows for metapaths, as `find_paths` returns them."""
-    assert graph.kinds is not None
-    of, many = graph.kinds.of, len(graph.kinds.names)
+def typed_rows(
+    entries: Entries, kinds: Kinds, found: Sequence[tuple[int, ...]], first: int = 0
+) -> tuple[TypedRows, Paths]:
+    """Lay out rows, of vertices from `first` on, for metapaths, as `find_paths` returns them."""
+    indptr, indices, given = entries
+    of, many = kinds.of, len(kinds.names)
+    of_rows = of[first : first + len(indptr) - 1]
     onward: dict[int, list[int]] = {}
     for path in found:
         for a, b in pairwise(path):
             onward.setdefault(a, [])
             onward[a] += [] if b in onward[a] else [b]
-    slots = max(len(kinds) for kinds in onward.values())
+    slots = max(len(to) for to in onward.values())
     slot_of = np.full((many, many), _NONE, np.uint8)
-    for a, kinds in onward.items():
-        slot_of[a, kinds] = np.arange(len(kinds))
-    bounds = zeros(len(graph) * slots + 1, np.int64)
-    _count_slots(graph.indptr, graph.indices, of, slot_of, slots, bounds)
+    for a, to in onward.items():
+        slot_of[a, to] = np.arange(len(to))
+    bounds = zeros(len(of_rows) * slots + 1, np.int64)
+    _count_slots(indptr, indices, of_rows, of, slot_of, slots, bounds)
     np.cumsum(bounds, out=bounds)
-    indices = zeros(int(bounds[-1]), np.int32)
-    given = np.zeros(0, np.float32) if graph.weights is None else graph.weights
-    weights = zeros(len(indices) if len(given) else 0, np.float32)
-    edges = graph.indptr, graph.indices, read_only(given)
-    _fill_slots(*edges, of, slot_of, slots, bounds, indices, weights)
-    targets = indices if graph.weights is None else choices(bounds, indices, weights)
+    neighbours = zeros(max(1, int(bounds[-1])), np.int32)  # kernels read an entry before they check for one
+    weights = zeros(0 if given is None else len(neighbours), np.float32)
+    edges = indptr, indices, read_only(np.zeros(0, np.float32) if given is None else given)
+    _fill_slots(*edges, of_rows, of, slot_of, slots, bounds, neighbours, weights)
+    targets = neighbours if given is None else choices(bounds, neighbours, weights)
     widths = np.zeros(many, np.int64)
-    widths[list(onward)] = [len(kinds) for kinds in onward.values()]
-    ends = _may_end(of, widths, slots, bounds)
+    widths[list(onward)] = [len(to) for to in onward.values()]
+    ends = _may_end(of_rows, widths, slots, bounds)
     return TypedRows(bounds, targets, slots, ends), _paths(found, of, slot_of)
 
 
@@ -105,11 +108,11 @@ def _paths(found: Sequence[tuple[int, ...]], of: NDArray[np.uint8], slot_of: NDA
 
 
 @njit(nogil=True, cache=True)
-def _count_slots(indptr: Any, indices: Any, of: Any, slot_of: Any, slots: int, bounds: Any) -> None:
+def _count_slots(indptr: Any, indices: Any, of_rows: Any, of: Any, slot_of: Any, slots: int, bounds: Any) -> None:
     """Count each row's neighbours by slot, one place further on."""
-    for v in range(of.size):
+    for v in range(of_rows.size):
         for i in range(indptr[v], indptr[v + 1]):
-            slot = slot_of[of[v], of[indices[i]]]
+            slot = slot_of[of_rows[v], of[indices[i]]]
             if slot != _NONE:
                 bounds[v * slots + slot + 1] += 1
 
@@ -119,6 +122,7 @@ def _fill_slots(
     indptr: Any,
     indices: Any,
     weights: Any,
+    of_rows: Any,
     of: Any,
     slot_of: Any,
     slots: int,
@@ -128,10 +132,10 @@ def _fill_slots(
 ) -> None:
     """List neighbours slot by slot, in their order."""
     at = np.empty(slots, np.int64)
-    for v in range(of.size):
+    for v in range(of_rows.size):
         at[:] = bounds[v * slots : (v + 1) * slots]
         for i in range(indptr[v], indptr[v + 1]):
-            slot = slot_of[of[v], of[indices[i]]]
+            slot = slot_of[of_rows[v], of[indices[i]]]
             if slot != _NONE:
                 into[at[slot]] = indices[i]
                 if weights.size:

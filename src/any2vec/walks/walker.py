@@ -1,6 +1,7 @@
 """`Walker`: DeepWalk's, node2vec's and metapath2vec's walks on a graph, as pure functions of seed, pass and start."""
 
 from collections.abc import Sequence
+from functools import partial
 from math import inf, isfinite
 from numbers import Integral
 from typing import Any
@@ -9,17 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, shown
-from any2vec.graph.csr import CSR, merged
 from any2vec.graph.graph import Graph
-from any2vec.io.read_only import read_only
 from any2vec.llvm.compiled import njit
 from any2vec.samples.draws import draw
 from any2vec.walks.first_order import first_order
-from any2vec.walks.metapaths import find_paths
-from any2vec.walks.noise import levels, marked
-from any2vec.walks.order import pass_key, sides, vertex_at
+from any2vec.walks.metapaths import count_between, find_paths
+from any2vec.walks.order import pass_key, sides, start_table, vertex_at
+from any2vec.walks.row_tables import Entries, any_twice, check_weights, counted, row_tables, start_shares
 from any2vec.walks.second_order import second_order
-from any2vec.walks.tables import choices, neighbour_table, relative_weights
 from any2vec.walks.typed import typed
 from any2vec.walks.typed_rows import typed_rows
 
@@ -101,44 +99,37 @@ class Walker:
         self.restart = float(restart)
         self.extend, self.gamma, self.starts = extend, float(gamma), starts
         self.seed = seed
-        indptr, indices, weights = graph.indptr, graph.indices, graph.weights
-        if weights is not None and not (np.isfinite(weights) & (weights > 0)).all():
-            raise Any2VecError("weights of edges must be positive numbers for walks")
+        check_weights(graph.weights)
+        weighted = int(graph.weights is not None)
         self.per_pass = len(graph)
         self._restart, self._starts = np.uint64(round(restart * 2**32)), np.zeros(0, np.uint64)
-        self.paths = find_paths(metapaths, graph) if metapaths else []
-        if self.paths:
-            self._typed, self._paths = typed_rows(graph, self.paths)
+        entries = Entries(graph.indptr, graph.indices, graph.weights)
+        between = partial(count_between, *entries[:2], first=0)
+        self.paths = find_paths(metapaths, graph.kinds, between) if metapaths else []
+        if self.paths and graph.kinds:
+            self._typed, self._paths = typed_rows(entries, graph.kinds, self.paths)
             self.per_pass, self._ends = len(self._paths.starts), self._typed.ends
             self._left, self._right = sides(self.per_pass)
-            self._kernel = typed(int(weights is not None), int(restart > 0))
+            self._kernel = typed(weighted, int(restart > 0))
             return
         second = (self.p != 1 or self.q != 1) and length > 1
-        if second and _any_twice(indptr, indices):  # walks are the same by one edge of their weight
-            counted = np.ones(len(indices), np.float32) if weights is None else weights.copy()
-            indptr, indices, weights = merged(CSR(indptr.copy(), indices.copy(), counted))
-        self._rows = np.append(indptr, indptr[-1])
+        if second and any_twice(graph.indptr, graph.indices):  # walks are the same by one edge of their weight
+            entries, weighted = counted(entries), 1
+        extended = weighted == 1 and extend and second and self.q != 1
+        rows, targets, heaviest, table, usual = row_tables(entries, second=second, extended=extended, gamma=gamma)
         self._left, self._right = sides(len(graph))
-        self._ends = bool((np.diff(indptr) == 0).any())
-        if len(indices) == 0:  # kernels read an entry before they check for one
-            indices = np.zeros(1, np.int32)
-        indices = read_only(indices)
+        self._ends = bool((np.diff(entries.indptr) == 0).any())
         drawn = int(starts != STARTS[0])
         if drawn:
-            self._starts = _by_degree(indptr, weights)
-        extended = weights is not None and extend and second and self.q != 1
-        noise = levels(indptr, weights, self.gamma) if extended else np.zeros(0, np.float32)
-        ids = marked(indptr, indices, weights, noise) if extended else indices
-        self._targets = indices if weights is None else choices(indptr, ids, weights)
+            self._starts = start_table(*start_shares(entries))
+        self._rows, self._targets = rows, targets
         self._biased: tuple[Any, ...] | None = None
         if second:
-            none = np.zeros(0, np.float32)
-            relative, heaviest = (None, none) if weights is None else relative_weights(indptr, weights)
-            table = neighbour_table(self._rows, indices, weights if extended else relative)
-            self._biased = heaviest, table, table.view(np.float32), weights if extended else none, noise
-            self._kernel = second_order(int(weights is not None), int(q < 1), int(extended), drawn)
+            given = entries.weights if extended else np.zeros(0, np.float32)
+            self._biased = heaviest, table, table.view(np.float32), given, usual
+            self._kernel = second_order(weighted, int(q < 1), int(extended), drawn)
         else:
-            self._kernel = first_order(int(weights is not None), int(restart > 0), drawn)
+            self._kernel = first_order(weighted, int(restart > 0), drawn)
 
     @property
     def nbytes(self) -> int:
@@ -225,16 +216,6 @@ def _check_typed(p: float, q: float, starts: str) -> None:
         raise Any2VecError(f"`starts` is {starts!r}, but walks along a `metapath` start at every vertex of a kind")
 
 
-def _by_degree(indptr: NDArray[np.int64], weights: NDArray[np.float32] | None) -> NDArray[np.uint64]:
-    """Make the table that starts are drawn from: of vertices with edges, so that no walk ends at once."""
-    degrees = np.diff(indptr)
-    with_edges = np.flatnonzero(degrees)
-    begins = indptr[:-1][with_edges]
-    shares = degrees[with_edges] if weights is None else np.add.reduceat(weights, begins, dtype=np.float64)
-    ends = np.array([0, len(with_edges)], np.int64)
-    return choices(ends, with_edges.astype(np.int32), np.asarray(shares, np.float32))
-
-
 @njit(nogil=True, cache=True)
 def _end_at_once(
     rows: NDArray[np.int64], key: int, left: int, right: int, first: int, lengths: NDArray[np.int32]
@@ -246,13 +227,3 @@ def _end_at_once(
         v = vertex_at(first + i, vertices, left, right, order)
         if rows[v] == rows[v + 1]:
             lengths[i] = 1
-
-
-@njit(nogil=True, cache=True)
-def _any_twice(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> bool:
-    """Whether a row has a neighbour twice."""
-    for v in range(indptr.size - 1):
-        for i in range(indptr[v] + 1, indptr[v + 1]):
-            if indices[i] == indices[i - 1]:
-                return True
-    return False

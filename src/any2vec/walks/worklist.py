@@ -13,7 +13,7 @@ from any2vec.io.memory import zeros
 from any2vec.llvm.compiled import njit
 from any2vec.walks.walker import Walker
 
-__all__ = ["WalkBlock", "Walks", "compact", "count", "generate", "spacing", "walk_blocks"]
+__all__ = ["WalkBlock", "Walks", "compact", "count", "count_visits", "generate", "spacing", "walk_blocks"]
 
 T = TypeVar("T")
 
@@ -139,7 +139,7 @@ class _Visits:
         if not hasattr(self._mine, "visits"):
             self._mine.visits = zeros(self._vertices, np.int64)
             self._counts.append(self._mine.visits)
-        _count(ids, self._mine.visits)
+        count_visits(ids, self._mine.visits)
 
     def total(self) -> NDArray[np.int64]:
         return sum(self._counts, np.zeros(self._vertices, np.int64))
@@ -172,6 +172,7 @@ def _compact(out: NDArray[np.int32], lengths: NDArray[np.int32], flat: NDArray[n
 
 
 @njit(nogil=True, cache=True)
-def _count(ids: NDArray[np.int32], visits: NDArray[np.int64]) -> None:
+def count_visits(ids: NDArray[np.int32], visits: NDArray[np.int64]) -> None:
+    """Count what walks come to."""
     for i in range(ids.size):
         visits[ids[i]] += 1

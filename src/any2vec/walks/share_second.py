@@ -1,0 +1,411 @@
+"""node2vec's walks on a graph in shares: the steps of `second_order`, by questions to the hosts that have the vertices.
+
+A candidate is drawn where the walk's vertex c is. Whether it is a neighbour of the vertex before, w, is looked up where
+w is. If it is drawn from the row of w, whether it is a neighbour of c is looked up where c is. A step that is drawn
+exactly asks for one neighbour of c after the other.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import float32, int64, uint32, uint64
+from numpy.typing import NDArray
+
+from any2vec.llvm.compiled import njit
+from any2vec.llvm.prefetch import prefetch
+from any2vec.samples.draws import draw, mix
+from any2vec.walks.noise import LOOSE, in_out
+from any2vec.walks.order import half_draw, start_drawn, vertex_at
+from any2vec.walks.tables import BUCKET, WEIGHTED_BUCKET, bucket_of, chosen, find
+
+__all__ = ["ANSWER", "QUESTION", "SecondLanes", "answer_second", "ask_second"]
+
+QUESTION = 5
+"""Words of a question: the vertex; w, a candidate, or the number of a neighbour; a kind, or the degree of w; bits."""
+
+ANSWER = 3
+"""Words of an answer: a vertex or a weight; the degree of c, a weight, or the heaviest of its row; marks."""
+
+_GROUP = 64
+_GOLDEN = 0x9E3779B97F4A7C15
+_IDS = uint64((1 << LOOSE) - 1)
+_NONE = 0xFFFFFFFF  # no vertex before
+_LOOK, _ENTRY = 0xFFFFFFFF, 0xFFFFFFFE  # kinds of questions, besides a draw: is x a neighbour; which is neighbour i
+_END, _INNER, _FROM_OTHER, _BACK, _LOOSE = 1, 2, 4, 8, 16  # marks
+# What a lane waits for: a candidate, that of the row of w, looks in the rows of w and of c; and in an exact draw, the
+# next neighbour, and the look
+_DRAWN, _OTHER, _LOOK_W, _LOOK_C, _EXACT, _EXACT_LOOK = range(6)
+
+
+@njit(inline="always")
+def _unit(bits: int) -> float:
+    """Fraction of 1 from the high 53 of 64 random bits."""
+    return float(int64(bits >> uint64(11))) * 2.0**-53
+
+
+class SecondLanes(NamedTuple):
+    """Walks under way, one in each lane; names as in `second_order`.
+
+    Attributes
+    ----------
+    whole : int64 array, shape (lanes, 12)
+        Vertices, numbers and states, by the columns below.
+    bits : uint64 array, shape (lanes, 3)
+        Key and state of the walk's draws, and the bits that judge a candidate.
+    sums : float64 array, shape (lanes, 2)
+        Of an exact draw: where the draw lies, and the sum so far.
+    """
+
+    whole: NDArray[np.int64]
+    bits: NDArray[np.uint64]
+    sums: NDArray[np.float64]
+
+    @classmethod
+    def empty(cls, lanes: int) -> "SecondLanes":
+        """Return lanes without walks."""
+        return cls(np.zeros((lanes, 12), np.int64), np.zeros((lanes, 3), np.uint64), np.zeros((lanes, 2)))
+
+
+_ROW, _STEP, _C, _W, _DEGREE, _OTHERS, _REFUSED, _WAITS, _X, _CANDIDATE, _AT, _BITS = range(12)
+_KEY, _STATE, _MORE = range(3)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def ask_second(  # noqa: C901, PLR0912, PLR0915
+    answers: Any,
+    numbers: Any,
+    places: Any,
+    lanes: Any,
+    live: int,
+    upcoming: int,
+    first: int,
+    last: int,
+    keys: Any,
+    vertices: int,
+    left: int,
+    right: int,
+    starts: Any,
+    weighted: bool,
+    levels: Any,
+    p: float,
+    q: float,
+    bound: int,
+    restart: int,
+    out: Any,
+    lengths: Any,
+    questions: Any,
+) -> tuple[int, int]:
+    """Hear answers and ask the next questions; return how many there are, and the next `upcoming`.
+
+    The walks are `first` to ``last - 1``, which are counted over all passes, of which those from `upcoming` on are not
+    begun. They start at vertices that are drawn from `starts`, or if that is empty at each. Only node2vec+ has
+    `levels`, of all vertices. `numbers` is a view of `answers`.
+    """
+    outward, extended, drawn = q < 1.0, levels.size > 0, starts.size > 0
+    length = out.shape[1]
+    back, away = 1.0 / p, 1.0 / q
+    common = 1.0 - away
+    whole, bits, sums = lanes.whole, lanes.bits, lanes.sums
+    i = 0
+    n = live
+    while i < n:
+        step = whole[i, _STEP]
+        c, w, waits, place = whole[i, _C], whole[i, _W], whole[i, _WAITS], int64(places[i])
+        x = whole[i, _X]
+        before = c  # of the next step
+        accepted = refused = False
+        asks = -1  # what the lane waits for next
+        if step > 0 and waits == _DRAWN:
+            marks = int64(answers[place, 2])
+            x = int64(answers[place, 0])
+            whole[i, _DEGREE] = answers[place, 1]
+            whole[i, _CANDIDATE] = marks
+            more = _unit(bits[i, _MORE])
+            if marks & _END:
+                lengths[whole[i, _ROW]] = step
+                step = 0
+            elif restart > 0 and whole[i, _REFUSED] == 0 and half_draw(mix(bits[i, _KEY]), step - 1) < uint64(restart):
+                x = int64(out[whole[i, _ROW], 0])
+                before = int64(_NONE)
+                accepted = True
+            elif marks & _BACK:
+                x = w
+                accepted = True
+            elif marks & _FROM_OTHER:
+                asks = _OTHER
+            else:
+                checked = more * away >= 1.0 if outward else marks & _INNER != 0
+                if x == w:
+                    accepted = (outward or not checked) and more * away < back
+                    refused = not accepted
+                elif not checked:
+                    accepted = True
+                elif w != _NONE:
+                    asks = _LOOK_W
+                else:  # nothing is a neighbour of nothing
+                    accepted = outward
+                    refused = not accepted
+        elif step > 0 and waits == _OTHER:
+            x = int64(answers[place, 0])
+            if extended:
+                whole[i, _AT] = answers[place, 1]  # the weight of the edge, as bits
+            if x == w:
+                refused = True
+            else:
+                asks = _LOOK_C
+        elif step > 0 and waits == _LOOK_W:
+            other = numbers[place, 0]
+            found = other >= float32(0.0)
+            accepted = found != outward
+            if extended:
+                loose = whole[i, _CANDIDATE] & _LOOSE != 0
+                factor = in_out(other if found else float32(0.0), levels[2 * x + 1], loose, away)
+                judge = _unit(bits[i, _MORE])
+                accepted = judge * (away if outward else common) < (factor if outward else factor - away)
+            refused = not accepted
+        elif step > 0 and waits == _LOOK_C:
+            weight = numbers[place, 0]
+            accepted = weight >= float32(0.0)
+            if accepted and extended:
+                numbers[place, 2] = weight
+                answers[place, 0] = whole[i, _AT]  # as a number again
+                other = numbers[place, 0]
+                factor = in_out(other, levels[2 * x + 1], weight < levels[2 * c + 1], away)
+                judge = _unit(bits[i, _MORE]) * numbers[place, 1] * common
+                accepted = judge < weight / levels[2 * c] * (factor - away)
+            elif accepted and weighted:
+                accepted = _unit(bits[i, _MORE]) * numbers[place, 1] < weight
+            refused = not accepted
+        elif step > 0:  # an exact draw
+            counts = True
+            if waits == _EXACT:
+                x = int64(answers[place, 0])
+                whole[i, _X] = x
+                whole[i, _CANDIDATE] = answers[place, 2]
+                whole[i, _BITS] = answers[place, 1]  # of the weight
+                counts = w in (x, _NONE)
+                factor = back if x == w else away
+            else:
+                other = numbers[place, 0]
+                found = other >= float32(0.0)
+                factor = 1.0 if found else away
+                if extended:
+                    loose = whole[i, _CANDIDATE] & _LOOSE != 0
+                    factor = in_out(other if found else float32(0.0), levels[2 * x + 1], loose, away)
+            if counts:
+                if weighted:
+                    answers[place, 0] = whole[i, _BITS]
+                    factor *= numbers[place, 0]
+                sums[i, 1] += factor
+                if sums[i, 1] > sums[i, 0]:
+                    accepted = True
+                else:
+                    whole[i, _AT] += 1
+                    if whole[i, _AT] < whole[i, _DEGREE]:
+                        asks = _EXACT
+                    elif sums[i, 0] == np.inf:  # once more, up to where the draw lies
+                        sums[i, 0] = _unit(mix(bits[i, _STATE])) * sums[i, 1]
+                        sums[i, 1] = 0.0
+                        whole[i, _AT] = 0
+                        asks = _EXACT
+                    else:
+                        accepted = True
+            else:
+                asks = _EXACT_LOOK
+        if refused:
+            whole[i, _REFUSED] += 1
+            if whole[i, _REFUSED] >= bound and whole[i, _REFUSED] >= whole[i, _DEGREE]:
+                bits[i, _STATE] += uint64(_GOLDEN) + uint64(_GOLDEN)
+                whole[i, _AT] = 0
+                sums[i, 0], sums[i, 1] = np.inf, 0.0
+                asks = _EXACT
+            else:
+                asks = _DRAWN
+        if accepted:
+            whole[i, _REFUSED] = 0
+            out[whole[i, _ROW], step] = x
+            step += 1
+            whole[i, _OTHERS] = whole[i, _DEGREE] if before != _NONE else 0
+            whole[i, _W] = w = before
+            whole[i, _C] = c = x
+            asks = _DRAWN
+            if step == length:
+                lengths[whole[i, _ROW]] = length
+                step = 0
+        while step == 0 and upcoming < last:
+            pass_ = upcoming // vertices
+            at = upcoming - pass_ * vertices
+            key = keys[pass_]
+            order = draw(key, vertices)
+            if drawn:
+                c = start_drawn(at, order, starts)
+                bits[i, _KEY] = bits[i, _STATE] = draw(key, at)
+            else:
+                c = vertex_at(at, vertices, left, right, order)
+                bits[i, _KEY] = bits[i, _STATE] = draw(key, c)
+            w = int64(_NONE)
+            whole[i, _ROW] = upcoming - first
+            whole[i, _C], whole[i, _W], whole[i, _OTHERS], whole[i, _REFUSED] = c, w, 0, 0
+            out[whole[i, _ROW], 0] = c
+            lengths[whole[i, _ROW]] = 1
+            upcoming += 1
+            step = int64(length > 1)
+            asks = _DRAWN
+        if step == 0:  # the last lane takes its place
+            n -= 1
+            if i < n:
+                places[i] = places[n]
+                for k in range(whole.shape[1]):
+                    whole[i, k] = whole[n, k]
+                for k in range(bits.shape[1]):
+                    bits[i, k] = bits[n, k]
+                sums[i, 0], sums[i, 1] = sums[n, 0], sums[n, 1]
+            continue
+        whole[i, _STEP] = step
+        whole[i, _X] = x
+        whole[i, _WAITS] = asks
+        if asks == _DRAWN:
+            lottery = mix(bits[i, _STATE] + uint64(_GOLDEN))
+            bits[i, _STATE] += uint64(_GOLDEN) + uint64(_GOLDEN)
+            bits[i, _MORE] = mix(bits[i, _STATE])
+            questions[i, 0], questions[i, 1], questions[i, 2] = c, w, whole[i, _OTHERS]
+            questions[i, 3], questions[i, 4] = lottery >> uint64(32), lottery & uint64(0xFFFFFFFF)
+        elif asks == _OTHER:  # the answer was the number of a neighbour
+            questions[i, 0], questions[i, 1], questions[i, 2] = w, x, uint32(_ENTRY)
+        elif asks == _EXACT:
+            questions[i, 0], questions[i, 1], questions[i, 2] = c, whole[i, _AT], uint32(_ENTRY)
+        else:
+            questions[i, 0], questions[i, 1], questions[i, 2] = c if asks == _LOOK_C else w, x, uint32(_LOOK)
+        i += 1
+    return n, upcoming
+
+
+@cache
+def answer_second(weighted: int) -> Callable[..., None]:  # noqa: C901, PLR0915
+    """Return the kernel that answers about this host's vertices.
+
+    `numbers` is a view of `answers`, as is `relative` of `table`.
+    """
+    stride = WEIGHTED_BUCKET if weighted else BUCKET
+
+    @njit(nogil=True, cache=True, error_model="numpy")
+    def answer(  # noqa: C901, PLR0912, PLR0915
+        rows: Any,
+        targets: Any,
+        heaviest: Any,
+        table: Any,
+        relative: Any,
+        levels: Any,
+        directed: bool,
+        p: float,
+        q: float,
+        questions: Any,
+        answers: Any,
+        numbers: Any,
+    ) -> None:
+        outward, extended = q < 1.0, levels.size > 0
+        back, away = 1.0 / p, 1.0 / q
+        excess = max(0.0, back - away)
+        common = 1.0 - away
+        per_common = 1.0 / common if common > 0.0 else 0.0
+        looking = excess > 0.0 and (weighted == 1 or directed)
+        bucket = np.empty(_GROUP, np.int64)
+        entry = np.empty(_GROUP, np.int64)
+        fraction = np.empty(_GROUP, np.uint64)
+        for start in range(0, questions.shape[0], _GROUP):
+            group = min(_GROUP, questions.shape[0] - start)
+            for i in range(group):
+                prefetch(rows, int64(questions[start + i, 0]))
+            for i in range(group):  # what is to be looked for
+                c, x, kind = int64(questions[start + i, 0]), int64(questions[start + i, 1]), questions[start + i, 2]
+                begin = rows[c]
+                degree = rows[c + 1] - begin
+                if kind == uint32(_ENTRY):
+                    entry[i] = begin + x
+                    if weighted:
+                        prefetch(targets, 2 * entry[i])
+                    else:
+                        prefetch(targets, entry[i])
+                elif kind == uint32(_LOOK) or (looking and x != _NONE):
+                    bucket[i] = bucket_of(x, c, begin, degree)
+                    prefetch(table, stride * bucket[i])
+                    if weighted:
+                        prefetch(heaviest, c)
+            for i in range(group):  # candidates are placed
+                c, w, kind = int64(questions[start + i, 0]), int64(questions[start + i, 1]), questions[start + i, 2]
+                if kind == uint32(_LOOK) or kind == uint32(_ENTRY):
+                    continue
+                begin = rows[c]
+                degree = rows[c + 1] - begin
+                answers[start + i, 1] = degree
+                if degree == 0:
+                    answers[start + i, 2] = _END
+                    entry[i] = -1
+                    continue
+                way_back = 0.0
+                if w != _NONE:
+                    way_back = 1.0
+                    if looking:
+                        slot = find(table, stride, bucket[i], w, c, begin, degree)
+                        way_back = 0.0 if slot < 0 else float(relative[slot]) if weighted else 1.0
+                        if extended:
+                            way_back /= levels[2 * c]
+                others = int64(kind)
+                most = float(heaviest[c]) if weighted and not outward else 1.0
+                smaller = others * most < degree
+                free = away * degree
+                shared = 0.0 if outward else common * min(float(degree), others * most)
+                returning = excess * way_back
+                lottery = (uint64(questions[start + i, 3]) << uint64(32)) | uint64(questions[start + i, 4])
+                y = _unit(lottery) * (free + shared + returning)
+                backwards = y >= free + shared and returning > 0.0
+                inner = y >= free and shared > 0.0
+                scale = q
+                if inner:
+                    y -= free
+                    scale = per_common
+                from_other = inner and smaller
+                if weighted and from_other:
+                    scale /= most
+                limit = others if from_other else degree
+                at = y * scale
+                column = min(int64(at), limit - 1)
+                answers[start + i, 2] = _BACK if backwards else _FROM_OTHER if from_other else _INNER if inner else 0
+                if from_other or backwards:
+                    answers[start + i, 0] = column
+                    entry[i] = -1
+                    continue
+                entry[i] = begin + column
+                if weighted:
+                    fraction[i] = uint64((at - column) * 4294967296.0)
+                    prefetch(targets, 2 * entry[i])
+                else:
+                    prefetch(targets, entry[i])
+            for i in range(group):
+                c, x, kind = int64(questions[start + i, 0]), int64(questions[start + i, 1]), questions[start + i, 2]
+                begin = rows[c]
+                degree = rows[c + 1] - begin
+                if kind == uint32(_LOOK):
+                    slot = find(table, stride, bucket[i], x, c, begin, degree)
+                    numbers[start + i, 0] = float32(-1.0) if slot < 0 else relative[slot] if weighted else float32(1.0)
+                    numbers[start + i, 1] = heaviest[c] if weighted else float32(1.0)
+                    continue
+                e = entry[i]
+                if e < 0:
+                    continue
+                if kind == uint32(_ENTRY):
+                    x = int64(targets[2 * e] & uint64(0xFFFFFFFF)) if weighted else int64(targets[e])
+                    answers[start + i, 2] = 0
+                else:
+                    x = chosen(targets, e, fraction[i]) if weighted else int64(targets[e])
+                if extended:
+                    answers[start + i, 2] |= uint32(_LOOSE) if x >> LOOSE else uint32(0)
+                    x &= int64(_IDS)
+                answers[start + i, 0] = x
+                if weighted and kind == uint32(_ENTRY):
+                    slot = find(table, stride, bucket_of(x, c, begin, degree), x, c, begin, degree)
+                    numbers[start + i, 1] = relative[slot]
+
+    return answer

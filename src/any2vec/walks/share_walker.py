@@ -1,0 +1,183 @@
+"""`ShareWalker`: the walks of `Walker` on a graph of which each host has a share."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.cluster.communicator import Communicator, allreduce, together
+from any2vec.cluster.local import computing
+from any2vec.graph.kinds import Kinds
+from any2vec.graph.share import GraphShare
+from any2vec.walks.metapaths import count_between, find_paths
+from any2vec.walks.order import pass_key, sides, start_table
+from any2vec.walks.owners import Owners
+from any2vec.walks.row_tables import Entries, any_twice, check_weights, counted, start_shares
+from any2vec.walks.share_first import FirstLanes
+from any2vec.walks.share_second import SecondLanes
+from any2vec.walks.share_steps import first_steps, second_steps
+from any2vec.walks.typed_rows import typed_rows
+from any2vec.walks.walker import STARTS, check_walks
+
+__all__ = ["ShareWalker"]
+
+_LANES = 1 << 15  # walks under way on a host: more take fewer messages, and more of the caches
+_FEW = 64  # walks of a thread, at least
+
+
+class _Group(NamedTuple):
+    """The walks `first` to ``last - 1``, which one thread steps; some of them are under way."""
+
+    lanes: FirstLanes | SecondLanes
+    first: int
+    last: int
+    out: NDArray[np.int32]
+    lengths: NDArray[np.int32]
+    questions: NDArray[np.uint32]
+    state: list[int]  # how many are under way, and the next one
+
+
+class ShareWalker:
+    """Random walks on a graph in shares, by all hosts together.
+
+    The host that asks for a walk steps it, and each step is drawn where its vertex is. Walks have the bits of
+    `Walker`'s on the whole graph.
+
+    Parameters
+    ----------
+    share : GraphShare
+        This host's share.
+    communicator : Communicator
+        Connects the hosts that have the others.
+    length, p, q, restart, extend, gamma, starts, metapaths, seed
+        As of `Walker`.
+    threads : int
+        Threads of this host.
+
+    Attributes
+    ----------
+    per_pass : int
+        Walks in a pass, as of `Walker`.
+    owners : Owners
+        The hosts that have the vertices.
+    nbytes : int
+        Bytes of the tables that this host looks up, in place of its share.
+
+    Raises
+    ------
+    SharedError
+        On all hosts, whatever `Walker` raises.
+    """
+
+    def __init__(
+        self,
+        share: GraphShare,
+        communicator: Communicator,
+        *,
+        length: int = 40,
+        p: float = 1.0,
+        q: float = 1.0,
+        restart: float = 0.0,
+        extend: bool = False,
+        gamma: float = 0.0,
+        starts: str = STARTS[0],
+        metapaths: Sequence[str | Sequence[str]] = (),
+        seed: int = 1,
+        threads: int = 1,
+    ) -> None:
+        check_walks(1, length, p, q, restart, extend, gamma, starts, metapaths)
+        self.length, self.seed, self.per_pass = length, seed, len(share)
+        self.communicator, self._threads = communicator, threads
+        self.how = length, p, q, restart, extend, gamma, starts, list(metapaths), seed
+        self.names, self.kinds, self.vertices = share.names, share.kinds, len(share)
+        low = int(share.cuts[share.rank])
+        entries = Entries(share.indptr, share.indices, share.weights)
+        with together(communicator):
+            check_weights(share.weights)
+        self.paths = find_paths(metapaths, share.kinds, partial(self._between, entries, low)) if metapaths else []
+        self._starts, restarts = np.zeros(0, np.uint64), np.uint64(round(restart * 2**32))
+        if starts != STARTS[0]:
+            vertices, shares = start_shares(entries)
+            self._starts = start_table(self._gathered(low + vertices), self._gathered(shares))
+        if (p != 1 or q != 1) and length > 1:
+            twice = np.array([any_twice(share.indptr, share.indices)])
+            if communicator.allgather(twice).any():
+                entries = counted(entries)
+            usual = gamma if extend else None
+            biased = float(p), float(q), restarts
+            steps = second_steps(entries, *biased, directed=share.directed, gamma=usual, gathered=self._gathered)
+        else:
+            typed = typed_rows(entries, share.kinds, self.paths, low) if self.paths and share.kinds else None
+            self.per_pass = len(typed[1].starts) if typed else len(share)
+            steps = first_steps(entries, typed, restarts)
+        self._steps, self._sides, self.nbytes = steps, sides(self.per_pass), steps.nbytes
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="any2vec-walks") if threads > 1 else None
+        answering = steps.answer, steps.answer_words, self._pool, threads
+        self.owners = Owners(communicator, share.cuts, *answering)
+
+    def walk(self, first: int, last: int, out: NDArray[np.int32], lengths: NDArray[np.int32]) -> None:
+        """Write walks `first` to ``last - 1``, counted over all passes, as `Walker.walk` writes those of a pass.
+
+        All hosts call this together; a host may ask for no walks.
+        """
+        parts = max(1, min(self._threads, (last - first) // _FEW))
+        cuts = [first + (last - first) * i // parts for i in range(parts + 1)]
+        groups = [self._group(low, high, out[low - first :], lengths[low - first :]) for low, high in pairwise(cuts)]
+        keys = np.array([pass_key(self.seed, one) for one in range(-(-last // self.per_pass))], np.uint64)
+        answers = np.zeros((1, self._steps.answer_words), np.uint32)
+        places = np.zeros(sum(group.state[0] for group in groups), np.int32)
+        while True:
+            ends = np.cumsum([0, *(group.state[0] for group in groups)]).tolist()
+            heard = [(group, keys, answers, places[a:b]) for group, (a, b) in zip(groups, pairwise(ends), strict=True)]
+            self._on_threads(self._step, heard)
+            asked = [group.questions[: group.state[0]] for group in groups]
+            reply = self.owners.ask(asked[0] if len(asked) == 1 else np.concatenate(asked))
+            if reply is None:
+                return
+            answers, places = reply
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._pool:
+            self._pool.shutdown()
+
+    def _group(self, low: int, high: int, out: NDArray[np.int32], lengths: NDArray[np.int32]) -> _Group:
+        lanes = max(1, min(_LANES // self._threads, high - low))
+        questions = np.zeros((lanes, self._steps.words), np.uint32)
+        return _Group(self._steps.lanes.empty(lanes), low, high, out, lengths, questions, [lanes, low])
+
+    def _step(
+        self, group: _Group, keys: NDArray[np.uint64], answers: NDArray[np.uint32], places: NDArray[np.int32]
+    ) -> None:
+        """Let walks hear answers, and ask what they need next."""
+        which = *group.state, group.first, group.last, keys, self.per_pass, *self._sides
+        into = group.out, group.lengths, group.questions
+        group.state[:] = self._steps.ask(answers, places, group.lanes, *which, self._starts, *self._steps.given, *into)
+
+    def _on_threads(self, task: Callable[..., None], parts: list[tuple[Any, ...]]) -> None:
+        if self._pool is None or len(parts) == 1:
+            for part in parts:
+                task(*part)
+            return
+
+        def one(part: tuple[Any, ...]) -> None:
+            with computing(self.communicator):
+                task(*part)
+
+        list(self._pool.map(one, parts))
+
+    def _between(self, entries: Entries, low: int, kinds: Kinds) -> NDArray[np.int64]:
+        return allreduce(self.communicator, count_between(entries.indptr, entries.indices, kinds, low))
+
+    def _gathered(self, own: NDArray[Any]) -> NDArray[Any]:
+        """Join arrays of all hosts, of any length."""
+        many = np.full(self.communicator.size, len(own), np.int64)
+        starts = np.zeros(self.communicator.size, np.int64)
+        counts = self.communicator.allgather(many[:1])[:, 0]
+        joined = np.empty(int(counts.sum()), own.dtype)
+        self.communicator.ialltoallv(np.ascontiguousarray(own), many, joined, counts, starts).wait()
+        return joined
