@@ -16,7 +16,7 @@ from any2vec.graph.text import only_comments, skipped_comments
 from any2vec.io.inputs import InputFile
 from any2vec.io.ordered import ordered
 
-__all__ = ["comments_noted", "read_edge_list", "read_edge_lists"]
+__all__ = ["check_alike", "comments_noted", "no_edges", "read_edge_list", "read_edge_lists"]
 
 FEW_NUMBERS, UNKNOWN_NUMBERS = 1 << 20, 1 << 24
 
@@ -61,7 +61,9 @@ class _Reader:
                 self._why = self._why or only_comments(begun.comments, options.comments)
                 return
             self._first = self._first or begun.line
-            self._check_alike(file.name, begun.dialect.fields == 3)
+            found = begun.dialect.fields == 3, file.name
+            self._weighted = self._weighted or found
+            check_alike(self._weighted, found)
             parser = LineParser(begun.dialect, self._comments, self._limit)
             done = begun.lines
             with closing(ordered(parser.parse, chain(rest, blocks), options.threads)) as results:
@@ -82,22 +84,28 @@ class _Reader:
                     del parsed  # its strings, before the next block's are made
         self._notes += comments_noted(file.name, comments, line, options.comments)
 
-    def _check_alike(self, name: str, weighted: bool) -> None:
-        known, other = self._weighted = self._weighted or (weighted, name)
-        if known != weighted:
-            has, lacks = (name, other) if weighted else (other, name)
-            how = "give parts that are alike; `weighted=False` ignores weights"
-            raise Any2VecError(f"{has}: its lines have weights, but those of {lacks} have none; {how}")
-
     def table(self, title: str) -> EdgeTable:
         """Return what was read, with vertices numbered; raise if there are no edges."""
         if not self._edges:
-            after = " after the header" if self._options.header else ""
-            raise Any2VecError(f"{title}: has no edges{after}; {self._why}expected lines of two vertices")
+            raise no_edges(title, self._options, self._why)
         strings = self._strings.part()
         del self._strings
         names = number_vertices(self._edges, strings, self._highest)
         return EdgeTable(title, self._edges, names, notes=self._notes, first=self._first)
+
+
+def check_alike(first: tuple[bool, str], other: tuple[bool, str]) -> None:
+    """Raise if of two files one has weights and the other has none."""
+    if first[0] != other[0]:
+        (_, has), (_, lacks) = (first, other) if first[0] else (other, first)
+        how = "give parts that are alike; `weighted=False` ignores weights"
+        raise Any2VecError(f"{has}: its lines have weights, but those of {lacks} have none; {how}")
+
+
+def no_edges(title: str, options: ReadOptions, why: str) -> Any2VecError:
+    """Make the error for files without edges; `why` says of one that all its lines are comments."""
+    after = " after the header" if options.header else ""
+    return Any2VecError(f"{title}: has no edges{after}; {why}expected lines of two vertices")
 
 
 def comments_noted(name: str, count: int, line: int, comments: str) -> list[str]:
