@@ -35,7 +35,7 @@ def edges_of_text(text, *, weighted, adjacency=False, delimiter=None, comments="
 
 
 def rows_of_edges(count, edges, *, directed, merge=True, loops=True, weighted=True):
-    """Return each vertex's sorted (neighbour, weight); equal ones are added up in the order of the text."""
+    """Return each vertex's sorted (neighbour, weight); equal ones are added up, the lightest first."""
     rows = [[] for _ in range(count)]
     for source, target, weight in edges:
         if source == target and not loops:
@@ -51,7 +51,7 @@ def _merged(row, weighted):
     totals = {}
     for neighbour, weight in row:
         totals.setdefault(neighbour, []).append(weight)
-    return [(neighbour, float(np.float32(sum(found))) if weighted else 1.0) for neighbour, found in totals.items()]
+    return [(neighbour, float(np.float32(sum(sorted(found)))) if weighted else 1.0) for neighbour, found in totals.items()]
 
 
 def rows_of_graph(graph):

@@ -23,9 +23,14 @@ __all__ = [
     "allreduce",
     "exchange",
     "first_other",
+    "from_host",
     "shared_errors",
     "together",
 ]
+
+
+_GATHERED = 1 << 24
+"""Bytes of all hosts that `allreduce` holds at a time."""
 
 
 class SharedError(Any2VecError):
@@ -113,12 +118,21 @@ class Communicator(Protocol):
 
 
 def allreduce(communicator: Communicator, values: NDArray[Any]) -> NDArray[Any]:
-    """Sum arrays over the hosts, in host order: the bits are the same on all hosts and engines."""
-    parts = communicator.allgather(values)
-    total = parts[0].copy()
-    for part in parts[1:]:
-        total += part
-    return total
+    """Sum arrays over the hosts, in host order: the bits are the same on all hosts and engines.
+
+    A long array is summed piece by piece, so that the hosts' pieces take little memory.
+    """
+    values = np.asarray(values)
+    flat = values.reshape(-1)
+    total = np.empty_like(flat)
+    step = max(1, _GATHERED // (communicator.size * max(flat.itemsize, 1)))
+    for low in range(0, max(len(flat), 1), step):
+        parts = communicator.allgather(flat[low : low + step])
+        piece = total[low : low + step]
+        piece[:] = parts[0]
+        for part in parts[1:]:
+            piece += part
+    return total.reshape(values.shape)
 
 
 def exchange(
@@ -131,6 +145,20 @@ def exchange(
     rows = np.empty((int(checked_counts(counts).sum()), *send.shape[1:]), send.dtype)
     communicator.ialltoallv(send, send_counts, rows, counts).wait()
     return rows, counts
+
+
+def from_host(communicator: Communicator, host: int, rows: NDArray[Any]) -> NDArray[Any]:
+    """Send the rows of one host to all; return them. The others give any of the same dtype and shape of a row."""
+    mine = communicator.rank == host
+
+    def sent(given: NDArray[Any], count: int) -> NDArray[Any]:
+        came, nothing = np.zeros(communicator.size, np.int64), np.zeros(communicator.size, np.int64)
+        came[host] = count
+        received = np.empty((count, *given.shape[1:]), given.dtype)
+        communicator.ialltoallv(given, nothing + count if mine else nothing, received, came, nothing).wait()
+        return received
+
+    return sent(np.ascontiguousarray(rows), int(checked_counts(sent(np.array([len(rows)], np.int64), 1))[0]))
 
 
 def allgather_bytes(communicator: Communicator, data: bytes) -> list[bytes]:

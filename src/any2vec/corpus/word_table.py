@@ -81,6 +81,9 @@ class WordTable:
         self.arena = zeros(FIRST_ARENA, np.uint8)
         self.state = np.zeros(6, np.int64)
 
+    def __len__(self) -> int:
+        return int(self.state[DISTINCT])
+
     def add(self, part: WordCounts) -> NDArray[np.int32]:
         """Add words, which need not be distinct, and their counts; return their ids here."""
         ids = np.empty(len(part), np.int32)

@@ -1,6 +1,6 @@
 """Edges from Arrow's columns: tables in memory, and Parquet files, some rows at a time."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,16 @@ from any2vec.graph.weights import checked_weights
 from any2vec.io.inputs import InputFile
 from any2vec.io.parquet import open_parquet
 
-__all__ = ["from_arrow", "is_plain", "plain_table", "read_parquet", "read_parquets", "selected"]
+__all__ = [
+    "ColumnReader",
+    "from_arrow",
+    "is_plain",
+    "parquet_reader",
+    "plain_table",
+    "read_parquet",
+    "read_parquets",
+    "selected",
+]
 
 _ROWS = 1 << 16  # at a time
 
@@ -56,7 +65,7 @@ def plain_table(names: Sequence[Any], columns: Sequence[NDArray[Any]], chosen: C
 
 def from_arrow(table: Any, chosen: Chosen, title: str) -> EdgeTable:
     """Take an edge from each row of a table in memory of the chosen columns, which are plain."""
-    reader = _Reader(table.schema.names, chosen, table.num_rows, _has_text(table.schema.types, chosen))
+    reader = ColumnReader(table.schema.names, chosen, table.num_rows, _has_text(table.schema.types, chosen))
     reader.read(table.to_batches(_ROWS), title)
     found = reader.table(title)
     found.names = list(found.names)
@@ -70,7 +79,16 @@ def read_parquet(file: InputFile, options: ReadOptions) -> EdgeTable:
 
 def read_parquets(files: Sequence[InputFile], options: ReadOptions, title: str) -> EdgeTable:
     """Read Parquet files with the same columns: the parts of one list of edges."""
-    kinds, rows = [], 0
+    reader, _ = parquet_reader(files, options)
+    for file in files:
+        with open_parquet(_path(file)) as opened:
+            reader.read(reader.batches(opened), file.name)
+    return reader.table(title)
+
+
+def parquet_reader(files: Sequence[InputFile], options: ReadOptions) -> tuple["ColumnReader", list[int]]:
+    """Return what reads the columns of files, after a look at all their headers, and each file's number of rows."""
+    kinds, rows = [], []
     wanted: list[str] = []
     for file in files:
         with open_parquet(_path(file)) as opened:
@@ -82,62 +100,70 @@ def read_parquets(files: Sequence[InputFile], options: ReadOptions, title: str) 
                 lacks = f"has no column {shown(missing[0])}, which {files[0].name} has"
                 raise Any2VecError(f"{file.name}: {lacks}; give parts with the same columns")
             kinds.append([schema.field(name).type for name in wanted])
-            rows += opened.metadata.num_rows
-    reader = _Reader(wanted, chosen, rows, any(_has_text(types, chosen) for types in kinds))
-    for file in files:
-        with open_parquet(_path(file)) as opened:
-            batches = opened.iter_batches(_ROWS, columns=wanted, use_threads=False)
-            reader.read((batch.select(wanted) for batch in batches), file.name)
-    return reader.table(title)
+            rows.append(opened.metadata.num_rows)
+    return ColumnReader(wanted, chosen, sum(rows), any(_has_text(types, chosen) for types in kinds)), rows
 
 
-class _Reader:
+class ColumnReader:
     """Reads the columns of batches: the ends of edges, the weight, the kinds of the ends."""
 
     def __init__(self, names: Sequence[str], chosen: Chosen, rows: int, text: bool) -> None:
         self._names = list(names)
-        self._chosen = chosen
+        self.chosen = chosen
         self._text = text
-        self._vertices = ColumnVertices(rows)
+        self.vertices = ColumnVertices(rows)
         self._edges: list[Edges] = []
         self._known: dict[int, tuple[Any, NDArray[np.int32], NDArray[np.bool_]]] = {}
         """By column: its last dictionary, the codes of its strings, and which are empty."""
 
+    @property
+    def titles(self) -> tuple[str, str] | None:
+        """What the ends of edges are called."""
+        return titled(self._names)
+
+    def batches(self, opened: Any, groups: Sequence[int] | None = None) -> Iterator[Any]:
+        """Yield the columns of an open Parquet file, or of some of its groups of rows, some rows at a time."""
+        for batch in opened.iter_batches(_ROWS, row_groups=groups, columns=self._names, use_threads=False):
+            yield batch.select(self._names)
+
     def read(self, batches: Iterable[Any], title: str) -> None:
         """Read batches of one source; errors name it, the column and the row."""
-        row = 0
+        self._edges.extend(self.coded(batches, title))
+
+    def coded(self, batches: Iterable[Any], title: str, row: int = 0) -> Iterator[Edges]:
+        """Yield the edges of batches of one source, which begin at a row of it, by codes of vertices."""
         for batch in batches:
             places = [_Place(title, name, row) for name in self._names]
             columns = [_plain(column) for column in batch.columns]
             ends = [_checked(column, place) for column, place in zip(columns[:2], places[:2], strict=True)]
-            if self._chosen.kinds is not None:
+            if self.chosen.kinds is not None:
                 of = zip(columns[-2:], ends, places[-2:], strict=True)
                 ends = [_with_kind(kind, end, place) for kind, end, place in of]
             codes = [self._codes(i, ends[i], places[i]) for i in (0, 1)]
-            weights = None if self._chosen.weight is None else _weights(columns[2], places[2])
-            self._edges.append(Edges(codes[0], codes[1], weights))
+            weights = None if self.chosen.weight is None else _weights(columns[2], places[2])
             row += len(batch)
+            yield Edges(codes[0], codes[1], weights)
 
     def table(self, title: str) -> EdgeTable:
         """Return what was read, with vertices numbered."""
-        names = self._vertices.names(self._edges)
-        kinds = None if self._chosen.kinds is None else kinds_of_names(names)
-        return EdgeTable(title, self._edges, names, kinds=kinds, columns=titled(self._names))
+        names = self.vertices.names(self._edges)
+        kinds = None if self.chosen.kinds is None else kinds_of_names(names)
+        return EdgeTable(title, self._edges, names, kinds=kinds, columns=self.titles)
 
     def _codes(self, column: int, values: Any, place: "_Place") -> NDArray[np.int32]:
         import pyarrow as pa
 
         if not self._text:
-            return self._vertices.integers(np.asarray(values))
+            return self.vertices.integers(np.asarray(values))
         if not pa.types.is_dictionary(values.type):
             words, empty = _words(values, place)
             if empty.any():
                 raise Any2VecError(f"{place(int(empty.argmax()))}: a vertex is missing (an empty string)")
-            return self._vertices.strings(words)
+            return self.vertices.strings(words)
         known = self._known.get(column)
         if known is None or not _same(known[0], values.dictionary):
             words, empty = _words(values.dictionary, place)
-            known = self._known[column] = values.dictionary, self._vertices.strings(words), empty
+            known = self._known[column] = values.dictionary, self.vertices.strings(words), empty
         indices = np.asarray(values.indices)
         if known[2].any() and (missing := known[2][indices]).any():
             raise Any2VecError(f"{place(int(missing.argmax()))}: a vertex is missing (an empty string)")

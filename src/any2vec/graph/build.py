@@ -5,16 +5,26 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
-from any2vec.graph.csr import CSR, Edges, build_csr
+from any2vec.graph.csr import Edges, build_csr
 from any2vec.graph.graph import Graph
 from any2vec.graph.kinds import Kinds
 from any2vec.graph.names import names_of_vertices
 from any2vec.graph.text import HEADER, quoted
 from any2vec.io.memory import zeros
 
-__all__ = ["EdgeTable", "ReadOptions", "build_graph"]
+__all__ = [
+    "EdgeTable",
+    "ReadOptions",
+    "build_graph",
+    "check_edges",
+    "extended",
+    "header_noted",
+    "second_vertex",
+    "with_vertices",
+]
 
 
 class ReadOptions(NamedTuple):
@@ -59,39 +69,68 @@ def build_graph(
         csr = build_csr(table.edges, len(table.names), directed=directed, merge=merge, loops=loops, threads=threads)
     except Any2VecError as error:
         raise Any2VecError(f"{table.name}: {error}") from error
-    if len(csr.indices) == 0:
-        dropped = "" if loops else " other than self loops, which `loops=False` drops"
-        raise Any2VecError(f"{table.name}: has no edges{dropped}; expected at least one")
-    names = table.names
-    if table.first and _once_only(names, csr, table.kinds, directed=directed):
-        line = quoted(table.first)
-        table.notes.append(f"{table.name}: the vertices of the first line, {line}, are in no other; {HEADER}")
-    kinds = table.kinds
+    check_edges(table.name, len(csr.indices), loops=loops)
+    names, kinds = table.names, table.kinds
+    if table.first:
+        second = second_vertex(kinds)
+        rows = [csr.indices[csr.indptr[i] : csr.indptr[i + 1]].tolist() for i in (0, second) if i < len(names)]
+        into = int(np.count_nonzero((csr.indices == 0) | (csr.indices == second))) if directed else 0
+        table.notes += header_noted(table.name, table.first, names, kinds, rows, into, directed=directed)
     if vertices is not None:
-        names, csr = _add_vertices(names, csr, vertices)
-        if kinds is not None and len(names) > len(kinds):
-            why = "vertices of this graph have kinds, and those that `vertices` adds have none"
-            raise Any2VecError(f"`vertices`: {names[len(kinds)]!r} is not in {table.name}; {why}; leave it out")
+        names = with_vertices(table.name, names, kinds, vertices)
+        csr = csr._replace(indptr=extended(csr.indptr, len(names)))
     return Graph(csr.indptr, csr.indices, csr.weights, names, directed, kinds)
 
 
-def _once_only(names: Sequence[str], csr: CSR, kinds: Kinds | None, *, directed: bool) -> bool:
-    """Whether the first edge looks like a header: words that are in no other edge."""
+def check_edges(name: str, entries: int, *, loops: bool) -> None:
+    """Raise if a graph has no entries; `loops` says whether self loops count."""
+    if entries == 0:
+        dropped = "" if loops else " other than self loops, which `loops=False` drops"
+        raise Any2VecError(f"{name}: has no edges{dropped}; expected at least one")
+
+
+def second_vertex(kinds: Kinds | None) -> int:
+    """Return the target of the first edge, if that is no self loop."""
+    return 1 if kinds is None else int(kinds.counts[0])
+
+
+def header_noted(
+    name: str,
+    line: bytes,
+    names: Sequence[str],
+    kinds: Kinds | None,
+    rows: list[list[int]],
+    into: int,
+    *,
+    directed: bool,
+) -> list[str]:
+    """Say for a warning if the first edge looks like a header: words that are in no other edge.
+
+    `rows` are those of its two ends, and `into` how many entries of a directed graph are one of these.
+    """
     if len(names) < 4 or not (len(names) > 4 or names[2][:1].isdigit()):  # two edges of words are no evidence
-        return False
-    second = 1 if kinds is None else int(kinds.counts[0])  # the target of the first edge
-    rows = [csr.indices[csr.indptr[i] : csr.indptr[i + 1]].tolist() for i in (0, second)]
-    if rows != [[second], [] if directed else [0]]:
-        return False
+        return []
+    second = second_vertex(kinds)
+    if rows != [[second], [] if directed else [0]] or (directed and into != 1):
+        return []
     own = [names[i] if kinds is None else names[i].removeprefix(f"{kinds[i]}:") for i in (0, second)]
     if any(name.lstrip("+-")[:1].isdigit() for name in own):
-        return False
-    return not directed or int(np.count_nonzero((csr.indices == 0) | (csr.indices == second))) == 1
+        return []
+    return [f"{name}: the vertices of the first line, {quoted(line)}, are in no other; {HEADER}"]
 
 
-def _add_vertices(names: Sequence[str], csr: CSR, vertices: Iterable[Any]) -> tuple[list[str], CSR]:
-    names = list(dict.fromkeys((*names, *names_of_vertices(vertices, "`vertices`"))))
-    indptr = zeros(len(names) + 1, np.int64)
-    indptr[: len(csr.indptr)] = csr.indptr
-    indptr[len(csr.indptr) :] = csr.indptr[-1]
-    return names, csr._replace(indptr=indptr)
+def with_vertices(name: str, names: Sequence[str], kinds: Kinds | None, vertices: Iterable[Any]) -> list[str]:
+    """Return the names of a graph's vertices, and after them those of others that it is to have."""
+    every = list(dict.fromkeys((*names, *names_of_vertices(vertices, "`vertices`"))))
+    if kinds is not None and len(every) > len(kinds):
+        why = "vertices of this graph have kinds, and those that `vertices` adds have none"
+        raise Any2VecError(f"`vertices`: {every[len(kinds)]!r} is not in {name}; {why}; leave it out")
+    return every
+
+
+def extended(indptr: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
+    """Append empty rows."""
+    longer = zeros(rows + 1, np.int64)
+    longer[: len(indptr)] = indptr
+    longer[len(indptr) :] = indptr[-1]
+    return longer

@@ -24,7 +24,7 @@ class ColumnVertices:
 
     def __init__(self, rows: int) -> None:
         self._limit = min(max(_FEW, 4 * rows), _MANY)
-        self._table = WordTable()
+        self.table = WordTable()
         self._highest = -1
 
     def integers(self, column: NDArray[Any]) -> NDArray[np.int32]:
@@ -36,14 +36,14 @@ class ColumnVertices:
             codes = np.where(small, column, 0).astype(np.int32)
             values, places = np.unique(column[~small], return_inverse=True)
             words = WordCounts.of([b"%d" % value for value in values.tolist()], np.zeros(len(values), np.int64))
-            codes[~small] = -1 - self._table.add(words)[places]
+            codes[~small] = -1 - self.table.add(words)[places]
         self._highest = max(self._highest, int(codes.max(initial=-1)))
         return codes
 
     def strings(self, words: WordCounts) -> NDArray[np.int32]:
         """Return the codes of strings."""
-        return -1 - self._table.add(words)
+        return -1 - self.table.add(words)
 
     def names(self, edges: list[Edges]) -> Names:
         """Replace codes by vertices, in place, and return their names."""
-        return number_vertices(edges, self._table.part(), self._highest)
+        return number_vertices(edges, self.table.part(), self._highest)

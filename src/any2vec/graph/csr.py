@@ -208,13 +208,15 @@ def _merge(indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: NDArr
         begin = end
         while i < end:
             column = indices[i]
-            total = 0.0
             first = i
             while i < end and indices[i] == column:
-                if weighted:
-                    total += np.float64(weights[i])
                 i += 1
             if weighted:
+                total = 0.0
+                if i > first + 2:
+                    weights[first:i].sort()  # the sum is then that of any order in which edges are read
+                for j in range(first, i):
+                    total += np.float64(weights[j])
                 weights[kept] = np.float32(total) if i > first + 1 else weights[first]
                 if weights[kept] == np.inf:
                     return -1

@@ -12,7 +12,7 @@ from any2vec.errors import Any2VecError
 from any2vec.graph.kinds import Kinds
 from any2vec.io.read_only import read_only
 
-__all__ = ["GROUP", "Graph", "Names"]
+__all__ = ["GROUP", "Graph", "Names", "count_loops"]
 
 GROUP = 1 << 16  # names decoded at a time
 
@@ -125,12 +125,7 @@ class Graph:
     @cached_property
     def loops(self) -> int:
         """Number of self loops."""
-        found = 0
-        for first in range(0, len(self), GROUP):  # in groups, to save memory
-            ends = self.indptr[first : first + GROUP + 1]
-            rows = np.repeat(np.arange(first, first + len(ends) - 1, dtype=np.int32), np.diff(ends))
-            found += int(np.count_nonzero(self.indices[ends[0] : ends[-1]] == rows))
-        return found
+        return count_loops(self.indptr, self.indices)
 
     @property
     def degrees(self) -> NDArray[np.int64]:
@@ -141,3 +136,13 @@ class Graph:
     def ids(self) -> dict[str, int]:
         """Vertex by name."""
         return {name: vertex for vertex, name in enumerate(self.names)}
+
+
+def count_loops(indptr: NDArray[np.int64], indices: NDArray[np.int32], first: int = 0) -> int:
+    """Count the self loops in the rows of vertices `first` on."""
+    found = 0
+    for low in range(0, len(indptr) - 1, GROUP):  # in groups, to save memory
+        ends = indptr[low : low + GROUP + 1]
+        rows = np.repeat(np.arange(first + low, first + low + len(ends) - 1, dtype=np.int32), np.diff(ends))
+        found += int(np.count_nonzero(indices[ends[0] : ends[-1]] == rows))
+    return found

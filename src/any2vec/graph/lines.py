@@ -24,6 +24,7 @@ class LineBlock(NamedTuple):
     text: NDArray[np.uint8]
     begin: int
     end: int
+    before: int = 0  # bytes that had been read of the file, as it is stored, before this block's were
 
 
 def block_size(file: InputFile) -> int:
@@ -31,23 +32,36 @@ def block_size(file: InputFile) -> int:
     return min(max(SMALLEST, (file.size or 0) // BLOCKS), LARGEST)
 
 
-def read_blocks(file: InputFile, size: int) -> Generator[LineBlock, None, None]:
-    """Yield a file's lines in blocks of about `size` bytes; a longer line gets a larger block."""
+def read_blocks(
+    file: InputFile, size: int, start: int = 0, stop: int | None = None
+) -> Generator[LineBlock, None, None]:
+    """Yield a file's lines in blocks of about `size` bytes; a longer line gets a larger block.
+
+    Of a plain file, those at bytes `start` to ``stop - 1``: where lines begin.
+    """
     with ExitStack() as stack:
         if file.compression or file.size is None:
-            stream, _ = stack.enter_context(open_stream(file))
+            assert (start, stop) == (0, None)
+            stream, position = stack.enter_context(open_stream(file))
         else:
             assert file.path is not None
             with naming(file):
                 stream = stack.enter_context(file.path.open("rb", buffering=0))
+                stream.seek(start)
+            position = stream.tell
         carry = np.empty(0, np.uint8)
-        begin, last, at_start = 0, False, True
+        left = None if stop is None else stop - start
+        begin, last, at_start = 0, False, start == 0
         while not last:
             text = zeros(max(size, 2 * len(carry)) + 1, np.uint8)
             text[: len(carry)] = carry
+            free = text[len(carry) : -1]
+            before = position()
             with naming(file):
-                filled = len(carry) + fill(stream, text[len(carry) : -1])
-            last = filled < len(text) - 1
+                got = fill(stream, free[:left])
+            left = None if left is None else left - got
+            last = got < len(free) or left == 0
+            filled = len(carry) + got
             if last and filled and text[filled - 1] != LINE_FEED:
                 text[filled] = LINE_FEED
                 filled += 1
@@ -56,7 +70,7 @@ def read_blocks(file: InputFile, size: int) -> Generator[LineBlock, None, None]:
             carry = text[end:filled].copy()
             if end > begin:
                 at_start = False
-                yield LineBlock(text, begin, end)
+                yield LineBlock(text, begin, end, before)
 
 
 def _after_last_line(text: NDArray[np.uint8], filled: int) -> int:

@@ -27,8 +27,8 @@ __all__ = [
 ]
 
 DONE, TOO_FEW, TOO_MANY, EMPTY, NUL, TOO_LONG, QUOTED = range(7)  # why the kernel stopped
-PAIRS, STRINGS, SLOW, LINE, PLACE, HIGHEST, LEADING, COMMENTS, COMMENT = range(9)  # indices of its state
-STATES = 9
+PAIRS, STRINGS, SLOW, LINE, PLACE, HIGHEST, COMMENTS, COMMENT = range(8)  # indices of its state
+STATES = 8
 SPACES = 0  # the delimiter: any run of it
 ADJACENCY = 0  # fields of a line: any number
 LONGEST = 65_536  # bytes of an id; a longer one comes from a file that is not text
@@ -65,9 +65,9 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
     `fields` is 2, 3 (with a weight) or ADJACENCY; more are refused if `exact`, else skipped. With `quotes`, the first
     field that begins with a quote stops it. `slow` gets an edge, where its weight begins and ends in the text, and its
     line. `state` gets the numbers of edges, strings, slow weights and lines read, and where the line that stopped it
-    begins. Then the largest code, the comments before the first edge and all others, and the line of the first other.
+    begins. Then the largest code, the number of comments, and the line of the first of these.
     """
-    pairs = strings = slows = line = leading = comments = comment = 0
+    pairs = strings = slows = line = comments = comment = 0
     highest = np.int64(-1)
     status = DONE
     position = place = begin
@@ -82,11 +82,8 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
             line += 1
             continue
         if is_comment[byte]:
-            if pairs == 0:
-                leading += 1
-            else:
-                comment = line if comments == 0 else comment
-                comments += 1
+            comment = line if comments == 0 else comment
+            comments += 1
             while text[position] != LINE_FEED:
                 position += 1
             continue
@@ -196,7 +193,7 @@ def parse(  # noqa: C901, PLR0912, PLR0915 (calls would cost compile time and sp
         line += 1
     state[PAIRS], state[STRINGS], state[SLOW] = pairs, strings, slows
     state[LINE], state[PLACE], state[HIGHEST] = line, place, highest
-    state[LEADING], state[COMMENTS], state[COMMENT] = leading, comments, comment
+    state[COMMENTS], state[COMMENT] = comments, comment
     return status
 
 

@@ -21,8 +21,7 @@ class Unquoted(NamedTuple):
 
     text: bytes
     delimiter: int  # the byte between fields
-    leading: int  # comments before the first other line
-    comments: list[int]  # lines of the other comments, from 0
+    comments: list[int]  # lines of comments, from 0
 
 
 def without_quoted(line: bytes) -> bytes:
@@ -59,15 +58,13 @@ def split_fields(line: bytes, delimiter: int) -> list[bytes]:
 def unquote(text: bytes, delimiter: int, comments: bytes) -> Unquoted | int:
     """Rewrite lines so that no field is quoted; or return the number of a line with a quote that does not end on it."""
     mark = next((bytes([byte]) for byte in _MARKS if byte not in text), None)
-    lines, skipped, leading, begun = text.split(b"\n"), [], 0, False
+    lines, skipped = text.split(b"\n"), []
     for number, line in enumerate(lines):
         stripped = line.strip()
         if stripped and stripped[0] in comments:
             lines[number] = b""
-            leading += not begun
-            skipped += [number] * begun
+            skipped.append(number)
         elif stripped:
-            begun = True
             try:
                 fields = split_fields(line, delimiter)
             except UnclosedQuoteError:
@@ -75,4 +72,4 @@ def unquote(text: bytes, delimiter: int, comments: bytes) -> Unquoted | int:
             if mark is None:
                 return number
             lines[number] = mark.join(fields)
-    return Unquoted(b"\n".join(lines), (mark or b"\x1f")[0], leading, skipped)
+    return Unquoted(b"\n".join(lines), (mark or b"\x1f")[0], skipped)

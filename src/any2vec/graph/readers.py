@@ -8,15 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from any2vec.cluster.machine.cores import usable_cores
+from any2vec.cluster.communicator import Communicator
 from any2vec.errors import Any2VecError, shown
 from any2vec.graph.arrays import from_array, is_array
 from any2vec.graph.arrow import read_parquet, read_parquets
-from any2vec.graph.bipartite import apart, checked_bipartite
+from any2vec.graph.bipartite import apart
 from any2vec.graph.build import EdgeTable, ReadOptions, build_graph
-from any2vec.graph.chosen_columns import checked_columns
+from any2vec.graph.edge_parts import EdgePart
 from any2vec.graph.edgelist import read_edge_list, read_edge_lists
 from any2vec.graph.graph import Graph
 from any2vec.graph.hetero import (
@@ -31,8 +29,11 @@ from any2vec.graph.matrices import from_matrix, is_matrix, read_mat, read_mtx, r
 from any2vec.graph.objects import from_igraph, from_networkx, is_igraph, is_networkx, is_view, refuse_view
 from any2vec.graph.own_names import given_names
 from any2vec.graph.pairs import from_neighbours, from_pairs
+from any2vec.graph.parquet_part import ParquetPart
+from any2vec.graph.reading import Reading, checked_reading
 from any2vec.graph.tables import from_table, is_lazy, is_table, refuse_lazy
 from any2vec.graph.tensors import from_data, is_data
+from any2vec.graph.text_part import TextPart
 from any2vec.graph.vertex_kinds import read_kinds
 from any2vec.io.inputs import STANDARD_INPUT, InputFile, files_of
 from any2vec.io.memory import memory_errors
@@ -41,10 +42,14 @@ __all__ = [
     "FILE_FORMATS",
     "FORMATS",
     "GraphWarning",
-    "checked_text",
+    "check_columns",
+    "checked_format",
     "detect_format",
-    "graph_file",
+    "files_of_graph",
+    "object_reader",
     "read_graph",
+    "source_options",
+    "title_of",
 ]
 
 
@@ -53,19 +58,26 @@ class GraphWarning(UserWarning):
 
 
 class FileFormat(NamedTuple):
-    """A format of graph files: its reader, the endings by which it is recognized, and a reader of a folder's parts."""
+    """A format of graph files: its reader, the endings by which it is recognized, and a reader of a folder's parts.
+
+    `part` makes what reads a host's part of files.
+    """
 
     read: Callable[[InputFile, ReadOptions], EdgeTable]
     endings: tuple[str, ...] = ()
     read_parts: Callable[[Sequence[InputFile], ReadOptions, str], EdgeTable] | None = None
+    part: Callable[[Sequence[InputFile], ReadOptions, str, Communicator], EdgePart] | None = None
 
 
 FILE_FORMATS = {
-    "edges": FileFormat(read_edge_list, (), read_edge_lists),
+    "edges": FileFormat(read_edge_list, (), read_edge_lists, TextPart),
     "adjacency": FileFormat(
-        partial(read_edge_list, adjacency=True), (".adjlist", ".adj"), partial(read_edge_lists, adjacency=True)
+        partial(read_edge_list, adjacency=True),
+        (".adjlist", ".adj"),
+        partial(read_edge_lists, adjacency=True),
+        partial(TextPart, adjacency=True),
     ),
-    "parquet": FileFormat(read_parquet, (".parquet", ".pq"), read_parquets),
+    "parquet": FileFormat(read_parquet, (".parquet", ".pq"), read_parquets, ParquetPart),
     "mat": FileFormat(read_mat, (".mat",)),
     "npz": FileFormat(read_npz, (".npz",)),
     "mtx": FileFormat(read_mtx, (".mtx",)),
@@ -196,23 +208,33 @@ def read_graph(
     Any2VecError
         If the source cannot be read or has no edges, or a vertex has no kind, or two.
     """
-    if format not in FORMATS:
-        raise Any2VecError(f"`format` is {shown(format)}; known are {', '.join(FORMATS)}")
-    _check_flags(("directed", directed), ("weighted", weighted))
-    _check_flags(("merge", merge), ("loops", loops), ("header", header), optional=False)
-    comments, delimiter = checked_text("comments", comments) or "", checked_text("delimiter", delimiter)
-    if threads is not None and (isinstance(threads, bool) or not hasattr(threads, "__index__") or threads < 1):
-        raise Any2VecError(f"`threads` is {shown(threads)}: must be at least 1")
-    threads = int(threads or usable_cores())
-    kinds = _checked_kinds(source, kinds, kind_prefix)
-    options = ReadOptions(directed, weighted, comments, delimiter, header, key, threads)
-    kind = checked_text("kind", kind)
-    options = options._replace(bipartite=checked_bipartite(bipartite), columns=checked_columns(columns), kind=kind)
-    with memory_errors(os.fspath(source) if isinstance(source, str | os.PathLike) else "the graph"):
-        table = _read_edges(source, format, options, names)
-        graph = build_graph(table, directed=directed, merge=merge, loops=loops, vertices=vertices, threads=threads)
-        if kinds is not None or kind_prefix is not None:
-            found, notes = read_kinds(graph.names, kinds, kind_prefix, options)
+    asked = checked_reading(
+        source,
+        format=checked_format(format),
+        directed=directed,
+        weighted=weighted,
+        merge=merge,
+        loops=loops,
+        vertices=vertices,
+        kinds=kinds,
+        kind_prefix=kind_prefix,
+        comments=comments,
+        delimiter=delimiter,
+        header=header,
+        key=key,
+        columns=columns,
+        bipartite=bipartite,
+        names=names,
+        kind=kind,
+        threads=threads,
+    )
+    options = asked.options
+    with memory_errors(title_of(source)):
+        table = _read_edges(source, asked)
+        how: dict[str, Any] = {"directed": directed, "merge": merge, "loops": loops, "threads": options.threads}
+        graph = build_graph(table, vertices=vertices, **how)
+        if asked.kinds is not None or kind_prefix is not None:
+            found, notes = read_kinds(graph.names, asked.kinds, kind_prefix, options)
             graph = replace(graph, kinds=found)
             table.notes.extend(notes)
     for note in table.notes:
@@ -220,60 +242,49 @@ def read_graph(
     return graph
 
 
-def _check_flags(*flags: tuple[str, Any], optional: bool = True) -> None:
-    """Raise if an option that is True or False, or None if `optional`, is something else."""
-    for name, value in flags:
-        if not isinstance(value, bool | np.bool) and not (optional and value is None):
-            raise Any2VecError(
-                f"`{name}` is {shown(value)}: give {'True, False or None' if optional else 'True or False'}"
-            )
+def checked_format(name: str) -> str:
+    """Return the name of a format, if there is such."""
+    if name not in FORMATS:
+        raise Any2VecError(f"`format` is {shown(name)}; known are {', '.join(FORMATS)}")
+    return name
 
 
-def checked_text(name: str, value: Any) -> str | None:
-    """Return an option that is a string or None; raise if it is something else."""
-    if not isinstance(value, str | None):
-        raise Any2VecError(f"`{name}` is {shown(value)}: give a string")
-    return value
+def title_of(source: Any) -> str:
+    """Return what a source is called where it takes too much memory."""
+    return os.fspath(source) if isinstance(source, str | os.PathLike) else "the graph"
 
 
-def graph_file(path: str | os.PathLike[str]) -> InputFile:
-    """Return the one file of a path, or standard input; raise if it is missing or a directory."""
-    if path != STANDARD_INPUT and Path(path).is_dir():
-        raise Any2VecError(f"{path}: is a directory; give a file")
-    return files_of(path if isinstance(path, str) else Path(path))[0]
-
-
-def _checked_kinds(source: Any, kinds: Any, prefix: str | None) -> Any:
-    """Open the file of kinds, if it is one; raise an error unless they are given in one way."""
-    if kinds is not None and prefix is not None:
-        raise Any2VecError("`kinds` and `kind_prefix` are given; give one")
-    if isinstance(source, str) and isinstance(kinds, str) and source == kinds == STANDARD_INPUT:
-        raise Any2VecError("the graph and `kinds` cannot both be standard input; give a file of one")
-    checked_text("kind_prefix", prefix)
-    return graph_file(kinds) if isinstance(kinds, str | os.PathLike) else kinds
-
-
-def _read_edges(source: Any, form: str, options: ReadOptions, names: Any) -> EdgeTable:
+def _read_edges(source: Any, asked: Reading) -> EdgeTable:
     """Read the edges of a file or an object, and let vertices be of kinds and have names as the options say."""
-    bipartite, columns = options.bipartite, options.columns
-    if options.kind is not None and not is_networkx(source) and not is_igraph(source):
-        attribute = "it names an attribute of vertices of networkx and igraph alone"
-        raise Any2VecError(f"`kind` is {shown(options.kind)}: {attribute}")
-    if bipartite:
-        options = options._replace(directed=True)  # no edge is the reverse of another
-    read_file = isinstance(source, str | os.PathLike)
-    table = _read_path(source, form, options) if read_file else _read_object(source, options)
-    if columns and table.columns is None:
-        raise Any2VecError(f"{table.name}: has no columns with names, as `columns` needs; give a table")
-    if bipartite and table.kinds is None:
-        table = apart(table, bipartite)
-    if names is not None:
-        table.names = given_names(names, table)
+    options = source_options(source, asked.options)
+    if isinstance(source, str | os.PathLike):
+        table = _read_path(source, asked.format, options)
+    else:
+        table = object_reader(source)(source, options)
+    check_columns(options, table.name, table.columns)
+    if options.bipartite and table.kinds is None:
+        table = apart(table, options.bipartite)
+    if asked.names is not None:
+        table.names = given_names(asked.names, table)
     return table
 
 
-def _read_path(path: str | os.PathLike[str], form: str, options: ReadOptions) -> EdgeTable:
-    """Read a file, or the files of a folder: the parts of one graph, as Spark writes them."""
+def source_options(source: Any, options: ReadOptions) -> ReadOptions:
+    """Return the options by which a source is read; raise if one is not for it."""
+    if options.kind is not None and not is_networkx(source) and not is_igraph(source):
+        attribute = "it names an attribute of vertices of networkx and igraph alone"
+        raise Any2VecError(f"`kind` is {shown(options.kind)}: {attribute}")
+    return options._replace(directed=True) if options.bipartite else options  # no edge is the reverse of another
+
+
+def check_columns(options: ReadOptions, name: str, columns: tuple[str, str] | None) -> None:
+    """Raise if columns are chosen, but a source has none with names."""
+    if options.columns and columns is None:
+        raise Any2VecError(f"{name}: has no columns with names, as `columns` needs; give a table")
+
+
+def files_of_graph(path: str | os.PathLike[str], form: str, options: ReadOptions) -> tuple[str, list[InputFile]]:
+    """Return the format of a file, or of the files of a folder (the parts of one graph, as Spark writes them)."""
     files = files_of(path if isinstance(path, str) else Path(path))
     if path != STANDARD_INPUT and Path(path).is_dir():
         files = [file for file in files if file.path and not file.path.name.startswith("_")]  # as Spark's _SUCCESS
@@ -286,12 +297,17 @@ def _read_path(path: str | os.PathLike[str], form: str, options: ReadOptions) ->
         raise Any2VecError(f"{path}: {first} is of the format {name}, {second} of {other}; give parts of one format")
     if options.columns and name != "parquet":
         raise Any2VecError(f"{first}: has no columns with names, as `columns` needs; give a Parquet file")
-    read, _, read_parts = FILE_FORMATS[name]
+    return name, files
+
+
+def _read_path(path: str | os.PathLike[str], form: str, options: ReadOptions) -> EdgeTable:
+    name, files = files_of_graph(path, form, options)
+    form_of = FILE_FORMATS[name]
     if len(files) == 1:
-        return read(files[0], options)
-    if read_parts is None:
+        return form_of.read(files[0], options)
+    if form_of.read_parts is None:
         raise Any2VecError(f"{path}: is a directory of {len(files):,} files of the format {name}; give one of them")
-    return read_parts(files, options, os.fspath(path))
+    return form_of.read_parts(files, options, os.fspath(path))
 
 
 def detect_format(file: InputFile) -> str:
@@ -303,11 +319,12 @@ def detect_format(file: InputFile) -> str:
     return next((name for name, form in FILE_FORMATS.items() if ending in form.endings), "edges")
 
 
-def _read_object(source: Any, options: ReadOptions) -> EdgeTable:
+def object_reader(source: Any) -> Callable[[Any, ReadOptions], EdgeTable]:
+    """Return what reads an object of Python."""
     if not isinstance(source, type):
         for matches, read in OBJECTS:
             if matches(source):
-                return read(source, options)
+                return read
     what = f"the class {source.__name__}" if isinstance(source, type) else f"an object of type {type(source).__name__}"
     raise Any2VecError(
         f"a graph cannot be read from {what}; give a path, pairs (source, target), "

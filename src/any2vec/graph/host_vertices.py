@@ -1,0 +1,243 @@
+"""The vertices of a host's part of the edges, and how hosts number all vertices in the order of the whole text."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.cluster.communicator import Communicator, from_host
+from any2vec.corpus.word_hash import PADDING, key_of
+from any2vec.corpus.word_table import WordTable, copy_words, find
+from any2vec.errors import Any2VecError
+from any2vec.graph.csr import NONE, Edges
+from any2vec.graph.graph import Names
+from any2vec.io.memory import zeros
+from any2vec.llvm.compiled import njit
+
+__all__ = ["HostVertices"]
+
+_FEW = 1 << 12  # vertices for which there is memory at first
+_SENT = 1 << 17  # names sent at a time
+_MOST = 2**31 - 1
+_ODD, _HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
+_WORD = np.uint64(2)  # where a slot of a `WordTable` has the word + 1
+
+
+class HostVertices:
+    """Numbers vertices by first occurrence: first among those of this host's part, its own; then among all.
+
+    Numbers that are names are looked up in a hash table of slots of two int32: the number, and its vertex + 1 here (0
+    if the slot is empty). So they take memory by the vertices that there are, not by how large they are.
+    """
+
+    def __init__(self) -> None:
+        self._slots = zeros(4 * _FEW, np.int32)
+        self._by_string = zeros(_FEW, np.int32)  # vertex + 1
+        self._codes = zeros(_FEW, np.int32)
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, edges: Edges, strings: int) -> None:
+        """Replace codes (see parse.py) by this host's vertices, in place; so many strings are known."""
+        most = self._count + 2 * len(edges.sources)
+        while len(self._slots) < 4 * most:  # half of them stay empty
+            old, self._slots = self._slots, zeros(2 * len(self._slots), np.int32)
+            _move(old, self._slots)
+        self._codes = _grown(self._codes, most)
+        self._by_string = _grown(self._by_string, strings)
+        self._count = _number(edges.sources, edges.targets, self._slots, self._by_string, self._codes, self._count)
+
+    def share(self, communicator: Communicator, strings: WordTable) -> tuple[NDArray[np.int32], Names]:
+        """Return the number of each of this host's vertices among those of all hosts, and the names of all; collective.
+
+        Hosts take turns, in the order of the text: each sends the names that none before it has sent.
+        """
+        numbers = np.full(self._count, -1, np.int32)
+        names = _NameWriter()
+        for host in range(communicator.size):
+            mine = communicator.rank == host
+            new = np.flatnonzero(numbers < 0) if mine else np.zeros(0, np.int64)
+            count = int(from_host(communicator, host, np.array([len(new)], np.int64))[0])
+            if len(names) + count > _MOST:
+                raise Any2VecError(f"the graph has more than {_MOST:,} vertices, but vertices have 31 bits")
+            for low in range(0, count, _SENT):
+                codes, lengths, arena = _spelled(self._codes[new[low : low + _SENT]], strings)
+                codes = from_host(communicator, host, codes)
+                lengths = from_host(communicator, host, lengths)
+                arena = np.append(from_host(communicator, host, arena), np.zeros(PADDING, np.uint8))
+                ends = np.append(0, np.cumsum(lengths))
+                table = strings.slots, strings.starts, strings.arena
+                _settle(codes, arena, ends, *table, self._slots, self._by_string, numbers, len(names))
+                names.add(codes, arena, ends)
+        return numbers, names.names()
+
+
+class _NameWriter:
+    """Writes the names that codes stand for."""
+
+    def __init__(self) -> None:
+        self._arena = bytearray()
+        self._lengths = [np.zeros(1, np.int64)]
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, codes: NDArray[np.int32], arena: NDArray[np.uint8], ends: NDArray[np.int64]) -> None:
+        """Add numbers, and in place of each code below 0 the next word of an arena."""
+        lengths = np.empty(len(codes), np.int64)
+        text = np.empty(int(_measure(codes, ends, lengths)), np.uint8)
+        _write(codes, arena, ends, text)
+        self._arena += text.data
+        self._lengths.append(lengths)
+        self._count += len(codes)
+
+    def names(self) -> Names:
+        """Return all names."""
+        starts = np.concatenate(self._lengths)
+        np.cumsum(starts, out=starts)
+        return Names(np.frombuffer(self._arena, np.uint8), starts)
+
+
+def _spelled(
+    codes: NDArray[np.int32], strings: WordTable
+) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.uint8]]:
+    """Return codes with -1 for each string, and the lengths (with a line feed) and bytes of the strings."""
+    places = -1 - codes[codes < 0].astype(np.int64)
+    lengths = strings.starts[places + 1] - strings.starts[places]
+    ends = np.append(0, np.cumsum(lengths))
+    arena = np.empty(int(ends[-1]), np.uint8)
+    copy_words(strings.arena, strings.starts, places, arena, ends)
+    return np.maximum(codes, -1), lengths, arena
+
+
+def _grown(array: NDArray[np.int32], size: int) -> NDArray[np.int32]:
+    """Return an array of at least a size that begins as another."""
+    if size <= len(array):
+        return array
+    grown = zeros(max(size, 2 * len(array)), np.int32)
+    grown[: len(array)] = array
+    return grown
+
+
+@njit(nogil=True, cache=True)
+def _slot(number: int, slots: NDArray[np.int32]) -> int:
+    """Return where the slot of a number begins, or the empty one where it belongs."""
+    mask = np.int64(slots.size // 2 - 1)
+    slot = np.int64((np.uint64(number) * _ODD) >> _HALF) & mask
+    while slots[2 * slot + 1] != 0 and slots[2 * slot] != number:
+        slot = (slot + 1) & mask
+    return int(2 * slot)
+
+
+@njit(nogil=True, cache=True)
+def _move(old: NDArray[np.int32], slots: NDArray[np.int32]) -> None:
+    """Move numbers to an empty table."""
+    for i in range(0, old.size, 2):
+        if old[i + 1] != 0:
+            slot = _slot(np.int64(old[i]), slots)
+            slots[slot], slots[slot + 1] = old[i], old[i + 1]
+
+
+@njit(nogil=True, cache=True)
+def _number(
+    sources: NDArray[np.int32],
+    targets: NDArray[np.int32],
+    slots: NDArray[np.int32],
+    by_string: NDArray[np.int32],
+    codes: NDArray[np.int32],
+    count: int,
+) -> int:
+    """Replace codes by vertices; add those that are new to `count`, and note their codes."""
+    for i in range(sources.size):
+        for ends in (sources, targets):
+            code = np.int64(ends[i])
+            if code == NONE:
+                continue
+            if code >= 0:
+                slot = _slot(code, slots)
+                if slots[slot + 1] == 0:
+                    codes[count] = code
+                    count += 1
+                    slots[slot], slots[slot + 1] = code, count
+                ends[i] = slots[slot + 1] - 1
+            else:
+                place = -1 - code
+                if by_string[place] == 0:
+                    codes[count] = code
+                    count += 1
+                    by_string[place] = count
+                ends[i] = by_string[place] - 1
+    return count
+
+
+@njit(nogil=True, cache=True)
+def _settle(
+    codes: NDArray[np.int32],
+    arena: NDArray[np.uint8],
+    ends: NDArray[np.int64],
+    word_slots: NDArray[np.uint64],
+    word_starts: NDArray[np.int64],
+    word_arena: NDArray[np.uint8],
+    slots: NDArray[np.int32],
+    by_string: NDArray[np.int32],
+    numbers: NDArray[np.int32],
+    first: int,
+) -> None:
+    """Write the numbers, from `first` on, of those of this host's vertices that codes, or an arena's words, name."""
+    word = 0
+    for i in range(codes.size):
+        if codes[i] >= 0:
+            vertex = slots[_slot(np.int64(codes[i]), slots) + 1]
+        else:
+            begin, length = ends[word], ends[word + 1] - ends[word] - 1
+            word += 1
+            hashed, one, two = key_of(arena, begin, length)
+            slot = find(hashed, one, two, arena, begin, length, word_slots, word_starts, word_arena)
+            found = np.int64(word_slots[slot + _WORD])
+            vertex = by_string[found - 1] if found > 0 else np.int32(0)
+        if vertex > 0:
+            numbers[vertex - 1] = first + i
+
+
+@njit(nogil=True, cache=True)
+def _measure(codes: NDArray[np.int32], ends: NDArray[np.int64], lengths: NDArray[np.int64]) -> int:
+    """Write the length of each name, with one byte more, and return their sum."""
+    word = total = 0
+    for i in range(codes.size):
+        if codes[i] < 0:
+            lengths[i] = ends[word + 1] - ends[word]
+            word += 1
+        else:
+            rest, digits = codes[i] // 10, 1
+            while rest > 0:
+                rest //= 10
+                digits += 1
+            lengths[i] = digits + 1
+        total += int(lengths[i])
+    return total
+
+
+@njit(nogil=True, cache=True)
+def _write(
+    codes: NDArray[np.int32], arena: NDArray[np.uint8], ends: NDArray[np.int64], text: NDArray[np.uint8]
+) -> None:
+    """Write names, each followed by a line feed."""
+    word = at = 0
+    for i in range(codes.size):
+        if codes[i] < 0:
+            for j in range(ends[word], ends[word + 1]):
+                text[at] = arena[j]
+                at += 1
+            word += 1
+            continue
+        rest, digits = codes[i] // 10, 1
+        while rest > 0:
+            rest //= 10
+            digits += 1
+        rest = codes[i]
+        for j in range(digits):
+            text[at + digits - 1 - j] = 48 + rest % 10
+            rest //= 10
+        text[at + digits] = 10
+        at += digits + 1

@@ -1,0 +1,121 @@
+"""`read_share`: each host reads its part of the edges and gets the rows of its vertices; none holds the whole graph."""
+
+import os
+import warnings
+from typing import Any
+
+from any2vec.cluster.communicator import Communicator, together
+from any2vec.cluster.local import is_simulated
+from any2vec.cluster.machine.cores import host_cores
+from any2vec.errors import Any2VecError
+from any2vec.graph.arrays import from_array
+from any2vec.graph.build import EdgeTable, ReadOptions
+from any2vec.graph.edge_parts import WHOLE, EdgePart, MemoryPart
+from any2vec.graph.objects import refuse_view
+from any2vec.graph.own_names import given_names
+from any2vec.graph.pairs import from_pairs
+from any2vec.graph.readers import (
+    FILE_FORMATS,
+    GraphWarning,
+    check_columns,
+    checked_format,
+    files_of_graph,
+    object_reader,
+    source_options,
+    title_of,
+)
+from any2vec.graph.reading import checked_reading
+from any2vec.graph.share import GraphShare
+from any2vec.graph.share_build import build_share
+from any2vec.graph.tables import from_table, refuse_lazy
+from any2vec.io.memory import memory_errors
+
+__all__ = ["has_parts", "read_share"]
+
+_IN_PARTS = (from_table, from_array, from_pairs)  # readers of objects of which each host may give some edges
+_FILE = "or give its edges as a text, or as Parquet"
+
+
+def read_share(source: Any, communicator: Communicator, *, threads: int | None = None, **options: Any) -> GraphShare:
+    """Read a host's share of a graph; all hosts call this, with the same options.
+
+    It is what `cut_graph` makes of what `read_graph` reads, except that vertices are cut by how often they are listed:
+    where edges are listed several times, the cuts may differ.
+
+    Memory: besides what is per vertex, that of the rows of this host's vertices before equal edges are merged, and
+    some tens of megabytes.
+
+    Parameters
+    ----------
+    source : str, Path or object
+        One of:
+
+        - A file, or a folder of files, of edges or of vertices and their neighbours, or of Parquet. Every host reads
+          its part. Compressed text is unpacked by all hosts, so plain files are faster.
+        - This host's edges: pairs or triples, a data frame, a table of Arrow, or an array of shape (E, 2). The edges of
+          all hosts, in host order, are those of the graph; a host may have none.
+    communicator : Communicator
+        The hosts.
+    threads : int, optional
+        By default this host's share of its machine's cores; one on a simulated host.
+    **options
+        Those of `read_graph`. `vertices`, `kinds` and the file of kinds are those of host 0.
+
+    Returns
+    -------
+    GraphShare
+        The same on any number of threads. Host 0 warns of what `read_graph` warns of.
+
+    Raises
+    ------
+    Any2VecError
+        What `read_graph` raises, on all hosts. Also if the source cannot be read in parts, a file changes meanwhile, or
+        all hosts give the same edges.
+    """
+    cores = 1 if is_simulated(communicator) else host_cores(communicator)
+    with together(communicator), memory_errors(title_of(source)):
+        form = checked_format(options.pop("format", "auto"))
+        asked = checked_reading(source, format=form, threads=threads, **options)
+        if threads is None or is_simulated(communicator):
+            asked = asked._replace(options=asked.options._replace(threads=cores))
+        reading = source_options(source, asked.options)
+        if isinstance(source, str | os.PathLike):
+            part: EdgePart | None = _part_of_files(source, form, reading, communicator)
+        else:
+            part, table = None, _edges_in_memory(source, reading)
+    if part is None:
+        part = MemoryPart(table, communicator)
+    with together(communicator):
+        check_columns(reading, part.title, part.columns)
+        if asked.names is not None:
+            given_names(asked.names, EdgeTable(part.title, [], []))
+    share, notes = build_share(part, asked, communicator)
+    if communicator.rank == 0:
+        for note in notes:
+            warnings.warn(note, GraphWarning, stacklevel=2)
+    return share
+
+
+def has_parts(path: str | os.PathLike[str], form: str = "auto") -> bool:
+    """Return whether hosts can read a file, or a folder's files, in parts; raise if it is missing."""
+    name, files = files_of_graph(path, checked_format(form), ReadOptions())
+    return FILE_FORMATS[name].part is not None and all(file.size is not None for file in files)
+
+
+def _part_of_files(
+    path: str | os.PathLike[str], form: str, options: ReadOptions, communicator: Communicator
+) -> EdgePart:
+    name, files = files_of_graph(path, form, options)
+    part = FILE_FORMATS[name].part
+    if part is None:
+        raise Any2VecError(f"{path}: the format {name} cannot be read in parts; {WHOLE}, {_FILE}")
+    return part(files, options, files[0].name if len(files) == 1 else os.fspath(path), communicator)
+
+
+def _edges_in_memory(source: Any, options: ReadOptions) -> EdgeTable:
+    read = object_reader(source)
+    if read in _IN_PARTS or read in (refuse_view, refuse_lazy):  # the latter raise
+        table = read(source, options)
+        if table.numbered is None:
+            return table
+    raise Any2VecError(f"an object of type {type(source).__name__} cannot be read in parts; {WHOLE}, {_FILE}")

@@ -1,0 +1,245 @@
+"""The rows of a host's vertices, from edges that come in any order: placed, then sorted and merged where they are.
+
+An entry is its column, and in a weighted graph above the bits of its weight, in one integer of 64 bits: as weights are
+positive, these are in order, so a sorted row does not depend on the order in which entries came. No second copy of the
+entries is in memory.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.errors import Any2VecError
+from any2vec.graph.csr import CSR, NONE
+from any2vec.io.memory import release, zeros
+from any2vec.llvm.compiled import njit
+
+__all__ = ["RowBuilder", "count_entries", "entries_by_host"]
+
+_LONG = 1 << 14  # entries of a row from which NumPy sorts it: never in quadratic time
+_COPIED = 1 << 20  # entries copied at a time
+_LOW, _HIGH = np.uint64(0xFFFFFFFF), np.uint64(32)
+
+
+class RowBuilder:
+    """Collects the entries of the rows of vertices `first` on, of which it is known how many each row gets."""
+
+    def __init__(self, first: int, lengths: NDArray[np.int64], *, weighted: bool) -> None:
+        self._first, self._weighted = first, weighted
+        self._indptr = zeros(len(lengths) + 1, np.int64)
+        np.cumsum(lengths, out=self._indptr[1:])
+        self._cursor = self._indptr[:-1].copy()
+        self._entries = zeros(int(self._indptr[-1]), np.uint64 if weighted else np.int32)
+
+    def place(self, rows: NDArray[np.int32]) -> bool:
+        """Place entries: row, column and, if there are weights, the bits of one; return whether they all fit."""
+        place = _place_weighted if self._weighted else _place
+        return bool(place(rows, self._first, self._indptr, self._cursor, self._entries))
+
+    def complete(self) -> bool:
+        """Return whether all entries came."""
+        return bool((self._cursor == self._indptr[1:]).all())
+
+    def finish(self, *, merge: bool, in_order: bool, threads: int) -> CSR:
+        """Sort the rows, and merge equal entries or, if `in_order`, leave them in the order in which they came."""
+        del self._cursor
+        indptr, entries = self._indptr, self._entries
+        del self._entries
+        if in_order:
+            _sort_stably(indptr, entries)
+        else:
+            _sort_rows(indptr, entries, threads)
+        kept = len(entries)
+        if merge:
+            kept = _merge_weighted(indptr, entries) if self._weighted else _merge(indptr, entries)
+            if kept < 0:
+                raise Any2VecError("the weights of an edge listed more than once add up to more than a float32 holds")
+        if not self._weighted and kept == len(entries):
+            return CSR(indptr, entries, None)
+        indices = zeros(kept, np.int32)
+        weights = zeros(kept, np.float32) if self._weighted else None
+        for low in range(0, kept, _COPIED):
+            high = min(low + _COPIED, kept)
+            some = entries[low:high]
+            if weights is not None:
+                weights[low:high] = (some & _LOW).astype(np.uint32).view(np.float32)
+                some = some >> _HIGH
+            indices[low:high] = some
+            release(entries, 0, high)
+        return CSR(indptr, indices, weights)
+
+
+def _sort_rows(indptr: NDArray[np.int64], entries: NDArray[Any], threads: int) -> None:
+    """Sort each row, on threads: ranges of rows with about as many entries each."""
+    for row in np.flatnonzero(np.diff(indptr) >= _LONG).tolist():
+        entries[indptr[row] : indptr[row + 1]].sort()
+    cuts = np.searchsorted(indptr, np.linspace(0, len(entries), 8 * threads + 1)[1:-1]).tolist()
+    ranges = [0, *cuts], [*cuts, len(indptr) - 1]
+    if threads == 1 or len(entries) < _COPIED:
+        _sort(indptr, entries, 0, len(indptr) - 1)
+        return
+    with ThreadPoolExecutor(threads, thread_name_prefix="any2vec-graph") as executor:
+        list(executor.map(lambda low, high: _sort(indptr, entries, low, high), *ranges))
+
+
+@njit(nogil=True, cache=True)
+def _sort(indptr: NDArray[np.int64], entries: NDArray[Any], low: int, high: int) -> None:
+    """Sort the rows `low` to ``high - 1`` that are not long."""
+    for row in range(low, high):
+        begin, end = indptr[row], indptr[row + 1]
+        if 1 < end - begin < _LONG:
+            entries[begin:end].sort()
+
+
+@njit(nogil=True, cache=True)
+def _sort_stably(indptr: NDArray[np.int64], entries: NDArray[np.uint64]) -> None:
+    """Sort each row by column alone."""
+    for row in range(indptr.size - 1):
+        some = entries[indptr[row] : indptr[row + 1]]
+        some[:] = some[np.argsort(some >> _HIGH, kind="mergesort")]
+
+
+@njit(nogil=True, cache=True)
+def _place(
+    rows: NDArray[np.int32],
+    first: int,
+    indptr: NDArray[np.int64],
+    cursor: NDArray[np.int64],
+    entries: NDArray[np.int32],
+) -> bool:
+    for i in range(rows.shape[0]):
+        row = rows[i, 0] - first
+        if row < 0 or row >= cursor.size or cursor[row] == indptr[row + 1]:
+            return False
+        entries[cursor[row]] = rows[i, 1]
+        cursor[row] += 1
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _place_weighted(
+    rows: NDArray[np.int32],
+    first: int,
+    indptr: NDArray[np.int64],
+    cursor: NDArray[np.int64],
+    entries: NDArray[np.uint64],
+) -> bool:
+    for i in range(rows.shape[0]):
+        row = rows[i, 0] - first
+        if row < 0 or row >= cursor.size or cursor[row] == indptr[row + 1]:
+            return False
+        entries[cursor[row]] = (np.uint64(rows[i, 1]) << _HIGH) | np.uint64(rows[i, 2])
+        cursor[row] += 1
+    return True
+
+
+@njit(nogil=True, cache=True)
+def _merge(indptr: NDArray[np.int64], entries: NDArray[np.int32]) -> int:
+    """Keep one of equal entries, in place; return how many are left."""
+    kept = begin = 0
+    for row in range(indptr.size - 1):
+        end = indptr[row + 1]
+        for i in range(begin, end):
+            if i == begin or entries[i] != entries[kept - 1]:
+                entries[kept] = entries[i]
+                kept += 1
+        begin = end
+        indptr[row + 1] = kept
+    return kept
+
+
+@njit(nogil=True, cache=True)
+def _merge_weighted(indptr: NDArray[np.int64], entries: NDArray[np.uint64]) -> int:
+    """Add up the weights of entries with one column, in place; return how many are left, -1 if a sum is infinite."""
+    bits = np.zeros(1, np.uint32)
+    weight = bits.view(np.float32)
+    kept = begin = 0
+    for row in range(indptr.size - 1):
+        i, end = begin, indptr[row + 1]
+        begin = end
+        while i < end:
+            column, one, total = entries[i] >> _HIGH, entries[i], 0.0
+            first = i
+            while i < end and entries[i] >> _HIGH == column:
+                bits[0] = entries[i] & _LOW
+                total += np.float64(weight[0])
+                i += 1
+            if i > first + 1:
+                weight[0] = np.float32(total)
+                if weight[0] == np.inf:
+                    return -1
+                one = (column << _HIGH) | np.uint64(bits[0])
+            entries[kept] = one
+            kept += 1
+        indptr[row + 1] = kept
+    return kept
+
+
+@njit(nogil=True, cache=True)
+def count_entries(
+    sources: NDArray[np.int32],
+    targets: NDArray[np.int32],
+    lengths: NDArray[np.int64],
+    apart: bool,
+    both: bool,
+    loops: bool,
+) -> None:
+    """Count the entries that edges make in the rows of their sources (column 0) and targets (column 0, or 1 if apart).
+
+    If sources and targets are vertices `apart`, no edge is a self loop; else one counts once. `both` ends get an entry,
+    or only the source.
+    """
+    other = 1 if apart else 0
+    for i in range(sources.size):
+        source, target = sources[i], targets[i]
+        loop = not apart and source == target
+        if target == NONE or (loop and not loops):
+            continue
+        lengths[source, 0] += 1
+        if both and not loop:
+            lengths[target, other] += 1
+
+
+@njit(nogil=True, cache=True)
+def entries_by_host(
+    sources: NDArray[np.int32],
+    targets: NDArray[np.int32],
+    weights: NDArray[np.float32],
+    source_numbers: NDArray[np.int32],
+    target_numbers: NDArray[np.int32],
+    cuts: NDArray[np.int64],
+    both: bool,
+    loops: bool,
+    entries: NDArray[np.int32],
+    counts: NDArray[np.int64],
+) -> None:
+    """Write the entries of edges, as `RowBuilder` takes them, in the order of the hosts of their rows; count these.
+
+    A host has the vertices from its cut to the next. The ends of edges are numbers of vertices, by tables.
+    """
+    bits = weights.view(np.int32)
+    starts = np.zeros(counts.size, np.int64)
+    for turn in range(2):
+        for i in range(sources.size):
+            if targets[i] == NONE:
+                continue
+            source, target = source_numbers[sources[i]], target_numbers[targets[i]]
+            loop = source == target
+            if loop and not loops:
+                continue
+            for back in range(2 if both and not loop else 1):
+                row, column = (target, source) if back else (source, target)
+                host = np.searchsorted(cuts, row, side="right") - 1
+                if turn == 0:
+                    counts[host] += 1
+                    continue
+                place = starts[host]
+                starts[host] = place + 1
+                entries[place, 0], entries[place, 1] = row, column
+                if bits.size > 0:
+                    entries[place, 2] = bits[i]
+        if turn == 0:
+            for host in range(1, counts.size):
+                starts[host] = starts[host - 1] + counts[host - 1]
