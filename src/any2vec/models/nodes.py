@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 from any2vec.cluster.communicator import Communicator, together
@@ -12,9 +11,10 @@ from any2vec.cluster.local import alone, simulate
 from any2vec.corpus import Corpus, Vocabulary
 from any2vec.errors import Any2VecError, counted, shown
 from any2vec.graph.graph import Graph
+from any2vec.graph.placing import GRAPHS, in_parts
 from any2vec.graph.readers import read_graph
-from any2vec.graph.share import GraphShare
-from any2vec.graph.share_reader import GRAPHS, in_parts, read_share
+from any2vec.graph.share import GraphShare, cut_graph
+from any2vec.graph.share_reader import read_share
 from any2vec.io.sizes import size
 from any2vec.models.estimator import CheckWords, Estimator
 from any2vec.models.transforming import Features
@@ -159,11 +159,14 @@ class DeepWalk(Estimator):
         group = communicator or alone()
         hosts = self.hosts if communicator is None else communicator.size
         how = {"directed": self.directed, "weighted": self.weighted} | how
-        if in_parts(source, self.graph, hosts, group):
-            read = partial(self._walk_share, source, known=known, check_words=check_words, **how)
+        if in_parts(source, self.graph, hosts, group, how.get("format", "auto")):
+
+            def walk(host: Communicator, threads: int) -> Corpus:
+                return self._walk_share(source, host, threads, known, check_words, how)
+
             if communicator:
-                return read(communicator, threads)
-            return joined(simulate(hosts, threads, lambda host: read(host, threads if hosts == 1 else 1)))
+                return walk(communicator, threads)
+            return joined(simulate(hosts, threads, lambda host: walk(host, threads if hosts == 1 else 1)))
         began = time.perf_counter()
         with together(group):
             graph = source if isinstance(source, Graph) else read_graph(source, threads=threads, **how)
@@ -179,21 +182,22 @@ class DeepWalk(Estimator):
         source: Any,
         host: Communicator,
         threads: int,
-        *,
         known: Vocabulary | None,
         check_words: CheckWords | None,
-        **how: Any,
+        how: dict[str, Any],
     ) -> Corpus:
         """Read and walk as one of the hosts that have shares of the graph."""
         began = time.perf_counter()
-        share = read_share(source, host, threads=threads, **how)
+        share = (
+            cut_graph(source, host.size, host.rank) if isinstance(source, Graph) else read_share(source, host, **how)
+        )
         with together(host):
             self._check_read(share, check_words)
         if host.rank == 0:
             self._say_read(share)
         read_at = time.perf_counter()
-        vertices, options = len(share), {"length": self.length, "seed": self._walk_seed(known)}
-        walker = ShareWalker(share, host, **self._walking, **options, threads=threads)
+        vertices, seed = len(share), self._walk_seed(known)
+        walker = ShareWalker(share, host, length=self.length, **self._walking, seed=seed, threads=threads)
         del share  # the walker has its own tables
         with closing(walker):
             corpus = share_corpus(walker, self.walks, known)
