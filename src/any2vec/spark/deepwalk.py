@@ -21,7 +21,7 @@ __all__ = ["DeepWalk"]
 class DeepWalk(HostEstimator, DeepWalkParams):
     """DeepWalk on a Spark cluster: vectors of the vertices of a graph, whose edges are the rows of a data frame.
 
-    Every host has the whole graph; walks and vectors are shared out.
+    The graph, the walks and the vectors are shared out over the hosts.
 
     Parameters
     ----------

@@ -6,6 +6,7 @@ import secrets
 import socket
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +19,6 @@ from any2vec.cluster.gloo import joined, load_library
 from any2vec.cluster.listening import listen_anywhere, listen_at
 from any2vec.corpus.sentences import Numbered
 from any2vec.errors import Any2VecError, installing
-from any2vec.graph import read_graph
 from any2vec.models import DeepWalk, Word2Vec
 from any2vec.vectors.formats import save
 from any2vec.vectors.vectors import Vectors
@@ -65,18 +65,26 @@ def walking_program(options: dict[str, Any], directed: bool, folder: str) -> Pro
     """Return what each task runs to train on walks; the edges are Parquet files in `folder`."""
 
     def work(batches: Iterable[Any], communicator: Communicator) -> dict[str, Any]:
-        import pyarrow.parquet as pq
-
+        edges = Path(folder) / "edges"
         with together(communicator):
-            edges = pq.read_table(Path(folder) / "edges")
-            if any(column.null_count for column in edges.columns):
-                raise Any2VecError("an edge has a null; drop such rows")
-            triples = zip(*(column.to_pylist() for column in edges.columns), strict=True)
-            graph = read_graph(triples, directed=directed, threads=1)
-        model = DeepWalk(**options | _of_a_task(folder))
-        return _saved(model.fit(graph, communicator=communicator), folder, communicator)
+            _check_nulls(edges)
+        model = DeepWalk(**options | _of_a_task(folder), graph="parts")
+        walks = model.read(edges, communicator, directed=directed)
+        return _saved(model.fit(walks, communicator=communicator), folder, communicator)
 
     return _stage(work, folder)
+
+
+def _check_nulls(edges: Path) -> None:
+    """Raise an error if a file of edges lacks a vertex or a weight."""
+    import pyarrow.parquet as pq
+
+    for path in sorted(edges.glob("*.parquet")):
+        groups = pq.ParquetFile(path).metadata
+        for group, column in product(range(groups.num_row_groups), range(groups.num_columns)):
+            statistics = groups.row_group(group).column(column).statistics
+            if statistics is not None and statistics.null_count:
+                raise Any2VecError("an edge has a null; drop such rows")
 
 
 def _of_a_task(folder: str) -> dict[str, Any]:

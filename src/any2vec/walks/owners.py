@@ -5,24 +5,38 @@ first; its answer is one of fewer words. Answers come back in the order of the q
 are.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numba import int64
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import Communicator
-from any2vec.cluster.local import computing
+from any2vec.cluster.communicator import Communicator, Request
 from any2vec.cluster.lost import DamagedError, checked_counts
 from any2vec.llvm.compiled import njit
 
-__all__ = ["Owners"]
+__all__ = ["Answer", "Buffers", "Owners"]
 
 Answer = Callable[[NDArray[np.uint32], NDArray[np.uint32]], None]
 
 _FEW = 4096  # questions that one thread answers at a time, at least
+
+
+class Buffers:
+    """Arrays of words that are used again and again: new ones would cost page faults."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, NDArray[np.uint32]] = {}
+
+    def __call__(self, name: str, rows: int, words: int) -> NDArray[np.uint32]:
+        """Return the array of that name, of shape (rows, words)."""
+        kept = self._arrays.get(name)
+        if kept is None or kept.size < rows * words:
+            kept = self._arrays[name] = np.empty(rows * words + rows * words // 4, np.uint32)
+        return kept[: rows * words].reshape(rows, words)
 
 
 class Owners:
@@ -48,8 +62,6 @@ class Owners:
     ----------
     sent : int
         Bytes that this host has sent to others.
-    asked : int
-        Its questions.
     """
 
     def __init__(
@@ -63,33 +75,38 @@ class Owners:
     ) -> None:
         self._communicator, self._cuts, self._answer, self._words = communicator, cuts, answer, words
         self._pool, self._threads = pool, threads
-        self.sent = self.asked = 0
+        self.sent = 0
 
-    def ask(self, questions: NDArray[np.uint32]) -> tuple[NDArray[np.uint32], NDArray[np.int32]] | None:
-        """Ask; return answers, and which of them is each question's. None if no host has a question."""
+    def ask(
+        self, questions: NDArray[np.uint32], buffers: Buffers
+    ) -> Generator[Request, None, tuple[NDArray[np.uint32], NDArray[np.int32]] | None]:
+        """Ask; yield what is under way, to go on once it is done.
+
+        Returns
+        -------
+        tuple or None
+            Answers, and which of them is each question's; both stay as they are until `buffers` are used again. None if
+            no host has a question.
+        """
         communicator = self._communicator
-        size, rank, many = communicator.size, communicator.rank, len(questions)
-        send, places = np.empty_like(questions), np.empty(many, np.int32)
-        counts = np.zeros((size, 2), np.int64)
+        size, rank, (many, words) = communicator.size, communicator.rank, questions.shape
+        send, places = buffers("send", many, words), np.empty(many, np.int32)
+        counts, theirs, ones = np.zeros((size, 2), np.int64), np.empty((size, 2), np.int64), np.ones(size, np.int64)
         _sort(questions, self._cuts, send, places, counts)
         counts[:, 1] = many
-        ones, theirs = np.ones(size, np.int64), np.empty((size, 2), np.int64)
-        communicator.ialltoallv(counts, ones, theirs, ones).wait()
+        yield communicator.ialltoallv(counts, ones, theirs, ones)
+        self.sent += counts[0].nbytes * (size - 1)
         if not theirs[:, 1].any():
             return None
         mine, asked = counts[:, 0].copy(), checked_counts(theirs[:, 0].copy())
-        received = np.empty((int(asked.sum()), questions.shape[1]), np.uint32)
-        communicator.ialltoallv(send, mine, received, asked).wait()
+        received = buffers("received", int(asked.sum()), words)
+        yield communicator.ialltoallv(send, mine, received, asked)
         self._check(received, asked)
-        replies, answers = np.empty((len(received), self._words), np.uint32), np.empty((many, self._words), np.uint32)
+        replies, answers = buffers("replies", len(received), self._words), buffers("answers", many, self._words)
         self._reply(received, replies)
-        communicator.ialltoallv(replies, asked, answers, mine).wait()
-        self.asked += many
-        abroad = (
-            received.itemsize * (many - mine[rank]) * questions.shape[1],
-            (len(replies) - asked[rank]) * self._words,
-        )
-        self.sent += int(abroad[0] + replies.itemsize * abroad[1]) + counts.itemsize * 2 * (size - 1)
+        yield communicator.ialltoallv(replies, asked, answers, mine)
+        away = (many - mine[rank]) * words + (len(replies) - asked[rank]) * self._words
+        self.sent += int(away) * questions.itemsize
         return answers, places
 
     def _check(self, received: NDArray[np.uint32], asked: NDArray[np.int64]) -> None:
@@ -106,8 +123,7 @@ class Owners:
             return
 
         def some(cut: tuple[int, int]) -> None:
-            with computing(self._communicator):
-                self._answer(received[slice(*cut)], replies[slice(*cut)])
+            self._answer(received[slice(*cut)], replies[slice(*cut)])
 
         list(self._pool.map(some, pairwise(len(received) * i // parts for i in range(parts + 1))))
 
@@ -116,16 +132,16 @@ class Owners:
 def _sort(questions: Any, cuts: Any, send: Any, places: Any, counts: Any) -> None:
     """Put questions in the order of the hosts that own their vertices, count those of each, and note their places."""
     hosts = cuts.size - 1
+    half = 1
+    while 2 * half < hosts:
+        half *= 2
     for i in range(questions.shape[0]):
-        low, high = 0, hosts
-        while high - low > 1:
-            middle = (low + high) >> 1
-            if questions[i, 0] >= cuts[middle]:
-                low = middle
-            else:
-                high = middle
-        places[i] = low
-        counts[low, 0] += 1
+        vertex, host, step = int64(questions[i, 0]), 0, half
+        while step > 0:  # no branch: it could not be predicted
+            host += step * int64(vertex >= cuts[min(host + step, hosts)])
+            step >>= 1
+        places[i] = host
+        counts[host, 0] += 1
     at = np.zeros(hosts, np.int64)
     for host in range(1, hosts):
         at[host] = at[host - 1] + counts[host - 1, 0]

@@ -31,7 +31,7 @@ ANSWER = 3
 _GROUP = 64
 _GOLDEN = 0x9E3779B97F4A7C15
 _IDS = uint64((1 << LOOSE) - 1)
-_NONE = 0xFFFFFFFF  # no vertex before
+_NONE = 0xFFFFFFFF  # no vertex before: -1 as a word
 _LOOK, _ENTRY = 0xFFFFFFFF, 0xFFFFFFFE  # kinds of questions, besides a draw: is x a neighbour; which is neighbour i
 _END, _INNER, _FROM_OTHER, _BACK, _LOOSE = 1, 2, 4, 8, 16  # marks
 # What a lane waits for: a candidate, that of the row of w, looks in the rows of w and of c; and in an exact draw, the
@@ -50,7 +50,7 @@ class SecondLanes(NamedTuple):
 
     Attributes
     ----------
-    whole : int64 array, shape (lanes, 12)
+    whole : int32 array, shape (lanes, 12)
         Vertices, numbers and states, by the columns below.
     bits : uint64 array, shape (lanes, 3)
         Key and state of the walk's draws, and the bits that judge a candidate.
@@ -58,14 +58,14 @@ class SecondLanes(NamedTuple):
         Of an exact draw: where the draw lies, and the sum so far.
     """
 
-    whole: NDArray[np.int64]
+    whole: NDArray[np.int32]
     bits: NDArray[np.uint64]
     sums: NDArray[np.float64]
 
     @classmethod
     def empty(cls, lanes: int) -> "SecondLanes":
         """Return lanes without walks."""
-        return cls(np.zeros((lanes, 12), np.int64), np.zeros((lanes, 3), np.uint64), np.zeros((lanes, 2)))
+        return cls(np.zeros((lanes, 12), np.int32), np.zeros((lanes, 3), np.uint64), np.zeros((lanes, 2)))
 
 
 _ROW, _STEP, _C, _W, _DEGREE, _OTHERS, _REFUSED, _WAITS, _X, _CANDIDATE, _AT, _BITS = range(12)
@@ -112,8 +112,9 @@ def ask_second(  # noqa: C901, PLR0912, PLR0915
     n = live
     while i < n:
         step = whole[i, _STEP]
-        c, w, waits, place = whole[i, _C], whole[i, _W], whole[i, _WAITS], int64(places[i])
-        x = whole[i, _X]
+        c, w, place = int64(whole[i, _C]), int64(whole[i, _W]), int64(places[i])
+        waits = whole[i, _WAITS]
+        x = int64(whole[i, _X])
         before = c  # of the next step
         accepted = refused = False
         asks = -1  # what the lane waits for next
@@ -128,7 +129,7 @@ def ask_second(  # noqa: C901, PLR0912, PLR0915
                 step = 0
             elif restart > 0 and whole[i, _REFUSED] == 0 and half_draw(mix(bits[i, _KEY]), step - 1) < uint64(restart):
                 x = int64(out[whole[i, _ROW], 0])
-                before = int64(_NONE)
+                before = int64(-1)
                 accepted = True
             elif marks & _BACK:
                 x = w
@@ -142,7 +143,7 @@ def ask_second(  # noqa: C901, PLR0912, PLR0915
                     refused = not accepted
                 elif not checked:
                     accepted = True
-                elif w != _NONE:
+                elif w >= 0:
                     asks = _LOOK_W
                 else:  # nothing is a neighbour of nothing
                     accepted = outward
@@ -185,7 +186,7 @@ def ask_second(  # noqa: C901, PLR0912, PLR0915
                 whole[i, _X] = x
                 whole[i, _CANDIDATE] = answers[place, 2]
                 whole[i, _BITS] = answers[place, 1]  # of the weight
-                counts = w in (x, _NONE)
+                counts = w in (x, -1)
                 factor = back if x == w else away
             else:
                 other = numbers[place, 0]
@@ -227,7 +228,7 @@ def ask_second(  # noqa: C901, PLR0912, PLR0915
             whole[i, _REFUSED] = 0
             out[whole[i, _ROW], step] = x
             step += 1
-            whole[i, _OTHERS] = whole[i, _DEGREE] if before != _NONE else 0
+            whole[i, _OTHERS] = whole[i, _DEGREE] if before >= 0 else 0
             whole[i, _W] = w = before
             whole[i, _C] = c = x
             asks = _DRAWN
@@ -245,7 +246,7 @@ def ask_second(  # noqa: C901, PLR0912, PLR0915
             else:
                 c = vertex_at(at, vertices, left, right, order)
                 bits[i, _KEY] = bits[i, _STATE] = draw(key, c)
-            w = int64(_NONE)
+            w = int64(-1)
             whole[i, _ROW] = upcoming - first
             whole[i, _C], whole[i, _W], whole[i, _OTHERS], whole[i, _REFUSED] = c, w, 0, 0
             out[whole[i, _ROW], 0] = c

@@ -1,6 +1,7 @@
 """`ShareWalker`: the walks of `Walker` on a graph of which each host has a share."""
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
@@ -9,13 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import Communicator, allreduce, together
-from any2vec.cluster.local import computing
+from any2vec.cluster.communicator import Communicator, Request, allreduce, together
 from any2vec.graph.kinds import Kinds
 from any2vec.graph.share import GraphShare
 from any2vec.walks.metapaths import count_between, find_paths
 from any2vec.walks.order import pass_key, sides, start_table
-from any2vec.walks.owners import Owners
+from any2vec.walks.owners import Buffers, Owners
 from any2vec.walks.row_tables import Entries, any_twice, check_weights, counted, start_shares
 from any2vec.walks.share_first import FirstLanes
 from any2vec.walks.share_second import SecondLanes
@@ -25,7 +25,8 @@ from any2vec.walks.walker import STARTS, check_walks
 
 __all__ = ["ShareWalker"]
 
-_LANES = 1 << 15  # walks under way on a host: more take fewer messages, and more of the caches
+_LANES = 1 << 16  # walks under way on a host: more take fewer messages, and more of the caches
+_CREWS = 2  # of walks, one of which is stepped while messages of the other are under way
 _FEW = 64  # walks of a thread, at least
 
 
@@ -56,7 +57,7 @@ class ShareWalker:
     length, p, q, restart, extend, gamma, starts, metapaths, seed
         As of `Walker`.
     threads : int
-        Threads of this host.
+        Threads of this host; 1 if it is simulated.
 
     Attributes
     ----------
@@ -124,29 +125,44 @@ class ShareWalker:
 
         All hosts call this together; a host may ask for no walks.
         """
-        parts = max(1, min(self._threads, (last - first) // _FEW))
-        cuts = [first + (last - first) * i // parts for i in range(parts + 1)]
-        groups = [self._group(low, high, out[low - first :], lengths[low - first :]) for low, high in pairwise(cuts)]
         keys = np.array([pass_key(self.seed, one) for one in range(-(-last // self.per_pass))], np.uint64)
-        answers = np.zeros((1, self._steps.answer_words), np.uint32)
-        places = np.zeros(sum(group.state[0] for group in groups), np.int32)
-        while True:
-            ends = np.cumsum([0, *(group.state[0] for group in groups)]).tolist()
-            heard = [(group, keys, answers, places[a:b]) for group, (a, b) in zip(groups, pairwise(ends), strict=True)]
-            self._on_threads(self._step, heard)
-            asked = [group.questions[: group.state[0]] for group in groups]
-            reply = self.owners.ask(asked[0] if len(asked) == 1 else np.concatenate(asked))
-            if reply is None:
-                return
-            answers, places = reply
+        cuts = [first + (last - first) * i // _CREWS for i in range(_CREWS + 1)]
+        crews = [
+            self._crew(low, high, out[low - first :], lengths[low - first :], keys) for low, high in pairwise(cuts)
+        ]
+        under_way = deque((crew, next(crew)) for crew in crews)
+        while under_way:
+            crew, request = under_way.popleft()
+            request.wait()
+            if (more := next(crew, None)) is not None:
+                under_way.append((crew, more))
 
     def close(self) -> None:
         """End the threads."""
         if self._pool:
             self._pool.shutdown()
 
+    def _crew(
+        self, first: int, last: int, out: NDArray[np.int32], lengths: NDArray[np.int32], keys: NDArray[np.uint64]
+    ) -> Generator[Request, None, None]:
+        """Step some walks, while those of other crews are under way."""
+        parts = max(1, min(self._threads, (last - first) // _FEW))
+        cuts = [first + (last - first) * i // parts for i in range(parts + 1)]
+        groups = [self._group(low, high, out[low - first :], lengths[low - first :]) for low, high in pairwise(cuts)]
+        answers, buffers = np.zeros((1, self._steps.answer_words), np.uint32), Buffers()
+        places = np.zeros(sum(group.state[0] for group in groups), np.int32)
+        while True:
+            ends = np.cumsum([0, *(group.state[0] for group in groups)]).tolist()
+            heard = [(group, keys, answers, places[a:b]) for group, (a, b) in zip(groups, pairwise(ends), strict=True)]
+            self._on_threads(heard)
+            asked = [group.questions[: group.state[0]] for group in groups]
+            reply = yield from self.owners.ask(asked[0] if len(asked) == 1 else np.concatenate(asked), buffers)
+            if reply is None:
+                return
+            answers, places = reply
+
     def _group(self, low: int, high: int, out: NDArray[np.int32], lengths: NDArray[np.int32]) -> _Group:
-        lanes = max(1, min(_LANES // self._threads, high - low))
+        lanes = max(1, min(_LANES // (_CREWS * self._threads), high - low))
         questions = np.zeros((lanes, self._steps.words), np.uint32)
         return _Group(self._steps.lanes.empty(lanes), low, high, out, lengths, questions, [lanes, low])
 
@@ -158,17 +174,9 @@ class ShareWalker:
         into = group.out, group.lengths, group.questions
         group.state[:] = self._steps.ask(answers, places, group.lanes, *which, self._starts, *self._steps.given, *into)
 
-    def _on_threads(self, task: Callable[..., None], parts: list[tuple[Any, ...]]) -> None:
-        if self._pool is None or len(parts) == 1:
-            for part in parts:
-                task(*part)
-            return
-
-        def one(part: tuple[Any, ...]) -> None:
-            with computing(self.communicator):
-                task(*part)
-
-        list(self._pool.map(one, parts))
+    def _on_threads(self, heard: list[tuple[Any, ...]]) -> None:
+        run = map if self._pool is None or len(heard) == 1 else self._pool.map
+        list(run(lambda one: self._step(*one), heard))
 
     def _between(self, entries: Entries, low: int, kinds: Kinds) -> NDArray[np.int64]:
         return allreduce(self.communicator, count_between(entries.indptr, entries.indices, kinds, low))
