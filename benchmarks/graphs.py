@@ -15,6 +15,7 @@ from typing import Annotated, Any
 
 import graphs_generated
 import graphs_inputs
+import graphs_limited
 import graphs_parts
 import graphs_runs
 import graphs_speed
@@ -36,6 +37,7 @@ app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pret
 app.add_typer(graphs_speed.app)  # its commands, beside those below
 app.add_typer(graphs_generated.app)
 app.add_typer(graphs_parts.app)
+app.add_typer(graphs_limited.app)
 
 PUBLISHED = {"blogcatalog": {"30": 34.0, "60": 37.2, "90": 38.4}}
 """DeepWalk's Micro-F1 in percent, by percent labelled (GraphAny2Vec, Table 5)."""

@@ -115,6 +115,7 @@ class Reporting(Checkpointed):
             hosts=corpus.hosts,
             seconds=dict(corpus.seconds),
             memory=dict(corpus.memory),
+            walk_bytes=corpus.walk_bytes,
         )
 
     def _reported_options(self, warm_start: bool) -> dict[str, Any]:
