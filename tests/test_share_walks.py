@@ -17,6 +17,7 @@ from any2vec.cli import app
 from any2vec.cluster.local import simulate
 from any2vec.errors import Any2VecError
 from any2vec.graph import Graph, read_graph
+from any2vec.graph.placing import in_parts
 from any2vec.graph.share import cut_graph
 from any2vec.walks.corpus import joined, share_corpus, walk_corpus
 from any2vec.walks.second_order import second_order
@@ -171,6 +172,17 @@ def test_going_on_with_shares():
     assert (found[0].matrix == found[1].matrix).all()
 
 
+def test_checkpoints_do_not_mind_where_the_graph_is(tmp_path):
+    graph, more = random_graph(50, 200), {"hosts": 2, "threads": 1}
+    DeepWalk(**SIZES, **more, checkpoint=tmp_path / "run").fit(graph)
+    longer = SIZES | more | {"epochs": 2}
+    whole = DeepWalk(**longer).fit(graph).vectors_
+    parts = DeepWalk(**longer, graph="parts", resume=tmp_path / "run").fit(graph).vectors_
+    assert (parts.matrix != whole.matrix).any()  # the rate fell to its end in the first epoch
+    again = DeepWalk(**longer, resume=tmp_path / "run").fit(graph).vectors_
+    assert (parts.matrix == again.matrix).all()
+
+
 def test_errors_are_those_of_the_whole_graph():
     graph = typed_graph()
     one_way = replace(graph, kinds=replace(graph.kinds, of=np.zeros(len(graph), np.uint8)))
@@ -196,10 +208,22 @@ def test_more_hosts_than_vertices():
 
 
 def test_a_graph_that_fits_nowhere(tmp_path, monkeypatch):
-    (tmp_path / "graph.edges").write_text("".join(f"{i} {i + 1}\n" for i in range(1000)))
+    path = tmp_path / "graph.edges"
+    path.write_text("".join(f"{i} {i + 1} 2.5\n" for i in range(1000)))  # 16 bytes each
     monkeypatch.setattr("any2vec.graph.placing.available", lambda *_: 3000)
-    with pytest.raises(Any2VecError, match=r"graph.edges: the graph takes about 3.9 KiB on each of 2 hosts.* 3 such"):
-        DeepWalk(**SIZES, hosts=2, threads=1, graph="parts").fit(str(tmp_path / "graph.edges"))
+    with pytest.raises(Any2VecError, match=r"graph.edges: the graph takes about 15.6 KiB in memory, and there are 2.9 K"
+                       r"iB; 6 hosts with `graph='parts'` would do"):  # fmt: skip
+        DeepWalk(**SIZES).fit(str(path))
+
+    def placed(graph, host):
+        return in_parts(str(path), graph, host)
+
+    with pytest.raises(Any2VecError, match=r"about 5.2 KiB on each of 3 hosts, which have 2.9 KiB; 6 hosts with as m"):
+        simulate(3, 2, partial(placed, "auto"))
+    assert simulate(8, 2, partial(placed, "auto")) == [True] * 8
+    monkeypatch.setattr("any2vec.graph.placing.available", lambda *_: 100_000)
+    assert simulate(3, 2, partial(placed, "auto")) == [False] * 3
+    assert simulate(3, 2, partial(placed, "parts")) == [True] * 3
 
 
 COMMAND = ["nodes", "graph.edges", "-o", "v.bin", "--dim", "16", "--window", "3", "--negative", "3", "--epochs", "1"]

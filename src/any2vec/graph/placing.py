@@ -27,31 +27,28 @@ _PACKED = 4  # times the bytes of a compressed text
 _READING = 2.5  # times the rows: what a host takes that reads a whole graph
 
 
-def in_parts(source: Any, graph: str, hosts: int, communicator: Communicator, form: str = "auto") -> bool:
+def in_parts(source: Any, graph: str, communicator: Communicator, form: str = "auto") -> bool:
     """Return whether hosts are to have parts of the graph; all hosts call this.
 
     Raises
     ------
-    Any2VecError
+    SharedError
         If the graph fits nowhere: not into the memory of a host, or if it is to be in parts, of all.
     """
-    if graph == "parts" and hosts == 1:
-        return True
-    needs, has = 0, available(*hosts_here(communicator))
+    hosts, needs, has = communicator.size, 0, available(*hosts_here(communicator))
     with together(communicator):
-        if isinstance(source, str | os.PathLike) and communicator.size > 1:
+        if isinstance(source, str | os.PathLike):
             needs = estimated_bytes(source, form)
-    needs, has = communicator.allgather(np.array([[needs, has]]))[:, 0].T
-    needs, has = int(needs.max()), int(has.min())
-    parts = graph == "parts" or (graph == "auto" and communicator.size > 1 and _READING * needs > has)
+    found = communicator.allgather(np.array([needs, has]))
+    needs, has = int(found[:, 0].max()), int(found[:, 1].min())
+    parts = graph == "parts" or (graph == "auto" and hosts > 1 and _READING * needs > has)
     share = needs // hosts if parts else needs
     if share > has:
-        how = f"each of {hosts} hosts" if parts else "each host"
-        what = "give more hosts, or hosts with more memory" if parts else "`graph` as 'parts' shares it out"
-        enough = f": {-(-needs // max(1, has)):,} such hosts would do" if parts and has else ""
+        enough = -(-needs // max(1, has))
+        how = f"on each of {hosts} hosts, which have" if hosts > 1 else "in memory, and there are"
+        what = f"{enough:,} hosts with as much would do" if parts else f"{enough:,} hosts with `graph='parts'` would do"
         raise SharedError(
-            f"{source}: the graph takes about {size(share, memory=True)} on {how}, which has {size(has, memory=True)}; "
-            f"{what}{enough}"
+            f"{source}: the graph takes about {size(share, memory=True)} {how} {size(has, memory=True)}; {what}"
         )
     return parts
 

@@ -25,8 +25,8 @@ __all__ = ["Checkpointed"]
 
 _PANEL = "Checkpoints"
 _MINUTES = 10.0  # between two checkpoints
-_NOT_OF_A_RUN = ("cache", "checkpoint", "checkpoint_every", "checkpoint_minutes", "log", "resume")
-"""Parameters that do not say what a run does."""
+_NOT_OF_A_RUN = ("cache", "checkpoint", "checkpoint_every", "checkpoint_minutes", "graph", "log", "resume")
+"""Parameters on which its results do not depend."""
 
 
 @dataclass(kw_only=True, unsafe_hash=True)

@@ -159,7 +159,7 @@ class DeepWalk(Estimator):
         group = communicator or alone()
         hosts = self.hosts if communicator is None else communicator.size
         how = {"directed": self.directed, "weighted": self.weighted} | how
-        if in_parts(source, self.graph, hosts, group, how.get("format", "auto")):
+        if in_parts(source, self.graph, group, how.get("format", "auto")):
 
             def walk(host: Communicator, threads: int) -> Corpus:
                 return self._walk_share(source, host, threads, known, check_words, how)

@@ -22,6 +22,7 @@ from any2vec.walks.share_second import SecondLanes
 from any2vec.walks.share_steps import first_steps, second_steps
 from any2vec.walks.typed_rows import typed_rows
 from any2vec.walks.walker import STARTS, check_walks
+from any2vec.walks.worklist import check_edges
 
 __all__ = ["ShareWalker"]
 
@@ -97,7 +98,9 @@ class ShareWalker:
         self.names, self.kinds, self.vertices = share.names, share.kinds, len(share)
         low = int(share.cuts[share.rank])
         entries = Entries(share.indptr, share.indices, share.weights)
+        total = allreduce(communicator, np.array([len(share.indices)]))
         with together(communicator):
+            check_edges(int(total[0]), share.loops)
             check_weights(share.weights)
         self.paths = find_paths(metapaths, share.kinds, partial(self._between, entries, low)) if metapaths else []
         self._starts, restarts = np.zeros(0, np.uint64), np.uint64(round(restart * 2**32))

@@ -13,7 +13,17 @@ from any2vec.io.memory import zeros
 from any2vec.llvm.compiled import njit
 from any2vec.walks.walker import Walker
 
-__all__ = ["WalkBlock", "Walks", "compact", "count", "count_visits", "generate", "spacing", "walk_blocks"]
+__all__ = [
+    "WalkBlock",
+    "Walks",
+    "check_edges",
+    "compact",
+    "count",
+    "count_visits",
+    "generate",
+    "spacing",
+    "walk_blocks",
+]
 
 T = TypeVar("T")
 
@@ -44,10 +54,15 @@ def walk_blocks(walker: Walker, walks: int, first: int = 0, last: int | None = N
     if walks < 1:
         raise Any2VecError(f"`walks` is {walks}; each vertex must have 1 or more")
     graph = walker.graph
-    if graph.loops == len(graph.indices):
-        raise Any2VecError("the graph has no edge between two vertices, so walks lead nowhere")
+    check_edges(len(graph.indices), graph.loops)
     most = max(1, min(_BLOCK, _ENTRIES // walker.length))
     return _cut(walker.per_pass, most, first, walks * walker.per_pass if last is None else last)
+
+
+def check_edges(entries: int, loops: int) -> None:
+    """Raise an error if walks on a graph lead nowhere."""
+    if loops == entries:
+        raise Any2VecError("the graph has no edge between two vertices, so walks lead nowhere")
 
 
 def _cut(per_pass: int, most: int, first: int, last: int) -> Iterator[WalkBlock]:
