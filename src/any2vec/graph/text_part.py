@@ -13,11 +13,10 @@ from typing import NamedTuple
 
 from any2vec.cluster.communicator import Communicator, allgather_bytes
 from any2vec.corpus.splits import line_ends, lines_before, split_inputs
-from any2vec.errors import Any2VecError
 from any2vec.graph.beginning import Beginning, begin_file
 from any2vec.graph.build import ReadOptions
 from any2vec.graph.csr import Edges
-from any2vec.graph.edge_parts import WHOLE, EdgePart
+from any2vec.graph.edge_parts import EdgePart
 from any2vec.graph.edgelist import check_alike, comments_noted, no_edges
 from any2vec.graph.line_parser import LineParser, Parsed, comment_bytes
 from any2vec.graph.lines import LineBlock, block_size, read_blocks
@@ -70,9 +69,6 @@ class TextPart(EdgePart):
         self._size = options.block or min(max(most, _LEAST), _MOST)
         self._begun: dict[int, Beginning] = {}
         self._seen: list[_Seen] = []
-        for file in files:
-            if file.size is None:
-                raise Any2VecError(f"{file.name}: cannot be read in parts, as it is no regular file; {WHOLE}")
         why = ""
         for number, file in enumerate(files):
             begun = self._begin(number)
