@@ -99,7 +99,7 @@ def check(source, hosts=HOSTS, whole=None, **options):
     graph, error, warned = outcome(lambda: read_graph(source if whole is None else whole, threads=1, **options))
     for count in hosts:
         found, raised, noted = outcome(lambda count=count: shares(source, count, **options))
-        assert (raised and str(raised)) == (error and str(error)), count
+        assert (count, raised and str(raised)) == (count, error and str(error))
         if graph is None:
             assert isinstance(raised, FileNotFoundError) == isinstance(error, FileNotFoundError)
             continue
@@ -219,6 +219,10 @@ def test_bytes_that_are_no_text(tmp_path, blocks):
     path = tmp_path / "edges"
     path.write_bytes(b"a b\n" * 20 + b"c \xff\n")
     assert "line 21: 'c \ufffd': is not UTF-8" in check(path)
+    path.write_bytes(b"a b\n" * 20 + b"c \xff\nc\n")
+    assert "line 21: 'c \ufffd': is not UTF-8" in check(path)
+    path.write_bytes(b"a,b\n" * 20 + b'c\n"c\n')
+    assert "line 21: 'c': too few fields" in check(path)
     path.write_bytes(gzip.compress(b"a b\n"))
     assert "compressed with gzip" in check(path)
     assert "no such file" in check(tmp_path / "none")

@@ -29,6 +29,7 @@ from any2vec.io.ordered import ordered
 __all__ = ["TextPart"]
 
 _LEAST, _MOST = 1 << 18, 1 << 22  # bytes of a block
+_HEAD = 1 << 22  # bytes of the first block, in which the first edge is looked for
 _TOGETHER = 1 << 25  # bytes of all blocks that a host holds, or gets from other hosts at once
 
 
@@ -84,7 +85,7 @@ class TextPart(EdgePart):
     def _begin(self, number: int) -> Beginning:
         if number not in self._begun:
             file, options = self._files[number], self._options
-            with closing(read_blocks(file, options.block or min(block_size(file), _MOST))) as blocks:
+            with closing(read_blocks(file, options.block or min(block_size(file), _HEAD))) as blocks:
                 self._begun[number], _ = begin_file(file, blocks, options, adjacency=self._adjacency)
         return self._begun[number]
 
