@@ -32,6 +32,7 @@ SLOW = {  # seconds each, though kernels are compiled; test_layers.py checks tha
     "test_corpus_hosts.py": {"test_a_larger_text", "test_compressed_files_are_cut_evenly"},
     "test_gloo.py": {"test_a_host_that_stalls_in_the_middle_of_a_message_is_an_error_on_the_other"},
     "test_graph.py": {"test_any_list_is_read_as_the_naive_reader_reads_it"},
+    "test_graph_shares.py": {"test_memory_is_that_of_a_hosts_rows"},
     "test_hosts.py": {"test_more_rounds_than_words"},
     "test_pages.py": {"test_spark"},
     "test_schemes.py": {

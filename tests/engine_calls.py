@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from any2vec.cluster.communicator import allgather_bytes, allreduce, exchange
+from any2vec.cluster.communicator import allgather_bytes, allreduce, exchange, from_host
 from any2vec.cluster.local import waiting
 
 
@@ -40,6 +40,7 @@ def program(host):
             out += [one[2] for one in given]
     one = np.random.default_rng(host.rank).standard_normal(1000).astype(np.float32)
     out.append(allreduce(host, one))
+    out += [from_host(host, sender, one[: 10 * host.rank]) for sender in range(host.size)]
     large = np.random.default_rng(host.rank).standard_normal((host.size * 50_000, 4))  # 1.6 MB for each host
     counts, received = np.full(host.size, 50_000), [np.empty_like(large) for _ in range(2)]
     for request in [host.ialltoallv(large, counts, into, counts) for into in received]:  # both ways, and two at a time

@@ -51,7 +51,8 @@ def _merged(row, weighted):
     totals = {}
     for neighbour, weight in row:
         totals.setdefault(neighbour, []).append(weight)
-    return [(neighbour, float(np.float32(sum(sorted(found)))) if weighted else 1.0) for neighbour, found in totals.items()]
+    sums = {neighbour: float(np.float32(sum(sorted(found)))) for neighbour, found in totals.items()}
+    return [(neighbour, total if weighted else 1.0) for neighbour, total in sums.items()]
 
 
 def rows_of_graph(graph):

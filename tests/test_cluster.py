@@ -21,6 +21,7 @@ from any2vec.cluster.communicator import (
     allgather_bytes,
     allreduce,
     exchange,
+    from_host,
     together,
 )
 from any2vec.cluster.local import alone, clock_of, computing, is_simulated, simulate, waiting
@@ -477,6 +478,28 @@ def test_allreduce_adds_in_host_order(hosts):
     for got in simulate(hosts, 2, lambda host: allreduce(host, values[host.rank])):
         assert got.dtype == np.float32
         assert got.tobytes() == total.tobytes()
+
+
+@pytest.mark.parametrize("hosts", SIZES)
+def test_allreduce_of_long_arrays_has_the_same_bits(hosts, monkeypatch):
+    values = np.random.default_rng(0).standard_normal((hosts, 3, 7)).astype(np.float32) * 1e4
+    wanted = simulate(hosts, 2, lambda host: allreduce(host, values[host.rank]))
+    monkeypatch.setattr("any2vec.cluster.communicator._GATHERED", 4 * hosts * 4)  # four numbers at a time
+    for got in simulate(hosts, 2, lambda host: allreduce(host, values[host.rank])):
+        assert got.tobytes() == wanted[0].tobytes()
+        assert got.shape == (3, 7)
+    for shape in ((), (0,), (5, 0)):
+        assert simulate(hosts, 2, lambda host, shape=shape: allreduce(host, np.ones(shape, bool)))[0].shape == shape
+
+
+@pytest.mark.parametrize("hosts", SIZES)
+def test_rows_of_one_host_for_all(hosts):
+    def program(host):
+        rows = [from_host(host, sender, np.full((host.rank, 2), host.rank, np.int16)) for sender in range(hosts)]
+        return [(array.shape, set(array.ravel().tolist())) for array in rows]
+
+    for got in simulate(hosts, 2, program):
+        assert got == [((h, 2), {h} if h else set()) for h in range(hosts)]
 
 
 @pytest.mark.parametrize("hosts", SIZES)

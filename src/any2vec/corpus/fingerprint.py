@@ -1,4 +1,4 @@
-"""Check, before a corpus is read, that all hosts of a cluster see the same one."""
+"""Check, before a corpus or a graph is read, that all hosts of a cluster see the same one."""
 
 import hashlib
 import json
@@ -50,15 +50,15 @@ def sample_of(file: InputFile, most: int = COMPARED) -> int:
     return check
 
 
-def check_same_fingerprint(communicator: Communicator, mine: dict[str, Any]) -> None:
-    """Raise an error on all hosts if the fingerprints of two differ."""
+def check_same_fingerprint(communicator: Communicator, mine: dict[str, Any], what: str = "corpora") -> None:
+    """Raise an error on all hosts if the fingerprints of two differ; `what` they see is for it."""
     packed = json.dumps(mine).encode()
     other = first_other(communicator, hashlib.sha256(packed).digest())
     if other is None:
         return
     every = allgather_bytes(communicator, packed)
     difference = _difference(json.loads(every[0]), json.loads(every[other]), f"host {other}")
-    raise Any2VecError(f"hosts 0 and {other} see different corpora: {difference}; give all hosts the same")
+    raise Any2VecError(f"hosts 0 and {other} see different {what}: {difference}; give all hosts the same")
 
 
 def _difference(one: dict[str, Any], two: dict[str, Any], other: str) -> str:

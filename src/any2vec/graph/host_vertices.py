@@ -17,7 +17,7 @@ __all__ = ["HostVertices"]
 _FEW = 1 << 12  # vertices for which there is memory at first
 _SENT = 1 << 17  # names sent at a time
 _MOST = 2**31 - 1
-_ODD, _HALF = np.uint64(0x9E3779B97F4A7C15), np.uint64(32)
+_ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio
 _WORD = np.uint64(2)  # where a slot of a `WordTable` has the word + 1
 
 
@@ -29,7 +29,7 @@ class HostVertices:
     """
 
     def __init__(self) -> None:
-        self._slots = zeros(4 * _FEW, np.int32)
+        self._slots = zeros(4 * _FEW, np.int32)  # of which at most half are used
         self._by_string = zeros(_FEW, np.int32)  # vertex + 1
         self._codes = zeros(_FEW, np.int32)
         self._count = 0
@@ -39,13 +39,16 @@ class HostVertices:
 
     def add(self, edges: Edges, strings: int) -> None:
         """Replace codes (see parse.py) by this host's vertices, in place; so many strings are known."""
-        most = self._count + 2 * len(edges.sources)
-        while len(self._slots) < 4 * most:  # half of them stay empty
-            old, self._slots = self._slots, zeros(2 * len(self._slots), np.int32)
-            _move(old, self._slots)
-        self._codes = _grown(self._codes, most)
         self._by_string = _grown(self._by_string, strings)
-        self._count = _number(edges.sources, edges.targets, self._slots, self._by_string, self._codes, self._count)
+        done = 0
+        while True:
+            tables = self._slots, _shift(self._slots), self._by_string, self._codes
+            done, self._count = _number(edges.sources, edges.targets, *tables, done, self._count)
+            if done == len(edges.sources):
+                return
+            self._codes = _grown(self._codes, 2 * len(self._codes))
+            old, self._slots = self._slots, zeros(2 * len(self._slots), np.int32)
+            _move(old, self._slots, _shift(self._slots))
 
     def share(self, communicator: Communicator, strings: WordTable) -> tuple[NDArray[np.int32], Names]:
         """Return the number of each of this host's vertices among those of all hosts, and the names of all; collective.
@@ -67,7 +70,9 @@ class HostVertices:
                 arena = np.append(from_host(communicator, host, arena), np.zeros(PADDING, np.uint8))
                 ends = np.append(0, np.cumsum(lengths))
                 table = strings.slots, strings.starts, strings.arena
-                _settle(codes, arena, ends, *table, self._slots, self._by_string, numbers, len(names))
+                _settle(
+                    codes, arena, ends, *table, self._slots, _shift(self._slots), self._by_string, numbers, len(names)
+                )
                 names.add(codes, arena, ends)
         return numbers, names.names()
 
@@ -111,6 +116,11 @@ def _spelled(
     return np.maximum(codes, -1), lengths, arena
 
 
+def _shift(slots: NDArray[np.int32]) -> np.uint64:
+    """Return how far a hash of 64 bits is shifted for a table."""
+    return np.uint64(66 - len(slots).bit_length())
+
+
 def _grown(array: NDArray[np.int32], size: int) -> NDArray[np.int32]:
     """Return an array of at least a size that begins as another."""
     if size <= len(array):
@@ -121,21 +131,24 @@ def _grown(array: NDArray[np.int32], size: int) -> NDArray[np.int32]:
 
 
 @njit(nogil=True, cache=True)
-def _slot(number: int, slots: NDArray[np.int32]) -> int:
-    """Return where the slot of a number begins, or the empty one where it belongs."""
+def _slot(number: int, slots: NDArray[np.int32], shift: np.uint64) -> int:
+    """Return where the slot of a number begins, or the empty one where it belongs.
+
+    The table has 2 ** (64 - shift) slots. The highest bits of a multiple of the golden ratio: neighbours stay apart.
+    """
     mask = np.int64(slots.size // 2 - 1)
-    slot = np.int64((np.uint64(number) * _ODD) >> _HALF) & mask
+    slot = np.int64((np.uint64(number) * _ODD) >> shift)
     while slots[2 * slot + 1] != 0 and slots[2 * slot] != number:
         slot = (slot + 1) & mask
     return int(2 * slot)
 
 
 @njit(nogil=True, cache=True)
-def _move(old: NDArray[np.int32], slots: NDArray[np.int32]) -> None:
+def _move(old: NDArray[np.int32], slots: NDArray[np.int32], shift: np.uint64) -> None:
     """Move numbers to an empty table."""
     for i in range(0, old.size, 2):
         if old[i + 1] != 0:
-            slot = _slot(np.int64(old[i]), slots)
+            slot = _slot(np.int64(old[i]), slots, shift)
             slots[slot], slots[slot + 1] = old[i], old[i + 1]
 
 
@@ -144,18 +157,25 @@ def _number(
     sources: NDArray[np.int32],
     targets: NDArray[np.int32],
     slots: NDArray[np.int32],
+    shift: np.uint64,
     by_string: NDArray[np.int32],
     codes: NDArray[np.int32],
+    done: int,
     count: int,
-) -> int:
-    """Replace codes by vertices; add those that are new to `count`, and note their codes."""
-    for i in range(sources.size):
+) -> tuple[int, int]:
+    """Replace codes by vertices, from edge `done` on; add those that are new to `count`, and note their codes.
+
+    Return where this ends, as there is memory for no more vertices, and the count.
+    """
+    for i in range(done, sources.size):
+        if count + 2 > codes.size:
+            return i, count
         for ends in (sources, targets):
             code = np.int64(ends[i])
             if code == NONE:
                 continue
             if code >= 0:
-                slot = _slot(code, slots)
+                slot = _slot(code, slots, shift)
                 if slots[slot + 1] == 0:
                     codes[count] = code
                     count += 1
@@ -168,7 +188,7 @@ def _number(
                     count += 1
                     by_string[place] = count
                 ends[i] = by_string[place] - 1
-    return count
+    return sources.size, count
 
 
 @njit(nogil=True, cache=True)
@@ -180,6 +200,7 @@ def _settle(
     word_starts: NDArray[np.int64],
     word_arena: NDArray[np.uint8],
     slots: NDArray[np.int32],
+    shift: np.uint64,
     by_string: NDArray[np.int32],
     numbers: NDArray[np.int32],
     first: int,
@@ -188,7 +209,7 @@ def _settle(
     word = 0
     for i in range(codes.size):
         if codes[i] >= 0:
-            vertex = slots[_slot(np.int64(codes[i]), slots) + 1]
+            vertex = slots[_slot(np.int64(codes[i]), slots, shift) + 1]
         else:
             begin, length = ends[word], ends[word + 1] - ends[word] - 1
             word += 1

@@ -83,8 +83,9 @@ class LineParser(NamedTuple):
         error = _parse_slow_weights(block, slow[: 4 * slows], weights)
         if error is None and status != parse.DONE:
             error = ParseError(line, _line_at(block.text, place), _reason(status, dialect))
-        if strings and error is None:
-            error = _check_utf8(block, arena, int(starts[strings]))
+        wrong = _check_utf8(block, arena, int(starts[strings])) if strings else None
+        if wrong is not None and (error is None or wrong.line < error.line):
+            error = wrong
         edges = Edges(sources[:pairs], targets[:pairs], weights[:pairs] if weighted else None)
         counts = WordCounts(arena, starts[: strings + 1], np.zeros(strings, np.int64))
         return Parsed(edges, counts, line, highest, error, *skipped)
@@ -94,9 +95,10 @@ class LineParser(NamedTuple):
         text = block.text[block.begin : block.end].tobytes()
         plain = unquote(text, self.dialect.delimiter, np.flatnonzero(self.comments).astype(np.uint8).tobytes())
         if isinstance(plain, int):
-            error = ParseError(plain, text.split(b"\n")[plain], UNCLOSED)
-            nothing = np.zeros(0, np.int32)
-            return Parsed(Edges(nothing, nothing), WordCounts.of([], np.zeros(0, np.int64)), 0, -1, error)
+            lines = text.split(b"\n")
+            before = np.frombuffer(bytearray(b"\n".join([*lines[:plain], b""])), np.uint8)
+            parsed = self.parse(LineBlock(before, 0, len(before)))  # an earlier line may be wrong, too
+            return parsed._replace(error=parsed.error or ParseError(plain, lines[plain], UNCLOSED))
         rewritten = np.frombuffer(bytearray(plain.text), np.uint8)  # writable, as what the kernel is compiled for
         parser = self._replace(
             dialect=self.dialect._replace(delimiter=plain.delimiter, quotes=False),

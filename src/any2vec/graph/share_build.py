@@ -25,7 +25,7 @@ from any2vec.graph.kinds import Kinds
 from any2vec.graph.own_names import kinds_of_names
 from any2vec.graph.reading import Reading
 from any2vec.graph.share import GraphShare, even_cuts
-from any2vec.graph.share_rows import RowBuilder, count_entries, entries_by_host
+from any2vec.graph.share_rows import RowBuilder, count_entries, entries_by_host, renumber
 from any2vec.graph.vertex_kinds import read_kinds
 from any2vec.io.memory import memory_errors, zeros
 
@@ -42,15 +42,17 @@ def build_share(part: EdgePart, asked: Reading, communicator: Communicator) -> t
         counted = _count(part, asked)
     numbered = _number(part, counted, asked, communicator)
     degrees = allreduce(communicator, numbered.lengths)
+    names, kinds = numbered.names, numbered.kinds
+    local = _Local(counted.vertices, numbered.sources, numbered.targets, counted.blocks)
+    del counted, numbered
     cuts = even_cuts(degrees, communicator.size)
     with together(communicator), memory_errors(part.title):
         low, high = cuts[communicator.rank : communicator.rank + 2].tolist()
         builder = RowBuilder(low, degrees[low:high], weighted=part.weighted)
         del degrees
-    _fill(builder, cuts, part, counted, numbered, asked, communicator)
     in_order = not asked.merge and part.weighted
-    names, kinds = numbered.names, numbered.kinds
-    del numbered, counted
+    _fill(builder, cuts, part, local, asked, communicator)
+    del local
     with together(communicator), memory_errors(part.title):
         try:
             csr = builder.finish(merge=asked.merge, in_order=in_order, threads=asked.options.threads)
@@ -93,6 +95,15 @@ class _Numbered(NamedTuple):
     targets: NDArray[np.int32]  # and as a target
     names: Sequence[str]
     kinds: Kinds | None
+
+
+class _Local(NamedTuple):
+    """A host's part, when vertices are numbered."""
+
+    vertices: HostVertices
+    sources: NDArray[np.int32]  # what each is as a source
+    targets: NDArray[np.int32]
+    blocks: int
 
 
 class _Seen(NamedTuple):
@@ -164,8 +175,7 @@ def _fill(
     builder: RowBuilder,
     cuts: NDArray[np.int64],
     part: EdgePart,
-    counted: _Counted,
-    numbered: _Numbered,
+    local: _Local,
     asked: Reading,
     communicator: Communicator,
 ) -> None:
@@ -173,11 +183,11 @@ def _fill(
 
     If equal edges are not merged, their weights stay in the order of the text, so hosts take turns.
     """
-    blocks = communicator.allgather(np.array([counted.blocks]))[:, 0].tolist()
+    blocks = communicator.allgather(np.array([local.blocks]))[:, 0].tolist()
     in_turn = not asked.merge and part.weighted
     turns = [[host] for host in range(communicator.size)] if in_turn else [list(range(communicator.size))]
     nothing = np.zeros((0, 2 + part.weighted), np.int32), np.zeros(communicator.size, np.int64)
-    known = len(counted.vertices)
+    known = len(local.vertices)
     problem: Any2VecError | None = None
     changed = Any2VecError(f"{part.title}: changed while it was read; start again")
     with closing(part.blocks()) as mine:
@@ -187,11 +197,11 @@ def _fill(
                 if communicator.rank in turn and problem is None:
                     try:
                         with memory_errors(part.title):
-                            sent = _next_entries(next(mine, None), cuts, part, counted, numbered, asked) or nothing
+                            sent = _next_entries(next(mine, None), cuts, part, local, asked) or nothing
                     except Any2VecError as error:
                         problem = error  # the others go on: it is raised on all hosts at the end
                 came, _ = exchange(communicator, *sent)
-                if not builder.place(came) or len(counted.vertices) > known:
+                if not builder.place(came) or len(local.vertices) > known:
                     problem = problem or changed
         with together(communicator):
             if problem is not None:
@@ -204,23 +214,23 @@ def _next_entries(
     edges: Edges | None,
     cuts: NDArray[np.int64],
     part: EdgePart,
-    counted: _Counted,
-    numbered: _Numbered,
+    local: _Local,
     asked: Reading,
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]] | None:
     """Return the entries of a block, in the order of the hosts of their rows, and how many there are for each host."""
     if edges is None:
         return None
-    known = len(counted.vertices)
-    counted.vertices.add(edges, len(part.strings))
-    if len(counted.vertices) > known:
+    known = len(local.vertices)
+    local.vertices.add(edges, len(part.strings))
+    if len(local.vertices) > known:
         return None
     both = not asked.directed
     entries = np.empty((len(edges.sources) * (1 + both), 2 + part.weighted), np.int32)
     counts = np.zeros(len(cuts) - 1, np.int64)
     weights = _NO_WEIGHTS if edges.weights is None else edges.weights
-    ends = edges.sources, edges.targets, weights, numbered.sources, numbered.targets
-    entries_by_host(*ends, cuts, both, asked.loops, entries, counts)
+    renumber(edges.sources, local.sources)
+    renumber(edges.targets, local.targets)
+    entries_by_host(edges.sources, edges.targets, weights, cuts, both, asked.loops, entries, counts)
     return entries, counts
 
 

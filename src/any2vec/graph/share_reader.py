@@ -7,6 +7,7 @@ from typing import Any
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.local import is_simulated
 from any2vec.cluster.machine.cores import host_cores
+from any2vec.corpus.fingerprint import check_same_fingerprint, corpus_fingerprint
 from any2vec.errors import Any2VecError
 from any2vec.graph.arrays import from_array
 from any2vec.graph.build import EdgeTable, ReadOptions
@@ -24,10 +25,11 @@ from any2vec.graph.readers import (
     source_options,
     title_of,
 )
-from any2vec.graph.reading import checked_reading
+from any2vec.graph.reading import Reading, checked_reading
 from any2vec.graph.share import GraphShare
 from any2vec.graph.share_build import build_share
 from any2vec.graph.tables import from_table, refuse_lazy
+from any2vec.io.inputs import InputFile
 from any2vec.io.memory import memory_errors
 
 __all__ = ["has_parts", "read_share"]
@@ -79,13 +81,22 @@ def read_share(source: Any, communicator: Communicator, *, threads: int | None =
         if threads is None or is_simulated(communicator):
             asked = asked._replace(options=asked.options._replace(threads=cores))
         reading = source_options(source, asked.options)
+        files, table = None, None
         if isinstance(source, str | os.PathLike):
-            part: EdgePart | None = _part_of_files(source, form, reading, communicator)
+            form, files = _files_in_parts(source, form, reading)
         else:
-            part, table = None, _edges_in_memory(source, reading)
-    if part is None:
-        part = MemoryPart(table, communicator)
+            table = _edges_in_memory(source, reading)
+        mine = corpus_fingerprint(files, {"format": form, **_settings(asked)})
     with together(communicator):
+        check_same_fingerprint(communicator, mine, "graphs")
+    if table is not None:
+        part: EdgePart = MemoryPart(table, communicator)
+    with together(communicator), memory_errors(title_of(source)):
+        if files is not None:
+            make = FILE_FORMATS[form].part
+            assert make is not None
+            title = files[0].name if len(files) == 1 else os.fspath(source)
+            part = make(files, reading, title, communicator)
         check_columns(reading, part.title, part.columns)
         if asked.names is not None:
             given_names(asked.names, EdgeTable(part.title, [], []))
@@ -102,14 +113,22 @@ def has_parts(path: str | os.PathLike[str], form: str = "auto") -> bool:
     return FILE_FORMATS[name].part is not None and all(file.size is not None for file in files)
 
 
-def _part_of_files(
-    path: str | os.PathLike[str], form: str, options: ReadOptions, communicator: Communicator
-) -> EdgePart:
+def _files_in_parts(path: str | os.PathLike[str], form: str, options: ReadOptions) -> tuple[str, list[InputFile]]:
+    """Return a file, or those of a folder, and their format; raise if they cannot be read in parts."""
     name, files = files_of_graph(path, form, options)
-    part = FILE_FORMATS[name].part
-    if part is None:
+    if FILE_FORMATS[name].part is None:
         raise Any2VecError(f"{path}: the format {name} cannot be read in parts; {WHOLE}, {_FILE}")
-    return part(files, options, files[0].name if len(files) == 1 else os.fspath(path), communicator)
+    for file in files:
+        if file.path is None or file.size is None:
+            raise Any2VecError(f"{file.name}: cannot be read in parts, as it is no regular file; {WHOLE}")
+    return name, files
+
+
+def _settings(asked: Reading) -> dict[str, Any]:
+    """Return the options that must be the same on all hosts."""
+    options = {name: value for name, value in asked.options._asdict().items() if name not in ("threads", "block")}
+    kinds = asked.kinds is not None, asked.kind_prefix
+    return options | {"merge": asked.merge, "loops": asked.loops, "kinds, kind_prefix": kinds}
 
 
 def _edges_in_memory(source: Any, options: ReadOptions) -> EdgeTable:

@@ -6,6 +6,7 @@ entries is in memory.
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from any2vec.graph.csr import CSR, NONE
 from any2vec.io.memory import release, zeros
 from any2vec.llvm.compiled import njit
 
-__all__ = ["RowBuilder", "count_entries", "entries_by_host"]
+__all__ = ["RowBuilder", "count_entries", "entries_by_host", "renumber"]
 
 _LONG = 1 << 14  # entries of a row from which NumPy sorts it: never in quadratic time
 _COPIED = 1 << 20  # entries copied at a time
@@ -34,12 +35,12 @@ class RowBuilder:
         self._entries = zeros(int(self._indptr[-1]), np.uint64 if weighted else np.int32)
 
     def place(self, rows: NDArray[np.int32]) -> bool:
-        """Place entries: row, column and, if there are weights, the bits of one; return whether they all fit."""
+        """Place entries: row, column and, if there are weights, the bits of one; return whether there can be such."""
         place = _place_weighted if self._weighted else _place
-        return bool(place(rows, self._first, self._indptr, self._cursor, self._entries))
+        return bool(place(rows, self._first, self._cursor, self._entries))
 
     def complete(self) -> bool:
-        """Return whether all entries came."""
+        """Return whether each row got as many entries as it was to get."""
         return bool((self._cursor == self._indptr[1:]).all())
 
     def finish(self, *, merge: bool, in_order: bool, threads: int) -> CSR:
@@ -73,15 +74,18 @@ class RowBuilder:
 
 def _sort_rows(indptr: NDArray[np.int64], entries: NDArray[Any], threads: int) -> None:
     """Sort each row, on threads: ranges of rows with about as many entries each."""
-    for row in np.flatnonzero(np.diff(indptr) >= _LONG).tolist():
-        entries[indptr[row] : indptr[row + 1]].sort()
     cuts = np.searchsorted(indptr, np.linspace(0, len(entries), 8 * threads + 1)[1:-1]).tolist()
-    ranges = [0, *cuts], [*cuts, len(indptr) - 1]
+    ranges = zip([0, *cuts], [*cuts, len(indptr) - 1], strict=True)
+    work = [partial(_sort, indptr, entries, *some) for some in ranges]
+    long = np.flatnonzero(np.diff(indptr) >= _LONG).tolist()
+    work += [partial(entries[indptr[row] : indptr[row + 1]].sort) for row in long]
     if threads == 1 or len(entries) < _COPIED:
-        _sort(indptr, entries, 0, len(indptr) - 1)
+        for sort in work:
+            sort()
         return
     with ThreadPoolExecutor(threads, thread_name_prefix="any2vec-graph") as executor:
-        list(executor.map(lambda low, high: _sort(indptr, entries, low, high), *ranges))
+        for done in [executor.submit(sort) for sort in work[::-1]]:  # long rows first
+            done.result()
 
 
 @njit(nogil=True, cache=True)
@@ -105,13 +109,12 @@ def _sort_stably(indptr: NDArray[np.int64], entries: NDArray[np.uint64]) -> None
 def _place(
     rows: NDArray[np.int32],
     first: int,
-    indptr: NDArray[np.int64],
     cursor: NDArray[np.int64],
     entries: NDArray[np.int32],
 ) -> bool:
     for i in range(rows.shape[0]):
         row = rows[i, 0] - first
-        if row < 0 or row >= cursor.size or cursor[row] == indptr[row + 1]:
+        if row < 0 or row >= cursor.size or cursor[row] >= entries.size:
             return False
         entries[cursor[row]] = rows[i, 1]
         cursor[row] += 1
@@ -122,13 +125,12 @@ def _place(
 def _place_weighted(
     rows: NDArray[np.int32],
     first: int,
-    indptr: NDArray[np.int64],
     cursor: NDArray[np.int64],
     entries: NDArray[np.uint64],
 ) -> bool:
     for i in range(rows.shape[0]):
         row = rows[i, 0] - first
-        if row < 0 or row >= cursor.size or cursor[row] == indptr[row + 1]:
+        if row < 0 or row >= cursor.size or cursor[row] >= entries.size:
             return False
         entries[cursor[row]] = (np.uint64(rows[i, 1]) << _HIGH) | np.uint64(rows[i, 2])
         cursor[row] += 1
@@ -203,12 +205,23 @@ def count_entries(
 
 
 @njit(nogil=True, cache=True)
+def _host_of(row: int, cuts: NDArray[np.int64]) -> int:
+    """Return the host that has a row: the last whose cut is not after it."""
+    low, high = 0, cuts.size - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if cuts[middle] <= row:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@njit(nogil=True, cache=True)
 def entries_by_host(
     sources: NDArray[np.int32],
     targets: NDArray[np.int32],
     weights: NDArray[np.float32],
-    source_numbers: NDArray[np.int32],
-    target_numbers: NDArray[np.int32],
     cuts: NDArray[np.int64],
     both: bool,
     loops: bool,
@@ -217,29 +230,36 @@ def entries_by_host(
 ) -> None:
     """Write the entries of edges, as `RowBuilder` takes them, in the order of the hosts of their rows; count these.
 
-    A host has the vertices from its cut to the next. The ends of edges are numbers of vertices, by tables.
+    A host has the vertices from its cut to the next.
     """
     bits = weights.view(np.int32)
+    for i in range(sources.size):
+        loop = sources[i] == targets[i]
+        if targets[i] != NONE and (loops or not loop):
+            counts[_host_of(sources[i], cuts)] += 1
+            if both and not loop:
+                counts[_host_of(targets[i], cuts)] += 1
     starts = np.zeros(counts.size, np.int64)
-    for turn in range(2):
-        for i in range(sources.size):
-            if targets[i] == NONE:
-                continue
-            source, target = source_numbers[sources[i]], target_numbers[targets[i]]
-            loop = source == target
-            if loop and not loops:
-                continue
-            for back in range(2 if both and not loop else 1):
-                row, column = (target, source) if back else (source, target)
-                host = np.searchsorted(cuts, row, side="right") - 1
-                if turn == 0:
-                    counts[host] += 1
-                    continue
-                place = starts[host]
-                starts[host] = place + 1
-                entries[place, 0], entries[place, 1] = row, column
-                if bits.size > 0:
-                    entries[place, 2] = bits[i]
-        if turn == 0:
-            for host in range(1, counts.size):
-                starts[host] = starts[host - 1] + counts[host - 1]
+    for host in range(1, counts.size):
+        starts[host] = starts[host - 1] + counts[host - 1]
+    for i in range(sources.size):
+        row, column = sources[i], targets[i]
+        loop = row == column
+        if column == NONE or (loop and not loops):
+            continue
+        for _ in range(2 if both and not loop else 1):
+            host = _host_of(row, cuts)
+            place = starts[host]
+            starts[host] = place + 1
+            entries[place, 0], entries[place, 1] = row, column
+            if bits.size > 0:
+                entries[place, 2] = bits[i]
+            row, column = column, row
+
+
+@njit(nogil=True, cache=True)
+def renumber(codes: NDArray[np.int32], numbers: NDArray[np.int32]) -> None:
+    """Replace vertices by their numbers, in place."""
+    for i in range(codes.size):
+        if codes[i] != NONE:
+            codes[i] = numbers[codes[i]]

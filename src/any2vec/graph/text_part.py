@@ -13,11 +13,10 @@ from typing import NamedTuple
 
 from any2vec.cluster.communicator import Communicator, allgather_bytes
 from any2vec.corpus.splits import line_ends, lines_before, split_inputs
-from any2vec.errors import Any2VecError
 from any2vec.graph.beginning import Beginning, begin_file
 from any2vec.graph.build import ReadOptions
 from any2vec.graph.csr import Edges
-from any2vec.graph.edge_parts import WHOLE, EdgePart
+from any2vec.graph.edge_parts import EdgePart
 from any2vec.graph.edgelist import check_alike, comments_noted, no_edges
 from any2vec.graph.line_parser import LineParser, Parsed, comment_bytes
 from any2vec.graph.lines import LineBlock, block_size, read_blocks
@@ -30,6 +29,7 @@ from any2vec.io.ordered import ordered
 __all__ = ["TextPart"]
 
 _LEAST, _MOST = 1 << 18, 1 << 22  # bytes of a block
+_HEAD = 1 << 22  # bytes of the first block, in which the first edge is looked for
 _TOGETHER = 1 << 25  # bytes of all blocks that a host holds, or gets from other hosts at once
 
 
@@ -70,9 +70,6 @@ class TextPart(EdgePart):
         self._size = options.block or min(max(most, _LEAST), _MOST)
         self._begun: dict[int, Beginning] = {}
         self._seen: list[_Seen] = []
-        for file in files:
-            if file.size is None:
-                raise Any2VecError(f"{file.name}: cannot be read in parts, as it is no regular file; {WHOLE}")
         why = ""
         for number, file in enumerate(files):
             begun = self._begin(number)
@@ -88,7 +85,7 @@ class TextPart(EdgePart):
     def _begin(self, number: int) -> Beginning:
         if number not in self._begun:
             file, options = self._files[number], self._options
-            with closing(read_blocks(file, options.block or min(block_size(file), _MOST))) as blocks:
+            with closing(read_blocks(file, options.block or min(block_size(file), _HEAD))) as blocks:
                 self._begun[number], _ = begin_file(file, blocks, options, adjacency=self._adjacency)
         return self._begun[number]
 
