@@ -9,9 +9,9 @@ from numba.extending import intrinsic
 
 from any2vec.llvm.simd import I32, constant, data
 
-__all__ = ["prefetch", "prefetch_row"]
+__all__ = ["LINE", "prefetch", "prefetch_row"]
 
-_LINE = 16  # float32 per cache line
+LINE = 16  # float32 per cache line
 
 
 @intrinsic
@@ -34,7 +34,7 @@ def prefetch_row(typing: Any, matrix: Any, offset: Any, dim: Any) -> Any:
 
     def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
         row = b.gep(data(context, b, sig.args[0], args[0]), [args[1]])
-        for first in range(0, dim.literal_value, _LINE):
+        for first in range(0, dim.literal_value, LINE):
             _fetch(b, b.gep(row, [constant(first)]))
         return context.get_dummy_value()
 

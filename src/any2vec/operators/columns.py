@@ -18,12 +18,11 @@ import numpy as np
 from numba import float32, int64
 
 from any2vec.llvm.compiled import njit
-from any2vec.llvm.fingerprint import fingerprint
-from any2vec.llvm.prefetch import prefetch_row
+from any2vec.llvm.prefetch import LINE, prefetch
 from any2vec.operators.arguments import learning_rate
 from any2vec.operators.base import Operator
 from any2vec.operators.context import join, learn, spread
-from any2vec.operators.kernel import bind, functions_of
+from any2vec.operators.kernel import bind, functions_of, versioned
 from any2vec.operators.logistic import NOTHING, PADDING, logistic, put_repeats
 from any2vec.operators.mini_batches import spacing
 from any2vec.operators.tiles import ROW_ALIGNMENT, TILE_ROWS, aligned, copy, dots, update
@@ -43,8 +42,9 @@ class ColumnKernels(NamedTuple):
     Attributes
     ----------
     listing : function
-        ``listing(ids, bounds, low, high, most, draws, rate, e, t, cursor, chunk)`` adds samples of up to `most` centres
-        to a chunk. The centres are at the positions `low` to `high` of a slice. It returns the position after them.
+        ``listing(ids, bounds, low, high, most, draws, rate, e, t, dim, cursor, chunk)`` adds samples of up to `most`
+        centres to a chunk. The centres are at the positions `low` to `high` of a slice, and rows of `e` and `t` have
+        `dim` floats. It returns the position after them.
     pick : function
         ``pick(chunk, first, batch)`` makes the mini-batch of centres `first`, ``first + spacing``, ... of a chunk.
     dotprod : function
@@ -121,6 +121,7 @@ def _column_kernels(
         rate: Any,
         e: Any,
         t: Any,
+        dim: int,
         cursor: Any,
         chunk: Any,
     ) -> int:
@@ -140,15 +141,18 @@ def _column_kernels(
             i = at[2]
             at[2] += 1
             near = Window(windows.words, windows.centre[i], windows.begin[i], windows.end[i], windows.key[i], -1)
-            for k in range(near.end - near.begin - 1 if group_per_context else 1):
-                n, skipped = edges(near, k, draws.tables, sizes, chunk.sources[x:], chunk.targets[y:], chunk.labels[y:])
+            for group in range(near.end - near.begin - 1 if group_per_context else 1):
+                sources, goals, labels = chunk.sources[x:], chunk.targets[y:], chunk.labels[y:]
+                n, skipped = edges(near, group, draws.tables, sizes, sources, goals, labels)
                 m = targets - skipped if varying else targets
                 for j in range(x, x + n):
                     chunk.sources[j] *= dim
-                    prefetch_row(e, chunk.sources[j], dim)
+                    for k in range(0, dim, LINE):
+                        prefetch(e, chunk.sources[j] + k)
                 for j in range(y, y + m):
                     chunk.targets[j] *= dim
-                    prefetch_row(t, chunk.targets[j], dim)
+                    for k in range(0, dim, LINE):
+                        prefetch(t, chunk.targets[j] + k)
                 entry = chunk.entries[entries]
                 entry[0], entry[1], entry[2], entry[3] = n, skipped, x, y
                 chunk.alphas[entries] = learning_rate(rate, windows.position[i] - low)
@@ -271,8 +275,8 @@ def _column_kernels(
                 at += size * m
                 begin = end
 
-    bound = [bind(kernel, name, functions) for kernel in (listing, pick, dotprod, stepping, adjust)]
-    version = sum(fingerprint(kernel) >> 3 for kernel in bound)  # of five: 63 bits
+    # `listing`, `pick` and `stepping` do not know the size of rows: they are compiled once for all
+    bound = [versioned(bind(kernel, name, functions)) for kernel in (listing, pick, dotprod, stepping, adjust)]
     return ColumnKernels(*(njit(nogil=True, error_model="numpy", cache=True)(kernel) for kernel in bound))
 
 

@@ -13,11 +13,10 @@ from numba import float32, int64
 from numpy.typing import NDArray
 
 from any2vec.llvm.compiled import njit
-from any2vec.llvm.fingerprint import fingerprint
 from any2vec.llvm.unowned import unowned
 from any2vec.operators.base import Operator
 from any2vec.operators.context import join
-from any2vec.operators.kernel import bind, compiling, functions_of
+from any2vec.operators.kernel import bind, compiling, functions_of, versioned
 from any2vec.operators.logistic import NOTHING, PADDING, logistic, put_repeats
 from any2vec.operators.matrices import new_documents, zeros
 from any2vec.operators.tiles import add_rows, aligned, dots, register_width
@@ -167,6 +166,5 @@ def _kernel(parts: tuple[Any, ...], window: int, dim: int, width: int) -> Callab
                     position = stop
         _ = made  # until here it owns its arrays
 
-    bound = bind(infer, name, functions)
-    version = fingerprint(bound)
+    bound = versioned(bind(infer, name, functions))
     return njit(nogil=True, fastmath=True, error_model="numpy", cache=True)(bound)

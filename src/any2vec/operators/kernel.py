@@ -7,7 +7,7 @@ Numba's cache finds a kernel again by its name and its constants; among them is 
 import threading
 from collections.abc import Callable
 from functools import cache
-from types import FunctionType
+from types import CellType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from any2vec.operators.merging import merge_due
 from any2vec.operators.tiles import TILE_ROWS, aligned, copy, dots, tile_rows, update
 from any2vec.samples.windows import Window, list_windows, new_windows
 
-__all__ = ["bind", "compiling", "functions_of", "inspection_kernel", "operator_kernel"]
+__all__ = ["bind", "compiling", "functions_of", "inspection_kernel", "operator_kernel", "versioned"]
 
 _ONE_WINDOW_OF = 16  # the curvature is measured on one window in 16
 _ENOUGH = 50.0  # sum of squared gradients
@@ -119,10 +119,16 @@ def _fewest(functions: tuple[tuple[str, Any], ...]) -> int:
 
 def bind(template: Any, name: str, functions: tuple[tuple[str, Any], ...]) -> Any:
     """Copy a function with other globals; it keeps its place in the source, where Numba's cache looks."""
-    bound = FunctionType(
-        template.__code__, template.__globals__ | dict(functions), template.__name__, None, template.__closure__
-    )
+    free = zip(template.__code__.co_freevars, template.__closure__ or (), strict=True)
+    closure = tuple(CellType(0) if variable == "version" else cell for variable, cell in free)
+    bound = FunctionType(template.__code__, template.__globals__ | dict(functions), template.__name__, None, closure)
     bound.__qualname__ = f"{template.__name__}-{name}"
+    return bound
+
+
+def versioned(bound: Any) -> Any:
+    """Set its own `version`, which is part of the key of Numba's cache, to the fingerprint of what a kernel reaches."""
+    bound.__closure__[bound.__code__.co_freevars.index("version")].cell_contents = fingerprint(bound)
     return bound
 
 
@@ -258,8 +264,7 @@ def _operator_kernel(
     functions = (("fetch", inlined(bind(fetch_group, name, functions))), *functions)
     functions = (("blocks", inlined(bind(blocks, name, functions))), *functions)
     functions = (("apply", inlined(bind(apply, name, functions))), *functions)
-    bound = bind(kernel, name, functions)
-    version = fingerprint(bound)
+    bound = versioned(bind(kernel, name, functions))
     return njit(nogil=True, fastmath=True, error_model="numpy", cache=True)(bound)
 
 
@@ -329,6 +334,5 @@ def _inspection_kernel(parts: tuple[Any, ...]) -> Callable[..., None]:
             sentence += int64(stop == end)
         _ = made
 
-    bound = bind(inspect, name, functions)
-    version = fingerprint(bound)
+    bound = versioned(bind(inspect, name, functions))
     return njit(nogil=True, error_model="numpy", cache=True)(bound)

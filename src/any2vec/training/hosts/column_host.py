@@ -130,9 +130,9 @@ class ColumnHost(Host):
     def _list(self, place: "_Place", chunk: Chunk) -> int:
         """List the next centres, as many as a mini-batch has, into a chunk; return the position after them."""
         shared, draws, rate, low, high = place
-        most = self._centres
+        most, dim = self._centres, self.scheme.matrices.e.shape[1]
         return self._kernels.listing(
-            shared.ids, shared.bounds, low, high, most, draws, rate, *self._matrices, self._cursor, chunk
+            shared.ids, shared.bounds, low, high, most, draws, rate, *self._matrices, dim, self._cursor, chunk
         )
 
     def _take(self, place: "_Place", stats: ThreadStats, look: Callable[[], None]) -> int:
