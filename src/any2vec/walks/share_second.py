@@ -3,6 +3,10 @@
 A candidate is drawn where the walk's vertex c is. Whether it is a neighbour of the vertex before, w, is looked up where
 w is. If it is drawn from the row of w, whether it is a neighbour of c is looked up where c is. A step that is drawn
 exactly asks for one neighbour of c after the other.
+
+A look and the draw after it are one question where one host can do both: at c, if the candidate is refused; and, if
+edges have no direction, at the candidate, if it is accepted, as it may tell whether w is its neighbour (KnightKing,
+Yang et al., SOSP 2019, sends such questions to w).
 """
 
 from collections.abc import Callable
@@ -23,7 +27,10 @@ from any2vec.walks.tables import BUCKET, WEIGHTED_BUCKET, bucket_of, chosen, fin
 __all__ = ["ANSWER", "QUESTION", "SecondLanes", "answer_second", "ask_second"]
 
 QUESTION = 5
-"""Words of a question: the vertex; w, a candidate, or the number of a neighbour; a kind, or the degree of w; bits."""
+"""Words of a question: the vertex; w, a candidate, or the number of a neighbour; a kind, or the degree of w; bits.
+
+A sixth is what to look for before the draw, where looks and draws may be one question.
+"""
 
 ANSWER = 3
 """Words of an answer: a vertex or a weight; the degree of c, a weight, or the heaviest of its row; marks."""
@@ -33,10 +40,10 @@ _GOLDEN = 0x9E3779B97F4A7C15
 _IDS = uint64((1 << LOOSE) - 1)
 _NONE = 0xFFFFFFFF  # no vertex before: -1 as a word
 _LOOK, _ENTRY = 0xFFFFFFFF, 0xFFFFFFFE  # kinds of questions, besides a draw: is x a neighbour; which is neighbour i
-_END, _INNER, _FROM_OTHER, _BACK, _LOOSE = 1, 2, 4, 8, 16  # marks
-# What a lane waits for: a candidate, that of the row of w, looks in the rows of w and of c; and in an exact draw, the
-# next neighbour, and the look
-_DRAWN, _OTHER, _LOOK_W, _LOOK_C, _EXACT, _EXACT_LOOK = range(6)
+_END, _INNER, _FROM_OTHER, _BACK, _LOOSE, _FOUND = 1, 2, 4, 8, 16, 32  # marks
+# What a lane waits for: a candidate, that of the row of w, looks in the rows of w and of c; in an exact draw, the next
+# neighbour, and the look; looks in the rows of the candidate and of c, each with the draw after it
+_DRAWN, _OTHER, _LOOK_W, _LOOK_C, _EXACT, _EXACT_LOOK, _ONWARD, _AGAIN = range(8)
 
 
 @njit(inline="always")
@@ -103,7 +110,7 @@ def ask_second(  # noqa: C901, PLR0912, PLR0915
     begun. They start at vertices that are drawn from `starts`, or if that is empty at each. Only node2vec+ has
     `levels`, of all vertices. `numbers` is a view of `answers`.
     """
-    outward, extended, drawn = q < 1.0, levels.size > 0, starts.size > 0
+    outward, extended, drawn, both = q < 1.0, levels.size > 0, starts.size > 0, questions.shape[1] > QUESTION
     length = out.shape[1]
     back, away = 1.0 / p, 1.0 / q
     common = 1.0 - away
@@ -118,6 +125,28 @@ def ask_second(  # noqa: C901, PLR0912, PLR0915
         before = c  # of the next step
         accepted = refused = False
         asks = -1  # what the lane waits for next
+        if step > 0 and waits >= _ONWARD:
+            found = int64(answers[place, 2]) & _FOUND != 0
+            if waits == _ONWARD and found:
+                refused = True
+            elif waits == _ONWARD:
+                whole[i, _REFUSED] = 0
+                out[whole[i, _ROW], step] = x
+                step += 1
+                whole[i, _OTHERS], whole[i, _W], whole[i, _C] = whole[i, _DEGREE], c, x
+                w = c
+                before = c = x
+                waits = _DRAWN
+            elif found:
+                accepted = True
+            elif whole[i, _REFUSED] + 1 >= bound and whole[i, _REFUSED] + 1 >= whole[i, _DEGREE]:
+                refused = True
+            else:
+                whole[i, _REFUSED] += 1
+                waits = _DRAWN
+            if waits == _DRAWN:
+                bits[i, _STATE] += uint64(_GOLDEN) + uint64(_GOLDEN)
+                bits[i, _MORE] = mix(bits[i, _STATE])
         if step > 0 and waits == _DRAWN:
             marks = int64(answers[place, 2])
             x = int64(answers[place, 0])
@@ -144,7 +173,7 @@ def ask_second(  # noqa: C901, PLR0912, PLR0915
                 elif not checked:
                     accepted = True
                 elif w >= 0:
-                    asks = _LOOK_W
+                    asks = _ONWARD if both and outward and step + 1 < length else _LOOK_W
                 else:  # nothing is a neighbour of nothing
                     accepted = outward
                     refused = not accepted
@@ -155,7 +184,7 @@ def ask_second(  # noqa: C901, PLR0912, PLR0915
             if x == w:
                 refused = True
             else:
-                asks = _LOOK_C
+                asks = _AGAIN if both else _LOOK_C
         elif step > 0 and waits == _LOOK_W:
             other = numbers[place, 0]
             found = other >= float32(0.0)
@@ -179,7 +208,7 @@ def ask_second(  # noqa: C901, PLR0912, PLR0915
             elif accepted and weighted:
                 accepted = _unit(bits[i, _MORE]) * numbers[place, 1] < weight
             refused = not accepted
-        elif step > 0:  # an exact draw
+        elif step > 0 and waits < _ONWARD:  # an exact draw
             counts = True
             if waits == _EXACT:
                 x = int64(answers[place, 0])
@@ -267,12 +296,20 @@ def ask_second(  # noqa: C901, PLR0912, PLR0915
         whole[i, _STEP] = step
         whole[i, _X] = x
         whole[i, _WAITS] = asks
-        if asks == _DRAWN:
+        if asks == _DRAWN or asks >= _ONWARD:
             lottery = mix(bits[i, _STATE] + uint64(_GOLDEN))
-            bits[i, _STATE] += uint64(_GOLDEN) + uint64(_GOLDEN)
-            bits[i, _MORE] = mix(bits[i, _STATE])
             questions[i, 0], questions[i, 1], questions[i, 2] = c, w, whole[i, _OTHERS]
             questions[i, 3], questions[i, 4] = lottery >> uint64(32), lottery & uint64(0xFFFFFFFF)
+            if both:
+                questions[i, 5] = uint32(_NONE)
+            if asks == _DRAWN:
+                bits[i, _STATE] += uint64(_GOLDEN) + uint64(_GOLDEN)
+                bits[i, _MORE] = mix(bits[i, _STATE])
+            elif asks == _AGAIN:
+                questions[i, 5] = x
+            else:
+                questions[i, 0], questions[i, 1], questions[i, 2] = x, c, whole[i, _DEGREE]
+                questions[i, 5] = w
         elif asks == _OTHER:  # the answer was the number of a neighbour
             questions[i, 0], questions[i, 1], questions[i, 2] = w, x, uint32(_ENTRY)
         elif asks == _EXACT:
@@ -306,13 +343,14 @@ def answer_second(weighted: int) -> Callable[..., None]:  # noqa: C901, PLR0915
         answers: Any,
         numbers: Any,
     ) -> None:
-        outward, extended = q < 1.0, levels.size > 0
+        outward, extended, both = q < 1.0, levels.size > 0, questions.shape[1] > QUESTION
         back, away = 1.0 / p, 1.0 / q
         excess = max(0.0, back - away)
         common = 1.0 - away
         per_common = 1.0 / common if common > 0.0 else 0.0
         looking = excess > 0.0 and (weighted == 1 or directed)
         bucket = np.empty(_GROUP, np.int64)
+        sought = np.empty(_GROUP, np.int64)  # bucket of what is to be looked for before a draw
         entry = np.empty(_GROUP, np.int64)
         fraction = np.empty(_GROUP, np.uint64)
         for start in range(0, questions.shape[0], _GROUP):
@@ -334,6 +372,9 @@ def answer_second(weighted: int) -> Callable[..., None]:  # noqa: C901, PLR0915
                     prefetch(table, stride * bucket[i])
                     if weighted:
                         prefetch(heaviest, c)
+                if both and kind < uint32(_ENTRY) and questions[start + i, 5] != uint32(_NONE):
+                    sought[i] = bucket_of(int64(questions[start + i, 5]), c, begin, degree)
+                    prefetch(table, stride * sought[i])
             for i in range(group):  # candidates are placed
                 c, w, kind = int64(questions[start + i, 0]), int64(questions[start + i, 1]), questions[start + i, 2]
                 if kind == uint32(_LOOK) or kind == uint32(_ENTRY):
@@ -341,6 +382,10 @@ def answer_second(weighted: int) -> Callable[..., None]:  # noqa: C901, PLR0915
                 begin = rows[c]
                 degree = rows[c + 1] - begin
                 answers[start + i, 1] = degree
+                seen = 0
+                if both and questions[start + i, 5] != uint32(_NONE):
+                    x = int64(questions[start + i, 5])
+                    seen = _FOUND if find(table, stride, sought[i], x, c, begin, degree) >= 0 else 0
                 if degree == 0:
                     answers[start + i, 2] = _END
                     entry[i] = -1
@@ -373,7 +418,8 @@ def answer_second(weighted: int) -> Callable[..., None]:  # noqa: C901, PLR0915
                 limit = others if from_other else degree
                 at = y * scale
                 column = min(int64(at), limit - 1)
-                answers[start + i, 2] = _BACK if backwards else _FROM_OTHER if from_other else _INNER if inner else 0
+                marks = _BACK if backwards else _FROM_OTHER if from_other else _INNER if inner else 0
+                answers[start + i, 2] = marks | seen
                 if from_other or backwards:
                     answers[start + i, 0] = column
                     entry[i] = -1

@@ -90,4 +90,6 @@ def second_steps(
         return ask_second(answers, answers.view(np.float32), *rest)
 
     nbytes = sum(array.nbytes for array in tables) + levels.nbytes
-    return Steps(ask, (weighted, levels, p, q, REFUSALS, restart), SecondLanes, QUESTION, answer, ANSWER, nbytes)
+    both = not extended and (not weighted if q > 1 else q < 1 and not directed)  # looks and draws in one question
+    given = weighted, levels, p, q, REFUSALS, restart
+    return Steps(ask, given, SecondLanes, QUESTION + int(both), answer, ANSWER, nbytes)
