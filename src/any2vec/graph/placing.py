@@ -11,7 +11,7 @@ from any2vec.cluster.communicator import Communicator, SharedError, together
 from any2vec.cluster.machine.cores import hosts_here
 from any2vec.graph.build import ReadOptions
 from any2vec.graph.lines import read_blocks
-from any2vec.graph.readers import FILE_FORMATS, files_of_graph
+from any2vec.graph.readers import FILE_FORMATS, checked_format, files_of_graph
 from any2vec.io.inputs import InputFile
 from any2vec.io.memory import available
 from any2vec.io.sizes import size
@@ -55,7 +55,7 @@ def in_parts(source: Any, graph: str, communicator: Communicator, form: str = "a
 
 def estimated_bytes(path: str | os.PathLike[str], form: str) -> int:
     """Estimate the bytes of a graph's rows from the size of its files and the first lines; 0 if nothing is known."""
-    name, files = files_of_graph(path, form, ReadOptions())
+    name, files = files_of_graph(path, checked_format(form), ReadOptions())
     if FILE_FORMATS[name].part is None:
         return 0
     return sum(_estimated(file) for file in files)
