@@ -34,6 +34,7 @@ def blocks(request, monkeypatch):
     if request.param != "blocks":
         monkeypatch.setattr("any2vec.graph.text_part._LEAST", 16)
         monkeypatch.setattr("any2vec.graph.text_part._MOST", 16)
+        monkeypatch.setattr("any2vec.graph.text_part._UNPACKED", 16)
         monkeypatch.setattr("any2vec.graph.host_vertices._SENT", 3)
         monkeypatch.setattr("any2vec.graph.host_vertices._FEW", 2)
         monkeypatch.setattr("any2vec.graph.share_build._FEW", 2)
@@ -250,16 +251,15 @@ def test_folders_of_parts(tmp_path, blocks):
     ("ending", "compress"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)]
 )
 def test_compressed_text(tmp_path, monkeypatch, ending, compress):
-    monkeypatch.setattr("any2vec.graph.text_part._LEAST", 1 << 14)
-    monkeypatch.setattr("any2vec.graph.text_part._MOST", 1 << 14)
+    monkeypatch.setattr("any2vec.graph.text_part._UNPACKED", 1 << 14)
     rng = np.random.default_rng(3)
     lines = [f"{a} n{b}\n" for a, b in rng.integers(0, 10**6, (50_000, 2))]
     path = tmp_path / f"edges.txt{ending}"
     path.write_bytes(compress("".join(["# c\n", *lines, "# d\n", *lines[:9]]).encode()))
     assert len(check(path, hosts=[3])) > 90_000
 
-    def listed(host):
-        part = TextPart(files_of(path), ReadOptions(), "edges", host)
+    def listed(host):  # hosts may have different numbers of threads
+        part = TextPart(files_of(path), ReadOptions(threads=1 + 20 * host.rank), "edges", host)
         return sum(len(edges.sources) for edges in part.blocks())
 
     counts = simulate(3, 2, listed)

@@ -2,10 +2,10 @@
 
 The modules, in the order in which edges pass through them:
 
-- `readers`: `read_graph`, the whole way, and `FILE_FORMATS`.
+- `readers`: `read_graph`, the whole way, and `FILE_FORMATS`. `reading`: its options, checked.
 - `edgelist`: edge lists and adjacency lists, files of text.
-- `lines`: their blocks. `dialect`: how lines are written. `quotes`: fields of CSV. `foreign`: other formats.
-- `parse`: bytes to edges. `numbering`: vertices by first occurrence.
+- `lines`: their blocks. `beginning`: the first edge. `dialect`: how lines are written. `foreign`: other formats.
+- `line_parser`, `parse`: bytes to edges. `quotes`: fields of CSV. `numbering`: vertices by first occurrence.
 - `pairs` (pairs, dicts), `arrays`, `tables` (data frames): objects of Python. `names`: what a vertex is called.
 - `arrow`: Parquet files and Arrow's tables. `columns`: their vertices. `chosen_columns`: which columns are read.
 - `tensors` (PyTorch Geometric), `objects` (networkx, igraph), `matrices` (SciPy, .npz, Matlab, Matrix Market).
@@ -14,6 +14,13 @@ The modules, in the order in which edges pass through them:
 - `build`: `EdgeTable` to `Graph`, with `csr` (sorted rows) and `weights`.
 - `graph`: what the user gets, with the `kinds` of vertices. `karate`: an example.
 - `vertex_kinds`: reads the kinds of a graph's vertices from a file or their names.
+
+On many hosts, none of which holds the whole graph:
+
+- `share`: `GraphShare`, the rows of a host's vertices. `share_reader`: `read_share`, the whole way.
+- `edge_parts`, `text_part`, `parquet_part`: a host's part of the edges.
+- `share_build`: from these parts to shares. `host_vertices`: numbers for the vertices of all hosts, in the order of the
+  text. `share_rows`: entries to sorted rows.
 
 `vertex_labels` reads the classes of vertices, for evaluation alone. `fields`: lines that say something of vertices.
 """

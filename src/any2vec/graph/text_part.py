@@ -29,6 +29,7 @@ from any2vec.io.ordered import ordered
 __all__ = ["TextPart"]
 
 _LEAST, _MOST = 1 << 18, 1 << 22  # bytes of a block
+_UNPACKED = 1 << 20  # bytes of a block of compressed text: the same on all hosts, as it decides whose a block is
 _HEAD = 1 << 22  # bytes of the first block, in which the first edge is looked for
 _TOGETHER = 1 << 25  # bytes of all blocks that a host holds, or gets from other hosts at once
 
@@ -102,9 +103,10 @@ class TextPart(EdgePart):
             def parse(located: tuple[int, LineBlock], parser: LineParser = parser) -> tuple[int, Parsed]:
                 return located[0], parser.parse(located[1])
 
+            size = _UNPACKED if piece.file.compression else min(self._size, block_size(piece.file))
             lines = comments = line = 0
             with (
-                closing(_lines(piece, begun.start, self._size)) as own,
+                closing(_lines(piece, begun.start, size)) as own,
                 closing(ordered(parse, own, self._options.threads)) as results,
             ):
                 for start, parsed in results:
