@@ -26,18 +26,19 @@ from any2vec.walks.walker import Walker
 RATIOS = (0.1, 0.5)
 
 
-def planted(path: Path, per_centre: int, spreads: list[float], kernel: float, least: float, seed: int) -> list[int]:
+def planted(path: Path, per_centre: int, spreads: list[float], kernel: float, least: float, mixed: bool) -> list[int]:
     """Write the edges of points around 27 centres around 9 around 3; return the centre of each point."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(1)
     points = rng.normal(size=(3, 2)) * spreads[0]
     for times, spread in ((3, spreads[1]), (3, spreads[2]), (per_centre, 1.0)):
         points = np.repeat(points, times, axis=0)
         points = points + rng.normal(size=points.shape) * spread
+    order = rng.permutation(len(points)) if mixed else np.arange(len(points))
+    points, of = points[order], np.repeat(np.arange(27), per_centre)[order]
     distances = ((points[:, None] - points[None]) ** 2).sum(axis=-1)
     weights = np.exp(-distances / (2 * kernel**2))
     a, b = np.nonzero(np.triu(weights > least, 1))
     path.write_text("".join(f"{i} {j} {weights[i, j]:.6f}\n" for i, j in zip(a, b, strict=True)), "ascii")
-    of = np.repeat(np.arange(27), per_centre)
     inside = float((weights[a, b] * (of[a] == of[b])).sum() / weights[a, b].sum())
     err.print(f"{len(points)} vertices, {len(a):,} edges, {inside:.0%} of the weight around one centre")
     return of.tolist()
@@ -97,6 +98,7 @@ def main(
     spread: Annotated[str, typer.Option(help="Of the centres at each level, in that of points.")] = "10,5,4",
     kernel: Annotated[float, typer.Option(help="Standard deviation of the kernel.")] = 4,
     least: Annotated[float, typer.Option(help="Least weight of an edge.")] = 0.05,
+    mixed: Annotated[bool, typer.Option(help="Number the points at random, not centre by centre.")] = False,
     walks_: WalksOption = 10,
     length: LengthOption = 40,
     dim: DimOption = 32,
@@ -106,11 +108,11 @@ def main(
     json_file: JsonOption = None,
 ) -> None:
     """Print Micro-F1 with 10 and 50 % labelled, and the mean length of a vector, by program, size and epochs."""
-    common = {"walks": walks_, "length": length, "dim": dim, "window": window, "negative": negative}
+    common: Run = {"walks": walks_, "length": length, "dim": dim, "window": window, "negative": negative}
     rows = []
     with TemporaryDirectory(prefix="any2vec-bench-") as folder:
         graph = Path(folder, "planted.edges")
-        of = planted(graph, per_centre, [float(one) for one in spread.split(",")], kernel, least, 1)
+        of = planted(graph, per_centre, [float(one) for one in spread.split(",")], kernel, least, mixed)
         common |= {"graph": str(graph), "labels": {str(i): str(one) for i, one in enumerate(of)}}
         for number in map(int, epochs.split(",")):
             for alpha in map(float, alphas.split(",")):
