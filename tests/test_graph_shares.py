@@ -18,11 +18,11 @@ from any2vec import Any2VecError
 from any2vec.cluster.local import simulate
 from any2vec.graph import read_graph
 from any2vec.graph.build import ReadOptions
-from any2vec.graph.host_vertices import HostVertices
 from any2vec.graph.readers import GraphWarning
-from any2vec.graph.share import cut_graph
-from any2vec.graph.share_reader import has_parts, read_share
-from any2vec.graph.text_part import TextPart
+from any2vec.graph.shares.host_vertices import HostVertices
+from any2vec.graph.shares.reader import has_parts, read_share
+from any2vec.graph.shares.share import cut_graph
+from any2vec.graph.shares.text_part import TextPart
 from any2vec.io.inputs import files_of
 
 HOSTS = (1, 2, 3, 8)
@@ -32,15 +32,15 @@ HOSTS = (1, 2, 3, 8)
 def blocks(request, monkeypatch):
     """Read in blocks of the usual size, and in blocks of a few lines."""
     if request.param != "blocks":
-        monkeypatch.setattr("any2vec.graph.text_part._LEAST", 16)
-        monkeypatch.setattr("any2vec.graph.text_part._MOST", 16)
-        monkeypatch.setattr("any2vec.graph.text_part._UNPACKED", 16)
-        monkeypatch.setattr("any2vec.graph.host_vertices._SENT", 3)
-        monkeypatch.setattr("any2vec.graph.host_vertices._FEW", 2)
-        monkeypatch.setattr("any2vec.graph.share_build._FEW", 2)
-        monkeypatch.setattr("any2vec.graph.share_rows._COPIED", 5)
-        monkeypatch.setattr("any2vec.graph.share_rows._LONG", 4)
-        monkeypatch.setattr("any2vec.graph.edge_parts._EDGES", 3)
+        monkeypatch.setattr("any2vec.graph.shares.text_part._LEAST", 16)
+        monkeypatch.setattr("any2vec.graph.shares.text_part._MOST", 16)
+        monkeypatch.setattr("any2vec.graph.shares.text_part._UNPACKED", 16)
+        monkeypatch.setattr("any2vec.graph.shares.host_vertices._SENT", 3)
+        monkeypatch.setattr("any2vec.graph.shares.host_vertices._FEW", 2)
+        monkeypatch.setattr("any2vec.graph.shares.build._FEW", 2)
+        monkeypatch.setattr("any2vec.graph.shares.rows._COPIED", 5)
+        monkeypatch.setattr("any2vec.graph.shares.rows._LONG", 4)
+        monkeypatch.setattr("any2vec.graph.shares.edge_parts._EDGES", 3)
 
 
 def outcome(read):
@@ -251,7 +251,7 @@ def test_folders_of_parts(tmp_path, blocks):
     ("ending", "compress"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)]
 )
 def test_compressed_text(tmp_path, monkeypatch, ending, compress):
-    monkeypatch.setattr("any2vec.graph.text_part._UNPACKED", 1 << 14)
+    monkeypatch.setattr("any2vec.graph.shares.text_part._UNPACKED", 1 << 14)
     rng = np.random.default_rng(3)
     lines = [f"{a} n{b}\n" for a, b in rng.integers(0, 10**6, (50_000, 2))]
     path = tmp_path / f"edges.txt{ending}"

@@ -17,11 +17,11 @@ from any2vec.cli import app
 from any2vec.cluster.local import simulate
 from any2vec.errors import Any2VecError
 from any2vec.graph import Graph, read_graph
-from any2vec.graph.placing import in_parts
-from any2vec.graph.share import cut_graph
+from any2vec.graph.shares.placing import in_parts
+from any2vec.graph.shares.share import cut_graph
 from any2vec.walks.corpus import joined, share_corpus, walk_corpus
 from any2vec.walks.second_order import second_order
-from any2vec.walks.share_walker import ShareWalker
+from any2vec.walks.shares.walker import ShareWalker
 from any2vec.walks.walker import Walker
 from any2vec.walks.worklist import generate
 
@@ -65,7 +65,7 @@ def walk(graph, hosts, passes, *, threads=1, **how):
 @pytest.mark.parametrize(("kind", "how"), WALKS)
 @pytest.mark.parametrize("hosts", [1, 2, 3, 8])
 def test_walks_have_the_bits_of_the_whole_graph(kind, how, hosts, monkeypatch):
-    monkeypatch.setattr("any2vec.walks.share_walker._LANES", 16)  # lanes take other walks, and are left without
+    monkeypatch.setattr("any2vec.walks.shares.walker._LANES", 16)  # lanes take other walks, and are left without
     graph = random_graph(130, 700, **kind)
     for more in ({"length": 17, "seed": 5}, {"length": 2, "seed": -1}, {"length": 1}):
         walks, sent = walk(graph, hosts, 2, **how, **more)
@@ -78,7 +78,7 @@ def test_walks_have_the_bits_of_the_whole_graph(kind, how, hosts, monkeypatch):
 @pytest.mark.parametrize("extend", [False, True])
 def test_exact_steps(kind, q, extend, monkeypatch):
     monkeypatch.setattr("any2vec.walks.walker.second_order", partial(second_order, bound=2))
-    monkeypatch.setattr("any2vec.walks.share_steps.REFUSALS", 2)
+    monkeypatch.setattr("any2vec.walks.shares.steps.REFUSALS", 2)
     graph, how = random_graph(20, 120, **kind), {"p": 100.0, "q": q, "extend": extend, "length": 30}
     assert walk(graph, 3, 4, **how)[0] == lists(generate(Walker(graph, **how), 4))
 
@@ -93,7 +93,7 @@ def test_walks_along_metapaths(weighted):
 
 
 def test_threads_change_nothing(monkeypatch):
-    monkeypatch.setattr("any2vec.walks.owners._FEW", 8)
+    monkeypatch.setattr("any2vec.walks.shares.owners._FEW", 8)
     graph = random_graph(130, 700)
     how = {"length": 9, "q": 4.0}
     assert walk(graph, 1, 3, threads=3, **how)[0] == lists(generate(Walker(graph, **how), 3))
@@ -211,7 +211,7 @@ def test_more_hosts_than_vertices():
 def test_a_graph_that_fits_nowhere(tmp_path, monkeypatch):
     path = tmp_path / "graph.edges"
     path.write_text("".join(f"{i} {i + 1} 2.5\n" for i in range(1000)))  # 16 bytes each
-    monkeypatch.setattr("any2vec.graph.placing.available", lambda *_: 3000)
+    monkeypatch.setattr("any2vec.graph.shares.placing.available", lambda *_: 3000)
     with pytest.raises(Any2VecError, match=r"graph.edges: the graph takes about 15.6 KiB in memory, and there are 2.9 K"
                        r"iB; 6 hosts with `graph='parts'` would do"):  # fmt: skip
         DeepWalk(**SIZES).fit(str(path))
@@ -222,7 +222,7 @@ def test_a_graph_that_fits_nowhere(tmp_path, monkeypatch):
     with pytest.raises(Any2VecError, match=r"about 5.2 KiB on each of 3 hosts, which have 2.9 KiB; 6 hosts with as m"):
         simulate(3, 2, partial(placed, "auto"))
     assert simulate(8, 2, partial(placed, "auto")) == [True] * 8
-    monkeypatch.setattr("any2vec.graph.placing.available", lambda *_: 100_000)
+    monkeypatch.setattr("any2vec.graph.shares.placing.available", lambda *_: 100_000)
     assert simulate(3, 2, partial(placed, "auto")) == [False] * 3
     assert simulate(3, 2, partial(placed, "parts")) == [True] * 3
 

@@ -15,12 +15,7 @@ The modules, in the order in which edges pass through them:
 - `graph`: what the user gets, with the `kinds` of vertices. `karate`: an example.
 - `vertex_kinds`: reads the kinds of a graph's vertices from a file or their names.
 
-On many hosts, none of which holds the whole graph:
-
-- `share`: `GraphShare`, the rows of a host's vertices. `share_reader`: `read_share`, the whole way.
-- `edge_parts`, `text_part`, `parquet_part`: a host's part of the edges.
-- `share_build`: from these parts to shares. `host_vertices`: numbers for the vertices of all hosts, in the order of the
-  text. `share_rows`: entries to sorted rows.
+`shares` is for hosts none of which holds the whole graph.
 
 `vertex_labels` reads the classes of vertices, for evaluation alone. `fields`: lines that say something of vertices.
 """

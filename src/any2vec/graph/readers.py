@@ -14,7 +14,6 @@ from any2vec.graph.arrays import from_array, is_array
 from any2vec.graph.arrow import read_parquet, read_parquets
 from any2vec.graph.bipartite import apart
 from any2vec.graph.build import EdgeTable, ReadOptions, build_graph
-from any2vec.graph.edge_parts import EdgePart
 from any2vec.graph.edgelist import read_edge_list, read_edge_lists
 from any2vec.graph.graph import Graph
 from any2vec.graph.hetero import (
@@ -29,11 +28,12 @@ from any2vec.graph.matrices import from_matrix, is_matrix, read_mat, read_mtx, r
 from any2vec.graph.objects import from_igraph, from_networkx, is_igraph, is_networkx, is_view, refuse_view
 from any2vec.graph.own_names import given_names
 from any2vec.graph.pairs import from_neighbours, from_pairs
-from any2vec.graph.parquet_part import ParquetPart
 from any2vec.graph.reading import Reading, checked_reading
+from any2vec.graph.shares.edge_parts import EdgePart
+from any2vec.graph.shares.parquet_part import ParquetPart
+from any2vec.graph.shares.text_part import TextPart
 from any2vec.graph.tables import from_table, is_lazy, is_table, refuse_lazy
 from any2vec.graph.tensors import from_data, is_data
-from any2vec.graph.text_part import TextPart
 from any2vec.graph.vertex_kinds import read_kinds
 from any2vec.io.inputs import STANDARD_INPUT, InputFile, files_of
 from any2vec.io.memory import memory_errors

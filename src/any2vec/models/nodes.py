@@ -11,10 +11,10 @@ from any2vec.cluster.local import alone, simulate
 from any2vec.corpus import Corpus, Vocabulary
 from any2vec.errors import Any2VecError, counted, shown
 from any2vec.graph.graph import Graph
-from any2vec.graph.placing import GRAPHS, in_parts
 from any2vec.graph.readers import read_graph
-from any2vec.graph.share import GraphShare, cut_graph
-from any2vec.graph.share_reader import read_share
+from any2vec.graph.shares.placing import GRAPHS, in_parts
+from any2vec.graph.shares.reader import read_share
+from any2vec.graph.shares.share import GraphShare, cut_graph
 from any2vec.io.sizes import size
 from any2vec.models.estimator import CheckWords, Estimator
 from any2vec.models.transforming import Features
@@ -23,7 +23,7 @@ from any2vec.samples.draws import WALKS, epoch_key
 from any2vec.training.options import Options
 from any2vec.walks.corpus import joined, share_corpus, walk_corpus
 from any2vec.walks.metapaths import check_metapaths
-from any2vec.walks.share_walker import ShareWalker
+from any2vec.walks.shares.walker import ShareWalker
 from any2vec.walks.walker import STARTS, Walker, check_walks
 
 __all__ = ["DeepWalk", "Node2Vec"]

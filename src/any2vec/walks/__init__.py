@@ -8,8 +8,7 @@ The modules, from a step to what training reads:
 - `order`: where walks start
 - `walker`: `Walker`, the walks of a graph
 - `worklist`: walks as the worklist W, kept in memory; `generated`: generated where training reads them
-- `share_walker`: `ShareWalker`, the same walks on a graph of which each host has a share; `owners` ask the hosts that
-  have the vertices, `share_steps`, `share_first` and `share_second` step; `share_walks` keeps what they walk
+- `shares`: the same walks on a graph of which each host has a share
 - `row_tables`: what the kernels of both look up
 - `corpus`: with V, as a corpus; `text`: as lines of text
 """

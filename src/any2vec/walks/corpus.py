@@ -18,8 +18,8 @@ from any2vec.corpus.worklist import StoredWorklist
 from any2vec.graph.kinds import Kinds
 from any2vec.io.memory import available, memory_errors
 from any2vec.walks.generated import GeneratedWorklist
-from any2vec.walks.share_walker import ShareWalker
-from any2vec.walks.share_walks import walk_shares
+from any2vec.walks.shares.walker import ShareWalker
+from any2vec.walks.shares.walks import walk_shares
 from any2vec.walks.walker import Walker
 from any2vec.walks.worklist import count, generate
 

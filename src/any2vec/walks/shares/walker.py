@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, Request, allreduce, together
 from any2vec.graph.kinds import Kinds
-from any2vec.graph.share import GraphShare
+from any2vec.graph.shares.share import GraphShare
 from any2vec.walks.metapaths import count_between, find_paths
 from any2vec.walks.order import pass_key, sides, start_table
-from any2vec.walks.owners import Buffers, Owners
 from any2vec.walks.row_tables import Entries, any_twice, check_weights, counted, start_shares
-from any2vec.walks.share_first import FirstLanes
-from any2vec.walks.share_second import SecondLanes
-from any2vec.walks.share_steps import first_steps, second_steps
+from any2vec.walks.shares.first_order import FirstLanes
+from any2vec.walks.shares.owners import Buffers, Owners
+from any2vec.walks.shares.second_order import SecondLanes
+from any2vec.walks.shares.steps import first_steps, second_steps
 from any2vec.walks.typed_rows import typed_rows
 from any2vec.walks.walker import STARTS, check_walks
 from any2vec.walks.worklist import check_edges

@@ -11,7 +11,6 @@ from any2vec.corpus.fingerprint import check_same_fingerprint, corpus_fingerprin
 from any2vec.errors import Any2VecError
 from any2vec.graph.arrays import from_array
 from any2vec.graph.build import EdgeTable, ReadOptions
-from any2vec.graph.edge_parts import WHOLE, EdgePart, MemoryPart
 from any2vec.graph.objects import refuse_view
 from any2vec.graph.own_names import given_names
 from any2vec.graph.pairs import from_pairs
@@ -26,8 +25,9 @@ from any2vec.graph.readers import (
     title_of,
 )
 from any2vec.graph.reading import Reading, checked_reading
-from any2vec.graph.share import GraphShare
-from any2vec.graph.share_build import build_share
+from any2vec.graph.shares.build import build_share
+from any2vec.graph.shares.edge_parts import WHOLE, EdgePart, MemoryPart
+from any2vec.graph.shares.share import GraphShare
 from any2vec.graph.tables import from_table, refuse_lazy
 from any2vec.io.inputs import InputFile
 from any2vec.io.memory import memory_errors

@@ -10,7 +10,7 @@ from any2vec.cluster.communicator import together
 from any2vec.io.disk import disk_errors
 from any2vec.io.memory import memory_errors, zeros
 from any2vec.io.temporary import temporary_folder
-from any2vec.walks.share_walker import ShareWalker
+from any2vec.walks.shares.walker import ShareWalker
 from any2vec.walks.worklist import Walks, compact, count_visits
 
 __all__ = ["walk_shares"]

@@ -18,14 +18,14 @@ from any2vec.errors import Any2VecError
 from any2vec.graph.bipartite import mark_used, two_kinds
 from any2vec.graph.build import check_edges, extended, header_noted, second_vertex, with_vertices
 from any2vec.graph.csr import CSR, Edges
-from any2vec.graph.edge_parts import EdgePart
 from any2vec.graph.graph import count_loops
-from any2vec.graph.host_vertices import HostVertices
 from any2vec.graph.kinds import Kinds
 from any2vec.graph.own_names import kinds_of_names
 from any2vec.graph.reading import Reading
-from any2vec.graph.share import GraphShare, even_cuts
-from any2vec.graph.share_rows import RowBuilder, count_entries, entries_by_host, renumber
+from any2vec.graph.shares.edge_parts import EdgePart
+from any2vec.graph.shares.host_vertices import HostVertices
+from any2vec.graph.shares.rows import RowBuilder, count_entries, entries_by_host, renumber
+from any2vec.graph.shares.share import GraphShare, even_cuts
 from any2vec.graph.vertex_kinds import read_kinds
 from any2vec.io.memory import memory_errors, zeros
 

@@ -16,12 +16,12 @@ from any2vec.corpus.splits import line_ends, lines_before, split_inputs
 from any2vec.graph.beginning import Beginning, begin_file
 from any2vec.graph.build import ReadOptions
 from any2vec.graph.csr import Edges
-from any2vec.graph.edge_parts import EdgePart
 from any2vec.graph.edgelist import check_alike, comments_noted, no_edges
 from any2vec.graph.line_parser import LineParser, Parsed, comment_bytes
 from any2vec.graph.lines import LineBlock, block_size, read_blocks
 from any2vec.graph.numbering import to_global
 from any2vec.graph.parse import DIGITS
+from any2vec.graph.shares.edge_parts import EdgePart
 from any2vec.graph.text import only_comments
 from any2vec.io.inputs import InputFile
 from any2vec.io.ordered import ordered

@@ -8,7 +8,7 @@ from any2vec.cluster.communicator import Communicator
 from any2vec.graph.arrow import parquet_reader
 from any2vec.graph.build import ReadOptions
 from any2vec.graph.csr import Edges
-from any2vec.graph.edge_parts import EdgePart
+from any2vec.graph.shares.edge_parts import EdgePart
 from any2vec.io.inputs import InputFile
 from any2vec.io.parquet import open_parquet
 
