@@ -202,6 +202,15 @@ def test_errors_are_those_of_the_whole_graph():
         assert said[0] == said[1]
 
 
+def test_simulated_hosts_share_out_what_cannot_be_read_in_parts(tmp_path):
+    pairs = [("a", "b"), ("b", "c"), ("c", "d")]
+    (tmp_path / "graph.edges").write_text("a b\nb c\nc d\n")
+    for source in (pairs, str(tmp_path / "graph.edges")):
+        whole, parts = (DeepWalk(**SIZES, hosts=2, threads=1, graph=way).fit(source) for way in ("whole", "parts"))
+        assert (parts.vectors_.matrix == whole.vectors_.matrix).all()
+        assert (parts.report_.walk_bytes > 0, whole.report_.walk_bytes) == (True, 0)
+
+
 def test_more_hosts_than_vertices():
     graph = read_graph([("a", "b"), ("b", "c")])
     whole, parts = (DeepWalk(**SIZES, hosts=8, threads=1, graph=way).fit(graph).vectors_ for way in ("whole", "parts"))

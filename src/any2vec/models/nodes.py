@@ -1,5 +1,6 @@
 """DeepWalk and Node2Vec: vectors of the vertices of a graph, from walks on it."""
 
+import os
 import time
 from collections.abc import Iterable
 from contextlib import closing
@@ -13,7 +14,7 @@ from any2vec.errors import Any2VecError, counted, shown
 from any2vec.graph.graph import Graph
 from any2vec.graph.readers import read_graph
 from any2vec.graph.shares.placing import GRAPHS, in_parts
-from any2vec.graph.shares.reader import read_share
+from any2vec.graph.shares.reader import has_parts, read_share
 from any2vec.graph.shares.share import GraphShare, cut_graph
 from any2vec.io.sizes import size
 from any2vec.models.estimator import CheckWords, Estimator
@@ -159,14 +160,16 @@ class DeepWalk(Estimator):
         group = communicator or alone()
         hosts = self.hosts if communicator is None else communicator.size
         how = {"directed": self.directed, "weighted": self.weighted} | how
-        if in_parts(source, self.graph, group, how.get("format", "auto")):
-
-            def walk(host: Communicator, threads: int) -> Corpus:
-                return self._walk_share(source, host, threads, known, check_words, how)
-
+        form = how.get("format", "auto")
+        if in_parts(source, self.graph, group, form):
+            asked = known, check_words, how
             if communicator:
-                return walk(communicator, threads)
-            return joined(simulate(hosts, threads, lambda host: walk(host, threads if hosts == 1 else 1)))
+                return self._walk_share(source, communicator, threads, *asked)
+            several = isinstance(source, str | os.PathLike) and has_parts(source, form)
+            if not several and not isinstance(source, Graph):  # simulated hosts can share out the whole
+                source = read_graph(source, threads=threads, **how)
+            own = threads if hosts == 1 else 1
+            return joined(simulate(hosts, threads, lambda host: self._walk_share(source, host, own, *asked)))
         began = time.perf_counter()
         with together(group):
             graph = source if isinstance(source, Graph) else read_graph(source, threads=threads, **how)
@@ -188,9 +191,10 @@ class DeepWalk(Estimator):
     ) -> Corpus:
         """Read and walk as one of the hosts that have shares of the graph."""
         began = time.perf_counter()
-        share = (
-            cut_graph(source, host.size, host.rank) if isinstance(source, Graph) else read_share(source, host, **how)
-        )
+        if isinstance(source, Graph):
+            share = cut_graph(source, host.size, host.rank)
+        else:
+            share = read_share(source, host, **how | {"threads": threads})
         with together(host):
             self._check_read(share, check_words)
         if host.rank == 0:
