@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import time
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -49,12 +50,32 @@ def fit(folder=None, source=SENTENCES, **more):
     return Word2Vec(**how).fit(source)
 
 
+@cache
+def whole_run(**how):
+    return fit(**how)
+
+
 def same(one, other):
     return all((a == b).all() for a, b in zip(matrices(one), matrices(other), strict=True))
 
 
 def matrices(model):
     return model.vectors_.matrix, model.vectors_.t
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder of checkpoints, and the model that a run without any ends with."""
+    folder = tmp_path_factory.mktemp("made")
+    fit(folder)
+    return folder, fit()
+
+
+@pytest.fixture
+def whole(made, tmp_path):
+    """Copy checkpoints of a whole run to `tmp_path`; return the model of one without any."""
+    shutil.copytree(made[0], tmp_path, dirs_exist_ok=True)
+    return made[1]
 
 
 class DiedError(Exception):
@@ -100,7 +121,7 @@ def versions(folder):
 def test_goes_on_to_the_same_bits(tmp_path, dies, scheme, number):
     how = {"scheme": scheme, "epochs": 8}
     how |= {"shrink_windows": False, "ns_exponent": 0.25, "min_alpha": 0.01} if number == 9 else {}
-    whole = fit(**how)
+    whole = whole_run(**how)
     die(dies, tmp_path, number, **how)
     resumed = fit(tmp_path, **how, resume=tmp_path)
     assert same(resumed, whole)
@@ -309,9 +330,8 @@ def test_by_time(tmp_path):
     assert versions(tmp_path) == [1]
 
 
-def test_goes_on_from_vectors_and_is_gone_on_with(tmp_path, dies):
-    first = fit()
-    more = {"start": first.vectors_, "epochs": 4}
+def test_goes_on_from_vectors_and_is_gone_on_with(tmp_path, made, dies):
+    more = {"start": made[1].vectors_, "epochs": 4}
     whole = fit(**more)
     die(dies, tmp_path, 9, **more)
     assert same(fit(resume=tmp_path, **more), whole)
@@ -332,8 +352,8 @@ def test_goes_on_from_vectors_and_is_gone_on_with(tmp_path, dies):
     ],
     ids=str,
 )
+@pytest.mark.usefixtures("whole")
 def test_another_run_is_refused_by_name(tmp_path, more, message):
-    fit(tmp_path)
     with pytest.raises(Any2VecError, match=message):
         fit(resume=tmp_path, **more)
 
@@ -389,8 +409,7 @@ def flip(path):
 
 @pytest.mark.parametrize("harm", [damage_nothing, truncate, flip])
 @pytest.mark.parametrize("what", ["safetensors", "json"])
-def test_a_damaged_version_is_said_and_the_one_before_taken(tmp_path, harm, what):
-    whole = fit(tmp_path)
+def test_a_damaged_version_is_said_and_the_one_before_taken(tmp_path, whole, harm, what):
     last = versions(tmp_path)[-1]
     harm(sorted(tmp_path.glob(f"{last:06d}.*{what}"))[-1])
     display = Said()
@@ -399,24 +418,23 @@ def test_a_damaged_version_is_said_and_the_one_before_taken(tmp_path, harm, what
     assert len(said) == (not (what == "json" and harm is damage_nothing))
 
 
+@pytest.mark.usefixtures("whole")
 def test_no_version_is_whole(tmp_path):
-    fit(tmp_path)
     for path in tmp_path.glob("*.safetensors"):
         truncate(path)
     with pytest.raises(Any2VecError, match=r"was truncated, or changed; no checkpoint is left in .*: without `resume`"):
         fit(resume=tmp_path)
 
 
+@pytest.mark.usefixtures("whole")
 def test_a_manifest_that_is_no_json(tmp_path):
-    fit(tmp_path)
     for _, path in listed(tmp_path):
         path.write_text("{")
     with pytest.raises(Any2VecError, match="damaged: not JSON: "):
         fit(resume=tmp_path)
 
 
-def test_a_finished_run_is_said_to_be_finished(tmp_path):
-    whole = fit(tmp_path)
+def test_a_finished_run_is_said_to_be_finished(tmp_path, whole):
     display = Said()
     assert same(fit(resume=tmp_path, verbose=display), whole)
     assert display.lines.count("that is all of the run: nothing is left to train") == 1
@@ -434,8 +452,8 @@ def test_a_finished_run_is_said_to_be_finished(tmp_path):
         (lambda manifest: manifest | {"options": manifest["options"] | {"wire": "f8"}}, "damaged: `wire` is 'f8'"),
     ],
 )
+@pytest.mark.usefixtures("whole")
 def test_manifests_of_another_format(tmp_path, change, message):
-    fit(tmp_path)
     for _, path in listed(tmp_path):
         manifest = change(json.loads(path.read_text()))
         path.write_text(json.dumps(manifest | {"sha256": own_digest(manifest)}))
@@ -443,8 +461,8 @@ def test_manifests_of_another_format(tmp_path, change, message):
         fit(resume=tmp_path)
 
 
+@pytest.mark.usefixtures("whole")
 def test_a_folder_that_a_run_writes_to_is_not_gone_on_from(tmp_path):
-    fit(tmp_path)
     lock = FolderLock(tmp_path, "")
     with pytest.raises(Any2VecError, match="another run writes its checkpoints here; wait until it ends, or go on"):
         fit(resume=tmp_path)
@@ -452,7 +470,7 @@ def test_a_folder_that_a_run_writes_to_is_not_gone_on_from(tmp_path):
     fit(resume=tmp_path)
 
 
-def test_a_full_disk_does_not_end_training(tmp_path, monkeypatch):
+def test_a_full_disk_does_not_end_training(tmp_path, made, monkeypatch):
     header_of, calls = own_shards.header_of, []
 
     def full(shapes):
@@ -463,7 +481,7 @@ def test_a_full_disk_does_not_end_training(tmp_path, monkeypatch):
 
     monkeypatch.setattr(own_shards, "header_of", full)
     display = Said()
-    whole, found = fit(), fit(tmp_path, verbose=display)
+    whole, found = made[1], fit(tmp_path, verbose=display)
     assert same(whole, found)
     said = [line for line in display.lines if "could not be written on host" in line]
     assert len(said) == 1  # of two such checkpoints

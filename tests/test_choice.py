@@ -47,11 +47,11 @@ def estimates(corpus, how):
 def test_estimated_bytes_are_those_counted(hosts, more):
     corpus = read(SENTENCES, hosts)
     for scheme in ("pull-opt", "columns")[: 2 if hosts == 4 or not more else 1]:  # columns have kernels for each width
-        how = options(**({"epochs": 3, "scheme": scheme} | more))
+        how = options(**({"epochs": 2, "scheme": scheme} | more))
         how = replace(how, combine="curvature") if scheme == "columns" else how
         report = Report({})
         train(corpus, how, report=report)
-        found = estimates(corpus, options(**({"epochs": 3} | more)))[scheme].sent
+        found = estimates(corpus, options(**({"epochs": 2} | more)))[scheme].sent
         assert found == pytest.approx(sum(map(sum, report.rounds.bytes.values())), rel=0.05)
 
 

@@ -46,7 +46,7 @@ def test_recall(vectors, recall):
 
 
 def test_recall_costs_lists(vectors, index):
-    assert vectors.index(recall=0.7).probes < index.probes < vectors.index(topn=500).probes
+    assert vectors.index(recall=0.7).probes < index.probes < vectors.index(topn=100).probes
 
 
 def test_answers(vectors, index):

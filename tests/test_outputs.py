@@ -83,21 +83,27 @@ def test_vectors_and_report_to_a_fifo(tmp_path, vectors, ending):
     assert json.loads(got[0])["vocabulary"] == 3
 
 
-@pytest.mark.parametrize("target", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
-def test_what_stands_for_standard_output_is_streamed_to(tmp_path, target):
+@pytest.mark.parametrize(
+    ("target", "piped", "redirected"),
+    [  # by its name and by a link, each into a pipe and into a file
+        ("/dev/stdout", "link", "/dev/stdout"),
+        ("/dev/fd/1", "/dev/fd/1", "link"),
+        ("/proc/self/fd/1", "link", "/proc/self/fd/1"),
+    ],
+)
+def test_what_stands_for_standard_output_is_streamed_to(tmp_path, target, piped, redirected):
     if not Path(target).exists():
         pytest.skip(f"no {target}")
     assert walks("-o", "plain").exit_code == 0
     Path("link").symlink_to(target)
     script = "from any2vec.cli import main; main()"
-    for output in (target, "link"):
-        command = [sys.executable, "-c", script, "walks", "edges", "--walks", "2", "--length", "5", "-o", output]
-        ran = subprocess.run(command, capture_output=True, check=False)
-        assert (ran.returncode, ran.stdout, ran.stderr) == (0, (tmp_path / "plain").read_bytes(), b"")
-        with (tmp_path / "redirected").open("wb") as file:
-            subprocess.run(command, stdout=file, check=True)
-            assert os.fstat(file.fileno()).st_nlink == 1  # it was not replaced
-        assert (tmp_path / "redirected").read_bytes() == (tmp_path / "plain").read_bytes()
+    command = [sys.executable, "-c", script, "walks", "edges", "--walks", "2", "--length", "5", "-o"]
+    ran = subprocess.run([*command, piped], capture_output=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, (tmp_path / "plain").read_bytes(), b"")
+    with (tmp_path / "redirected").open("wb") as file:
+        subprocess.run([*command, redirected], stdout=file, check=True)
+        assert os.fstat(file.fileno()).st_nlink == 1  # it was not replaced
+    assert (tmp_path / "redirected").read_bytes() == (tmp_path / "plain").read_bytes()
     assert str(Path("link").readlink()) == target
 
 
