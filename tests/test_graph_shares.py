@@ -364,7 +364,10 @@ def test_hosts_give_their_own_edges(blocks):
         ([[], []], "the list: has no edges; expected at least one"),
         ([[("a", "b")], [("a",)]], "the list, item 0: ('a',) has 1 field"),
         ([[("a", "b")], [("a", None)]], "the list, item 0: a vertex is missing (None)"),
-        ([{"a": ["b"]}, {}], "an object of type dict cannot be read in parts; `graph='whole'` lets every host read"),
+        (
+            [{"a": ["b"]}, {}],
+            "an object of type dict cannot be read in parts; give its edges as a text or Parquet, or ",
+        ),
         ([5, 5], "a graph cannot be read from an object of type int"),
     ],
 )
@@ -389,13 +392,18 @@ def test_what_has_no_parts(tmp_path):
     sparse.save_npz(tmp_path / "a.npz", sparse.csr_array(np.ones((2, 2))))
     for source, what in (
         (tmp_path / "a.npz", "a.npz: the format npz cannot be read in parts"),
-        ("-", "standard input: cannot be read in parts"),
+        ("-", "standard input: cannot be read in parts, as it is no regular file"),
         (networkx.path_graph(3), "an object of type Graph cannot be read in parts"),
         (sparse.csr_array(np.ones((2, 2))), "an object of type csr_array cannot be read in parts"),
         (np.ones((3, 3)), r"an object of type ndarray cannot be read in parts"),
     ):
         options = {"bipartite": True} if isinstance(source, np.ndarray) else {}
-        with pytest.raises(Any2VecError, match=what + r".*; `graph='whole'` lets every host read the whole graph"):
+        how = (
+            "give a file"
+            if isinstance(source, str)
+            else "give its edges as a text or Parquet, or `graph='whole'`, with which"
+        )
+        with pytest.raises(Any2VecError, match=f"{what}.*; {how}"):
             shares(source, 2, **options)
     (tmp_path / "a.txt").write_text("a b\n")
     assert has_parts(tmp_path / "a.txt")

@@ -1,5 +1,6 @@
 """Walks on a graph in shares have the bits of those on the whole graph, and train to the same vectors."""
 
+import gzip
 import tempfile
 from dataclasses import replace
 from functools import partial
@@ -17,7 +18,8 @@ from any2vec.cli import app
 from any2vec.cluster.local import simulate
 from any2vec.errors import Any2VecError
 from any2vec.graph import Graph, read_graph
-from any2vec.graph.shares.placing import in_parts
+from any2vec.graph.readers import GraphWarning
+from any2vec.graph.shares.placing import _estimated, in_parts
 from any2vec.graph.shares.share import cut_graph
 from any2vec.walks.corpus import joined, share_corpus, walk_corpus
 from any2vec.walks.second_order import second_order
@@ -219,21 +221,46 @@ def test_more_hosts_than_vertices():
 
 def test_a_graph_that_fits_nowhere(tmp_path, monkeypatch):
     path = tmp_path / "graph.edges"
-    path.write_text("".join(f"{i} {i + 1} 2.5\n" for i in range(1000)))  # 16 bytes each
-    monkeypatch.setattr("any2vec.graph.shares.placing.available", lambda *_: 3000)
-    with pytest.raises(Any2VecError, match=r"graph.edges: the graph takes about 15.6 KiB in memory, and there are 2.9 K"
-                       r"iB; 6 hosts with `graph='parts'` would do"):  # fmt: skip
-        DeepWalk(**SIZES).fit(str(path))
+    path.write_text("".join(f"{i} {i + 1} 2.5\n" for i in range(1000)))  # 16 bytes of rows each
 
-    def placed(graph, host):
-        return in_parts(str(path), graph, host)
+    def placed(memory, graph, hosts, **options):
+        monkeypatch.setattr("any2vec.graph.shares.placing.available", lambda *_: memory)
+        return simulate(hosts, 2, lambda host: in_parts(str(path), graph, host, options))
 
-    with pytest.raises(Any2VecError, match=r"about 5.2 KiB on each of 3 hosts, which have 2.9 KiB; 6 hosts with as m"):
-        simulate(3, 2, partial(placed, "auto"))
-    assert simulate(8, 2, partial(placed, "auto")) == [True] * 8
-    monkeypatch.setattr("any2vec.graph.shares.placing.available", lambda *_: 100_000)
-    assert simulate(3, 2, partial(placed, "auto")) == [False] * 3
-    assert simulate(3, 2, partial(placed, "parts")) == [True] * 3
+    with pytest.raises(Any2VecError, match=r"graph.edges: the graph needs about 39.1 KiB of memory, and there are 2.9 K"
+                       r"iB; 7 hosts with `graph='parts'` would do"):  # fmt: skip
+        placed(3000, "auto", 1)
+    with pytest.raises(Any2VecError, match=r"about 6.8 KiB on each of 3 hosts, which have 1,000 B; 21 hosts with"):
+        placed(1000, "auto", 3)
+    with pytest.warns(GraphWarning, match="about 6.8 KiB on each of 3 hosts, which have 5.9 KiB; 4 hosts with"):
+        assert placed(6000, "auto", 3) == [True] * 3  # perhaps, if edges are listed twice
+    assert placed(3000, "auto", 8) == [True] * 8
+    assert placed(50_000, "auto", 3) == [False] * 3
+    assert placed(50_000, "parts", 3) == [True] * 3
+    assert placed(25_000, "auto", 3) == [True] * 3
+    assert placed(25_000, "auto", 3, directed=True) == [False] * 3
+    assert placed(25_000, "auto", 3, weighted=False) == [False] * 3
+
+
+def test_sizes_of_graphs_are_estimated(tmp_path):
+    (tmp_path / "graph.adj").write_text("a b c d\nb c d e\n" * 1000)
+    frame = pytest.importorskip("pandas").DataFrame({"source": [1, 2], "target": [2, 3], "weight": [0.5, 1.5]})
+    frame.to_parquet(tmp_path / "graph.parquet")
+    with gzip.open(tmp_path / "graph.gz", "wt") as file:
+        file.write("a,b,1\n" * 10)
+    packed = 4 * (tmp_path / "graph.gz").stat().st_size // 6
+    for name, options, expected in (
+        ("graph.adj", {"format": "adjacency"}, 6000 * 8),
+        ("graph.parquet", {}, 2 * 16),
+        ("graph.parquet", {"directed": True, "weighted": False}, 2 * 4),
+        ("graph.gz", {}, packed * 16),
+        ("graph.gz", {"bipartite": "user,item"}, packed * 8),
+    ):
+        assert _estimated(tmp_path / name, options, 1) == expected
+    with pytest.raises(
+        Any2VecError, match="standard input: each host of a cluster reads the graph, which needs a file"
+    ):
+        simulate(2, 1, lambda host: in_parts("-", "whole", host, {}))
 
 
 COMMAND = ["nodes", "graph.edges", "-o", "v.bin", "--dim", "16", "--window", "3", "--negative", "3", "--epochs", "1"]

@@ -38,8 +38,8 @@ class DeepWalk(Estimator):
     There is no subsampling by default (GraphAny2Vec, A.1).
 
     `fit` and `read` take a `Graph`, or a source of one (`graph.readers.read_graph`): a file, a folder of parts, pairs,
-    a dict, a data frame, a matrix, or a graph of another library. On a cluster, every host has the whole graph, or with
-    ``graph="parts"`` a share of it.
+    a dict, a data frame, a matrix, or a graph of another library. On a cluster, every host has the whole graph if it
+    fits, else, or with ``graph="parts"``, a part of it.
 
     Examples
     --------
@@ -160,12 +160,11 @@ class DeepWalk(Estimator):
         group = communicator or alone()
         hosts = self.hosts if communicator is None else communicator.size
         how = {"directed": self.directed, "weighted": self.weighted} | how
-        form = how.get("format", "auto")
-        if in_parts(source, self.graph, group, form):
+        if in_parts(source, self.graph, group, how):
             asked = known, check_words, how
             if communicator:
                 return self._walk_share(source, communicator, threads, *asked)
-            several = isinstance(source, str | os.PathLike) and has_parts(source, form)
+            several = isinstance(source, str | os.PathLike) and has_parts(source, how.get("format", "auto"))
             if not several and not isinstance(source, Graph):  # simulated hosts can share out the whole
                 source = read_graph(source, threads=threads, **how)
             own = threads if hosts == 1 else 1
@@ -207,7 +206,9 @@ class DeepWalk(Estimator):
             corpus = share_corpus(walker, self.walks, known)
         if host.rank == 0:
             self._say_walked(corpus, vertices, known, began, read_at)
-            self.display.say(f"the graph is in {host.size} parts: hosts sent {size(corpus.walk_bytes)} to walk on it")
+            if host.size > 1:
+                sent = size(corpus.walk_bytes)
+                self.display.say(f"the graph is in {host.size} parts: hosts sent {sent} to walk on it")
         return corpus
 
     def _walk_seed(self, known: Vocabulary | None) -> int:

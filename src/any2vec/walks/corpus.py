@@ -187,14 +187,15 @@ def _check_same(walker: Walker, walks: int, communicator: Communicator) -> None:
     for array in (graph.indptr, graph.indices, graph.weights):
         if array is not None:
             digest.update(np.ascontiguousarray(array).data)
-    _check_alike(communicator, digest.digest(), "graphs or options of walks")
+    hint = ", or `graph='parts'` if each gives a part of the edges"
+    _check_alike(communicator, digest.digest(), "graphs or options of walks", hint)
 
 
-def _check_alike(communicator: Communicator, what: bytes, called: str) -> None:
+def _check_alike(communicator: Communicator, what: bytes, called: str, hint: str = "") -> None:
     """Raise on all hosts if they do not have the same."""
     other = first_other(communicator, hashlib.sha256(what).digest())
     if other is not None:
-        raise SharedError(f"hosts 0 and {other} have different {called}; give all hosts the same")
+        raise SharedError(f"hosts 0 and {other} have different {called}; give all hosts the same{hint}")
 
 
 def _renumber(ids: NDArray[np.int32], new: NDArray[np.int32]) -> None:

@@ -16,7 +16,7 @@ from any2vec.graph.graph import GROUP
 
 __all__ = ["WHOLE", "EdgePart", "MemoryPart"]
 
-WHOLE = "`graph='whole'` lets every host read the whole graph"
+WHOLE = "`graph='whole'`, with which every host reads the whole graph"
 _EDGES = 1 << 17  # in a block
 
 

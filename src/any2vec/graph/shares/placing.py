@@ -1,85 +1,105 @@
 """Whether each host of a cluster has the whole graph, or a part of it; from how large it will be."""
 
+import math
 import os
+import warnings
+from collections.abc import Mapping
 from contextlib import closing
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from any2vec.cluster.communicator import Communicator, SharedError, together
 from any2vec.cluster.machine.cores import hosts_here
+from any2vec.errors import Any2VecError
 from any2vec.graph.build import ReadOptions
 from any2vec.graph.lines import read_blocks
-from any2vec.graph.readers import FILE_FORMATS, checked_format, files_of_graph
+from any2vec.graph.readers import FILE_FORMATS, GraphWarning, checked_format, files_of_graph
 from any2vec.io.inputs import InputFile
 from any2vec.io.memory import available
 from any2vec.io.sizes import size
 
-__all__ = ["GRAPHS", "estimated_bytes", "in_parts"]
+__all__ = ["GRAPHS", "in_parts"]
 
 GRAPHS = ("auto", "whole", "parts")
 """Where a graph is; the first is usual."""
 
 _LOOKED_AT = 1 << 20  # bytes of a file
-_ENTRY = 8  # bytes of an edge in the rows of both its ends; twice that with weights
 _PACKED = 4  # times the bytes of a compressed text
-_READING = 2.5  # times the rows: what a host takes that reads a whole graph
+_WHOLE, _PART = 2.5, 1.3  # times its rows: what a host takes that reads a whole graph, or a part
+_REPEATED = 2  # times that edges are usually listed, at most: once in each direction
 
 
-def in_parts(source: Any, graph: str, communicator: Communicator, form: str = "auto") -> bool:
-    """Return whether hosts are to have parts of the graph; all hosts call this.
+def in_parts(source: Any, graph: str, communicator: Communicator, options: Mapping[str, Any]) -> bool:
+    """Return whether hosts are to have parts of the graph; all hosts call this, with the options of `read_graph`.
+
+    Host 0 warns of a graph that may not fit.
 
     Raises
     ------
     SharedError
-        If the graph fits nowhere: not into the memory of a host, or if it is to be in parts, of all.
+        If the graph fits nowhere: not into the memory of a host, or if it is to be in parts, of all. If several hosts
+        are to read what is no file.
     """
     hosts, needs, has = communicator.size, 0, available(*hosts_here(communicator))
     with together(communicator):
         if isinstance(source, str | os.PathLike):
-            needs = estimated_bytes(source, form)
+            needs = _estimated(source, options, hosts)
     found = communicator.allgather(np.array([needs, has]))
     needs, has = int(found[:, 0].max()), int(found[:, 1].min())
-    parts = graph == "parts" or (graph == "auto" and hosts > 1 and _READING * needs > has)
-    share = needs // hosts if parts else needs
-    if share > has:
-        enough = -(-needs // max(1, has))
-        how = f"on each of {hosts} hosts, which have" if hosts > 1 else "in memory, and there are"
-        what = f"{enough:,} hosts with as much would do" if parts else f"{enough:,} hosts with `graph='parts'` would do"
-        raise SharedError(
-            f"{source}: the graph takes about {size(share, memory=True)} {how} {size(has, memory=True)}; {what}"
-        )
+    parts = graph == "parts" or (graph == "auto" and hosts > 1 and _WHOLE * needs > has)
+    takes = needs // hosts if parts else needs
+    needed = int((_PART if parts else _WHOLE) * takes)
+    if needed > has:
+        enough = math.ceil(_PART * needs / max(1, has))
+        where = f"on each of {hosts} hosts, which have" if hosts > 1 else "of memory, and there are"
+        what = f"{source}: the graph needs about {size(needed, memory=True)} {where} {size(has, memory=True)}"
+        more = "with as much" if parts else "with `graph='parts'`"
+        what += f"; {enough:,} hosts {more} would do"
+        if takes > _REPEATED * has:
+            raise SharedError(what)
+        if communicator.rank == 0:
+            warnings.warn(what, GraphWarning, stacklevel=2)
     return parts
 
 
-def estimated_bytes(path: str | os.PathLike[str], form: str) -> int:
+def _estimated(path: str | os.PathLike[str], options: Mapping[str, Any], hosts: int) -> int:
     """Estimate the bytes of a graph's rows from the size of its files and the first lines; 0 if nothing is known."""
-    name, files = files_of_graph(path, checked_format(form), ReadOptions())
+    name, files = files_of_graph(path, checked_format(options.get("format", "auto")), ReadOptions())
+    for file in files:
+        if hosts > 1 and file.size is None:
+            raise Any2VecError(f"{file.name}: each host of a cluster reads the graph, which needs a file; give a file")
     if FILE_FORMATS[name].part is None:
         return 0
-    return sum(_estimated(file) for file in files)
+    ends = 1 if options.get("directed") or options.get("bipartite") else 2
+    count = _edges_of_parquet if name == "parquet" else partial(_edges_of_text, adjacency=name == "adjacency")
+    found = [count(file) for file in files]
+    return sum(4 * ends * edges * (2 if weighted and options.get("weighted") is not False else 1)
+               for edges, weighted in found)  # fmt: skip
 
 
-def _estimated(file: InputFile) -> int:
+def _edges_of_text(file: InputFile, *, adjacency: bool) -> tuple[int, bool]:
+    """Estimate the edges of a file; return also whether they seem to have weights."""
     if file.size is None:
-        return 0
-    if file.path and file.path.suffix == ".parquet":
-        return _ENTRY * _rows_of(file.path)
+        return 0, False
     with closing(read_blocks(file, _LOOKED_AT)) as blocks:
         block = next(blocks, None)
     if block is None:
-        return 0
-    lines = block.text[block.begin : block.end].tobytes().split(b"\n")[:-1]
-    weighted = max(len(lines[-1].split()), lines[-1].count(b",") + 1) > 2
+        return 0, False
+    text = block.text[block.begin : block.end].tobytes()
+    lines = text.split(b"\n")[:-1]
+    fields = [max(len(line.split()), line.count(b",") + 1) for line in lines]
+    edges = sum(fields) - len(lines) if adjacency else len(lines)
     unpacked = file.size * (_PACKED if file.compression else 1)
-    return int(unpacked * len(lines) / (block.end - block.begin)) * _ENTRY * (2 if weighted else 1)
+    return int(unpacked * edges / len(text)), not adjacency and fields[-1] > 2
 
 
-def _rows_of(path: Path) -> int:
+def _edges_of_parquet(file: InputFile) -> tuple[int, bool]:
     try:
         from pyarrow.parquet import read_metadata
 
-        return int(read_metadata(path).num_rows)
+        found = read_metadata(file.path)
+        return int(found.num_rows), found.num_columns > 2
     except (ImportError, OSError, ValueError):  # whoever reads the file says so
-        return 0
+        return 0, False

@@ -35,7 +35,7 @@ from any2vec.io.memory import memory_errors
 __all__ = ["has_parts", "read_share"]
 
 _IN_PARTS = (from_table, from_array, from_pairs)  # readers of objects of which each host may give some edges
-_FILE = "or give its edges as a text, or as Parquet"
+_FILE = "give its edges as a text or Parquet"
 
 
 def read_share(source: Any, communicator: Communicator, *, threads: int | None = None, **options: Any) -> GraphShare:
@@ -117,10 +117,10 @@ def _files_in_parts(path: str | os.PathLike[str], form: str, options: ReadOption
     """Return a file, or those of a folder, and their format; raise if they cannot be read in parts."""
     name, files = files_of_graph(path, form, options)
     if FILE_FORMATS[name].part is None:
-        raise Any2VecError(f"{path}: the format {name} cannot be read in parts; {WHOLE}, {_FILE}")
+        raise Any2VecError(f"{path}: the format {name} cannot be read in parts; {_FILE}, or {WHOLE}")
     for file in files:
         if file.path is None or file.size is None:
-            raise Any2VecError(f"{file.name}: cannot be read in parts, as it is no regular file; {WHOLE}")
+            raise Any2VecError(f"{file.name}: cannot be read in parts, as it is no regular file; give a file")
     return name, files
 
 
@@ -137,4 +137,4 @@ def _edges_in_memory(source: Any, options: ReadOptions) -> EdgeTable:
         table = read(source, options)
         if table.numbered is None:
             return table
-    raise Any2VecError(f"an object of type {type(source).__name__} cannot be read in parts; {WHOLE}, {_FILE}")
+    raise Any2VecError(f"an object of type {type(source).__name__} cannot be read in parts; {_FILE}, or {WHOLE}")

@@ -54,7 +54,7 @@ class GraphShare:
 
     def __repr__(self) -> str:
         low, high = self.cuts[self.rank : self.rank + 2].tolist()
-        return f"<GraphShare: vertices {low:,} to {high - 1:,} of {len(self):,}>"
+        return f"<GraphShare: {high - low:,} of {len(self):,} vertices, from {low:,} on>"
 
 
 def even_cuts(degrees: NDArray[np.int64], hosts: int) -> NDArray[np.int64]:

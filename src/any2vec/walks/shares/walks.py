@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import together
+from any2vec.corpus.cache_folder import place_of
 from any2vec.io.disk import disk_errors
 from any2vec.io.memory import memory_errors, zeros
 from any2vec.io.temporary import temporary_folder
@@ -47,7 +48,7 @@ def walk_shares(walker: ShareWalker, walks: int, large: int) -> Walks:
 
 def _file(entries: int) -> NDArray[np.int32]:
     """Map a file of int32, whose disk is taken now, as a full one could not be told of later."""
-    temporary = temporary_folder()
+    temporary = temporary_folder(place_of("auto").folder)
     path = temporary.path / "walks.int32"
     try:
         with disk_errors(temporary.path, f"walks take {4 * entries:,} bytes"), path.open("w+b") as file:
