@@ -553,13 +553,10 @@ def test_an_empty_name_is_not_the_current_directory(tmp_path, monkeypatch):
         (["node"], "no such command 'node'"),
     ],
 )
-def test_a_command_line_that_cannot_be_parsed_is_one_line(monkeypatch, capsys, arguments, message):
-    monkeypatch.setattr(sys, "argv", ["any2vec", *arguments])
-    with pytest.raises(SystemExit) as exit_:
-        main()
-    shown = capsys.readouterr()
-    assert (exit_.value.code, shown.out) == (2, "")
-    (line,) = shown.err.splitlines()
+def test_a_command_line_that_cannot_be_parsed_is_one_line(arguments, message):
+    ran = subprocess.run([sys.executable, "-c", MAIN, *arguments], capture_output=True, text=True, check=False)
+    assert ran.returncode == 2
+    (line,) = ran.stderr.splitlines()
     assert line.startswith(f"any2vec: {message}")
     assert "--help" in line
 
