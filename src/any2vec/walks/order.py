@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from any2vec.samples.draws import WALKS, below, draw, epoch_key
 from any2vec.walks.tables import choices, chosen
 
-__all__ = ["half_draw", "pass_key", "sides", "start_drawn", "start_table", "vertex_at"]
+__all__ = ["half_draw", "pass_key", "sides", "start_drawn", "start_of", "start_table", "unit", "vertex_at"]
 
 _ROUNDS, _MORE_ROUNDS, _FEW = 2, 6, 4096
 # times that each side is shifted by a random function of the other: more for fewer than _FEW vertices, as functions of
@@ -73,3 +73,28 @@ def half_draw(key: int, number: int) -> int:
     """32 random bits of the stream `key`: a draw is two of them, the high half first."""
     bits = draw(key, uint64(number) >> uint64(1))
     return (bits << (uint64(32) * (uint64(number) & uint64(1)))) >> uint64(32)
+
+
+@njit(inline="always")
+def start_of(
+    walk: int, keys: NDArray[np.uint64], per_pass: int, left: int, right: int, starts: NDArray[np.uint64]
+) -> tuple[int, int]:
+    """Where a walk starts that is counted over all passes, whose `keys` are given, and the key of its draws.
+
+    It is drawn from `starts`; if that is empty, it is the vertex at the walk's place in the pass.
+    """
+    pass_ = walk // per_pass
+    place = walk - pass_ * per_pass
+    key = keys[pass_]
+    order = draw(key, per_pass)
+    if starts.size > 0:
+        v, number = start_drawn(place, order, starts), place
+    else:
+        v = number = vertex_at(place, per_pass, left, right, order)
+    return v, draw(key, number)
+
+
+@njit(inline="always")
+def unit(bits: int) -> float:
+    """Fraction of 1 from the high 53 of 64 random bits."""
+    return float(int64(bits >> uint64(11))) * 2.0**-53

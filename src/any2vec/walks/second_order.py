@@ -34,7 +34,7 @@ from any2vec.llvm.compiled import njit
 from any2vec.llvm.prefetch import prefetch
 from any2vec.samples.draws import draw, mix
 from any2vec.walks.noise import LOOSE, in_out
-from any2vec.walks.order import half_draw, start_drawn, vertex_at
+from any2vec.walks.order import half_draw, start_drawn, unit, vertex_at
 from any2vec.walks.tables import BUCKET, WEIGHTED_BUCKET, bucket_of, chosen, find
 
 __all__ = ["REFUSALS", "second_order"]
@@ -46,12 +46,6 @@ _IDS = uint64((1 << LOOSE) - 1)
 # Kinds of candidates: any neighbour, one to look up in the row of w or (from the row of w) in that of c, w, the walk's
 # start, and none
 _FREE, _CHECKED, _FROM_OTHER, _BACK, _RESTART, _END = range(6)
-
-
-@njit(inline="always")
-def _unit(bits: int) -> float:
-    """Fraction of 1 from the high 53 of 64 random bits."""
-    return float(int64(bits >> uint64(11))) * 2.0**-53
 
 
 def _exact(weighted: int, extended: int) -> Callable[..., int]:
@@ -94,7 +88,7 @@ def _exact(weighted: int, extended: int) -> Callable[..., int]:
                 total += factor
                 if total > wanted:
                     return x
-            wanted = _unit(bits) * total
+            wanted = unit(bits) * total
         return x
 
     return exact
@@ -217,7 +211,7 @@ def second_order(  # noqa: C901, PLR0915
                 free = away * degree
                 shared = 0.0 if outward else common * min(float(degree), others * most)
                 returning = excess * way_back[i]
-                y = _unit(bits[i]) * (free + shared + returning)
+                y = unit(bits[i]) * (free + shared + returning)
                 backwards = y >= free + shared and returning > 0.0
                 inner = y >= free and shared > 0.0
                 scale = q
@@ -238,7 +232,7 @@ def second_order(  # noqa: C901, PLR0915
                     prefetch(targets, e)
                 entry[i] = e
                 if outward:
-                    found = _CHECKED if _unit(more[i]) * away >= 1.0 else _FREE
+                    found = _CHECKED if unit(more[i]) * away >= 1.0 else _FREE
                     owner[i] = w
                 else:
                     found = _CHECKED if inner else _FREE
@@ -280,7 +274,7 @@ def second_order(  # noqa: C901, PLR0915
                     c = vertices
                     good = True
                 elif x == w and found != _BACK:
-                    good = (outward == 1 or found == _FREE) and _unit(more[i]) * away < back
+                    good = (outward == 1 or found == _FREE) and unit(more[i]) * away < back
                 elif found in (_CHECKED, _FROM_OTHER):
                     o = owner[i]
                     slot = find(table, stride, bucket[i], x, o, rows[o], rows[o + 1] - rows[o])
@@ -288,13 +282,13 @@ def second_order(  # noqa: C901, PLR0915
                     if extended and found == _FROM_OTHER and good:
                         weight = relative[slot]
                         factor = in_out(weights[entry[i]], levels[2 * x + 1], weight < levels[2 * c + 1], away)
-                        good = _unit(more[i]) * heaviest[c] * common < weight / levels[2 * c] * (factor - away)
+                        good = unit(more[i]) * heaviest[c] * common < weight / levels[2 * c] * (factor - away)
                     elif extended and w < vertices:
                         other = relative[slot] if slot >= 0 else np.float32(0.0)
                         factor = in_out(other, levels[2 * x + 1], loose[i] != 0, away)
-                        good = _unit(more[i]) * (away if outward else common) < (factor if outward else factor - away)
+                        good = unit(more[i]) * (away if outward else common) < (factor if outward else factor - away)
                     elif weighted and good and found == _FROM_OTHER:
-                        good = _unit(more[i]) * heaviest[c] < relative[slot]
+                        good = unit(more[i]) * heaviest[c] < relative[slot]
                 else:
                     good = True
                 if not good:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from any2vec.llvm.compiled import njit
 from any2vec.llvm.prefetch import prefetch
 from any2vec.samples.draws import draw, mix
-from any2vec.walks.order import half_draw, start_drawn, vertex_at
+from any2vec.walks.order import half_draw, start_of
 from any2vec.walks.tables import chosen
 
 __all__ = ["FirstLanes", "answer_first", "ask_first"]
@@ -76,7 +76,7 @@ def ask_first(  # noqa: C901, PLR0912, PLR0915
     The walks are `first` to ``last - 1``, which are counted over all passes, of which those from `upcoming` on are not
     begun. They start at vertices that are drawn from `starts`, or if that is empty at each.
     """
-    typed, drawn = int64(paths.slot.size > 0), starts.size > 0
+    typed = int64(paths.slot.size > 0)
     weighted = questions.shape[1] == 3 + typed
     length = out.shape[1]
     i = 0
@@ -103,18 +103,9 @@ def ask_first(  # noqa: C901, PLR0912, PLR0915
                     lengths[row] = length
                     step = 0
         while step == 0 and upcoming < last:
-            pass_ = upcoming // per_pass
-            place = upcoming - pass_ * per_pass
-            key = keys[pass_]
-            order = draw(key, per_pass)
+            x, lanes.key[i] = start_of(upcoming, keys, per_pass, left, right, starts)
             row = upcoming - first
             upcoming += 1
-            if drawn:
-                x = start_drawn(place, order, starts)
-                lanes.key[i] = draw(key, place)
-            else:
-                x = vertex_at(place, per_pass, left, right, order)
-                lanes.key[i] = draw(key, x)
             if typed:
                 path = 0
                 while x >= paths.ends[path]:

@@ -4,9 +4,9 @@ A candidate is drawn where the walk's vertex c is. Whether it is a neighbour of 
 w is. If it is drawn from the row of w, whether it is a neighbour of c is looked up where c is. A step that is drawn
 exactly asks for one neighbour of c after the other.
 
-A look and the draw after it are one question where one host can do both: at c, if the candidate is refused; and, if
-edges have no direction, at the candidate, if it is accepted, as it may tell whether w is its neighbour (KnightKing,
-Yang et al., SOSP 2019, sends such questions to w).
+A look and the draw after it are one question where one host can do both. One such host is that of c, if the candidate
+is refused. Where edges have no direction, another is that of the candidate, if it is accepted: it can tell whether w is
+its neighbour. (KnightKing, Yang et al., SOSP 2019, sends such questions to w.)
 """
 
 from collections.abc import Callable
@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from any2vec.llvm.compiled import njit
 from any2vec.llvm.prefetch import prefetch
-from any2vec.samples.draws import draw, mix
+from any2vec.samples.draws import mix
 from any2vec.walks.noise import LOOSE, in_out
-from any2vec.walks.order import half_draw, start_drawn, vertex_at
+from any2vec.walks.order import half_draw, start_of, unit
 from any2vec.walks.tables import BUCKET, WEIGHTED_BUCKET, bucket_of, chosen, find
 
 __all__ = ["ANSWER", "QUESTION", "SecondLanes", "answer_second", "ask_second"]
@@ -44,12 +44,6 @@ _END, _INNER, _FROM_OTHER, _BACK, _LOOSE, _FOUND = 1, 2, 4, 8, 16, 32  # marks
 # What a lane waits for: a candidate, that of the row of w, looks in the rows of w and of c; in an exact draw, the next
 # neighbour, and the look; looks in the rows of the candidate and of c, each with the draw after it
 _DRAWN, _OTHER, _LOOK_W, _LOOK_C, _EXACT, _EXACT_LOOK, _ONWARD, _AGAIN = range(8)
-
-
-@njit(inline="always")
-def _unit(bits: int) -> float:
-    """Fraction of 1 from the high 53 of 64 random bits."""
-    return float(int64(bits >> uint64(11))) * 2.0**-53
 
 
 class SecondLanes(NamedTuple):
@@ -110,7 +104,7 @@ def ask_second(  # noqa: C901, PLR0912, PLR0915
     begun. They start at vertices that are drawn from `starts`, or if that is empty at each. Only node2vec+ has
     `levels`, of all vertices. `numbers` is a view of `answers`.
     """
-    outward, extended, drawn, both = q < 1.0, levels.size > 0, starts.size > 0, questions.shape[1] > QUESTION
+    outward, extended, both = q < 1.0, levels.size > 0, questions.shape[1] > QUESTION
     length = out.shape[1]
     back, away = 1.0 / p, 1.0 / q
     common = 1.0 - away
@@ -152,7 +146,7 @@ def ask_second(  # noqa: C901, PLR0912, PLR0915
             x = int64(answers[place, 0])
             whole[i, _DEGREE] = answers[place, 1]
             whole[i, _CANDIDATE] = marks
-            more = _unit(bits[i, _MORE])
+            more = unit(bits[i, _MORE])
             if marks & _END:
                 lengths[whole[i, _ROW]] = step
                 step = 0
@@ -192,7 +186,7 @@ def ask_second(  # noqa: C901, PLR0912, PLR0915
             if extended:
                 loose = whole[i, _CANDIDATE] & _LOOSE != 0
                 factor = in_out(other if found else float32(0.0), levels[2 * x + 1], loose, away)
-                judge = _unit(bits[i, _MORE])
+                judge = unit(bits[i, _MORE])
                 accepted = judge * (away if outward else common) < (factor if outward else factor - away)
             refused = not accepted
         elif step > 0 and waits == _LOOK_C:
@@ -203,10 +197,10 @@ def ask_second(  # noqa: C901, PLR0912, PLR0915
                 answers[place, 0] = whole[i, _AT]  # as a number again
                 other = numbers[place, 0]
                 factor = in_out(other, levels[2 * x + 1], weight < levels[2 * c + 1], away)
-                judge = _unit(bits[i, _MORE]) * numbers[place, 1] * common
+                judge = unit(bits[i, _MORE]) * numbers[place, 1] * common
                 accepted = judge < weight / levels[2 * c] * (factor - away)
             elif accepted and weighted:
-                accepted = _unit(bits[i, _MORE]) * numbers[place, 1] < weight
+                accepted = unit(bits[i, _MORE]) * numbers[place, 1] < weight
             refused = not accepted
         elif step > 0 and waits < _ONWARD:  # an exact draw
             counts = True
@@ -236,7 +230,7 @@ def ask_second(  # noqa: C901, PLR0912, PLR0915
                     if whole[i, _AT] < whole[i, _DEGREE]:
                         asks = _EXACT
                     elif sums[i, 0] == np.inf:  # once more, up to where the draw lies
-                        sums[i, 0] = _unit(mix(bits[i, _STATE])) * sums[i, 1]
+                        sums[i, 0] = unit(mix(bits[i, _STATE])) * sums[i, 1]
                         sums[i, 1] = 0.0
                         whole[i, _AT] = 0
                         asks = _EXACT
@@ -265,16 +259,8 @@ def ask_second(  # noqa: C901, PLR0912, PLR0915
                 lengths[whole[i, _ROW]] = length
                 step = 0
         while step == 0 and upcoming < last:
-            pass_ = upcoming // vertices
-            at = upcoming - pass_ * vertices
-            key = keys[pass_]
-            order = draw(key, vertices)
-            if drawn:
-                c = start_drawn(at, order, starts)
-                bits[i, _KEY] = bits[i, _STATE] = draw(key, at)
-            else:
-                c = vertex_at(at, vertices, left, right, order)
-                bits[i, _KEY] = bits[i, _STATE] = draw(key, c)
+            c, key = start_of(upcoming, keys, vertices, left, right, starts)
+            bits[i, _KEY] = bits[i, _STATE] = key
             w = int64(-1)
             whole[i, _ROW] = upcoming - first
             whole[i, _C], whole[i, _W], whole[i, _OTHERS], whole[i, _REFUSED] = c, w, 0, 0
@@ -405,7 +391,7 @@ def answer_second(weighted: int) -> Callable[..., None]:  # noqa: C901, PLR0915
                 shared = 0.0 if outward else common * min(float(degree), others * most)
                 returning = excess * way_back
                 lottery = (uint64(questions[start + i, 3]) << uint64(32)) | uint64(questions[start + i, 4])
-                y = _unit(lottery) * (free + shared + returning)
+                y = unit(lottery) * (free + shared + returning)
                 backwards = y >= free + shared and returning > 0.0
                 inner = y >= free and shared > 0.0
                 scale = q
