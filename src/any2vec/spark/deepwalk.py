@@ -13,6 +13,7 @@ from any2vec.spark.hosts import run, walking_program
 from any2vec.spark.model import DeepWalkModel
 from any2vec.spark.params import DeepWalkParams, with_setters
 from any2vec.spark.vertices import check_vertices, column_named, vertex_column
+from any2vec.sync.wires import USUAL
 
 __all__ = ["DeepWalk"]
 
@@ -77,7 +78,7 @@ class DeepWalk(HostEstimator, DeepWalkParams):
         sample: float = 0.0,
         combine: str = "curvature",
         scheme: str = "pull-opt",
-        wire: str = "bfloat16",
+        wire: str = USUAL,
         nsExponent: float = 0.75,
         shrinkWindows: bool = True,
         minAlpha: float | None = None,

@@ -5,6 +5,8 @@ from typing import Any, Self, TypeVar
 from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.param.shared import HasInputCol, HasMaxIter, HasOutputCol, HasSeed, HasStepSize
 
+from any2vec.sync.wires import USUAL, WIRES
+
 __all__ = ["DeepWalkParams", "HostParams", "Word2VecParams", "with_getters", "with_setters"]
 
 C = TypeVar("C")
@@ -64,7 +66,7 @@ class HostParams(HasStepSize, HasMaxIter, HasSeed):
     sample: Any = _param("sample", "subsampling threshold of frequent words", TypeConverters.toFloat)
     combine: Any = _param("combine", "how changes of several hosts are combined", TypeConverters.toString)
     scheme: Any = _param("scheme", "how the model is spread over hosts", TypeConverters.toString)
-    wire: Any = _param("wire", "how hosts send vectors: bfloat16, int8 or float32", TypeConverters.toString)
+    wire: Any = _param("wire", f"how hosts send vectors: {', '.join(WIRES)}", TypeConverters.toString)
     rounds: Any = _param("rounds", "synchronization rounds per epoch", TypeConverters.toInt)
     modelDir: Any = _param(
         "modelDir",
@@ -80,7 +82,7 @@ class HostParams(HasStepSize, HasMaxIter, HasSeed):
         super().__init__(*args)
         self._setDefault(vectorSize=100, windowSize=5, numPartitions=1, stepSize=0.025, maxIter=1, negative=5)
         self._setDefault(nsExponent=0.75, shrinkWindows=True)
-        self._setDefault(combine="curvature", scheme="pull-opt", wire="bfloat16", checkpointMinutes=10.0, seed=1)
+        self._setDefault(combine="curvature", scheme="pull-opt", wire=USUAL, checkpointMinutes=10.0, seed=1)
 
     def _set(self, **given: Any) -> Self:
         """Set parameters; None, as in constructors of pyspark, leaves one at its default."""

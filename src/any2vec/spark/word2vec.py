@@ -13,6 +13,7 @@ from any2vec.spark.hosts import host_program, partitioned, run
 from any2vec.spark.model import Word2VecModel
 from any2vec.spark.params import Word2VecParams, with_setters
 from any2vec.spark.vertices import column_named
+from any2vec.sync.wires import USUAL
 
 __all__ = ["Word2Vec"]
 
@@ -73,7 +74,7 @@ class Word2Vec(HostEstimator, Word2VecParams):
         sample: float = 1e-3,
         combine: str = "curvature",
         scheme: str = "pull-opt",
-        wire: str = "bfloat16",
+        wire: str = USUAL,
         nsExponent: float = 0.75,
         shrinkWindows: bool = True,
         minAlpha: float | None = None,

@@ -5,7 +5,7 @@ from any2vec.sync.wire import Wire
 
 __all__ = ["FLOAT32", "USUAL", "WIRES", "wire_of"]
 
-FLOAT32, USUAL = "float32", "bfloat16"
+FLOAT32, USUAL = "float32", "int8"
 
 WIRES: dict[str, type[Wire]] = {FLOAT32: Wire, "bfloat16": BFloat16, "int8": Int8}
 """How rows are sent, by name."""

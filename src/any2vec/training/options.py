@@ -103,8 +103,8 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
     )
     wire: str | None = option(
         None,
-        "number format of the vectors that several hosts send: bfloat16; int8, half of its bytes, for slow networks; "
-        "or float32, twice its bytes, not rounded. With columns, no vectors are sent",
+        "number format of the vectors that several hosts send: int8, with a scale for each vector; bfloat16, twice its "
+        "bytes; or float32, four times, not rounded. With columns, no vectors are sent",
         choices=tuple(WIRES),
         unset=f"{USUAL}; a run that goes on from a checkpoint keeps its own",
         panel="Many hosts",
