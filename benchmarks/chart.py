@@ -1,4 +1,4 @@
-"""Draw `docs/images/speed.svg` from `results.csv`: how many times as fast as another program any2vec is.
+"""Draw pictures of `docs/images`: `speed.svg`, how many times as fast as another program any2vec is; `epochs.svg`.
 
 pip install matplotlib && python benchmarks/chart.py
 """
@@ -7,17 +7,34 @@ import csv
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
 
 HERE = Path(__file__).parent
-PICTURE = HERE.parent / "docs" / "images" / "speed.svg"
+IMAGES = HERE.parent / "docs" / "images"
 PLAIN = {"svg.hashsalt": "any2vec", "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 9}
 
 
 def main() -> None:
-    """Draw a bar for each row that has a `label`."""
-    with (HERE / "results.csv").open(encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["label"]]
+    """Draw both."""
     plt.rcParams.update(PLAIN)
+    _draw("speed", _speed(_rows("results.csv")))
+    _draw("epochs", _epochs(_rows("epochs.csv")))
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    with (HERE / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _draw(name: str, figure: Figure) -> None:
+    for axes in figure.axes:
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(IMAGES / f"{name}.svg", metadata={"Date": None}, bbox_inches="tight")
+
+
+def _speed(rows: list[dict[str, str]]) -> Figure:
+    """Draw a bar for each row that has a `label`."""
+    rows = [row for row in rows if row["label"]]
     figure, axes = plt.subplots(figsize=(2.9, 0.52 * len(rows) + 0.5))
     places = range(len(rows))[::-1]
     axes.barh(places, [float(row["times"]) for row in rows], color="#00798c", height=0.6)
@@ -29,8 +46,23 @@ def main() -> None:
     axes.set_yticks(places, [f"{row['label']}\ncompared with {row['peer']}" for row in rows])
     axes.set_xlim(right=1.12 * max(float(row["times"]) for row in rows))
     axes.set_title("speed-up on the same cores", fontsize=10)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(PICTURE, metadata={"Date": None}, bbox_inches="tight")
+    return figure
+
+
+def _epochs(rows: list[dict[str, str]]) -> Figure:
+    """Draw a line for each number of hosts."""
+    figure, axes = plt.subplots(figsize=(3.6, 2.6))
+    for row, colour in zip(rows, ("#444444", "#00798c", "#d1495b"), strict=True):
+        hosts = row.pop("hosts")
+        values = [float(value) for value in row.values()]
+        axes.plot(
+            list(row), values, "o-", color=colour, markersize=3, label=f"{hosts} hosts" if hosts != "1" else "one host"
+        )
+    axes.set_xlabel("epochs")
+    axes.set_title("right answers of analogies, %", fontsize=10)
+    axes.set_ylim(bottom=0)
+    axes.legend(frameon=False)
+    return figure
 
 
 if __name__ == "__main__":
