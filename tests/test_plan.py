@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -181,6 +182,22 @@ def test_sums_of_all_hosts_pass_through_the_first():
     assert formulas.seconds_waited(calls, Cluster((4,), 1, 1.0, 0.5)) == calls == 8
 
 
+@pytest.mark.parametrize("inspected", [1e2, 1e5, 1e12])
+def test_rows_travel_while_hosts_inspect_and_prepare(inspected, text):
+    speeds = Speeds(*[*vars(SPEEDS).values()][:8])
+    busy, options = replace(speeds, inspected=inspected), Word2Vec(**HOW).training_options()
+    idle = replace(speeds, inspected=1e15, prepared=0.0, row_prepared=0.0)
+    for one, other in zip(*(Estimator(text, options, NETWORK, of).estimates(4) for of in (busy, idle)), strict=True):
+        assert other.hidden < 1e-6
+        assert one.transfer + one.hidden == pytest.approx(other.transfer)
+        assert one.transfer + one.latency == pytest.approx(one.seconds["communication"])
+        meanwhile = one.seconds["inspection"] + one.rounds * 1e-3 if one.scheme != "columns" else 0.0
+        assert one.hidden <= meanwhile * 2
+        assert (one.hidden > 0) == (one.scheme != "columns")
+        if inspected == 1e2 and SCHEMES[one.scheme].inspects:  # as long as rows travel to their masters
+            assert 0.3 * other.transfer < one.hidden < 0.7 * other.transfer
+
+
 def test_a_slow_network_and_a_small_memory(text):
     options = Word2Vec(**HOW).training_options()
     fast, slow = (make_plan(text, options, Cluster((1, 2, 8), 4, b, 1e-6), SPEEDS) for b in (1e13, 1e6))
@@ -269,7 +286,7 @@ def test_command(tmp_path, monkeypatch):
     hosts = ("--hosts", "1,4", "--network", "1Gbit", "--memory", "64G", "--cores", "2", "--price", "2EUR/h")
     result = run("text.txt", *SMALL, *hosts, *files)
     assert result.exit_code == 0, result.output
-    for said in ("pull-opt", "columns", "rows of e", "cost EUR", "words/s of a thread", "take one host"):
+    for said in ("pull-opt", "columns", "transfer", "latency", "hidden", "EUR", "words/s of a thread", "take one host"):
         assert said in result.output
     figures = json.loads((tmp_path / "plan.json").read_text())
     assert {one["hosts"] for one in figures["estimates"]} == {1, 4}
@@ -290,14 +307,6 @@ def test_command_without_a_text(tmp_path, monkeypatch):
     assert "1,000,000 words, 2,000 of them different" in numbers.output
 
 
-def test_command_of_a_graph(tmp_path):
-    path = tmp_path / "ring.edges"
-    path.write_text("".join(f"{i} {(i + 1) % 50}\n" for i in range(50)))
-    result = run("--graph", path, *SMALL[:6], "--epochs", 1, "--hosts", "1,2", "--walks", 2, "--length", 10, "--quiet")
-    assert result.exit_code == 0, result.output
-    assert "1,000 words, 50 of them different" in result.output
-
-
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
@@ -305,14 +314,13 @@ def test_command_of_a_graph(tmp_path):
         (("--words", "1e6"), "give a CORPUS to plan for, or --words and --vocabulary"),
         (("text.txt", "--words", "1e6"), "--words is given, and CORPUS too"),
         (("text.txt", "--network", "10"), "--network is '10', without a unit"),
-        (("text.txt", "--walks", "4"), "--walks is for graphs: give --graph"),
-        (("text.txt", "--graph", "--min-count", "4"), "--min-count is for texts"),
+        (("text.txt", "--walks", "4"), "--walks is for graphs: give --nodes"),
+        (("text.txt", "--nodes", "--min-count", "4"), "--min-count is for texts"),
         (("text.txt", "-o", "plan.jpg"), "must end with .png or .svg"),
         (("text.txt", "-o", "text.txt"), "is, or lies in, what is read"),
         (("text.txt", "--json", "other.json"), "does not hold a plan"),
         (("text.txt", "-o", "own.svg"), "does not hold the figure of a plan"),
         (("none.txt",), "none.txt"),
-        (("--graph",), "--graph is given, but no CORPUS"),
     ],
 )
 def test_mistakes(arguments, why, tmp_path, monkeypatch):
