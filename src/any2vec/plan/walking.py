@@ -30,13 +30,14 @@ _COUNTS = 16  # bytes that a host sends another in the first of these calls
 # Bytes, measured (benchmarks/README.md); of a vertex, besides its name:
 _NUMBERED = 34  # while the whole graph is read: numbers, and how often it is listed
 _MET = 20  # the same of those in a host's part
+_SOUGHT = 24  # while a graph is read whose vertices are no numbers
 _ORDERED = 140  # while vertices are ordered by visits: a word, visits of this host and of all, orders
 _BLOCKS = 33 << 20  # of edges under way while a graph is read in parts, at most
 _EDGE = 8  # of an edge of them
 _ASKING = 28 << 20  # of walks under way in parts, questions and answers
 _WALKED = 1 << 26  # of walks that are written at a time, at most
 _SHARE = 8  # of the memory: walks that take less are kept
-_LOOKED_AT = 100_000  # names
+_LOOKED_AT, _FEW = 100_000, 100  # names
 
 
 @dataclass(frozen=True)
@@ -173,6 +174,13 @@ class WalkedGraph:
         """Bytes of the names of all vertices, and of where each begins."""
         return self._text + 9 * len(self.graph)
 
+    @cached_property
+    def _sought(self) -> float:
+        """Bytes of a table of names, in which they are looked up while a graph is read, unless they are numbers."""
+        names = self.graph.names
+        numbers = all(names[i].isdecimal() for i in np.linspace(0, len(names) - 1, _FEW).astype(int).tolist())
+        return 0.0 if numbers else self._text + _SOUGHT * len(names)
+
     @property
     def _ordering(self) -> float:
         """Bytes that ordering vertices by visits takes, besides names."""
@@ -197,7 +205,7 @@ class WalkedGraph:
         graph, vertices, entries = self.graph, len(self.graph), len(self.graph.indices)
         row = 4 + 4 * self.weighted
         rows = row * entries + 8 * (vertices + 1)
-        reading = (row + 4) * graph.edges + rows + self._named + _NUMBERED * vertices
+        reading = (row + 4) * graph.edges + rows + self._named + self._sought + _NUMBERED * vertices
         tables = (
             float(self.tables(*np.array([[vertices], [entries]], float), parts=False)[0])
             + rows
@@ -234,6 +242,7 @@ class WalkedGraph:
         row = 4 + 4 * self.weighted
         rows = row * entries + 8 * own
         reading = float((rows + 8 * own).max()) + self._named + 16 * vertices + _MET * met
+        reading += self._sought * met / vertices
         reading += min(_BLOCKS, _EDGE * graph.edges / hosts)
         tables = self.tables(own, entries, parts=True)
         most, beside = float(tables.max()), float((tables + rows * self.weighted).max())
