@@ -13,7 +13,7 @@ from any2vec import Any2VecError, Word2Vec
 from any2vec.cli import app
 from any2vec.cluster.local import simulate
 from any2vec.plan import formulas, quantities
-from any2vec.plan.cluster import Cluster
+from any2vec.plan.cluster import Cluster, seconds_of
 from any2vec.plan.estimates import ONE_HOST, Estimator
 from any2vec.plan.measuring import Speeds
 from any2vec.plan.planning import make_plan
@@ -191,11 +191,12 @@ def test_rows_travel_while_hosts_inspect_and_prepare(inspected, text):
         assert other.hidden < 1e-6
         assert one.transfer + one.hidden == pytest.approx(other.transfer)
         assert one.transfer + one.latency == pytest.approx(one.seconds["communication"])
-        meanwhile = one.seconds["inspection"] + one.rounds * 1e-3 if one.scheme != "columns" else 0.0
-        assert one.hidden <= meanwhile * 2
+        assert one.hidden <= one.seconds["inspection"] + one.seconds["combining"]
         assert (one.hidden > 0) == (one.scheme != "columns")
-        if inspected == 1e2 and SCHEMES[one.scheme].inspects:  # as long as rows travel to their masters
-            assert 0.3 * other.transfer < one.hidden < 0.7 * other.transfer
+        if inspected == 1e2 and one.scheme == "pull-opt":  # longer than rows travel to their masters: all is hidden
+            bytes_ = Word2Vec(**HOW, hosts=4, scheme=one.scheme, verbose=False).fit(TEXT).report_.rounds.bytes
+            reduced = sum(sum(sent) for key, sent in bytes_.items() if key in ("reduce e values", "reduce t values"))
+            assert 1 < one.hidden / seconds_of(reduced / 4, NETWORK) < 1.2  # of the host that sends or receives most
 
 
 def test_a_slow_network_and_a_small_memory(text):

@@ -1,6 +1,7 @@
 """The plan of walks on a graph, whole or in parts: bytes and tables beside those of runs, memory, the command."""
 
 import json
+import re
 from dataclasses import replace
 from itertools import pairwise
 
@@ -165,8 +166,12 @@ WALKED = (*SMALL[:6], "--epochs", 1, "--hosts", "1,2", "--walks", 2, "--length",
 
 @pytest.mark.parametrize("graph", ["auto", "whole", "parts"])
 def test_command_of_a_graph(graph, ring, tmp_path):
-    result = run(ring, "--nodes", *WALKED, "--graph", graph, "--json", tmp_path / "plan.json")
+    how = ("--graph", graph, "--price", "2.5EUR/h", "--json", tmp_path / "plan.json")
+    result = run(ring, "--nodes", *WALKED, *how)
     assert result.exit_code == 0, result.output
+    table = re.search(r"^hosts scheme.*?(?=^measured)", result.output, re.M | re.S)[0]
+    assert len(table.splitlines()) == 8
+    assert max(map(len, table.splitlines())) <= 120
     assert "1,000 words, 50 of them different" in result.output
     assert f"graph: {'whole' if graph == 'auto' else graph};" in result.output
     assert ("in parts" in result.output) == (graph == "parts")
