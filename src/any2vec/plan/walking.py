@@ -34,7 +34,7 @@ _SOUGHT = 24  # while a graph is read whose vertices are no numbers
 _ORDERED = 140  # while vertices are ordered by visits: a word, visits of this host and of all, orders
 _BLOCKS = 33 << 20  # of edges under way while a graph is read in parts, at most
 _EDGE = 8  # of an edge of them
-_ASKING = 28 << 20  # of walks under way in parts, questions and answers
+_ASKING = 448  # of a walk under way in parts, with questions and answers
 _WALKED = 1 << 26  # of walks that are written at a time, at most
 _SHARE = 8  # of the memory: walks that take less are kept
 _LOOKED_AT, _FEW = 100_000, 100  # names
@@ -248,7 +248,8 @@ class WalkedGraph:
         most, beside = float(tables.max()), float((tables + rows * self.weighted).max())
         kept, held = self._kept(hosts, sizes, cluster)
         held = held if kept else 8 * sizes.walks / hosts
-        asking = 16 * vertices + min(_WALKED, 4 * sizes.positions / hosts) + _ASKING
+        asking = 16 * vertices + min(_WALKED, 4 * sizes.positions / hosts)
+        asking += _ASKING * min(WALKS, sizes.walks / hosts)
         memory = self._named + max(beside, most + held + max(self._ordering, asking))
         sent, seconds = self._asking(hosts, sizes, cluster, speeds) if speeds else (0.0, 0.0)
         return Walking(_PARTS, sent, seconds, PROGRAM + reading, PROGRAM + memory, held)
