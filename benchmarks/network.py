@@ -141,7 +141,7 @@ def _trained(path: Path, folder: Path, how: dict[str, Any], cluster: Cluster, en
 def _planned(text: Text, options: Any, cluster: Cluster, speeds: Speeds, run: dict[str, Any]) -> dict[str, Any]:
     estimates = Estimator(text, options, cluster, speeds).estimates(cluster.hosts[0])
     one: Estimate = next(one for one in estimates if one.scheme == run["scheme"])
-    return {"planned": one.seconds | {"total": one.total}, "waiting": one.waiting, "planned_sent": one.sent}
+    return {"planned": one.seconds | {"total": one.total}, "latency": one.latency, "planned_sent": one.sent}
 
 
 def _slower(speeds: Speeds, cores: float) -> Speeds:

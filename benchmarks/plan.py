@@ -11,10 +11,12 @@ from tables import table, verdict
 from texts import CorpusArgument, plain_text
 
 from any2vec import DeepWalk, Word2Vec
+from any2vec.graph import read_graph
 from any2vec.plan.cluster import Cluster
 from any2vec.plan.estimates import Estimate, Estimator
 from any2vec.plan.measuring import Speeds
 from any2vec.plan.text import Text
+from any2vec.plan.walking import WalkedGraph
 from any2vec.sync.schemes import SCHEMES
 
 __all__ = ["check", "compare", "expected"]
@@ -28,7 +30,7 @@ TARGET = 5.0  # per cent
 @app.command()
 def check(
     corpus: CorpusArgument,
-    graph: Annotated[bool, typer.Option(help="It is a graph: DeepWalk.")] = False,
+    nodes: Annotated[bool, typer.Option("--nodes", help="It is a graph: DeepWalk.")] = False,
     size: BytesOption = None,
     hosts: Annotated[str, typer.Option(help="Numbers of hosts.")] = "2,4,8,16,32",
     schemes: Annotated[str, typer.Option(help="Schemes.")] = ",".join(SCHEMES),
@@ -41,8 +43,8 @@ def check(
     numbers = tuple(map(int, hosts.split(",")))
     how: dict[str, Any] = {"dim": dim, "epochs": epochs, "threads": threads, "verbose": False}
     with plain_text(corpus, size) as (path, folder):
-        kind, source = (DeepWalk, corpus) if graph else (Word2Vec, path)
-        how |= {} if graph else {"cache": str(folder / "cache")}
+        kind, source = (DeepWalk, corpus) if nodes else (Word2Vec, path)
+        how |= {} if nodes else {"cache": str(folder / "cache")}
         runs = []
         for number, scheme in product(numbers, schemes.split(",")):
             report = kind(**how, hosts=number, scheme=scheme).fit(str(source)).report_
@@ -57,7 +59,11 @@ def check(
 
 def expected(model: Any, source: str, hosts: tuple[int, ...]) -> tuple[list[Estimate], list[Estimate]]:
     """Return the estimates for a text that was read, and for its counts alone."""
-    text = Text.of_corpus(model.read(source))
+    if isinstance(model, DeepWalk):
+        graph = read_graph(source)
+        text = Text.of_corpus(model.read(graph), graph=WalkedGraph.of(graph, model))
+    else:
+        text = Text.of_corpus(model.read(source))
     counts = Text(text.counts, text.many, text.lengths, text.sentences)
     cluster, options = Cluster(hosts, 1, 1e9, 0.0), model.training_options()
     found = [Estimator(one, options, cluster, SPEEDS) for one in (text, counts)]

@@ -22,6 +22,7 @@ from any2vec.cluster.local import alone, simulate
 from any2vec.evaluate.classification import evaluate_nodes
 from any2vec.graph import karate_club, read_graph, read_labels
 from any2vec.plan.text import Text
+from any2vec.plan.walking import WalkedGraph
 from any2vec.training.checkpoints.resume import corpus_facts
 from any2vec.training.shown.progress import COMPILING
 from any2vec.walks.corpus import walk_corpus
@@ -215,7 +216,8 @@ def test_generated_walks_train_to_the_same_bits(few, tmp_path, monkeypatch, dire
 
 def test_plans_of_generated_walks(few):
     walker = Walker(random_graph(True), length=9, seed=2)
-    one, other = (Text.of_corpus(walk_corpus(walker, 3, large=large)) for large in (0, 1 << 30))
+    graph = WalkedGraph(walker.graph, {"length": 9}, 3)
+    one, other = (Text.of_corpus(walk_corpus(walker, 3, large=large), graph=graph) for large in (0, 1 << 30))
     assert one.lengths.tolist() == other.lengths.tolist()
     lengths = np.array([3.0, 40.0, 700.0])
     assert one.absent(lengths, 0.01).tolist() == other.absent(lengths, 0.01).tolist()

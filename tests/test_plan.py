@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +13,7 @@ from any2vec import Any2VecError, Word2Vec
 from any2vec.cli import app
 from any2vec.cluster.local import simulate
 from any2vec.plan import formulas, quantities
-from any2vec.plan.cluster import Cluster
+from any2vec.plan.cluster import Cluster, seconds_of
 from any2vec.plan.estimates import ONE_HOST, Estimator
 from any2vec.plan.measuring import Speeds
 from any2vec.plan.planning import make_plan
@@ -181,6 +182,23 @@ def test_sums_of_all_hosts_pass_through_the_first():
     assert formulas.seconds_waited(calls, Cluster((4,), 1, 1.0, 0.5)) == calls == 8
 
 
+@pytest.mark.parametrize("inspected", [1e2, 1e5, 1e12])
+def test_rows_travel_while_hosts_inspect_and_prepare(inspected, text):
+    speeds = Speeds(*[*vars(SPEEDS).values()][:8])
+    busy, options = replace(speeds, inspected=inspected), Word2Vec(**HOW).training_options()
+    idle = replace(speeds, inspected=1e15, prepared=0.0, row_prepared=0.0)
+    for one, other in zip(*(Estimator(text, options, NETWORK, of).estimates(4) for of in (busy, idle)), strict=True):
+        assert other.hidden < 1e-6
+        assert one.transfer + one.hidden == pytest.approx(other.transfer)
+        assert one.transfer + one.latency == pytest.approx(one.seconds["communication"])
+        assert one.hidden <= one.seconds["inspection"] + one.seconds["combining"]
+        assert (one.hidden > 0) == (one.scheme != "columns")
+        if inspected == 1e2 and one.scheme == "pull-opt":  # longer than rows travel to their masters: all is hidden
+            bytes_ = Word2Vec(**HOW, hosts=4, scheme=one.scheme, verbose=False).fit(TEXT).report_.rounds.bytes
+            reduced = sum(sum(sent) for key, sent in bytes_.items() if key in ("reduce e values", "reduce t values"))
+            assert 1 < one.hidden / seconds_of(reduced / 4, NETWORK) < 1.2  # of the host that sends or receives most
+
+
 def test_a_slow_network_and_a_small_memory(text):
     options = Word2Vec(**HOW).training_options()
     fast, slow = (make_plan(text, options, Cluster((1, 2, 8), 4, b, 1e-6), SPEEDS) for b in (1e13, 1e6))
@@ -269,7 +287,7 @@ def test_command(tmp_path, monkeypatch):
     hosts = ("--hosts", "1,4", "--network", "1Gbit", "--memory", "64G", "--cores", "2", "--price", "2EUR/h")
     result = run("text.txt", *SMALL, *hosts, *files)
     assert result.exit_code == 0, result.output
-    for said in ("pull-opt", "columns", "rows of e", "cost EUR", "words/s of a thread", "take one host"):
+    for said in ("pull-opt", "columns", "transfer", "latency", "hidden", "EUR", "words/s of a thread", "take one host"):
         assert said in result.output
     figures = json.loads((tmp_path / "plan.json").read_text())
     assert {one["hosts"] for one in figures["estimates"]} == {1, 4}
@@ -290,14 +308,6 @@ def test_command_without_a_text(tmp_path, monkeypatch):
     assert "1,000,000 words, 2,000 of them different" in numbers.output
 
 
-def test_command_of_a_graph(tmp_path):
-    path = tmp_path / "ring.edges"
-    path.write_text("".join(f"{i} {(i + 1) % 50}\n" for i in range(50)))
-    result = run("--graph", path, *SMALL[:6], "--epochs", 1, "--hosts", "1,2", "--walks", 2, "--length", 10, "--quiet")
-    assert result.exit_code == 0, result.output
-    assert "1,000 words, 50 of them different" in result.output
-
-
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
@@ -305,14 +315,13 @@ def test_command_of_a_graph(tmp_path):
         (("--words", "1e6"), "give a CORPUS to plan for, or --words and --vocabulary"),
         (("text.txt", "--words", "1e6"), "--words is given, and CORPUS too"),
         (("text.txt", "--network", "10"), "--network is '10', without a unit"),
-        (("text.txt", "--walks", "4"), "--walks is for graphs: give --graph"),
-        (("text.txt", "--graph", "--min-count", "4"), "--min-count is for texts"),
+        (("text.txt", "--walks", "4"), "--walks is for graphs: give --nodes"),
+        (("text.txt", "--nodes", "--min-count", "4"), "--min-count is for texts"),
         (("text.txt", "-o", "plan.jpg"), "must end with .png or .svg"),
         (("text.txt", "-o", "text.txt"), "is, or lies in, what is read"),
         (("text.txt", "--json", "other.json"), "does not hold a plan"),
         (("text.txt", "-o", "own.svg"), "does not hold the figure of a plan"),
         (("none.txt",), "none.txt"),
-        (("--graph",), "--graph is given, but no CORPUS"),
     ],
 )
 def test_mistakes(arguments, why, tmp_path, monkeypatch):

@@ -7,15 +7,12 @@ from typing import Any, NoReturn
 import typer
 from rich.console import Console
 
-from any2vec.cli.help import HelpfulGroup
+from any2vec.cli.help import HelpfulGroup, UsageError
 from any2vec.errors import Any2VecError, respelled, shown
 from any2vec.other_names import meant
 from any2vec.signals import INTERRUPTED, interrupt_was_ignored, quit_at_once
 
 __all__ = ["Errors", "UsageError", "fail", "in_options", "usage"]
-
-UsageError: Any = typer.BadParameter.__base__
-"""What Typer raises where it cannot parse a command line."""
 
 _PATIENCE = 2.0  # seconds for another host to print the same error
 
@@ -67,8 +64,12 @@ def in_options(message: str, params: list[Any]) -> str:
 def usage(error: Any) -> str:
     """Say on one line what is wrong with a command line, and what would tell more."""
     message = str(error.format_message()).rstrip(".")
+    params = error.ctx.command.params if error.ctx else []
     if name := getattr(error, "option_name", None) if "No such option" in message else None:
-        message = _no_such(name, error.ctx.command.params if error.ctx else [], message)
+        message = _no_such(name, params, message)
+    elif "requires an argument" in message:
+        texts = [param.help.rstrip(".") for param in params if error.option_name in param.opts]
+        message = ": ".join([message, *(f"{text[:1].lower()}{text[1:]}" for text in texts)])
     flags = getattr(error.param, "opts", ()) if isinstance(error, typer.BadParameter) else ()
     for place, argument in enumerate(sys.argv[1:], 1):
         flag, equals, value = argument.partition("=")

@@ -5,11 +5,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+import typer
 from typer.core import TyperCommand, TyperGroup
 
-__all__ = ["ALL", "SCREENS", "HelpfulCommand", "HelpfulGroup", "Screen"]
+__all__ = ["ALL", "SCREENS", "HelpfulCommand", "HelpfulGroup", "Screen", "UsageError"]
 
 ALL = "--help-all"
+
+UsageError: Any = typer.BadParameter.__base__
+"""What Typer raises where it cannot parse a command line."""
 
 
 class Screen(NamedTuple):
@@ -43,6 +47,7 @@ _BRIEF = {
     "p": "Return parameter of node2vec.",
     "q": "In-out parameter of node2vec.",
     "metapath": "Kinds of a walk's vertices: metapath2vec.",
+    "graph": "Graph on each host: auto, whole or parts.",
     "extend": "node2vec+: neighbours by weight.",
     "starts": "Starts of walks: every or degree.",
 }
@@ -97,8 +102,9 @@ SCREENS = {
         (
             "reviews.txt --hosts 1,8,32 --network 10Gbit",
             "--words 3.6e9 --vocabulary 2.76e6 --dim 200 --cores 48",
+            "friends.edges --nodes --memory 64G",
         ),
-        "numbers network latency memory cores price words vocabulary graph dim epochs output",
+        "numbers network latency memory cores price words vocabulary nodes graph dim epochs output",
     ),
     "doctor": Screen(("",)),
     "demo": Screen(("", "-o speeches.bin")),
@@ -123,7 +129,11 @@ class _Helpful:
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Note whether everything is asked for."""
         self._everything = ALL in args
-        return super().parse_args(ctx, args)  # type: ignore[misc]
+        try:
+            return super().parse_args(ctx, args)  # type: ignore[misc]
+        except UsageError as error:
+            error.ctx = error.ctx or ctx  # whose --help says more
+            raise
 
     def get_help_option(self, ctx: Any) -> Any:
         """Leave out --help itself where a screen is shown: who reads it knows it."""

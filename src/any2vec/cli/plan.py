@@ -15,7 +15,9 @@ from any2vec.cli.plan_table import show
 from any2vec.cli.training import check_apart, check_one_process
 from any2vec.cluster.machine.cores import usable_cores
 from any2vec.corpus.given_vocabulary import load_vocabulary
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, shown
+from any2vec.graph.readers import read_graph
+from any2vec.graph.shares.placing import GRAPHS
 from any2vec.io.outputs import check_writable, replacing_file
 from any2vec.io.replaceable import Kind, json_of
 from any2vec.models import Node2Vec, Word2Vec
@@ -26,6 +28,7 @@ from any2vec.plan.figure import check_figure, save_figure
 from any2vec.plan.measuring import measure
 from any2vec.plan.planning import Plan, make_plan
 from any2vec.plan.text import Text, zipf_counts
+from any2vec.plan.walking import WalkedGraph
 from any2vec.report.report import plain, without_nan
 from any2vec.training.shown.progress import announcing_compilation, display_for
 
@@ -45,9 +48,9 @@ _FIGURES = Kind("a plan", lambda path: isinstance(found := json_of(path), dict) 
 class _Own:
     """Options whose defaults differ between texts and graphs."""
 
-    dim: int | None = option(None, "length of a vector", unset="100; 128 with --graph")
+    dim: int | None = option(None, "length of a vector", unset="100; 128 with --nodes")
     sample: float | None = option(
-        None, "subsampling threshold for what is frequent; 0 for none", unset="1e-3; 0 with --graph"
+        None, "subsampling threshold for what is frequent; 0 for none", unset="1e-3; 0 with --nodes"
     )
 
 
@@ -62,7 +65,7 @@ def plan(
     how: dict[str, Any],
     corpus: Annotated[
         list[str] | None,
-        typer.Argument(metavar="CORPUS", help="Text files, directories; with --graph, a graph.", show_default=False),
+        typer.Argument(metavar="CORPUS", help="Text files, directories; with --nodes, a graph.", show_default=False),
     ] = None,
     numbers: Annotated[str, _cluster("N,...", "Numbers of hosts.", flag="--hosts")] = "1,2,4,8,16,32",
     network: Annotated[str, _cluster("RATE", "What a host can send, such as 10Gbit or 1.25GB/s.")] = "10Gbit",
@@ -83,7 +86,18 @@ def plan(
             metavar="N|FILE", help="Without CORPUS: different words, or their file.", rich_help_panel=shared.DATA
         ),
     ] = None,
-    graph: Annotated[bool, typer.Option("--graph", help="CORPUS is a graph.", rich_help_panel=shared.DATA)] = False,
+    nodes: Annotated[
+        bool, typer.Option("--nodes", help="CORPUS is a graph, for any2vec nodes.", rich_help_panel=shared.DATA)
+    ] = False,
+    graph: Annotated[
+        str,
+        _cluster(
+            "WHERE",
+            "With --nodes, what a host has of the graph, as of any2vec nodes: auto, whole or parts.",
+            flag="--graph",
+            autocompletion=shared.completing(GRAPHS),
+        ),
+    ] = GRAPHS[0],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Draw a figure: .png or .svg.")
     ] = None,
@@ -112,18 +126,18 @@ def plan(
     if json_file:
         check_writable(json_file, _FIGURES, force=force)
     display = display_for(Console(stderr=True), quiet=quiet)
-    model = _model(options, graph)
+    model = _model(options | {"graph": graph}, nodes)
     model.verbose = display
+    model.check()
     chosen = model.training_options()
     if corpus:
         if words or vocabulary:
             name = "words" if words else "vocabulary"
             raise Any2VecError(f"`{name}` is given, and CORPUS too, which has its own; leave out one")
         with saying(display.say):
-            read = model.read(corpus[0] if graph and len(corpus) == 1 else corpus, **(how if graph else {}))
-        text = Text.of_corpus(read, chosen.seed)
+            text = _text_of_graph(model, corpus, how) if nodes else Text.of_corpus(model.read(corpus), chosen.seed)
     else:
-        text = _text_of_counts(words, vocabulary, options["min_count"], graph)
+        text = _text_of_counts(words, vocabulary, options["min_count"], nodes)
     with announcing_compilation(display.say):
         speeds = measure(text, chosen)
     thread = speeds.words
@@ -138,22 +152,36 @@ def plan(
         display.say(f"the figure is in {output}")
 
 
-def _model(options: dict[str, Any], graph: bool) -> Any:
+def _model(options: dict[str, Any], nodes: bool) -> Any:
     """Return the estimator, with its own defaults where none were given."""
     given = {name: value for name, value in options.items() if name not in ("dim", "sample") or value is not None}
-    others = {name: given.pop(name) for name in (_OF_TEXTS if graph else _OF_GRAPHS)}
-    kind: Any = Node2Vec if graph else Word2Vec
+    if given["graph"] not in GRAPHS:  # `--graph` took no value once, so this may be the corpus
+        what = f"`graph` is {shown(given['graph'])}; it must be {', '.join(GRAPHS[:-1])} or {GRAPHS[-1]}"
+        raise Any2VecError(f"{what}; that CORPUS is a graph is said by `nodes=True`")
+    others = {name: given.pop(name) for name in (_OF_TEXTS if nodes else (*_OF_GRAPHS, "graph"))}
+    kind: Any = Node2Vec if nodes else Word2Vec
     for name, value in others.items():
-        usual = (Word2Vec if graph else Node2Vec).__dataclass_fields__[name].default
+        usual = (Word2Vec if nodes else Node2Vec).__dataclass_fields__[name].default
         if value != usual:
-            raise Any2VecError(f"`{name}` is for {'texts' if graph else 'graphs: give `graph=True`'}, or leave it out")
+            raise Any2VecError(f"`{name}` is for {'texts' if nodes else 'graphs: give `nodes=True`'}, or leave it out")
     return kind(**given)
 
 
-def _text_of_counts(words: str | None, vocabulary: str | None, least: int, graph: bool) -> Text:
+def _text_of_graph(model: Any, corpus: list[str], how: dict[str, Any]) -> Text:
+    """Read a graph, the whole of it here, and walk on it."""
+    if len(corpus) > 1:
+        raise Any2VecError(
+            f"{len(corpus)} files are given, but a graph is one file, or a folder of its parts: give that"
+        )
+    graph = read_graph(corpus[0], **how)
+    walked, model.graph = WalkedGraph.of(graph, model), "whole"
+    return Text.of_corpus(model.read(graph), model.seed, walked)
+
+
+def _text_of_counts(words: str | None, vocabulary: str | None, least: int, nodes: bool) -> Text:
     """Return a text that is known by its numbers only."""
-    if graph:
-        raise Any2VecError("`graph` is given, but no CORPUS, the graph's file")
+    if nodes:
+        raise Any2VecError("`nodes` is given, but no CORPUS, the graph's file")
     if vocabulary is None or (words is None and not Path(vocabulary).is_file()):
         raise Any2VecError(
             "give a CORPUS to plan for, or `words` and `vocabulary`, such as --words 3.6e9 --vocabulary 2.76e6"

@@ -1,43 +1,61 @@
 """A plan on the terminal: a table, what was measured, and what to take."""
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 
 from any2vec.io.sizes import size
-from any2vec.plan.estimates import ONE_HOST, PHASES, Estimate
+from any2vec.plan.estimates import ONE_HOST, Estimate
 from any2vec.plan.planning import Plan
-from any2vec.plan.quantities import time_text
+from any2vec.plan.quantities import time_text, unit_of
 
 __all__ = ["recommendation", "show"]
 
-_WIDTH = 150  # that the table has at least; a narrower terminal wraps its lines
-_HEADS = ("hosts", "scheme", "rows of e", "rows of t", "sent", "memory", *PHASES, "total", "speed-up", "limit")
+_WIDEST = 1000  # more than any table has
+_HEADS = ("inspect", "compute", "combine", "transfer", "latency", "hidden", "total", "speed-up", "limit")
+_LEFT = ("scheme", "graph", "limit")
+_UNITS = {"s": "seconds", "min": "minutes", "h": "hours"}
 
 
 def show(plan: Plan, thread: float, currency: str, *, measured: bool) -> None:
-    """Print a plan."""
-    console = Console(highlight=False, width=max(Console().width, _WIDTH))
-    table = Table(box=None, padding=(0, 1, 0, 0))
-    costs = plan.cluster.price is not None
-    for head in (*_HEADS, *([f"cost {currency}".strip()] if costs else [])):
-        table.add_column(head, justify="left" if head in ("scheme", "limit") else "right")
+    """Print a plan; a terminal that is narrower than its table wraps the lines."""
+    table, unit = Table(box=None, padding=(0, 1, 0, 0)), unit_of(plan.best.total)
+    places = {one.walking.graph for one in plan.estimates if one.walking}
+    graph, walks = ["graph"] * (len(places) > 1), ["walks"] * bool(places)
+    costs = [currency or "cost"] * (plan.cluster.price is not None)
+    for head in ("hosts", "scheme", *graph, "sent", "memory", *walks, *_HEADS, *costs):
+        table.add_column(head, justify="left" if head in _LEFT else "right", no_wrap=True)
     before = 0
     for one in plan.estimates:
         if one.hosts != before and before:
             table.add_section()
-        table.add_row(*_cells(one, again=one.hosts == before), style="bold" if one == plan.best else None)
+        cells = _cells(one, unit[0], again=one.hosts == before, places=bool(graph))
+        table.add_row(*cells, style="bold" if one == plan.best else None)
         before = one.hosts
+    wide = Console(width=_WIDEST)
+    width = Measurement.get(wide, wide.options, table).maximum
+    console = Console(highlight=False, width=max(Console().width, width))
+    only = "" if graph or not places else f"; graph: {min(places)}"
     console.print(
-        f"{plan.words:,.0f} words, {plan.vertices:,.0f} of them different, epochs: {plan.epochs}; rows are those "
-        "that a host touches in a round, memory is what a host needs, all else is of the whole run",
+        f"{plan.words:,.0f} words, {plan.vertices:,.0f} of them different, epochs: {plan.epochs}{only}; "
+        f"times are {_UNITS[unit[1]]} of the whole run, memory is what a host needs",
         soft_wrap=True,
     )
     console.print(table)
-    here = f"measured here: {thread:,.0f} words/s of a thread"
-    cores = plan.cluster.cores
-    taken = f"; {cores:,} cores are taken to be as fast as {cores:,} threads alone" if cores > 1 else ""
-    console.print(f"{here}{taken}" if measured else f"{here}, which is not used: the speed is given", soft_wrap=True)
+    console.print(_measured(plan, thread, given=not measured, parts="parts" in places), soft_wrap=True)
     console.print(recommendation(plan, currency), style="bold", soft_wrap=True)
+
+
+def _measured(plan: Plan, thread: float, *, given: bool, parts: bool) -> str:
+    """Say what was measured here."""
+    here, cores, walks = f"measured here: {thread:,.0f} words/s of a thread", plan.cluster.cores, plan.speeds.walks
+    if given:
+        here += ", which is not used: the speed is given"
+    if walks:
+        here += f"; {walks.whole:,.0f} steps/s of walks" + (f", {walks.parts:,.0f} in parts" if parts else "")
+    if cores > 1 and (walks or not given):
+        here += f"; {cores:,} cores are taken to be as fast as {cores:,} threads alone"
+    return here
 
 
 def recommendation(plan: Plan, currency: str = "") -> str:
@@ -52,9 +70,21 @@ def recommendation(plan: Plan, currency: str = "") -> str:
     return f"{how}: {time_text(best.total)}, {times}{cost}; limit: {best.limit}"
 
 
-def _cells(one: Estimate, *, again: bool) -> list[str]:
-    rows = [f"{one.touched[which]:,.0f}" if one.touched[which] and one.scheme != ONE_HOST else "" for which in "et"]
-    seconds = [time_text(one.seconds[phase]) if one.seconds[phase] else "" for phase in PHASES]
-    cells = ["" if again else f"{one.hosts:,}", one.scheme, *rows, size(one.sent) if one.sent else ""]
-    cells += [size(one.memory, memory=True), *seconds, time_text(one.total), f"{one.speed_up:,.2f}", one.limit]
+def _cells(one: Estimate, unit: float, *, again: bool, places: bool) -> list[str]:
+    walking, seconds = one.walking, one.seconds
+    sent = one.sent + (walking.sent if walking else 0.0)
+    cells = ["" if again else f"{one.hosts:,}", one.scheme, *([walking.graph] if walking and places else [])]
+    cells += [size(sent) if sent else "", size(one.memory, memory=True)]
+    times = [walking.seconds] if walking else []
+    times += [seconds["inspection"], seconds["computation"], seconds["combining"]]
+    times += [one.transfer, one.latency, one.hidden, one.total]
+    cells += [_time(taken / unit) for taken in times]
+    cells += [f"{one.speed_up:,.2f}", one.limit]
     return [*cells, f"{one.cost:,.2f}"] if one.cost is not None else cells
+
+
+def _time(value: float) -> str:
+    """Write a time without its unit; nothing for none."""
+    if not value:
+        return ""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"

@@ -3,7 +3,12 @@
 import math
 from dataclasses import dataclass
 
-__all__ = ["Cluster"]
+__all__ = ["PROGRAM", "Cluster", "seconds_of"]
+
+PROGRAM = 160 << 20
+"""Bytes that the program takes (benchmarks/README.md)."""
+
+_PAYLOAD = 1448 / 1538  # of a frame of Ethernet; the rest is headers of TCP, IP and Ethernet, and the gap
 
 
 @dataclass(frozen=True)
@@ -32,3 +37,8 @@ class Cluster:
     latency: float
     memory: float = math.inf
     price: float | None = None
+
+
+def seconds_of(sent: float, cluster: Cluster) -> float:
+    """Return how long a link takes for so many bytes: a frame of Ethernet has 1,538, of which 1,448 are a message's."""
+    return sent / (_PAYLOAD * cluster.bandwidth)

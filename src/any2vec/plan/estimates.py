@@ -1,7 +1,7 @@
 """Estimates of a run: rows, bytes, memory and seconds of a scheme on so many hosts."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from any2vec.operators import Operator
 from any2vec.operators.matrices import padded_width
 from any2vec.plan import formulas
-from any2vec.plan.cluster import Cluster
+from any2vec.plan.cluster import Cluster, seconds_of
 from any2vec.plan.measuring import Speeds
 from any2vec.plan.text import Text
+from any2vec.plan.walking import Sizes, Walking
 from any2vec.sync.combiners import Combiner, combiner_of
 from any2vec.sync.combiners.quadratic import SEEN
 from any2vec.sync.schemes import SCHEMES
@@ -45,15 +46,20 @@ class Estimate:
     touched : dict from str to float
         By matrix, rows that a host touches in a round, in the mean.
     sent : float
-        Bytes that all hosts send in the run.
-    memory : float
-        Bytes that a host needs.
+        Bytes that all hosts send in training.
+    memory, training : float
+        Bytes that a host needs, and those in training: of a graph, it may need more while it reads or walks.
     fits : bool
         Whether it has them.
     seconds : dict from str to float
-        By phase: inspection, computation, combining; communication, what the others do not hide.
-    waiting : float
-        Seconds of communication in which messages are on their way, whatever the bandwidth is.
+        Of training, by phase: inspection, computation, combining; communication, what the others do not hide.
+    latency : float
+        Seconds of communication in which messages are on their way, whatever the bandwidth is. Hosts are alike, so
+        that none waits for a slower one.
+    hidden : float
+        Seconds, besides communication, in which rows are on their way while hosts inspect and prepare to combine.
+    walking : Walking
+        Of a graph, what it takes before training.
     speed_up : float
         Over one host.
     cost : float or None
@@ -66,25 +72,33 @@ class Estimate:
     touched: dict[str, float]
     sent: float
     memory: float
+    training: float
     fits: bool
     seconds: dict[str, float]
-    waiting: float
+    latency: float
+    hidden: float
+    walking: Walking | None
     speed_up: float
     cost: float | None
 
     @property
     def total(self) -> float:
-        """Seconds of training."""
-        return sum(self.seconds.values())
+        """Seconds of training, and of a graph of the walks before it."""
+        return sum(self.seconds.values()) + (self.walking.seconds if self.walking else 0.0)
+
+    @property
+    def transfer(self) -> float:
+        """Seconds of communication that go by the bandwidth."""
+        return self.seconds["communication"] - self.latency
 
     @property
     def limit(self) -> str:
-        """What takes longest: memory, computation, inspection, combining, bandwidth or latency."""
+        """What takes longest: memory, walks, computation, inspection, combining, bandwidth or latency."""
         if not self.fits:
             return "memory"
-        parts = dict(self.seconds)
-        sending = parts.pop("communication") - self.waiting
-        parts |= {"bandwidth": sending, "latency": self.waiting}
+        parts = {name: taken for name, taken in self.seconds.items() if name != "communication"}
+        parts |= {"bandwidth": self.transfer, "latency": self.latency}
+        parts |= {"walks": self.walking.seconds} if self.walking else {}
         return max(parts, key=lambda name: parts[name])
 
 
@@ -121,7 +135,7 @@ class Estimator:
         memory = formulas.memory("rep-opt", rows, text, 1, dim)
         touched = {"e": float(rows.e.sum()), "t": float(rows.t.sum())}
         seconds = dict.fromkeys(PHASES, 0.0) | {"computation": self._words / self._speed}
-        return self._estimate(1, ONE_HOST, self.options.epochs, touched, 0.0, memory, seconds, 0.0)
+        return self._estimate(1, ONE_HOST, self.options.epochs, touched, 0.0, memory, seconds)
 
     @property
     def _operator(self) -> Operator:
@@ -142,16 +156,16 @@ class Estimator:
         return self.speeds.words * self.cluster.cores
 
     def _by_rows(self, scheme: str, rounds: "_Rounds") -> Estimate:
-        """Add up rounds; a host inspects the next one while it sends, so only the longer of the two counts."""
+        """Add up rounds; a host inspects the next one, and prepares to combine, while it sends."""
         hosts, dim, cluster, speeds = rounds.hosts, self.options.dim, self.cluster, self.speeds
         row = 4 * padded_width(dim)
         wire = wire_of(self.options.wire).row_bytes(dim)
         sent, of_first, calls = formulas.moments(self._combiner, rounds.count, hosts, dim)
         seconds, memory, touched = np.zeros(len(PHASES)), 0.0, np.zeros(2)
         due = formulas.balances(self._combiner, rounds.count, hosts)
-        rebalanced = 0.0 if wire_of(self.options.wire).exact else due / rounds.count
+        rebalanced, hidden = 0.0 if wire_of(self.options.wire).exact else due / rounds.count, 0.0
         seconds[2] = due * speeds.balanced
-        seconds[3] = formulas.seconds_of(of_first, cluster)
+        seconds[3] = seconds_of(of_first, cluster)
         for share, times in rounds.shares:
             words, rows = share * self.text.words / hosts, rounds.rows(share)
             traffic = formulas.traffic(scheme, rows, wire, rebalanced)
@@ -160,17 +174,20 @@ class Estimator:
             merged += float((rows.any_e + rows.any_t).max()) * speeds.row
             copied = formulas.rows_copied(scheme, rows) * row / speeds.copied
             looked = sum(min(float(one.sum()), SEEN / hosts) for one in (rows.e, rows.t))
-            combining = (merged + copied) / cluster.cores + speeds.prepared + looked * speeds.row_prepared
-            sending = max(formulas.seconds_sent(traffic.reduce, cluster) - inspection, 0.0)
-            sending += sum(formulas.seconds_sent(one, cluster) for one in (traffic.inspect, traffic.broadcast))
+            preparing = speeds.prepared + looked * speeds.row_prepared
+            combining = (merged + copied) / cluster.cores + preparing
+            phases = (traffic.inspect, traffic.reduce, traffic.broadcast)
+            inspect, reduce, broadcast = (formulas.seconds_sent(one, cluster) for one in phases)
+            meanwhile = min(reduce, inspection + preparing)
+            sending, hidden = inspect + reduce + broadcast - meanwhile, hidden + times * meanwhile
             seconds += times * np.array([inspection, words / self._speed, combining, sending])
             touched += times * np.array([rows.e.sum(), (rows.pooled_t if scheme == "server" else rows.t).sum()])
             sent, calls = sent + times * traffic.sent, calls + times * traffic.calls
             memory = max(memory, formulas.memory(scheme, rows, self.text, hosts, dim, self.options.wire))
         found = dict(zip("et", (touched / rounds.count).tolist(), strict=True))
-        phases = dict(zip(PHASES, seconds.tolist(), strict=True))
-        waiting = formulas.seconds_waited(calls, cluster)
-        return self._estimate(hosts, scheme, rounds.count, found, sent, memory, phases, waiting)
+        taken = dict(zip(PHASES, seconds.tolist(), strict=True))
+        latency = formulas.seconds_waited(calls, cluster)
+        return self._estimate(hosts, scheme, rounds.count, found, sent, memory, taken, latency, hidden)
 
     def _by_columns(self, hosts: int) -> Estimate:
         """Every host lists all samples, and computes its columns of them, in one thread."""
@@ -187,8 +204,8 @@ class Estimator:
         computation = formulas.share_of_columns(dim, hosts) * words / self.speeds.words + words / self.speeds.inspected
         seconds = dict.fromkeys(PHASES, 0.0) | {"computation": computation, "communication": sending}
         memory = formulas.memory("columns", _NONE, text, hosts, dim)
-        waiting = formulas.seconds_waited(traffic.calls, self.cluster)
-        return self._estimate(hosts, "columns", rounds, {"e": 0.0, "t": 0.0}, traffic.sent, memory, seconds, waiting)
+        latency = formulas.seconds_waited(traffic.calls, self.cluster)
+        return self._estimate(hosts, "columns", rounds, {"e": 0.0, "t": 0.0}, traffic.sent, memory, seconds, latency)
 
     def _estimate(
         self,
@@ -199,14 +216,26 @@ class Estimator:
         sent: float,
         memory: float,
         seconds: dict[str, float],
-        waiting: float,
+        latency: float = 0.0,
+        hidden: float = 0.0,
     ) -> Estimate:
-        seconds = seconds | {"communication": seconds["communication"] + waiting}
-        total, price = sum(seconds.values()), self.cluster.price
-        speed_up = self._words / self._speed / total
-        cost = None if price is None else price * hosts * total / 3600
-        fits = memory <= self.cluster.memory
-        return Estimate(hosts, scheme, rounds, touched, sent, memory, fits, seconds, waiting, speed_up, cost)
+        seconds = seconds | {"communication": seconds["communication"] + latency}
+        walking = self._walking(hosts)
+        training = memory + walking.held if walking else memory
+        memory = max(walking.reading, walking.memory, training) if walking else memory
+        fits, price = memory <= self.cluster.memory, self.cluster.price
+        given = hosts, scheme, rounds, touched, sent, memory, training, fits, seconds, latency, hidden, walking
+        one = Estimate(*given, 1.0, None)
+        cost = None if price is None else price * hosts * one.total / 3600
+        return replace(one, speed_up=1.0 if hosts == 1 else self.alone.total / one.total, cost=cost)
+
+    def _walking(self, hosts: int) -> Walking | None:
+        """Return what the walks of a graph take, which no scheme changes."""
+        text, graph = self.text, self.text.graph
+        if graph is None:
+            return None
+        sizes = Sizes(text.words, text.sentences, self.options.epochs)
+        return graph.walking(hosts, sizes, self.cluster, self.speeds.walks)
 
 
 @dataclass(frozen=True)

@@ -67,8 +67,10 @@ def draw(plan: Plan) -> "Figure":
     left.legend(frameon=False, fontsize=8)
     fastest = [best for number in hosts if (best := _fastest(plan, number))]
     below = [0.0] * len(fastest)
-    for phase, colour in zip(PHASES, colours(len(PHASES)), strict=True):
-        heights = [one.seconds[phase] / unit for one in fastest]
+    phases = {phase: [one.seconds[phase] for one in fastest] for phase in PHASES}
+    phases |= {"walks": [one.walking.seconds for one in fastest if one.walking]} if plan.speeds.walks else {}
+    for (phase, taken), colour in zip(phases.items(), colours(len(phases)), strict=True):
+        heights = [seconds / unit for seconds in taken]
         right.bar([places[one.hosts] for one in fastest], heights, 0.6, below, color=colour, label=phase)
         below = [a + b for a, b in zip(below, heights, strict=True)]
     for one, top in zip(fastest, below, strict=True):

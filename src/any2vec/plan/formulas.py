@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from any2vec.operators import Operator
 from any2vec.operators.matrices import padded_width
-from any2vec.plan.cluster import Cluster
+from any2vec.plan.cluster import PROGRAM, Cluster, seconds_of
 from any2vec.plan.text import Text
 from any2vec.samples.huffman import huffman_paths
 from any2vec.samples.negatives import probabilities
@@ -24,7 +24,6 @@ from any2vec.sync.partition import Partition
 from any2vec.sync.replicated import NEARLY
 from any2vec.sync.schemes import SCHEMES
 from any2vec.sync.wires import wire_of
-from any2vec.walks.corpus import MOST_KEPT
 
 __all__ = [
     "Rows",
@@ -37,7 +36,6 @@ __all__ = [
     "rows",
     "rows_copied",
     "samples",
-    "seconds_of",
     "seconds_sent",
     "seconds_waited",
     "share_of_columns",
@@ -47,9 +45,7 @@ __all__ = [
 
 _ID = _COUNT = 4  # bytes
 _GROWN = 1.25  # buffers that grow get a quarter more
-_PROGRAM = 160 << 20
 _TINY = 1e-300
-_PAYLOAD = 1448 / 1538  # of a frame of Ethernet; the rest is headers of TCP, IP and Ethernet, and the gap
 
 
 @dataclass(frozen=True)
@@ -291,11 +287,10 @@ def moments(combiner: Combiner, rounds: int, hosts: int, dim: int) -> tuple[floa
 
 
 def memory(scheme: str, rows: Rows, text: Text, hosts: int, dim: int, format_: str | None = None) -> float:
-    """Return the bytes that a host needs in the longest round, the one that needs most.
+    """Return the bytes that a host needs in the longest round, the one that needs most; of a graph, walks besides.
 
     The program takes some 160 MiB (benchmarks/README.md). The scheme says what its masters, or columns, take. Tables
-    have 20 bytes for a vertex: its count, threshold and column of the alias table; its word takes some 60. A graph is
-    whole on each host; the host's walks take 4 bytes a step and 8 each, if they are kept (`walks.corpus`). Of several
+    have 20 bytes for a vertex: its count, threshold and column of the alias table; its word takes some 60. Of several
     hosts, schemes of rows have two numbers more for each vertex, and two for inspection.
 
     PullModel holds proxies of both matrices, as many as of the larger; rows that hosts send to an owner, and those
@@ -305,8 +300,7 @@ def memory(scheme: str, rows: Rows, text: Text, hosts: int, dim: int, format_: s
     vertices, row, large = text.vertices, 4 * padded_width(dim), SCHEMES[scheme]
     wire = wire_of(format_).row_bytes(dim)
     own = [float(large.memory(round(vertices), dim, hosts, format_, round(owned))) for owned in rows.owned.tolist()]
-    walks = min((_ID * text.words + 8 * text.sentences) / hosts, MOST_KEPT) if text.graph else 0.0
-    found = np.array(own) + _PROGRAM + 80 * vertices + text.graph + walks
+    found = np.array(own) + PROGRAM + 80 * vertices
     if hosts == 1 or large.by_columns:
         return float(found.max())
     found += (16 if large.inspects else 8) * vertices
@@ -349,11 +343,6 @@ def seconds_sent(phase: NDArray[np.float64], cluster: Cluster) -> float:
     the directions are exchanged.
     """
     return seconds_of(max(float((phase.sum() - phase).max()), (len(phase) - 1) * float(phase.max())), cluster)
-
-
-def seconds_of(sent: float, cluster: Cluster) -> float:
-    """Return how long a link takes for so many bytes: a frame of Ethernet has 1,538, of which 1,448 are a message's."""
-    return sent / (_PAYLOAD * cluster.bandwidth)
 
 
 def seconds_waited(calls: float, cluster: Cluster) -> float:

@@ -19,7 +19,9 @@ from any2vec.io.memory import available
 from any2vec.io.sizes import size
 from any2vec.operators.kernel import inspection_kernel
 from any2vec.operators.matrices import new_matrices, padded_width
+from any2vec.plan.measuring_walks import measure_walks
 from any2vec.plan.text import Text
+from any2vec.plan.walking import WalkSpeeds
 from any2vec.report.report import Report
 from any2vec.samples.windows import SampleTables
 from any2vec.sync.balance import Balance
@@ -62,6 +64,8 @@ class Speeds:
         Seconds of a correction of the balance of e and t.
     copied : float
         Bytes copied in a second, row by row.
+    walks : WalkSpeeds, optional
+        Of walks on a graph.
     """
 
     words: float
@@ -72,10 +76,11 @@ class Speeds:
     row_prepared: float
     balanced: float
     copied: float
+    walks: WalkSpeeds | None = None
 
 
 def measure(text: Text, options: Options) -> Speeds:
-    """Measure with a part of the text, or words drawn by its counts; takes some seconds.
+    """Measure with a part of the text, or words drawn by its counts, and with walks on the graph; takes some seconds.
 
     Raises
     ------
@@ -96,7 +101,9 @@ def _measured(text: Text, options: Options) -> Speeds:
     prepared = [_preparing(options, rows) for rows in (_FEW_ROWS, _ROWS)]
     each = max(prepared[1] - prepared[0], 0.0) / (2 * (_ROWS - _FEW_ROWS))
     fixed = max(prepared[0] - 2 * _FEW_ROWS * each, 0.0)
-    return Speeds(speed, _inspected(corpus, options, words), part, row, fixed, each, balanced, _copied(options.dim))
+    walks = None if text.graph is None else measure_walks(text.graph)
+    found = speed, _inspected(corpus, options, words), part, row, fixed, each, balanced, _copied(options.dim)
+    return Speeds(*found, walks)
 
 
 def _sample(text: Text, dim: int, most: int) -> Corpus:

@@ -45,7 +45,8 @@ class Plan:
 
     def as_dict(self) -> dict[str, Any]:
         """All figures."""
-        more = [asdict(one) | {"total": one.total, "limit": one.limit} for one in self.estimates]
+        figures = ("total", "transfer", "limit")
+        more = [asdict(one) | {name: getattr(one, name) for name in figures} for one in self.estimates]
         best = {"hosts": self.best.hosts, "scheme": self.best.scheme}
         return asdict(self) | {"estimates": more, "recommended": best}
 
@@ -111,8 +112,13 @@ def _refusal(estimator: Estimator, estimates: list[Estimate]) -> str:
         fitting = [one.scheme for one in estimator.estimates(hosts) if one.fits]
         more = f", {hosts:,} hosts with {fitting[0]}" if fitting else ""
         hosts *= 2
+    ways = [f"that much memory{more}"] + ["a smaller `dim`"] * (least.training == least.memory)
+    if least.walking is None:
+        ways.append("fewer words (`min_count`)")
+    elif least.walking.graph == "whole":
+        ways.append("`graph='parts'`")
     return (
         f"`memory` is {size(estimator.cluster.memory, memory=True)}, in which no scheme fits: {least.scheme} on "
         f"{least.hosts:,} needs {size(least.memory, memory=True)} a host, and that is the least; "
-        f"that much memory{more}, a smaller `dim` or fewer words (`min_count`) would do"
+        f"{' or '.join(filter(None, [', '.join(ways[:-1]), ways[-1]]))} would do"
     )

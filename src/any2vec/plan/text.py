@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from any2vec.corpus import Corpus, Worklist
 from any2vec.errors import Any2VecError
 from any2vec.llvm.compiled import njit
+from any2vec.plan.walking import WalkedGraph
 from any2vec.samples.windows import SampleTables, is_kept, keep_probability
 
 __all__ = ["Text", "zipf_counts"]
@@ -37,8 +38,8 @@ class Text:
         W, if it was read: then it is known where vertices occur, not only how often.
     seed : int
         Of the draws of subsampling.
-    graph : int
-        Bytes of the graph that walks are on.
+    graph : WalkedGraph, optional
+        The graph that walks are on.
     """
 
     counts: NDArray[np.float64]
@@ -47,14 +48,15 @@ class Text:
     sentences: float
     worklist: Worklist | None = None
     seed: int = field(default=1)
-    graph: int = 0
+    graph: WalkedGraph | None = None
 
     @classmethod
-    def of_corpus(cls, corpus: Corpus, seed: int = 1) -> Self:
-        """Take a corpus that was read for one host."""
+    def of_corpus(cls, corpus: Corpus, seed: int = 1, graph: WalkedGraph | None = None) -> Self:
+        """Take a corpus that was read for one host; of walks, also the graph that they are on."""
+        if graph is None and "graph" in corpus.memory:
+            raise Any2VecError("the corpus has the walks on a graph: give the graph too, as a `WalkedGraph`")
         counts = corpus.vocabulary.counts.astype(np.float64)
         lengths = corpus.worklist.lengths(_SENTENCES).astype(np.float64)
-        graph = corpus.memory.get("graph", 0)
         return cls(counts, np.ones_like(counts), lengths, corpus.sentences, corpus.worklist, seed, graph)
 
     @classmethod
