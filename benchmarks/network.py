@@ -150,6 +150,7 @@ def _slower(speeds: Speeds, cores: float) -> Speeds:
         **{
             name: value * min(cores, 1.0) if name in ("words", "inspected", "copied") else value / min(cores, 1.0)
             for name, value in asdict(speeds).items()
+            if value is not None  # of walks: there are none
         }
     )
 
