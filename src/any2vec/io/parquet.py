@@ -25,6 +25,7 @@ def open_parquet(path: Path, **how: Any) -> Iterator[Any]:
     """Open a Parquet file, by options of pyarrow; what goes wrong with it while it is open names it."""
     with _errors(path), _pyarrow().parquet.ParquetFile(path, **how) as file:
         yield file
+    _pyarrow().default_memory_pool().release_unused()  # else it keeps what groups of rows took
 
 
 @contextmanager
