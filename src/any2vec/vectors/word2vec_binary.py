@@ -47,7 +47,9 @@ def binary_rows(vectors: Vectors) -> Iterator[bytes]:
     words, matrix = vectors.vocabulary.words, vectors.matrix
     for block in blocks(matrix):
         rows = matrix[block].astype("<f4", copy=False)
-        yield b"".join(b"%b %b\n" % (words[i].encode(), row.tobytes()) for i, row in enumerate(rows, block.start))
+        yield b"".join(
+            b"%b %b\n" % (word.encode(), row.tobytes()) for word, row in zip(words[block], rows, strict=True)
+        )
 
 
 class _Reader:
