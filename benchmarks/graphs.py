@@ -200,7 +200,7 @@ def links(
 def large(
     vertices: Annotated[int, typer.Option(help="Vertices of the graph to generate.")] = 1_000_000,
     edges: Annotated[int, typer.Option(help="Its edges.")] = 10_000_000,
-    form: Annotated[str, typer.Option(help="Format of the file: edges or npz.")] = "edges",
+    form: Annotated[str, typer.Option(help="Format of the file: parquet, edges or npz.")] = "parquet",
     walks_: WalksOption = 10,
     length: LengthOption = 40,
     p: POption = 1.0,
@@ -219,8 +219,8 @@ def large(
     json_file: JsonOption = None,
 ) -> None:
     """Embed a generated power-law graph: seconds per phase, and peak memory of the process."""
-    if form not in ("edges", "npz"):
-        raise typer.BadParameter("--form: edges or npz")
+    if form not in ("parquet", "edges", "npz"):
+        raise typer.BadParameter("--form: parquet, edges or npz")
     with TemporaryDirectory(prefix="any2vec-bench-", dir=folder) as name:
         path = Path(name, f"graph.{form}")
         began = time.perf_counter()

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["blocks", "converted", "generated", "power_law", "write_edges"]
+__all__ = ["blocks", "converted", "generated", "power_law", "write_edges", "write_parquet"]
 
 _PIECE = 1 << 20  # lines written at a time
+_GROUP = 1 << 22  # rows of a Parquet file
 
 
 def power_law(vertices: int, edges: int, exponent: float = 2.5, seed: int = 1) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -98,8 +99,36 @@ def write_edges(path: Path, a: NDArray[Any], b: NDArray[Any]) -> None:
             out.write("".join([f"{x}\t{y}\n" for x, y in pairs]))
 
 
+def write_parquet(path: Path, vertices: int, edges: int, exponent: float = 2.5, seed: int = 1) -> None:
+    """Write edges drawn as `power_law` draws them, a few million at a time: loops and duplicates are left in.
+
+    Ranks come from the power law by its inverse, and no list of the edges is kept: it takes seconds and little memory.
+    """
+    import pyarrow as pa
+    from pyarrow.parquet import ParquetWriter
+
+    rng = np.random.default_rng(seed)
+    number = rng.permutation(vertices).astype(np.int32)
+    power = 1 - 1 / (exponent - 1)
+    most = (vertices + 1.0) ** power - 1
+
+    def draw(size: int) -> NDArray[np.int32]:
+        ranks = (1 + most * rng.random(size)) ** (1 / power)
+        return number[np.minimum(ranks.astype(np.int64) - 1, vertices - 1)]
+
+    with ParquetWriter(path, pa.schema([("source", pa.int32()), ("target", pa.int32())])) as writer:
+        for low in range(0, edges, _GROUP):
+            high = min(low + _GROUP, edges)
+            each = np.arange(low, min(max(low, vertices), high), dtype=np.int32)  # none is isolated
+            sources = np.append(each, draw(high - low - len(each)))
+            writer.write_table(pa.table({"source": sources, "target": draw(high - low)}))
+
+
 def generated(vertices: int, edges: int, seed: int, path: Path) -> dict[str, Any]:
-    """Write a power-law graph: .npz in SciPy's format, anything else as an edge list in random order."""
+    """Write a power-law graph: .npz in SciPy's format, .parquet, anything else as an edge list in random order."""
+    if path.suffix == ".parquet":
+        write_parquet(path, vertices, edges, seed=seed)
+        return {"vertices": vertices, "edges": edges, "bytes": path.stat().st_size}
     a, b = power_law(vertices, edges, seed=seed)
     if path.suffix == ".npz":
         from scipy.sparse import coo_array, save_npz

@@ -1,4 +1,4 @@
-"""PecanPy and grape, run by a Python that has them: a job as JSON in, its figures as JSON out.
+"""PecanPy, grape and DGL, run by a Python that has them: a job as JSON in, its figures as JSON out.
 
 This script imports nothing of any2vec, which that Python may lack. It prints `{"missing": ...}` if a peer is missing.
 """
@@ -109,6 +109,34 @@ def grape_walks(job: Job) -> Job:
     return {"kind": "grape", "prepare": prepared, **timed(do, job["seconds"], job["most"])}
 
 
+def dgl_walks(job: Job) -> Job:
+    """Walk with DGL, into a tensor."""
+    import dgl
+    import numpy as np
+    import torch
+
+    torch.set_num_threads(1)
+    csr, p, q = np.load(job["csr"]), job["p"], job["q"]
+    began = time.perf_counter()
+    rows = (torch.from_numpy(csr[name].astype(np.int64)) for name in ("indptr", "indices"))
+    graph = dgl.graph(("csr", (*rows, torch.zeros(0, dtype=torch.int64))), num_nodes=len(csr["indptr"]) - 1)
+    graph.create_formats_()
+    prepared = time.perf_counter() - began
+    dgl.seed(job["seed"])
+    starts = np.random.default_rng(job["seed"]).permutation(graph.num_nodes())
+
+    def do(number: int) -> int:
+        first, steps = torch.from_numpy(np.resize(starts, number)), job["length"] - 1
+        if p == q == 1:
+            found = dgl.sampling.random_walk(graph, first, length=steps)[0]
+        else:
+            found = dgl.sampling.node2vec_random_walk(graph, first, p, q, steps)
+        return int((found >= 0).sum())
+
+    do(1)
+    return {"kind": "dgl", "prepare": prepared, **timed(do, job["seconds"], job["most"])}
+
+
 def grape_reading(job: Job) -> Job:
     """Read an edge list with grape repeatedly."""
     return best(lambda: _grape(job, job["numeric"]).get_number_of_nodes(), job["seconds"])
@@ -150,6 +178,7 @@ def end_to_end(job: Job) -> Job:
 WHAT: dict[str, Callable[[Job], Job]] = {
     "pecanpy": pecanpy_walks,
     "grape": grape_walks,
+    "dgl": dgl_walks,
     "grape reading": grape_reading,
     "pecanpy + gensim": end_to_end,
 }

@@ -53,7 +53,7 @@ def walks(
     seconds: Annotated[float, typer.Option(help="Approximate duration of a measurement.")] = 5.0,
     tables: Annotated[float, typer.Option(help="Limit in GiB of PreComp's tables; above it SparseOTF is used.")] = 6.0,
     neighbours: Annotated[int, typer.Option(help="Neighbours that grape considers (its default is 100); 0: all.")] = 0,
-    only: Annotated[str, typer.Option(help="Contenders, separated by commas.")] = "any2vec,pecanpy,grape",
+    only: Annotated[str, typer.Option(help="Contenders, separated by commas.")] = "any2vec,pecanpy,grape,dgl",
     seed: SeedOption = 1,
     repeat: RepeatOption = 3,
     json_file: JsonOption = None,
@@ -139,7 +139,8 @@ def _walk_table(about: Run, runs: dict[str, list[Run]]) -> None:
             for figure in ("alone", "call")
         ]
         prepare = statistics.median(run["prepare"] for run in found)
-        shown = name if name.startswith("any2vec") else f"{name} {found[0]['kind']}".replace(" grape", "")
+        kind = found[0]["kind"]
+        shown = name if name.startswith("any2vec") or kind in name else f"{name} {kind}"
         rows.append((shown, statistics.median(speeds), min(speeds), max(speeds), *more, f"{prepare:.2f}", *ratios))
     heads = ("steps/s", "median", "min", "max", "alone", "a call", "tables s", "x PecanPy", "x grape")
     table(f"{about['name']}: {about['vertices']:,} vertices, {about['edges']:,} edges, one thread", heads, rows)

@@ -218,6 +218,21 @@ except Any2VecError as error:
 
 
 @needs_torch
+def test_a_graph_in_parts_has_the_bits_of_the_whole_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ends_of_edges = np.random.default_rng(4).integers(0, 90, (400, 2)).tolist()
+    (tmp_path / "graph.edges").write_text("".join(f"v{a} {b}\n" for a, b in ends_of_edges))
+    nodes = ["nodes", "graph.edges", "--dim", "16", "--window", "3", "--negative", "3", "--epochs", "1", "--q", "4"]
+    nodes += ["--walks", "2", "--length", "9", "--threads", "1"]
+    result = CliRunner().invoke(app, [*nodes, "--hosts", "4", "--graph", "whole", "-o", "whole.bin"])
+    assert result.exit_code == 0, result.output
+    found = ends(start("-c", MAIN, *nodes, "--graph", "parts", "-o", "parts.bin", hosts=4, cwd=tmp_path), 120)
+    assert [status for status, *_ in found] == [0] * 4, found
+    assert "the graph is in 4 parts: hosts sent" in found[0][2]
+    assert (tmp_path / "parts.bin").read_bytes() == (tmp_path / "whole.bin").read_bytes()
+
+
+@needs_torch
 def test_the_slowest_host_is_named(corpus):
     """Its log, which goes on, and its report say the same; what the others waited for it is about what it slept."""
     slow = """

@@ -383,3 +383,22 @@ def test_ids_of_evaluations():
     for wrong in ({0: 1}, ["ab"], 3, [(1, 2, 3)]):
         with pytest.raises(Any2VecError, match="positives: a file, a Graph or pairs of names are expected"):
             compare_operators(vectors, wrong, others, ("dot",))
+
+
+def test_names_in_another_order(tmp_path):
+    (tmp_path / "graph.edges").write_text("é b\nb long-name\nc 12\n")
+    names = read_graph(tmp_path / "graph.edges").names
+    assert list(names) == ["é", "b", "long-name", "c", "12"]
+    arranged = names.arranged(np.array([4, 0, 2]))
+    assert list(arranged) == [arranged[i] for i in range(3)] == ["12", "é", "long-name"]
+    assert names[1:3] == ["b", "long-name"]
+    assert (names[:0], names[3:99], names[3:1]) == ([], ["c", "12"], [])
+    assert names[::-2] == ["12", "long-name", "é"]
+    assert arranged.nbytes == len("12 é long-name ".encode()) + 4 * 8
+
+
+def test_words_of_vectors_are_a_list(tmp_path):
+    (tmp_path / "graph.edges").write_text("b a\na c\n")
+    vectors = DeepWalk(dim=4, walks=1, length=3, epochs=1, threads=1).fit(tmp_path / "graph.edges").vectors_
+    assert isinstance(vectors.words, list)
+    assert vectors.words == vectors.index_to_key == list(vectors.vocabulary.words)

@@ -25,7 +25,7 @@ from any2vec.graph.shares.share import cut_graph
 from any2vec.graph.shares.text_part import TextPart
 from any2vec.io.inputs import files_of
 
-HOSTS = (1, 2, 3, 8)
+HOSTS = (1, 2, 3, 4, 8)
 
 
 @pytest.fixture(params=["blocks", "small blocks"])
@@ -107,6 +107,24 @@ def check(source, hosts=HOSTS, whole=None, **options):
         assert noted == warned
         check_shares(found, graph)
     return str(error) if graph is None else graph
+
+
+def test_bytes_sent_to_read_are_counted():
+    """Weights cost four bytes for each entry that goes to another host, and nothing else."""
+    ends = np.random.default_rng(7).integers(0, 40, (300, 2)).tolist()
+    edges = {2: [(a, b) for a, b in ends], 3: [(a, b, 1.5) for a, b in ends]}
+    plain, weighted = (shares(Own([one[:90], one[90:100], one[100:]]), 3) for one in edges.values())
+    cuts, number = plain[0].cuts, {int(name): i for i, name in enumerate(plain[0].names)}
+    assert (cuts == weighted[0].cuts).all()
+    moved = np.zeros(3, np.int64)
+    for i, (a, b) in enumerate(ends):
+        reader = int(np.searchsorted([90, 100], i, side="right"))
+        for row in {number[a], number[b]}:  # one of a self loop
+            moved[reader] += np.searchsorted(cuts, row, side="right") - 1 != reader
+    assert moved.min() > 0
+    assert [more.sent - less.sent for more, less in zip(weighted, plain, strict=True)] == (4 * moved).tolist()
+    assert all(share.sent > 8 * entries for share, entries in zip(plain, moved.tolist(), strict=True))
+    assert shares(edges[2], 1)[0].sent == 0
 
 
 NUMBERS = "".join(f"{a} {b}\n" for a, b in np.random.default_rng(0).integers(0, 30, (100, 2)))

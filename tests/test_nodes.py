@@ -210,7 +210,7 @@ def test_generated_walks_train_to_the_same_bits(few, tmp_path, monkeypatch, dire
     assert not any(model.report_.walking for model in kept)
     assert not list(tmp_path.iterdir())
     memory = generated[0].report_.memory
-    assert memory.keys() == {"graph", "walks", "model"}
+    assert memory.keys() == {"graph", "names", "walks", "model"}
     assert memory["model"] >= 2 * 4 * 16 * len(graph)
 
 

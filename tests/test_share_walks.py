@@ -1,6 +1,7 @@
 """Walks on a graph in shares have the bits of those on the whole graph, and train to the same vectors."""
 
 import gzip
+import re
 import tempfile
 from dataclasses import replace
 from functools import partial
@@ -21,6 +22,7 @@ from any2vec.graph import Graph, read_graph
 from any2vec.graph.readers import GraphWarning
 from any2vec.graph.shares.placing import _estimated, in_parts
 from any2vec.graph.shares.share import cut_graph
+from any2vec.report.page import facts
 from any2vec.walks.corpus import joined, share_corpus, walk_corpus
 from any2vec.walks.second_order import second_order
 from any2vec.walks.shares.walker import ShareWalker
@@ -65,7 +67,7 @@ def walk(graph, hosts, passes, *, threads=1, **how):
 
 
 @pytest.mark.parametrize(("kind", "how"), WALKS)
-@pytest.mark.parametrize("hosts", [1, 2, 3, 8])
+@pytest.mark.parametrize("hosts", [1, 2, 3, 4, 8])
 def test_walks_have_the_bits_of_the_whole_graph(kind, how, hosts, monkeypatch):
     monkeypatch.setattr("any2vec.walks.shares.walker._LANES", 16)  # lanes take other walks, and are left without
     graph = random_graph(130, 700, **kind)
@@ -211,6 +213,9 @@ def test_simulated_hosts_share_out_what_cannot_be_read_in_parts(tmp_path):
         whole, parts = (DeepWalk(**SIZES, hosts=2, threads=1, graph=way).fit(source) for way in ("whole", "parts"))
         assert (parts.vectors_.matrix == whole.vectors_.matrix).all()
         assert (parts.report_.walk_bytes > 0, whole.report_.walk_bytes) == (True, 0)
+        read = dict(facts(parts.report_)).get("sent to read")
+        assert (parts.report_.read_bytes > 0) == (read is not None) == isinstance(source, str)  # else one host read all
+        assert whole.report_.read_bytes == 0
 
 
 def test_more_hosts_than_vertices():
@@ -282,5 +287,7 @@ def test_ranks_write_what_one_process_writes(how, tmp_path, monkeypatch):
     main = "from any2vec.cli import main; main()"
     ran = run_python("-c", main, *COMMAND, *how, "--graph", "parts", "--force", ranks=3, cwd=tmp_path, timeout=120)
     assert ran.returncode == 0, ran.stderr
-    assert "the graph is in 3 parts: hosts sent" in ran.stderr
+    assert re.search(
+        r"the graph is in 3 parts: hosts sent [\d.]+ kB to read it, and [\d.]+ kB to walk on it", ran.stderr
+    )
     assert (tmp_path / "v.bin").read_bytes() == whole

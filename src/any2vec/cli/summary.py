@@ -56,7 +56,7 @@ def _summary(model: Estimator, output: Path, what: str, of: str, verbose: bool) 
 def _neighbours(vectors: Vectors, kind: str, output: Path) -> Iterator[str]:
     """Yield a line for each of a few words, and the command that shows more."""
     first = min(len(vectors), _COMPARED)
-    frequent = Vectors(Vocabulary(vectors.words[:first], vectors.counts[:first]), vectors.matrix[:first])
+    frequent = Vectors(Vocabulary(vectors.vocabulary.words[:first], vectors.counts[:first]), vectors.matrix[:first])
     words = _telling(vectors, kind)
     width = max(map(len, words))
     for word in words:
@@ -67,7 +67,7 @@ def _neighbours(vectors: Vectors, kind: str, output: Path) -> Iterator[str]:
 
 def _telling(vectors: Vectors, kind: str) -> list[str]:
     """Return a few frequent words whose neighbours say something, or the vertices that occur most often."""
-    words = vectors.words[:_COMPARED]
+    words = vectors.vocabulary.words[:_COMPARED]
     if kind != "words":
         return list(words[:_SHOWN])
     rare = vectors.counts[:_COMPARED] <= _MOST_FREQUENT * vectors.counts.sum()

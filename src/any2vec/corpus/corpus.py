@@ -53,8 +53,10 @@ class Corpus:
         Bytes by part, those of a graph and its walks.
     kinds : uint8 array, shape (V,), or None
         The kind of each vertex, of a graph that has kinds; `NO_KIND` if the graph lacks the vertex.
+    read_bytes : int
+        Bytes that hosts have sent each other to read a graph in parts.
     walk_bytes : int
-        Bytes that hosts have sent each other to walk on a graph in parts.
+        The same, to walk on it.
     """
 
     vocabulary: Vocabulary
@@ -72,6 +74,7 @@ class Corpus:
     documents: Documents | None = None
     memory: dict[str, int] = field(default_factory=dict, repr=False)
     kinds: NDArray[np.uint8] | None = None
+    read_bytes: int = 0
     walk_bytes: int = 0
 
     @property

@@ -6,6 +6,7 @@ The modules, in the order in which edges pass through them:
 - `edgelist`: edge lists and adjacency lists, files of text.
 - `lines`: their blocks. `beginning`: the first edge. `dialect`: how lines are written. `foreign`: other formats.
 - `line_parser`, `parse`: bytes to edges. `quotes`: fields of CSV. `numbering`: vertices by first occurrence.
+- `name_writer`: from the numbers and strings that stand for vertices to their names.
 - `pairs` (pairs, dicts), `arrays`, `tables` (data frames): objects of Python. `names`: what a vertex is called.
 - `arrow`: Parquet files and Arrow's tables. `columns`: their vertices. `chosen_columns`: which columns are read.
 - `tensors` (PyTorch Geometric), `objects` (networkx, igraph), `matrices` (SciPy, .npz, Matlab, Matrix Market).

@@ -17,7 +17,8 @@ from any2vec.graph.names import whole_numbers
 from any2vec.graph.own_names import NO_COLON, kinds_of_names
 from any2vec.graph.weights import checked_weights
 from any2vec.io.inputs import InputFile
-from any2vec.io.parquet import open_parquet
+from any2vec.io.memory import zeros
+from any2vec.io.parquet import open_parquet, release_parquet
 
 __all__ = [
     "ColumnReader",
@@ -81,9 +82,14 @@ def read_parquets(files: Sequence[InputFile], options: ReadOptions, title: str) 
     """Read Parquet files with the same columns: the parts of one list of edges."""
     reader, _ = parquet_reader(files, options)
     for file in files:
-        with open_parquet(_path(file)) as opened:
-            reader.read(reader.batches(opened), file.name)
+        _read_file(reader, file)
+    release_parquet()
     return reader.table(title)
+
+
+def _read_file(reader: "ColumnReader", file: InputFile) -> None:
+    with open_parquet(_path(file)) as opened:
+        reader.read(reader.batches(opened), file.name)
 
 
 def parquet_reader(files: Sequence[InputFile], options: ReadOptions) -> tuple["ColumnReader", list[int]]:
@@ -128,7 +134,7 @@ class ColumnReader:
 
     def read(self, batches: Iterable[Any], title: str) -> None:
         """Read batches of one source; errors name it, the column and the row."""
-        self._edges.extend(self.coded(batches, title))
+        self._edges.extend(map(_in_pages, self.coded(batches, title)))
 
     def coded(self, batches: Iterable[Any], title: str, row: int = 0) -> Iterator[Edges]:
         """Yield the edges of batches of one source, which begin at a row of it, by codes of vertices."""
@@ -168,6 +174,16 @@ class ColumnReader:
         if known[2].any() and (missing := known[2][indices]).any():
             raise Any2VecError(f"{place(int(missing.argmax()))}: a vertex is missing (an empty string)")
         return known[1][indices]
+
+
+def _in_pages(edges: Edges) -> Edges:
+    """Copy a block that is kept for long to memory that the system gets back with it."""
+    pages: list[NDArray[Any]] = []
+    for array in edges:
+        if array is not None:
+            pages.append(zeros(len(array), array.dtype.type, whole=False))
+            pages[-1][:] = array
+    return Edges(*pages)
 
 
 class _Place:

@@ -3,13 +3,16 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.corpus.word_table import copy_words
 from any2vec.errors import Any2VecError
 from any2vec.graph.kinds import Kinds
+from any2vec.io.memory import zeros
 from any2vec.io.read_only import read_only
 
 __all__ = ["GROUP", "Graph", "Names", "count_loops"]
@@ -41,21 +44,38 @@ class Names(Sequence[str]):
     def __getitem__(self, index: slice) -> list[str]: ...
     def __getitem__(self, index: int | slice) -> str | list[str]:
         if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
+            places = range(*index.indices(len(self)))
+            return list(self._between(places.start, places.stop)) if places.step == 1 else [self[i] for i in places]
         i = index + len(self) if index < 0 else index
         if not 0 <= i < len(self):
             raise IndexError(f"no vertex {index}: there are {len(self):,}")
         return self._arena[self._starts[i] : self._starts[i + 1] - 1].tobytes().decode()
 
     def __iter__(self) -> Iterator[str]:
-        for first in range(0, len(self), GROUP):
-            starts = self._starts[first : first + GROUP + 1].tolist()
-            text = self._arena[starts[0] : starts[-1]].tobytes()
-            for i in range(len(starts) - 1):
-                yield text[starts[i] - starts[0] : starts[i + 1] - starts[0] - 1].decode()
+        return self._between(0, len(self))
 
     def __repr__(self) -> str:
         return f"<{len(self):,} names>"
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that names take."""
+        return self._arena.nbytes + self._starts.nbytes
+
+    def arranged(self, order: NDArray[np.int64]) -> "Names":
+        """Return the names of some vertices, in their order."""
+        starts = zeros(len(order) + 1, np.int64)
+        np.cumsum(self._starts[order + 1] - self._starts[order], out=starts[1:])
+        arena = zeros(int(starts[-1]), np.uint8)
+        copy_words(self._arena, self._starts, order, arena, starts)
+        return Names(arena, starts)
+
+    def _between(self, low: int, high: int) -> Iterator[str]:
+        for first in range(low, high, GROUP):
+            starts = self._starts[first : min(first + GROUP, high) + 1].tolist()
+            text = self._arena[starts[0] : starts[-1]].tobytes()
+            for begin, end in pairwise(starts):
+                yield text[begin - starts[0] : end - starts[0] - 1].decode()
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from any2vec.corpus.word_table import WordCounts
 from any2vec.graph.csr import NONE, Edges
 from any2vec.graph.graph import GROUP, Names
+from any2vec.graph.name_writer import NameWriter, spelled
 from any2vec.io.memory import zeros
 from any2vec.llvm.compiled import njit
 
@@ -18,7 +19,7 @@ def number_vertices(edges: list[Edges], strings: WordCounts, highest: int) -> Na
     vertices = 0
     for sources, targets, _ in edges:
         vertices = _number(sources, targets, by_number, by_string, vertices)
-    codes = np.empty(vertices, np.int64)
+    codes = np.empty(vertices, np.int32)
     for table, sign, first in ((by_number, 1, 0), (by_string, -1, -1)):
         found = np.flatnonzero(table)
         codes[table[found] - 1] = first + sign * found
@@ -27,20 +28,16 @@ def number_vertices(edges: list[Edges], strings: WordCounts, highest: int) -> Na
 
 def plain_names(vertices: int) -> Names:
     """Return the names 0, 1, 2, ..."""
-    return _names(np.arange(vertices, dtype=np.int64), WordCounts.of([], np.zeros(0, np.int64)))
+    return _names(np.arange(vertices, dtype=np.int32), WordCounts.of([], np.zeros(0, np.int64)))
 
 
-def _names(codes: NDArray[np.int64], strings: WordCounts) -> Names:
+def _names(codes: NDArray[np.int32], strings: WordCounts) -> Names:
     """Write the names that codes stand for."""
-    arena, starts = bytearray(), zeros(len(codes) + 1, np.int64)
+    writer = NameWriter()
     for first in range(0, len(codes), GROUP):
-        group = codes[first : first + GROUP]
-        spelled = iter(strings.words(-1 - group[group < 0]))
-        names = [b"%d" % code if code >= 0 else next(spelled) for code in group.tolist()]
-        starts[first + 1 : first + len(group) + 1] = [len(name) + 1 for name in names]
-        arena += b"\n".join(names) + b"\n"
-    np.cumsum(starts, out=starts)
-    return Names(np.frombuffer(arena, np.uint8), starts)
+        group, lengths, arena = spelled(codes[first : first + GROUP], strings)
+        writer.add(group, arena, np.append(0, np.cumsum(lengths)))
+    return writer.names()
 
 
 def to_global(codes: NDArray[np.int32], ids: NDArray[np.int32]) -> None:

@@ -9,7 +9,7 @@ from typing import IO, Any
 from any2vec.errors import Any2VecError, missing_extra, shown
 from any2vec.io.chunks import chunk_stream
 
-__all__ = ["arrow_lines", "list_type", "open_column", "open_parquet", "parquet_columns"]
+__all__ = ["arrow_lines", "list_type", "open_column", "open_parquet", "parquet_columns", "release_parquet"]
 
 _ROWS = 1 << 8  # decoded at a time, if they are not large: a small dictionary can stand for gigabytes
 _TAKEN = 1 << 12, 1 << 20  # rows and bytes made text at a time
@@ -25,6 +25,11 @@ def open_parquet(path: Path, **how: Any) -> Iterator[Any]:
     """Open a Parquet file, by options of pyarrow; what goes wrong with it while it is open names it."""
     with _errors(path), _pyarrow().parquet.ParquetFile(path, **how) as file:
         yield file
+
+
+def release_parquet() -> None:
+    """Give back the memory that pyarrow keeps of files that nobody has any longer: a group of rows, unpacked."""
+    _pyarrow().default_memory_pool().release_unused()
 
 
 @contextmanager

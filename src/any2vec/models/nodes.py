@@ -199,16 +199,16 @@ class DeepWalk(Estimator):
         if host.rank == 0:
             self._say_read(share)
         read_at = time.perf_counter()
-        vertices, seed = len(share), self._walk_seed(known)
+        vertices, read, seed = len(share), share.sent, self._walk_seed(known)
         walker = ShareWalker(share, host, length=self.length, **self._walking, seed=seed, threads=threads)
         del share  # the walker has its own tables
         with closing(walker):
-            corpus = share_corpus(walker, self.walks, known)
+            corpus = share_corpus(walker, self.walks, known, read=read)
         if host.rank == 0:
             self._say_walked(corpus, vertices, known, began, read_at)
             if host.size > 1:
-                sent = size(corpus.walk_bytes)
-                self.display.say(f"the graph is in {host.size} parts: hosts sent {sent} to walk on it")
+                sent = f"{size(corpus.read_bytes)} to read it, and {size(corpus.walk_bytes)} to walk on it"
+                self.display.say(f"the graph is in {host.size} parts: hosts sent {sent}")
         return corpus
 
     def _walk_seed(self, known: Vocabulary | None) -> int:

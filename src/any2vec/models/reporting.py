@@ -115,6 +115,7 @@ class Reporting(Checkpointed):
             hosts=corpus.hosts,
             seconds=dict(corpus.seconds),
             memory=dict(corpus.memory),
+            read_bytes=corpus.read_bytes,
             walk_bytes=corpus.walk_bytes,
         )
 

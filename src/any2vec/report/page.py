@@ -123,6 +123,8 @@ def _parts_of(report: Report) -> Iterator[tuple[str, str]]:
     """Yield what memory is for, and time within training."""
     if report.memory:
         yield "memory by part", ", ".join(f"{name} {size(held)}" for name, held in report.memory.items())
+    if report.read_bytes:
+        yield "sent to read", size(report.read_bytes)
     if report.walk_bytes:
         yield "sent to walk", size(report.walk_bytes)
     if report.walking:

@@ -79,11 +79,13 @@ class Report:
         What callbacks returned after each epoch.
     walking : float
         Seconds of the processor, all threads together, in which training generated walks; a part of ``train``.
+    read_bytes : int
+        Bytes that hosts sent each other to read a graph in parts.
     walk_bytes : int
-        Bytes that hosts sent each other to walk on a graph in parts, before training.
+        The same, to walk on it, before training.
     memory : dict from str to int
         Bytes by part, of a host: ``model``, the matrices and what threads and hosts need besides; of a graph, ``graph``
-        with the tables of walks, and ``walks``, those that are kept.
+        with the tables of walks, which goes before training if all walks are kept, ``names``, and ``walks``.
     peak_memory : int
         Bytes, of the process.
     threads : int
@@ -117,6 +119,7 @@ class Report:
     loss: list[float] = field(default_factory=list)
     checks: list[dict[str, float]] = field(default_factory=list)
     walking: float = 0.0
+    read_bytes: int = 0
     walk_bytes: int = 0
     memory: dict[str, int] = field(default_factory=dict)
     peak_memory: int = 0

@@ -121,11 +121,11 @@ def save(
             raise Any2VecError(f"{path}: these vectors have no training vectors t to save")
         for matrix in (vectors.matrix, vectors.t) if training else (vectors.matrix,):
             if matrix is not None:
-                check_finite(vectors.words, matrix, f"{path}: not saved: ")
+                check_finite(vectors.vocabulary.words, matrix, f"{path}: not saved: ")
         if vectors.parts is not None:
-            vectors.parts.check_finite(vectors.words, f"{path}: not saved: ")
+            vectors.parts.check_finite(vectors.vocabulary.words, f"{path}: not saved: ")
         if kind.check_words:
-            kind.check_words(vectors.words, path)
+            kind.check_words(vectors.vocabulary.words, path)
     kind.save(make_shard(vectors, training, communicator, path), path)
 
 

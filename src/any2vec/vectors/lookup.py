@@ -69,16 +69,19 @@ class Lookup:
             raise Any2VecError(f"t of shape {self.t.shape} does not fit e of shape {self.matrix.shape}")
         if self.parts is not None and self.parts.own.shape != self.matrix.shape:
             raise Any2VecError(f"parts of shape {self.parts.own.shape} do not fit e of shape {self.matrix.shape}")
-        hashes = np.sort(np.fromiter(map(hash, self.words), np.int64, number))  # a tenth of the memory of `ids`
+        hashes = np.sort(
+            np.fromiter(map(hash, self.vocabulary.words), np.int64, number)
+        )  # a tenth of the memory of `ids`
         if (hashes[1:] == hashes[:-1]).any() and len(self.vocabulary.ids) != number:
             first, word = next((i, w) for i, w in enumerate(self.words) if self.vocabulary.ids[w] != i)
             twice = f"the word {word!r} occurs twice, as vectors {first + 1:,} and {self.vocabulary.ids[word] + 1:,}"
             raise Any2VecError(f"{twice}; a word has one vector")
 
-    @property
+    @cached_property
     def words(self) -> Sequence[str]:
         """Word of each id, length V."""
-        return self.vocabulary.words
+        words = self.vocabulary.words
+        return words if isinstance(words, list | tuple) else list(words)
 
     @property
     def counts(self) -> NDArray[np.int64]:
@@ -104,7 +107,7 @@ class Lookup:
             rows = self.matrix[block]
             norms[block] = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
         if not np.isfinite(norms).all():
-            check_finite(self.words, self.matrix)
+            check_finite(self.vocabulary.words, self.matrix)
         return norms
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
@@ -115,7 +118,7 @@ class Lookup:
         return len(self.vocabulary)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.words)
+        return iter(self.vocabulary.words)
 
     def __contains__(self, word: object) -> bool:
         """Whether a word has a vector: it is one of V, or has parts of which its vector is made."""
@@ -139,7 +142,7 @@ class Lookup:
 
     def _repr_html_(self) -> str:
         """Show sizes and the first words in a notebook; nothing is computed."""
-        first = ", ".join(self.words[:_SHOWN]) + (", ..." if len(self) > _SHOWN else "")
+        first = ", ".join(self.vocabulary.words[:_SHOWN]) + (", ..." if len(self) > _SHOWN else "")
         rows = [("words", f"{len(self):,}: {first}"), ("matrix", f"float32, shape {self.matrix.shape}")]
         if self.counts.any():
             rows.append(("counts", f"{self.counts.sum():,} in all"))
@@ -148,7 +151,7 @@ class Lookup:
     @cached_property
     def of_integers(self) -> bool:
         """Whether all words are integers, so that an integer can be asked for: 3 for the word "3"."""
-        return of_integers(self.words)
+        return of_integers(self.vocabulary.words)
 
     def _as_word(self, value: Any) -> Any:
         """Return an integer as the word of its digits, if words are integers; return anything else as it is."""
@@ -192,7 +195,7 @@ class Lookup:
             return f"; an integer stands for the word of its digits{row}"
         ids = self.vocabulary.ids
         alike = [w for w in (word.lower(), word.upper(), word.title(), word.strip()) if w in ids]
-        near = [w for w in islice(self.words, COMPARED) if abs(len(w) - len(word)) <= 2]
+        near = [w for w in islice(self.vocabulary.words, COMPARED) if abs(len(w) - len(word)) <= 2]
         alike += difflib.get_close_matches(word, near, n=3, cutoff=0.7)
         return f"; did you mean {', '.join(map(repr, dict.fromkeys(alike)))}?" if alike else ""
 

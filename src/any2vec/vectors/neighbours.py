@@ -257,7 +257,8 @@ class Neighbours(Lookup):
 
     def _named(self, ids: NDArray[np.int64], scores: NDArray[np.float32], first: int = 0) -> Similar:
         """Name what was found among the rows from `first` on; negative ids are none."""
-        return [(self.words[i + first], float(score)) for i, score in zip(ids, scores, strict=True) if i >= 0]
+        words = self.vocabulary.words
+        return [(words[i + first], float(score)) for i, score in zip(ids, scores, strict=True) if i >= 0]
 
 
 def weighted(queries: Queries | None, weight: float, as_word: AsWord) -> tuple[list[Any], list[float]]:

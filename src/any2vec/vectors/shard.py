@@ -48,13 +48,13 @@ def make_shard(own: Vectors, training: bool, communicator: Communicator, path: P
     """Gather words and counts on the first host; matrices stay. All hosts raise if a word occurs on two of them."""
     if communicator.size == 1:
         _check_number(len(own), path)
-        return Shard(own, training, communicator, len(own), own.words, own.counts)
+        return Shard(own, training, communicator, len(own), own.vocabulary.words, own.counts)
     sizes = communicator.allgather(np.array([len(own), own.dim], np.int64))
     if len(dims := set(sizes[:, 1].tolist())) > 1:
         raise Any2VecError(f"{path}: not saved: the vectors of the hosts have {sorted(dims)} dimensions")
     _check_number(int(sizes[:, 0].sum()), path)
     with together(communicator), refusals(path, communicator):
-        text = json.dumps(list(own.words)).encode()
+        text = json.dumps(list(own.vocabulary.words)).encode()
     parts = _to_first(communicator, np.frombuffer(text, np.uint8))
     counts = np.concatenate(_to_first(communicator, own.counts))
     with together(communicator), refusals(path, communicator):

@@ -44,10 +44,12 @@ def load_binary(path: Path) -> Vectors:
 
 def binary_rows(vectors: Vectors) -> Iterator[bytes]:
     """Yield words and their vectors, in blocks."""
-    words, matrix = vectors.words, vectors.matrix
+    words, matrix = vectors.vocabulary.words, vectors.matrix
     for block in blocks(matrix):
         rows = matrix[block].astype("<f4", copy=False)
-        yield b"".join(b"%b %b\n" % (words[i].encode(), row.tobytes()) for i, row in enumerate(rows, block.start))
+        yield b"".join(
+            b"%b %b\n" % (word.encode(), row.tobytes()) for word, row in zip(words[block], rows, strict=True)
+        )
 
 
 class _Reader:

@@ -55,10 +55,11 @@ def load_text(path: Path) -> Vectors:
 
 def text_rows(vectors: Vectors, formatted: Callable[[NDArray[np.float32]], list[str]]) -> Iterator[bytes]:
     """Yield lines of a word and its vector, in blocks."""
-    step = max(1, WRITTEN_TOGETHER // vectors.dim)
+    words, step = vectors.vocabulary.words, max(1, WRITTEN_TOGETHER // vectors.dim)
     for start in range(0, len(vectors), step):
-        rows = enumerate(formatted(vectors.matrix[start : start + step]), start)
-        yield "".join(f"{vectors.words[i]} {row}\n" for i, row in rows).encode()
+        some = slice(start, start + step)
+        rows = zip(words[some], formatted(vectors.matrix[some]), strict=True)
+        yield "".join(f"{word} {row}\n" for word, row in rows).encode()
 
 
 def six_decimals(matrix: NDArray[np.float32]) -> list[str]:

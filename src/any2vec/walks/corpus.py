@@ -1,6 +1,7 @@
 """Walks as a corpus: V is the vertices by decreasing visits, W the walks."""
 
 import hashlib
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from any2vec.cluster.machine.cores import hosts_here
 from any2vec.corpus.corpus import NO_KIND, Corpus
 from any2vec.corpus.vocabulary import Vocabulary, check_sum
 from any2vec.corpus.worklist import StoredWorklist
+from any2vec.graph.graph import Names
 from any2vec.graph.kinds import Kinds
 from any2vec.io.memory import available, memory_errors
 from any2vec.walks.generated import GeneratedWorklist
@@ -76,13 +78,17 @@ def walk_corpus(
         cuts = np.array([worklist.position_of(walk) for walk in own])
     if several:
         cuts = np.append(0, np.cumsum(communicator.allgather(cuts[-1:])[:, 0]))
-    return _corpus(v, worklist, cuts, held, total, walker.nbytes)
+    names = 0 if kept else _bytes_of(walker.graph.names)  # else the graph goes before training
+    return _corpus(v, worklist, cuts, held, total, walker.nbytes, names)
 
 
-def share_corpus(walker: ShareWalker, walks: int, known: Vocabulary | None = None, large: int | None = None) -> Corpus:
+def share_corpus(
+    walker: ShareWalker, walks: int, known: Vocabulary | None = None, large: int | None = None, read: int = 0
+) -> Corpus:
     """Do what `walk_corpus` does, on a cluster whose hosts have shares of the graph; all hosts call this together.
 
-    Walks are kept: those of `large` bytes or more in a file, as a text is.
+    Walks are kept: those of `large` bytes or more in a file, as a text is. `read` are the bytes that this host has sent
+    to read the graph.
     """
     communicator, total = walker.communicator, walks * walker.per_pass
     _check_alike(communicator, repr((walks, *walker.how)).encode(), "options of walks")
@@ -93,8 +99,8 @@ def share_corpus(walker: ShareWalker, walks: int, known: Vocabulary | None = Non
     cuts = np.append(0, np.cumsum(communicator.allgather(kept.bounds[-1:])[:, 0]))
     held = range(communicator.rank, communicator.rank + 1)
     corpus = _corpus(v, StoredWorklist(kept.ids, kept.bounds), cuts, held, total, walker.nbytes)
-    sent = allreduce(communicator, np.array([walker.owners.sent]))
-    return replace(corpus, walk_bytes=int(sent[0]))
+    to_read, to_walk = allreduce(communicator, np.array([read, walker.owners.sent])).tolist()
+    return replace(corpus, read_bytes=to_read, walk_bytes=to_walk)
 
 
 def joined(parts: Sequence[Corpus]) -> Corpus:
@@ -106,7 +112,11 @@ def joined(parts: Sequence[Corpus]) -> Corpus:
         ids.append(worklist.ids)
         lists.append(worklist.bounds[1:] + worklist.first)
     worklist = StoredWorklist(np.concatenate(ids), np.concatenate([np.zeros(1, np.int64), *lists]))
-    memory = {"graph": sum(part.memory["graph"] for part in parts), "walks": worklist.nbytes}
+    memory = {
+        "graph": sum(part.memory["graph"] for part in parts),
+        "names": parts[0].memory["names"],
+        "walks": worklist.nbytes,
+    }
     return replace(parts[0], worklist=worklist, held=range(len(parts)), memory=memory)
 
 
@@ -134,7 +144,8 @@ def _vertices(
         order = order[_kept(names, visits, known)[order]]
     new[order] = np.arange(len(order), dtype=np.int32)
     of = None if kinds is None else np.append(kinds.of, np.full(len(names) - own, NO_KIND, np.uint8))[order]
-    return _Vertices(Vocabulary([names[i] for i in order.tolist()], visits[order]), new, of)
+    words = names.arranged(order) if isinstance(names, Names) else [names[i] for i in order.tolist()]
+    return _Vertices(Vocabulary(words, visits[order]), new, of)
 
 
 def _corpus(
@@ -144,11 +155,18 @@ def _corpus(
     held: range,
     walks: int,
     graph_bytes: int,
+    names_bytes: int = 0,
 ) -> Corpus:
     worklist = replace(worklist, first=int(cuts[held.start]))
-    memory = {"graph": graph_bytes, "walks": worklist.nbytes}
+    names_bytes += _bytes_of(v.vocabulary.words) + v.vocabulary.counts.nbytes
+    memory = {"graph": graph_bytes, "names": names_bytes, "walks": worklist.nbytes}
     given = False, dict[str, float](), Path()
     return Corpus(v.vocabulary, worklist, int(cuts[-1]), walks, 0, cuts, held, *given, kinds=v.kinds, memory=memory)
+
+
+def _bytes_of(names: Sequence[str]) -> int:
+    """Return what names take in memory."""
+    return names.nbytes if isinstance(names, Names) else sys.getsizeof(names) + sum(map(sys.getsizeof, names))
 
 
 def _with_known(

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, allreduce, exchange, from_host, together
+from any2vec.cluster.counted import Counted
 from any2vec.errors import Any2VecError
 from any2vec.graph.bipartite import mark_used, two_kinds
 from any2vec.graph.build import check_edges, extended, header_noted, second_vertex, with_vertices
@@ -37,7 +38,7 @@ _FEW = 1 << 12  # vertices for which there is memory at first
 
 def build_share(part: EdgePart, asked: Reading, communicator: Communicator) -> tuple[GraphShare, list[str]]:
     """Build a host's share, and say what the user should know of how the graph was read; collective."""
-    directed = bool(asked.directed)
+    directed, communicator = bool(asked.directed), Counted(communicator)
     with together(communicator), memory_errors(part.title):
         counted = _count(part, asked)
     numbered = _number(part, counted, asked, communicator)
@@ -73,7 +74,7 @@ def build_share(part: EdgePart, asked: Reading, communicator: Communicator) -> t
         kinds, more = _read_kinds(names, asked, communicator)
         notes += more
     edges = seen.entries if directed else (seen.entries + seen.loops) // 2
-    whole = names, edges, seen.loops, directed, kinds
+    whole = names, edges, seen.loops, directed, kinds, communicator.sent
     return GraphShare(cuts, communicator.rank, csr.indptr, csr.indices, csr.weights, *whole), notes
 
 

@@ -5,10 +5,11 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, from_host
 from any2vec.corpus.word_hash import PADDING, key_of
-from any2vec.corpus.word_table import WordTable, copy_words, find
+from any2vec.corpus.word_table import WordTable, find
 from any2vec.errors import Any2VecError
 from any2vec.graph.csr import NONE, Edges
 from any2vec.graph.graph import Names
+from any2vec.graph.name_writer import NameWriter, spelled
 from any2vec.io.memory import zeros
 from any2vec.llvm.compiled import njit
 
@@ -56,7 +57,7 @@ class HostVertices:
         Hosts take turns, in the order of the text: each sends the names that none before it has sent.
         """
         numbers = np.full(self._count, -1, np.int32)
-        names = _NameWriter()
+        names = NameWriter()
         for host in range(communicator.size):
             mine = communicator.rank == host
             new = np.flatnonzero(numbers < 0) if mine else np.zeros(0, np.int64)
@@ -64,7 +65,7 @@ class HostVertices:
             if len(names) + count > _MOST:
                 raise Any2VecError(f"the graph has more than {_MOST:,} vertices, but vertices have 31 bits")
             for low in range(0, count, _SENT):
-                codes, lengths, arena = _spelled(self._codes[new[low : low + _SENT]], strings)
+                codes, lengths, arena = spelled(self._codes[new[low : low + _SENT]], strings)
                 codes = from_host(communicator, host, codes)
                 lengths = from_host(communicator, host, lengths)
                 arena = np.append(from_host(communicator, host, arena), np.zeros(PADDING, np.uint8))
@@ -75,45 +76,6 @@ class HostVertices:
                 )
                 names.add(codes, arena, ends)
         return numbers, names.names()
-
-
-class _NameWriter:
-    """Writes the names that codes stand for."""
-
-    def __init__(self) -> None:
-        self._arena = bytearray()
-        self._lengths = [np.zeros(1, np.int64)]
-        self._count = 0
-
-    def __len__(self) -> int:
-        return self._count
-
-    def add(self, codes: NDArray[np.int32], arena: NDArray[np.uint8], ends: NDArray[np.int64]) -> None:
-        """Add numbers, and in place of each code below 0 the next word of an arena."""
-        lengths = np.empty(len(codes), np.int64)
-        text = np.empty(int(_measure(codes, ends, lengths)), np.uint8)
-        _write(codes, arena, ends, text)
-        self._arena += text.data
-        self._lengths.append(lengths)
-        self._count += len(codes)
-
-    def names(self) -> Names:
-        """Return all names."""
-        starts = np.concatenate(self._lengths)
-        np.cumsum(starts, out=starts)
-        return Names(np.frombuffer(self._arena, np.uint8), starts)
-
-
-def _spelled(
-    codes: NDArray[np.int32], strings: WordTable
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.uint8]]:
-    """Return codes with -1 for each string, and the lengths (with a line feed) and bytes of the strings."""
-    places = -1 - codes[codes < 0].astype(np.int64)
-    lengths = strings.starts[places + 1] - strings.starts[places]
-    ends = np.append(0, np.cumsum(lengths))
-    arena = np.empty(int(ends[-1]), np.uint8)
-    copy_words(strings.arena, strings.starts, places, arena, ends)
-    return np.maximum(codes, -1), lengths, arena
 
 
 def _shift(slots: NDArray[np.int32]) -> np.uint64:
@@ -219,46 +181,3 @@ def _settle(
             vertex = by_string[found - 1] if found > 0 else np.int32(0)
         if vertex > 0:
             numbers[vertex - 1] = first + i
-
-
-@njit(nogil=True, cache=True)
-def _measure(codes: NDArray[np.int32], ends: NDArray[np.int64], lengths: NDArray[np.int64]) -> int:
-    """Write the length of each name, with one byte more, and return their sum."""
-    word = total = 0
-    for i in range(codes.size):
-        if codes[i] < 0:
-            lengths[i] = ends[word + 1] - ends[word]
-            word += 1
-        else:
-            rest, digits = codes[i] // 10, 1
-            while rest > 0:
-                rest //= 10
-                digits += 1
-            lengths[i] = digits + 1
-        total += int(lengths[i])
-    return total
-
-
-@njit(nogil=True, cache=True)
-def _write(
-    codes: NDArray[np.int32], arena: NDArray[np.uint8], ends: NDArray[np.int64], text: NDArray[np.uint8]
-) -> None:
-    """Write names, each followed by a line feed."""
-    word = at = 0
-    for i in range(codes.size):
-        if codes[i] < 0:
-            for j in range(ends[word], ends[word + 1]):
-                text[at] = arena[j]
-                at += 1
-            word += 1
-            continue
-        rest, digits = codes[i] // 10, 1
-        while rest > 0:
-            rest //= 10
-            digits += 1
-        rest = codes[i]
-        for j in range(digits):
-            text[at + digits - 1 - j] = 48 + rest % 10
-            rest //= 10
-        text[at + digits] = 10
-        at += digits + 1

@@ -10,7 +10,7 @@ from any2vec.graph.build import ReadOptions
 from any2vec.graph.csr import Edges
 from any2vec.graph.shares.edge_parts import EdgePart
 from any2vec.io.inputs import InputFile
-from any2vec.io.parquet import open_parquet
+from any2vec.io.parquet import open_parquet, release_parquet
 
 __all__ = ["ParquetPart"]
 
@@ -41,6 +41,7 @@ class ParquetPart(EdgePart):
             if low < high:
                 assert file.path is not None
                 yield from self._of_file(file.path, file.name, low, high)
+        release_parquet()
 
     def _of_file(self, path: Path, name: str, low: int, high: int) -> Iterator[Edges]:
         with open_parquet(path, buffer_size=_BUFFER) as opened:

@@ -36,6 +36,8 @@ class GraphShare:
         Whether edges have a direction.
     kinds : Kinds or None
         The kind of each vertex of the whole graph; None if they have none.
+    sent : int
+        Bytes that this host sent to others while they read the graph.
     """
 
     cuts: NDArray[np.int64]
@@ -48,6 +50,7 @@ class GraphShare:
     loops: int
     directed: bool = False
     kinds: Kinds | None = None
+    sent: int = 0
 
     def __len__(self) -> int:
         return int(self.cuts[-1])

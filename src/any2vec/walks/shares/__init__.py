@@ -2,5 +2,5 @@
 
 - `walker`: `ShareWalker`, the walks of a host; `walks` keeps them.
 - `owners`: questions to the hosts that have the vertices.
-- `steps`: what asks and what answers; `first_order` and `second_order`, their kernels.
+- `steps`: what asks and what answers; `first_order`, `second_order` and `second_answers`, their kernels.
 """

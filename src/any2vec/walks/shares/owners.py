@@ -15,6 +15,7 @@ from numba import int64
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, Request
+from any2vec.cluster.counted import Counted
 from any2vec.cluster.lost import DamagedError, checked_counts
 from any2vec.llvm.compiled import njit
 
@@ -57,11 +58,6 @@ class Owners:
         Its threads answer.
     threads : int
         How many.
-
-    Attributes
-    ----------
-    sent : int
-        Bytes that this host has sent to others.
     """
 
     def __init__(
@@ -73,9 +69,13 @@ class Owners:
         pool: ThreadPoolExecutor | None = None,
         threads: int = 1,
     ) -> None:
-        self._communicator, self._cuts, self._answer, self._words = communicator, cuts, answer, words
+        self._communicator, self._cuts, self._answer, self._words = Counted(communicator), cuts, answer, words
         self._pool, self._threads = pool, threads
-        self.sent = 0
+
+    @property
+    def sent(self) -> int:
+        """Bytes that this host has sent to others."""
+        return self._communicator.sent
 
     def ask(
         self, questions: NDArray[np.uint32], buffers: Buffers
@@ -89,13 +89,12 @@ class Owners:
             no host has a question.
         """
         communicator = self._communicator
-        size, rank, (many, words) = communicator.size, communicator.rank, questions.shape
+        size, (many, words) = communicator.size, questions.shape
         send, places = buffers("send", many, words), np.empty(many, np.int32)
         counts, theirs, ones = np.zeros((size, 2), np.int64), np.empty((size, 2), np.int64), np.ones(size, np.int64)
         _sort(questions, self._cuts, send, places, counts)
         counts[:, 1] = many
         yield communicator.ialltoallv(counts, ones, theirs, ones)
-        self.sent += counts[0].nbytes * (size - 1)
         if not theirs[:, 1].any():
             return None
         mine, asked = counts[:, 0].copy(), checked_counts(theirs[:, 0].copy())
@@ -105,8 +104,6 @@ class Owners:
         replies, answers = buffers("replies", len(received), self._words), buffers("answers", many, self._words)
         self._reply(received, replies)
         yield communicator.ialltoallv(replies, asked, answers, mine)
-        away = (many - mine[rank]) * words + (len(replies) - asked[rank]) * self._words
-        self.sent += int(away) * questions.itemsize
         return answers, places
 
     def _check(self, received: NDArray[np.uint32], asked: NDArray[np.int64]) -> None:

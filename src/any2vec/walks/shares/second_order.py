@@ -9,8 +9,6 @@ is refused. Where edges have no direction, another is that of the candidate, if 
 its neighbour. (KnightKing, Yang et al., SOSP 2019, sends such questions to w.)
 """
 
-from collections.abc import Callable
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,29 +16,25 @@ from numba import float32, int64, uint32, uint64
 from numpy.typing import NDArray
 
 from any2vec.llvm.compiled import njit
-from any2vec.llvm.prefetch import prefetch
 from any2vec.samples.draws import mix
-from any2vec.walks.noise import LOOSE, in_out
+from any2vec.walks.noise import in_out
 from any2vec.walks.order import half_draw, start_of, unit
-from any2vec.walks.tables import BUCKET, WEIGHTED_BUCKET, bucket_of, chosen, find
+from any2vec.walks.shares.second_answers import (
+    BACK,
+    END,
+    ENTRY,
+    FOUND,
+    FROM_OTHER,
+    INNER,
+    LOOK,
+    MARKED_LOOSE,
+    NONE,
+    QUESTION,
+)
 
-__all__ = ["ANSWER", "QUESTION", "SecondLanes", "answer_second", "ask_second"]
+__all__ = ["SecondLanes", "ask_second"]
 
-QUESTION = 5
-"""Words of a question: the vertex; w, a candidate, or the number of a neighbour; a kind, or the degree of w; bits.
-
-A sixth is what to look for before the draw, where looks and draws may be one question.
-"""
-
-ANSWER = 3
-"""Words of an answer: a vertex or a weight; the degree of c, a weight, or the heaviest of its row; marks."""
-
-_GROUP = 64
 _GOLDEN = 0x9E3779B97F4A7C15
-_IDS = uint64((1 << LOOSE) - 1)
-_NONE = 0xFFFFFFFF  # no vertex before: -1 as a word
-_LOOK, _ENTRY = 0xFFFFFFFF, 0xFFFFFFFE  # kinds of questions, besides a draw: is x a neighbour; which is neighbour i
-_END, _INNER, _FROM_OTHER, _BACK, _LOOSE, _FOUND = 1, 2, 4, 8, 16, 32  # marks
 # What a lane waits for: a candidate, that of the row of w, looks in the rows of w and of c; in an exact draw, the next
 # neighbour, and the look; looks in the rows of the candidate and of c, each with the draw after it
 _DRAWN, _OTHER, _LOOK_W, _LOOK_C, _EXACT, _EXACT_LOOK, _ONWARD, _AGAIN = range(8)
@@ -120,7 +114,7 @@ def ask_second(  # noqa: C901, PLR0912, PLR0915
         accepted = refused = False
         asks = -1  # what the lane waits for next
         if step > 0 and waits >= _ONWARD:
-            found = int64(answers[place, 2]) & _FOUND != 0
+            found = int64(answers[place, 2]) & FOUND != 0
             if waits == _ONWARD and found:
                 refused = True
             elif waits == _ONWARD:
@@ -147,20 +141,20 @@ def ask_second(  # noqa: C901, PLR0912, PLR0915
             whole[i, _DEGREE] = answers[place, 1]
             whole[i, _CANDIDATE] = marks
             more = unit(bits[i, _MORE])
-            if marks & _END:
+            if marks & END:
                 lengths[whole[i, _ROW]] = step
                 step = 0
             elif restart > 0 and whole[i, _REFUSED] == 0 and half_draw(mix(bits[i, _KEY]), step - 1) < uint64(restart):
                 x = int64(out[whole[i, _ROW], 0])
                 before = int64(-1)
                 accepted = True
-            elif marks & _BACK:
+            elif marks & BACK:
                 x = w
                 accepted = True
-            elif marks & _FROM_OTHER:
+            elif marks & FROM_OTHER:
                 asks = _OTHER
             else:
-                checked = more * away >= 1.0 if outward else marks & _INNER != 0
+                checked = more * away >= 1.0 if outward else marks & INNER != 0
                 if x == w:
                     accepted = (outward or not checked) and more * away < back
                     refused = not accepted
@@ -184,7 +178,7 @@ def ask_second(  # noqa: C901, PLR0912, PLR0915
             found = other >= float32(0.0)
             accepted = found != outward
             if extended:
-                loose = whole[i, _CANDIDATE] & _LOOSE != 0
+                loose = whole[i, _CANDIDATE] & MARKED_LOOSE != 0
                 factor = in_out(other if found else float32(0.0), levels[2 * x + 1], loose, away)
                 judge = unit(bits[i, _MORE])
                 accepted = judge * (away if outward else common) < (factor if outward else factor - away)
@@ -216,7 +210,7 @@ def ask_second(  # noqa: C901, PLR0912, PLR0915
                 found = other >= float32(0.0)
                 factor = 1.0 if found else away
                 if extended:
-                    loose = whole[i, _CANDIDATE] & _LOOSE != 0
+                    loose = whole[i, _CANDIDATE] & MARKED_LOOSE != 0
                     factor = in_out(other if found else float32(0.0), levels[2 * x + 1], loose, away)
             if counts:
                 if weighted:
@@ -287,7 +281,7 @@ def ask_second(  # noqa: C901, PLR0912, PLR0915
             questions[i, 0], questions[i, 1], questions[i, 2] = c, w, whole[i, _OTHERS]
             questions[i, 3], questions[i, 4] = lottery >> uint64(32), lottery & uint64(0xFFFFFFFF)
             if both:
-                questions[i, 5] = uint32(_NONE)
+                questions[i, 5] = uint32(NONE)
             if asks == _DRAWN:
                 bits[i, _STATE] += uint64(_GOLDEN) + uint64(_GOLDEN)
                 bits[i, _MORE] = mix(bits[i, _STATE])
@@ -297,148 +291,10 @@ def ask_second(  # noqa: C901, PLR0912, PLR0915
                 questions[i, 0], questions[i, 1], questions[i, 2] = x, c, whole[i, _DEGREE]
                 questions[i, 5] = w
         elif asks == _OTHER:  # the answer was the number of a neighbour
-            questions[i, 0], questions[i, 1], questions[i, 2] = w, x, uint32(_ENTRY)
+            questions[i, 0], questions[i, 1], questions[i, 2] = w, x, uint32(ENTRY)
         elif asks == _EXACT:
-            questions[i, 0], questions[i, 1], questions[i, 2] = c, whole[i, _AT], uint32(_ENTRY)
+            questions[i, 0], questions[i, 1], questions[i, 2] = c, whole[i, _AT], uint32(ENTRY)
         else:
-            questions[i, 0], questions[i, 1], questions[i, 2] = c if asks == _LOOK_C else w, x, uint32(_LOOK)
+            questions[i, 0], questions[i, 1], questions[i, 2] = c if asks == _LOOK_C else w, x, uint32(LOOK)
         i += 1
     return n, upcoming
-
-
-@cache
-def answer_second(weighted: int) -> Callable[..., None]:  # noqa: C901, PLR0915
-    """Return the kernel that answers about this host's vertices.
-
-    `numbers` is a view of `answers`, as is `relative` of `table`.
-    """
-    stride = WEIGHTED_BUCKET if weighted else BUCKET
-
-    @njit(nogil=True, cache=True, error_model="numpy")
-    def answer(  # noqa: C901, PLR0912, PLR0915
-        rows: Any,
-        targets: Any,
-        heaviest: Any,
-        table: Any,
-        relative: Any,
-        levels: Any,
-        directed: bool,
-        p: float,
-        q: float,
-        questions: Any,
-        answers: Any,
-        numbers: Any,
-    ) -> None:
-        outward, extended, both = q < 1.0, levels.size > 0, questions.shape[1] > QUESTION
-        back, away = 1.0 / p, 1.0 / q
-        excess = max(0.0, back - away)
-        common = 1.0 - away
-        per_common = 1.0 / common if common > 0.0 else 0.0
-        looking = excess > 0.0 and (weighted == 1 or directed)
-        bucket = np.empty(_GROUP, np.int64)
-        sought = np.empty(_GROUP, np.int64)  # bucket of what is to be looked for before a draw
-        entry = np.empty(_GROUP, np.int64)
-        fraction = np.empty(_GROUP, np.uint64)
-        for start in range(0, questions.shape[0], _GROUP):
-            group = min(_GROUP, questions.shape[0] - start)
-            for i in range(group):
-                prefetch(rows, int64(questions[start + i, 0]))
-            for i in range(group):  # what is to be looked for
-                c, x, kind = int64(questions[start + i, 0]), int64(questions[start + i, 1]), questions[start + i, 2]
-                begin = rows[c]
-                degree = rows[c + 1] - begin
-                if kind == uint32(_ENTRY):
-                    entry[i] = begin + x
-                    if weighted:
-                        prefetch(targets, 2 * entry[i])
-                    else:
-                        prefetch(targets, entry[i])
-                elif kind == uint32(_LOOK) or (looking and x != _NONE):
-                    bucket[i] = bucket_of(x, c, begin, degree)
-                    prefetch(table, stride * bucket[i])
-                    if weighted:
-                        prefetch(heaviest, c)
-                if both and kind < uint32(_ENTRY) and questions[start + i, 5] != uint32(_NONE):
-                    sought[i] = bucket_of(int64(questions[start + i, 5]), c, begin, degree)
-                    prefetch(table, stride * sought[i])
-            for i in range(group):  # candidates are placed
-                c, w, kind = int64(questions[start + i, 0]), int64(questions[start + i, 1]), questions[start + i, 2]
-                if kind == uint32(_LOOK) or kind == uint32(_ENTRY):
-                    continue
-                begin = rows[c]
-                degree = rows[c + 1] - begin
-                answers[start + i, 1] = degree
-                seen = 0
-                if both and questions[start + i, 5] != uint32(_NONE):
-                    x = int64(questions[start + i, 5])
-                    seen = _FOUND if find(table, stride, sought[i], x, c, begin, degree) >= 0 else 0
-                if degree == 0:
-                    answers[start + i, 2] = _END
-                    entry[i] = -1
-                    continue
-                way_back = 0.0
-                if w != _NONE:
-                    way_back = 1.0
-                    if looking:
-                        slot = find(table, stride, bucket[i], w, c, begin, degree)
-                        way_back = 0.0 if slot < 0 else float(relative[slot]) if weighted else 1.0
-                        if extended:
-                            way_back /= levels[2 * c]
-                others = int64(kind)
-                most = float(heaviest[c]) if weighted and not outward else 1.0
-                smaller = others * most < degree
-                free = away * degree
-                shared = 0.0 if outward else common * min(float(degree), others * most)
-                returning = excess * way_back
-                lottery = (uint64(questions[start + i, 3]) << uint64(32)) | uint64(questions[start + i, 4])
-                y = unit(lottery) * (free + shared + returning)
-                backwards = y >= free + shared and returning > 0.0
-                inner = y >= free and shared > 0.0
-                scale = q
-                if inner:
-                    y -= free
-                    scale = per_common
-                from_other = inner and smaller
-                if weighted and from_other:
-                    scale /= most
-                limit = others if from_other else degree
-                at = y * scale
-                column = min(int64(at), limit - 1)
-                marks = _BACK if backwards else _FROM_OTHER if from_other else _INNER if inner else 0
-                answers[start + i, 2] = marks | seen
-                if from_other or backwards:
-                    answers[start + i, 0] = column
-                    entry[i] = -1
-                    continue
-                entry[i] = begin + column
-                if weighted:
-                    fraction[i] = uint64((at - column) * 4294967296.0)
-                    prefetch(targets, 2 * entry[i])
-                else:
-                    prefetch(targets, entry[i])
-            for i in range(group):
-                c, x, kind = int64(questions[start + i, 0]), int64(questions[start + i, 1]), questions[start + i, 2]
-                begin = rows[c]
-                degree = rows[c + 1] - begin
-                if kind == uint32(_LOOK):
-                    slot = find(table, stride, bucket[i], x, c, begin, degree)
-                    numbers[start + i, 0] = float32(-1.0) if slot < 0 else relative[slot] if weighted else float32(1.0)
-                    numbers[start + i, 1] = heaviest[c] if weighted else float32(1.0)
-                    continue
-                e = entry[i]
-                if e < 0:
-                    continue
-                if kind == uint32(_ENTRY):
-                    x = int64(targets[2 * e] & uint64(0xFFFFFFFF)) if weighted else int64(targets[e])
-                    answers[start + i, 2] = 0
-                else:
-                    x = chosen(targets, e, fraction[i]) if weighted else int64(targets[e])
-                if extended:
-                    answers[start + i, 2] |= uint32(_LOOSE) if x >> LOOSE else uint32(0)
-                    x &= int64(_IDS)
-                answers[start + i, 0] = x
-                if weighted and kind == uint32(_ENTRY):
-                    slot = find(table, stride, bucket_of(x, c, begin, degree), x, c, begin, degree)
-                    numbers[start + i, 1] = relative[slot]
-
-    return answer

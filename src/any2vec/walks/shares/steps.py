@@ -10,7 +10,8 @@ from any2vec.walks.row_tables import Entries, row_tables
 from any2vec.walks.second_order import REFUSALS
 from any2vec.walks.shares.first_order import FirstLanes, answer_first, ask_first
 from any2vec.walks.shares.owners import Answer
-from any2vec.walks.shares.second_order import ANSWER, QUESTION, SecondLanes, answer_second, ask_second
+from any2vec.walks.shares.second_answers import ANSWER, QUESTION, answer_second
+from any2vec.walks.shares.second_order import SecondLanes, ask_second
 from any2vec.walks.typed_rows import Paths, TypedRows
 
 __all__ = ["Steps", "first_steps", "second_steps"]

@@ -1,0 +1,170 @@
+"""What a host answers of its vertices to node2vec's walks on a graph in shares; `second_order` asks."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numba import float32, int64, uint32, uint64
+
+from any2vec.llvm.compiled import njit
+from any2vec.llvm.prefetch import prefetch
+from any2vec.walks.noise import LOOSE
+from any2vec.walks.order import unit
+from any2vec.walks.tables import BUCKET, WEIGHTED_BUCKET, bucket_of, chosen, find
+
+__all__ = ["ANSWER", "QUESTION", "answer_second"]
+
+QUESTION = 5
+"""Words of a question: the vertex; w, a candidate, or the number of a neighbour; a kind, or the degree of w; bits.
+
+A sixth is what to look for before the draw, where looks and draws may be one question.
+"""
+
+ANSWER = 3
+"""Words of an answer: a vertex or a weight; the degree of c, a weight, or the heaviest of its row; marks."""
+
+NONE = 0xFFFFFFFF  # no vertex before: -1 as a word
+LOOK, ENTRY = 0xFFFFFFFF, 0xFFFFFFFE  # kinds of questions, besides a draw: is x a neighbour; which is neighbour i
+END, INNER, FROM_OTHER, BACK, MARKED_LOOSE, FOUND = 1, 2, 4, 8, 16, 32  # marks of answers
+
+_GROUP = 64
+_IDS = uint64((1 << LOOSE) - 1)
+
+
+@cache
+def answer_second(weighted: int) -> Callable[..., None]:  # noqa: C901, PLR0915
+    """Return the kernel that answers about this host's vertices.
+
+    `numbers` is a view of `answers`, as is `relative` of `table`.
+    """
+    stride = WEIGHTED_BUCKET if weighted else BUCKET
+
+    @njit(nogil=True, cache=True, error_model="numpy")
+    def answer(  # noqa: C901, PLR0912, PLR0915
+        rows: Any,
+        targets: Any,
+        heaviest: Any,
+        table: Any,
+        relative: Any,
+        levels: Any,
+        directed: bool,
+        p: float,
+        q: float,
+        questions: Any,
+        answers: Any,
+        numbers: Any,
+    ) -> None:
+        outward, extended, both = q < 1.0, levels.size > 0, questions.shape[1] > QUESTION
+        back, away = 1.0 / p, 1.0 / q
+        excess = max(0.0, back - away)
+        common = 1.0 - away
+        per_common = 1.0 / common if common > 0.0 else 0.0
+        looking = excess > 0.0 and (weighted == 1 or directed)
+        bucket = np.empty(_GROUP, np.int64)
+        sought = np.empty(_GROUP, np.int64)  # bucket of what is to be looked for before a draw
+        entry = np.empty(_GROUP, np.int64)
+        fraction = np.empty(_GROUP, np.uint64)
+        for start in range(0, questions.shape[0], _GROUP):
+            group = min(_GROUP, questions.shape[0] - start)
+            for i in range(group):
+                prefetch(rows, int64(questions[start + i, 0]))
+            for i in range(group):  # what is to be looked for
+                c, x, kind = int64(questions[start + i, 0]), int64(questions[start + i, 1]), questions[start + i, 2]
+                begin = rows[c]
+                degree = rows[c + 1] - begin
+                if kind == uint32(ENTRY):
+                    entry[i] = begin + x
+                    if weighted:
+                        prefetch(targets, 2 * entry[i])
+                    else:
+                        prefetch(targets, entry[i])
+                elif kind == uint32(LOOK) or (looking and x != NONE):
+                    bucket[i] = bucket_of(x, c, begin, degree)
+                    prefetch(table, stride * bucket[i])
+                    if weighted:
+                        prefetch(heaviest, c)
+                if both and kind < uint32(ENTRY) and questions[start + i, 5] != uint32(NONE):
+                    sought[i] = bucket_of(int64(questions[start + i, 5]), c, begin, degree)
+                    prefetch(table, stride * sought[i])
+            for i in range(group):  # candidates are placed
+                c, w, kind = int64(questions[start + i, 0]), int64(questions[start + i, 1]), questions[start + i, 2]
+                if kind == uint32(LOOK) or kind == uint32(ENTRY):
+                    continue
+                begin = rows[c]
+                degree = rows[c + 1] - begin
+                answers[start + i, 1] = degree
+                seen = 0
+                if both and questions[start + i, 5] != uint32(NONE):
+                    x = int64(questions[start + i, 5])
+                    seen = FOUND if find(table, stride, sought[i], x, c, begin, degree) >= 0 else 0
+                if degree == 0:
+                    answers[start + i, 2] = END
+                    entry[i] = -1
+                    continue
+                way_back = 0.0
+                if w != NONE:
+                    way_back = 1.0
+                    if looking:
+                        slot = find(table, stride, bucket[i], w, c, begin, degree)
+                        way_back = 0.0 if slot < 0 else float(relative[slot]) if weighted else 1.0
+                        if extended:
+                            way_back /= levels[2 * c]
+                others = int64(kind)
+                most = float(heaviest[c]) if weighted and not outward else 1.0
+                smaller = others * most < degree
+                free = away * degree
+                shared = 0.0 if outward else common * min(float(degree), others * most)
+                returning = excess * way_back
+                lottery = (uint64(questions[start + i, 3]) << uint64(32)) | uint64(questions[start + i, 4])
+                y = unit(lottery) * (free + shared + returning)
+                backwards = y >= free + shared and returning > 0.0
+                inner = y >= free and shared > 0.0
+                scale = q
+                if inner:
+                    y -= free
+                    scale = per_common
+                from_other = inner and smaller
+                if weighted and from_other:
+                    scale /= most
+                limit = others if from_other else degree
+                at = y * scale
+                column = min(int64(at), limit - 1)
+                marks = BACK if backwards else FROM_OTHER if from_other else INNER if inner else 0
+                answers[start + i, 2] = marks | seen
+                if from_other or backwards:
+                    answers[start + i, 0] = column
+                    entry[i] = -1
+                    continue
+                entry[i] = begin + column
+                if weighted:
+                    fraction[i] = uint64((at - column) * 4294967296.0)
+                    prefetch(targets, 2 * entry[i])
+                else:
+                    prefetch(targets, entry[i])
+            for i in range(group):
+                c, x, kind = int64(questions[start + i, 0]), int64(questions[start + i, 1]), questions[start + i, 2]
+                begin = rows[c]
+                degree = rows[c + 1] - begin
+                if kind == uint32(LOOK):
+                    slot = find(table, stride, bucket[i], x, c, begin, degree)
+                    numbers[start + i, 0] = float32(-1.0) if slot < 0 else relative[slot] if weighted else float32(1.0)
+                    numbers[start + i, 1] = heaviest[c] if weighted else float32(1.0)
+                    continue
+                e = entry[i]
+                if e < 0:
+                    continue
+                if kind == uint32(ENTRY):
+                    x = int64(targets[2 * e] & uint64(0xFFFFFFFF)) if weighted else int64(targets[e])
+                    answers[start + i, 2] = 0
+                else:
+                    x = chosen(targets, e, fraction[i]) if weighted else int64(targets[e])
+                if extended:
+                    answers[start + i, 2] |= uint32(MARKED_LOOSE) if x >> LOOSE else uint32(0)
+                    x &= int64(_IDS)
+                answers[start + i, 0] = x
+                if weighted and kind == uint32(ENTRY):
+                    slot = find(table, stride, bucket_of(x, c, begin, degree), x, c, begin, degree)
+                    numbers[start + i, 1] = relative[slot]
+
+    return answer
