@@ -69,11 +69,10 @@ class Lookup:
             raise Any2VecError(f"t of shape {self.t.shape} does not fit e of shape {self.matrix.shape}")
         if self.parts is not None and self.parts.own.shape != self.matrix.shape:
             raise Any2VecError(f"parts of shape {self.parts.own.shape} do not fit e of shape {self.matrix.shape}")
-        hashes = np.sort(
-            np.fromiter(map(hash, self.vocabulary.words), np.int64, number)
-        )  # a tenth of the memory of `ids`
+        words = self.vocabulary.words
+        hashes = np.sort(np.fromiter(map(hash, words), np.int64, number))  # a tenth of the memory of `ids`
         if (hashes[1:] == hashes[:-1]).any() and len(self.vocabulary.ids) != number:
-            first, word = next((i, w) for i, w in enumerate(self.words) if self.vocabulary.ids[w] != i)
+            first, word = next((i, w) for i, w in enumerate(words) if self.vocabulary.ids[w] != i)
             twice = f"the word {word!r} occurs twice, as vectors {first + 1:,} and {self.vocabulary.ids[word] + 1:,}"
             raise Any2VecError(f"{twice}; a word has one vector")
 
