@@ -2,6 +2,7 @@
 
 import errno
 import hashlib
+import importlib
 import importlib.util
 import itertools
 import os
@@ -27,6 +28,16 @@ from any2vec.llvm.compiled import njit
 @njit(cache=True)
 def twice(x):
     return 2 * x
+"""
+
+
+CALLER = """
+from any2vec.llvm.compiled import njit
+import called
+
+@njit(cache=True)
+def outer(x):
+    return called.inner(x)
 """
 
 
@@ -65,6 +76,21 @@ def test_a_kernel_is_kept(tmp_path):
     assert loaded(tmp_path)
     assert files(tmp_path, "nbi")
     assert files(tmp_path, "nbc")
+
+
+def test_an_edit_of_what_a_kernel_calls_is_noticed(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    (tmp_path / "caller.py").write_text(CALLER)
+    found = []
+    for factor in (2, 2, 3):
+        inner = f"import numba\n\n@numba.njit\ndef inner(x):\n    return {factor} * x\n"
+        (tmp_path / "called.py").write_text(inner)
+        for name in ("called", "caller"):
+            monkeypatch.delitem(sys.modules, name, raising=False)
+        outer = importlib.import_module("caller").outer
+        found.append((outer(5), sum(outer.stats.cache_hits.values())))
+    assert found == [(10, 0), (10, 1), (15, 0)]
 
 
 DAMAGE = {

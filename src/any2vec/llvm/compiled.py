@@ -13,6 +13,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataC
 from numba.core.dispatcher import Dispatcher
 
 from any2vec.errors import Any2VecWarning
+from any2vec.llvm.fingerprint import fingerprint
 from any2vec.llvm.kernel_folder import KernelFolder, kernel_folder
 
 __all__ = ["njit"]
@@ -41,11 +42,18 @@ class _KernelCache(FunctionCache):
         source = Path(function.__code__.co_filename)
         self._folder = kernel_folder(source.parent) if source.is_file() else KernelFolder(None)
         self._name, self._py_func, self._cache_path = repr(function), function, str(self._folder.path or "")
+        self._reached: int | None = None
         self._enabled = self._folder.path is not None
         if self._enabled:
             self._impl = _Impl(function, str(source), self._cache_path)
             stamp = self._impl.locator.get_source_stamp()
             self._cache_file = _CheckedFiles(self._cache_path, f"{self._impl.filename_base}.checked", stamp)
+
+    def _index_key(self, signature: Any, codegen: Any) -> Any:
+        """Return what a kernel is found by: Numba's key, and all code that the function reaches in other files."""
+        if self._reached is None:  # not before: what it calls may be defined after it
+            self._reached = fingerprint(self._py_func)
+        return *super()._index_key(signature, codegen), self._reached
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """Load a kernel; None if it must be compiled."""

@@ -50,7 +50,7 @@ def _parts(value: Any, seen: set[int]) -> Iterator[str]:
             value = function.__globals__.get(name, name)
             yield from _parts(value, seen)
             if isinstance(value, ModuleType):  # what compiled code may reach through it
-                attributes = (getattr(value, attribute, None) for attribute in names)
+                attributes = (vars(value).get(attribute) for attribute in names)
                 yield from (part for a in attributes if hasattr(a, "py_func") for part in _parts(a, seen))
         for cell in function.__closure__ or ():
             yield from _parts(cell.cell_contents, seen)
