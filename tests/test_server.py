@@ -86,10 +86,10 @@ def test_all_rows_travel_three_times_with_their_ids():
     ours, least = sent["server"], sent["pull-opt"]
     for label in "et":
         rows = ours[f"reduce {label} ids"].sum() // 4
-        assert ours[f"reduce {label} values"].sum() == rows * 16 * 2
+        assert ours[f"reduce {label} values"].sum() == rows * (16 + 4)  # int8, and a scale
         assert ours[f"inspect {label} updates"].sum() == rows * 4
         assert ours[f"broadcast {label} ids"].sum() == 2 * rows * 4
-        assert ours[f"broadcast {label} values"].sum() == 2 * rows * 16 * 2
+        assert ours[f"broadcast {label} values"].sum() == 2 * rows * (16 + 4)
         assert len(ours[f"reduce {label} values"]) == n
     assert (ours["reduce e values"] >= least["reduce e values"]).all()  # words without a context, too
     assert sum(map(np.sum, ours.values())) > 1.4 * sum(map(np.sum, least.values()))
