@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Request
+from any2vec.cluster.counted import Counted
 from any2vec.cluster.local import alone
 from any2vec.graph.shares.share import cut_graph
 from any2vec.plan.walking import WALKS, WalkedGraph, WalkSpeeds
@@ -21,21 +22,12 @@ _FEW = 64  # walks that compile the kernels
 _BLOCK = 4096  # walks that a thread takes at a time, on the whole graph
 
 
-class _Counting:
-    """One host that counts the questions and answers that it sends itself, and how often."""
-
-    rank, size = 0, 1
+class _Counting(Counted):
+    """One host, which counts the questions and answers that it sends itself, and how often."""
 
     def __init__(self) -> None:
-        self.sent = self.rounds = 0
-        self._alone = alone()
-
-    def barrier(self) -> None:
-        """Do nothing."""
-
-    def allgather(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Gather from this host alone."""
-        return self._alone.allgather(values)
+        super().__init__(alone())
+        self.rounds = 0
 
     def ialltoallv(
         self,
@@ -50,7 +42,7 @@ class _Counting:
             self.sent += int(send_counts.sum()) * send[:1].nbytes
         else:
             self.rounds += 1
-        return self._alone.ialltoallv(send, send_counts, receive, counts, starts)
+        return super().ialltoallv(send, send_counts, receive, counts, starts)
 
 
 def measure_walks(graph: WalkedGraph) -> WalkSpeeds:

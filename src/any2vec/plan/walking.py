@@ -149,10 +149,10 @@ class WalkedGraph:
         """Return the bytes that walks look up at the rows of some vertices, of each host (`walks.row_tables`).
 
         A row has a number of 8 bytes. An entry is an int32; with weights, 16 bytes of an alias table. node2vec's walks
-        look for neighbours in a hash table: a bucket of 32 bytes, with weights 64, for every three entries, and one
-        more for each row. node2vec+ has two float32 for each row; if hosts have parts, of all vertices besides. Starts
-        that are drawn take 16 bytes for each vertex with edges. Metapaths are taken to have as many entries as the
-        graph.
+        look for neighbours in a hash table. It has a bucket for every three entries, and one more for each row, of 32
+        bytes, or 64 with weights. node2vec+ has two float32 for each row; if hosts have parts, of all vertices besides.
+        Starts that are drawn take 16 bytes for each vertex with edges. Metapaths are taken to have as many entries as
+        the graph.
         """
         found = 8 * (vertices + 2) + (16 if self.weighted else 4) * entries
         if self.second:
@@ -222,9 +222,9 @@ class WalkedGraph:
     def _parts(self, hosts: int, sizes: Sizes, cluster: Cluster, speeds: WalkSpeeds | None) -> Walking:
         """Every host reads a part of the edges, has the rows of some vertices, and asks the others for steps.
 
-        While it reads, a host has its entries (with weights 8 bytes), two numbers for each of its rows, names of all
-        vertices and numbers of those in its part: all but those with d edges in other parts, which are
-        ``(1 - 1/H)^d`` of them. Weighted rows are there beside the tables made of them. Larger walks are in a file.
+        While it reads, a host has its entries (with weights 8 bytes), two numbers for each of its rows, and names of
+        all vertices. It has numbers of those in its part: of the vertices with d edges, ``(1 - 1/H)^d`` are only in
+        other parts. Weighted rows are there beside the tables made of them. Larger walks are in a file.
 
         A walk's vertex is on another host with probability ``1 - 1/H``, whatever these have: walks are cut evenly, in
         random order. So hosts send that share of the bytes of all questions and answers. A step of the first order is
@@ -232,8 +232,8 @@ class WalkedGraph:
         as the graph lets candidates be refused or looked up; these are counted in walks on it. In a round of questions
         a host tells each other one how many there are.
 
-        Questions are asked and answered while others are under way: so a host takes as long as that, or the network,
-        or half of both and what the calls of half of the rounds wait.
+        Questions are asked and answered while others are under way. So walking takes the longest of three: stepping,
+        the network, and half of both with what the calls of half of the rounds wait.
         """
         graph, vertices = self.graph, len(self.graph)
         cuts = even_cuts(graph.degrees, hosts)
