@@ -16,7 +16,7 @@ from test_checkpoint import Said, fit, flip, same, truncate, versions
 
 from any2vec import Any2VecError, Word2Vec
 from any2vec.training.checkpoints import checkpoint, folder_lock, own_shards
-from any2vec.training.checkpoints.checkpoint_files import UNFINISHED
+from any2vec.training.checkpoints.checkpoint_files import UNFINISHED, CheckpointFiles
 from any2vec.training.checkpoints.folder_lock import FolderLock
 from any2vec.training.checkpoints.manifest import own_digest, read_manifest
 
@@ -469,3 +469,27 @@ def test_two_runs_of_one_process(tmp_path):
     lock.release()
     FolderLock(tmp_path, "").release()
     assert (tmp_path / "lock").stat().st_size == 0
+
+
+@pytest.mark.parametrize(("of", "name"), [(Path, "lstat"), (Path, "unlink"), (os, "open")])
+def test_what_cannot_be_looked_at_for_a_while_is_removed_later(tmp_path, monkeypatch, of, name):
+    real = getattr(of, name)
+
+    def refusing(path, *given, **more):
+        if str(path).endswith(".safetensors"):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return real(path, *given, **more)
+
+    files = CheckpointFiles(tmp_path, None)
+    for version in (1, 2, 3, 4):
+        shard = f"{version:06d}.0-9.safetensors"
+        files.announce([shard])
+        (tmp_path / shard).write_bytes(b"")
+        (tmp_path / f"{version:06d}.json").write_text("{}")
+        with monkeypatch.context() as patched:
+            if version in (2, 3):
+                patched.setattr(of, name, refusing)
+            files.complete([shard], {version}, None, [])
+        assert (tmp_path / "000001.0-9.safetensors").exists() == (version < 4)
+    files.close()
+    assert {path.name for path in tmp_path.iterdir()} == {"000004.json", "000004.0-9.safetensors"}

@@ -25,7 +25,7 @@ from any2vec.errors import Any2VecError
 from any2vec.io.outputs import refusals
 from any2vec.private import make_private
 from any2vec.sync.scheme import Scheme
-from any2vec.training.checkpoints.checkpoint_files import CheckpointFiles, check_folder, flush, put, reason
+from any2vec.training.checkpoints.checkpoint_files import CheckpointFiles, check_folder, flush, gone, put, reason
 from any2vec.training.checkpoints.folder_lock import FolderLock
 from any2vec.training.checkpoints.manifest import (
     FORMAT,
@@ -251,7 +251,7 @@ class Checkpoints:
         if self._files and self._files.next == version:
             self._files.skip()
         with suppress(OSError):
-            if not (self.folder / manifest_name(version)).exists():
+            if gone(self.folder / manifest_name(version)):
                 path.unlink()
 
     def _outcome(self) -> str:

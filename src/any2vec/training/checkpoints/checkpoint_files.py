@@ -18,7 +18,7 @@ from any2vec.private import private
 from any2vec.training.checkpoints.folder_lock import LOCK
 from any2vec.training.checkpoints.manifest import Facts, listed, manifest_name, open_regular, own_digest, read_manifest
 
-__all__ = ["CheckpointFiles", "check_folder", "flush", "put", "reason"]
+__all__ = ["CheckpointFiles", "check_folder", "flush", "gone", "put", "reason"]
 
 UNFINISHED = "unfinished"
 """The list of files that may be there, and that no manifest lists."""
@@ -65,7 +65,7 @@ class CheckpointFiles:
     def announce(self, names: Collection[str]) -> None:
         """List files that are about to be written, and those listed before that are still there."""
         of_versions = {name for shards in self._versions.values() for name in shards}
-        left = {name for name in self._unfinished - of_versions if os.path.lexists(self._folder / name)}
+        left = {name for name in self._unfinished - of_versions if not gone(self._folder / name)}
         if left.union(names) == self._unfinished:
             return
         if os.path.lexists(self._folder / UNFINISHED) and not _begins(self._folder / UNFINISHED, _LIST):
@@ -119,15 +119,15 @@ class CheckpointFiles:
         left = set()
         for name in self._unfinished - of_versions - ahead:
             reused = spare is not None and _number(name) == spare and name.endswith(".safetensors")
-            if reused or (_begins(self._folder / name, _beginning(name)) and not self._remove(name)):
+            if reused or not self._remove(name, _beginning(name)):
                 left.add(name)
         self._unfinished = left | ahead
 
-    def _remove(self, name: str) -> bool:
-        """Remove a file; return whether it is gone, or is none of ours."""
+    def _remove(self, name: str, beginning: bytes | None = None) -> bool:
+        """Remove a file, if it begins as ours do; return whether it is gone, or is none of ours."""
         path = self._folder / name
         try:
-            if stat.S_ISREG(path.lstat().st_mode):
+            if stat.S_ISREG(path.lstat().st_mode) and (beginning is None or _content_begins(path, beginning)):
                 path.unlink()
         except FileNotFoundError:
             pass
@@ -187,6 +187,17 @@ def put(path: Path, content: Facts, *, durable: bool = False, replaces: bool = F
         raise
     if durable:
         _flush_folder(path.parent)
+
+
+def gone(path: Path) -> bool:
+    """Whether no file has this name, and the file system says so."""
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return True
+    except OSError:  # perhaps only for a while
+        pass
+    return False
 
 
 def reason(error: Exception) -> str:
@@ -261,16 +272,18 @@ _LIST = json.dumps({"kind": _KIND})[:-1].encode()
 def _begins(path: Path, beginning: bytes) -> bool:
     """Whether a file, and no link, is empty or begins as ours do, perhaps cut short."""
     with suppress(OSError):
-        if not stat.S_ISREG(path.lstat().st_mode):
-            return False
-        with open_regular(path) as file:
-            start = file.read(_HEADER + len(beginning))
-        if not beginning:
-            return not start
-        if path.suffix == ".safetensors" and start:
-            return len(start) >= _HEADER and not any(start[4:_HEADER]) and beginning.startswith(start[_HEADER:])
-        return start.startswith(beginning) or beginning.startswith(start)
+        return stat.S_ISREG(path.lstat().st_mode) and _content_begins(path, beginning)
     return False
+
+
+def _content_begins(path: Path, beginning: bytes) -> bool:
+    with open_regular(path) as file:
+        start = file.read(_HEADER + len(beginning))
+    if not beginning:
+        return not start
+    if path.suffix == ".safetensors" and start:
+        return len(start) >= _HEADER and not any(start[4:_HEADER]) and beginning.startswith(start[_HEADER:])
+    return start.startswith(beginning) or beginning.startswith(start)
 
 
 def _check_list(folder: Path) -> None:

@@ -14,7 +14,7 @@ from any2vec.io.finite import CACHED, blocks
 from any2vec.io.safetensors_file import header_of
 from any2vec.private import private
 from any2vec.sync.scheme import Scheme
-from any2vec.training.checkpoints.checkpoint_files import reason
+from any2vec.training.checkpoints.checkpoint_files import gone, reason
 from any2vec.training.checkpoints.manifest import manifest_name
 from any2vec.training.running.state import TrainingState
 
@@ -91,7 +91,7 @@ class OwnShards:
             try:
                 found = spare.stat(follow_symlinks=False)
                 alone = stat.S_ISREG(found.st_mode) and found.st_nlink == 1  # links may be a user's copy
-                if alone and not (self._folder / manifest_name(version)).exists() and not os.path.lexists(path):
+                if alone and gone(self._folder / manifest_name(version)) and not os.path.lexists(path):
                     spare.rename(path)
                     return open(path, "r+b", opener=private)
             except OSError:
