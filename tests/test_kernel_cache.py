@@ -78,14 +78,37 @@ def test_a_kernel_is_kept(tmp_path):
     assert files(tmp_path, "nbc")
 
 
-def test_an_edit_of_what_a_kernel_calls_is_noticed(tmp_path, monkeypatch):
+CALLED = """
+import numba
+
+@numba.njit
+def inner(x):
+    return {factor} * x
+"""
+
+OVERLOADED = """
+from numba.extending import overload
+
+def inner(x):
+    raise NotImplementedError
+
+@overload(inner)
+def _inner(x):
+    return _times
+
+def _times(x):
+    return {factor} * x
+"""
+
+
+@pytest.mark.parametrize("called", [CALLED, OVERLOADED])
+def test_an_edit_of_what_a_kernel_calls_is_noticed(tmp_path, monkeypatch, called):
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     (tmp_path / "caller.py").write_text(CALLER)
     found = []
     for factor in (2, 2, 3):
-        inner = f"import numba\n\n@numba.njit\ndef inner(x):\n    return {factor} * x\n"
-        (tmp_path / "called.py").write_text(inner)
+        (tmp_path / "called.py").write_text(called.format(factor=factor))
         for name in ("called", "caller"):
             monkeypatch.delitem(sys.modules, name, raising=False)
         outer = importlib.import_module("caller").outer

@@ -6,6 +6,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
+from numba.core.typing.templates import builtin_registry
 
 __all__ = ["fingerprint"]
 
@@ -45,15 +46,25 @@ def _parts(value: Any, seen: set[int]) -> Iterator[str]:
     elif isinstance(function, FunctionType) and id(function) not in seen:
         seen.add(id(function))
         yield from _code(function.__code__)
+        if value is function:
+            yield from (part for overload in _overloads(function) for part in _parts(overload, seen))
         names = _names(function.__code__)
         for name in names:
             value = function.__globals__.get(name, name)
             yield from _parts(value, seen)
-            if isinstance(value, ModuleType):  # what compiled code may reach through it
+            if isinstance(value, ModuleType) and value is not np:  # what compiled code may reach through it
                 attributes = (vars(value).get(attribute) for attribute in names)
-                yield from (part for a in attributes if hasattr(a, "py_func") for part in _parts(a, seen))
+                compiled = (a for a in attributes if hasattr(a, "py_func") or any(_overloads(a)))
+                yield from (part for a in compiled for part in _parts(a, seen))
         for cell in function.__closure__ or ():
             yield from _parts(cell.cell_contents, seen)
+
+
+def _overloads(function: Any) -> Iterator[Any]:
+    """List what was given to `numba.extending.overload` for a function."""
+    for value, kind in builtin_registry.globals:
+        if value is function:
+            yield from (getattr(template, "_overload_func", None) for template in kind.templates)
 
 
 def _code(code: CodeType) -> Iterator[str]:
