@@ -63,6 +63,11 @@ class WordRows:
         return len(self.bounds) - 1 + len(self.ids)
 
     @property
+    def nbytes(self) -> int:
+        """Bytes of the lists."""
+        return self.bounds.nbytes + self.rows.nbytes + self.ids.nbytes + self.parts.nbytes
+
+    @property
     def most(self) -> int:
         """Rows of the word that has most."""
         return int(np.diff(self.bounds).max())
