@@ -166,7 +166,8 @@ def test_subwords(spark, reviews, tmp_path):
     assert [row.mean.toArray().tolist() for row in loaded.transform(data).collect()] == [m.tolist() for m in means]
     estimator(**how, subwords=(2, 4)).save(str(tmp_path / "estimator"))
     assert Word2Vec.load(str(tmp_path / "estimator")).getSubwords() == "2-4"
-    check_same(estimator(**how, subwords=0, buckets=2_000_000).fit(reviews), reviews, 2, 2)
+    none = estimator(**how | {"buckets": 2_000_000}, subwords=0).fit(reviews)
+    check_same(none, reviews, 2, 2)
 
 
 def test_features(spark, reviews, tmp_path):
@@ -411,12 +412,17 @@ def test_where_models_are(spark, reviews, tmp_path, monkeypatch):
     model = estimator(numHosts=1, modelDir="models").fit(reviews)
     assert Path(model.path).parent.parent == tmp_path / "models"
     model.save(str(tmp_path / "saved"))
+    data = (tmp_path / "saved" / "data").rename(tmp_path / "new")
+    spark.read.parquet(str(data)).drop("own").write.parquet(
+        str(tmp_path / "saved" / "data")
+    )  # as before words had parts
     spark.conf.set("spark.any2vec.modelDir", f"file://{tmp_path}/here")
     try:
         loaded = Word2VecModel.load(str(tmp_path / "saved"))
     finally:
         spark.conf.unset("spark.any2vec.modelDir")
     assert Path(loaded.path).parent.parent == tmp_path / "here"
+    assert (loaded.vectors.matrix == model.vectors.matrix).all()
 
 
 def test_executors_that_lack_what_hosts_need(spark, tmp_path):
