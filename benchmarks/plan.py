@@ -37,11 +37,12 @@ def check(
     dim: DimOption = 32,
     epochs: EpochsOption = 2,
     threads: ThreadsOption = 2,
+    subwords: Annotated[str | None, typer.Option(help="Such as 3-6; `columns` and `server` have none.")] = None,
     json_file: JsonOption = None,
 ) -> None:
     """Train with simulated hosts, and compare; once with where words occur, once with their counts alone."""
     numbers = tuple(map(int, hosts.split(",")))
-    how: dict[str, Any] = {"dim": dim, "epochs": epochs, "threads": threads, "verbose": False}
+    how: dict[str, Any] = {"dim": dim, "epochs": epochs, "threads": threads, "subwords": subwords, "verbose": False}
     with plain_text(corpus, size) as (path, folder):
         kind, source = (DeepWalk, corpus) if nodes else (Word2Vec, path)
         how |= {} if nodes else {"cache": str(folder / "cache")}
@@ -64,7 +65,7 @@ def expected(model: Any, source: str, hosts: tuple[int, ...]) -> tuple[list[Esti
         text = Text.of_corpus(model.read(graph), graph=WalkedGraph.of(graph, model))
     else:
         text = Text.of_corpus(model.read(source))
-    counts = Text(text.counts, text.many, text.lengths, text.sentences)
+    counts = Text(text.counts, text.many, text.lengths, text.sentences, vocabulary=text.vocabulary)
     cluster, options = Cluster(hosts, 1, 1e9, 0.0), model.training_options()
     found = [Estimator(one, options, cluster, SPEEDS) for one in (text, counts)]
     whole, alone = ([one for number in hosts for one in estimator.estimates(number)] for estimator in found)

@@ -105,7 +105,7 @@ def test_values_complete(line, expected, monkeypatch):
         ("words x -o y --min_count 4", "--min-count"),
         ("words x -o y --windwo 4", "--window"),
         ("words x -o y -minn 3", "--subwords minn-maxn"),
-        ("plan x --subwords 3-6", "no parts here"),
+        ("documents x -o y --subwords 3-6", "no parts here"),
         ("similar x --features a", "perhaps --feature is"),
         ("words -o y --train x", "after the command"),
         ("words x -o y --max-vocab-size 9", "--max-size"),

@@ -58,15 +58,26 @@ def estimator(**more):
     return Word2Vec(**{"vectorSize": 16, "minCount": 1, "inputCol": "words", "outputCol": "mean", "seed": 3} | more)
 
 
-def check_same(model, reviews, epochs):
-    """Compare with 4 simulated hosts."""
-    parts = [[row.words for row in rows] for rows in partitioned(reviews.select("words"), 4).rdd.glom().collect()]
-    same = {"dim": 16, "min_count": 1, "seed": 3, "threads": 1, "sample": 1e-3, "rounds": 3, "cache": None}
+def check_same(model, reviews, epochs, number=4, **how):
+    """Compare with simulated hosts."""
+    parts = [[row.words for row in rows] for rows in partitioned(reviews.select("words"), number).rdd.glom().collect()]
+    same = {"dim": 16, "min_count": 1, "seed": 3, "threads": 1, "sample": 1e-3, "rounds": 3, "cache": None} | how
     hosts = simulate(
-        4, 2, lambda host: OurWord2Vec(**same, epochs=epochs).fit(parts[host.rank], communicator=host).vectors_
+        number, 2, lambda host: OurWord2Vec(**same, epochs=epochs).fit(parts[host.rank], communicator=host).vectors_
     )
     assert model.vectors.words == [word for host in hosts for word in host.words]
     assert (model.vectors.matrix == np.concatenate([host.matrix for host in hosts])).all()
+    if hosts[0].parts is not None:
+        assert model.vectors.parts.settings == hosts[0].parts.settings
+        check_same_parts(model.vectors.parts, *([getattr(host.parts, name) for host in hosts] for name in PARTS))
+
+
+PARTS = ("own", "ids", "rows")
+
+
+def check_same_parts(parts, *expected):
+    for name, arrays in zip(PARTS, expected, strict=True):
+        assert (getattr(parts, name) == np.concatenate(arrays)).all(), name
 
 
 def test_the_vectors_are_those_of_simulated_hosts(reviews):
@@ -130,6 +141,66 @@ def test_words_that_are_unknown_or_missing(spark, reviews):
     assert means[1:] == [SparkVectors.dense([0.0] * 16)] * 3
     with pytest.raises(Any2VecError, match="'no'"):
         model.findSynonyms("no", 2)
+
+
+def test_subwords(spark, reviews, tmp_path):
+    how = {"numHosts": 2, "maxIter": 2, "rounds": 3, "buckets": 300}
+    model = estimator(**how, subwords=(2, 4)).fit(reviews)
+    check_same(model, reviews, 2, 2, subwords="2-4", buckets=300)  # at the learning rate and exponent of subwords
+    data = spark.createDataFrame([(["w0", "w1234", "w0"],), (["zzzz"],), (["w12", None],)], "words array<string>")
+    unknown = model.vectors.parts.vector("w1234")
+    means = [row.mean.toArray() for row in model.transform(data).collect()]
+    assert means[0] == pytest.approx((2 * model.vectors["w0"] + unknown) / 3, abs=1e-6)
+    assert means[1] == pytest.approx(model.vectors.parts.of(["zzzz"])[0], abs=1e-6)
+    assert means[2] == pytest.approx(model.vectors["w12"] / 2, abs=1e-6)
+    near = model.findSynonymsArray("w1234", 3)
+    assert [word for word, _ in near] == [word for word, _ in model.vectors.most_similar("w1234", topn=3)]
+    assert {row.word for row in model.getVectors().collect()} == set(model.vectors.words)
+    model.write().overwrite().save(str(tmp_path / "model"))
+    loaded = Word2VecModel.load(str(tmp_path / "model"))
+    assert loaded.vectors.parts.settings == model.vectors.parts.settings
+    order = np.argsort(model.vectors.parts.ids)
+    parts = model.vectors.parts
+    check_same_parts(loaded.vectors.parts, [parts.own], [parts.ids[order]], [parts.rows[order]])
+    assert (loaded.vectors.matrix == model.vectors.matrix).all()
+    assert [row.mean.toArray().tolist() for row in loaded.transform(data).collect()] == [m.tolist() for m in means]
+    estimator(**how, subwords=(2, 4)).save(str(tmp_path / "estimator"))
+    assert Word2Vec.load(str(tmp_path / "estimator")).getSubwords() == "2-4"
+    none = estimator(**how | {"buckets": 2_000_000}, subwords=0).fit(reviews)
+    check_same(none, reviews, 2, 2)
+
+
+def test_features(spark, reviews, tmp_path):
+    features = {f"w{i}": [f"odd={i % 2}", f"third={i % 3}"] for i in range(40)}
+    (tmp_path / "features.tsv").write_text("".join(f"{word}\t{' '.join(of)}\n" for word, of in features.items()))
+    how = {"numHosts": 2, "rounds": 3, "stepSize": 0.04, "nsExponent": 0.6}
+    model = estimator(**how, features=features).fit(reviews)
+    check_same(model, reviews, 1, 2, features=features, alpha=0.04, ns_exponent=0.6)
+    assert not model.isSet(model.features)
+    again = estimator(**how, features=str(tmp_path / "features.tsv")).fit(reviews)
+    assert (again.vectors.matrix == model.vectors.matrix).all()
+    model.save(str(tmp_path / "model"))
+    loaded = Word2VecModel.load(str(tmp_path / "model"))
+    assert loaded.vectors.features == ("odd=0", "odd=1", "third=0", "third=1", "third=2")
+    data = spark.createDataFrame([(["w39"],)], "words array<string>")  # is not in the reviews
+    expected = model.vectors.vector_of_features(["odd=1", "third=0"])
+    assert loaded.transform(data).head().mean.toArray() == pytest.approx(expected, abs=1e-6)
+    estimator(**how, features=features).save(str(tmp_path / "estimator"))
+    assert Word2Vec.load(str(tmp_path / "estimator")).getFeatures() == features
+
+
+def test_features_of_vertices(spark):
+    near = [(i, j) for i in range(40) for j in range(i + 1, 40) if i % 4 == j % 4 or (i * j) % 29 == 1]
+    edges = spark.createDataFrame(near, "a long, b long")
+    features = {i: [f"rest={i % 4}"] for i in range(50)}
+    walks = {"vectorSize": 16, "srcCol": "a", "dstCol": "b", "numWalks": 5, "walkLength": 10, "windowSize": 3}
+    model = DeepWalk(**walks, numHosts=2, outputCol="vector", features=features).fit(edges)
+    same = {"dim": 16, "walks": 5, "length": 10, "epochs": 1, "window": 3, "seed": 1, "threads": 1, "hosts": 2}
+    expected = OurDeepWalk(**same, features=features).fit(read_graph(near, directed=False)).vectors_
+    assert model.vectors.words == expected.words
+    assert (model.vectors.matrix == expected.matrix).all()
+    new = model.transform(spark.createDataFrame([(46,)], "id long")).head().vector
+    assert new.toArray() == pytest.approx(expected.vector_of_features(["rest=2"]), abs=1e-6)
 
 
 def test_in_a_pipeline(spark, reviews, tmp_path):
@@ -294,6 +365,12 @@ def test_mistakes_are_told(spark, reviews, tmp_path):
         (reviews, {"inputCol": None}, "`inputCol` is not set"),
         (reviews, {"modelDir": "hdfs://nn:8020/models"}, "`modelDir` is 'hdfs://nn:8020/models'; it must be a folder"),
         (reviews, {"combine": "best"}, "`combine` is 'best'"),
+        (reviews, {"subwords": "6-3"}, "`subwords` is '6-3'"),
+        (reviews, {"subwords": "3-6", "scheme": "columns"}, "`scheme` is 'columns', which does not train parts"),
+        (reviews, {"features": {"w1": "x"}}, "a list of strings is expected"),
+        (reviews, {"features": {"nowhere": ["x"]}}, "such as 'nowhere'; none is among the"),
+        (reviews, {"features": str(tmp_path / "none.tsv")}, "none.tsv"),
+        (reviews, {"features": {"w1": ["x"]}, "subwords": "3-6"}, "words have parts of one kind"),
         (reviews, {"modelDir": str(tmp_path / "file")}, "cannot be made"),
     ):
         with pytest.raises(Any2VecError) as caught:
@@ -335,12 +412,17 @@ def test_where_models_are(spark, reviews, tmp_path, monkeypatch):
     model = estimator(numHosts=1, modelDir="models").fit(reviews)
     assert Path(model.path).parent.parent == tmp_path / "models"
     model.save(str(tmp_path / "saved"))
+    data = (tmp_path / "saved" / "data").rename(tmp_path / "new")
+    spark.read.parquet(str(data)).drop("own").write.parquet(
+        str(tmp_path / "saved" / "data")
+    )  # as before words had parts
     spark.conf.set("spark.any2vec.modelDir", f"file://{tmp_path}/here")
     try:
         loaded = Word2VecModel.load(str(tmp_path / "saved"))
     finally:
         spark.conf.unset("spark.any2vec.modelDir")
     assert Path(loaded.path).parent.parent == tmp_path / "here"
+    assert (loaded.vectors.matrix == model.vectors.matrix).all()
 
 
 def test_executors_that_lack_what_hosts_need(spark, tmp_path):

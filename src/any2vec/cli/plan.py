@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 
@@ -14,6 +15,7 @@ from any2vec.cli.graphs import graph_options, saying
 from any2vec.cli.plan_table import show
 from any2vec.cli.training import check_apart, check_one_process
 from any2vec.cluster.machine.cores import usable_cores
+from any2vec.corpus import Vocabulary
 from any2vec.corpus.given_vocabulary import load_vocabulary
 from any2vec.errors import Any2VecError, shown
 from any2vec.graph.readers import read_graph
@@ -39,7 +41,7 @@ _OF_GRAPHS = ("walks", "length", "p", "q", "restart", "extend", "gamma", "starts
 _OF_TEXTS = ("min_count", "max_size", "lowercase", "tokenize")
 _OF_BOTH = (
     *("model", "loss", "dim", "window", "shrink_windows", "negative", "negatives_per", "ns_exponent", "sample"),
-    *("epochs", "seed", "rounds", "combine", "wire", "batch"),
+    *("epochs", "seed", "rounds", "combine", "wire", "batch", "subwords", "buckets", "features"),
 )
 _FIGURES = Kind("a plan", lambda path: isinstance(found := json_of(path), dict) and "estimates" in found)
 
@@ -120,7 +122,8 @@ def plan(
         cost.an_hour if cost else None,
     )
     of_host = quantities.number(speed, "speed") if speed is not None else None
-    check_apart(corpus or [], output, json_file, names=("the figure", "the figures as JSON", ""))
+    sources = [*(corpus or []), *([options["features"]] if options["features"] else [])]
+    check_apart(sources, output, json_file, names=("the figure", "the figures as JSON", ""))
     if output:
         check_figure(output, force=force)
     if json_file:
@@ -190,11 +193,11 @@ def _text_of_counts(words: str | None, vocabulary: str | None, least: int, nodes
     if not Path(vocabulary).is_file():
         different = quantities.number(vocabulary, "vocabulary, which is no file", 2)
         return Text.of_counts(*zipf_counts(total or 0.0, different, least))
-    counts = load_vocabulary(vocabulary).counts.astype(float)
-    counts = counts[counts >= least]
-    if len(counts) < 2:
-        raise Any2VecError(f"{vocabulary}: `min_count={least}` leaves {len(counts)} of two words or more; lower it")
-    return Text.of_counts(counts * (total / counts.sum() if total else 1.0))
+    known = load_vocabulary(vocabulary)
+    left = int(np.count_nonzero(known.counts >= least))
+    if left < 2:
+        raise Any2VecError(f"{vocabulary}: `min_count={least}` leaves {left} of two words or more; lower it")
+    return Text.of_vocabulary(Vocabulary(known.words[:left], known.counts[:left]), total)
 
 
 def _write(found: Plan, path: Path) -> None:

@@ -36,8 +36,9 @@ def show(plan: Plan, thread: float, currency: str, *, measured: bool) -> None:
     width = Measurement.get(wide, wide.options, table).maximum
     console = Console(highlight=False, width=max(Console().width, width))
     only = "" if graph or not places else f"; graph: {min(places)}"
+    parts = f", with {plan.parts:,.0f} parts" if plan.parts else ""
     console.print(
-        f"{plan.words:,.0f} words, {plan.vertices:,.0f} of them different, epochs: {plan.epochs}{only}; "
+        f"{plan.words:,.0f} words, {plan.vertices:,.0f} of them different{parts}, epochs: {plan.epochs}{only}; "
         f"times are {_UNITS[unit[1]]} of the whole run, memory is what a host needs",
         soft_wrap=True,
     )

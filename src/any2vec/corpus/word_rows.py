@@ -6,12 +6,16 @@ items, or what an operator of a user's own makes of a word.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.llvm.compiled import njit
+
 __all__ = ["WordRows"]
+
+_FEW = 1 << 22  # numbers of which each may have an entry in a table, whatever is listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,17 +44,20 @@ class WordRows:
         cls, counts: NDArray[np.int64], bounds: NDArray[np.int64], parts: Sequence[int] | NDArray[np.integer]
     ) -> Self:
         """Give rows to words that have the parts ``parts[bounds[w] : bounds[w + 1]]``, by the counts of words."""
-        sizes = np.diff(bounds)
-        ids, places = np.unique(np.asarray(parts, np.int64), return_inverse=True)
-        used = np.concatenate([counts, np.bincount(places, np.repeat(counts, sizes), len(ids))])
-        numbers = np.empty(len(used), np.int32)
-        numbers[np.argsort(-used, kind="stable")] = np.arange(len(used), dtype=np.int32)
+        ids, listed = _numbered(parts)
+        used, seen = np.zeros(len(ids)), np.zeros(len(ids), np.bool_)
+        _count(counts, bounds, listed, used, seen)
+        places = np.flatnonzero(seen)
+        every = np.concatenate([counts, used[places]])
+        numbers = np.empty(len(every), np.int32)
+        numbers[np.argsort(-every, kind="stable")] = np.arange(len(every), dtype=np.int32)
+        own, of_parts = np.split(numbers, [len(counts)])
+        at = np.empty(len(ids), np.int32)
+        at[places] = of_parts
         begins = bounds + np.arange(len(bounds))
-        is_own = np.zeros(begins[-1], np.bool_)
-        is_own[begins[:-1]] = True
         rows = np.empty(begins[-1], np.int32)
-        rows[is_own], rows[~is_own] = numbers[: len(counts)], numbers[len(counts) :][places]
-        return cls(begins, rows, ids, numbers[len(counts) :])
+        _list(begins, listed, own, at, rows)
+        return cls(begins, rows, ids[places], of_parts)
 
     @property
     def own(self) -> NDArray[np.int32]:
@@ -61,6 +68,11 @@ class WordRows:
     def number(self) -> int:
         """V + P, the rows of e."""
         return len(self.bounds) - 1 + len(self.ids)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the lists."""
+        return self.bounds.nbytes + self.rows.nbytes + self.ids.nbytes + self.parts.nbytes
 
     @property
     def most(self) -> int:
@@ -75,3 +87,32 @@ class WordRows:
     def shares(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return what a row is of a word, 1/n of one with n rows, in the mean over words by their counts."""
         return self.spread(counts / np.diff(self.bounds)) / self.spread(counts)
+
+
+def _numbered(parts: Sequence[int] | NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.integer]]:
+    """Return numbers, rising, and the place among them of each part: the parts themselves, unless these are sparse."""
+    listed = parts if isinstance(parts, np.ndarray) and parts.dtype == np.int32 else np.asarray(parts, np.int64)
+    if not len(listed):
+        return np.empty(0, np.int64), listed
+    if listed.min() >= 0 and listed.max() < max(_FEW, len(listed)):
+        return np.arange(int(listed.max()) + 1), listed
+    found, places = np.unique(np.asarray(listed, np.int64), return_inverse=True)
+    return found, places
+
+
+@njit(nogil=True, cache=True)
+def _count(counts: Any, bounds: Any, parts: Any, used: Any, seen: Any) -> None:
+    """Sum up the counts of the words that have each part."""
+    for word in range(bounds.size - 1):
+        for k in range(bounds[word], bounds[word + 1]):
+            used[parts[k]] += counts[word]
+            seen[parts[k]] = True
+
+
+@njit(nogil=True, cache=True)
+def _list(begins: Any, parts: Any, own: Any, at: Any, rows: Any) -> None:
+    """List each word's own row, and those of its parts."""
+    for word in range(begins.size - 1):
+        rows[begins[word]] = own[word]
+        for k in range(begins[word] + 1, begins[word + 1]):
+            rows[k] = at[parts[k - 1 - word]]

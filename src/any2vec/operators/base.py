@@ -105,6 +105,8 @@ class Operator(ABC):
         gives none.
     joined : bool
         Whether the sources of a group are one, as in CBOW: the group updates each of its targets once.
+    from_centre : bool
+        Whether the centre of a window is the source, and its context words are the targets; else the other way round.
     several : bool
         Whether a word has several rows of e: those that `divide` finds.
     documents : bool
@@ -126,6 +128,7 @@ class Operator(ABC):
     negatives_per: str = "window"
     varying: bool = False
     joined: bool = False
+    from_centre: bool = False
     several: bool = False
     documents: bool = False
     rows: WordRows | None = None
@@ -212,6 +215,10 @@ class Operator(ABC):
     def by_columns(self) -> bool:
         """Whether scores are dot products, and changes multiples of rows: then hosts may have some columns each."""
         return self.score is dots and self.update is update and self.apply is None
+
+    def draws(self, contexts: float) -> float:
+        """Count the negatives that a window draws, whose context has `contexts` words in the mean."""
+        return 0.0
 
     def scratch(self, dim: int) -> int:
         """Floats that a thread keeps for a group, with `dim` floats in a row."""

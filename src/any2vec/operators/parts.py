@@ -217,7 +217,7 @@ class _WithParts(SkipGram):
 class _FromCentre(_WithParts):
     """Skip-gram from the centre to its context words."""
 
-    joined = varying = True
+    joined = varying = from_centre = True
 
     def __init__(self, options: OperatorOptions) -> None:
         super().__init__(options)

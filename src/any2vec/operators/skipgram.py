@@ -132,6 +132,10 @@ class SkipGram(Operator):
         """Whether negatives are drawn per pair."""
         return self.per_pair
 
+    def draws(self, contexts: float) -> float:
+        """Count K negatives, for the window or for each pair."""
+        return self.options.negatives * (contexts if self.per_pair else 1.0)
+
     @property
     def sizes(self) -> tuple[int, ...]:
         """The window, targets, and whether the table is a pool of negatives."""

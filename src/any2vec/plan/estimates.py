@@ -120,10 +120,10 @@ class Estimator:
         if hosts == 1:
             yield self.alone
             return
-        rounds = _Rounds.of(self.text, self.options, self._operator, self._combiner, hosts, even=self.even)
+        rounds = _Rounds.of(self.text, self.options, self.operator, self._combiner, hosts, even=self.even)
         for name, scheme in SCHEMES.items():
             refused = scheme.by_columns and self.options.columns_refuse(hosts)
-            if refused or (scheme.pools and not self._operator.draws_negatives):
+            if refused or (scheme.pools and not self.operator.draws_negatives):
                 continue
             yield self._by_columns(hosts) if scheme.by_columns else self._by_rows(name, rounds)
 
@@ -131,15 +131,16 @@ class Estimator:
     def alone(self) -> Estimate:
         """One host, which sends nothing."""
         text, dim = self.text, self.options.dim
-        rows = formulas.rows(text, self._operator, np.full(1, text.words), 1).at(np.ones(1), 1.0)
-        memory = formulas.memory("rep-opt", rows, text, 1, dim)
+        rows = formulas.rows(text, self.operator, np.full(1, text.words), 1).at(np.ones(1), 1.0)
+        memory = formulas.memory("rep-opt", rows, text, self.operator, 1, dim)
         touched = {"e": float(rows.e.sum()), "t": float(rows.t.sum())}
         seconds = dict.fromkeys(PHASES, 0.0) | {"computation": self._words / self._speed}
         return self._estimate(1, ONE_HOST, self.options.epochs, touched, 0.0, memory, seconds)
 
-    @property
-    def _operator(self) -> Operator:
-        return self.options.operator_class(self.options)
+    @cached_property
+    def operator(self) -> Operator:
+        """The operator; if words have parts, it knows their rows."""
+        return self.text.operator(self.options)
 
     @property
     def _combiner(self) -> Combiner:
@@ -183,7 +184,8 @@ class Estimator:
             seconds += times * np.array([inspection, words / self._speed, combining, sending])
             touched += times * np.array([rows.e.sum(), (rows.pooled_t if scheme == "server" else rows.t).sum()])
             sent, calls = sent + times * traffic.sent, calls + times * traffic.calls
-            memory = max(memory, formulas.memory(scheme, rows, self.text, hosts, dim, self.options.wire))
+            needs = formulas.memory(scheme, rows, self.text, self.operator, hosts, dim, self.options.wire)
+            memory = max(memory, needs)
         found = dict(zip("et", (touched / rounds.count).tolist(), strict=True))
         taken = dict(zip(PHASES, seconds.tolist(), strict=True))
         latency = formulas.seconds_waited(calls, cluster)
@@ -192,7 +194,7 @@ class Estimator:
     def _by_columns(self, hosts: int) -> Estimate:
         """Every host lists all samples, and computes its columns of them, in one thread."""
         text, options, dim = self.text, self.options, self.options.dim
-        found, words = formulas.samples(text, self._operator), self._words
+        found, words = formulas.samples(text, self.operator), self._words
         rounds = options.rounds or min(int(-(-text.words // _ROUND_OF_COLUMNS)), MOST_ROUNDS)
         rounds *= options.epochs
         batches = words * found.windows / (options.centres(hosts) * hosts)
@@ -203,7 +205,7 @@ class Estimator:
         )
         computation = formulas.share_of_columns(dim, hosts) * words / self.speeds.words + words / self.speeds.inspected
         seconds = dict.fromkeys(PHASES, 0.0) | {"computation": computation, "communication": sending}
-        memory = formulas.memory("columns", _NONE, text, hosts, dim)
+        memory = formulas.memory("columns", _NONE, text, self.operator, hosts, dim)
         latency = formulas.seconds_waited(traffic.calls, self.cluster)
         return self._estimate(hosts, "columns", rounds, {"e": 0.0, "t": 0.0}, traffic.sent, memory, seconds, latency)
 

@@ -10,7 +10,7 @@ from dataclasses import astuple, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.operators import Operator
+from any2vec.operators import LOSSES, Operator
 from any2vec.operators.matrices import padded_width
 from any2vec.plan.cluster import PROGRAM, Cluster, seconds_of
 from any2vec.plan.text import Text
@@ -30,8 +30,10 @@ __all__ = [
     "Samples",
     "Traffic",
     "balances",
+    "by_tree",
     "memory",
     "moments",
+    "number_of_rows",
     "reach",
     "rows",
     "rows_copied",
@@ -76,12 +78,21 @@ def samples(text: Text, operator: Operator) -> Samples:
     windows = share * (1 - alone)
     contexts = mean_context(lengths, options.window, options.narrowest, share) / max(1 - alone, _TINY)
     negatives, centres = probabilities(text.counts, operator.exponent, many), kept / kept.sum()
-    groups = contexts if operator.group_per_context else 1.0
-    draws = windows * groups * options.negatives if operator.draws_negatives else 0.0
+    draws = windows * operator.draws(contexts)
     targets = 1 + options.negatives * (1 - float(centres @ (negatives / many)))
-    if operator.varying:
+    if by_tree(operator):
         targets = float(centres @ huffman_paths(text.counts.astype(np.int64)).lengths)
     return Samples(windows, contexts, draws, windows * targets * (1.0 if operator.joined else contexts), share)
+
+
+def by_tree(operator: Operator | type[Operator]) -> bool:
+    """Whether rows of t are those of the inner vertices of a Huffman tree."""
+    return operator.loss == LOSSES[1]
+
+
+def number_of_rows(text: Text, operator: Operator) -> float:
+    """Return the rows of a matrix: V, or V + P with P rows of parts."""
+    return text.vertices if operator.rows is None else float(operator.rows.number)
 
 
 def reach(window: int, narrowest: int, share: float, length: float) -> float:
@@ -101,14 +112,17 @@ def reach(window: int, narrowest: int, share: float, length: float) -> float:
 class Rows:
     """Rows by owner, each of shape (H,) or (L, H).
 
+    If words have parts, rows of e are those of words and parts, and rows of t those of words. Row i of both has the
+    same owner.
+
     Attributes
     ----------
     owned : float64 array
-        All vertices of an owner.
+        All rows that an owner has of a matrix.
     e, t : float64 array
         That a host touches in a round.
     either : float64 array
-        Vertices of which it touches one.
+        Numbers of rows of which it touches that of e or that of t.
     any_e, any_t : float64 array
         That one host or more touch.
     pooled : float64 array
@@ -147,26 +161,35 @@ def rows(
     inner vertex of a Huffman tree is not touched if no vertex below it lies in the slice. The slices of H hosts are far
     apart, so that none of them has a vertex with the H-th power of one's probability.
 
+    If centres are the sources, it is the other way round: a row of t is touched by what is in reach, or drawn. If words
+    have parts, a row of e is touched by any word that has it.
+
     A pool has ``K D`` draws for D distinct words of the slice. A vertex is in it with probability 1 - exp(-K D p), and
     of M in the pool, m draws miss each one with probability exp(-m / M).
     """
     options, many, found = operator.options, text.many, samples(text, operator)
     more = 2 * reach(options.window, options.narrowest, found.kept, float(text.lengths.mean()))
     absent = text.absent(np.concatenate([lengths, lengths + more]), options.sample)
-    centre, source = absent[: len(lengths)], absent[len(lengths) :]
+    centre, context = absent[: len(lengths)], absent[len(lengths) :]
+    target, source = (context, centre) if operator.from_centre else (centre, context)
     p = probabilities(text.counts, operator.exponent, many) / many
     draws = lengths[:, None] * found.draws
-    if operator.varying:
-        target = _inner(text, centre)
-        either = source * target
-    else:
-        target, either = centre * np.exp(-draws * p), source * np.exp(-draws * p)
     distinct = ((1 - centre) @ many)[:, None]
     in_pool = -np.expm1(-options.negatives * distinct * p)
     drawn = in_pool * -np.expm1(-draws / np.maximum(in_pool @ many, 1)[:, None])
+    pools = [context * (1 - in_pool), centre * (1 - drawn)]
+    if by_tree(operator):
+        target = _inner(text, target)
+        either = source * target
+    else:
+        target, either = target * np.exp(-draws * p), source * np.exp(-draws * p)
+    if operator.rows is not None:
+        source = text.absent(lengths if operator.from_centre else lengths + more, options.sample, operator.rows)
+        target, *pools = (_filled(one, operator.rows.number) for one in (target, *pools))
+        either, many = source * target, np.ones(operator.rows.number)
     use = np.ones(len(many)) if times is None else times @ (2 - source - target)
     bounds = Partition.by_use(use, hosts, many).bounds
-    touched = (source, target, either, source**hosts, target**hosts, source * (1 - in_pool), centre * (1 - drawn))
+    touched = source, target, either, source**hosts, target**hosts, *pools
     owned = np.tile(np.diff(bounds).astype(np.float64), (len(lengths), 1))
     return Rows(owned, *(_by_owner(1 - one, many, bounds) for one in touched))
 
@@ -177,6 +200,11 @@ def _inner(text: Text, centre: NDArray[np.float64]) -> NDArray[np.float64]:
     logs = np.log(np.maximum(centre, _TINY))
     inner = [np.bincount(paths.steps >> 1, np.repeat(one, paths.lengths), len(one)) for one in logs]
     return np.exp(np.stack(inner))
+
+
+def _filled(absent: NDArray[np.float64], number: int) -> NDArray[np.float64]:
+    """Add rows that are never touched, up to so many."""
+    return np.pad(absent, ((0, 0), (0, number - absent.shape[1])), constant_values=1.0)
 
 
 def _by_owner(
@@ -286,24 +314,29 @@ def moments(combiner: Combiner, rounds: int, hosts: int, dim: int) -> tuple[floa
     return sent, 2 / (hosts + 1) * sent, 8.0 * rounds * (each > 0) + 4 * due
 
 
-def memory(scheme: str, rows: Rows, text: Text, hosts: int, dim: int, format_: str | None = None) -> float:
+def memory(
+    scheme: str, rows: Rows, text: Text, operator: Operator, hosts: int, dim: int, format_: str | None = None
+) -> float:
     """Return the bytes that a host needs in the longest round, the one that needs most; of a graph, walks besides.
 
     The program takes some 160 MiB (benchmarks/README.md). The scheme says what its masters, or columns, take. Tables
     have 20 bytes for a vertex: its count, threshold and column of the alias table; its word takes some 60. Of several
-    hosts, schemes of rows have two numbers more for each vertex, and two for inspection.
+    hosts, schemes of rows have two numbers more for each row, and two for inspection. If words have parts, there are
+    lists of rows, and a weight of each row.
 
     PullModel holds proxies of both matrices, as many as of the larger; rows that hosts send to an owner, and those
     that it sends back, lie in buffers: H x[j] each. RepModel has such buffers for the rows it receives, those that it
     sends, unless that are all, and those that it gets back. Buffers have a quarter to grow.
     """
-    vertices, row, large = text.vertices, 4 * padded_width(dim), SCHEMES[scheme]
+    number, row, large = number_of_rows(text, operator), 4 * padded_width(dim), SCHEMES[scheme]
     wire = wire_of(format_).row_bytes(dim)
-    own = [float(large.memory(round(vertices), dim, hosts, format_, round(owned))) for owned in rows.owned.tolist()]
-    found = np.array(own) + PROGRAM + 80 * vertices
+    own = [float(large.memory(round(number), dim, hosts, format_, round(owned))) for owned in rows.owned.tolist()]
+    found = np.array(own) + PROGRAM + 80 * text.vertices
+    if operator.rows is not None:
+        found += operator.rows.nbytes + 8 * number
     if hosts == 1 or large.by_columns:
         return float(found.max())
-    found += (16 if large.inspects else 8) * vertices
+    found += (16 if large.inspects else 8) * number
     if scheme == "rep-naive":
         return float((found + 2 * _GROWN * wire * hosts * rows.owned).max())
     if scheme == "rep-opt":

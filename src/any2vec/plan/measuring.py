@@ -13,12 +13,15 @@ from threadpoolctl import threadpool_limits
 from any2vec.cluster.local import alone
 from any2vec.cluster.machine.workers import Workers
 from any2vec.corpus import Corpus, Vocabulary, Worklist
+from any2vec.corpus.word_rows import WordRows
 from any2vec.corpus.worklist import StoredWorklist
 from any2vec.errors import Any2VecError
 from any2vec.io.memory import available
 from any2vec.io.sizes import size
+from any2vec.operators import Operator
 from any2vec.operators.kernel import inspection_kernel
 from any2vec.operators.matrices import new_matrices, padded_width
+from any2vec.plan.formulas import number_of_rows
 from any2vec.plan.measuring_walks import measure_walks
 from any2vec.plan.text import Text
 from any2vec.plan.walking import WalkSpeeds
@@ -41,7 +44,8 @@ _FIRST, _MOST = 20_000, 2_000_000  # words trained on: to learn how fast it is; 
 _SECONDS = 1.5
 _ROWS, _FEW_ROWS = SEEN, 512  # merged, and looked at
 _SHARE = 0.25  # of the memory left here that the model of the measurement may take
-_VERTICES = 1 << 19  # at most: their rows exceed all caches
+_VERTICES = 1 << 19  # rows at most: they exceed all caches
+_FEWEST, _LESS = 2, 0.9  # words, of which parts may be many; at least so much less of them, if there is no room
 _LENGTH = 20  # words of a sentence of a text that was not read
 
 
@@ -93,7 +97,7 @@ def measure(text: Text, options: Options) -> Speeds:
 
 def _measured(text: Text, options: Options) -> Speeds:
     options = replace(options, threads=1, hosts=1, epochs=1, scheme=None, rounds=None, batch=None, wire="float32")
-    corpus = _sample(text, options.dim, _MOST)
+    corpus = _sample(text, text.operator(options), options.dim, _MOST)
     first = _trained(corpus, options, _FIRST)
     words = int(min(max(first * _SECONDS, _FIRST), _MOST))
     speed = _trained(corpus, options, words)
@@ -106,22 +110,38 @@ def _measured(text: Text, options: Options) -> Speeds:
     return Speeds(*found, walks)
 
 
-def _sample(text: Text, dim: int, most: int) -> Corpus:
+def _sample(text: Text, operator: Operator, dim: int, most: int) -> Corpus:
     """Return the beginning of a text, or some words drawn by counts, with the vocabulary that memory allows here."""
-    has = available()
-    vertices = min(text.vertices, int(has * _SHARE / (8 * padded_width(dim))), _VERTICES)
-    if vertices < min(1000, text.vertices):
+    has, number = available(), number_of_rows(text, operator)
+    room = min(number, int(has * _SHARE / (8 * padded_width(dim))), _VERTICES)
+    if room < min(1000, number):
         raise Any2VecError(f"`dim` is {dim:,}: there are only {size(has, memory=True)} of memory here to measure with")
-    vertices = int(vertices)
-    if text.worklist is not None and vertices >= text.vertices:
+    if text.worklist is not None and room >= number:
         counts, worklist = text.counts.astype(np.int64), _beginning(text.worklist, most)
-    else:
+        return _corpus(_numbered(counts), worklist, operator.rows)
+    counts, rows = _fitting(text, operator, int(room))
+    chances = np.cumsum(counts / counts.sum())
+    drawn = np.minimum(np.searchsorted(chances, np.random.default_rng(1).random(most)), len(counts) - 1)
+    worklist = StoredWorklist(drawn.astype(np.int32), np.arange(0, most + 1, _LENGTH, dtype=np.int64))
+    return _corpus(_numbered(counts), worklist, rows)
+
+
+def _fitting(text: Text, operator: Operator, room: int) -> tuple[NDArray[np.int64], WordRows | None]:
+    """Return the counts of the most frequent words, and their rows if they have parts, for which there is room."""
+    vertices = int(min(room, text.vertices))
+    while True:
         ends = np.minimum(np.cumsum(text.many), vertices).astype(np.int64)
         counts = np.maximum(np.repeat(text.counts, np.diff(np.append(0, ends))), 1).astype(np.int64)
-        chances = np.cumsum(counts / counts.sum())
-        drawn = np.minimum(np.searchsorted(chances, np.random.default_rng(1).random(most)), len(counts) - 1)
-        worklist = StoredWorklist(drawn.astype(np.int32), np.arange(0, most + 1, _LENGTH, dtype=np.int64))
-    return _corpus(Vocabulary([str(i) for i in range(len(counts))], counts), worklist)
+        if operator.rows is None or text.vocabulary is None:
+            return counts, None
+        rows = operator.divide(Vocabulary(text.vocabulary.words[: len(counts)], counts))
+        if rows is None or rows.number <= room or len(counts) <= _FEWEST:
+            return counts, rows
+        vertices = max(int(vertices * min(room / rows.number, _LESS)), _FEWEST)
+
+
+def _numbered(counts: NDArray[np.int64]) -> Vocabulary:
+    return Vocabulary([str(i) for i in range(len(counts))], counts)
 
 
 def _beginning(worklist: Worklist, words: int) -> StoredWorklist:
@@ -134,16 +154,16 @@ def _beginning(worklist: Worklist, words: int) -> StoredWorklist:
     return StoredWorklist(np.concatenate(ids), np.cumsum(np.concatenate(lengths)))
 
 
-def _corpus(vocabulary: Vocabulary, worklist: StoredWorklist) -> Corpus:
+def _corpus(vocabulary: Vocabulary, worklist: StoredWorklist, rows: WordRows | None) -> Corpus:
     n = worklist.size
     cuts = np.array([0, n], np.int64)
-    return Corpus(vocabulary, worklist, n, len(worklist), 0, cuts, range(1), True, {}, Path())
+    return Corpus(vocabulary, worklist, n, len(worklist), 0, cuts, range(1), True, {}, Path(), rows=rows)
 
 
 def _trained(corpus: Corpus, options: Options, words: int) -> float:
     """Train on the first words; return how many a second."""
     worklist, report = _beginning(corpus.worklist, words), Report(options={})
-    train(_corpus(corpus.vocabulary, worklist), options, alone(), Quiet(), report)
+    train(_corpus(corpus.vocabulary, worklist, corpus.rows), options, alone(), Quiet(), report)
     return worklist.size / max(sum(report.rounds.seconds["computation"]), 1e-9)  # CPU seconds: other programs may run
 
 

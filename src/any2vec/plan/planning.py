@@ -8,6 +8,7 @@ from any2vec.io.memory import available
 from any2vec.io.sizes import size
 from any2vec.plan.cluster import Cluster
 from any2vec.plan.estimates import Estimate, Estimator
+from any2vec.plan.formulas import by_tree, number_of_rows
 from any2vec.plan.measuring import Speeds
 from any2vec.plan.quantities import MOST_HOSTS
 from any2vec.plan.text import Text
@@ -22,11 +23,15 @@ _COMPARED = ("server",)  # schemes with other vectors, to compare with the paper
 
 @dataclass(frozen=True)
 class Plan:
-    """Estimates by number of hosts and scheme, and the one to choose."""
+    """Estimates by number of hosts and scheme, and the one to choose.
+
+    Of words with parts, a matrix has `vertices` + `parts` rows.
+    """
 
     cluster: Cluster
     words: float
     vertices: float
+    parts: float
     epochs: int
     speeds: Speeds
     estimates: list[Estimate]
@@ -81,16 +86,15 @@ def make_plan(text: Text, options: Options, cluster: Cluster, speeds: Speeds) ->
             f"`hosts` is {max(cluster.hosts):,}, but there are {text.words:,.0f} words; give fewer hosts, or more text"
         )
     options = options.training_options()
-    if options.parts is not None:
-        raise Any2VecError("words have parts (`subwords` or `features`), which a plan does not know; leave them out")
-    if options.operator_class.varying:
+    if by_tree(options.operator_class):
         _check_leaves(text.vertices)
         text = text.ungrouped()
     estimator = Estimator(text, options, cluster, speeds)
     estimates = [one for hosts in cluster.hosts for one in estimator.estimates(hosts)]
     if not any(one.fits for one in estimates):
         raise Any2VecError(_refusal(estimator, estimates))
-    return Plan(cluster, text.words, text.vertices, options.epochs, speeds, estimates)
+    parts = number_of_rows(text, estimator.operator) - text.vertices
+    return Plan(cluster, text.words, text.vertices, parts, options.epochs, speeds, estimates)
 
 
 def _check_leaves(vertices: float) -> None:

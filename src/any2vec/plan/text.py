@@ -7,17 +7,25 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.corpus import Corpus, Worklist
+from any2vec.corpus import Corpus, Vocabulary, Worklist
+from any2vec.corpus.features import Features
+from any2vec.corpus.word_rows import WordRows
 from any2vec.errors import Any2VecError
 from any2vec.llvm.compiled import njit
+from any2vec.operators import Operator
 from any2vec.plan.walking import WalkedGraph
 from any2vec.samples.windows import SampleTables, is_kept, keep_probability
+from any2vec.training.options import Options
 
 __all__ = ["Text", "zipf_counts"]
 
 _SINGLE, _FINENESS = 4096, 256  # ranks that are taken one by one; groups in each factor of e after them
 _LENGTH = 20.0  # words of a sentence, where there are none to look at
 _SENTENCES = 100_000  # looked at
+_UNKNOWN = (
+    "words have parts (`subwords` or `features`), and how many they have is seen in the words: give a CORPUS, or their "
+    "file as `vocabulary`"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +48,8 @@ class Text:
         Of the draws of subsampling.
     graph : WalkedGraph, optional
         The graph that walks are on.
+    vocabulary : Vocabulary, optional
+        The vertices, if they are known, each a group of its own: then a plan knows their parts.
     """
 
     counts: NDArray[np.float64]
@@ -49,6 +59,8 @@ class Text:
     worklist: Worklist | None = None
     seed: int = field(default=1)
     graph: WalkedGraph | None = None
+    vocabulary: Vocabulary | None = None
+    _divided: dict[Any, WordRows | None] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of_corpus(cls, corpus: Corpus, seed: int = 1, graph: WalkedGraph | None = None) -> Self:
@@ -57,7 +69,8 @@ class Text:
             raise Any2VecError("the corpus has the walks on a graph: give the graph too, as a `WalkedGraph`")
         counts = corpus.vocabulary.counts.astype(np.float64)
         lengths = corpus.worklist.lengths(_SENTENCES).astype(np.float64)
-        return cls(counts, np.ones_like(counts), lengths, corpus.sentences, corpus.worklist, seed, graph)
+        known = corpus.sentences, corpus.worklist, seed, graph, corpus.vocabulary
+        return cls(counts, np.ones_like(counts), lengths, *known)
 
     @classmethod
     def of_counts(cls, counts: NDArray[Any], many: NDArray[Any] | None = None) -> Self:
@@ -66,9 +79,38 @@ class Text:
         many = np.ones_like(counts) if many is None else many.astype(np.float64)
         return cls(counts, many, np.full(1, _LENGTH), float(counts @ many) / _LENGTH)
 
+    @classmethod
+    def of_vocabulary(cls, vocabulary: Vocabulary, words: float | None = None) -> Self:
+        """Take words and their counts, which are of a sample of a text of so many `words`, if that is given."""
+        counts = vocabulary.counts.astype(np.float64)
+        return replace(cls.of_counts(counts * (words / counts.sum() if words else 1.0)), vocabulary=vocabulary)
+
+    def operator(self, options: Options) -> Operator:
+        """Return the operator of a run; if words have parts, it knows their rows.
+
+        Raises
+        ------
+        Any2VecError
+            If words have parts, but they are not known, or none has a feature.
+        """
+        found = options.operator_class(options)
+        if not found.several:
+            return found
+        if self.vocabulary is None:
+            raise Any2VecError(_UNKNOWN)
+        key = options.operator_class, options.parts
+        if key not in self._divided:
+            if isinstance(options.parts, Features):
+                options.parts.check_known(self.vocabulary, "vertices" if self.graph else "words")
+            self._divided[key] = found.divide(self.vocabulary)
+        found.rows = self._divided[key]
+        return found
+
     def ungrouped(self) -> Self:
         """Return the same text with each vertex a group of its own, as a Huffman tree needs it."""
         many = np.rint(self.many).astype(np.int64)
+        if (many == 1).all():
+            return self
         return replace(self, counts=np.repeat(self.counts, many), many=np.ones(int(many.sum())))
 
     @cached_property
@@ -85,8 +127,12 @@ class Text:
         """Return the probability that subsampling keeps an occurrence of each vertex, shape (G,)."""
         return keep_probability(self.counts, self.words, sample)
 
-    def absent(self, positions: NDArray[np.float64], sample: float) -> NDArray[np.float64]:
+    def absent(
+        self, positions: NDArray[np.float64], sample: float, rows: WordRows | None = None
+    ) -> NDArray[np.float64]:
         """Return how likely a slice of so many positions has no kept occurrence of a vertex, shape (L, G).
+
+        With the `rows` of vertices that have parts, of any vertex that has a row; shape (L, V + P).
 
         With counts alone, a vertex's c occurrences lie anywhere, each in the slice with probability n / N, and kept
         with probability p: ``(1 - p n / N)^c``. In a text the occurrences of a word come close together, in the
@@ -98,35 +144,57 @@ class Text:
             keep = self.keep(sample)
             shares = np.minimum(positions / self.words, 1.0)
             with np.errstate(divide="ignore"):
-                return np.exp(self.counts * np.log1p(-np.outer(shares, keep)))
+                logs = self.counts * np.log1p(-np.outer(shares, keep))
+            return np.exp(logs if rows is None else _of_rows(logs, rows.bounds, rows.rows, rows.number))
         counts, size = self.counts.astype(np.int64), self.worklist.size
         slices, places = np.unique(np.clip(np.rint(positions), 1, size).astype(np.int64), return_inverse=True)
         draws = SampleTables(counts, sample, None, self.seed).epoch(0)
-        found, last = np.zeros((len(counts), len(slices))), np.full(len(counts), -1)
+        bounds, listed = np.arange(len(counts) + 1), np.arange(len(counts), dtype=np.int32)
+        number = len(counts)
+        if rows is not None:
+            bounds, listed, number = rows.bounds, rows.rows, rows.number
+        found, last = np.zeros((number, len(slices))), np.full(number, -1)
         for ids, _, at, _, high in self.worklist.pieces(0, size):
-            _gaps(ids[:high], at, draws.keep, draws.keep_key, slices, last, found)
+            _gaps(ids[:high], at, draws.keep, draws.keep_key, bounds, listed, slices, last, found)
         _last_gaps(size, slices, last, found)
         self.worklist.release()
         return np.asarray((found / (size - slices + 1.0)).T[places])
 
 
 @njit(nogil=True, cache=True)
-def _gaps(ids: Any, at: int, keep: Any, key: int, slices: Any, last: Any, found: Any) -> None:
-    """Count, by vertex, the slices of each length, rising, that begin and end between two kept occurrences of it.
+def _gaps(ids: Any, at: int, keep: Any, key: int, bounds: Any, rows: Any, slices: Any, last: Any, found: Any) -> None:
+    """Count, by row, the slices of each length, rising, that begin and end between two kept occurrences of it.
 
-    The ids are those from position `at` on; `last` is where each vertex was kept before.
+    The ids are those from position `at` on, with the rows ``rows[bounds[id] : bounds[id + 1]]``; `last` is where each
+    row was kept before.
     """
     for i in range(ids.size):
         word, position = ids[i], at + i
         if is_kept(word, position, keep, key):
-            _add(position - last[word], slices, found[word])
-            last[word] = position
+            for k in range(bounds[word], bounds[word + 1]):
+                row = rows[k]
+                _add(position - last[row], slices, found[row])
+                last[row] = position
 
 
 @njit(nogil=True, cache=True)
 def _last_gaps(size: int, slices: Any, last: Any, found: Any) -> None:
-    for word in range(last.size):
-        _add(size - last[word], slices, found[word])
+    for row in range(last.size):
+        _add(size - last[row], slices, found[row])
+
+
+@njit(nogil=True, cache=True)
+def _of_rows(of_words: Any, bounds: Any, rows: Any, number: int) -> Any:
+    """Sum up what words have of something, shape (L, V), by row, shape (L, number); a word counts once for a row."""
+    found, last = np.zeros((of_words.shape[0], number)), np.full(number, -1)
+    for word in range(bounds.size - 1):
+        for k in range(bounds[word], bounds[word + 1]):
+            row = rows[k]
+            if last[row] != word:
+                last[row] = word
+                for i in range(found.shape[0]):
+                    found[i, row] += of_words[i, word]
+    return found
 
 
 @njit(inline="always")

@@ -1,5 +1,6 @@
 """The estimator for graphs: DeepWalk on a data frame of edges."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyspark import keyword_only
@@ -7,6 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import NumericType
 
 from any2vec import models
+from any2vec.corpus.subwords import BUCKETS
 from any2vec.errors import Any2VecError
 from any2vec.spark.estimator import HostEstimator, model_folder
 from any2vec.spark.hosts import run, walking_program
@@ -40,6 +42,8 @@ class DeepWalk(HostEstimator, DeepWalkParams):
         As of `Word2Vec`; a host for each thousand edges at most.
     negative, sample, combine, scheme, wire, rounds, nsExponent, shrinkWindows, minAlpha, modelDir, checkpointMinutes
         As of `Word2Vec`.
+    subwords, buckets, features
+        As of `Word2Vec`, of the names of vertices.
 
     Raises
     ------
@@ -83,6 +87,9 @@ class DeepWalk(HostEstimator, DeepWalkParams):
         shrinkWindows: bool = True,
         minAlpha: float | None = None,
         rounds: int | None = None,
+        subwords: str | tuple[int, int] | None = None,
+        buckets: int = BUCKETS,
+        features: Mapping[str, Sequence[str]] | str | None = None,
         modelDir: str | None = None,
         checkpointMinutes: float = 10.0,
     ) -> None:
@@ -111,4 +118,5 @@ class DeepWalk(HostEstimator, DeepWalkParams):
             edges.write.parquet(f"file://{folder}/edges")
             program = walking_program(options, self.getDirected(), str(folder))
             report = run(dataset.sparkSession.range(0, hosts, 1, hosts), hosts, program)
-        return self._copyValues(DeepWalkModel(str(folder / "vectors"), report))
+        model: DeepWalkModel = self._model(DeepWalkModel, folder, report)
+        return model

@@ -16,6 +16,7 @@ from pyspark.ml.param import Param
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsReader, DefaultParamsWritable
 from pyspark.sql import DataFrame, SparkSession
 
+from any2vec.corpus.features import Features
 from any2vec.errors import Any2VecError, respelled, shown
 from any2vec.spark.hosts import slots
 from any2vec.spark.params import HostParams
@@ -75,16 +76,19 @@ class HostEstimator(Estimator, HostParams, DefaultParamsReadable, DefaultParamsW
             "dim": self.getVectorSize(),
             "window": self.getWindowSize(),
             "epochs": self.getMaxIter(),
-            "alpha": self.getStepSize(),
+            "alpha": self._set_here(self.stepSize),
             "seed": (self.getSeed() or 0) % (1 << 31),
             "negative": self.getNegative(),
-            "ns_exponent": self.getNsExponent(),
+            "ns_exponent": self._set_here(self.nsExponent),
             "shrink_windows": self.getShrinkWindows(),
             "min_alpha": self._given(self.minAlpha),
             "sample": self.getSample(),
             "combine": self.getCombine(),
             "scheme": self.getScheme(),
             "wire": self.getWire(),
+            "subwords": self._given(self.subwords),
+            "buckets": self.getBuckets(),
+            "features": Features.parse(self._given(self.features)),
             "checkpoint": "checkpoints",  # in the model's folder
             "checkpoint_minutes": self.getCheckpointMinutes(),
         }
@@ -94,6 +98,16 @@ class HostEstimator(Estimator, HostParams, DefaultParamsReadable, DefaultParamsW
     def _given(self, param: Param[Any]) -> Any:
         """Return the value of a parameter that has no default; None if it is not set."""
         return self.getOrDefault(param) if self.isDefined(param) else None
+
+    def _set_here(self, param: Param[Any]) -> Any:
+        """Return the value of a parameter; None if it is not set, so that it has the default of the operator."""
+        return self.getOrDefault(param) if self.isSet(param) else None
+
+    def _model(self, kind: type[Any], folder: Path, report: dict[str, Any]) -> Any:
+        """Return the model of a run, without the features of all tokens, which its vectors have."""
+        model = self._copyValues(kind(str(folder / "vectors"), report))
+        model.clear(model.features)
+        return model
 
     def _hosts(self, dataset: DataFrame) -> int:
         """Return the number of hosts."""

@@ -11,16 +11,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from pyspark import BarrierTaskContext, SparkContext
 from pyspark.sql import DataFrame, functions
 
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, together
 from any2vec.cluster.gloo import joined, load_library
 from any2vec.cluster.listening import listen_anywhere, listen_at
+from any2vec.corpus.features import Features
 from any2vec.corpus.sentences import Numbered
+from any2vec.corpus.subwords import Subwords
 from any2vec.errors import Any2VecError, installing
 from any2vec.models import DeepWalk, Word2Vec
 from any2vec.vectors.formats import save
+from any2vec.vectors.parts import Parts
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["Program", "host_program", "partitioned", "run", "saving_program", "slots", "walking_program"]
@@ -98,19 +102,38 @@ def _saved(model: Word2Vec | DeepWalk, folder: str, communicator: Communicator) 
     return model.report_.as_dict()
 
 
-def saving_program(folder: str) -> Program:
-    """Return what each task runs on its rows of a saved model, in order: it writes them to a folder of vectors."""
+def saving_program(folder: str, settings: Subwords | Features | None) -> Program:
+    """Return what each task runs on its rows of a saved model, in order: it writes them to a folder of vectors.
+
+    Rows have the columns of `model.ROWS`. With `settings`, words have parts, whose rows have no word.
+    """
 
     def work(batches: Iterable[Any], communicator: Communicator) -> dict[str, Any]:
-        words, counts, rows = [], [], []
+        import pyarrow.compute as pc
+
+        words, numbers = list[str](), {"count": [np.zeros(0, np.int64)], "id": [np.zeros(0, np.int64)]}
+        rows: dict[str, list[NDArray[np.float32]]] = {"vector": [], "own": [], "part": []}
         for batch in batches:
-            words += batch.column("word").to_pylist()
-            counts.append(batch.column("count").to_numpy())
-            rows.append(batch.column("vector").flatten().to_numpy().reshape(batch.num_rows, -1))
-        width = int(communicator.allgather(np.array([rows[0].shape[1] if rows else 0])).max())
-        matrix = np.concatenate(rows) if rows else np.zeros((0, width), np.float32)
-        counted = np.concatenate(counts) if counts else np.zeros(0, np.int64)
-        save(Vectors(words, matrix, counts=counted), Path(folder) / "vectors", communicator=communicator)
+            of_parts, of_words = (batch.filter(has(batch.column("word"))) for has in (pc.is_null, pc.is_valid))
+            words += of_words.column("word").to_pylist()
+            numbers["count"].append(of_words.column("count").to_numpy())
+            numbers["id"].append(of_parts.column("id").to_numpy())
+            for name, some, column in (
+                ("vector", of_words, "vector"),
+                ("own", of_words, "own"),
+                ("part", of_parts, "vector"),
+            ):
+                values = some.column(column).flatten().to_numpy()
+                if len(values):
+                    rows[name].append(values.reshape(some.num_rows, -1))
+        here = [matrix.shape[1] for some in rows.values() for matrix in some[:1]]
+        width = int(communicator.allgather(np.array([max(here, default=0)])).max())
+        none = np.zeros((0, width), np.float32)
+        matrix, own, shared = (np.concatenate([none, *some]) for some in rows.values())
+        counts, ids = map(np.concatenate, numbers.values())
+        parts = None if settings is None else Parts(settings, own, ids, shared, whole=False)
+        vectors = Vectors(words, matrix, counts=counts, parts=parts)
+        save(vectors, Path(folder) / "vectors", communicator=communicator)
         return {}
 
     return _stage(work, folder)

@@ -19,13 +19,17 @@ from any2vec.spark.hosts import run, saving_program, slots
 from any2vec.spark.params import DeepWalkParams, HostParams, Word2VecParams
 from any2vec.spark.vertices import column_named, vertex_column
 from any2vec.vectors.formats import load
+from any2vec.vectors.parts_file import parts_to_meta, settings_of
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["DeepWalkModel", "VectorsModel", "Word2VecModel"]
+__all__ = ["ROWS", "DeepWalkModel", "VectorsModel", "Word2VecModel"]
+
+ROWS = "id long, word string, count long, vector array<float>, own array<float>"
+"""Columns of a saved model: words by id, with rows of their own if they have parts; then parts, without words."""
 
 _ROWS = 4096  # vectors in a batch
 _WHERE = "spark.any2vec.modelDir"  # setting: where models are loaded to
-_TABLE = "id long, word string, count long, vector array<float>"
+_PARTS = "any2vecParts"  # entry of the metadata
 
 
 class VectorsModel(Model, HostParams, MLWritable, MLReadable):
@@ -96,10 +100,12 @@ class VectorsModel(Model, HostParams, MLWritable, MLReadable):
         """Return what loads a model."""
         return _Reader(cls)
 
-    def _table(self) -> DataFrame:
-        path, number = self.path, len(self.vectors)
+    def _table(self, *, whole: bool = False) -> DataFrame:
+        """Return the words, with their vectors; if `whole`, also the rows of which these are means."""
+        path, vectors = self.path, self.vectors
+        number = len(vectors) + (len(vectors.parts.ids) if whole and vectors.parts is not None else 0)
         parts = max(1, min(_session().sparkContext.defaultParallelism, -(-number // _ROWS)))
-        return _session().range(0, number, 1, parts).mapInArrow(_rows_of(path), _TABLE)
+        return _session().range(0, number, 1, parts).mapInArrow(_rows_of(path, whole), ROWS)
 
 
 class Word2VecModel(VectorsModel, Word2VecParams):
@@ -122,15 +128,16 @@ class DeepWalkModel(VectorsModel, DeepWalkParams):
 
 
 class _Writer(MLWriter):
-    """Saves a model as Parquet, from the executors: `id`, `word`, `count`, `vector`; and its parameters."""
+    """Saves a model as Parquet, from the executors: `ROWS`; and its parameters, and the settings of parts."""
 
     def __init__(self, model: VectorsModel) -> None:
         super().__init__()
         self._model = model
 
     def saveImpl(self, path: str) -> None:
-        DefaultParamsWriter.saveMetadata(self._model, path, self.sparkSession.sparkContext)
-        self._model._table().write.parquet(f"{path}/data")
+        more = {_PARTS: parts_to_meta(self._model.vectors.parts)}
+        DefaultParamsWriter.saveMetadata(self._model, path, self.sparkSession.sparkContext, more)
+        self._model._table(whole=True).write.parquet(f"{path}/data")
 
 
 class _Reader(MLReader):
@@ -144,10 +151,11 @@ class _Reader(MLReader):
         spark = self.sparkSession
         metadata = metadata_of(path, spark, self._kind)
         parts = slots(spark.sparkContext)
-        table = spark.read.schema(_TABLE).parquet(f"{path}/data")
-        ordered = table.repartitionByRange(parts, "id").sortWithinPartitions("id")
+        settings = settings_of(metadata.get(_PARTS, {}), path)
+        table = spark.read.schema(ROWS).parquet(f"{path}/data").withColumn("part", functions.isnull("word"))
+        ordered = table.repartitionByRange(parts, "part", "id").sortWithinPartitions("part", "id")
         with model_folder(spark.conf.get(_WHERE, None) or metadata["paramMap"].get("modelDir")) as folder:
-            run(ordered, parts, saving_program(str(folder)))
+            run(ordered, parts, saving_program(str(folder), settings))
         model = self._kind(str(folder / "vectors"))
         model._resetUid(metadata["uid"])
         DefaultParamsReader.getAndSetParams(model, metadata)
@@ -166,34 +174,52 @@ def _mapped(path: str) -> Vectors:
 def _mean(path: str) -> Callable[[Any], list[float]]:
     def mean(sentence: Any) -> list[float]:
         vectors = _mapped(path)
-        ids = vectors.vocabulary.ids
-        found = [ids[word] for word in sentence if word in ids] if sentence is not None else []
-        if not found:
+        if sentence is None or not len(sentence):
             return [0.0] * vectors.dim
-        total = vectors.matrix[found].sum(axis=0, dtype=np.float64)
+        ids = vectors.vocabulary.ids
+        known = [ids[word] for word in sentence if word in ids]
+        total = vectors.matrix[known].sum(axis=0, dtype=np.float64)
+        if vectors.parts is not None and len(known) < len(sentence):
+            others = [word for word in sentence if word is not None and word not in ids]
+            total += vectors.parts.of(others).sum(axis=0, dtype=np.float64)
         return (total / len(sentence)).tolist()
 
     return mean
 
 
-def _rows_of(path: str) -> Callable[[Iterable[Any]], Iterator[Any]]:
+def _rows_of(path: str, whole: bool) -> Callable[[Iterable[Any]], Iterator[Any]]:
     def rows(batches: Iterable[Any]) -> Iterator[Any]:
-        import pyarrow as pa
-
         vectors = _mapped(path)
+        parts, last = vectors.parts if whole else None, len(vectors)
         for batch in batches:
-            ids = batch.column(0).to_numpy()
-            for begin in range(0, len(ids), _ROWS):
-                some = ids[begin : begin + _ROWS]
-                matrix = np.ascontiguousarray(vectors.matrix[some])
-                ends = np.arange(len(some) + 1, dtype=np.int32) * vectors.dim
-                yield pa.RecordBatch.from_pydict(
-                    {
-                        "id": some,
-                        "word": [vectors.words[i] for i in some],
-                        "count": vectors.counts[some],
-                        "vector": pa.ListArray.from_arrays(ends, matrix.reshape(-1)),
-                    }
-                )
+            numbers = batch.column(0).to_numpy()
+            for begin in range(0, len(numbers), _ROWS):
+                some = numbers[begin : begin + _ROWS]
+                ids, others = some[some < last], some[some >= last] - last
+                own = None if parts is None else parts.own[ids]
+                yield _batch(ids, [vectors.words[i] for i in ids], vectors.counts[ids], vectors.matrix[ids], own)
+                if parts is not None:
+                    none = [None] * len(others)
+                    yield _batch(parts.ids[others], none, np.zeros(len(others), np.int64), parts.rows[others], None)
 
     return rows
+
+
+def _batch(
+    ids: NDArray[np.int64],
+    words: Sequence[str | None],
+    counts: NDArray[np.int64],
+    vectors: NDArray[np.float32],
+    own: NDArray[np.float32] | None,
+) -> Any:
+    """Return a batch of `ROWS`."""
+    import pyarrow as pa
+
+    def lists(matrix: NDArray[np.float32] | None) -> Any:
+        if matrix is None:
+            return pa.nulls(len(ids), pa.list_(pa.float32()))
+        ends = np.arange(len(ids) + 1, dtype=np.int32) * matrix.shape[1]
+        return pa.ListArray.from_arrays(ends, np.ascontiguousarray(matrix).reshape(-1))
+
+    arrays = [pa.array(ids), pa.array(words, pa.string()), pa.array(counts), lists(vectors), lists(own)]
+    return pa.RecordBatch.from_arrays(arrays, ["id", "word", "count", "vector", "own"])

@@ -1,10 +1,13 @@
 """Parameters of estimators and their models: those of pyspark's Word2Vec, and ours."""
 
+import os
 from typing import Any, Self, TypeVar
 
 from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.param.shared import HasInputCol, HasMaxIter, HasOutputCol, HasSeed, HasStepSize
 
+from any2vec.corpus.features import Features
+from any2vec.corpus.subwords import BUCKETS, Subwords
 from any2vec.sync.wires import USUAL, WIRES
 
 __all__ = ["DeepWalkParams", "HostParams", "Word2VecParams", "with_getters", "with_setters"]
@@ -14,6 +17,19 @@ C = TypeVar("C")
 
 def _param(name: str, doc: str, convert: Any) -> Any:
     return Param(Params._dummy(), name, doc, typeConverter=convert)
+
+
+def _lengths(value: Any) -> str:
+    """Return the lengths of n-grams as a text, which JSON can hold."""
+    return str(Subwords.parse(value) or 0)
+
+
+def _features(value: Any) -> str | dict[str, list[str]]:
+    """Return the name of a file of features, or lists of them by token, checked, which JSON can hold."""
+    if isinstance(value, str | os.PathLike):
+        return str(value)
+    content = Features(value).as_json()
+    return {token: [content["names"][n] for n in numbers] for token, numbers in content["tokens"].items()}
 
 
 def _named(cls: type[Any]) -> dict[str, str]:
@@ -68,6 +84,11 @@ class HostParams(HasStepSize, HasMaxIter, HasSeed):
     scheme: Any = _param("scheme", "how the model is spread over hosts", TypeConverters.toString)
     wire: Any = _param("wire", f"how hosts send vectors: {', '.join(WIRES)}", TypeConverters.toString)
     rounds: Any = _param("rounds", "synchronization rounds per epoch", TypeConverters.toInt)
+    subwords: Any = _param(
+        "subwords", "least and greatest length of the n-grams that are trained, too, such as 3-6", _lengths
+    )
+    buckets: Any = _param("buckets", "hash values that n-grams have", TypeConverters.toInt)
+    features: Any = _param("features", "lists of features by token, or their file, which are trained, too", _features)
     modelDir: Any = _param(
         "modelDir",
         "folder where models and their checkpoints are written, the same for driver and executors; "
@@ -81,7 +102,7 @@ class HostParams(HasStepSize, HasMaxIter, HasSeed):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self._setDefault(vectorSize=100, windowSize=5, numPartitions=1, stepSize=0.025, maxIter=1, negative=5)
-        self._setDefault(nsExponent=0.75, shrinkWindows=True)
+        self._setDefault(nsExponent=0.75, shrinkWindows=True, buckets=BUCKETS)
         self._setDefault(combine="curvature", scheme="pull-opt", wire=USUAL, checkpointMinutes=10.0, seed=1)
 
     def _set(self, **given: Any) -> Self:

@@ -1,5 +1,6 @@
 """The estimator: `pyspark.ml.feature.Word2Vec` as a program of hosts."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyspark import keyword_only
@@ -7,6 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import ArrayType, StringType
 
 from any2vec import models
+from any2vec.corpus.subwords import BUCKETS
 from any2vec.errors import Any2VecError
 from any2vec.spark.estimator import HostEstimator, model_folder
 from any2vec.spark.hosts import host_program, partitioned, run
@@ -35,6 +37,9 @@ class Word2Vec(HostEstimator, Word2VecParams):
         As of `any2vec.Word2Vec`.
     nsExponent, shrinkWindows, minAlpha
         As `ns_exponent`, `shrink_windows` and `min_alpha` of `any2vec.Word2Vec`.
+    subwords, buckets, features
+        As of `any2vec.Word2Vec`; unknown words with parts have vectors, too. The driver reads a file of features. If
+        not set, `stepSize` is 0.05 then, and with `subwords` `nsExponent` is 0.5.
     modelDir : str, optional
         Folder where models and their checkpoints are written, at the same place for driver and executors. By default a
         temporary one of this machine, which goes when the driver ends.
@@ -79,6 +84,9 @@ class Word2Vec(HostEstimator, Word2VecParams):
         shrinkWindows: bool = True,
         minAlpha: float | None = None,
         rounds: int | None = None,
+        subwords: str | tuple[int, int] | None = None,
+        buckets: int = BUCKETS,
+        features: Mapping[str, Sequence[str]] | str | None = None,
         modelDir: str | None = None,
         checkpointMinutes: float = 10.0,
     ) -> None:
@@ -99,7 +107,8 @@ class Word2Vec(HostEstimator, Word2VecParams):
         with model_folder(self._given(self.modelDir)) as folder:
             program = host_program(options, column, longest, str(folder))
             report = run(partitioned(words, hosts), hosts, program)
-        return self._copyValues(Word2VecModel(str(folder / "vectors"), report))
+        model: Word2VecModel = self._model(Word2VecModel, folder, report)
+        return model
 
 
 def _checked(dataset: DataFrame, column: str) -> Column:

@@ -19,7 +19,14 @@ from any2vec.errors import Any2VecError, shown
 from any2vec.vectors.parts import Parts
 from any2vec.vectors.shard import Shard
 
-__all__ = ["PART_TENSORS", "check_same_parts", "parts_to_meta", "parts_to_tensors", "tensors_to_parts"]
+__all__ = [
+    "PART_TENSORS",
+    "check_same_parts",
+    "parts_to_meta",
+    "parts_to_tensors",
+    "settings_of",
+    "tensors_to_parts",
+]
 
 _SUBWORDS, _FEATURES = "subwords", "features"  # the settings' names in `any2vec.json`
 _OWN, _ROWS, _IDS = PART_TENSORS = "own", "parts", "part_ids"
@@ -50,7 +57,8 @@ def parts_to_meta(parts: Parts | None) -> dict[str, Any]:
     return {_FEATURES: settings.as_json()} if isinstance(settings, Features) else {_SUBWORDS: asdict(settings)}
 
 
-def _settings(meta: dict[str, Any], path: Path) -> Subwords | Features | None:
+def settings_of(meta: dict[str, Any], path: Path | str) -> Subwords | Features | None:
+    """Return the settings of an entry that `parts_to_meta` has made; raise an error if it is damaged."""
     for name in (_SUBWORDS, _FEATURES):
         if (given := meta.get(name)) is None:
             continue
@@ -67,7 +75,7 @@ def tensors_to_parts(
     tensors: dict[str, NDArray[np.float32]], meta: dict[str, Any], meta_path: Path, path: Path
 ) -> Parts | None:
     """Return the parts that settings and tensors hold, None if there are none; raise if these do not fit."""
-    if (settings := _settings(meta, meta_path)) is None:
+    if (settings := settings_of(meta, meta_path)) is None:
         return None
     if _OWN in tensors and not tensors.keys() & {_ROWS, _IDS}:  # an empty tensor is not written
         none = np.zeros((0, tensors[_OWN].shape[1]), np.float32)
