@@ -107,6 +107,10 @@ class Operator(ABC):
         Whether the sources of a group are one, as in CBOW: the group updates each of its targets once.
     several : bool
         Whether a word has several rows of e: those that `divide` finds.
+    chunked : bool
+        Whether a chunk is taken whole, by the slice in which it begins: then `edges` may list a row once for several
+        windows of it. ``sources[sources.size // 2 + k]`` is the number of windows that use source k, and what else it
+        leaves in `sources` is there for `apply`, zeros if there is no window. `sources` is twice the sources.
     documents : bool
         Whether sources may be documents, the last of their group: then a window may have no context.
     rows : WordRows or None
@@ -127,6 +131,7 @@ class Operator(ABC):
     varying: bool = False
     joined: bool = False
     several: bool = False
+    chunked: bool = False
     documents: bool = False
     rows: WordRows | None = None
     reads: tuple[str, ...] = ("negative", "negatives_per", "ns_exponent")

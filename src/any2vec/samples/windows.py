@@ -20,6 +20,8 @@ __all__ = [
     "SampleTables",
     "Window",
     "Windows",
+    "first_chunk",
+    "follow_words",
     "keep_probability",
     "keep_thresholds",
     "kept_counts",
@@ -27,6 +29,7 @@ __all__ = [
     "mean_context",
     "needed_around",
     "new_windows",
+    "window_of",
 ]
 
 CHUNK = 512
@@ -113,6 +116,8 @@ class Window(NamedTuple):
         Key of the window's own draws; draw 0 is its size.
     sentence : int
         Number of its sentence in the piece of W that is read, from 0; of all of this host's part, if it is stored.
+    first, fresh, kept, uses
+        As of `Windows`, `kept` being the `first` of the next window.
     """
 
     words: NDArray[np.int64]
@@ -121,10 +126,18 @@ class Window(NamedTuple):
     end: int
     key: int
     sentence: int
+    first: int
+    fresh: int
+    kept: int
+    uses: NDArray[np.int64]
 
 
 class Windows(NamedTuple):
-    """The windows of a chunk; window i has its centre at position ``position[i]`` of the worklist."""
+    """The windows of a chunk; window i has its centre at position ``position[i]`` of the worklist.
+
+    `follow_words` finds which words are in reach: those from ``first[i]`` on of window i or a later one of the chunk,
+    those from ``fresh[i]`` on of no earlier one. The context of ``uses[word]`` windows has a word.
+    """
 
     words: NDArray[np.int64]
     kept_at: NDArray[np.int64]
@@ -133,6 +146,9 @@ class Windows(NamedTuple):
     end: NDArray[np.int64]
     position: NDArray[np.int64]
     key: NDArray[np.uint64]
+    first: NDArray[np.int64]
+    fresh: NDArray[np.int64]
+    uses: NDArray[np.int64]
 
 
 @njit(nogil=True)
@@ -147,6 +163,26 @@ def new_windows(window: int) -> Windows:
         np.empty(CHUNK, np.int64),
         np.empty(CHUNK, np.int64),
         np.empty(CHUNK, np.uint64),
+        np.empty(CHUNK + 1, np.int64),
+        np.empty(CHUNK, np.int64),
+        np.empty(kept + 1, np.int64),
+    )
+
+
+@njit(inline="always")
+def window_of(windows: Windows, i: int, sentence: int) -> Window:
+    """Return window i, of a sentence."""
+    return Window(
+        windows.words,
+        windows.centre[i],
+        windows.begin[i],
+        windows.end[i],
+        windows.key[i],
+        sentence,
+        windows.first[i],
+        windows.fresh[i],
+        windows.first[i + 1],
+        windows.uses,
     )
 
 
@@ -182,6 +218,48 @@ def list_windows(
         out.position[count], out.key[count] = out.kept_at[centre], key
         count += int64(out.end[count] - out.begin[count] > fewest)
     return count, stop
+
+
+@njit(nogil=True, error_model="numpy")
+def follow_words(windows: Windows, count: int) -> None:
+    """Fill `first`, `fresh` and `uses` of the `count` windows that are listed; the last one keeps no word."""
+    reached = int64(0)
+    for i in range(count):
+        windows.fresh[i] = reached
+        reached = max(reached, windows.end[i])
+    first = reached
+    windows.first[count] = reached
+    for i in range(count - 1, -1, -1):
+        first = min(first, windows.begin[i])
+        windows.first[i] = first
+    if count:
+        windows.fresh[0] = first
+    uses = windows.uses
+    for word in range(first, reached + 1):
+        uses[word] = 0
+    for i in range(count):
+        uses[windows.begin[i]] += 1
+        uses[windows.end[i]] -= 1
+    for word in range(first + 1, reached):
+        uses[word] += uses[word - 1]
+    for i in range(count):
+        uses[windows.centre[i]] -= 1
+
+
+@njit(nogil=True, error_model="numpy")
+def first_chunk(bounds: NDArray[np.int64], low: int, high: int, whole: bool) -> tuple[int, int]:
+    """Find the sentence and the position where the first chunk of a slice begins.
+
+    If chunks are taken whole, they begin at every `CHUNK` positions of a sentence, and a slice has those that begin in
+    it: so they do not depend on where slices begin and end.
+    """
+    sentence: Any = np.searchsorted(bounds, low, side="right") - 1
+    position = low
+    if whole and low < high:
+        begin, end = bounds[sentence], bounds[sentence + 1]
+        position = min(begin + (low - begin + CHUNK - 1) // CHUNK * CHUNK, end)
+        sentence += int64(position == end)
+    return sentence, position
 
 
 @njit(nogil=True, cache=True)
