@@ -23,7 +23,8 @@ from any2vec.operators.hot_rows import AT, NEXT_MERGE, HotRows
 from any2vec.operators.logistic import NOTHING, logistic, put_repeats
 from any2vec.operators.merging import merge_due
 from any2vec.operators.tiles import TILE_ROWS, aligned, copy, dots, tile_rows, update
-from any2vec.samples.windows import first_chunk, follow_words, list_windows, new_windows, window_of
+from any2vec.samples.chunks import first_chunk, follow_words
+from any2vec.samples.windows import list_windows, new_windows, window_of
 
 __all__ = ["bind", "compiling", "functions_of", "inspection_kernel", "operator_kernel", "versioned"]
 
@@ -179,7 +180,7 @@ def _operator_kernel(
             x[k] = _offset(vertex, rows.e, mapped, hot, dim)
             if freezing and rows.frozen[vertex]:
                 x[k] = _copied(e, x[k], spare + k, dim)
-            if several:
+            if several and not chunked:
                 prefetch_row(e, x[k], dim)
         updates = 1 if joined else sources
         first = y[0]
