@@ -30,6 +30,7 @@ __all__ = ["bind", "compiling", "functions_of", "inspection_kernel", "operator_k
 
 _ONE_WINDOW_OF = 16  # the curvature is measured on one window in 16
 _ENOUGH = 50.0  # sum of squared gradients
+_AHEAD = 8  # targets, where words have parts: `apply` asks for others, as more at once would wait for each other
 compiling = threading.Lock()  # simulated hosts share kernels
 
 edges: Any = None  # bound, as all down to `documents` are, to what the operator has
@@ -180,8 +181,6 @@ def _operator_kernel(
             x[k] = _offset(vertex, rows.e, mapped, hot, dim)
             if freezing and rows.frozen[vertex]:
                 x[k] = _copied(e, x[k], spare + k, dim)
-            if several and not chunked:
-                prefetch_row(e, x[k], dim)
         updates = 1 if joined else sources
         first = y[0]
         for k in range(1, targets - skips if varying else targets):
@@ -189,7 +188,8 @@ def _operator_kernel(
             if counted:
                 rows.t[vertex] += updates * int64(varying or vertex != first)
             y[k] = _offset(vertex, rows.t, mapped, hot, dim)
-            prefetch_row(t, y[k], dim)
+            if not several or k < _AHEAD:
+                prefetch_row(t, y[k], dim)
         if counted:
             rows.t[first] += updates
         y[0] = _offset(first, rows.t, mapped, hot, dim)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from any2vec.corpus import Vocabulary
 from any2vec.corpus.features import Features
 from any2vec.corpus.word_rows import WordRows
+from any2vec.llvm.prefetch import prefetch_row
 from any2vec.operators.arguments import add_curvature
 from any2vec.operators.base import OperatorOptions
 from any2vec.operators.context import join, learn, spread
@@ -147,6 +148,8 @@ def _apply(steps: Callable[..., Any]) -> Callable[..., None]:
                     end += 1
                 labels[begin] -= _FIRST
                 size = end - begin
+                for k in range(end, min(end + size, count)):
+                    prefetch_row(t, y[k], dim)
                 dots(scratch, 0, t, y[begin:], scores, 1, size, dim, width)
                 loss, curvature = steps(scores, labels[begin:], 1, size, alpha, measured, width)
                 learn(scratch, t, y[begin:], scores, size, change, dim, width)
