@@ -24,34 +24,33 @@ from any2vec.operators.tiles import ROW_ALIGNMENT
 
 __all__ = ["HierarchicalPartCBOW", "PartCBOW"]
 
-_NUMBERS = 6  # of a window, left for `apply`
+_NUMBERS = 6  # of a window that `apply` needs
 
 
 @njit(inline="always")
 def list_changing(window: Any, reach: int, tables: Any, sources: Any) -> int:
     """List the rows of words that come into reach, then of those that leave it; return their number.
 
-    Behind them: how many rows each word that comes has, and the window. In the second half, how many windows use a row.
+    The first half of `sources` ends with the rows that each word that comes has, and the window, for `apply`.
     """
     half = sources.size // 2
-    notes = half - _NUMBERS - 2 * reach - 1
+    sizes, numbers = sources[half - _NUMBERS - 2 * reach - 1 :], sources[half - _NUMBERS :]
     n = 0
     for word in range(window.fresh, window.end):
         begin, uses = n, window.uses[word]
         if uses:
             n = list_rows(window.words[word], tables, sources, n)
-        sources[notes + word - window.fresh] = n - begin
         for k in range(begin, n):
             sources[half + k] = uses
+        sizes[word - window.fresh] = n - begin
+    came = n
     for word in range(window.first, window.kept):
         if window.uses[word]:
-            begin = n
             n = list_rows(window.words[word], tables, sources, n)
-            for k in range(begin, n):
-                sources[half + k] = 0
-    notes = half - _NUMBERS
-    sources[notes], sources[notes + 1], sources[notes + 2] = window.begin, window.centre, window.end
-    sources[notes + 3], sources[notes + 4], sources[notes + 5] = window.first, window.fresh, window.kept
+    for k in range(came, n):
+        sources[half + k] = 0  # they were counted when they came
+    numbers[0], numbers[1], numbers[2] = window.begin, window.centre, window.end
+    numbers[3], numbers[4], numbers[5] = window.first, window.fresh, window.kept
     return n
 
 
@@ -80,26 +79,20 @@ def _slots(window: int) -> int:
 def _apply(steps: Callable[..., Any], context: str, varying: bool, window: int) -> Callable[..., None]:
     """Make `Operator.apply`: sum up the words that come, join the context, learn, and spread the changes of words."""
     mean, corrected = context != "sum", context == "corrected"
-    learned, slots, notes = learning(steps, varying), _slots(window), _NUMBERS + 2 * window + 1
+    learned, slots = learning(steps, varying), _slots(window)
 
     @njit(inline="always")
     def apply(e: Any, t: Any, group: Any, scratch: Any, stats: Any, targets: int, dim: int, width: int) -> None:
-        x = group[0]
-        half = x.size // 2
-        begin, centre, end, first, fresh, kept = (
-            x[half - 6],
-            x[half - 5],
-            x[half - 4],
-            x[half - 3],
-            x[half - 2],
-            x[half - 1],
-        )
+        x, half = group[0], group[0].size // 2
+        numbers = x[half - _NUMBERS :]
+        begin, centre, end = numbers[0], numbers[1], numbers[2]
+        first, fresh, kept = numbers[3], numbers[4], numbers[5]
         if end > begin:
+            # of a word: the sum of its rows, the change of each, and how many it has
             changes, sizes = scratch[slots * dim :], scratch[2 * slots * dim :]
-            weights = sizes[slots:]
-            h = weights[slots:]
+            weights, h = sizes[slots:], sizes[2 * slots :]
             change, scores = h[dim:], h[2 * dim :]
-            places = x[half - notes :]
+            places = x[half - _NUMBERS - 2 * window - 1 :]  # first the rows that words have
             at = int64(0)
             for word in range(fresh, end):
                 n, slot = places[word - fresh], word & (slots - 1)
@@ -116,8 +109,7 @@ def _apply(steps: Callable[..., Any], context: str, varying: bool, window: int) 
                     rows += sizes[slot]
                     m += 1
             share = float32(1.0) / rows
-            scale = share if mean else float32(1.0)
-            join_changed(scratch, changes, places, weights, m, scale, h, dim, width)
+            join_changed(scratch, changes, places, weights, m, share if mean else float32(1.0), h, dim, width)
             learned(h, change, scores, t, group, stats, targets, dim, width)
             spread(changes, places, m, share if corrected else float32(1.0), change, dim, width)
             for word in range(first, kept):
@@ -132,7 +124,7 @@ def _apply(steps: Callable[..., Any], context: str, varying: bool, window: int) 
 class _FromContext(WithParts):
     """CBOW from the rows of all context words."""
 
-    chunked = True
+    chunked = True  # slices cut no chunk, so it does not show where words come and leave
 
     def __init__(self, options: OperatorOptions) -> None:
         super().__init__(options)

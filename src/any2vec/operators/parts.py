@@ -148,7 +148,7 @@ def _apply(steps: Callable[..., Any]) -> Callable[..., None]:
                     end += 1
                 labels[begin] -= _FIRST
                 size = end - begin
-                for k in range(end, min(end + size, count)):
+                for k in range(end, min(end + size, count)):  # those of the next word, about
                     prefetch_row(t, y[k], dim)
                 dots(scratch, 0, t, y[begin:], scores, 1, size, dim, width)
                 loss, curvature = steps(scores, labels[begin:], 1, size, alpha, measured, width)

@@ -114,8 +114,11 @@ class Window(NamedTuple):
         Key of the window's own draws; draw 0 is its size.
     sentence : int
         Number of its sentence in the piece of W that is read, from 0; of all of this host's part, if it is stored.
-    first, fresh, kept, uses
-        As of `Windows`, `kept` being the `first` of the next window.
+    first, fresh, kept : int
+        Where the operator is `chunked`: words from `first` on are in reach of this window or a later one of the chunk,
+        words from `fresh` on of no earlier one, words from `kept` on of a later one.
+    uses : int64 array
+        There: how many windows have a word in their context.
     """
 
     words: NDArray[np.int64]
@@ -133,8 +136,7 @@ class Window(NamedTuple):
 class Windows(NamedTuple):
     """The windows of a chunk; window i has its centre at position ``position[i]`` of the worklist.
 
-    `follow_words` finds which words are in reach: those from ``first[i]`` on of window i or a later one of the chunk,
-    those from ``fresh[i]`` on of no earlier one. The context of ``uses[word]`` windows has a word.
+    `chunks.follow_words` fills `first`, `fresh` and `uses`: see `Window`, whose `kept` is the `first` of the next one.
     """
 
     words: NDArray[np.int64]
