@@ -32,7 +32,7 @@ from any2vec.operators.skipgram import SkipGram
 from any2vec.operators.tiles import dots, register_width, tile_rows, update
 from any2vec.samples.draws import draw
 from any2vec.samples.negatives import alias_table
-from any2vec.samples.windows import EpochDraws, SampleTables, Window, is_kept, list_windows, new_windows
+from any2vec.samples.windows import EpochDraws, SampleTables, is_kept, list_windows, new_windows, window_of
 from any2vec.training.options import Options
 
 __all__ = ["count", "measure"]
@@ -62,8 +62,7 @@ def _walk_of(operator: SkipGram) -> Callable[..., int]:
             while position < end:
                 count, position = list_windows(ids, position, end, begin, end, window, draws, windows)
                 for i in range(count):
-                    ends = windows.begin[i], windows.end[i]
-                    near = Window(windows.words, windows.centre[i], *ends, windows.key[i], sentence)
+                    near = window_of(windows, i, sentence)
                     contexts[near.end - near.begin - 1] += 1
                     for batch in range(near.end - near.begin - 1 if per_context else 1):
                         edges(near, batch, draws.tables, sizes, x, y, labels)

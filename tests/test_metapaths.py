@@ -114,7 +114,7 @@ def drawn(edges, words, tables, key, centres):
     sources, labels = np.empty(2, np.int64), np.empty(4, np.int8)
     for i in range(centres):
         centre = 1 + i % (words.size - 2)
-        window = Window(words, centre, centre - 1, centre + 2, key + np.uint64(i), 0)
+        window = Window(words, centre, centre - 1, centre + 2, key + np.uint64(i), 0, 0, 0, 0, words)
         _, skipped[i] = edges(window, i & 1, tables, (3, 4, 0), sources, found[i], labels)
     return found, skipped
 

@@ -77,6 +77,24 @@ def test_all_schemes_give_the_same_bits(model, loss, more):
     assert found[0] != bits(fitted(model=model, loss=loss, **more))
 
 
+def long_sentences():
+    words = [word for sentence in sentences(600) for word in sentence]
+    return [words[:1300], words[1300:1350], words[1350:2000], words[2000:]]
+
+
+@of_models
+def test_rounds_change_nothing_on_one_host(model, loss, more):
+    how = HOW | SUBWORDS | {"model": model, "loss": loss, "epochs": 1} | more
+    found = [bits(Word2Vec(**how, rounds=rounds).fit(long_sentences())) for rounds in (1, 2, 7, 100)]
+    assert found[1:] == found[:-1]
+
+
+def test_schemes_give_the_same_bits_where_rounds_cut_long_sentences():
+    how = HOW | SUBWORDS | {"model": "cbow", "negative": 3, "hosts": 2, "rounds": 9}
+    found = [bits(Word2Vec(**how, scheme=scheme).fit(long_sentences())) for scheme in NAMES]
+    assert all(one == found[0] for one in found)
+
+
 def test_rows_are_those_of_words_and_parts_by_count():
     bounds, parts = np.array([0, 2, 2, 5]), [7, 9, 7, 3, 7]  # the third word has part 7 twice
     rows = WordRows.of(np.array([5, 4, 1]), bounds, parts)

@@ -7,7 +7,8 @@ from any2vec.operators.base import FUNCTIONS, Operator, OperatorOptions
 from any2vec.operators.by_kind import BY_KIND
 from any2vec.operators.cbow import CBOW
 from any2vec.operators.hierarchical import HierarchicalCBOW, HierarchicalSkipGram
-from any2vec.operators.parts import WITH_PARTS
+from any2vec.operators.part_contexts import HierarchicalPartCBOW, PartCBOW
+from any2vec.operators.parts import HierarchicalPartSkipGram, PartSkipGram
 from any2vec.operators.skipgram import SkipGram
 
 __all__ = [
@@ -32,6 +33,14 @@ OPERATORS: dict[str, type[Operator]] = {
     "skipgram-hierarchical": HierarchicalSkipGram,
     "cbow-hierarchical": HierarchicalCBOW,
 }
+
+WITH_PARTS: dict[type[Operator], type[Operator]] = {
+    SkipGram: PartSkipGram,
+    CBOW: PartCBOW,
+    HierarchicalSkipGram: HierarchicalPartSkipGram,
+    HierarchicalCBOW: HierarchicalPartCBOW,
+}
+"""The operator that takes an operator's place if words have parts."""
 
 
 def operator_of(which: str | type[Operator]) -> type[Operator]:

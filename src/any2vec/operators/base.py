@@ -109,6 +109,10 @@ class Operator(ABC):
         Whether the centre of a window is the source, and its context words are the targets; else the other way round.
     several : bool
         Whether a word has several rows of e: those that `divide` finds.
+    chunked : bool
+        Whether a chunk is taken whole, by the slice in which it begins: then `edges` may list a row once for several
+        windows of it. ``sources[sources.size // 2 + k]`` is the number of windows that use source k, and what else it
+        leaves in `sources` is there for `apply`, zeros if there is no window. `sources` is twice the sources.
     documents : bool
         Whether sources may be documents, the last of their group: then a window may have no context.
     rows : WordRows or None
@@ -130,6 +134,7 @@ class Operator(ABC):
     joined: bool = False
     from_centre: bool = False
     several: bool = False
+    chunked: bool = False
     documents: bool = False
     rows: WordRows | None = None
     reads: tuple[str, ...] = ("negative", "negatives_per", "ns_exponent")

@@ -22,7 +22,7 @@ from any2vec.operators.skipgram import SkipGram
 from any2vec.operators.tiles import dots
 from any2vec.options import option
 
-__all__ = ["CBOW", "ContextOptions"]
+__all__ = ["CBOW", "ContextOptions", "learning"]
 
 
 @dataclass(kw_only=True, unsafe_hash=True)
@@ -72,34 +72,49 @@ class CBOW(SkipGram):
 
 
 @cache
+def learning(steps: Callable[..., Any], varying: bool) -> Callable[..., None]:
+    """Make ``learned(h, change, scores, t, group, stats, targets, dim, width)``: score, step, learn."""
+
+    @njit(inline="always")
+    def learned(
+        h: Any, change: Any, scores: Any, t: Any, group: Any, stats: Any, targets: int, dim: int, width: int
+    ) -> None:
+        _x, y, labels, _n, skipped, alpha, measured = group
+        count = int64(targets - skipped)
+        if varying:
+            dots(h, 0, t, y, scores, 1, count, dim, width)
+            loss, curvature = steps(scores, labels, 1, count, alpha, measured, width)
+            learn(h, t, y, scores, count, change, dim, width)
+        else:
+            dots(h, 0, t, y, scores, 1, targets, dim, width)
+            if skipped:
+                put_repeats(scores, y, 1, targets, NOTHING)
+            loss, curvature = steps(scores, labels, 1, targets, alpha, measured, width)
+            if skipped:
+                put_repeats(scores, y, 1, targets, 0.0)
+            learn(h, t, y, scores, targets, change, dim, width)
+        stats.loss[0] += loss
+        stats.samples[0] += count
+        if measured:
+            add_curvature(stats, curvature, scores, count if varying else targets, alpha)
+
+    return learned
+
+
+@cache
 def _apply(steps: Callable[..., Any], context: str, varying: bool) -> Callable[..., None]:
     """Make `Operator.apply`: join the context, score, step, learn, spread the change."""
     mean, corrected = context != "sum", context == "corrected"
+    learned = learning(steps, varying)
 
     @njit(inline="always")
     def apply(e: Any, t: Any, group: Any, scratch: Any, stats: Any, targets: int, dim: int, width: int) -> None:
-        x, y, labels, n, skipped, alpha, measured = group
+        x, n = group[0], group[3]
         if n:
             change, scores = scratch[dim:], scratch[2 * dim :]
             share = float32(1.0) / float32(n)
             join(e, x, n, share if mean else float32(1.0), scratch, dim, width)
-            count = int64(targets - skipped)
-            if varying:
-                dots(scratch, 0, t, y, scores, 1, count, dim, width)
-                loss, curvature = steps(scores, labels, 1, count, alpha, measured, width)
-                learn(scratch, t, y, scores, count, change, dim, width)
-            else:
-                dots(scratch, 0, t, y, scores, 1, targets, dim, width)
-                if skipped:
-                    put_repeats(scores, y, 1, targets, NOTHING)
-                loss, curvature = steps(scores, labels, 1, targets, alpha, measured, width)
-                if skipped:
-                    put_repeats(scores, y, 1, targets, 0.0)
-                learn(scratch, t, y, scores, targets, change, dim, width)
+            learned(scratch, change, scores, t, group, stats, targets, dim, width)
             spread(e, x, n, share if corrected else float32(1.0), change, dim, width)
-            stats.loss[0] += loss
-            stats.samples[0] += count
-            if measured:
-                add_curvature(stats, curvature, scores, count if varying else targets, alpha)
 
     return apply

@@ -26,7 +26,7 @@ from any2vec.operators.kernel import bind, functions_of, versioned
 from any2vec.operators.logistic import NOTHING, PADDING, logistic, put_repeats
 from any2vec.operators.mini_batches import spacing
 from any2vec.operators.tiles import ROW_ALIGNMENT, TILE_ROWS, aligned, copy, dots, update
-from any2vec.samples.windows import Window, list_windows
+from any2vec.samples.windows import list_windows, window_of
 
 __all__ = ["ColumnKernels", "add_parts", "column_kernels"]
 
@@ -140,7 +140,7 @@ def _column_kernels(
                 continue
             i = at[2]
             at[2] += 1
-            near = Window(windows.words, windows.centre[i], windows.begin[i], windows.end[i], windows.key[i], -1)
+            near = window_of(windows, i, -1)
             for group in range(near.end - near.begin - 1 if group_per_context else 1):
                 sources, goals, labels = chunk.sources[x:], chunk.targets[y:], chunk.labels[y:]
                 n, skipped = edges(near, group, draws.tables, sizes, sources, goals, labels)

@@ -14,7 +14,7 @@ from numba.extending import intrinsic
 
 from any2vec.llvm.simd import I64, constant, data, fma, load, splat, store, vector
 
-__all__ = ["join", "learn", "spread"]
+__all__ = ["join", "join_changed", "learn", "spread"]
 
 _COLUMNS = {16: 8, 8: 4, 4: 4}  # registers of columns taken at once, by width: sums of them all stay in registers
 
@@ -95,6 +95,40 @@ def join(typing: Any, e: Any, x: Any, n: Any, scale: Any, h: Any, dim: Any, widt
         return context.get_dummy_value()
 
     return types.void(e, x, types.int64, types.float32, h, dim, width), codegen
+
+
+@intrinsic(prefer_literal=True)
+def join_changed(
+    typing: Any, e: Any, changes: Any, x: Any, weights: Any, n: Any, scale: Any, h: Any, dim: Any, width: Any
+) -> Any:
+    """Join rows ``e[x[i] : x[i] + dim] + weights[i] * changes[x[i] : x[i] + dim]``.
+
+    The other parameters are those of `join`.
+    """
+    literal = _literals(dim, width)
+    if literal is None:
+        return None
+    dim_, width_ = literal
+
+    def codegen(context: Any, b: ir.IRBuilder, sig: Any, args: Any) -> Any:
+        e_, changes_, x_, weights_, h_ = (data(context, b, sig.args[k], args[k]) for k in (0, 1, 2, 3, 6))
+        factor = splat(b, args[5], width_)
+
+        def emit(spans: Spans) -> None:
+            sums = _sums(b, spans, width_)
+            with _rows(b, e_, x_, args[4]) as (i, row):
+                weight = splat(b, b.load(b.gep(weights_, [i])), width_)
+                change = b.gep(changes_, [b.load(b.gep(x_, [i]))])
+                for slot, span in zip(sums, spans, strict=True):
+                    total = b.fadd(b.load(slot), load(b, b.gep(row, [span]), width_))
+                    b.store(fma(b, weight, load(b, b.gep(change, [span]), width_), total), slot)
+            for slot, span in zip(sums, spans, strict=True):
+                store(b, b.fmul(factor, b.load(slot)), b.gep(h_, [span]), width_ * 4)
+
+        _columns(b, dim_, width_, emit)
+        return context.get_dummy_value()
+
+    return types.void(e, changes, x, weights, types.int64, types.float32, h, dim, width), codegen
 
 
 @intrinsic(prefer_literal=True)

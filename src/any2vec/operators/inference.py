@@ -21,7 +21,7 @@ from any2vec.operators.logistic import NOTHING, PADDING, logistic, put_repeats
 from any2vec.operators.matrices import new_documents, zeros
 from any2vec.operators.tiles import add_rows, aligned, dots, register_width
 from any2vec.samples.draws import KEEP, NEGATIVES, epoch_key
-from any2vec.samples.windows import EpochDraws, Window, keep_thresholds, list_windows, new_windows
+from any2vec.samples.windows import EpochDraws, keep_thresholds, list_windows, new_windows, window_of
 
 __all__ = ["OF_NEW", "Inference"]
 
@@ -135,8 +135,7 @@ def _kernel(parts: tuple[Any, ...], window: int, dim: int, width: int) -> Callab
                 while position < text.size:
                     count, stop = list_windows(text, position, text.size, 0, text.size, window, draws, windows, 0)
                     for i in range(count):
-                        ends = windows.begin[i], windows.end[i]
-                        near = Window(windows.words, windows.centre[i], *ends, windows.key[i], 0)
+                        near = window_of(windows, i, 0)
                         done = (epoch + windows.position[i] / text.size) / epochs
                         alpha = float32(how.alpha * max(1.0 - done, how.floor))
                         n, skipped = edges(near, 0, tables, sizes, x, y, labels)

@@ -23,19 +23,21 @@ from any2vec.operators.hot_rows import AT, NEXT_MERGE, HotRows
 from any2vec.operators.logistic import NOTHING, logistic, put_repeats
 from any2vec.operators.merging import merge_due
 from any2vec.operators.tiles import TILE_ROWS, aligned, copy, dots, tile_rows, update
-from any2vec.samples.windows import Window, list_windows, new_windows
+from any2vec.samples.chunks import first_chunk, follow_words
+from any2vec.samples.windows import list_windows, new_windows, window_of
 
 __all__ = ["bind", "compiling", "functions_of", "inspection_kernel", "operator_kernel", "versioned"]
 
 _ONE_WINDOW_OF = 16  # the curvature is measured on one window in 16
 _ENOUGH = 50.0  # sum of squared gradients
+_AHEAD = 8  # targets, where words have parts: `apply` asks for others, as more at once would wait for each other
 compiling = threading.Lock()  # simulated hosts share kernels
 
 edges: Any = None  # bound, as all down to `documents` are, to what the operator has
 fetch: Any = None  # bound to `fetch_group`
 steps: Any = logistic
 score: Any = dots
-varying = several = documents = False
+varying = several = chunked = documents = False
 
 
 def operator_kernel(
@@ -101,7 +103,7 @@ def inspection_kernel(operator: Operator) -> Callable[..., None]:
 def functions_of(operator: Operator) -> tuple[Any, ...]:
     """Return what kernels are made of, hashable."""
     functions = tuple((name, function) for name in FUNCTIONS if (function := getattr(operator, name)) is not None)
-    functions += tuple((name, getattr(operator, name)) for name in ("varying", "several", "documents"))
+    functions += tuple((name, getattr(operator, name)) for name in ("varying", "several", "chunked", "documents"))
     return (
         type(operator).__name__,
         functions,
@@ -175,12 +177,10 @@ def _operator_kernel(
                 x[k] = rows.documents + ~vertex * dim
                 continue
             if counted:
-                rows.e[vertex] += 1
+                rows.e[vertex] += x[x.size // 2 + k] if chunked else 1
             x[k] = _offset(vertex, rows.e, mapped, hot, dim)
             if freezing and rows.frozen[vertex]:
                 x[k] = _copied(e, x[k], spare + k, dim)
-            if several:
-                prefetch_row(e, x[k], dim)
         updates = 1 if joined else sources
         first = y[0]
         for k in range(1, targets - skips if varying else targets):
@@ -188,7 +188,8 @@ def _operator_kernel(
             if counted:
                 rows.t[vertex] += updates * int64(varying or vertex != first)
             y[k] = _offset(vertex, rows.t, mapped, hot, dim)
-            prefetch_row(t, y[k], dim)
+            if not several or k < _AHEAD:
+                prefetch_row(t, y[k], dim)
         if counted:
             rows.t[first] += updates
         y[0] = _offset(first, rows.t, mapped, hot, dim)
@@ -215,7 +216,7 @@ def _operator_kernel(
         # two slots: the rows of the next group are on their way to the cache while the last one is applied
         made = (
             new_windows(window),
-            np.empty((2, max(rows.sources, 2 * window)), np.int64),
+            np.zeros((2, max(rows.sources, 2 * window)), np.int64),
             np.empty((2, targets), np.int64),
             np.empty((2, targets), np.int8),
             aligned(scratch),
@@ -225,18 +226,20 @@ def _operator_kernel(
         n = skipped = slot = 0
         alpha, next_alpha = float32(0.0), learning_rate(rate, 0)
         measured = next_measured = False
-        sentence: Any = np.searchsorted(bounds, low, side="right") - 1
-        position = end = low
+        sentence, position = first_chunk(bounds, low, high, chunked)
+        done = end = low
         last = False
         while not last:
             last = position >= high or stats.stop[0] != 0  # then there is no window, only a group left to apply
             count, stop = 1, position
             if not last:
                 begin, end = bounds[sentence], bounds[sentence + 1]
-                count, stop = list_windows(ids, position, high, begin, end, window, draws, windows, fewest)
+                until = end if chunked else high
+                count, stop = list_windows(ids, position, until, begin, end, window, draws, windows, fewest)
+                if chunked:
+                    follow_words(windows, count)
             for i in range(count):
-                ends = windows.begin[i], windows.end[i]
-                near = Window(windows.words, windows.centre[i], *ends, windows.key[i], sentence)
+                near = window_of(windows, i, sentence)
                 next_alpha = learning_rate(rate, windows.position[i] - low)
                 if measuring:
                     next_measured = near.key % uint64(_ONE_WINDOW_OF) == uint64(0)
@@ -255,9 +258,12 @@ def _operator_kernel(
                     seen = stats.curvature[1]
                     kappa = stats.curvature[0] / seen if seen >= _ENOUGH else 0.0
                     merge_due(e, t, hot, next_alpha, kappa, int64(dim))  # no constant: compiled once
-            stats.words[0] += stop - position
             position = stop
+            stats.words[0] += min(stop, high) - done
+            done = min(stop, high)
             sentence += int64(stop == end)
+        if position >= high:
+            stats.words[0] += high - done  # what a slice has before the first chunk that begins in it
         _ = made  # until here it owns its arrays
 
     inlined = njit(inline="always")
@@ -313,19 +319,20 @@ def _inspection_kernel(parts: tuple[Any, ...]) -> Callable[..., None]:
         made = new_windows(window), np.empty(most, np.int64), np.empty(targets, np.int64), np.empty(targets, np.int8)
         windows, x, y, labels = unowned(made)
         ids, bounds, draws, sources, destinations = unowned((ids, bounds, draws, sources, destinations))
-        sentence: Any = np.searchsorted(bounds, low, side="right") - 1
-        position = low
+        sentence, position = first_chunk(bounds, low, high, chunked)
         while position < high:
             begin, end = bounds[sentence], bounds[sentence + 1]
-            count, stop = list_windows(ids, position, high, begin, end, window, draws, windows, fewest)
+            until = end if chunked else high
+            count, stop = list_windows(ids, position, until, begin, end, window, draws, windows, fewest)
+            if chunked:
+                follow_words(windows, count)
             for i in range(count):
-                ends = windows.begin[i], windows.end[i]
-                near = Window(windows.words, windows.centre[i], *ends, windows.key[i], sentence)
+                near = window_of(windows, i, sentence)
                 for group in range(near.end - near.begin - 1 if group_per_context else 1):
                     n, skips = edges(near, group, draws.tables, sizes, x, y, labels)
                     for k in range(n):
                         if not documents or x[k] >= 0:
-                            sources[x[k]] += 1
+                            sources[x[k]] += x[x.size // 2 + k] if chunked else 1
                     updates = 1 if joined else n
                     destinations[y[0]] += updates
                     for k in range(1, targets - skips if varying else targets):

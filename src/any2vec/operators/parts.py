@@ -3,8 +3,7 @@
 Parts are the n-grams of fastText (Bojanowski et al. 2017, "Enriching word vectors with subword information", section
 3.2), or features of items. As in fastText, each row gets the whole gradient of the mean. Skip-gram takes the centre as
 the source here: its rows are joined once for the window, and the context words are the targets, one after the other,
-each with its negatives or its path. The pairs are those of windows around context words. In CBOW a context is one
-source, the mean of the rows of all its words.
+each with its negatives or its path. The pairs are those of windows around context words. CBOW is in `part_contexts`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,22 +19,24 @@ from numpy.typing import NDArray
 from any2vec.corpus import Vocabulary
 from any2vec.corpus.features import Features
 from any2vec.corpus.word_rows import WordRows
+from any2vec.llvm.prefetch import prefetch_row
 from any2vec.operators.arguments import add_curvature
-from any2vec.operators.base import Operator, OperatorOptions
-from any2vec.operators.cbow import CBOW
+from any2vec.operators.base import OperatorOptions
 from any2vec.operators.context import join, learn, spread
-from any2vec.operators.hierarchical import HierarchicalCBOW, HierarchicalSkipGram, list_path
+from any2vec.operators.hierarchical import HierarchicalSkipGram, list_path
 from any2vec.operators.logistic import PADDING
-from any2vec.operators.skipgram import SkipGram, draw_targets
+from any2vec.operators.skipgram import SkipGram
 from any2vec.operators.tiles import dots
 from any2vec.options import option
 from any2vec.samples.draws import draw
 from any2vec.samples.huffman import LONGEST
 from any2vec.samples.negatives import negative
 
-__all__ = ["WITH_PARTS", "PartOptions", "PartTables"]
+__all__ = ["READS", "HierarchicalPartSkipGram", "PartOptions", "PartSkipGram", "PartTables", "WithParts", "list_rows"]
 
-_READS = ("subwords", "buckets", "features")
+READS = ("subwords", "buckets", "features")
+"""Options of words with parts."""
+
 _FIRST = 2  # added to the label of the first target of a context word
 
 
@@ -94,16 +95,6 @@ def list_rows(word: int, tables: Any, sources: Any, n: int) -> int:
 
 
 @njit(inline="always")
-def list_context_rows(window: Any, tables: Any, sources: Any) -> int:
-    """List the rows of all context words; return their number."""
-    n = 0
-    for context in range(window.begin, window.end):
-        if context != window.centre:
-            n = list_rows(window.words[context], tables, sources, n)
-    return n
-
-
-@njit(inline="always")
 def skipgram_edges(window: Any, group: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
     """List the rows of the centre; each context word, with negatives that are others."""
     reach, negatives, per_pair = sizes[0], sizes[2], sizes[3]
@@ -134,21 +125,6 @@ def hierarchical_edges(
     return list_rows(window.words[window.centre], tables, sources, 0), sizes[1] - k
 
 
-@njit(inline="always")
-def cbow_edges(window: Any, group: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any) -> Any:
-    """List the rows of all context words, and one set of targets."""
-    return list_context_rows(window, tables, sources), draw_targets(window, 0, tables.targets, sizes, targets)
-
-
-@njit(inline="always")
-def hierarchical_cbow_edges(
-    window: Any, group: int, tables: Any, sizes: Any, sources: Any, targets: Any, labels: Any
-) -> Any:
-    """List the rows of all context words, and the path of the centre."""
-    length = list_path(window.words[window.centre], tables.targets, targets, labels)
-    return list_context_rows(window, tables, sources), sizes[1] - length
-
-
 @cache
 def _apply(steps: Callable[..., Any]) -> Callable[..., None]:
     """Make `Operator.apply`: join the rows; score, step and learn by each context word; spread the change.
@@ -172,6 +148,8 @@ def _apply(steps: Callable[..., Any]) -> Callable[..., None]:
                     end += 1
                 labels[begin] -= _FIRST
                 size = end - begin
+                for k in range(end, min(end + size, count)):  # those of the next word, about
+                    prefetch_row(t, y[k], dim)
                 dots(scratch, 0, t, y[begin:], scores, 1, size, dim, width)
                 loss, curvature = steps(scores, labels[begin:], 1, size, alpha, measured, width)
                 learn(scratch, t, y[begin:], scores, size, change, dim, width)
@@ -188,7 +166,7 @@ def _apply(steps: Callable[..., Any]) -> Callable[..., None]:
     return apply
 
 
-class _WithParts(SkipGram):
+class WithParts(SkipGram):
     """What all have in common: where rows of e are, and how many."""
 
     several = True
@@ -214,7 +192,7 @@ class _WithParts(SkipGram):
         return found
 
 
-class _FromCentre(_WithParts):
+class _FromCentre(WithParts):
     """Skip-gram from the centre to its context words."""
 
     joined = varying = from_centre = True
@@ -254,7 +232,7 @@ class PartSkipGram(_FromCentre):
 
     alpha = 0.05
     negatives_per = "pair"
-    reads: tuple[str, ...] = (*SkipGram.reads, *_READS)
+    reads: tuple[str, ...] = (*SkipGram.reads, *READS)
     edges = staticmethod(skipgram_edges)
 
     @property
@@ -272,7 +250,7 @@ class PartSkipGram(_FromCentre):
 class HierarchicalPartSkipGram(_FromCentre, HierarchicalSkipGram):
     """Skip-gram with hierarchical softmax, of words with parts."""
 
-    reads: tuple[str, ...] = _READS
+    reads: tuple[str, ...] = READS
     edges = staticmethod(hierarchical_edges)
 
     @property
@@ -284,40 +262,3 @@ class HierarchicalPartSkipGram(_FromCentre, HierarchicalSkipGram):
     def sizes(self) -> tuple[int, ...]:
         """The window, targets."""
         return self.options.window, self.targets
-
-
-class _FromContext(_WithParts):
-    """CBOW from the rows of all context words."""
-
-    @property
-    def sources(self) -> int:
-        """The rows of all context words."""
-        return 0 if self.rows is None else 2 * self.options.window * self.rows.most
-
-    def shares(self, counts: NDArray[np.int64], contexts: float) -> NDArray[np.float64] | None:
-        """Weigh a row by what it is of a context, unless its gradient is divided, too, or the context a sum."""
-        found = super().shares(counts, contexts)
-        return None if found is None or self.options.context != "mean" else found / contexts
-
-
-class PartCBOW(_FromContext, CBOW):
-    """CBOW with negative sampling, of words with parts."""
-
-    reads: tuple[str, ...] = (*CBOW.reads, *_READS)
-    edges = staticmethod(cbow_edges)
-
-
-class HierarchicalPartCBOW(_FromContext, HierarchicalCBOW):
-    """CBOW with hierarchical softmax, of words with parts."""
-
-    reads: tuple[str, ...] = (*HierarchicalCBOW.reads, *_READS)
-    edges = staticmethod(hierarchical_cbow_edges)
-
-
-WITH_PARTS: dict[type[Operator], type[Operator]] = {
-    SkipGram: PartSkipGram,
-    CBOW: PartCBOW,
-    HierarchicalSkipGram: HierarchicalPartSkipGram,
-    HierarchicalCBOW: HierarchicalPartCBOW,
-}
-"""The operator that takes an operator's place if words have parts."""

@@ -27,6 +27,7 @@ __all__ = [
     "mean_context",
     "needed_around",
     "new_windows",
+    "window_of",
 ]
 
 CHUNK = 512
@@ -113,6 +114,11 @@ class Window(NamedTuple):
         Key of the window's own draws; draw 0 is its size.
     sentence : int
         Number of its sentence in the piece of W that is read, from 0; of all of this host's part, if it is stored.
+    first, fresh, kept : int
+        Where the operator is `chunked`: words from `first` on are in reach of this window or a later one of the chunk,
+        words from `fresh` on of no earlier one, words from `kept` on of a later one.
+    uses : int64 array
+        There: how many windows have a word in their context.
     """
 
     words: NDArray[np.int64]
@@ -121,10 +127,17 @@ class Window(NamedTuple):
     end: int
     key: int
     sentence: int
+    first: int
+    fresh: int
+    kept: int
+    uses: NDArray[np.int64]
 
 
 class Windows(NamedTuple):
-    """The windows of a chunk; window i has its centre at position ``position[i]`` of the worklist."""
+    """The windows of a chunk; window i has its centre at position ``position[i]`` of the worklist.
+
+    `chunks.follow_words` fills `first`, `fresh` and `uses`: see `Window`, whose `kept` is the `first` of the next one.
+    """
 
     words: NDArray[np.int64]
     kept_at: NDArray[np.int64]
@@ -133,6 +146,9 @@ class Windows(NamedTuple):
     end: NDArray[np.int64]
     position: NDArray[np.int64]
     key: NDArray[np.uint64]
+    first: NDArray[np.int64]
+    fresh: NDArray[np.int64]
+    uses: NDArray[np.int64]
 
 
 @njit(nogil=True)
@@ -147,6 +163,26 @@ def new_windows(window: int) -> Windows:
         np.empty(CHUNK, np.int64),
         np.empty(CHUNK, np.int64),
         np.empty(CHUNK, np.uint64),
+        np.empty(CHUNK + 1, np.int64),
+        np.empty(CHUNK, np.int64),
+        np.empty(kept + 1, np.int64),
+    )
+
+
+@njit(inline="always")
+def window_of(windows: Windows, i: int, sentence: int) -> Window:
+    """Return window i, of a sentence."""
+    return Window(
+        windows.words,
+        windows.centre[i],
+        windows.begin[i],
+        windows.end[i],
+        windows.key[i],
+        sentence,
+        windows.first[i],
+        windows.fresh[i],
+        windows.first[i + 1],
+        windows.uses,
     )
 
 
