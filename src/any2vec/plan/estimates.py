@@ -253,7 +253,9 @@ class _Rounds:
     def of(
         cls, text: Text, options: Options, operator: Operator, combiner: Combiner, hosts: int, *, even: bool
     ) -> "_Rounds":
-        visits = float((text.counts * text.many) @ text.keep(options.sample)) / text.vertices
+        kept = text.counts * text.keep(options.sample)
+        met = kept @ text.many if operator.rows is None else operator.rows.spread(kept).sum()
+        visits = float(met) / formulas.number_of_rows(text, operator)
         rounds = options.rounds or default_rounds(hosts, visits, long_rounds=combiner.long_rounds)
         first, usual = round_shares(rounds, hosts)
         shares = [(share, 1) for share in first.tolist()]

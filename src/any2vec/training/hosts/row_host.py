@@ -35,6 +35,7 @@ from any2vec.sync.wires import FLOAT32
 from any2vec.training.going_on.start import Start
 from any2vec.training.hosts.copying import Copying
 from any2vec.training.hosts.host import Host, Task
+from any2vec.training.running.owners import visits_of
 from any2vec.training.running.schedule import default_rounds
 
 __all__ = ["RowHost"]
@@ -61,14 +62,14 @@ class RowHost(Host):
     def _plan(self) -> None:
         """Choose rounds, and the rows that threads copy."""
         corpus, options, communicator, start = self._corpus, self._options, self._communicator, self._start
-        counts, vertices = corpus.vocabulary.counts, len(corpus.vocabulary)
+        counts = corpus.vocabulary.counts
         self.cuts, self.part = corpus.cuts, communicator.rank
         self.share = float(np.diff(corpus.cuts)[self.part] / max(int(corpus.cuts[-1]), 1))
         self.operator = options.operator_class(options).on(corpus)
         self._counts, self._dim = counts, padded_width(options.dim)
         self._per_pair = self.operator.samples_per_pair(counts)
         self._words, kept = max(total_of(counts), 1), float(kept_counts(counts, options.sample).sum())
-        visits, long_rounds = kept / max(vertices, 1), combiner_of(options.combine).long_rounds
+        visits, long_rounds = visits_of(corpus, options), combiner_of(options.combine).long_rounds
         self.rounds = options.rounds or default_rounds(
             communicator.size, visits, self.workers.threads, long_rounds=long_rounds
         )

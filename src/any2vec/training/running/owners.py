@@ -13,7 +13,7 @@ from any2vec.sync.schemes import SCHEMES
 from any2vec.training.options import Options
 from any2vec.training.running.schedule import default_rounds, round_lengths
 
-__all__ = ["partition_of", "rounds_of", "updates_of"]
+__all__ = ["partition_of", "rounds_of", "updates_of", "visits_of"]
 
 
 def partition_of(corpus: Corpus, options: Options, communicator: Communicator) -> Partition:
@@ -38,9 +38,15 @@ def partition_of(corpus: Corpus, options: Options, communicator: Communicator) -
 
 def rounds_of(corpus: Corpus, options: Options, hosts: int) -> int:
     """Return the rounds per epoch of several hosts."""
-    counts = corpus.vocabulary.counts
-    visits = float(kept_counts(counts, options.sample).sum()) / max(len(counts), 1)
-    return options.rounds or default_rounds(hosts, visits, long_rounds=combiner_of(options.combine).long_rounds)
+    long_rounds = combiner_of(options.combine).long_rounds
+    return options.rounds or default_rounds(hosts, visits_of(corpus, options), long_rounds=long_rounds)
+
+
+def visits_of(corpus: Corpus, options: Options) -> float:
+    """Return how often an epoch meets a row of e after subsampling, in the mean over rows."""
+    kept = kept_counts(corpus.vocabulary.counts, options.sample)
+    met = kept if corpus.rows is None else corpus.rows.spread(kept)
+    return float(met.sum()) / max(len(met), 1)
 
 
 def updates_of(corpus: Corpus, options: Options) -> NDArray[np.float64]:

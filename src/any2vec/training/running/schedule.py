@@ -30,9 +30,9 @@ _VISITS_PER_ROUND = 32.0  # fewer, and merging all copies would cost more than a
 def default_rounds(hosts: int, visits: float = 0.0, threads: int = 1, *, long_rounds: bool = False) -> int:
     """Choose S: the papers' 1.5 per host (GraphAny2Vec, A.1); 12 at most with a combiner that allows for `long_rounds`.
 
-    There are more rounds, up to 2.5 per other host, if the other hosts would meet a vertex more than ten times in a
-    round. The curvature combiner's assumptions hold for ten. `visits` is how often an epoch meets a vertex after
-    subsampling, in the mean over vertices.
+    There are more rounds, up to 2.5 per other host, if the other hosts would meet a row of e more than ten times in a
+    round. The curvature combiner's assumptions hold for ten. `visits` is how often an epoch meets a row of e after
+    subsampling, in the mean over rows.
 
     One host has one round with one thread. With several `threads` it has one per thread, up to four, or a quarter of
     the threads. Between some rounds the rows are rebalanced (`sync.balance.is_due`): merging copies changes B, the
