@@ -469,3 +469,25 @@ def test_masters_that_are_not_finite_are_seen(value):
         change = Changes(np.array([7], np.int32), np.array([0, 1]), values, np.array([updates], np.int32))
         with Workers(1, alone()) as workers:
             assert merge(combiner.context.masters, {"e": nothing, "t": change}, combiner, workers).finite is finite
+
+
+def test_rows_that_are_joined_move_by_what_they_share():
+    rng, n = np.random.default_rng(3), 6
+    labels, sources, destinations = labels_and_updates(4000)
+    strongest = np.linalg.svd(labels.embedding[:, :DIM], full_matrices=False)[2][0]
+    labels.embedding[:, :DIM] += strongest  # the mean
+    of = {}
+    for independent in (1.0, float(n)):
+        context = CombinerContext(labels, {"e": 6, "t": 1}, Channel(alone()), independent)
+        of[independent] = quadratic.QuadraticModel(context)
+        of[independent].measure(ROUND.alpha, ROUND.kappa, touched(labels, sources, destinations))
+    plain, joined = of[1.0], of[float(n)]
+    rows = labels.embedding[:, :DIM].astype(float)
+    means = rows[rng.choice(len(rows), (100_000, n), p=sources / sources.sum())].mean(axis=1)
+    for axis, rate in zip(joined.vectors["t"][:, :DIM], joined.rates["t"], strict=True):
+        assert rate == pytest.approx(ROUND.alpha * ROUND.kappa * np.mean((means @ axis) ** 2), rel=0.1)
+    whole = np.average((rows @ plain.vectors["e"][:, :DIM].T) ** 2, axis=0, weights=sources)
+    share = np.mean((means @ plain.vectors["e"][:, :DIM].T) ** 2, axis=0) / whole
+    assert joined.rates["e"] == pytest.approx(np.sort(plain.rates["e"] * share), rel=0.1)
+    assert (np.diff(joined.rates["e"]) >= 0).all()
+    assert share.max() > 0.5 > 2 / n > share.min() > 0.9 / n

@@ -200,6 +200,13 @@ class Operator(ABC):
         pairs = 1 if self.joined or self.group_per_context else contexts
         return np.array([per_pair["e"], per_pair["t"] * pairs], np.float64)
 
+    def independent(self, contexts: float) -> float:
+        """Count the rows of a source that move independently of each other; 1 if they are taken to move alike.
+
+        A context has `contexts` words in the mean.
+        """
+        return 1.0
+
     @property
     def exponent(self) -> float:
         """Exponent of the counts by which negatives are drawn."""

@@ -140,6 +140,10 @@ class _FromContext(WithParts):
         """Floats of the words' sums, changes and sizes, of the joined row, its change and the scores."""
         return 2 * _slots(self.options.window) * (dim + 1) + super().scratch(dim)
 
+    def independent(self, contexts: float) -> float:
+        """Count words: the parts of a word move alike."""
+        return max(contexts, 1.0)
+
     def shares(self, counts: NDArray[np.int64], contexts: float) -> NDArray[np.float64] | None:
         """Weigh a row by what it is of a context, unless its gradient is divided, too, or the context a sum."""
         found = super().shares(counts, contexts)

@@ -32,11 +32,15 @@ class CombinerContext:
         By matrix, samples of one pair that move its row (`operators.base.Operator`).
     channel : Channel
         The hosts.
+    independent : float
+        Of the rows that are joined into a source, how many move independently of each other
+        (`operators.base.Operator`).
     """
 
     masters: Matrices
     samples_per_pair: dict[str, float]
     channel: Channel
+    independent: float = 1.0
 
 
 @dataclass(frozen=True)

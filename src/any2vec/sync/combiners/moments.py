@@ -53,6 +53,13 @@ class Means(NamedTuple):
         lower = np.tril(total[:-3])
         return cls(lower + np.tril(lower, -1).T, total[-3], float(total[-2, 0]) * hosts)
 
+    def joined(self, rows: float) -> NDArray[np.float64]:
+        """Return the moments of the mean of so many rows that have nothing in common but their mean."""
+        if rows == 1:
+            return self.moments
+        shared = np.outer(self.row, self.row)
+        return np.asarray(shared + (self.moments - shared) / rows)
+
 
 def axes_of(matrix: NDArray[np.float64], mean: NDArray[np.float64], shared: float) -> NDArray[np.float32]:
     """Eigenvalues, in rising order; `shared`; eigenvectors. If `shared` is not 0, the last is along `mean`."""

@@ -11,11 +11,20 @@ s is the number of samples that move a row of e at a time (`Operator.samples_per
 the mean length of a path with hierarchical softmax. CBOW has the same C_e. A row is one of n in a mean there, and would
 alone move the mean by 1/n of its step. But hosts learn what the rows of a context have in common, and that moves the
 mean by the whole step. With C_e / n, the sum of what 32 hosts learned overshoots.
+
+Where words have parts, n words are n times their parts, and what the words do not share is told from what they do: if
+rows x are independent of each other but for their mean m, the mean of n has the second moments::
+
+    S = m m^T + (E[x x^T] - m m^T) / n
+
+t meets these, so C_t = kappa S. A step of the rows along u moves their mean by the share u^T S u / u^T E[x x^T] u: by 1
+along what all rows share, and by 1/n along what none do. The eigenvalues of C_e are multiplied by that.
 """
 
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,7 +88,11 @@ class QuadraticModel:
             with self.timed():
                 e, t = (Means.of(total, channel.communicator.size) for total in sums)
                 apart = float(e.row @ e.row) * t.updates * self._mean_apart
-                found[:] = axes_of(t.moments, e.row, apart), axes_of(e.moments, t.row, 0.0)
+                joined = e.joined(self._context.independent)
+                found[:] = axes_of(t.moments, e.row, apart), axes_of(joined, t.row, 0.0)
+                if joined is not e.moments:
+                    values = found[0, 0] * _shares(found[0, 2:], joined, e.moments)
+                    found[0, 0], found[0, 2:] = np.sort(values), found[0, 2:][np.argsort(values, kind="stable")]
         found = channel.distribute(("broadcast", "both", "moments"), found)
         for which, (values, shared, *vectors) in zip("et", found, strict=True):
             samples = self._context.samples_per_pair[which]
@@ -104,3 +117,9 @@ class QuadraticModel:
     def _stride(self, touched: Touched) -> int:
         """Return how many rows each one that is looked at stands for."""
         return max(1, len(touched.rows) * self._context.channel.communicator.size // SEEN)
+
+
+def _shares(vectors: NDArray[np.float32], joined: NDArray[np.float64], moments: NDArray[np.float64]) -> Any:
+    """Return by how much joined rows move along each vector, for each unit by which rows do."""
+    along, whole = (np.einsum("id,de,ie->i", vectors, of, vectors) for of in (joined, moments))
+    return along / np.maximum(whole, 1e-30)

@@ -107,7 +107,8 @@ class RowHost(Host):
             rows = new_documents(documents.start, documents.stop, self._options.dim, seed=seed)
             self.scheme.masters = replace(self.scheme.masters, documents=rows)
         self.divisible = self._alone and not self.scheme.of_its_own
-        context = CombinerContext(self.scheme.masters, self._per_pair, self.scheme.channel)
+        independent = self.operator.independent(self._contexts)
+        context = CombinerContext(self.scheme.masters, self._per_pair, self.scheme.channel, independent)
         self.combiner = combiner_of(self._options.combine).bind(context)
         kinds = {"freezing": bool(self._spare), "measuring": self._blends, "copying": self._hot > 0}
         self._kernel = operator_kernel(self.operator, self._dim, self._width, self.scheme.addressing, **kinds)
