@@ -45,13 +45,12 @@ def text():
         (N_GRAMS, SCHEMES),
         (N_GRAMS | {"sample": 0.0, "negatives_per": "window"}, ["pull-opt"]),
         (N_GRAMS | {"model": "cbow"}, ["pull-opt", "pull-base"]),
-        (N_GRAMS | {"loss": "hierarchical", "negative": None}, ["pull-opt"]),
         (N_GRAMS | {"loss": "hierarchical", "negative": None, "model": "cbow"}, ["pull-opt"]),
         (FEATURES, SCHEMES),
         (FEATURES | {"model": "cbow", "shrink_windows": False}, ["pull-opt"]),
         ({"operator": Endings}, ["rep-opt", "pull-opt"]),
     ],
-    ids=str,
+    ids=["n-grams", "per window", "cbow", "hierarchical cbow", "features", "cbow of features", "own operator"],
 )
 def test_bytes_and_rows_are_those_of_simulated_runs(how, schemes, text, monkeypatch):
     monkeypatch.setattr(balance, "_LEAST", 0.0)  # rows are rebalanced whenever they may be
@@ -193,7 +192,7 @@ def test_command_for_features_of_vertices(tmp_path, monkeypatch):
     random = np.random.default_rng(1)
     (tmp_path / "g.edges").write_text("".join(f"{a} {b}\n" for a, b in random.integers(0, 60, (400, 2))))
     (tmp_path / "f.tsv").write_text("".join(f"{v}\tkind={v % 5}\n" for v in range(60)))
-    how = ("--dim", "16", "--window", "3", "--walks", "2", "--length", "10", "--epochs", "1", "--quiet")
+    how = ("--dim", "16", "--window", "3", "--walks", "2", "--length", "10", "--epochs", "1", "--speed", "1e6", "--quiet")
     found = run("g.edges", "--nodes", *how, "--features", "f.tsv", "--hosts", "2")
     assert found.exit_code == 0, found.output
     assert "with 5 parts" in found.output
