@@ -192,7 +192,7 @@ def test_command_for_features_of_vertices(tmp_path, monkeypatch):
     random = np.random.default_rng(1)
     (tmp_path / "g.edges").write_text("".join(f"{a} {b}\n" for a, b in random.integers(0, 60, (400, 2))))
     (tmp_path / "f.tsv").write_text("".join(f"{v}\tkind={v % 5}\n" for v in range(60)))
-    how = ("--dim", "16", "--window", "3", "--walks", "2", "--length", "10", "--epochs", "1", "--speed", "1e6", "--quiet")
+    how = ("--dim", "16", "--walks", "2", "--length", "10", "--epochs", "1", "--speed", "1e6", "--quiet")
     found = run("g.edges", "--nodes", *how, "--features", "f.tsv", "--hosts", "2")
     assert found.exit_code == 0, found.output
     assert "with 5 parts" in found.output
