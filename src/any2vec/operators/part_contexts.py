@@ -1,9 +1,9 @@
 """CBOW of words with parts: a context is one source, the mean of the rows of all its words.
 
 Neighbouring windows share nearly all words of their contexts, and all rows of a word get the same change. So a word's
-rows are summed up once, when the first window of a chunk reaches the word; the sum learns with each window, as the rows
-would; and its change is added to the rows once, when the last window leaves the word. In between, rows that two words
-share do not see each other's change: it is late by 2 * window words at most.
+rows are summed up once: when the first window of a chunk reaches the word. The sum learns with each window, as the rows
+would. Its change is added to the rows once: when the last window leaves the word. In between, rows that two words share
+do not see each other's change. It is late by 2 * window words at most.
 """
 
 from collections.abc import Callable
