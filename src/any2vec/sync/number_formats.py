@@ -4,8 +4,8 @@ A bfloat16 is the upper half of a float32: as large a range, 8 bits of precision
 whole numbers from -127 to 127, times a scale of its own, so that its largest number is 127. The scale is a float32 in
 four more columns. A row with a number that is not finite has a scale that is not a number.
 
-int8 is rounded up or down by chance, so that the mean is right (stochastic rounding). Rounding to the nearest would have
-two faults. A number below half a step stays behind while its row grows. Rows that are alike are all off alike, which
+int8 is rounded up or down by chance, so that the mean is right (stochastic rounding). Rounding to the nearest has two
+faults. A number below half a step stays behind while its row grows. Rows that are alike are all off alike, which
 costs points of accuracy where many are joined, as in CBOW with subwords. The draws come from the row's own bits, so all
 schemes make the same.
 """
