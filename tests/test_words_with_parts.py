@@ -8,9 +8,12 @@ from simulated import NAMES
 import any2vec
 from any2vec import Any2VecError, Word2Vec
 from any2vec.corpus.word_rows import WordRows
+from any2vec.operators import WITH_PARTS
+from any2vec.operators.cbow import CBOW
 from any2vec.operators.matrices import new_matrices
 from any2vec.samples.negatives import alias_table, probabilities
 from any2vec.samples.windows import keep_probability
+from any2vec.training.options import Options
 
 HOW = {"dim": 16, "window": 3, "min_count": 1, "epochs": 2, "threads": 1, "cache": None, "sample": 0.1}
 SUBWORDS = {"subwords": (2, 4), "buckets": 50}
@@ -122,6 +125,21 @@ def test_shares_of_a_words_rows_are_those_that_keep_the_balance():
     after = (e.T * shares) @ e - t[:20].T @ t[:20]
     assert np.allclose(shares, 1 / 4)
     np.testing.assert_allclose(after, before, atol=1e-8)
+
+
+def test_a_row_of_cbow_is_as_much_of_a_context_as_counted():
+    """The other words of a context have as many rows as any, whether a row's own word is short or long."""
+    random, n = np.random.default_rng(1), 6
+    sizes, counts = random.permuted(np.repeat([2, 10, 17, 30], 10)), np.sort(random.integers(5, 50, 40))[::-1]
+    rows = WordRows.of(counts, np.cumsum([0, *sizes]), random.integers(0, 300, sizes.sum()))
+    operator = WITH_PARTS[CBOW](Options(model="cbow", sample=0, window=5))
+    operator.rows = rows
+    met, total = np.zeros(rows.number), np.zeros(rows.number)
+    for context in random.choice(40, (20_000, n), p=counts / counts.sum()):
+        listed = np.concatenate([rows.rows[rows.bounds[word] : rows.bounds[word + 1]] for word in context])
+        np.add.at(met, listed, 1)
+        np.add.at(total, listed, 1 / len(listed))
+    np.testing.assert_allclose(operator.shares(counts, float(n)), total / met, rtol=0.15)  # the mean of a reciprocal
 
 
 def test_unknown_words_have_vectors():

@@ -21,6 +21,7 @@ from any2vec.operators.hierarchical import HierarchicalCBOW, list_path
 from any2vec.operators.parts import READS, WithParts, list_rows
 from any2vec.operators.skipgram import draw_targets
 from any2vec.operators.tiles import ROW_ALIGNMENT
+from any2vec.samples.windows import kept_counts
 
 __all__ = ["HierarchicalPartCBOW", "PartCBOW"]
 
@@ -145,9 +146,15 @@ class _FromContext(WithParts):
         return max(contexts, 1.0)
 
     def shares(self, counts: NDArray[np.int64], contexts: float) -> NDArray[np.float64] | None:
-        """Weigh a row by what it is of a context, unless its gradient is divided, too, or the context a sum."""
-        found = super().shares(counts, contexts)
-        return None if found is None or self.options.context != "mean" else found / contexts
+        """Weigh a row by what it is of a context, unless its gradient is divided, too, or the context a sum.
+
+        The other words of the context are of any length.
+        """
+        if self.rows is None or self.options.context != "mean":
+            return None
+        kept, sizes = kept_counts(counts, self.options.sample), np.diff(self.rows.bounds)
+        others = (contexts - 1.0) * np.average(sizes, weights=kept)
+        return self.rows.spread(kept / (sizes + others)) / self.rows.spread(kept)
 
 
 class PartCBOW(_FromContext, CBOW):
