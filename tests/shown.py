@@ -42,7 +42,7 @@ def same_line(shown, printed):
     if NUMBER.sub("#", one) != NUMBER.sub("#", other):
         return False
     pairs = zip(NUMBER.findall(one), NUMBER.findall(other), strict=True)
-    return all(a == b or ("." in a + b and close(to_number(a), to_number(b))) for a, b in pairs)
+    return all(a == b or ("." in a + b and close(to_number(a), to_number(b), last_digit(a))) for a, b in pairs)
 
 
 def steady(line):
@@ -56,8 +56,13 @@ def to_number(digits):
     return float(digits.replace(",", ""))
 
 
-def close(one, other):
-    return one == pytest.approx(other, rel=0.01, abs=0.002)
+def last_digit(digits):
+    """Return one in the last digit of a number that is not whole."""
+    return 10.0 ** -len(digits.partition(".")[2]) if "." in digits else 0.0
+
+
+def close(one, other, digit=0.0):
+    return one == pytest.approx(other, rel=0.01, abs=max(0.002, 1.001 * digit))
 
 
 def differs_json(shown, written, where=""):

@@ -196,6 +196,8 @@ def test_every_line_runs_or_says_why_not():
         ("a\nd", "a\nb\nd", "d"),
         ("a", "a\nb", "... is missing before 'b'"),
         ("a\n...\nb", "a\nb\nc", "... is missing before 'c'"),
+        ("a 6.8 %", "a 6.7 %", None),
+        ("a 6.8 %", "a 6.6 %", "a 6.8 %"),
         ("a 1.50", "a 1.53", "a 1.50"),
         ("a 1,000,001", "a 1,000,002", "a 1,000,001"),
         ("a 1.5 MB", "b 1.5 MB", "a 1.5 MB"),
