@@ -84,9 +84,14 @@ class WordRows:
         weights = np.repeat(np.asarray(of_words, np.float64), np.diff(self.bounds))
         return np.bincount(self.rows, weights, self.number).astype(np.float64, copy=False)
 
-    def shares(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what a row is of a word, 1/n of one with n rows, in the mean over words by their counts."""
-        return self.spread(counts / np.diff(self.bounds)) / self.spread(counts)
+    def shares(self, counts: NDArray[np.float64], words: float = 1.0) -> NDArray[np.float64]:
+        """Return what a row is of so many words: 1/n, if they have n rows, in the mean over words by their counts.
+
+        The row is of one of the words; the others have as many rows as words in the mean.
+        """
+        sizes = np.diff(self.bounds)
+        others = (words - 1.0) * np.average(sizes, weights=counts)
+        return self.spread(counts / (sizes + others)) / self.spread(counts)
 
 
 def _numbered(parts: Sequence[int] | NDArray[np.integer]) -> tuple[NDArray[np.int64], NDArray[np.integer]]:

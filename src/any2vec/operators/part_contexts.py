@@ -146,15 +146,10 @@ class _FromContext(WithParts):
         return max(contexts, 1.0)
 
     def shares(self, counts: NDArray[np.int64], contexts: float) -> NDArray[np.float64] | None:
-        """Weigh a row by what it is of a context, unless its gradient is divided, too, or the context a sum.
-
-        The other words of the context are of any length.
-        """
+        """Weigh a row by what it is of a context, unless its gradient is divided, too, or the context a sum."""
         if self.rows is None or self.options.context != "mean":
             return None
-        kept, sizes = kept_counts(counts, self.options.sample), np.diff(self.rows.bounds)
-        others = (contexts - 1.0) * np.average(sizes, weights=kept)
-        return self.rows.spread(kept / (sizes + others)) / self.rows.spread(kept)
+        return self.rows.shares(kept_counts(counts, self.options.sample), contexts)
 
 
 class PartCBOW(_FromContext, CBOW):

@@ -92,7 +92,8 @@ class QuadraticModel:
                 found[:] = axes_of(t.moments, e.row, apart), axes_of(joined, t.row, 0.0)
                 if joined is not e.moments:
                     values = found[0, 0] * _shares(found[0, 2:], joined, e.moments)
-                    found[0, 0], found[0, 2:] = np.sort(values), found[0, 2:][np.argsort(values, kind="stable")]
+                    order = np.argsort(values, kind="stable")
+                    found[0, 0], found[0, 2:] = values[order], found[0, 2:][order]
         found = channel.distribute(("broadcast", "both", "moments"), found)
         for which, (values, shared, *vectors) in zip("et", found, strict=True):
             samples = self._context.samples_per_pair[which]
