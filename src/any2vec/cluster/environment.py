@@ -23,13 +23,7 @@ def told_size(name: str) -> int | None:
 
 
 def told_number(name: str, low: int, high: int | None = None, why: str = "") -> int:
-    """Return a variable that must be a whole number from `low` to `high`; `why` says where the range comes from.
-
-    Raises
-    ------
-    Any2VecError
-        If it is not.
-    """
+    """Return a variable that must be a whole number from `low` to `high`; `why` says where the range comes from."""
     found = told_size(name)
     if found is None or found < low or (high is not None and found > high):
         value = f"{shown(told(name))}" if name in os.environ else "not set"

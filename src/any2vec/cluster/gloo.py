@@ -50,19 +50,7 @@ def told_port() -> int:
 
 @cache
 def world() -> Communicator:
-    """Return the communicator of all hosts that the environment tells of; see `world_of`.
-
-    Returns
-    -------
-    Communicator
-        The same one each time.
-
-    Raises
-    ------
-    Any2VecError
-        If torch is missing, the environment is not what it must be, or the hosts cannot reach each other within the
-        time limit (`lost.time_limit`).
-    """
+    """Return the communicator of all hosts that the environment tells of, the same one each time; see `world_of`."""
     size = told_number("WORLD_SIZE", 1)
     rank = told_number("RANK", 0, size - 1, f": WORLD_SIZE is {size:,}")
     return world_of(rank, size, told("MASTER_ADDR"), told_port())

@@ -30,13 +30,7 @@ def is_loopback(address: str) -> bool:
 
 
 def listen_at(address: str, port: int) -> socket.socket | None:
-    """Listen at an address only; None if it is no number, or none of this machine's: then torch does, at all of them.
-
-    Raises
-    ------
-    OSError
-        If the port is taken, or may not be.
-    """
+    """Listen at an address only; None if it is no number, or not of this machine: then torch does, at all of them."""
     if address == "localhost" and is_loopback(address):
         address = "127.0.0.1"
     try:

@@ -49,13 +49,7 @@ def checked_counts(counts: NDArray[Any], what: str = "a number of rows") -> NDAr
 
 
 def time_limit() -> float:
-    """Return how many seconds a host waits for others in a call: ``$ANY2VEC_TIMEOUT``, or half an hour.
-
-    Raises
-    ------
-    Any2VecError
-        If the variable is not a number in its range.
-    """
+    """Return how many seconds a host waits for others in a call: ``$ANY2VEC_TIMEOUT``, or half an hour."""
     text = os.environ.get(_VARIABLE, "1800")
     try:
         seconds = float(text)

@@ -79,19 +79,7 @@ def told_rank() -> int | None:
 
 @cache
 def world() -> Communicator:
-    """Return the communicator of all ranks; from then on an uncaught exception on one of them ends them all.
-
-    Returns
-    -------
-    Communicator
-        The same one each time.
-
-    Raises
-    ------
-    Any2VecError
-        If mpi4py or an MPI library is missing, or the library is another MPI than the launcher's; later, if other
-        ranks do not join in within the time limit.
-    """
+    """Return the communicator of all ranks, the same one each time; an uncaught exception then ends them all."""
     library = _library()
     communicator = library.COMM_WORLD.Dup()
     if communicator.size > 1:

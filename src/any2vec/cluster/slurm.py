@@ -54,19 +54,7 @@ def check_environment() -> None:
 
 @cache
 def world() -> Communicator:
-    """Return the communicator of all tasks of the step.
-
-    Returns
-    -------
-    Communicator
-        The same one each time.
-
-    Raises
-    ------
-    Any2VecError
-        If neither mpi4py nor torch is there, the environment is not what it must be, or the tasks cannot reach each
-        other.
-    """
+    """Return the communicator of all tasks of the step, the same one each time."""
     size = _tasks()
     rank = told_number("SLURM_PROCID", 0, size - 1, f": the step has {size:,} tasks")
     has_torch, has_mpi = is_installed("torch"), is_installed("mpi4py")

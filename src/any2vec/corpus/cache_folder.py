@@ -60,15 +60,7 @@ def default_cache() -> Path:
 
 
 def place_of(cache: object) -> Place:
-    """Return where the corpora of a run are kept; make the folder.
-
-    `cache` is a folder, "auto" for `default_cache`, or None.
-
-    Raises
-    ------
-    Any2VecError
-        If the folder was named by the user, and cannot be made or written.
-    """
+    """Return where corpora are kept, in a folder, "auto" for `default_cache`, or None; make the folder."""
     if cache is None:
         return Place(None)
     if not isinstance(cache, str | os.PathLike) or not os.fspath(cache) or "\0" in str(cache):

@@ -33,23 +33,8 @@ _LONGEST_COUNT = 18  # digits of a number that certainly fits into 64 bits
 def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
     """Load a vocabulary: a file with a word and its count on each line, as word2vec's ``-save-vocab`` writes it.
 
-    The order of lines does not matter. ``</s>``, which word2vec counts at line ends, is left out: here a line is a
-    sentence.
-
-    Parameters
-    ----------
-    path : str or path
-        The file; decompressed if the name ends in .gz, .bz2, .xz or .zst.
-
-    Returns
-    -------
-    Vocabulary
-        All words, by falling count.
-
-    Raises
-    ------
-    Any2VecError
-        If the file cannot be read, a line is not a word and a count, a word occurs twice, or there are fewer than two.
+    Lines may have any order, and the file may be compressed. ``</s>``, which word2vec counts at line ends, is left out:
+    here a line is a sentence.
     """
     name = Path(path)
     with open_compressed(name) as stream:
@@ -75,27 +60,8 @@ def save_vocabulary(
 ) -> None:
     """Save a vocabulary as word2vec does: a word and its count on each line, in the order of ids.
 
-    The first line is that of ``</s>``, the end of a line: word2vec takes what is first for it.
-
-    Parameters
-    ----------
-    vocabulary : Vocabulary
-        Words and counts.
-    path : str or path
-        The file; compressed if the name ends in .gz. A vocabulary that was saved before is replaced once the new one
-        is complete.
-    line_ends : int
-        The count of ``</s>``, such as the sentences of a corpus; that of a word ``</s>`` is added.
-    force : bool
-        Replace a file that holds something else, too.
-    communicator : Communicator, optional
-        Of the hosts that all call this; the first one writes.
-
-    Raises
-    ------
-    Any2VecError
-        If the format cannot hold a word (empty, with whitespace, or long) or a count, there are fewer than two words,
-        or the file cannot be written or holds something else.
+    The first line is that of ``</s>``, the end of a line, with `line_ends` and the count of a word ``</s>``: word2vec
+    takes what is first for it. All hosts of a cluster call this; the first one writes.
     """
     communicator = communicator or alone()
     name = Path(path)

@@ -25,23 +25,12 @@ _GIVE = "give strings or integers"
 
 
 def vertex_name(vertex: Any, where: str, what: str = "a vertex") -> str:
-    """Return what a vertex is called.
+    """Return what a vertex is called; `where` and `what` say in errors where it stands, and what it is.
 
-    Parameters
-    ----------
-    vertex : object
-        A string is its own name. Integers, and floats and decimals that are whole numbers, are written as decimal
-        numbers. Tuples and other objects are called by their ``str()``, in which the same holds for numbers.
-    where : str
-        Where it stands, for errors.
-    what : str
-        What it is, for errors.
-
-    Raises
-    ------
-    Any2VecError
-        If it is missing (None, NaN, NaT, NA, an empty string). If it is a number that is not whole, or too large for
-        its type to tell integers apart. If it is a bool, bytes, a time, a collection, or an object without a text.
+    A string is its own name. Integers, and floats and decimals that are whole numbers, are written as decimal numbers.
+    Tuples and other objects are called by their ``str()``, in which the same holds for numbers. What is missing (None,
+    NaN, an empty string), no whole number, too large to tell integers apart, or a bool, bytes, a time, a collection or
+    an object without a text, is an error.
     """
     if isinstance(vertex, str):
         return _checked(str.__str__(vertex), where, what)

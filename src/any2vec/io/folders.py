@@ -61,13 +61,7 @@ class FolderReader:
 
 
 def read_folder(path: Path, read: Callable[[FolderReader], T]) -> T:
-    """Read a folder; again if it was replaced and what `read` raised may come from that.
-
-    Raises
-    ------
-    Any2VecError
-        If it does not exist, cannot be read, or is replaced all the time.
-    """
+    """Read a folder; again if it was replaced and what `read` raised may come from that."""
     for _ in range(_TRIES):
         try:
             folder = FolderReader(path)

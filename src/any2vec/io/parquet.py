@@ -34,13 +34,7 @@ def release_parquet() -> None:
 
 @contextmanager
 def open_column(path: Path, column: str) -> Iterator[tuple[IO[bytes], Callable[[], int]]]:
-    """Open a column of strings, or of lists of them, as text; yield it, and a function that counts the bytes read.
-
-    Raises
-    ------
-    Any2VecError
-        If pyarrow is missing, the file is damaged or has no such column, or a row of it is null.
-    """
+    """Open a column of strings, or of lists of them, as text; yield it, and a function that counts the bytes read."""
     with _errors(path), _pyarrow().parquet.ParquetFile(path, buffer_size=_BUFFER) as file:
         names = file.schema_arrow.names
         if column not in names:
@@ -76,13 +70,7 @@ def list_type(path: Path, column: str) -> str:
 
 
 def arrow_lines(values: Any, first: int) -> bytes:
-    """Return an Arrow array of strings, or of lists of strings, as lines; row 0 is `first` in messages.
-
-    Raises
-    ------
-    Any2VecError
-        If it holds anything else, a null, or a token with whitespace.
-    """
+    """Return an Arrow array of strings, or of lists of strings, as lines; row 0 is `first` in messages."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

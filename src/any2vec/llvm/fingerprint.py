@@ -12,18 +12,7 @@ __all__ = ["fingerprint"]
 
 
 def fingerprint(function: Any) -> int:
-    """Hash the code of a function and of all functions and constants that it reaches through globals and closures.
-
-    Parameters
-    ----------
-    function : function, Numba function or intrinsic
-        Where to start.
-
-    Returns
-    -------
-    int
-        63 bits; the same in every process.
-    """
+    """Hash, to 63 bits, the code of a function and of all that it reaches through globals and closures."""
     seen: set[int] = set()
     found = hashlib.sha256()
     for part in _parts(function, seen):

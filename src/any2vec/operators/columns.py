@@ -63,19 +63,7 @@ class ColumnKernels(NamedTuple):
 
 
 def column_kernels(operator: Operator, block: int, blocks: int, width: int) -> ColumnKernels:
-    """Compile an operator for rows of `blocks` blocks of `block` floats, or find it in the cache.
-
-    Parameters
-    ----------
-    operator : Operator
-        One whose scores are dot products: `Operator.by_columns`.
-    block : int
-        Floats in a block, a multiple of 16.
-    blocks : int
-        Blocks in a row here; a power of two.
-    width : int
-        Floats in a vector register (`tiles.register_width`).
-    """
+    """Compile an operator for rows of `blocks` (a power of two) blocks of `block` (16 n) floats."""
     with _compiling:  # simulated hosts must share them
         context = operator.options.context if operator.joined else ""
         return _column_kernels(functions_of(operator), operator.options.window, context, block, blocks, width)

@@ -59,20 +59,7 @@ def _literals(*values: Any) -> list[int] | None:
 def join(typing: Any, e: Any, x: Any, n: Any, scale: Any, h: Any, dim: Any, width: Any) -> Any:
     """``h[:dim] = scale * (e[x[0] : x[0] + dim] + ... + e[x[n - 1] : x[n - 1] + dim])``.
 
-    Parameters
-    ----------
-    e : float32 array, 1-d, 64-byte aligned
-        The matrix of all vertices.
-    x : int64 array
-        Offsets of the n rows.
-    n : int
-        How many rows.
-    scale : float32
-        Factor of the sum.
-    h : float32 array, shape (dim,) or more, 64-byte aligned
-        Receives it.
-    dim, width : literal int
-        Floats in a row; floats in a register.
+    `h` is aligned to 64 bytes; `dim` and `width`, the floats of a register, are literal.
     """
     literal = _literals(dim, width)
     if literal is None:
@@ -135,16 +122,7 @@ def join_changed(
 def learn(typing: Any, h: Any, t: Any, y: Any, g: Any, m: Any, change: Any, dim: Any, width: Any) -> Any:
     """Add ``g[j] * h`` to ``t[y[j]]``, and set `change` to the sum of ``g[j] * t[y[j]]``, with `t` as it was before.
 
-    Parameters
-    ----------
-    h, change : float32 array, shape (dim,) or more, 64-byte aligned
-        The joined row; receives what it is to change by.
-    t, y, m : float32 array, int64 array, int
-        As in `tiles.dots`.
-    g : float32 array, shape (m,) or more
-        The steps.
-    dim, width : literal int
-        Floats in a row; floats in a register.
+    `h` is the joined row, `change` what it is to change by, `g` the steps; the others are those of `tiles.dots`.
     """
     literal = _literals(dim, width)
     if literal is None:

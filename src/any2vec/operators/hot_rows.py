@@ -148,29 +148,12 @@ def hot_rows(
     dim: int,
     shares: NDArray[np.float64] | None = None,
 ) -> list[HotRows]:
-    """Choose the rows that threads copy, and make room for the copies.
+    """Choose the rows that threads copy, and make room for the copies: return each thread's, with ``shift`` 0.
 
-    Parameters
-    ----------
-    updates : float64 array, shape (2, V)
-        Updates of each row of e and of t for a position of the worklist, in the mean.
-    samples : float64 array, shape (2,)
-        Samples in an update.
-    per_window : float64 array, shape (2,)
-        Updates that a window makes to a row of e and of t that it has.
-    positions : int
-        Positions that a thread takes before it merges all its copies.
-    threads : int
-        The threads.
-    dim : int
-        Floats in a row.
-    shares : float64 array, shape (V,), optional
-        What rows of e count in the balance, if not 1.
-
-    Returns
-    -------
-    list of HotRows
-        Each thread's, with ``shift`` 0.
+    `updates`, shape (2, V), are those of each row of e and of t for a position of W, in the mean; `samples`, shape
+    (2,), the samples of an update; `per_window`, shape (2,), the updates by a window of a row of e and of t that it
+    has. A thread takes so many `positions` before it merges all its copies. `shares`, shape (V,), are what rows of e
+    count in the balance, if not 1.
     """
     rows = how_many_hot(updates, positions, dim)
     bounds = _blocks(rows, updates.shape[1])

@@ -49,33 +49,17 @@ def operator_kernel(
     measuring: bool = False,
     copying: bool = False,
 ) -> Callable[..., None]:
-    """Compile an operator, or find it in the cache.
+    """Compile an operator for rows of `dim` (16 n) floats, in registers of `width` floats, or find it in the cache.
 
-    Parameters
-    ----------
-    operator : Operator
-        The operator.
-    dim : int
-        Floats in a row, a multiple of 16.
-    width : int
-        Floats in a vector register (`tiles.register_width`).
-    addressing : {"direct", "counted", "mapped"}
-        ``direct``: row i belongs to vertex i, as on one host. ``counted``: the same, and updates are counted, so that a
-        host knows the rows it changed (RepModel). ``mapped``: a table has each vertex's row (PullModel). All three
-        change the matrices by the same bits.
-    freezing : bool
-        Whether some rows of e must not change (`RowTable.frozen`).
-    measuring : bool
-        Whether the curvature is measured where addressing is ``direct``, as it is elsewhere.
-    copying : bool
-        Whether threads may have copies of hot rows; the curvature is measured then.
+    `addressing` is ``direct``: row i belongs to vertex i, as on one host; ``counted``: the same, and updates are
+    counted, so that a host knows the rows it changed (RepModel); ``mapped``: a table has each vertex's row (PullModel).
+    All three change the matrices by the same bits. `freezing`: some rows of e must not change (`RowTable.frozen`).
+    `measuring`: the curvature is measured where addressing is ``direct``, as it is elsewhere. `copying`: threads may
+    have copies of hot rows; the curvature is measured then.
 
-    Returns
-    -------
-    function
-        ``kernel(ids, bounds, low, high, e, t, rows, draws, rate, hot, stats)`` applies the samples of positions
-        low..high-1 of the worklist to the flat matrices `e` and `t`; the others are a `RowTable`, `EpochDraws`, `Rate`,
-        `HotRows` and `ThreadStats`.
+    ``kernel(ids, bounds, low, high, e, t, rows, draws, rate, hot, stats)`` applies the samples of positions
+    low..high-1 of W to the flat matrices `e` and `t`; the others are a `RowTable`, `EpochDraws`, `Rate`, `HotRows` and
+    `ThreadStats`.
     """
     with compiling:
         scratch = operator.scratch(dim)
@@ -89,12 +73,8 @@ def operator_kernel(
 def inspection_kernel(operator: Operator) -> Callable[..., None]:
     """Compile an operator's inspection (GraphAny2Vec, section 3.2): it lists the same samples, and counts.
 
-    Returns
-    -------
-    function
-        ``inspect(ids, bounds, low, high, window, most, draws, sources, destinations)`` adds, per row of e, the pairs
-        it is the source of and, per row of t, the samples it is the destination of; int32 arrays. A group has `most`
-        sources at most.
+    ``inspect(ids, bounds, low, high, window, most, draws, sources, destinations)`` adds, per row of e, the pairs it is
+    the source of and, per row of t, the samples it is the destination of; int32 arrays. A group has `most` sources.
     """
     with compiling:
         return _inspection_kernel(functions_of(operator))

@@ -37,26 +37,10 @@ _LOG_SERIES = [2.0 / (2 * k + 1) for k in range(5)]  # 2 atanh(s) / s for s <= 1
 
 @intrinsic(prefer_literal=True)
 def logistic_steps(typing: Any, tile: Any, size: Any, alpha: Any, width: Any) -> Any:
-    """Replace each dot product x by ``-alpha * sigmoid(x)``, the step of a sample with label 0, and return its loss.
+    """Replace each dot product x by ``-alpha * sigmoid(x)``, the step of a sample with label 0; sum up the losses.
 
     The loss of label 0 is ``-log(1 - sigmoid(x)) = x + log(1 + exp(-x))`` (GraphAny2Vec, section 2.2). For label 1
-    the caller adds `alpha` to the step and takes x off the loss.
-
-    Parameters
-    ----------
-    tile : float32 array, shape (size + PADDING,) or more, 64-byte aligned
-        The dot products; filled up to a multiple of `width`; overwritten.
-    size : int
-        Dot products.
-    alpha : float32
-        Learning rate.
-    width : literal int
-        Floats in a register.
-
-    Returns
-    -------
-    float32
-        Sum of the losses, every sample taken as label 0.
+    the caller adds `alpha` to the step and takes x off the loss. The `tile` has PADDING floats behind its `size`.
     """
     signature = types.float32(tile, size, alpha, width)
     if not isinstance(width, types.IntegerLiteral):

@@ -111,20 +111,9 @@ def _groups(b: ir.IRBuilder, kind: types.Type, m: ir.Value, most: int) -> Iterat
 def dots(typing: Any, e: Any, x: Any, t: Any, y: Any, out: Any, n: Any, m: Any, dim: Any, width: Any) -> Any:
     """``out[j * n + i] = e[x[i] : x[i] + dim] . t[y[j] : y[j] + dim]`` for i < n, j < m.
 
-    Parameters
-    ----------
-    e, t : float32 array, 1-d, 64-byte aligned
-        The two matrices of all vertices.
-    x, y : int64 array
-        Offsets of the source rows and of the destination rows. An integer `x` is the offset of a single source.
-    out : float32 array
-        At least ``n * m + 16`` floats, 64-byte aligned; those behind the first ``n * m`` are overwritten.
-    n : int
-        Source rows, 1 to `tile_rows(width)`.
-    m : int
-        Destination rows; a literal spares code and time.
-    dim, width : int, literal int
-        Floats in a row; floats in a register.
+    `e` and `t` are flat matrices, aligned to 64 bytes as `out` is, of whose 16 floats behind the first ``n * m`` some
+    are overwritten. An integer `x` is the offset of a single source; n is 1 to `tile_rows(width)`. A literal `m` spares
+    code and time; `width`, the floats of a register, is literal.
     """
     signature = types.void(e, x, t, y, out, n, m, dim, width)
     if not isinstance(width, types.IntegerLiteral):
@@ -171,19 +160,7 @@ def dots(typing: Any, e: Any, x: Any, t: Any, y: Any, out: Any, n: Any, m: Any, 
 
 @intrinsic(prefer_literal=True)
 def add_rows(typing: Any, out: Any, at: Any, t: Any, y: Any, g: Any, m: Any, dim: Any, width: Any) -> Any:
-    """Add ``g[j] * t[y[j] : y[j] + dim]``, for all j < m, to ``out[at : at + dim]``.
-
-    Parameters
-    ----------
-    out : float32 array, 1-d, 64-byte aligned
-        Its row at offset `at` is changed.
-    t, y, dim, width
-        As in `dots`.
-    g : float32 array
-        Weights.
-    m : literal int
-        Rows.
-    """
+    """Add ``g[j] * t[y[j] : y[j] + dim]``, for all j < m, to ``out[at : at + dim]``; m is literal."""
     signature = types.void(out, at, t, y, g, m, dim, width)
     if not all(isinstance(k, types.IntegerLiteral) for k in (m, width)):
         return None
@@ -222,17 +199,10 @@ def copy(to: Any, values: Any, n: int) -> None:
 
 @intrinsic(prefer_literal=True)
 def update(typing: Any, e: Any, x: Any, t: Any, y: Any, g: Any, n: Any, m: Any, dim: Any, width: Any) -> Any:
-    """Add ``g[j * n + i] * t[y[j]]`` to ``e[x[i]]`` and ``g[j * n + i] * e[x[i]]`` to ``t[y[j]]``.
+    """Add ``g[j * n + i] * t[y[j]]`` to ``e[x[i]]`` and ``g[j * n + i] * e[x[i]]`` to ``t[y[j]]``; else as `dots`.
 
     Both use the rows as they were before, except that a row named twice in `y` is read again at its second
     turn. Every row is loaded and stored once; changes are added in memory, so a row named twice in `x` gets both.
-
-    Parameters
-    ----------
-    e, x, t, y, n, m, dim, width
-        As in `dots`.
-    g : float32 array, shape (n * m,) or more
-        The step of each pair: learning rate times (label - prediction).
     """
     signature = types.void(e, x, t, y, g, n, m, dim, width)
     if not all(isinstance(k, types.IntegerLiteral) for k in (dim, width)):

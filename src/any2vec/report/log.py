@@ -63,13 +63,7 @@ class RunLog:
 
 
 def check_log(path: Path) -> None:
-    """Raise now if lines could not be added to a log, or it holds something else.
-
-    Raises
-    ------
-    Any2VecError
-        If so.
-    """
+    """Raise now if lines could not be added to a log, or it holds something else."""
     try:
         check_writable(path, LOG)
     except Any2VecError as error:

@@ -46,24 +46,7 @@ svg {{ width: 100%; height: auto; }}
 
 
 def write_page(report: Report, path: Path, title: str, *, force: bool = False) -> None:
-    """Write a report as a page.
-
-    Parameters
-    ----------
-    report : Report
-        The figures.
-    path : Path
-        The file; an earlier page is replaced.
-    title : str
-        Of the page.
-    force : bool
-        Replace it also if it holds something else.
-
-    Raises
-    ------
-    Any2VecError
-        If it cannot be written or holds something else, or matplotlib is not installed.
-    """
+    """Write a report as a page; an earlier page is replaced, and with `force` also what is none."""
     check_writable(path, PAGE, force=force)
     text = "".join(_parts(report, title))
     with replacing_file(path) as file:

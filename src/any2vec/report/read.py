@@ -20,23 +20,7 @@ _MOST = 2**63 - 1
 
 
 def read_report(path: Path) -> Report:
-    """Read what `--report` or `--log` wrote.
-
-    Parameters
-    ----------
-    path : Path
-        A report, or a log, of which the last run is taken, as far as it is.
-
-    Returns
-    -------
-    Report
-        The figures.
-
-    Raises
-    ------
-    Any2VecError
-        If there is no such file, or it holds something else, or is damaged.
-    """
+    """Read what `--report` or `--log` wrote; of a log the last run, as far as it is."""
     with refusals(path, what="cannot be read"):
         text = path.read_bytes()
     try:

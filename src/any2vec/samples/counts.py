@@ -11,20 +11,7 @@ _MOST = 1 << 62  # as many again may be counted on from there
 
 
 def total_of(counts: NDArray[np.int64], what: str = "counts") -> int:
-    """Return the sum of counts.
-
-    Parameters
-    ----------
-    counts : int64 array, shape (V,)
-        Occurrences of each vertex.
-    what : str
-        What they are, for the error.
-
-    Raises
-    ------
-    Any2VecError
-        If it is 2^62 or more.
-    """
+    """Return the sum of counts, which must be below 2^62; `what` they are, for the error."""
     found = float(counts.sum(dtype=np.float64))
     if found >= _MOST:
         largest = int(counts.max())

@@ -44,22 +44,9 @@ class Paths(NamedTuple):
 
 
 def huffman_paths(counts: NDArray[np.int64]) -> Paths:
-    """Build the Huffman tree of some counts, and list its paths.
+    """Build the Huffman tree of at least two counts, in falling order, and list its paths.
 
-    Parameters
-    ----------
-    counts : int64 array, shape (V,)
-        Occurrences of each vertex, V at least 2, in falling order.
-
-    Returns
-    -------
-    Paths
-        Ties are broken as in word2vec.c: an inner vertex comes before a vertex of the same count.
-
-    Raises
-    ------
-    Any2VecError
-        If a path is longer than `LONGEST`, there are more than 2^30 vertices, or their counts sum up to 2^62 or more.
+    Ties are broken as in word2vec.c: an inner vertex comes before a vertex of the same count.
     """
     _check(counts)
     parents, codes = _tree(counts)
@@ -74,19 +61,10 @@ def huffman_paths(counts: NDArray[np.int64]) -> Paths:
 
 
 def same_splits(before: NDArray[np.int64], after: NDArray[np.int64], places: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Find the inner vertices of one tree that split the same vertices, the same way, in an earlier one.
+    """Return the inner vertex of an earlier tree that splits the same vertices the same way as each here, or -1.
 
-    Parameters
-    ----------
-    before, after : int64 array, shape (V0,) and (V,)
-        Counts, in falling order, of which the trees are.
-    places : int32 array, shape (V,)
-        Number in the earlier tree of each vertex, or -1.
-
-    Returns
-    -------
-    int32 array, shape (V,)
-        The inner vertex of the earlier tree for each inner vertex here, or -1. The last row is -1, as none.
+    The trees are those of counts in falling order; `places`, shape (V,), has the number in the earlier tree of each
+    vertex, or -1. The last row, of no inner vertex, has -1.
     """
     for counts in (before, after):
         _check(counts)

@@ -15,21 +15,10 @@ POWER = 0.75
 
 
 def probabilities(counts: NDArray[Any], power: float = POWER, many: Any = 1) -> NDArray[np.float64]:
-    """Compute each vertex's probability of being drawn as a negative, or that of each group of vertices.
+    """Return each vertex's probability of being drawn as a negative; shape (V,).
 
-    Parameters
-    ----------
-    counts : array, shape (V,)
-        Occurrences of each vertex; one without any is never drawn.
-    power : float
-        Exponent of the counts; 0 draws all vertices alike, a negative one rare ones more often.
-    many : array, shape (V,), optional
-        Vertices of each group, if `counts` are of groups.
-
-    Returns
-    -------
-    float64 array, shape (V,)
-        Sums to 1.
+    It grows with the `power` of the counts; a vertex without any is never drawn. If `counts` are those of groups,
+    `many` has the number of vertices of each, and the probabilities are those of the groups.
     """
     weights = np.where(counts > 0, counts, 1.0) ** power * many
     weights[counts == 0] = 0  # of an earlier text, in which it is not known how often it occurred
@@ -37,18 +26,10 @@ def probabilities(counts: NDArray[Any], power: float = POWER, many: Any = 1) -> 
 
 
 def alias_table(p: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """Walker's alias table of a distribution, V entries of 8 bytes: it fits in L2 where word2vec's has 40 MB.
+    """Make Walker's alias table of V < 2^32 probabilities, of 8 bytes each: it fits in L2 where word2vec's has 40 MB.
 
-    Parameters
-    ----------
-    p : float64 array, shape (V,)
-        Probabilities; V below 2^32.
-
-    Returns
-    -------
-    uint64 array, shape (V,)
-        Entry i: in the low half its alias, in the high half the threshold up to which column i is i's own. Each
-        column's share is exact to 2^-32 / V.
+    Entry i has its alias in the low half, and in the high half the threshold up to which column i is i's own. Each
+    column's share is exact to 2^-32 / V.
     """
     threshold, alias, order = np.empty(p.size), np.empty(p.size, np.int64), np.empty(p.size, np.int64)
     share_columns(p * p.size, threshold, alias, order)

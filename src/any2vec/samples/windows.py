@@ -200,12 +200,8 @@ def list_windows(
 ) -> tuple[int, int]:
     """List the windows with centres from `position` up to `high`, one chunk, in the sentence from `begin` to `end`.
 
-    Those whose context has fewer than `fewest` words are left out.
-
-    Returns
-    -------
-    count, stop : int
-        The windows listed, and the position where the next chunk begins.
+    Those whose context has fewer than `fewest` words are left out. Return how many there are, and the position where
+    the next chunk begins.
     """
     stop = min(position + CHUNK, end, high)
     first, last, size = kept_around(ids, position, stop, begin, end, window, draws.keep, draws.keep_key, out)
@@ -243,38 +239,16 @@ def needed_around(
 
 
 def keep_thresholds(counts: NDArray[np.int64], sample: float) -> NDArray[np.uint32]:
-    """Compute `keep_probability` of each vertex, as a threshold on 32 random bits.
-
-    Parameters
-    ----------
-    counts : int64 array, shape (V,)
-        Occurrences of each vertex.
-    sample : float
-        Subsampling threshold; 0 keeps everything.
-
-    Returns
-    -------
-    uint32 array, shape (V,)
-        Occurrences whose 32 bits are not above it are kept.
-    """
+    """Return `keep_probability` as thresholds by vertex: an occurrence whose 32 random bits are not above is kept."""
     known = np.maximum(counts, 1)  # 0: a word of an earlier text whose count is unknown
     return np.maximum(2.0**32 * keep_probability(known, total_of(counts), sample) - 1, 0).astype(np.uint32)
 
 
 def keep_probability(counts: NDArray[Any], words: float, sample: float) -> NDArray[np.float64]:
-    """Compute how likely subsampling keeps an occurrence of each vertex; shape (V,).
+    """Return how likely subsampling keeps an occurrence of each vertex, in a corpus of so many `words`; shape (V,).
 
     word2vec's formula: a vertex with share f of the corpus is kept with probability
-    ``sqrt(sample / f) + sample / f``, at most 1.
-
-    Parameters
-    ----------
-    counts : array, shape (V,)
-        Occurrences of each vertex, at least 1.
-    words : float
-        Of the corpus.
-    sample : float
-        Subsampling threshold; 0 keeps everything.
+    ``sqrt(sample / f) + sample / f``, at most 1; `sample` 0 keeps everything.
     """
     if sample <= 0:
         return np.ones(counts.size)
@@ -324,10 +298,7 @@ def kept_around(
 ) -> tuple[int, int, int]:
     """List the kept words at low..high-1 and up to `window` kept ones on each side, within the sentence begin..end-1.
 
-    Returns
-    -------
-    first, last, size : int
-        ``out.words[first:last]`` are those at low..high-1, ``out.words[:size]`` are all.
+    Return first, last, size: ``out.words[first:last]`` are those at low..high-1, ``out.words[:size]`` all.
     """
     words, positions = out.words, out.kept_at
     first = 0

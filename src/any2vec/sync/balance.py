@@ -170,16 +170,8 @@ def _differences(changes: Any, rows: Any, masters: Any, roots: Any, d: Any, sums
 def _solve(missing: NDArray[np.float64], e: NDArray[np.float64], t: NDArray[np.float64]) -> Any:
     """Find the symmetric G that adds `missing` to B, given E^T E and T^T T.
 
-    ``G = exp(X)`` adds ``(e + t) X + X (e + t)`` for small X (a Lyapunov equation).
-
-    Returns
-    -------
-    logs : float64 array, shape (n,)
-        The eigenvalues of X that are worth it.
-    directions : float64 array, shape (n, D)
-        Their eigenvectors.
-    missing : float64 array, shape (D, D)
-        What still is, if only these are stretched.
+    ``G = exp(X)`` adds ``(e + t) X + X (e + t)`` for small X (a Lyapunov equation). Return the eigenvalues of X that
+    are worth it, their eigenvectors as rows, and what is missing still if only these are stretched.
     """
     if not missing.any() or not e.any() or not is_finite(np.vstack([missing, e, t])):
         return np.zeros(0), np.zeros((0, len(e))), np.zeros_like(e)

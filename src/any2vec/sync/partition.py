@@ -33,17 +33,9 @@ class Partition:
     def by_use(cls, use: NDArray[np.float64], hosts: int, many: NDArray[Any] | None = None) -> Self:
         """Give each host vertices of as much use in all, but no more than twice as many as the others in the mean.
 
-        All hosts wait for the one that sends and receives most. With equal ranges that is the first, as the vertices
-        of small ids are the most frequent.
-
-        Parameters
-        ----------
-        use : float64 array, shape (V,)
-            How often hosts touch each vertex. It falls, more or less, from the first on.
-        hosts : int
-            H.
-        many : array, shape (V,), optional
-            If an item of `use` is of several vertices, of how many.
+        `use`, shape (V,), is how often hosts touch each vertex: it falls, more or less. If an item of it is of several
+        vertices, `many` has how many. All hosts wait for the one that sends and receives most. With equal ranges that
+        is the first, as the vertices of small ids are the most frequent.
         """
         ends = np.arange(len(use) + 1.0) if many is None else np.append(0.0, np.cumsum(many))
         done = np.append(0.0, np.cumsum(use if many is None else use * many))

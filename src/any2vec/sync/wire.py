@@ -116,14 +116,9 @@ class Wire:
 
 
 def check_room(n: int, row: int) -> None:
-    """Raise if n rows of so many bytes, which a round needs, do not fit into the memory that is left.
+    """Raise if n rows of so many bytes, which a round needs, are many and do not fit into the memory that is left.
 
     The system mostly grants them all the same, and ends the process when they are written.
-
-    Raises
-    ------
-    Any2VecError
-        If they are many, and this machine has less left.
     """
     need = n * row
     if need >= _LARGE and need > (has := available()):

@@ -48,18 +48,7 @@ class SharedCache:
 
 
 def message_time(cores: list[int]) -> float:
-    """Measure how soon other cores see what the first one writes.
-
-    Parameters
-    ----------
-    cores : list of int
-        The system's numbers of the cores.
-
-    Returns
-    -------
-    float
-        Nanoseconds, of the slowest core; infinite if one does not answer in time, 0 if there are no others.
-    """
+    """Measure in how many nanoseconds all of some cores see what the first writes; infinite if one does not in time."""
     with ThreadPoolExecutor(2) as pool:
         return max((_ask(pool, cores[0], other) for other in cores[1:]), default=0.0)
 

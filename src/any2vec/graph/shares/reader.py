@@ -42,37 +42,17 @@ def read_share(source: Any, communicator: Communicator, *, threads: int | None =
     """Read a host's share of a graph; all hosts call this, with the same options.
 
     It is what `cut_graph` makes of what `read_graph` reads, except that vertices are cut by how often they are listed:
-    where edges are listed several times, the cuts may differ.
+    where edges are listed several times, the cuts may differ. It is the same on any number of threads.
 
     Memory: besides what is per vertex, that of the rows of this host's vertices before equal edges are merged, and
     some tens of megabytes.
 
-    Parameters
-    ----------
-    source : str, Path or object
-        One of:
+    `source` is a file, or a folder of files, of which every host reads its part (compressed text is unpacked by all
+    hosts); or this host's edges: pairs or triples, a data frame, a table of Arrow, or an array of shape (E, 2). The
+    edges of all hosts, in host order, are those of the graph; a host may have none.
 
-        - A file, or a folder of files, of edges or of vertices and their neighbours, or of Parquet. Every host reads
-          its part. Compressed text is unpacked by all hosts, so plain files are faster.
-        - This host's edges: pairs or triples, a data frame, a table of Arrow, or an array of shape (E, 2). The edges of
-          all hosts, in host order, are those of the graph; a host may have none.
-    communicator : Communicator
-        The hosts.
-    threads : int, optional
-        By default this host's share of its machine's cores; one on a simulated host.
-    **options
-        Those of `read_graph`. `vertices`, `kinds` and the file of kinds are those of host 0.
-
-    Returns
-    -------
-    GraphShare
-        The same on any number of threads. Host 0 warns of what `read_graph` warns of.
-
-    Raises
-    ------
-    Any2VecError
-        What `read_graph` raises, on all hosts. Also if the source cannot be read in parts, a file changes meanwhile, or
-        all hosts give the same edges.
+    `options` are those of `read_graph`, whose errors are raised on all hosts; `vertices`, `kinds` and the file of kinds
+    are those of host 0, which warns of what `read_graph` warns of.
     """
     cores = 1 if is_simulated(communicator) else host_cores(communicator)
     with together(communicator), memory_errors(title_of(source)):

@@ -16,22 +16,10 @@ _ROWS = 8  # rows whose moments are added at a time
 
 
 def moments(touched: Touched, dim: int, first: int = 0, stride: int = 1) -> NDArray[np.float64]:
-    """Sum up rows x, each as often, w, as it was touched.
+    """Sum up rows first, first + stride, ..., of `dim` columns, each as often, w, as it was touched.
 
-    Parameters
-    ----------
-    touched : Touched
-        The rows.
-    dim : int
-        D, the columns that count.
-    first, stride : int
-        Take only rows first, first + stride, ...
-
-    Returns
-    -------
-    float64 array, shape (D + 3, D)
-        Sum of ``w x x^T``, of which the part above the diagonal is to be ignored; then ``w x``; then ``w^2`` and ``w``,
-        in every column. The same bits for any number of threads.
+    Return shape (D + 3, D): the sum of ``w x x^T``, of which the part above the diagonal is to be ignored; then
+    ``w x``; then ``w^2`` and ``w``, in every column. The bits are the same for any number of threads.
     """
     sums = np.zeros((dim + 3, touched.matrix.shape[1]))
     block = np.empty((dim, sums.shape[1]), np.float32)

@@ -36,22 +36,9 @@ class SharedIds(NamedTuple):
 def share_ids(
     worklist: Worklist, low: int, high: int, window: int, draws: EpochDraws, channel: Channel, vertices: int
 ) -> SharedIds:
-    """Gather positions low..high-1 of W, and what the windows there need around them; all hosts call this.
+    """Gather positions low..high-1 of W, of which `worklist` is this host's part, and what their windows need around.
 
-    Parameters
-    ----------
-    worklist : Worklist
-        This host's part.
-    low, high : int
-        Positions in W.
-    window : int
-        Largest distance between centre and context word.
-    draws : EpochDraws
-        The epoch's, for this host's part.
-    channel : Channel
-        The hosts.
-    vertices : int
-        V.
+    All hosts call this, with the epoch's draws for their parts.
     """
     ids, lengths, first = _own(worklist, low - worklist.first, high - worklist.first, window, draws)
     communicator = channel.communicator

@@ -144,10 +144,7 @@ def choose(
 def _inspect(corpus: Corpus, options: Options, rank: int, rounds: int, least: float) -> NDArray[np.float64]:
     """Inspect slices here, of lengths from a share `least` of an epoch to that of a round.
 
-    Returns
-    -------
-    float64 array, shape (4, n)
-        By length: mean rows of e and of t that a slice touches; of all slices, scores and positions.
+    Return shape (4, n), by length: mean rows of e and of t that a slice touches; of all slices, scores and positions.
     """
     part, counts = corpus.part(rank), corpus.vocabulary.counts
     operator = options.operator_class(options).on(corpus)

@@ -12,25 +12,9 @@ __all__ = ["what_is_left"]
 def what_is_left(
     schedule: Schedule, number: int, part: int, left: list[tuple[int, int]], communicator: Communicator
 ) -> NDArray[np.int64]:
-    """Return the positions of W, from and to, that all hosts have left in the epoch of a round; all hosts call this.
+    """Return the positions of W, from and to, rising, that all hosts have left in the epoch of a round; all call this.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        Of the rounds.
-    number : int
-        The round.
-    part : int
-        Which part this host takes slices of; several hosts may take the same.
-    left : list of (int, int)
-        Words of this host's slice, from and to, that are left.
-    communicator : Communicator
-        The hosts.
-
-    Returns
-    -------
-    int64 array, shape (k, 2)
-        Rising.
+    `part` is the part that this host takes slices of, as others may, and `left` what it has left of its slice.
     """
     slice_ = schedule.slice(part, number)
     assert slice_ is not None

@@ -80,13 +80,9 @@ class Owners:
     def ask(
         self, questions: NDArray[np.uint32], buffers: Buffers
     ) -> Generator[Request, None, tuple[NDArray[np.uint32], NDArray[np.int32]] | None]:
-        """Ask; yield what is under way, to go on once it is done.
+        """Ask; yield what is under way, to go on once it is done; return answers, and which of them is each question's.
 
-        Returns
-        -------
-        tuple or None
-            Answers, and which of them is each question's; both stay as they are until `buffers` are used again. None if
-            no host has a question.
+        Both stay as they are until `buffers` are used again. None if no host has a question.
         """
         communicator = self._communicator
         size, (many, words) = communicator.size, questions.shape
