@@ -1,9 +1,9 @@
 """What commands that train share: check, train on one host or as one of many, save, summarize."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import permutations
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -22,6 +22,7 @@ from any2vec.io.outputs import check_writable
 from any2vec.models import Estimator
 from any2vec.report.report import REPORT
 from any2vec.signals import INTERRUPTED, unterminated
+from any2vec.training.running.agreement import check_agreement
 from any2vec.training.shown.progress import announcing_compilation, display_for
 from any2vec.vectors.fasttext import no_features
 from any2vec.vectors.formats import FASTTEXT, Format, check_output, format_of, save
@@ -69,8 +70,9 @@ class Job:
     def check(self, model: Estimator, sources: Sequence[str]) -> None:
         """Raise now what the other steps would raise later; outputs must not lie in what is read, `sources`."""
         with self._until_stopped(model):
+            check_agreement(model, self.hosts, self.shared)
             with together(self.hosts):
-                check_apart(sources, self.output, self.report, self.vocabulary)
+                self._check_apart(model, sources)
             if self.output:
                 self.check_output(self.output)
             with together(self.hosts):
@@ -79,15 +81,29 @@ class Job:
                     raise no_features(self.output)
                 if self.output and model.parts is not None:
                     self._say_what_is_lost(self.output, model.parts)
-                check_apart(_files(model.frozen), self.output, self.report, self.vocabulary)
-                check_apart(_files(model.features), self.output, self.report, self.vocabulary)
-                check_apart([*_files(model.start), *_files(model.pretrained)], None, self.report, self.vocabulary)
-                kept, log = (None if given is None else Path(given) for given in (model.checkpoint, model.log))
-                check_apart([], self.output, kept, log, names=("the vectors", "the checkpoints", "the log"))
-                check_apart(sources, log, self.report, self.vocabulary, ("the log", "the report", "the vocabulary"))
                 for path, what in ((self.report, REPORT), (self.vocabulary, VOCABULARY)):
                     if path and self.first:
                         check_writable(path, what, force=self.force)
+
+    @property
+    def shared(self) -> dict[str, object]:
+        """Options of the command that all hosts must share."""
+        kind = None if self.format is None else self.format.load.__name__
+        named = {"training": self.training, "format": kind, "save_vocabulary": self.vocabulary, "force": self.force}
+        return {"output": self.output, **named}
+
+    @property
+    def vectors(self) -> dict[str, Path | None]:
+        """Where vectors are saved, by what they are."""
+        return {"the vectors": self.output}
+
+    def _check_apart(self, model: Estimator, sources: Sequence[str]) -> None:
+        """Refuse outputs that lie in each other or in what is read; vectors may replace those that are gone on from."""
+        besides: dict[str, Path | None] = {"the report": self.report, "the vocabulary": self.vocabulary}
+        besides["the log"] = None if model.log is None else Path(model.log)
+        kept = {"the checkpoints": None if model.checkpoint is None else Path(model.checkpoint)}
+        check_apart([*sources, *_files(model.frozen), *_files(model.features)], {**self.vectors, **kept, **besides})
+        check_apart([str(given) for given in (model.start, model.pretrained) if isinstance(given, str | Path)], besides)
 
     def read(self, model: Estimator, source: Any, **how: Any) -> Corpus:
         """Read the corpus, and write its vocabulary if that is asked for; `how` is for `model.read`."""
@@ -221,21 +237,18 @@ def check_one_process(what: str, command: str) -> None:
         raise Any2VecError(f"{what} by one process; start any2vec {command} without {launchers}")
 
 
-def check_apart(
-    sources: Sequence[str],
-    output: Path | None,
-    report: Path | None,
-    vocabulary: Path | None = None,
-    names: tuple[str, str, str] = ("the vectors", "the report", "the vocabulary"),
-) -> None:
-    """Refuse outputs that would replace an input, lie in it, or replace each other; `names` says what they are."""
-    targets = {name: path for name, path in zip(names, (output, report, vocabulary), strict=True) if path}
-    for (one, path), (two, other) in combinations(targets.items(), 2):
+def check_apart(sources: Sequence[str], outputs: Mapping[str, Path | None]) -> None:
+    """Refuse outputs, named by what they are, that replace or lie in each other or an input, or that hold an input."""
+    targets = {name: path for name, path in outputs.items() if path}
+    for (one, path), (two, other) in permutations(targets.items(), 2):
         if path.resolve() == other.resolve():
             raise Any2VecError(f"{other}: cannot be both {one} and {two}; give two names")
+        if path.resolve() in other.resolve().parents:
+            raise Any2VecError(f"{other}: {two} cannot lie in {one}, {path}; give a name elsewhere")
     for target in targets.values():
         place = target.resolve()
         for source in sources:
             read = Path(source).resolve()
-            if source not in ("-", "") and (place == read or (read.is_dir() and read in place.parents)):
+            inside = (read.is_dir() and read in place.parents) or place in read.parents
+            if source not in ("-", "") and (place == read or inside):
                 raise Any2VecError(f"{target}: is, or lies in, what is read, {source}; write somewhere else")
