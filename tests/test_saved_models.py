@@ -103,13 +103,15 @@ def test_what_is_replaced(model, folder, tmp_path):
     (tmp_path / "others" / "mine").touch()
     with pytest.raises(Any2VecError, match="holds other files"):
         model.save(tmp_path / "others", force=True)
-    with pytest.raises(Any2VecError, match="a model is saved as a folder"):
-        model.save(tmp_path / "m.bin")
+    for name in ("x.model", "v1.5", "m.bin"):  # refused, a script would lose its training
+        model.save(tmp_path / name)
+        assert Word2Vec.load(tmp_path / name) == model
+        assert any2vec.load(tmp_path / name).words == model.vectors_.words
     with pytest.raises(Any2VecError, match="is not trained yet: call fit first"):
         Word2Vec().save(tmp_path / "new")
     with pytest.raises(Any2VecError, match="does not exist"):
         Word2Vec.load(tmp_path / "none")
-    assert {path.name for path in tmp_path.iterdir()} == {"m", "others"}
+    assert {path.name for path in tmp_path.iterdir()} == {"m", "others", "x.model", "v1.5", "m.bin"}
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,11 @@ class _Documents(Job):
         if self.model:
             model.save(self.model, communicator=self.hosts, force=self.force)
 
+    def sizes(self, corpus: Corpus) -> dict[Path | None, int]:
+        """Return how many vectors each output will have."""
+        words, documents = len(corpus.vocabulary), corpus.sentences
+        return {self.output: documents, self.words: words, self.model: 2 * words + documents}
+
     def of(self, model: Estimator) -> str:
         """Return the number of documents."""
         return counted(self._number, "document")

@@ -1,7 +1,9 @@
 """What commands that train share: check, train on one host or as one of many, save, summarize."""
 
+import os
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
@@ -12,12 +14,14 @@ from rich.console import Console
 
 from any2vec.cli.summary import say_summary
 from any2vec.cluster import engines
-from any2vec.cluster.communicator import Communicator, together
+from any2vec.cluster.communicator import Communicator, allgather_bytes, together
+from any2vec.cluster.lost import LostHostError
 from any2vec.corpus import Corpus, save_vocabulary
 from any2vec.corpus.features import Features
 from any2vec.corpus.given_vocabulary import VOCABULARY
 from any2vec.corpus.subwords import Subwords
 from any2vec.errors import Any2VecError
+from any2vec.io.disk import check_space
 from any2vec.io.outputs import check_writable
 from any2vec.models import Estimator
 from any2vec.report.report import REPORT
@@ -29,6 +33,8 @@ from any2vec.vectors.formats import FASTTEXT, Format, check_output, format_of, s
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["Job", "check_apart", "check_one_process"]
+
+_TEXT, _GZIP = 9, 3  # bytes of a number, at least
 
 
 @dataclass(kw_only=True)
@@ -110,6 +116,8 @@ class Job:
         with self._until_stopped(model):
             with together(self.hosts):
                 corpus = model.read(source, self._cluster, check_words=self.check_words, **how)
+                if self.first:
+                    check_space(self._sizes(model, corpus))
             if self.vocabulary:
                 to, ends = self.vocabulary, self.line_ends(corpus)
                 save_vocabulary(corpus.vocabulary, to, line_ends=ends, force=self.force, communicator=self.hosts)
@@ -125,7 +133,7 @@ class Job:
         assert self.output
         with unterminated(self.display.say):
             try:
-                with _not_lost(model):
+                with self._not_lost(model):
                     self.write_all(model)
             except KeyboardInterrupt:
                 self._stop("stopped while saving: nothing was written")
@@ -192,6 +200,49 @@ class Job:
             f"a folder (a name without an ending){kept} keeps them"
         )
 
+    def sizes(self, corpus: Corpus) -> dict[Path | None, int]:
+        """Return how many vectors each output will have."""
+        return {self.output: len(corpus.vocabulary) * (1 + self.training)}
+
+    def _sizes(self, model: Estimator, corpus: Corpus) -> dict[Path, int]:
+        """Return the bytes that each output, and the checkpoints, will have at least."""
+        found = {}
+        for path, rows in self.sizes(corpus).items():
+            if path:
+                text = path.name.lower().endswith((".txt", ".vec"))
+                found[path] = rows * model.dim * (_TEXT if text else _GZIP if path.suffix.lower() == ".gz" else 4)
+        if model.checkpoint is not None:  # one stays until the next is complete; old shards are written over
+            kept = Path(model.checkpoint)
+            there = sum(file.stat().st_size for file in kept.glob("*.safetensors"))
+            found[kept] = max(4 * len(corpus.vocabulary) * model.dim * 4 - there, 0)
+        return found
+
+    @contextmanager
+    def _not_lost(self, model: Estimator) -> Iterator[None]:
+        """Where vectors cannot be saved, say that their checkpoint can, or save the model elsewhere; on all hosts."""
+        try:
+            yield
+        except LostHostError:
+            raise
+        except Any2VecError as error:
+            if model.report_.kept:
+                same = f"the same command with --resume {model.checkpoint} saves the vectors"
+                error.args = (f"{error}; training is not lost: once the cause is gone, {same}",)
+            elif place := self._saved_elsewhere(model):
+                error.args = (f"{error}; training is not lost: the model is in the folder {place}",)
+            raise
+
+    def _saved_elsewhere(self, model: Estimator) -> Path | None:
+        """Save the model beside the output, here, or among temporary files; return where, None if nowhere."""
+        assert self.output
+        own = allgather_bytes(self.hosts, str(os.getpid()).encode())[0].decode()
+        for folder in (self.output.parent, Path(), Path(tempfile.gettempdir())):
+            place = folder.absolute() / f"{self.output.stem}-not-saved-{own}"
+            with suppress(Any2VecError):
+                model.save(place, communicator=self.hosts)
+                return place
+        return None
+
     def _say_once(self, line: str) -> None:
         if line not in self._said:
             self._said.add(line)
@@ -203,18 +254,6 @@ class Job:
         if self.hosts.size > 1:
             engines.abort()
         raise typer.Exit(INTERRUPTED) from None
-
-
-@contextmanager
-def _not_lost(model: Estimator) -> Iterator[None]:
-    """Say, where vectors cannot be saved, that their checkpoint can."""
-    try:
-        yield
-    except Any2VecError as error:
-        if model.report_.kept:
-            same = f"the same command with --resume {model.checkpoint} saves the vectors"
-            error.args = (f"{error}; training is not lost: once the cause is gone, {same}",)
-        raise
 
 
 def _without_vectors(model: Estimator) -> str:
