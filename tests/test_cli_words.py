@@ -190,6 +190,7 @@ def test_vocabularies(run, text, tmp_path):
     assert (tmp_path / "one.bin").read_bytes() == (tmp_path / "two.bin").read_bytes()
     assert json.loads((tmp_path / "r.json").read_text())["options"]["vocabulary"] == "v.txt"
     assert "of the words are not in the vocabulary given" in again.stderr
+    (tmp_path / "out").mkdir()
     for arguments, message in (
         (("--vocabulary", "v.txt", "--min-count", "150"), "--min-count 150 leaves 1 of two words or more: the vocab"),
         (("--vocabulary", "v.txt", "--save-vocabulary", "v.txt"), "v.txt: is, or lies in, what is read, v.txt"),
