@@ -54,8 +54,8 @@ def diverging(options: Options, hosts: int, epoch: int, loss: float, largest: fl
         return ""
     other = f", or the combiner {options.combine!r} adds up too much" if hosts > 1 else ""
     return (
-        f"training seems to diverge: after epoch {epoch} the mean loss is {loss:.2f} (0.69 before training), and the "
-        f"largest number in a row {largest:,.4g}; {_cause(options)}{other}"
+        f"after epoch {epoch} the mean loss is {loss:.2f} (0.69 before training), and the largest number in a row "
+        f"{largest:,.4g}; {_cause(options)}{other}"
     )
 
 

@@ -67,7 +67,8 @@ class Run:
         self._written = -1  # the round before which a checkpoint was written
         self._compiled = True
         self._resumed = False  # in the middle of that epoch
-        self._interrupted = self._broken = self._warned = False
+        self._interrupted = self._broken = False
+        self._seen: tuple[float, float] | None = None  # loss and largest number, where they were of no good run
         self._cut: tuple[NDArray[np.int64], MeterState] | None = None  # what is left of the epoch, in mid-round
         self._kept = self._keeping = 0.0  # when the last checkpoint was written, and how long that took
         self._clock = self._began = 0.0
@@ -136,7 +137,7 @@ class Run:
                     after_round(self._state(epoch, number + 1, self._host.scheme.rows_of_masters()))
             self._meter.end_epoch()
             largest = self._agree_finite(self._meter.is_finite, numbers.stop - 1)
-            self._warn(epoch, largest)
+            self._see_divergence(epoch, largest)
             if self._interrupted:
                 break
             if not self._meter.samples and not (self._options.sample and epoch):  # subsampling may leave none later
@@ -330,12 +331,15 @@ class Run:
             raise self._not_finite(number)
         return largest
 
-    def _warn(self, epoch: int, largest: float) -> None:
-        """Say once that training seems to diverge."""
-        line = diverging(self._options, self._communicator.size, epoch + 1, self._meter.loss[-1], largest)
-        if line and not self._warned and self._communicator.rank == 0:
-            self._warned = True
-            warn(self._display, line)
+    def _see_divergence(self, epoch: int, largest: float) -> None:
+        """Say once that training seems to diverge; raise, on all hosts, if it has become worse since."""
+        loss = self._meter.loss[-1]
+        if line := diverging(self._options, self._communicator.size, epoch + 1, loss, largest):
+            before, self._seen = self._seen, self._seen or (loss, largest)
+            if before and loss > before[0] and largest > before[1]:
+                raise SharedError(f"training stopped: it diverges: {line}")
+            if not before and self._communicator.rank == 0:
+                warn(self._display, f"training seems to diverge: {line}")
 
     def _check(self, epoch: int, after_epoch: AfterEpoch | None) -> None:
         """Let the user's callbacks judge the matrices, and show the epoch."""
