@@ -34,7 +34,7 @@ from any2vec.vectors.vectors import Vectors
 
 __all__ = ["Job", "check_apart", "check_one_process"]
 
-_TEXT, _GZIP = 9, 3  # bytes of a number, at least
+_BYTES = {".txt": 9, ".vec": 9, ".gz": 3}  # of a number, at least; 4 in other formats
 
 
 @dataclass(kw_only=True)
@@ -78,7 +78,13 @@ class Job:
         with self._until_stopped(model):
             check_agreement(model, self.hosts, self.shared)
             with together(self.hosts):
-                self._check_apart(model, sources)
+                besides: dict[str, Path | None] = {"the report": self.report, "the vocabulary": self.vocabulary}
+                besides["the log"] = None if model.log is None else Path(model.log)
+                outputs = self.vectors | besides
+                outputs["the checkpoints"] = None if model.checkpoint is None else Path(model.checkpoint)
+                check_apart([*sources, *_files(model.frozen), *_files(model.features)], outputs)
+                given = [str(one) for one in (model.start, model.pretrained) if isinstance(one, str | Path)]
+                check_apart(given, besides)  # vectors may replace those that a run goes on from
             if self.output:
                 self.check_output(self.output)
             with together(self.hosts):
@@ -103,21 +109,13 @@ class Job:
         """Where vectors are saved, by what they are."""
         return {"the vectors": self.output}
 
-    def _check_apart(self, model: Estimator, sources: Sequence[str]) -> None:
-        """Refuse outputs that lie in each other or in what is read; vectors may replace those that are gone on from."""
-        besides: dict[str, Path | None] = {"the report": self.report, "the vocabulary": self.vocabulary}
-        besides["the log"] = None if model.log is None else Path(model.log)
-        kept = {"the checkpoints": None if model.checkpoint is None else Path(model.checkpoint)}
-        check_apart([*sources, *_files(model.frozen), *_files(model.features)], {**self.vectors, **kept, **besides})
-        check_apart([str(given) for given in (model.start, model.pretrained) if isinstance(given, str | Path)], besides)
-
     def read(self, model: Estimator, source: Any, **how: Any) -> Corpus:
         """Read the corpus, and write its vocabulary if that is asked for; `how` is for `model.read`."""
         with self._until_stopped(model):
             with together(self.hosts):
                 corpus = model.read(source, self._cluster, check_words=self.check_words, **how)
                 if self.first:
-                    check_space(self._sizes(model, corpus))
+                    self._check_space(model, corpus)
             if self.vocabulary:
                 to, ends = self.vocabulary, self.line_ends(corpus)
                 save_vocabulary(corpus.vocabulary, to, line_ends=ends, force=self.force, communicator=self.hosts)
@@ -204,18 +202,13 @@ class Job:
         """Return how many vectors each output will have."""
         return {self.output: len(corpus.vocabulary) * (1 + self.training)}
 
-    def _sizes(self, model: Estimator, corpus: Corpus) -> dict[Path, int]:
-        """Return the bytes that each output, and the checkpoints, will have at least."""
-        found = {}
-        for path, rows in self.sizes(corpus).items():
-            if path:
-                text = path.name.lower().endswith((".txt", ".vec"))
-                found[path] = rows * model.dim * (_TEXT if text else _GZIP if path.suffix.lower() == ".gz" else 4)
-        if model.checkpoint is not None:  # one stays until the next is complete; old shards are written over
-            kept = Path(model.checkpoint)
-            there = sum(file.stat().st_size for file in kept.glob("*.safetensors"))
-            found[kept] = max(4 * len(corpus.vocabulary) * model.dim * 4 - there, 0)
-        return found
+    def _check_space(self, model: Estimator, corpus: Corpus) -> None:
+        """Raise now if the outputs cannot fit."""
+        sizes = self.sizes(corpus).items()
+        needs = {path: rows * model.dim * _BYTES.get(path.suffix.lower(), 4) for path, rows in sizes if path}
+        if model.checkpoint and not model.resume:  # one stays until the next is complete
+            needs[Path(model.checkpoint)] = 16 * len(corpus.vocabulary) * model.dim
+        check_space(needs)
 
     @contextmanager
     def _not_lost(self, model: Estimator) -> Iterator[None]:

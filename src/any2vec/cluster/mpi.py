@@ -135,18 +135,16 @@ def _watched() -> Iterator[None]:
     patience = seconds + _TELLING * min(told_rank() or 0, 2)  # one rank tells it; the launcher ends the others
     told = f"any2vec: {LostHostError.late([], seconds)}\n"
     watcher = [sys.executable, "-I", "-S", "-c", _WATCHER, str(os.getpid()), str(patience), told]
-    in_main = threading.current_thread() is threading.main_thread()
-    handlers = {number: signal.getsignal(number) for number in ENDING if in_main}
-    with subprocess.Popen(watcher, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL):
+    ours = ENDING if threading.current_thread() is threading.main_thread() else ()
+    handlers = {number: signal.getsignal(number) for number in ours if callable(signal.getsignal(number))}
+    with subprocess.Popen(watcher, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True):
         try:
-            for number, handler in handlers.items():
-                if callable(handler):
-                    signal.signal(number, signal.SIG_DFL)
+            for number in handlers:
+                signal.signal(number, signal.SIG_DFL)
             yield
         finally:
             for number, handler in handlers.items():
-                if callable(handler):
-                    signal.signal(number, handler)
+                signal.signal(number, handler)
 
 
 def end_all() -> None:
