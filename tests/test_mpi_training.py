@@ -187,7 +187,7 @@ def one_error(ran):
 
 @pytest.mark.parametrize(
     ("name", "first", "other"),
-    [("combine", "'sum'", "'average'"), ("rounds", "None", "5")],
+    [("combine", "'sum'", "'average'"), ("rounds", "None", "5"), ("checkpoint", "None", "'kept'")],
 )
 def test_ranks_that_are_given_different_options(corpus, name, first, other):
     main = f"{FIRST} import sys; sys.argv += ['--{name}', {other.strip(chr(39))!r}] * (rank == 2); {MAIN}"

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes
@@ -31,7 +32,7 @@ def check_agreement(model: Any, communicator: Communicator, more: Mapping[str, o
         if name in _OWN:
             mine[name] = "not given" if value is None else "given"
         elif name not in _OF_A_HOST and name != "callbacks":
-            mine[name] = _ADDRESS.sub("", repr(value))
+            mine[name] = _ADDRESS.sub("", repr(str(value) if isinstance(value, Path) else value))
     given = [json.loads(text) for text in allgather_bytes(communicator, json.dumps(mine).encode())]
     for host, theirs in enumerate(given):
         for name in {**given[0], **theirs}:
