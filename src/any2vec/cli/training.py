@@ -14,13 +14,12 @@ from rich.console import Console
 
 from any2vec.cli.summary import say_summary
 from any2vec.cluster import engines
-from any2vec.cluster.communicator import Communicator, allgather_bytes, together
-from any2vec.cluster.lost import LostHostError
+from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, together
 from any2vec.corpus import Corpus, save_vocabulary
 from any2vec.corpus.features import Features
 from any2vec.corpus.given_vocabulary import VOCABULARY
 from any2vec.corpus.subwords import Subwords
-from any2vec.errors import Any2VecError
+from any2vec.errors import FILE_ERRORS, Any2VecError
 from any2vec.io.disk import check_space
 from any2vec.io.outputs import check_writable
 from any2vec.models import Estimator
@@ -215,13 +214,11 @@ class Job:
         """Where vectors cannot be saved, say that their checkpoint can, or save the model elsewhere; on all hosts."""
         try:
             yield
-        except LostHostError:
-            raise
         except Any2VecError as error:
             if model.report_.kept:
                 same = f"the same command with --resume {model.checkpoint} saves the vectors"
                 error.args = (f"{error}; training is not lost: once the cause is gone, {same}",)
-            elif place := self._saved_elsewhere(model):
+            elif (self.hosts.size == 1 or isinstance(error, SharedError)) and (place := self._saved_elsewhere(model)):
                 error.args = (f"{error}; training is not lost: the model is in the folder {place}",)
             raise
 
@@ -231,7 +228,7 @@ class Job:
         own = allgather_bytes(self.hosts, str(os.getpid()).encode())[0].decode()
         for folder in (self.output.parent, Path(), Path(tempfile.gettempdir())):
             place = folder.absolute() / f"{self.output.stem}-not-saved-{own}"
-            with suppress(Any2VecError):
+            with suppress(SharedError, *FILE_ERRORS):
                 model.save(place, communicator=self.hosts)
                 return place
         return None
