@@ -620,12 +620,29 @@ def test_a_disk_that_is_full_from_the_first_round_on(corpus, small_disk):
     command = [sys.executable, "-c", MAIN, *LONG[:-4], *more]
     ended = subprocess.run([*command, "-o", "disk/v.bin"], cwd=corpus, capture_output=True, text=True, check=False)
     assert ended.returncode == 1
+    assert "free; make room, or write elsewhere" in ended.stderr
+    assert sorted(path.name for path in small_disk.rglob("*")) == ["large"]
+    filled_later = f"import any2vec.cli.training as t; t.check_space = lambda needs: None; {MAIN}"
+    late = [sys.executable, "-c", filled_later, *LONG[:-4], *more, "-o", "disk/v.bin"]
+    ended = subprocess.run(late, cwd=corpus, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
     assert ended.stderr.count("training goes on; there is none yet") == 1
-    assert ended.stderr.endswith("v.bin: cannot be written: No space left on device\n")
+    assert "v.bin: cannot be written: No space left on device; training is not lost: the model is in " in ended.stderr
+    assert len(Word2Vec.load(next(corpus.glob("v-not-saved-*"))).vectors_)
     assert sorted(path.name for path in small_disk.rglob("*")) == ["kept", "large", "lock"]
     (small_disk / "large").unlink()
     subprocess.run([*command, "-o", "disk/v.bin", "-q"], cwd=corpus, check=True)
     assert isinstance(load(small_disk / "v.bin"), Vectors)
+
+
+def test_saving_fails_and_the_model_is_saved_elsewhere(corpus):
+    command = [sys.executable, "-c", MAIN, *LONG[:-4], "--epochs", "1", "-o", "full.bin"]
+    (corpus / "full.bin").symlink_to("/dev/full")
+    ended = subprocess.run(command, cwd=corpus, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    place = next(corpus.glob("full-not-saved-*"))
+    assert f"training is not lost: the model is in the folder {place}" in ended.stderr
+    assert len(Word2Vec.load(place).vectors_)
 
 
 def test_saving_fails_but_training_is_not_lost(corpus):

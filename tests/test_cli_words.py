@@ -190,12 +190,19 @@ def test_vocabularies(run, text, tmp_path):
     assert (tmp_path / "one.bin").read_bytes() == (tmp_path / "two.bin").read_bytes()
     assert json.loads((tmp_path / "r.json").read_text())["options"]["vocabulary"] == "v.txt"
     assert "of the words are not in the vocabulary given" in again.stderr
+    (tmp_path / "out").mkdir()
     for arguments, message in (
         (("--vocabulary", "v.txt", "--min-count", "150"), "--min-count 150 leaves 1 of two words or more: the vocab"),
         (("--vocabulary", "v.txt", "--save-vocabulary", "v.txt"), "v.txt: is, or lies in, what is read, v.txt"),
         (("--report", "w.txt", "--save-vocabulary", "w.txt"), "w.txt: cannot be both the report and the vocabulary"),
         (("--save-vocabulary", "x.bin"), "x.bin: cannot be both the vectors and the vocabulary; give two names"),
         (("--checkpoint", "x.bin"), "x.bin: cannot be both the vectors and the checkpoints; give two names"),
+        (("-o", "out", "--log", "out/l"), "out/l: the log cannot lie in the vectors, out; give a name elsewhere"),
+        (("-o", "out", "--checkpoint", "out/k"), "out/k: the checkpoints cannot lie in the vectors, out"),
+        (("-o", "out", "--report", "out/r"), "out/r: the report cannot lie in the vectors, out"),
+        (("-o", "k/out", "--checkpoint", "k"), "k/out: the vectors cannot lie in the checkpoints, k"),
+        (("--log", "k/l", "--checkpoint", "k"), "k/l: the log cannot lie in the checkpoints, k"),
+        (("--from", "out", "--log", "out/l"), "out/l: is, or lies in, what is read, out"),
         (("--questions", "v.txt", "--report", "v.txt"), "v.txt: is, or lies in, what is read, v.txt"),
         (("--pairs", "v.txt", "--save-vocabulary", "v.txt"), "v.txt: is, or lies in, what is read, v.txt"),
         (("--from", "one.bin", "--report", "one.bin"), "one.bin: is, or lies in, what is read, one.bin"),

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -28,6 +29,8 @@ from any2vec.cluster.local import alone, clock_of, computing, is_simulated, simu
 from any2vec.cluster.machine import cores
 from any2vec.cluster.machine.workers import Workers
 from any2vec.errors import Any2VecError
+from any2vec.models import Node2Vec
+from any2vec.models.documents import Doc2Vec
 
 DTYPES = [np.bool_, np.uint8, np.int32, np.int64, np.uint64, np.float32, np.float64]
 SIZES = [1, 2, 5]
@@ -592,3 +595,37 @@ def test_the_command_line_trains_on_a_detected_engine(tmp_path, monkeypatch):
 def test_mpi_is_there_after_importing_the_package_but_mpi4py_is_not_imported():
     script = "import sys, any2vec; assert callable(any2vec.cluster.mpi.world); assert 'mpi4py' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def unlike(name, usual):
+    """Another value of an option; none has to be right, as options are compared first."""
+    if name in ("callbacks", "cache"):
+        return [print] if name == "callbacks" else None
+    if isinstance(usual, bool):
+        return not usual
+    return usual + 1 if isinstance(usual, int | float) else "another"
+
+
+@pytest.mark.parametrize("kind", [Word2Vec, Doc2Vec, Node2Vec])
+def test_all_options_that_hosts_must_share_are_compared_before_a_call_depends_on_one(kind):
+    of_a_host = {"threads", "verbose", "log", "on_round"}
+    for declared in fields(kind):
+        if declared.name in of_a_host:
+            continue
+        other = {declared.name: unlike(declared.name, getattr(kind(), declared.name))}
+
+        def host(communicator, other=other):
+            model = kind(**(other if communicator.rank else {}))
+            model.fit([["a", "b"]], communicator=communicator)
+
+        name = "checks after each epoch" if declared.name == "callbacks" else declared.name
+        with pytest.raises(Any2VecError, match=f"given different options: `{name}` is .* on host 0, .* on host 1$"):
+            simulate(2, 2, host)
+
+
+def test_options_of_reading_a_graph_are_compared():
+    def host(communicator):
+        Node2Vec().read("g.edges", communicator, **({"delimiter": ","} if communicator.rank else {}))
+
+    with pytest.raises(Any2VecError, match="`delimiter` is None on host 0, ',' on host 1"):
+        simulate(2, 2, host)

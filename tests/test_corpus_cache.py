@@ -12,7 +12,7 @@ import pytest
 from naive_corpus import found, naive
 
 from any2vec.corpus import cache as caching
-from any2vec.corpus import cache_folder, read_corpus
+from any2vec.corpus import cache_entry, cache_folder, read_corpus
 from any2vec.corpus.cache_folder import default_cache
 from any2vec.errors import Any2VecError
 
@@ -42,6 +42,17 @@ def test_reused_while_nothing_changes(text, cache):
     assert second.folder.parent == cache
     assert second.seconds == {"scan": 0.0, "encode": 0.0}
     assert [path.name for path in cache.iterdir()] == [first.folder.name]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+@pytest.mark.parametrize("name", ["META", "WORDS", "COUNTS", "IDS", "BOUNDS"])
+def test_pipes_in_an_entry_are_not_waited_for(text, name):
+    path = read_corpus(text).folder / getattr(cache_entry, name)
+    gc.collect()
+    path.unlink()
+    os.mkfifo(path)
+    assert not read_corpus(text).cached
+    assert read_corpus(text).cached
 
 
 def test_not_reused_when_the_options_or_the_text_change(text, tmp_path, cache):

@@ -8,6 +8,8 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import zstandard
 
@@ -250,6 +252,49 @@ def test_a_file_that_shrinks_while_it_is_read(tmp_path, threads):
     with pytest.raises(Any2VecError, match=rf"{path}: changed while it was read"):
         read_corpus(path, cache=None, threads=threads, progress=lambda *_: os.truncate(path, 1000), _block=256)
     assert not list((tmp_path / "temporary").iterdir())
+
+
+def rewritten(path, content, kept=None):
+    """Write a file's content anew, as text, as gz or as a column of Parquet; with its earlier time, if that is kept."""
+    if path.suffix == ".gz":
+        path.write_bytes(gzip.compress(content.encode(), 0))
+    elif path.suffix == ".parquet":
+        pq.write_table(pa.table({"text": content.splitlines()}), path, row_group_size=1000)
+    else:
+        path.write_text(content)
+    if kept is not None:
+        os.utime(path, ns=(kept, kept))
+
+
+@pytest.mark.parametrize("change", ["other words", "kept time", "appended", "replaced", "removed"])
+@pytest.mark.parametrize("name", ["text.txt", "text.txt.gz", "text.parquet", "folder/part.txt"])
+def test_a_file_that_changes_while_it_is_read(tmp_path, name, change):
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    rewritten(path, "the cat sat on the mat\n" * 5000)
+    time = path.stat().st_mtime_ns
+    done = []
+
+    def alter(*_):
+        if done:
+            return
+        done.append(1)
+        if change == "appended":
+            with path.open("ab") as file:
+                file.write(b"and a dog\n")
+        elif change == "removed":
+            path.unlink()
+        else:
+            other = path if change != "replaced" else path.with_name("new" + path.suffix)
+            rewritten(other, "the dog sat on the rug\n" * 5000, time if change == "kept time" else None)
+            other.replace(path)
+
+    source = path.parent if "/" in name else path
+    column = "text" if path.suffix == ".parquet" else None
+    refusal = r": (changed while it was read|not a complete|cannot be read)"
+    with pytest.raises(Any2VecError, match=rf"{path}{refusal}"):
+        read_corpus(source, cache=tmp_path / "cache", min_count=1, progress=alter, column=column, _block=256)
+    assert done
 
 
 def test_a_file_that_grows_while_it_is_read_is_what_it_was_at_first(tmp_path):

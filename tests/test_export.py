@@ -373,8 +373,8 @@ def test_mistakes_on_the_command_line(vectors, tmp_path):
         ),
         (["--to", "glove", "-o", tmp_path / "x.txt", "--language", "en"], "--language is for --to spacy only"),
         (["--to", "glove", "-o", tmp_path / "x.txt", "--neighbours", 3], "is for --to embedding-atlas only"),
-        (["--to", "word2vec", "-o", source], "is what is read"),
-        (["--to", "word2vec", "-o", tmp_path / "." / "reviews.vec", "--force"], "is what is read"),
+        (["--to", "word2vec", "-o", source], "is, or lies in, what is read"),
+        (["--to", "word2vec", "-o", tmp_path / "." / "reviews.vec", "--force"], "is, or lies in, what is read"),
     ):
         with pytest.raises(Any2VecError, match=said):
             run("export", source, *arguments)

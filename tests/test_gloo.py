@@ -328,6 +328,8 @@ assert connect().allgather(np.array([connect().rank])).tolist() == [[0], [1]]
         ({"ANY2VEC_TIMEOUT": "soon"}, "ANY2VEC_TIMEOUT is 'soon' in the environment; it must be a positive number"),
         ({"ANY2VEC_TIMEOUT": "1e30"}, "ANY2VEC_TIMEOUT is '1e30' in the environment"),
         ({"RANK": "1", "ANY2VEC_TIMEOUT": "2"}, "host 1 cannot join the others at 127.0.0.1:1: "),
+        ({"MASTER_ADDR": "no.such.invalid", "ANY2VEC_TIMEOUT": "1"}, "the name no.such.invalid does not resolve"),
+        ({"GLOO_SOCKET_IFNAME": "nope0"}, "GLOO_SOCKET_IFNAME is 'nope0' in the environment; this machine has lo"),
     ],
 )
 def test_what_cannot_connect(environment, message):

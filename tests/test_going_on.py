@@ -341,7 +341,7 @@ def test_hosts_must_be_given_the_same(earlier):
         return str(caught.value)
 
     assert error(start=[earlier, None]) == (
-        "hosts 0 and 1 were given different options: going on or not; give all hosts the same"
+        "the hosts were given different options: `start` is given on host 0, not given on host 1"
     )
     assert "different vectors to go on from" in error(start=[earlier, other])
     assert "`pretrained` vectors" in error(pretrained=[earlier, other])

@@ -23,6 +23,7 @@ from any2vec.errors import Any2VecError
 from any2vec.graph import Graph, csr, karate_club, read_graph, read_labels
 from any2vec.graph.build import ReadOptions, build_graph
 from any2vec.graph.edgelist import read_edge_list
+from any2vec.graph.readers import FILE_FORMATS
 from any2vec.io.inputs import files_of
 
 IDS = st.one_of(
@@ -552,3 +553,28 @@ def test_arrays_that_are_no_graph(indptr, indices, weights, names, message):
     weights = None if weights is None else np.array(weights, np.float32)
     with pytest.raises(Any2VecError, match=message):
         Graph(np.array(indptr), np.array(indices, np.int32), weights, names)
+
+
+@pytest.mark.parametrize("name", ["g.edges", "g.edges.gz", "folder"])
+def test_a_graph_that_changes_while_it_is_read(tmp_path, monkeypatch, name):
+    path = tmp_path / name
+    files = [path]
+    if name == "folder":
+        path.mkdir()
+        files = [path / "one.edges", path / "two.edges"]
+    for file in files:
+        file.write_bytes(gzip.compress(b"a b\nb c\n") if name.endswith("gz") else b"a b\nb c\n")
+    form = FILE_FORMATS["edges"]
+
+    def changing(read):
+        def then(*arguments):
+            table = read(*arguments)
+            files[-1].write_bytes(b"a c\nb c\n")
+            return table
+
+        return then
+
+    changes = form._replace(read=changing(form.read), read_parts=changing(form.read_parts))
+    monkeypatch.setitem(FILE_FORMATS, "edges", changes)
+    with pytest.raises(Any2VecError, match=f"{files[-1]}: changed while it was read; start again"):
+        read_graph(path)

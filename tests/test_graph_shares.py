@@ -463,6 +463,20 @@ def test_a_file_that_changes_meanwhile(tmp_path, monkeypatch, other):
         shares(path, 3)
 
 
+def test_a_file_whose_names_change_meanwhile(tmp_path, monkeypatch):
+    path = tmp_path / "edges"
+    path.write_text("a b\nb c\n" * 75)
+    before = HostVertices.share
+
+    def changing(*arguments):
+        path.write_text("a c\nb c\n" * 75)  # vertices that are known
+        return before(*arguments)
+
+    monkeypatch.setattr(HostVertices, "share", changing)
+    with pytest.raises(Any2VecError, match="edges: changed while it was read; start again"):
+        shares(path, 3)
+
+
 def summed(shares_of_hosts):
     """Return the arrays of shares, joined, by what they hash to; and the rest."""
     found = [

@@ -15,6 +15,7 @@ from standin_hub import TOKEN, standin
 from any2vec import DeepWalk, Vectors, Word2Vec, save
 from any2vec.errors import Any2VecError
 from any2vec.graph import karate_club
+from any2vec.models.documents import Doc2Vec
 from any2vec.vectors import model_card
 
 constants = pytest.importorskip("huggingface_hub.constants")
@@ -111,6 +112,17 @@ def test_a_model_there_and_back(hub, model, tmp_path):
     assert "model.json" not in hub.repositories[REPO]
     with pytest.raises(Any2VecError, match=f"^{REPO}: holds vectors, but no model: any2vec.Vectors.from_pre"):
         Word2Vec.from_pretrained(REPO, cache_dir=tmp_path / "new")
+
+
+def test_a_model_over_one_of_another_kind(hub, model, tmp_path):
+    texts = [[["good", "film"] * 4, ["bad", "play"] * 4][i % 2] for i in range(20)]
+    Doc2Vec(dim=16, min_count=1, epochs=1, threads=1, cache=None).fit(texts).push_to_hub(REPO, token=TOKEN)
+    hub.repositories[REPO]["notes.md"] = b"of the user"
+    assert "documents/any2vec.json" in hub.repositories[REPO]
+    model.push_to_hub(REPO, token=TOKEN)
+    left = {".gitattributes", "README.md", "any2vec.json", "model.json", "notes.md"}
+    assert hub.repositories[REPO].keys() == left | {"vectors.safetensors", "vocabulary.json"}
+    assert Word2Vec.from_pretrained(REPO, cache_dir=tmp_path / "new").vectors_.words == model.vectors_.words
 
 
 def test_the_report_of_a_file(hub, model, vectors, tmp_path):

@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import textwrap
@@ -336,3 +337,31 @@ def test_ranks_that_open_no_port(tmp_path):
         command, env=inherited | {"UCX_TLS": "self,sm"}, capture_output=True, text=True, timeout=60, check=False
     )
     assert ran.returncode == 0, ran.stderr
+
+
+LATE = """
+import os, time
+if os.environ.get("PMI_RANK", os.environ.get("OMPI_COMM_WORLD_RANK")) == "1":
+    time.sleep(60)
+from any2vec.cluster import mpi
+print("waits", flush=True)
+mpi.world()
+"""
+
+
+@needs_mpi
+def test_a_rank_that_never_comes_to_mpi(tmp_path):
+    ran = start(tmp_path, "", ranks=3, header=LATE, ANY2VEC_TIMEOUT="1")
+    assert ran.returncode
+    assert ran.stderr.count("any2vec: a host has not joined in for 1 seconds: stopped, cut off, or very slow") == 1
+
+
+@needs_mpi
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGINT])
+def test_signals_end_a_rank_that_waits_for_mpi(tmp_path, sent):
+    (tmp_path / "script.py").write_text(
+        LATE.replace("mpi.world()", f"os.popen(f'sleep 1; kill -{int(sent)} {{os.getpid()}}'); mpi.world()"), "utf-8"
+    )
+    began = time.monotonic()
+    assert run_python(tmp_path / "script.py", ranks=2).returncode
+    assert time.monotonic() - began < 50  # of the 60 that the other rank sleeps

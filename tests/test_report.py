@@ -2,7 +2,9 @@
 
 import json
 import math
+import os
 import re
+from contextlib import suppress
 from html.parser import HTMLParser
 
 import numpy as np
@@ -85,6 +87,38 @@ def test_earlier_versions_did_not_know_who_waits(tmp_path):
 def test_a_log_that_cannot_be_written_ends_no_run(caplog):
     assert len(Word2Vec(**HOW, log="/dev/full").fit(TEXT).loss_) == 2
     assert caplog.messages == ["/dev/full: No space left on device: the log ends here; training goes on"]
+
+
+def test_runs_that_share_a_log_are_told_apart(tmp_path):
+    path = tmp_path / "run.jsonl"
+    for epochs in (2, 3):
+        Word2Vec(**HOW | {"epochs": epochs}, log=path).fit(TEXT)
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    ids = [json.loads(line)["run_id"] for line in lines]
+    first, second = ([line for line, id_ in zip(lines, ids, strict=True) if id_ == one] for one in dict.fromkeys(ids))
+    alone = tmp_path / "alone.jsonl"
+    alone.write_text("".join(second), "utf-8")
+    expected = read_report(alone).as_dict()
+    assert len(expected["loss"]) == 3
+    mixed = [first[0], second[0], *first[1:], *second[1:]], [first[0], second[0], *second[1:3], *first[1:], *second[3:]]
+    for order in mixed:
+        path.write_text("".join(order), "utf-8")
+        assert read_report(path).as_dict() == expected
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_a_log_whose_reader_leaves_ends_no_run(tmp_path, caplog):
+    os.mkfifo(tmp_path / "pipe")
+    assert len(Word2Vec(**HOW, log=tmp_path / "pipe").fit(TEXT).loss_) == 2  # nobody reads
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    model = Word2Vec(**HOW, log=tmp_path / "pipe", on_round=lambda _: reader_leaves(reader)).fit(TEXT)
+    assert len(model.loss_) == 2
+    assert [message.rpartition(":")[2] for message in caplog.messages] == [" the log ends here; training goes on"] * 2
+
+
+def reader_leaves(reader):
+    with suppress(OSError):
+        os.close(reader)
 
 
 def test_progress_is_written_now_and_then(tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 import copy
 import json
 import math
+import os
 import pickle
 import re
 
@@ -103,13 +104,15 @@ def test_what_is_replaced(model, folder, tmp_path):
     (tmp_path / "others" / "mine").touch()
     with pytest.raises(Any2VecError, match="holds other files"):
         model.save(tmp_path / "others", force=True)
-    with pytest.raises(Any2VecError, match="a model is saved as a folder"):
-        model.save(tmp_path / "m.bin")
+    for name in ("x.model", "v1.5", "m.bin"):  # refused, a script would lose its training
+        model.save(tmp_path / name)
+        assert Word2Vec.load(tmp_path / name) == model
+        assert any2vec.load(tmp_path / name).words == model.vectors_.words
     with pytest.raises(Any2VecError, match="is not trained yet: call fit first"):
         Word2Vec().save(tmp_path / "new")
     with pytest.raises(Any2VecError, match="does not exist"):
         Word2Vec.load(tmp_path / "none")
-    assert {path.name for path in tmp_path.iterdir()} == {"m", "others"}
+    assert {path.name for path in tmp_path.iterdir()} == {"m", "others", "x.model", "v1.5", "m.bin"}
 
 
 @pytest.mark.parametrize(
@@ -209,3 +212,23 @@ def test_classes_of_a_users_own():
 
     assert Mine(5, epochs=2).dim == 5
     assert Mine(vector_size=6).dim == 6
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+@pytest.mark.parametrize("name", ["any2vec.json", "vocabulary.json", "vectors.safetensors", "model.json"])
+@pytest.mark.parametrize("kind", ["pipe", "device", "sparse"])
+def test_files_of_a_stranger_are_regular_ones_and_fit_into_memory(model, folder, name, kind):
+    model.save(folder)
+    (folder / name).unlink()
+    if kind == "pipe":
+        os.mkfifo(folder / name)
+    elif kind == "device":
+        (folder / name).symlink_to("/dev/zero")
+    else:
+        with (folder / name).open("wb") as file:
+            file.truncate(1 << 43)
+    with pytest.raises(Any2VecError, match=rf"{folder}.*(missing|not a file|more than the memory|damaged)"):
+        Word2Vec.load(folder)
+    if name != "model.json":
+        with pytest.raises(Any2VecError, match=rf"{folder}.*(missing|not a file|more than the memory|damaged)"):
+            any2vec.load(folder)

@@ -7,13 +7,13 @@ from shutil import rmtree
 import naive
 import numpy as np
 import pytest
-from simulated import interrupted, rounds_more, skipgram
+from simulated import interrupted, rounds_more, skipgram, text
 
 from any2vec import Any2VecError, Word2Vec
 from any2vec.cluster.local import alone
 from any2vec.cluster.machine.shared_cache import SharedCache
 from any2vec.corpus import read_corpus
-from any2vec.operators import hot_rows
+from any2vec.operators import SkipGram, hot_rows
 from any2vec.operators.arguments import Rate
 from any2vec.operators.kernel import operator_kernel
 from any2vec.operators.matrices import new_matrices
@@ -26,6 +26,7 @@ from any2vec.training.hosts.host import Task
 from any2vec.training.hosts.row_host import RowHost
 from any2vec.training.options import Options
 from any2vec.training.running.decay import FLOOR
+from any2vec.training.running.divergence import diverging
 from any2vec.training.running.run import Run
 from any2vec.training.shown.progress import Quiet
 from any2vec.training.trainer import train
@@ -313,13 +314,16 @@ def test_labels_too_large_for_memory():
         new_matrices(0, 2**31 - 1, 65_536)
 
 
-def test_is_finite():
+def test_largest():
     labels = new_matrices(0, 5, 3)
-    assert labels.is_finite()
+    assert 0 < labels.largest() < 0.5
+    labels.t[2, 1] = -7
+    assert labels.largest() == labels.largest(3) == 7
+    assert labels.largest(2) < 0.5
     for label, value in ((labels.e, np.nan), (labels.t, np.inf)):
         label[4, 2] = value
-        assert not labels.is_finite()
-        assert labels.is_finite(4)
+        assert not math.isfinite(labels.largest())
+        assert labels.largest(4) == 7
         label[4, 2] = 0
 
 
@@ -365,7 +369,7 @@ def test_values_that_are_not_finite(monkeypatch):
     monkeypatch.setattr(replicated, "new_matrices", poisoned)
     model = Word2Vec(**ONE)
     with pytest.raises(
-        Any2VecError, match=r"epoch 1: values are not finite any more, at .*; `alpha` 0.025 is too"
+        Any2VecError, match=r"epoch 1: values are not finite any more, or .*; `alpha` 0.025 is too"
     ) as caught:
         model.fit(SMALL)
     assert "combiner" not in str(caught.value)  # one host has none
@@ -597,6 +601,25 @@ def test_epochs_of_which_subsampling_leaves_nothing():
 def test_many_shared_negatives_are_named_where_they_diverge():
     with pytest.raises(Any2VecError, match=r"`alpha` 1\.0 is too large for `negative` 60 shared by a window"):
         fit(CORPUS, alpha=1.0, negative=60, epochs=50, sample=0)
+
+
+def test_training_that_diverges_is_said_and_ends(caplog):
+    with pytest.raises(Any2VecError, match=r"training stopped: it diverges: after epoch [2-5] the mean loss is "):
+        fit(text(300, words=50), alpha=1.0, hosts=8, epochs=20, window=5, negative=5)
+    said = [line for line in caplog.messages if "seems to diverge: after epoch" in line]
+    assert len(said) == 1
+    assert "(0.69 before training)" in said[0]
+    assert "`alpha` 1.0 is too large for this corpus (0.025 is usual), or the combiner 'curvature' adds" in said[0]
+
+
+def test_what_diverges():
+    options = Options(**SIZES)
+    assert not diverging(options, 1, 1, 0.7, 3.0)
+    assert not diverging(options, 1, 1, math.nan, 3.0)  # no samples
+    assert "the mean loss is 2.30 (0.69" in diverging(options, 1, 3, 2.3, 3.0)
+    assert "largest number in a row 1,234;" in diverging(options, 1, 3, 0.1, 1234.0)
+    own = type("Own", (SkipGram,), {"__module__": "mine"})
+    assert not diverging(Options(**SIZES, operator=own), 1, 3, 50.0, 3.0)  # a loss of any scale
 
 
 def test_parameters_are_keywords():

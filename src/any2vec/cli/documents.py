@@ -8,8 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from any2vec.cli import options as shared
-from any2vec.cli.training import Job, check_apart
-from any2vec.cluster.communicator import together
+from any2vec.cli.training import Job
 from any2vec.corpus import Corpus
 from any2vec.errors import counted
 from any2vec.models import Estimator
@@ -84,11 +83,15 @@ class _Documents(Job):
     words: Path | None = None
     model: Path | None = None
 
-    def check(self, model: Estimator, sources: Sequence[str]) -> None:
-        """Raise now what the other steps would raise later; outputs must lie apart from each other and from sources."""
-        with together(self.hosts):
-            check_apart(sources, self.output, self.words, self.model, names=_OUTPUTS)
-        super().check(model, sources)
+    @property
+    def shared(self) -> dict[str, object]:
+        """Options of the command that all hosts must share."""
+        return super().shared | {"save_model": self.model}
+
+    @property
+    def vectors(self) -> dict[str, Path | None]:
+        """Where vectors are saved, by what they are."""
+        return dict(zip(_OUTPUTS, (self.output, self.words, self.model), strict=True))
 
     def check_output(self, output: Path) -> None:
         """Raise now what `write_all` would raise."""
@@ -116,6 +119,11 @@ class _Documents(Job):
                 save(vectors, path, communicator=self.hosts, force=self.force)
         if self.model:
             model.save(self.model, communicator=self.hosts, force=self.force)
+
+    def sizes(self, corpus: Corpus) -> dict[Path | None, int]:
+        """Return how many vectors each output will have."""
+        words, documents = len(corpus.vocabulary), corpus.sentences
+        return {self.output: documents, self.words: words, self.model: 2 * words + documents}
 
     def of(self, model: Estimator) -> str:
         """Return the number of documents."""

@@ -194,7 +194,7 @@ def split(
     """
     fraction("--share", share, "0.5 hides half of the edges")
     whole_number("seed", seed, 0)
-    check_apart([str(graph)], output, None)
+    check_apart([str(graph)], {"the edges": output})
     check_split_folder(output, force)
     with saying():
         whole = read_graph(graph, **how)
@@ -254,7 +254,7 @@ def links(
 def _check_json(json_file: Path | None, force: bool, *sources: Path) -> None:
     """Raise now if the figures could not be written later, or would replace what is read."""
     if json_file:
-        check_apart([str(source) for source in sources], json_file, None)
+        check_apart([str(source) for source in sources], {"the figures": json_file})
         check_writable(json_file, _FIGURES, force=force)
 
 

@@ -52,8 +52,9 @@ def export(
         if name not in inspect.signature(write).parameters:
             takes = next(other for other in TARGETS if name in inspect.signature(TARGETS[other]).parameters)
             raise Any2VecError(f"`{name}` is for `to={takes}` only")
-    if output.exists() and vectors.exists() and output.samefile(vectors):
-        raise Any2VecError(f"{output}: is what is read; give another name")
+    place = output.resolve()
+    if vectors.resolve() in (place, *place.parents):
+        raise Any2VecError(f"{output}: is, or lies in, what is read, {vectors}; write somewhere else")
     loaded = load(vectors)
     write(loaded, output, top=top, force=force, **options)
     then = vars(write)["opened_by"].format(shell=quote(str(output)), python=repr(str(output)))

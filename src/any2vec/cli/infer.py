@@ -38,7 +38,7 @@ def infer(
     TEXTS are read as those of `any2vec documents` are, with the model's --lowercase and --tokenize.
     """
     check_one_process("vectors are inferred", "infer")
-    check_apart([str(model), *texts], output, None)
+    check_apart([str(model), *texts], {"the vectors": output})
     check_output(output, force=force)
     loaded = Doc2Vec.load(model)
     loaded.threads, loaded.column = options["threads"], options["column"] or loaded.column

@@ -84,7 +84,7 @@ def map(  # noqa: A001  (the command's name)
     check_one_process("a map is drawn", "map")
     listed = _listed(words)
     sources = [vectors, labels, listed if isinstance(listed, Path) else None]
-    check_apart([str(source) for source in sources if source], output, None)
+    check_apart([str(source) for source in sources if source], {"the map": output})
     check_output(output, force=force)
     for name, given in (("skip_unknown", skip_unknown), ("format", file_format != "auto")):
         if given and labels is None:

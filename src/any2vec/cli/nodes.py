@@ -84,7 +84,7 @@ def walks(
     if output.suffix in _COMPRESSED:
         raise Any2VecError(f"{output}: walks are written as plain text; leave out the ending {output.suffix}")
     if str(output) != "-":
-        check_apart([source, *filter(None, [how["kinds"]])], output, None)
+        check_apart([source, *filter(None, [how["kinds"]])], {"the walks": output})
         check_writable(output, _WALKS, force=force)
     with saying():
         walker = Walker(read_graph(source, threads=threads, **how), **options)

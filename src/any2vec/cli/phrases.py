@@ -65,7 +65,7 @@ def phrases(
     if str(listed) == _STANDARD_OUTPUT:
         raise Any2VecError("--phrases is '-'; it must be a file: only the text, with -o -, goes to standard output")
     written = str(output) != _STANDARD_OUTPUT
-    check_apart(corpus, output if written else None, listed, names=("the text", "the list of phrases", ""))
+    check_apart(corpus, {"the text": output if written else None, "the list of phrases": listed})
     for path, what in ((output if written else None, PHRASED_TEXT), (listed, PHRASES)):
         if path is not None:
             check_writable(path, what, force=force)

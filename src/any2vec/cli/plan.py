@@ -123,7 +123,7 @@ def plan(
     )
     of_host = quantities.number(speed, "speed") if speed is not None else None
     sources = [*(corpus or []), *([options["features"]] if options["features"] else [])]
-    check_apart(sources, output, json_file, names=("the figure", "the figures as JSON", ""))
+    check_apart(sources, {"the figure": output, "the figures as JSON": json_file})
     if output:
         check_figure(output, force=force)
     if json_file:

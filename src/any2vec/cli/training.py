@@ -1,9 +1,11 @@
 """What commands that train share: check, train on one host or as one of many, save, summarize."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import permutations
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -12,22 +14,26 @@ from rich.console import Console
 
 from any2vec.cli.summary import say_summary
 from any2vec.cluster import engines
-from any2vec.cluster.communicator import Communicator, together
+from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, together
 from any2vec.corpus import Corpus, save_vocabulary
 from any2vec.corpus.features import Features
 from any2vec.corpus.given_vocabulary import VOCABULARY
 from any2vec.corpus.subwords import Subwords
-from any2vec.errors import Any2VecError
+from any2vec.errors import FILE_ERRORS, Any2VecError
+from any2vec.io.disk import check_space
 from any2vec.io.outputs import check_writable
 from any2vec.models import Estimator
 from any2vec.report.report import REPORT
 from any2vec.signals import INTERRUPTED, unterminated
+from any2vec.training.running.agreement import check_agreement
 from any2vec.training.shown.progress import announcing_compilation, display_for
 from any2vec.vectors.fasttext import no_features
 from any2vec.vectors.formats import FASTTEXT, Format, check_output, format_of, save
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["Job", "check_apart", "check_one_process"]
+
+_BYTES = {".txt": 9, ".vec": 9, ".gz": 3}  # of a number, at least; 4 in other formats
 
 
 @dataclass(kw_only=True)
@@ -69,8 +75,15 @@ class Job:
     def check(self, model: Estimator, sources: Sequence[str]) -> None:
         """Raise now what the other steps would raise later; outputs must not lie in what is read, `sources`."""
         with self._until_stopped(model):
+            check_agreement(model, self.hosts, self.shared)
             with together(self.hosts):
-                check_apart(sources, self.output, self.report, self.vocabulary)
+                besides: dict[str, Path | None] = {"the report": self.report, "the vocabulary": self.vocabulary}
+                besides["the log"] = None if model.log is None else Path(model.log)
+                outputs = self.vectors | besides
+                outputs["the checkpoints"] = None if model.checkpoint is None else Path(model.checkpoint)
+                check_apart([*sources, *_files(model.frozen), *_files(model.features)], outputs)
+                given = [str(one) for one in (model.start, model.pretrained) if isinstance(one, str | Path)]
+                check_apart(given, besides)  # vectors may replace those that a run goes on from
             if self.output:
                 self.check_output(self.output)
             with together(self.hosts):
@@ -79,21 +92,29 @@ class Job:
                     raise no_features(self.output)
                 if self.output and model.parts is not None:
                     self._say_what_is_lost(self.output, model.parts)
-                check_apart(_files(model.frozen), self.output, self.report, self.vocabulary)
-                check_apart(_files(model.features), self.output, self.report, self.vocabulary)
-                check_apart([*_files(model.start), *_files(model.pretrained)], None, self.report, self.vocabulary)
-                kept, log = (None if given is None else Path(given) for given in (model.checkpoint, model.log))
-                check_apart([], self.output, kept, log, names=("the vectors", "the checkpoints", "the log"))
-                check_apart(sources, log, self.report, self.vocabulary, ("the log", "the report", "the vocabulary"))
                 for path, what in ((self.report, REPORT), (self.vocabulary, VOCABULARY)):
                     if path and self.first:
                         check_writable(path, what, force=self.force)
+
+    @property
+    def shared(self) -> dict[str, object]:
+        """Options of the command that all hosts must share."""
+        kind = None if self.format is None else self.format.load.__name__
+        named = {"training": self.training, "format": kind, "save_vocabulary": self.vocabulary, "force": self.force}
+        return {"output": self.output, **named}
+
+    @property
+    def vectors(self) -> dict[str, Path | None]:
+        """Where vectors are saved, by what they are."""
+        return {"the vectors": self.output}
 
     def read(self, model: Estimator, source: Any, **how: Any) -> Corpus:
         """Read the corpus, and write its vocabulary if that is asked for; `how` is for `model.read`."""
         with self._until_stopped(model):
             with together(self.hosts):
                 corpus = model.read(source, self._cluster, check_words=self.check_words, **how)
+                if self.first:
+                    self._check_space(model, corpus)
             if self.vocabulary:
                 to, ends = self.vocabulary, self.line_ends(corpus)
                 save_vocabulary(corpus.vocabulary, to, line_ends=ends, force=self.force, communicator=self.hosts)
@@ -109,7 +130,7 @@ class Job:
         assert self.output
         with unterminated(self.display.say):
             try:
-                with _not_lost(model):
+                with self._not_lost(model):
                     self.write_all(model)
             except KeyboardInterrupt:
                 self._stop("stopped while saving: nothing was written")
@@ -176,6 +197,42 @@ class Job:
             f"a folder (a name without an ending){kept} keeps them"
         )
 
+    def sizes(self, corpus: Corpus) -> dict[Path | None, int]:
+        """Return how many vectors each output will have."""
+        return {self.output: len(corpus.vocabulary) * (1 + self.training)}
+
+    def _check_space(self, model: Estimator, corpus: Corpus) -> None:
+        """Raise now if the outputs cannot fit."""
+        sizes = self.sizes(corpus).items()
+        needs = {path: rows * model.dim * _BYTES.get(path.suffix.lower(), 4) for path, rows in sizes if path}
+        if model.checkpoint and not model.resume:  # one stays until the next is complete
+            needs[Path(model.checkpoint)] = 16 * len(corpus.vocabulary) * model.dim
+        check_space(needs)
+
+    @contextmanager
+    def _not_lost(self, model: Estimator) -> Iterator[None]:
+        """Where vectors cannot be saved, say that their checkpoint can, or save the model elsewhere; on all hosts."""
+        try:
+            yield
+        except Any2VecError as error:
+            if model.report_.kept:
+                same = f"the same command with --resume {model.checkpoint} saves the vectors"
+                error.args = (f"{error}; training is not lost: once the cause is gone, {same}",)
+            elif (self.hosts.size == 1 or isinstance(error, SharedError)) and (place := self._saved_elsewhere(model)):
+                error.args = (f"{error}; training is not lost: the model is in the folder {place}",)
+            raise
+
+    def _saved_elsewhere(self, model: Estimator) -> Path | None:
+        """Save the model beside the output, here, or among temporary files; return where, None if nowhere."""
+        assert self.output
+        own = allgather_bytes(self.hosts, str(os.getpid()).encode())[0].decode()
+        for folder in (self.output.parent, Path(), Path(tempfile.gettempdir())):
+            place = folder.absolute() / f"{self.output.stem}-not-saved-{own}"
+            with suppress(SharedError, *FILE_ERRORS):
+                model.save(place, communicator=self.hosts)
+                return place
+        return None
+
     def _say_once(self, line: str) -> None:
         if line not in self._said:
             self._said.add(line)
@@ -187,18 +244,6 @@ class Job:
         if self.hosts.size > 1:
             engines.abort()
         raise typer.Exit(INTERRUPTED) from None
-
-
-@contextmanager
-def _not_lost(model: Estimator) -> Iterator[None]:
-    """Say, where vectors cannot be saved, that their checkpoint can."""
-    try:
-        yield
-    except Any2VecError as error:
-        if model.report_.kept:
-            same = f"the same command with --resume {model.checkpoint} saves the vectors"
-            error.args = (f"{error}; training is not lost: once the cause is gone, {same}",)
-        raise
 
 
 def _without_vectors(model: Estimator) -> str:
@@ -221,21 +266,18 @@ def check_one_process(what: str, command: str) -> None:
         raise Any2VecError(f"{what} by one process; start any2vec {command} without {launchers}")
 
 
-def check_apart(
-    sources: Sequence[str],
-    output: Path | None,
-    report: Path | None,
-    vocabulary: Path | None = None,
-    names: tuple[str, str, str] = ("the vectors", "the report", "the vocabulary"),
-) -> None:
-    """Refuse outputs that would replace an input, lie in it, or replace each other; `names` says what they are."""
-    targets = {name: path for name, path in zip(names, (output, report, vocabulary), strict=True) if path}
-    for (one, path), (two, other) in combinations(targets.items(), 2):
+def check_apart(sources: Sequence[str], outputs: Mapping[str, Path | None]) -> None:
+    """Refuse outputs, named by what they are, that replace or lie in each other or an input, or that hold an input."""
+    targets = {name: path for name, path in outputs.items() if path}
+    for (one, path), (two, other) in permutations(targets.items(), 2):
         if path.resolve() == other.resolve():
             raise Any2VecError(f"{other}: cannot be both {one} and {two}; give two names")
+        if path.resolve() in other.resolve().parents:
+            raise Any2VecError(f"{other}: {two} cannot lie in {one}, {path}; give a name elsewhere")
     for target in targets.values():
         place = target.resolve()
         for source in sources:
             read = Path(source).resolve()
-            if source not in ("-", "") and (place == read or (read.is_dir() and read in place.parents)):
+            inside = (read.is_dir() and read in place.parents) or place in read.parents
+            if source not in ("-", "") and (place == read or inside):
                 raise Any2VecError(f"{target}: is, or lies in, what is read, {source}; write somewhere else")

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator
 from any2vec.cluster.environment import MEET, told, told_number
-from any2vec.cluster.listening import among, listen_at
+from any2vec.cluster.listening import among, check_interface, listen_at
 from any2vec.cluster.lost import LostHostError, time_limit
 from any2vec.cluster.transfer import CheckedTransfers, Transfer
 from any2vec.errors import Any2VecError, Any2VecWarning, missing_extra
@@ -100,7 +100,10 @@ def _join(
     attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") if served else "0"
     first = rank == 0 and not served
 
+    check_interface()
+
     def join() -> None:
+        _wait_for_name(address, port)
         own = listening or listen_at(address, port) if first else None
         given = {"master_listen_fd": own.detach()} if own else {}
         store = library.TCPStore(address, port, size, is_master=first, timeout=limit, **given)
@@ -115,6 +118,19 @@ def _join(
         why = getattr(error, "strerror", None) or " ".join(str(error).split()).partition(". ")[0][:300]
         hint = "; MASTER_PORT names another port" if getattr(error, "errno", None) == errno.EADDRINUSE else ""
         raise Any2VecError(f"host {rank} cannot join the others at {address}:{port}: {why}{hint}") from error
+
+
+def _wait_for_name(address: str, port: int) -> None:
+    """Wait until a name is known, as that of a pod soon is; raise an OSError if it stays unknown."""
+    until = time.monotonic() + time_limit()
+    while True:
+        try:
+            socket.getaddrinfo(address, port)
+            return
+        except socket.gaierror as error:
+            if time.monotonic() > until:
+                raise OSError(error.errno, f"the name {address} does not resolve ({error.strerror})") from error
+        time.sleep(_POLL)
 
 
 def _beside(call: Callable[[], None], late: str) -> None:

@@ -12,11 +12,20 @@ from contextlib import contextmanager
 from ipaddress import ip_address
 
 from any2vec.cluster.environment import told
+from any2vec.errors import Any2VecError
 
-__all__ = ["among", "is_loopback", "listen_anywhere", "listen_at"]
+__all__ = ["among", "check_interface", "is_loopback", "listen_anywhere", "listen_at"]
 
 _INTERFACE = "GLOO_SOCKET_IFNAME"
 _QUEUE = 2048  # hosts that connect at once
+
+
+def check_interface() -> None:
+    """Refuse network interfaces that the user names and this machine has not: gloo would not say so."""
+    known = [name for _, name in socket.if_nameindex()]
+    for name in filter(None, told(_INTERFACE).split(",")):
+        if name not in known:
+            raise Any2VecError(f"{_INTERFACE} is {name!r} in the environment; this machine has {', '.join(known)}")
 
 
 def is_loopback(address: str) -> bool:

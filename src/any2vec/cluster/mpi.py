@@ -4,9 +4,14 @@ Only the main thread may make collective calls (MPI's thread level "funneled").
 """
 
 import os
+import signal
+import subprocess
 import sys
+import threading
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -16,9 +21,11 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator
 from any2vec.cluster.environment import told, told_size
+from any2vec.cluster.lost import LostHostError, time_limit
 from any2vec.cluster.roll_call import RollCall
 from any2vec.cluster.transfer import CheckedTransfers, Transfer
 from any2vec.errors import Any2VecError, missing_extra
+from any2vec.signals import ENDING
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -53,6 +60,15 @@ _SHORTEST, _LONGEST = 50e-6, 2e-3  # sleeps, in seconds
 _FORWARDING = 0.2  # seconds for the launcher to pass on what was printed, or it drops that when ranks are aborted
 
 
+_TELLING = 2.0  # seconds within which the launcher ends all ranks
+_WATCHER = """import os, select, signal, sys
+if not select.select([0], [], [], float(sys.argv[2]))[0]:
+    os.write(2, sys.argv[3].encode())
+    os.kill(int(sys.argv[1]), signal.SIGTERM)
+"""
+"""Ends a process in some seconds, unless that ends, or closes its end of the pipe, before."""
+
+
 class OtherMpiError(Any2VecError):
     """Several ranks were launched, but mpi4py uses an MPI that knows of one."""
 
@@ -80,8 +96,10 @@ def told_rank() -> int | None:
 @cache
 def world() -> Communicator:
     """Return the communicator of all ranks, the same one each time; an uncaught exception then ends them all."""
-    library = _library()
-    communicator = library.COMM_WORLD.Dup()
+    with _watched() if launched() else nullcontext():
+        library = _library()
+        communicator = library.COMM_WORLD.Dup()
+        ranks = _Ranks(library, communicator)
     if communicator.size > 1:
         before = sys.excepthook
 
@@ -92,7 +110,29 @@ def world() -> Communicator:
                 end_all()
 
         sys.excepthook = hook
-    return _Ranks(library, communicator)
+    return ranks
+
+
+@contextmanager
+def _watched() -> Iterator[None]:
+    """Let signals end this process in the block, whose calls wait for other ranks in C; so does a watcher, in time.
+
+    The watcher is a process: the calls hold the interpreter's lock, so that no thread could run.
+    """
+    seconds = time_limit()
+    patience = seconds + _TELLING * min(told_rank() or 0, 2)  # one rank tells it; the launcher ends the others
+    told = f"any2vec: {LostHostError.late([], seconds)}\n"
+    watcher = [sys.executable, "-I", "-S", "-c", _WATCHER, str(os.getpid()), str(patience), told]
+    ours = ENDING if threading.current_thread() is threading.main_thread() else ()
+    handlers = {number: signal.getsignal(number) for number in ours if callable(signal.getsignal(number))}
+    with subprocess.Popen(watcher, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True):
+        try:
+            for number in handlers:
+                signal.signal(number, signal.SIG_DFL)
+            yield
+        finally:
+            for number, handler in handlers.items():
+                signal.signal(number, handler)
 
 
 def end_all() -> None:

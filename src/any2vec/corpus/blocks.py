@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 from any2vec.corpus.splits import InputSplits, line_ends
 from any2vec.corpus.tokenizer import MAX_WORD
 from any2vec.corpus.word_hash import PADDING
-from any2vec.errors import Any2VecError
-from any2vec.io.inputs import InputFile
+from any2vec.io.inputs import InputFile, changed
 from any2vec.io.memory import zeros
 from any2vec.io.streams import READ, fill, naming, open_stream
 
-__all__ = ["BLOCK", "TAIL", "Block", "Span", "blocks_of", "changed", "new_buffer"]
+__all__ = ["BLOCK", "TAIL", "Block", "Span", "blocks_of", "new_buffer"]
 
 BLOCK = 1 << 22
 TAIL = MAX_WORD + 1  # bytes read past a block's size, to find the whitespace that ends it
@@ -93,11 +92,6 @@ class Block:
         begin = begin if self.start else _after_bom(buffer, filled)
         end = filled if self.last else _first_space(buffer, self.size, filled)
         return _ended(buffer, min(begin, end), end, filled)
-
-
-def changed(file: InputFile) -> Any2VecError:
-    """Return the error for a file that is not what it was."""
-    return Any2VecError(f"{file.name}: changed while it was read; start again")
 
 
 def blocks_of(files: list[InputFile], size: int = BLOCK, splits: InputSplits | None = None) -> Iterator[Block]:

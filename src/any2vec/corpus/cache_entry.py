@@ -19,6 +19,7 @@ from any2vec.corpus.documents import Documents
 from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.corpus.worklist import BOUNDS, IDS, LINES, open_lines, open_worklist
 from any2vec.io.inputs import InputFile
+from any2vec.io.regular import open_regular, read_regular
 from any2vec.private import distrust
 
 __all__ = ["FILES", "FORMAT", "META", "Entry", "describe", "in_use", "load", "save", "use", "write_description"]
@@ -87,7 +88,8 @@ def load(
 
 def describe(folder: Path) -> dict[str, Any] | None:
     """Read the description of an entry; None if it is of another version."""
-    about = json.loads((folder / META).read_bytes())
+    with open_regular(folder / META) as file:
+        about = json.loads(read_regular(file))
     if about["format"] != FORMAT:
         return None
     if about.pop("check", None) != _check_of(about):
@@ -112,7 +114,7 @@ def use(folder: Path) -> int | None:
     try:
         import fcntl
 
-        file = os.open(folder / META, os.O_RDONLY)
+        file = os.open(folder / META, os.O_RDONLY | os.O_NONBLOCK)
     except (ImportError, OSError):
         return None
     with suppress(OSError):
@@ -202,6 +204,8 @@ def _rises(bounds: NDArray[np.int64]) -> bool:
 def _sums(folder: Path, threads: int, vertices: int | None = None) -> dict[str, list[Any]]:
     """Return the size of each file, and checksums of its pieces: -1 if an id is not below `vertices`."""
     names = (IDS, BOUNDS, WORDS, COUNTS, *([LINES] if (folder / LINES).exists() else []))
+    if not all((folder / name).is_file() for name in names):
+        raise _DamagedError("a file is missing, or is none")
     sizes = {name: (folder / name).stat().st_size for name in names}
     pieces = [(name, at) for name, size in sizes.items() for at in range(0, size, _PIECE)]
     sums: dict[str, list[Any]] = {name: [size, []] for name, size in sizes.items()}

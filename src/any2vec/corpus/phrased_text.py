@@ -19,7 +19,7 @@ from any2vec.corpus.sentences import scan_sentences, tokens_in
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.disk import disk_errors
 from any2vec.io.host_order import Chunk, write_in_host_order
-from any2vec.io.inputs import PARQUET, InputFile, Source, files_of, names_files
+from any2vec.io.inputs import PARQUET, InputFile, Source, check_unchanged, files_of, names_files
 from any2vec.io.outputs import check_writable
 from any2vec.io.parquet import list_type, parquet_columns
 from any2vec.io.replaceable import marked
@@ -98,6 +98,7 @@ class PhrasedText:
         else:
             blocks = blocks_of(kept.files, self._block)
             yield from joined_blocks(kept.text, blocks, self.raw, self.phrases.joiner, self.threads)
+            check_unchanged(kept.files)
 
     def read_as(self, wanted: RawText) -> RawText:
         """Return how this text is read; raise an error if something else is wanted."""
@@ -145,6 +146,7 @@ def keep_text(
             with disk_errors(folder):
                 blocks = blocks_of(files, block)
                 scan = scan_blocks(blocks, folder, threads=threads, size=block, raw=raw, progress=report)
+            check_unchanged(files)
         if scan.words == 0:
             raise no_words(files)
         kept = KeptText(IdText.of(scan), files, folder)

@@ -33,7 +33,7 @@ from any2vec.corpus.word_table import WordCounts, merge
 from any2vec.corpus.worklist import open_lines, open_worklist
 from any2vec.errors import Any2VecError, Any2VecWarning, counted, shown
 from any2vec.io.disk import disk_errors
-from any2vec.io.inputs import InputFile, Source
+from any2vec.io.inputs import InputFile, Source, check_unchanged
 from any2vec.io.memory import memory_errors
 
 __all__ = ["read_corpus"]
@@ -299,7 +299,9 @@ class _Reader:
             progress = None if self.progress is None else report
             more: dict[str, Any] = {"threads": self.threads, "size": self.block}
             more |= {"raw": self.raw, "documents": self.documents}
-            return scan_blocks(blocks, where, **more, progress=progress)
+            scan = scan_blocks(blocks, where, **more, progress=progress)
+        check_unchanged(self.files)
+        return scan
 
     def _choose(self, part: WordCounts) -> tuple[Vocabulary, NDArray[np.int32]]:
         """Return V and the id of each word of `part`, -1 if it is dropped."""

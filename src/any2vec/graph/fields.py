@@ -12,7 +12,7 @@ from any2vec.graph.parse import SPACES
 from any2vec.graph.quotes import UnclosedQuoteError, split_fields, without_quoted
 from any2vec.graph.text import only_comments, quoted, skipped_comments
 from any2vec.io.foreign import HEAD, foreign
-from any2vec.io.inputs import InputFile
+from any2vec.io.inputs import InputFile, check_unchanged
 from any2vec.io.streams import naming, open_stream
 
 __all__ = ["read_fields"]
@@ -31,6 +31,7 @@ def read_fields(
     skipped = leading = 0
     with open_stream(file) as (stream, _), naming(file):
         text = stream.read().removeprefix(BOM)
+    check_unchanged([file])
     _check_text(text[:HEAD], file.name, expected)
     for number, raw in enumerate(text.split(b"\n"), 1):
         line = raw.strip()

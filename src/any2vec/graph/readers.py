@@ -35,7 +35,7 @@ from any2vec.graph.shares.text_part import TextPart
 from any2vec.graph.tables import from_table, is_lazy, is_table, refuse_lazy
 from any2vec.graph.tensors import from_data, is_data
 from any2vec.graph.vertex_kinds import read_kinds
-from any2vec.io.inputs import STANDARD_INPUT, InputFile, files_of
+from any2vec.io.inputs import STANDARD_INPUT, InputFile, check_unchanged, files_of
 from any2vec.io.memory import memory_errors
 
 __all__ = [
@@ -304,10 +304,13 @@ def _read_path(path: str | os.PathLike[str], form: str, options: ReadOptions) ->
     name, files = files_of_graph(path, form, options)
     form_of = FILE_FORMATS[name]
     if len(files) == 1:
-        return form_of.read(files[0], options)
-    if form_of.read_parts is None:
+        table = form_of.read(files[0], options)
+    elif form_of.read_parts is None:
         raise Any2VecError(f"{path}: is a directory of {len(files):,} files of the format {name}; give one of them")
-    return form_of.read_parts(files, options, os.fspath(path))
+    else:
+        table = form_of.read_parts(files, options, os.fspath(path))
+    check_unchanged(files)
+    return table
 
 
 def detect_format(file: InputFile) -> str:

@@ -1,8 +1,9 @@
 """Writing arrays to temporary files, and the errors of a full disk."""
 
 import errno
-from collections.abc import Iterator
-from contextlib import contextmanager
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,9 @@ from typing import Any
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
+from any2vec.io.sizes import size
 
-__all__ = ["disk_errors", "write_all"]
+__all__ = ["check_space", "disk_errors", "write_all"]
 
 _CORPUS = "a corpus takes about 8 bytes per word while it is read"
 
@@ -29,6 +31,24 @@ def disk_errors(folder: Path, need: str = _CORPUS) -> Iterator[None]:
             reason = f"{error.strerror}; {need} (ANY2VEC_CACHE names another folder)"
             raise Any2VecError(f"no space in {where}: {reason}") from error
         raise Any2VecError(f"{where}: cannot be written: {error.strerror or error}") from error
+
+
+def check_space(needs: Mapping[Path, int]) -> None:
+    """Raise now if file systems have less space than files need, which are written after hours; by paths, in bytes."""
+    wanted: dict[int, int] = {}
+    for path, need in needs.items():
+        with suppress(OSError):
+            if path.exists() and not (path.is_file() or path.is_dir()):
+                continue  # a pipe, or a device
+            place = path.resolve().parent
+            device, found = place.stat().st_dev, os.statvfs(place)
+            wanted[device] = wanted.get(device, 0) + need
+            free = found.f_bavail * found.f_frsize
+            if wanted[device] > free:
+                raise Any2VecError(
+                    f"{path}: needs {size(wanted[device])}, with what else is written there, and {place} has "
+                    f"{size(free)} free; make room, or write elsewhere"
+                )
 
 
 def write_all(file: FileIO, array: NDArray[Any]) -> None:

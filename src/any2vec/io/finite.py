@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
 
-__all__ = ["CACHED", "blocks", "check_finite", "first_not_finite", "is_finite"]
+__all__ = ["CACHED", "blocks", "check_finite", "first_not_finite", "is_finite", "largest"]
 
 BLOCK = 1 << 22  # numbers per block: 16 MiB of float32
 CACHED = 1 << 16  # numbers that a core's second-level cache holds: 256 KiB
@@ -28,6 +28,12 @@ def first_not_finite(matrix: NDArray[np.floating[Any]]) -> tuple[int, int] | Non
             row, column = np.argwhere(~finite)[0]
             return block.start + int(row), int(column)
     return None
+
+
+def largest(matrix: NDArray[np.floating[Any]]) -> float:
+    """Return the largest magnitude of a number; NaN if there is one."""
+    found = [np.abs(matrix[block]).max() for block in blocks(matrix, CACHED)]
+    return float(np.max(found, initial=0.0))
 
 
 def is_finite(matrix: NDArray[np.floating[Any]]) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 from any2vec.errors import Any2VecError, file_error
+from any2vec.io.regular import open_regular
 from any2vec.io.temporary import set_aside
 
 __all__ = ["FolderReader", "read_folder"]
@@ -46,10 +47,7 @@ class FolderReader:
 
     def open(self, name: str) -> IO[bytes]:
         """Open a file to read."""
-        if self._folder is None:
-            return (self.path / name).open("rb")
-        folder = self._folder
-        return open(name, "rb", opener=lambda name, flags: os.open(name, flags, dir_fd=folder))
+        return open_regular(self.path / name if self._folder is None else name, self._folder)
 
     def was_replaced(self) -> bool:
         """Whether the folder's name leads to another one by now, or nowhere."""

@@ -4,14 +4,14 @@ import errno
 import os
 import stat
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from any2vec.errors import Any2VecError, file_error
 from any2vec.io.compression import compression_of
 
-__all__ = ["PARQUET", "STANDARD_INPUT", "InputFile", "Source", "files_of", "names_files"]
+__all__ = ["PARQUET", "STANDARD_INPUT", "InputFile", "Source", "changed", "check_unchanged", "files_of", "names_files"]
 
 Source = str | Path | Sequence[str | Path] | Iterable[Sequence[str] | Sequence[int] | Mapping[str, Any]]
 """What a corpus is read from: one or several paths, or sentences in memory."""
@@ -79,6 +79,23 @@ def files_of(source: Source) -> list[InputFile]:
             raise Any2VecError(f"item {i} of the corpus is a {kind}, item 0 is a path; give paths, or lists of tokens")
         files += _files_at(path, many=len(paths) > 1)
     return files
+
+
+def changed(file: InputFile) -> Any2VecError:
+    """Return the error for a file that is not what it was."""
+    return Any2VecError(f"{file.name}: changed while it was read; start again")
+
+
+def check_unchanged(files: Iterable[InputFile]) -> None:
+    """Raise, once files are read, if one is not what it was before: what was read may be of both versions."""
+    for file in files:
+        if file.path is not None and file.size is not None:
+            try:
+                now = _describe(file.path, file.path.stat())
+            except OSError:
+                raise changed(file) from None
+            if replace(now, column=file.column) != file:
+                raise changed(file)
 
 
 def _files_at(path: str | os.PathLike[str], *, many: bool) -> list[InputFile]:

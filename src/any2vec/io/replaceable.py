@@ -10,6 +10,7 @@ from pathlib import Path
 
 from any2vec.errors import Any2VecError
 from any2vec.io.compression import open_compressed
+from any2vec.io.regular import open_regular
 
 __all__ = ["Kind", "check_replaceable", "has_mark", "json_of", "mark", "marked", "start_of"]
 
@@ -86,7 +87,7 @@ def json_of(path: Path) -> object:
     """Return what a JSON file holds; None if it is none."""
     if path.stat().st_size > _LARGEST_JSON:
         return None
-    with suppress(ValueError, RecursionError), path.open("rb") as file:
+    with suppress(ValueError, RecursionError), open_regular(path) as file:
         start = file.read(1)
         return json.loads(start + file.read()) if start == b"{" else None
     return None

@@ -19,6 +19,7 @@ from any2vec.cluster.communicator import Communicator
 from any2vec.errors import Any2VecError
 from any2vec.io.finite import blocks
 from any2vec.io.host_order import append_in_host_order
+from any2vec.io.regular import open_regular
 
 __all__ = ["header_of", "map_open", "map_tensors", "write_tensors"]
 
@@ -56,7 +57,7 @@ def header_of(shapes: Mapping[str, tuple[int, ...]]) -> bytes:
 def map_tensors(path: Path) -> dict[str, NDArray[np.float32]]:
     """Map the matrices of a file into memory, read-only; raise if the header is damaged or does not fit the file."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return map_open(path, file)
     except OSError as error:
         raise Any2VecError(f"{path}: cannot be read: {error.strerror or error}") from error

@@ -1,7 +1,7 @@
 """What all estimators do: read, train on one host or many, keep vectors and figures."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -140,7 +140,7 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
         Any2VecError
             If a parameter is out of range, or the corpus cannot be used.
         """
-        self._check_on_all(communicator)
+        self._check_on_all(communicator, how)
         with self._showing(communicator):
             given = self._given(self.training_options(), communicator or alone(), warm_start=False)
             _, threads = self._prepare(communicator)
@@ -223,10 +223,13 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
         """Keep what is trained, the matrices of all simulated hosts or of this one of a cluster."""
         self.vectors_ = vectors_of(corpus, parts, options.operator_class.loss, options.parts, communicator)
 
-    def _check_on_all(self, communicator: Communicator | None) -> None:
-        """Check the parameters; a file of features may be missing on one host alone."""
-        reads = self.features is not None and hasattr(communicator, "allgather")
-        with together(communicator) if reads and communicator else nullcontext():
+    def _check_on_all(self, communicator: Communicator | None, how: Mapping[str, Any] | None = None) -> None:
+        """Check the parameters, which hosts must share; what is wrong with a file may be so on one host alone."""
+        if communicator is None or not hasattr(communicator, "allgather"):
+            self.check()
+            return
+        check_agreement(self, communicator, how or {})
+        with together(communicator):
             self.check()
 
     def _given_of(self, source: Any, communicator: Communicator | None, warm_start: bool) -> Given | None:
@@ -237,13 +240,12 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
         return self._given(self.training_options(), communicator or alone(), warm_start)
 
     def _prepare(self, communicator: Communicator | None) -> tuple[Options, int]:
-        """Check that hosts agree; return options and threads."""
+        """Return options and threads."""
         options = self.training_options()
         if communicator is None:
             return options, options.threads or usable_cores()
         if self.hosts not in (1, communicator.size):
             raise Any2VecError(f"`hosts` is {self.hosts}, but the cluster has {communicator.size}; leave it out")
-        check_agreement(options, communicator, bool(self.callbacks))
         share = min(host_cores(communicator), MOST_THREADS)  # asked on all hosts, needed or not
         return options, options.threads or share
 

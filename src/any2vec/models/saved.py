@@ -53,7 +53,7 @@ class Savable:
         Parameters
         ----------
         path : str or path
-            The folder, a name without an ending; an earlier one is replaced once the new one is complete.
+            The folder, with any name; an earlier one is replaced once the new one is complete.
         force : bool
             Replace a folder whose files are damaged, too.
         communicator : Communicator, optional
@@ -62,13 +62,11 @@ class Savable:
         Raises
         ------
         Any2VecError
-            If there is nothing to save yet, the name has an ending, the folder cannot be written, or holds other files.
+            If there is nothing to save yet, the folder cannot be written, or holds other files.
         """
         if not hasattr(self, "vectors_"):
             raise Any2VecError(f"this {type(self).__name__} {self.without_fit}: call fit first")
         path = as_path(path)
-        if path.suffix:
-            raise Any2VecError(f"{path}: a model is saved as a folder: give a name without an ending")
         kept, left_out = _parameters(self)
         content = {
             "format": _VERSION,

@@ -8,7 +8,7 @@ from numba import float32, uint64
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
-from any2vec.io.finite import is_finite
+from any2vec.io.finite import largest
 from any2vec.io.memory import release
 from any2vec.io.memory import zeros as pages
 from any2vec.llvm.compiled import njit
@@ -68,11 +68,11 @@ class Matrices:
         for matrix in (self.e, self.t):
             release(matrix, 0, len(matrix))
 
-    def is_finite(self, rows: int | None = None) -> bool:
-        """Whether all values of the first `rows` vertices here, or of all, are finite."""
+    def largest(self, rows: int | None = None) -> float:
+        """Return the largest magnitude in the first `rows` vertices here, or in all; NaN if there is one."""
         last = self.vertices if rows is None else min(rows, self.vertices)
-        apart = self.documents is None or is_finite(self.documents)
-        return apart and is_finite(self.e[:last]) and is_finite(self.t[:last])
+        apart = 0.0 if self.documents is None else largest(self.documents)
+        return float(np.max([apart, largest(self.e[:last]), largest(self.t[:last])]))
 
 
 def padded_width(dim: int) -> int:

@@ -1,7 +1,9 @@
 """The log of a run while it runs: lines of JSON, each the figures of an event."""
 
+import errno
 import json
 import os
+import secrets
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -37,7 +39,7 @@ class RunLog:
 
     def __init__(self, path: Path | None, on_round: OnRound | None, say: Callable[[str], None]) -> None:
         self._path, self._on_round, self._say = path, on_round, say
-        self._last = time.monotonic()
+        self._last, self._id = time.monotonic(), secrets.token_hex(8)
 
     def __call__(self, event: str, figures: dict[str, Any]) -> None:
         """Keep the figures of an event; of progress, every ten seconds, as a round may take hours."""
@@ -52,14 +54,20 @@ class RunLog:
         """Add a line; if that fails, training goes on."""
         if self._path is None:
             return
-        line = {"event": event, "time": time.time(), **without_nan(figures)}
-        text = json.dumps(line, default=plain, allow_nan=False)
+        line = {"event": event, "time": time.time(), **without_nan(figures), "run_id": self._id}
+        text = json.dumps(line, default=plain, allow_nan=False).encode() + b"\n"
         try:
-            with self._path.open("a", encoding="utf-8") as file:
-                file.write(f"{text}\n")
+            with open(self._path, "ab", buffering=0, opener=_without_waiting) as file:
+                if file.write(text) != len(text):  # at once, as other runs may write to it
+                    raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
         except OSError as error:
             self._say(f"{self._path}: {os.strerror(error.errno or 0)}: the log ends here; training goes on")
             self._path = None
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a file; of a FIFO that nobody reads, this fails at once."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
 
 
 def check_log(path: Path) -> None:

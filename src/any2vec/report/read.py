@@ -111,7 +111,8 @@ def _of_log(events: list[dict[str, Any]]) -> Report:
         raise ValueError("it does not have the start of a run")
     last = starts[-1]
     report: Report = typed(_checked(events[last]), Report)
-    for event in events[last + 1 :]:
+    of_it = [event for event in events[last + 1 :] if event.get("run_id") == events[last].get("run_id")]
+    for event in of_it:  # earlier versions wrote no ids
         if event["event"] == "round":
             report.rounds.add_by_host(event.pop("by_host", {}))
             for name, value in event.items():
@@ -119,7 +120,7 @@ def _of_log(events: list[dict[str, Any]]) -> Report:
             report.rounds.count += 1
             report.seconds["train"] = event["elapsed"]
         elif event["event"] == "epoch":
-            figures = {name: value for name, value in event.items() if name not in ("event", "time", "loss")}
+            figures = {name: value for name, value in event.items() if name not in ("event", "time", "loss", "run_id")}
             if event["epoch"] > report.options["epochs"]:
                 raise ValueError("it has more epochs than its options")
             report.loss += [math.nan] * (event["epoch"] - 1 - len(report.loss))  # those before a run was resumed

@@ -79,7 +79,6 @@ class Hub(Lookup):
         """
         from any2vec.report.read import as_report
         from any2vec.vectors.formats import NATIVE, save
-        from any2vec.vectors.native import MODEL
 
         vectors: Any = self
         upload = Upload(repo, private, token, revision, message, license, language)
@@ -89,7 +88,7 @@ class Hub(Lookup):
         def write(folder: Path) -> None:
             save(vectors, folder, training=training, format=NATIVE)
 
-        return upload.send(vectors, write, "Vectors", known, stale=MODEL)
+        return upload.send(vectors, write, "Vectors", known)
 
     @classmethod
     def from_pretrained(
@@ -150,12 +149,13 @@ class Upload:
         write: Callable[[Path], None],
         loader: str,
         report: "Report | None",
-        stale: str | None = None,
     ) -> str:
         """Upload the folder that `write` makes, and a card; return the address of the commit.
 
-        `loader` is the class of any2vec that loads it, `stale` a file of an earlier upload that has to go.
+        `loader` is the class of any2vec that loads it. Files of an earlier upload that it lacks are removed.
         """
+        from any2vec.vectors.native import DOCUMENTS, FILES, MODEL
+
         hub = _library()
         _check_name(self.repo)
         check_finite(vectors.words, vectors.vectors, f"{self.repo}: not uploaded: ")
@@ -174,7 +174,7 @@ class Upload:
                     folder_path=folder,
                     commit_message=self.message,
                     revision=self.revision,
-                    delete_patterns=stale,
+                    delete_patterns=[*FILES, MODEL, f"{DOCUMENTS}/*"],
                 )
         finally:
             made.remove()

@@ -9,6 +9,7 @@ from typing import IO, Any
 
 from any2vec.errors import Any2VecError, file_error
 from any2vec.io.outputs import check_writable, refusals, replacing_file
+from any2vec.io.regular import open_regular
 from any2vec.io.replaceable import Kind
 from any2vec.vectors.arguments import as_path
 from any2vec.vectors.digests import digest_of_rows
@@ -25,7 +26,7 @@ _READ = 1 << 24
 
 
 def _holds(path: Path) -> bool:
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return _note_of(file) is not None
 
 
@@ -58,7 +59,7 @@ def load_index(vectors: Lookup, path: str | os.PathLike[str]) -> Index:
     path = as_path(path)
     faiss = faiss_library()
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             found = _note_of(file)
             if found is None:
                 raise Any2VecError(f"{path}: not an index that any2vec saved, or cut off; build and save it again")

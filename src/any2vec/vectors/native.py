@@ -20,6 +20,7 @@ from any2vec.errors import Any2VecError, shown
 from any2vec.io.finite import check_finite
 from any2vec.io.folders import FolderReader, read_folder
 from any2vec.io.outputs import replacing
+from any2vec.io.regular import read_regular
 from any2vec.io.safetensors_file import map_open, write_tensors
 from any2vec.vectors.digests import digest, digest_of_rows, sampled_rows
 from any2vec.vectors.parts_file import PART_TENSORS, check_same_parts, parts_to_meta, parts_to_tensors, tensors_to_parts
@@ -196,9 +197,13 @@ def _read_json(folder: FolderReader, name: str) -> dict[str, Any]:
     path = folder.path / name
     try:
         with folder.open(name) as file:
-            content = json.loads(file.read())
+            content = json.loads(read_regular(file))
     except (ValueError, RecursionError) as error:
         raise Any2VecError(f"{path}: damaged, not JSON: {error}") from error
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise Any2VecError(f"{path}: cannot be read: {error.strerror or error}") from error
     if not isinstance(content, dict):
         raise Any2VecError(f"{path}: damaged: a JSON object is expected, not {type(content).__name__}")
     return content

@@ -29,7 +29,7 @@ from any2vec.graph.shares.build import build_share
 from any2vec.graph.shares.edge_parts import WHOLE, EdgePart, MemoryPart
 from any2vec.graph.shares.share import GraphShare
 from any2vec.graph.tables import from_table, refuse_lazy
-from any2vec.io.inputs import InputFile
+from any2vec.io.inputs import InputFile, check_unchanged
 from any2vec.io.memory import memory_errors
 
 __all__ = ["has_parts", "read_share"]
@@ -81,6 +81,8 @@ def read_share(source: Any, communicator: Communicator, *, threads: int | None =
         if asked.names is not None:
             given_names(asked.names, EdgeTable(part.title, [], []))
     share, notes = build_share(part, asked, communicator)
+    with together(communicator):
+        check_unchanged(files or ())
     if communicator.rank == 0:
         for note in notes:
             warnings.warn(note, GraphWarning, stacklevel=2)

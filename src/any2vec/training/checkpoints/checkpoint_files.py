@@ -14,9 +14,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from any2vec.errors import Any2VecError
+from any2vec.io.regular import open_regular
 from any2vec.private import private
 from any2vec.training.checkpoints.folder_lock import LOCK
-from any2vec.training.checkpoints.manifest import Facts, listed, manifest_name, open_regular, own_digest, read_manifest
+from any2vec.training.checkpoints.manifest import Facts, listed, manifest_name, own_digest, read_manifest
 
 __all__ = ["CheckpointFiles", "check_folder", "flush", "gone", "put", "reason"]
 

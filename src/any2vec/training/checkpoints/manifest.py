@@ -3,19 +3,18 @@
 import hashlib
 import json
 import math
-import os
 import re
-import stat
 import zlib
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
 from any2vec.errors import shown
 from any2vec.io.finite import CACHED
+from any2vec.io.regular import open_regular
 from any2vec.sync.schemes import SCHEMES
 from any2vec.sync.wires import WIRES
 from any2vec.training.running.decay import Decay
@@ -31,7 +30,6 @@ __all__ = [
     "listed",
     "manifest_name",
     "note_name",
-    "open_regular",
     "own_digest",
     "read_manifest",
     "shard_name",
@@ -73,16 +71,6 @@ def own_digest(manifest: Facts) -> str:
     """SHA-256 of a manifest without this, in hexadecimal."""
     text = json.dumps({name: value for name, value in manifest.items() if name != "sha256"}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def open_regular(path: Path) -> IO[bytes]:
-    """Open a file to read; a FIFO, which would wait for a writer, is refused by an OSError, as are devices."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    file = os.fdopen(descriptor, "rb") if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
-    if file is None:
-        os.close(descriptor)
-        raise OSError("it is not a file")
-    return file
 
 
 def checksum(path: Path) -> int:

@@ -1,5 +1,6 @@
 """A run on one host: epochs, rounds, what is kept of them, and how it ends early."""
 
+import math
 import time
 from collections.abc import Callable
 
@@ -22,12 +23,12 @@ from any2vec.training.going_on.start import Start
 from any2vec.training.hosts.host import Host, Task
 from any2vec.training.hosts.row_host import RowHost
 from any2vec.training.options import Options
-from any2vec.training.running.divergence import not_finite
+from any2vec.training.running.divergence import LARGEST, diverging, not_finite
 from any2vec.training.running.left import what_is_left
 from any2vec.training.running.meter import Meter, RoundTotals, pack_totals
 from any2vec.training.running.schedule import Schedule
 from any2vec.training.running.state import MeterState, TrainingState
-from any2vec.training.shown.progress import Display, too_many_hosts
+from any2vec.training.shown.progress import Display, too_many_hosts, warn
 
 __all__ = ["AfterEpoch", "AfterRound", "Run"]
 
@@ -67,6 +68,7 @@ class Run:
         self._compiled = True
         self._resumed = False  # in the middle of that epoch
         self._interrupted = self._broken = False
+        self._seen: tuple[float, float] | None = None  # loss and largest number, where they were of no good run
         self._cut: tuple[NDArray[np.int64], MeterState] | None = None  # what is left of the epoch, in mid-round
         self._kept = self._keeping = 0.0  # when the last checkpoint was written, and how long that took
         self._clock = self._began = 0.0
@@ -134,7 +136,8 @@ class Run:
                 if after_round:
                     after_round(self._state(epoch, number + 1, self._host.scheme.rows_of_masters()))
             self._meter.end_epoch()
-            self._agree_finite(self._host.scheme.masters.is_finite() and self._meter.is_finite, numbers.stop - 1)
+            largest = self._agree_finite(self._meter.is_finite, numbers.stop - 1)
+            self._see_divergence(epoch, largest)
             if self._interrupted:
                 break
             if not self._meter.samples and not (self._options.sample and epoch):  # subsampling may leave none later
@@ -211,7 +214,7 @@ class Run:
     def _write(self, epoch: int, number: int) -> None:
         """Write a checkpoint when round `number` is about to begin, or in the middle of the one before."""
         assert self._checkpoints
-        self._agree_finite(self._host.scheme.masters.is_finite() and not self._broken, number - 1)
+        self._agree_finite(not self._broken, number - 1)
         began, self._written = time.monotonic(), -1 if self._cut else number
         self._checkpoints.write(self._state(epoch, number, self._host.scheme.masters), self._host.scheme)
         self._kept = time.monotonic()
@@ -311,7 +314,7 @@ class Run:
             interrupts.pause()
         if time.monotonic() - self._clock > _SECONDS_BETWEEN_CHECKS:
             self._clock = time.monotonic()
-            if not self._host.scheme.matrices.is_finite(min(_HOT_ROWS, self._host.scheme.live)):
+            if not self._host.scheme.matrices.largest(min(_HOT_ROWS, self._host.scheme.live)) <= LARGEST:
                 self._broken = True  # the others hear of it at the end of the round
                 interrupts.stop()
 
@@ -320,9 +323,23 @@ class Run:
         apart = max(_SECONDS_BETWEEN_CHECKPOINTS, 4 * self._keeping)
         return bool(self._checkpoints and self._checkpoints.late() and time.monotonic() - self._kept > apart)
 
-    def _agree_finite(self, finite: bool, number: int) -> None:
-        if allreduce(self._communicator, np.array([not finite], np.int64))[0]:
+    def _agree_finite(self, finite: bool, number: int) -> float:
+        """Return the largest magnitude on all hosts; raise if it cannot be of vectors that are trained."""
+        mine = self._host.scheme.masters.largest() if finite else math.nan
+        largest = float(self._communicator.allgather(np.array([mine])).max())
+        if not largest <= LARGEST:
             raise self._not_finite(number)
+        return largest
+
+    def _see_divergence(self, epoch: int, largest: float) -> None:
+        """Say once that training seems to diverge; raise, on all hosts, if it has become worse since."""
+        loss = self._meter.loss[-1]
+        if line := diverging(self._options, self._communicator.size, epoch + 1, loss, largest):
+            before, self._seen = self._seen, self._seen or (loss, largest)
+            if before and loss > before[0] and largest > before[1]:
+                raise SharedError(f"training stopped: it diverges: {line}")
+            if not before and self._communicator.rank == 0:
+                warn(self._display, f"training seems to diverge: {line}")
 
     def _check(self, epoch: int, after_epoch: AfterEpoch | None) -> None:
         """Let the user's callbacks judge the matrices, and show the epoch."""

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from any2vec.io.finite import blocks
+from any2vec.io.regular import open_regular
 from any2vec.io.replaceable import Kind
 from any2vec.vectors.decimals import decimals
 from any2vec.vectors.export.target import Target, opened_by
@@ -25,7 +26,8 @@ _CONFIG = f"""embeddings {{
 
 
 def _holds(path: Path) -> bool:
-    return (path / CONFIG).read_bytes() == _CONFIG.encode()
+    with open_regular(path / CONFIG) as file:
+        return file.read(len(_CONFIG) + 1) == _CONFIG.encode()
 
 
 TARGET = Target(
