@@ -5,6 +5,7 @@ import json
 import math
 import pickle
 import re
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -135,6 +136,59 @@ def test_damaged_files(folder, change, message):
     with pytest.raises(Any2VecError, match=message) as raised:
         Word2Vec.load(folder)
     assert str(folder) in str(raised.value)
+
+
+FILES = [declared for declared in fields(Word2Vec) if "Path" in str(declared.type)]
+
+
+@pytest.mark.parametrize("declared", FILES, ids=lambda declared: declared.name)
+def test_names_of_files_are_not_taken(model, folder, declared, tmp_path):
+    """A stranger's folder says neither what `fit` reads nor what it writes."""
+    elsewhere = str(tmp_path / "elsewhere")
+    _change(folder, {declared.name: elsewhere, "hosts": 4096})
+    with pytest.warns(Any2VecWarning, match=rf"names files, .* by .*`{declared.name}`.*, which is not taken"):
+        found = Word2Vec.load(folder)
+    assert found.hosts == 1
+    assert getattr(found, declared.name) == declared.default
+    found.set_params(epochs=1, cache=None).fit(SENTENCES, warm_start=True)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_files_are_more_than_a_few():
+    assert {declared.name for declared in FILES} >= {"cache", "checkpoint", "log", "resume", "features", "vocabulary"}
+
+
+def test_what_a_run_sets_for_itself(model, tmp_path):
+    """Its checkpoints are no part of the model, nor when they are made."""
+    own = {"checkpoint": tmp_path / "c", "checkpoint_every": 1}
+    Word2Vec(**HOW | own).fit(SENTENCES).save(tmp_path / "m")
+    with pytest.warns(Any2VecWarning, match="`checkpoint`, `checkpoint_every`, which is not taken"):
+        assert Word2Vec.load(tmp_path / "m") == model
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"operator": "os.system"}, "`operator` is 'os.system'; known are"),
+        ({"combine": {"combiner": "os.system"}}, "`combine` is .*; known are"),
+        ({"combine": {"combiner": ["sum"]}}, "unhashable"),
+        ({"scheme": "mine"}, "`scheme` is 'mine'; known are"),
+        ({"subwords": "0-1"}, "`subwords` is '0-1'"),
+        ({"min_alpha": 1.0}, "`min_alpha` is 1.0; it must be at most `alpha`"),
+        ({"epochs": 10**9}, "`epochs` is 1000000000; it must be"),
+        ({"frozen": 5}, "`frozen` is 5; it must be words"),
+    ],
+)
+def test_parameters_are_checked_as_by_fit(folder, parameters, message):
+    _change(folder, parameters)
+    with pytest.raises(Any2VecError, match=rf"model\.json: .*{message}"):
+        Word2Vec.load(folder)
+
+
+def _change(folder, parameters):
+    content = json.loads((folder / "model.json").read_text())
+    content["parameters"] |= parameters
+    (folder / "model.json").write_text(json.dumps(content))
 
 
 def test_a_report_of_a_later_version(folder):
