@@ -15,6 +15,6 @@ class Console(RichConsole):
     """Rich's console, on which control characters of what is printed are shown as escapes."""
 
     def render(self, renderable: Any, options: Any = None) -> Iterable[Segment]:
-        """Escape all but Rich's own line ends and control codes."""
+        """Escape all but line ends, which lay out tables, and Rich's own control codes."""
         for text, style, control in super().render(renderable, options):
-            yield Segment(text if control or text == "\n" else escaped(text), style, control)
+            yield Segment(text if control else "\n".join(map(escaped, text.split("\n"))), style, control)
