@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from any2vec import Word2Vec
 from any2vec.corpus import Vocabulary
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, Any2VecWarning
 from any2vec.io import finite
 from any2vec.io.host_order import write_in_host_order
 from any2vec.io.safetensors_file import map_tensors
@@ -239,7 +239,6 @@ def test_what_cannot_be_found(tmp_path):
         (b"3 2\na 1 2\nb 10000 20000\n", "ends after 2 words; its header promises 3"),
         (b"3 2\na 1 2\n", "the header promises 3 words of 2 dimensions"),
         (b"1 2\na 1 2\nb 1 2\n", "line 3: more words than the 1 that the header promises"),
-        (b"2 2\na 1 2\na 1 2\n", "the word 'a' occurs twice, as vectors 1 and 2"),
         (b"2 2\na 1 2\n\xff\xfe 1 2\n", r"line 3: the word '\\xff\\xfe' is not UTF-8"),
     ],
 )
@@ -263,6 +262,27 @@ def test_memory_is_for_lines_that_can_be_vectors(tmp_path):
     assert "line 2: 1 numbers after the word, not 400,000 as on line 1" in refusal(tmp_path / "v.txt")
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("v.txt", b"5 1\na 1\nb 2\na 3\nb 4\na 5\n"),
+        ("v.vec", b"a 1\nb 2\na 3\nb 4\na 5\n"),
+        ("v.txt.gz", gzip.compress(b"a 1\nb 2\na 3\nb 4\na 5\n")),
+        (
+            "v.bin",
+            b"5 1\n" + b"".join(b"%b %b\n" % (b"ab"[i % 2 : i % 2 + 1], struct.pack("<f", i + 1)) for i in range(5)),
+        ),
+    ],
+)
+def test_of_words_that_occur_twice_the_first_vector_is_taken(name, content, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    said = rf"{name}: 3 of 5 vectors left out: words occur more than once, such as 'a'; the first vector of each"
+    with pytest.warns(Any2VecWarning, match=said):
+        found = load(tmp_path / name)
+    assert found.words == ["a", "b"]
+    assert found.matrix.tolist() == [[1], [2]]
+
+
 def row(word, *values):
     return word + b" " + struct.pack(f"<{len(values)}f", *values)
 
@@ -284,7 +304,6 @@ def row(word, *values):
         (b"1 2\n" + row(b"a", 1, 2) + b"\n", None),
         (b"2 1\n" + row(b"a", 1) + row(b"b", np.nan), "byte 12: the vector of 'b' holds nan"),
         (b"2 2\n" + row(b"a", 1, -np.inf) + row(b"b", 1, 1), "byte 10: the vector of 'a' holds -inf"),
-        (b"2 1\n" + row(b"a", 1) + row(b"a", 2), "the word 'a' occurs twice"),
         (b"2 1\n" + row(b"a", 1) + row(b"", 2) + b"  ", "byte 10: the word is empty"),
         (b"1 1\n" + row(b"\xff", 1), r"byte 4: the word '\\xff' is not UTF-8"),
         (b"1 1\n" + b"x" * 200_000 + row(b"", 1), "byte 4: no space ends the word 'xxx"),

@@ -45,6 +45,7 @@ class Savable:
     vectors_: Vectors
     report_: Report
     features: Any
+    check: Any
 
     def save(
         self, path: str | os.PathLike[str], *, force: bool = False, communicator: Communicator | None = None
