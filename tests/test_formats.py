@@ -262,16 +262,17 @@ def test_memory_is_for_lines_that_can_be_vectors(tmp_path):
     assert "line 2: 1 numbers after the word, not 400,000 as on line 1" in refusal(tmp_path / "v.txt")
 
 
+ROWS = b"a 1\nb 2\na 3\nb 4\na 5\n"
+BINARY_ROWS = b"".join(line[:2] + struct.pack("<f", int(line[2:])) + b"\n" for line in ROWS.splitlines())
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("v.txt", b"5 1\na 1\nb 2\na 3\nb 4\na 5\n"),
-        ("v.vec", b"a 1\nb 2\na 3\nb 4\na 5\n"),
-        ("v.txt.gz", gzip.compress(b"a 1\nb 2\na 3\nb 4\na 5\n")),
-        (
-            "v.bin",
-            b"5 1\n" + b"".join(b"%b %b\n" % (b"ab"[i % 2 : i % 2 + 1], struct.pack("<f", i + 1)) for i in range(5)),
-        ),
+        ("v.txt", b"5 1\n" + ROWS),
+        ("v.vec", ROWS),
+        ("v.txt.gz", gzip.compress(ROWS)),
+        ("v.bin", b"5 1\n" + BINARY_ROWS),
     ],
 )
 def test_of_words_that_occur_twice_the_first_vector_is_taken(name, content, tmp_path):
