@@ -3,6 +3,8 @@ import gzip
 import json
 import re
 import struct
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -686,3 +688,45 @@ def test_tensors_that_overlap_or_leave_holes(tmp_path, header, size, expected):
     save(example(), tmp_path / "m")
     (tmp_path / "m" / "vectors.safetensors").write_bytes(tensors(header, bytes(size)))
     assert expected in refusal(tmp_path / "m")
+
+
+def _gensim(path, kind):
+    keyed = Vectors(["a", "b"], np.eye(2, dtype=np.float32)).to_gensim()
+    keyed.save(str(path), sep_limit=0 if kind == "apart" else 10**9)
+    return path.with_name(path.name + ".vectors.npy") if kind == "apart" else path
+
+
+def _zip(path, name):
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr(name, b"content")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "said"),
+    [
+        ("g.model", lambda p: _gensim(p, "one"), r"a pickle of Python.*\(`wv`\) to any2vec\.Vectors\.from_gensim"),
+        ("g.kv", lambda p: _gensim(p, "one"), r"a pickle of Python.*to any2vec\.Vectors\.from_gensim"),
+        ("g", lambda p: _gensim(p, "one"), r"a pickle of Python.*to any2vec\.Vectors\.from_gensim"),
+        ("g.bin", lambda p: _gensim(p, "one"), r"a pickle of Python.*to any2vec\.Vectors\.from_gensim"),
+        ("g.kv", lambda p: _gensim(p, "apart"), r"an array of NumPy.*load the file beside it that has no \.npy"),
+        ("t.pt", lambda p: _zip(p, "t/data.pkl"), r"a file of PyTorch.*torch\.load\(path, weights_only=True\)"),
+        ("pytorch_model.bin", lambda p: _zip(p, "archive/data.pkl"), r"a file of PyTorch"),
+        ("glove.6B.zip", lambda p: _zip(p, "glove.6B.50d.txt"), "a ZIP archive.*unpack it, and give one of its files"),
+        ("v.npz", lambda p: _zip(p, "words.npy"), r"numpy\.load, and make any2vec\.Vectors\(words, matrix\)"),
+        ("v.h5", lambda p: p.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(99)), r"h5py, and make any2vec\.Vectors\("),
+        ("v.parquet", lambda p: p.write_bytes(b"PAR1" + bytes(99)), r"pandas\.read_parquet, and make any2vec\.Vec"),
+        ("spacy", lambda p: (p / "config.cfg").touch(), r"pipeline of spaCy: give any2vec\.Vectors"),
+        ("tf", lambda p: (p / "saved_model.pb").touch(), "a SavedModel of TensorFlow: give"),
+        ("st", lambda p: (p / "model.safetensors").touch(), "a model of PyTorch: give"),
+        ("none", lambda p: (p / "mine").touch(), "not a folder of vectors: [^;]*$"),
+    ],
+)
+def test_what_other_programs_save(name, make, said, tmp_path):
+    """Each is named, with what reads it; nothing is unpickled."""
+    path = tmp_path / name
+    if name in ("spacy", "tf", "st", "none"):
+        path.mkdir()
+    made = make(path)
+    with pytest.raises(Any2VecError, match=said):
+        load(made if isinstance(made, Path) else path)

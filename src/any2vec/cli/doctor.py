@@ -29,6 +29,7 @@ _EXTRAS = {
     "torch": "torch",
     "spark": "pyspark",
     "graphs": "sklearn",
+    "classes": "sklearn",
     "evaluate": "scipy",
     "gensim": "gensim",
     "pandas": "pandas",
@@ -36,9 +37,10 @@ _EXTRAS = {
     "arrow": "pyarrow",
     "spacy": "spacy",
     "hub": "huggingface_hub",
+    "index": "faiss",
     "zstd": "zstandard",
 }
-"""Extras, and a library that each installs; `classes` has that of `graphs`."""
+"""Extras, and a library that each installs."""
 _LAUNCHERS = ("mpiexec", "torchrun", "srun")
 _LEAST = 10**9  # bytes of disk: a corpus of 100 million words takes as much
 
