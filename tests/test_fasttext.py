@@ -9,6 +9,7 @@ from gensim.models import FastText
 from gensim.models.fasttext import load_facebook_model, load_facebook_vectors, save_facebook_model
 from test_parts import SETTINGS, made
 
+from any2vec import Word2Vec
 from any2vec.cluster.local import simulate
 from any2vec.corpus.subwords import Subwords
 from any2vec.errors import Any2VecError, Any2VecWarning
@@ -357,3 +358,14 @@ def test_a_word_that_does_not_end(file):
     file.write_bytes(file.read_bytes()[: HEAD + 28] + b"x" * (3 << 20))
     with pytest.raises(Any2VecError, match=r"byte 92: damaged: a word of more than 1,048,576 bytes"):
         load(file)
+
+
+@pytest.mark.parametrize("how", ["start", "pretrained"])
+def test_going_on_from_words_that_are_not_utf_8(file, how):
+    model = Word2Vec(**{how: file}, dim=DIM, min_count=1, epochs=1, threads=1, cache=None, subwords=SETTINGS)
+    if how == "pretrained":
+        assert len(model.fit([["where", "there"]] * 50).vectors_) == 2
+        return
+    said = r"m\.bin.*: the word 'ab\\udcffc' is not UTF-8, so no text has it: give these vectors as `pretrained`"
+    with pytest.raises(Any2VecError, match=said):
+        model.fit([["where", "there"]] * 50)
