@@ -6,6 +6,8 @@ import re
 import select
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -58,6 +60,15 @@ def test_info_names_a_vector_that_is_not_finite(tmp_path):
     result = run("info", tmp_path / "v.txt")
     assert result.exit_code == 1
     assert "line 3: 'nan' is not a finite" in str(result.exception)
+
+
+def test_doctor_knows_all_extras():
+    """But those of developers."""
+    declared = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
+    extras = declared["project"]["optional-dependencies"]
+    assert set(doctor._EXTRAS) == set(extras) - {"bench", "docs", "test"}
+    said = run("doctor").stdout
+    assert all(extra in said for extra in doctor._EXTRAS)
 
 
 def test_doctor_finds_nothing_wrong():

@@ -1,5 +1,7 @@
 import json
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +11,9 @@ from typer.testing import CliRunner
 from any2vec import cli
 from any2vec.cli.evaluate import evaluate
 from any2vec.cli.similar import analogy, similar
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, FileError, UnknownWordError
+from any2vec.io.console import Console
+from any2vec.training.shown.progress import Logged, PlainLines, Quiet, warn
 from any2vec.vectors.formats import save
 from any2vec.vectors.vectors import Vectors
 
@@ -151,3 +155,61 @@ def test_evaluate_similarity(run, royal, tmp_path):
     pairs.write_text("x\ty\t5\n")
     with pytest.raises(Any2VecError, match="none of the 1 pairs"):
         run("evaluate", "similarity", royal, pairs)
+
+
+COMMANDING = "\x1b[31mred\x07\x9b1m\u202eevil\u2067\x7f\r\n\x85"
+"""What would colour, ring, turn the line around and begin others on a terminal."""
+SEEN = r"\x1b[31mred\x07\x9b1m\u202eevil\u2067\x7f\r\n\x85"
+
+
+@pytest.fixture
+def hostile(tmp_path):
+    words = [COMMANDING, f"{COMMANDING}s", "good"]
+    save(Vectors(words, np.eye(3, dtype=np.float32) + 1, counts=np.array([3, 2, 1])), tmp_path / "hostile")
+    return tmp_path / "hostile"
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["info"],
+        ["similar", "good"],
+        ["similar", COMMANDING],
+        ["similar", f"{COMMANDING}z"],
+        ["analogy", COMMANDING, "good", f"{COMMANDING}s"],
+        ["analogy", f"{COMMANDING}z", "good", "good"],
+    ],
+)
+def test_no_word_commands_the_terminal(hostile, arguments, terminal, monkeypatch, capsys):
+    """Neither where output is read by people, nor in a file that they show later."""
+    monkeypatch.setattr("sys.argv", ["any2vec", arguments[0], str(hostile), *arguments[1:]])
+    monkeypatch.setenv("COLUMNS", "400")
+    if terminal:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+    with pytest.raises(SystemExit):
+        cli.main()
+    shown = "".join(capsys.readouterr())
+    own = re.sub(r"\x1b\[[0-9;]*m", "", shown.replace(COMMANDING, "found"))  # Rich's own colours
+    assert "found" not in own
+    assert "\x1b[31mred" not in shown
+    assert not re.search("[\0-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", own)
+    assert SEEN.replace("\\\\", "\\") in own.replace("\\\\", "\\")
+
+
+def test_what_is_said_commands_no_terminal(capsys, caplog):
+    for error in (Any2VecError(COMMANDING), UnknownWordError(COMMANDING), FileError(COMMANDING)):
+        assert str(error) == SEEN
+    console = Console(width=400)
+    PlainLines(console).say(COMMANDING)
+    assert capsys.readouterr().out.replace("\n", r"\n").startswith(r"\x1b[31mred")
+    warn(Quiet(), COMMANDING)
+    assert capsys.readouterr().err == f"{SEEN}\n"
+    with caplog.at_level("INFO", "any2vec"):
+        Logged(console).say(COMMANDING)
+    assert caplog.messages == [SEEN]
+
+
+def test_one_module_has_rich_s_console():
+    sources = Path(cli.__file__).parents[1].rglob("*.py")
+    assert [path.name for path in sources if "rich.console" in path.read_text("utf-8")] == ["console.py"]

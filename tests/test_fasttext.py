@@ -9,9 +9,10 @@ from gensim.models import FastText
 from gensim.models.fasttext import load_facebook_model, load_facebook_vectors, save_facebook_model
 from test_parts import SETTINGS, made
 
+from any2vec import Word2Vec
 from any2vec.cluster.local import simulate
 from any2vec.corpus.subwords import Subwords
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, Any2VecWarning
 from any2vec.samples.huffman import huffman_paths
 from any2vec.vectors.formats import load, save
 from any2vec.vectors.parts import Parts
@@ -268,21 +269,73 @@ MATRIX = HEAD + 28 + sum(len(word.encode("utf-8", "surrogateescape")) + 10 for w
         (40, "<i", [7], "damaged: 90,009 x 12 rows of words and n-grams, not 16 x 12"),
         (HEAD, "<3i", [2**30, 2**30, 0], "dictionary of 1,073,741,824 words, .* do not fit into the file: it is trunc"),
         (HEAD, "<3i", [9, 8, 0], "damaged: 9 entries are not 8 words and 0 labels"),
-        (HEAD, "<3i", [9, 8, 1], "is a classifier"),
+        (HEAD, "<3i", [9, 8, 1], "damaged: 9 entries are words, not 8"),
         (HEAD + 33, "<q", [-4], "damaged: the count of '</s>' is -4"),
-        (MATRIX, "<?", [True], "is a quantized classifier of fastText"),
-        (HEAD + 28, "5s", [b"where"], "the word 'where' occurs twice"),
+        (MATRIX, "<?", [True], "is a quantized model of fastText; any2vec reads"),
         (MATRIX + 17, "<f", [np.inf], "the vector of '</s>' holds inf, not a finite number"),
     ],
 )
 def test_damaged_files(at, form, values, message, file):
-    if form == "5s":
-        data = file.read_bytes()
-        file.write_bytes(data[: HEAD + 28] + data[HEAD + 28 :].replace(b"there\0", b"where\0", 1))
-    else:
-        file.write_bytes(changed(file.read_bytes(), at, form, *values))
+    file.write_bytes(changed(file.read_bytes(), at, form, *values))
     with pytest.raises(Any2VecError, match=rf"m\.bin.*{message}"):
         load(file)
+
+
+@pytest.mark.parametrize("loss", ["negative", "hierarchical"])
+def test_a_word_that_occurs_twice(loss, tmp_path):
+    file, given = tmp_path / "m.bin", model(loss)
+    save(given, file, format="fasttext")
+    data = file.read_bytes()
+    file.write_bytes(data[:HEAD] + data[HEAD:].replace(b"there\0", b"where\0", 1))
+    with pytest.warns(Any2VecWarning, match="1 of 9 vectors left out: words occur more than once, such as 'where'"):
+        found = load(file)
+    kept = [i for i, word in enumerate(WORDS) if word != "there"]
+    assert found.words == [WORDS[i] for i in kept]
+    np.testing.assert_array_equal(found.matrix, given.matrix[kept])
+    np.testing.assert_array_equal(found.counts, given.counts[kept])
+    assert (found.t is None) == (loss == "hierarchical")
+    np.testing.assert_array_equal(found["there"], found.parts.vector("there"))
+
+
+def test_labels_of_a_text_are_no_words(file, vectors):
+    """Skip-gram and CBOW list them after the words, and train none."""
+    data = file.read_bytes()
+    head = struct.pack("<3i", 11, 9, 2) + data[HEAD + 12 : MATRIX]
+    labels = b"".join(name + b"\0" + struct.pack("<qb", 3, 1) for name in (b"__label__x", b"__label__y"))
+    file.write_bytes(data[:HEAD] + head + labels + data[MATRIX:])
+    found = load(file)
+    assert found.words == vectors.words
+    np.testing.assert_array_equal(found.matrix, vectors.matrix)
+    np.testing.assert_array_equal(found.t, vectors.t)
+    file.write_bytes(changed(file.read_bytes(), 36, "<i", 3))
+    with pytest.raises(Any2VecError, match=r"is a classifier of fastText \(supervised\); any2vec reads models of"):
+        load(file)
+
+
+def test_n_grams_of_any_length(tmp_path, monkeypatch):
+    """Their number grows with the square of a word's length: it is refused, and lists are made in blocks."""
+    settings, words = Subwords(1, 2**31 - 1, 100), ["a", "b" * 700, "c" * 900, "d"]
+    given = model(settings=settings, words=words)
+    save(given, tmp_path / "m.bin", format="fasttext")
+    lists, lengths = Subwords.lists, []
+    monkeypatch.setattr(Subwords, "lists", lambda *args: lengths.append(len(args[1])) or lists(*args))
+    monkeypatch.setattr("any2vec.vectors.parts._TOGETHER", 1000)
+    np.testing.assert_array_equal(load(tmp_path / "m.bin").matrix, given.matrix)
+    assert lengths == [1, 1, 1, 1]
+    data = (tmp_path / "m.bin").read_bytes()
+    (tmp_path / "m.bin").write_bytes(data.replace(b"b" * 700, b"b" * 20_000))
+    with pytest.raises(
+        Any2VecError, match=r"m\.bin: the word 'b.*' has 200,050,001 n-grams of 1-2147483647 characters"
+    ):
+        load(tmp_path / "m.bin")
+    with pytest.raises(Any2VecError, match="has 200,050,001 n-grams"):
+        given["b" * 20_000]
+
+
+def test_n_grams_beyond_memory(monkeypatch):
+    monkeypatch.setattr("any2vec.corpus.subwords.available", lambda: 1 << 20)
+    with pytest.raises(Any2VecError, match=r"20 words have .* n-grams of 1-9999 characters, which take .* are free"):
+        Subwords(1, 9999).lists([f"{i}{'x' * 1500}" for i in range(20)])
 
 
 @pytest.mark.parametrize("share", [0.00001, 0.0001, 0.5, 0.99999])
@@ -305,3 +358,14 @@ def test_a_word_that_does_not_end(file):
     file.write_bytes(file.read_bytes()[: HEAD + 28] + b"x" * (3 << 20))
     with pytest.raises(Any2VecError, match=r"byte 92: damaged: a word of more than 1,048,576 bytes"):
         load(file)
+
+
+@pytest.mark.parametrize("how", ["start", "pretrained"])
+def test_going_on_from_words_that_are_not_utf_8(file, how):
+    model = Word2Vec(**{how: file}, dim=DIM, min_count=1, epochs=1, threads=1, cache=None, subwords=SETTINGS)
+    if how == "pretrained":
+        assert len(model.fit([["where", "there"]] * 50).vectors_) == 2
+        return
+    said = r"m\.bin.*: the word 'ab\\udcffc' is not UTF-8, so no text has it: give these vectors as `pretrained`"
+    with pytest.raises(Any2VecError, match=said):
+        model.fit([["where", "there"]] * 50)

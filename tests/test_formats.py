@@ -3,6 +3,8 @@ import gzip
 import json
 import re
 import struct
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 
 from any2vec import Word2Vec
 from any2vec.corpus import Vocabulary
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, Any2VecWarning
 from any2vec.io import finite
 from any2vec.io.host_order import write_in_host_order
 from any2vec.io.safetensors_file import map_tensors
@@ -239,7 +241,6 @@ def test_what_cannot_be_found(tmp_path):
         (b"3 2\na 1 2\nb 10000 20000\n", "ends after 2 words; its header promises 3"),
         (b"3 2\na 1 2\n", "the header promises 3 words of 2 dimensions"),
         (b"1 2\na 1 2\nb 1 2\n", "line 3: more words than the 1 that the header promises"),
-        (b"2 2\na 1 2\na 1 2\n", "the word 'a' occurs twice, as vectors 1 and 2"),
         (b"2 2\na 1 2\n\xff\xfe 1 2\n", r"line 3: the word '\\xff\\xfe' is not UTF-8"),
     ],
 )
@@ -263,6 +264,28 @@ def test_memory_is_for_lines_that_can_be_vectors(tmp_path):
     assert "line 2: 1 numbers after the word, not 400,000 as on line 1" in refusal(tmp_path / "v.txt")
 
 
+ROWS = b"a 1\nb 2\na 3\nb 4\na 5\n"
+BINARY_ROWS = b"".join(line[:2] + struct.pack("<f", int(line[2:])) + b"\n" for line in ROWS.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("v.txt", b"5 1\n" + ROWS),
+        ("v.vec", ROWS),
+        ("v.txt.gz", gzip.compress(ROWS)),
+        ("v.bin", b"5 1\n" + BINARY_ROWS),
+    ],
+)
+def test_of_words_that_occur_twice_the_first_vector_is_taken(name, content, tmp_path):
+    (tmp_path / name).write_bytes(content)
+    said = rf"{name}: 3 of 5 vectors left out: words occur more than once, such as 'a'; the first vector of each"
+    with pytest.warns(Any2VecWarning, match=said):
+        found = load(tmp_path / name)
+    assert found.words == ["a", "b"]
+    assert found.matrix.tolist() == [[1], [2]]
+
+
 def row(word, *values):
     return word + b" " + struct.pack(f"<{len(values)}f", *values)
 
@@ -284,7 +307,6 @@ def row(word, *values):
         (b"1 2\n" + row(b"a", 1, 2) + b"\n", None),
         (b"2 1\n" + row(b"a", 1) + row(b"b", np.nan), "byte 12: the vector of 'b' holds nan"),
         (b"2 2\n" + row(b"a", 1, -np.inf) + row(b"b", 1, 1), "byte 10: the vector of 'a' holds -inf"),
-        (b"2 1\n" + row(b"a", 1) + row(b"a", 2), "the word 'a' occurs twice"),
         (b"2 1\n" + row(b"a", 1) + row(b"", 2) + b"  ", "byte 10: the word is empty"),
         (b"1 1\n" + row(b"\xff", 1), r"byte 4: the word '\\xff' is not UTF-8"),
         (b"1 1\n" + b"x" * 200_000 + row(b"", 1), "byte 4: no space ends the word 'xxx"),
@@ -666,3 +688,45 @@ def test_tensors_that_overlap_or_leave_holes(tmp_path, header, size, expected):
     save(example(), tmp_path / "m")
     (tmp_path / "m" / "vectors.safetensors").write_bytes(tensors(header, bytes(size)))
     assert expected in refusal(tmp_path / "m")
+
+
+def _gensim(path, kind):
+    keyed = Vectors(["a", "b"], np.eye(2, dtype=np.float32)).to_gensim()
+    keyed.save(str(path), sep_limit=0 if kind == "apart" else 10**9)
+    return path.with_name(path.name + ".vectors.npy") if kind == "apart" else path
+
+
+def _zip(path, name):
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr(name, b"content")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "make", "said"),
+    [
+        ("g.model", lambda p: _gensim(p, "one"), r"a pickle of Python.*\(`wv`\) to any2vec\.Vectors\.from_gensim"),
+        ("g.kv", lambda p: _gensim(p, "one"), r"a pickle of Python.*to any2vec\.Vectors\.from_gensim"),
+        ("g", lambda p: _gensim(p, "one"), r"a pickle of Python.*to any2vec\.Vectors\.from_gensim"),
+        ("g.bin", lambda p: _gensim(p, "one"), r"a pickle of Python.*to any2vec\.Vectors\.from_gensim"),
+        ("g.kv", lambda p: _gensim(p, "apart"), r"an array of NumPy.*load the file beside it that has no \.npy"),
+        ("t.pt", lambda p: _zip(p, "t/data.pkl"), r"a file of PyTorch.*torch\.load\(path, weights_only=True\)"),
+        ("pytorch_model.bin", lambda p: _zip(p, "archive/data.pkl"), r"a file of PyTorch"),
+        ("glove.6B.zip", lambda p: _zip(p, "glove.6B.50d.txt"), "a ZIP archive.*unpack it, and give one of its files"),
+        ("v.npz", lambda p: _zip(p, "words.npy"), r"numpy\.load, and make any2vec\.Vectors\(words, matrix\)"),
+        ("v.h5", lambda p: p.write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(99)), r"h5py, and make any2vec\.Vectors\("),
+        ("v.parquet", lambda p: p.write_bytes(b"PAR1" + bytes(99)), r"pandas\.read_parquet, and make any2vec\.Vec"),
+        ("spacy", lambda p: (p / "config.cfg").touch(), r"pipeline of spaCy: give any2vec\.Vectors"),
+        ("tf", lambda p: (p / "saved_model.pb").touch(), "a SavedModel of TensorFlow: give"),
+        ("st", lambda p: (p / "model.safetensors").touch(), "a model of PyTorch: give"),
+        ("none", lambda p: (p / "mine").touch(), "not a folder of vectors: [^;]*$"),
+    ],
+)
+def test_what_other_programs_save(name, make, said, tmp_path):
+    """Each is named, with what reads it; nothing is unpickled."""
+    path = tmp_path / name
+    if name in ("spacy", "tf", "st", "none"):
+        path.mkdir()
+    made = make(path)
+    with pytest.raises(Any2VecError, match=said):
+        load(made if isinstance(made, Path) else path)

@@ -235,3 +235,10 @@ def test_all_options_that_name_files_are_known():
     named = {declared.name for declared in fields(Word2Vec) if "Path" in str(declared.type)}
     assert named <= model_card._FILES
     assert len(named) > 4
+
+
+def test_the_card_of_words_that_are_not_utf_8():
+    words = ["a\udcff", "\x1b[31m", "b"]
+    text = model_card.model_card(Vectors(words, np.eye(3, dtype=np.float32)), REPO, None, "Vectors", {})
+    assert r"The first words are a\udcff, \x1b[31m, b." in text
+    assert text.encode()

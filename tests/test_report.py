@@ -179,6 +179,22 @@ def test_a_log_with_a_damaged_figure_is_refused(damage, why, tmp_path):
         read_report(path)
 
 
+def test_no_more_epochs_than_the_option_can_have(tmp_path):
+    """Those before a run was resumed have no lines, but a loss, which is unknown."""
+    path = tmp_path / "run.jsonl"
+    Word2Vec(**HOW, log=path).fit(TEXT)
+    lines = [one for one in events(path) if one["event"] in ("start", "epoch")][:2]
+    most = Word2Vec.__dataclass_fields__["epochs"].metadata["high"]
+    for epochs in (most, most + 1, 150_000_000):
+        lines[0]["options"]["epochs"] = lines[1]["epoch"] = epochs
+        path.write_text("".join(json.dumps(one) + "\n" for one in lines), "utf-8")
+        if epochs == most:
+            assert len(read_report(path).loss) == most
+        else:
+            with pytest.raises(Any2VecError, match=r"run\.jsonl: holds no report of a run: it has more epochs"):
+                read_report(path)
+
+
 def test_a_callback_does_not_number_epochs():
     with pytest.raises(Any2VecError, match="a figure named 'epoch'"):
         Word2Vec(**HOW, callbacks=[lambda *_: {"epoch": 9}]).fit(TEXT)

@@ -6,12 +6,13 @@ import math
 import os
 import pickle
 import re
+from dataclasses import fields
 
 import numpy as np
 import pytest
 
 import any2vec
-from any2vec import Any2VecError, DeepWalk, Node2Vec, Vectors, Word2Vec
+from any2vec import Any2VecError, DeepWalk, Node2Vec, Vectors, Word2Vec, models, other_names
 from any2vec.errors import Any2VecWarning
 from any2vec.graph import karate_club
 from any2vec.operators import SkipGram
@@ -140,6 +141,59 @@ def test_damaged_files(folder, change, message):
     assert str(folder) in str(raised.value)
 
 
+FILES = [declared for declared in fields(Word2Vec) if "Path" in str(declared.type)]
+
+
+@pytest.mark.parametrize("declared", FILES, ids=lambda declared: declared.name)
+def test_names_of_files_are_not_taken(model, folder, declared, tmp_path):
+    """A stranger's folder says neither what `fit` reads nor what it writes."""
+    elsewhere = str(tmp_path / "elsewhere")
+    _change(folder, {declared.name: elsewhere, "hosts": 4096})
+    with pytest.warns(Any2VecWarning, match=rf"names files, .* by .*`{declared.name}`.*, which is not taken"):
+        found = Word2Vec.load(folder)
+    assert found.hosts == 1
+    assert getattr(found, declared.name) == declared.default
+    found.set_params(epochs=1, cache=None).fit(SENTENCES, warm_start=True)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_files_are_more_than_a_few():
+    assert {declared.name for declared in FILES} >= {"cache", "checkpoint", "log", "resume", "features", "vocabulary"}
+
+
+def test_what_a_run_sets_for_itself(model, tmp_path):
+    """Its checkpoints are no part of the model, nor when they are made."""
+    own = {"checkpoint": tmp_path / "c", "checkpoint_every": 1}
+    Word2Vec(**HOW | own).fit(SENTENCES).save(tmp_path / "m")
+    with pytest.warns(Any2VecWarning, match="`checkpoint`, `checkpoint_every`, which is not taken"):
+        assert Word2Vec.load(tmp_path / "m") == model
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"operator": "os.system"}, "`operator` is 'os.system'; known are"),
+        ({"combine": {"combiner": "os.system"}}, "`combine` is .*; known are"),
+        ({"combine": {"combiner": ["sum"]}}, "unhashable"),
+        ({"scheme": "mine"}, "`scheme` is 'mine'; known are"),
+        ({"subwords": "0-1"}, "`subwords` is '0-1'"),
+        ({"min_alpha": 1.0}, "`min_alpha` is 1.0; it must be at most `alpha`"),
+        ({"epochs": 10**9}, "`epochs` is 1000000000; it must be"),
+        ({"frozen": 5}, "`frozen` is 5; it must be words"),
+    ],
+)
+def test_parameters_are_checked_as_by_fit(folder, parameters, message):
+    _change(folder, parameters)
+    with pytest.raises(Any2VecError, match=rf"model\.json: .*{message}"):
+        Word2Vec.load(folder)
+
+
+def _change(folder, parameters):
+    content = json.loads((folder / "model.json").read_text())
+    content["parameters"] |= parameters
+    (folder / "model.json").write_text(json.dumps(content))
+
+
 def test_a_report_of_a_later_version(folder):
     file = folder / "model.json"
     content = json.loads(file.read_text())
@@ -185,24 +239,124 @@ def test_names_of_other_programs(make, how, meant):
     assert str(raised.value) == f"{make.__name__} has no parameter {meant}"
 
 
+def _trained():
+    how = {"dim": 4, "epochs": 1, "threads": 1, "sample": 0}
+    words = how | {"min_count": 1, "cache": None}
+    yield Word2Vec(**words, subwords="3-4", buckets=50).fit(SENTENCES)
+    yield Word2Vec(**words, subwords="3-4", buckets=50).fit(SENTENCES).vectors_
+    yield any2vec.Doc2Vec(**words).fit(SENTENCES)
+    yield Node2Vec(**how, walks=1, length=4).fit(karate_club().edges)
+    yield any2vec.Phrases(min_count=1).fit(SENTENCES)
+
+
+def _there(text, having):
+    """Resolve what is named, on what the user has, or in any2vec."""
+    root, *path = re.match(r"[\w.]+", text)[0].split(".")
+    found = any2vec if root == "any2vec" else getattr(having, root)
+    for name in path:
+        found = getattr(found, name)
+    return found
+
+
+METHOD_NAMES = {
+    name
+    for names in (*other_names._OF_MODELS, *other_names._OF_VECTORS, other_names._SAME_OF_VECTORS)
+    for name in names.split()
+}
+
+
+def test_all_hints_of_methods_name_what_is_there():
+    """In one step, on the very object."""
+    hinted = set()
+    for having in _trained():
+        for name in METHOD_NAMES:
+            if name in dir(having):
+                hinted.add(name)
+                continue
+            with pytest.raises(AttributeError) as raised:
+                getattr(having, name)
+            hint = str(raised.value).partition("(")[2]
+            assert "{" not in hint
+            for text in re.findall(r"`([^`]+)`", hint):
+                _there(text, having)
+            if hint:
+                hinted.add(name)
+    assert hinted == METHOD_NAMES
+
+
+def test_all_hints_of_modules_name_what_is_there():
+    for names in other_names._OF_MODULES:
+        for name in names.split():
+            for module in (any2vec, models):
+                with pytest.raises(AttributeError, match=r"has no attribute '\w+' \(") as raised:
+                    getattr(module, name.upper())
+                for text in re.findall(r"`([^`]+)`", str(raised.value)):
+                    assert text == "metapath" or _there(text, Word2Vec()) is not None
+    assert not hasattr(any2vec, "KeyedVectors")
+
+
+def test_all_hints_of_options_name_what_is_there():
+    hinted = set()
+    for make in (Word2Vec, any2vec.Doc2Vec, DeepWalk, Node2Vec, any2vec.Phrases):
+        known = {declared.name for declared in fields(make)}
+        for name in other_names._NAMES.keys() - known:
+            with pytest.raises(TypeError) as raised:
+                make(**{name: 1})
+            for text in re.findall(r"`([a-z_]+)(?:=[^`]*)?`", str(raised.value).partition("`")[2].partition("` (")[2]):
+                assert text in known | {"fit"}
+                hinted.add(name)
+    without = {name for name, how in other_names._NAMES.items() if not re.search(r"`[a-z_]+[=`]", how)}
+    assert hinted | without | {"joiner"} >= other_names._NAMES.keys() - {"read_vocab", "save_vocab"}
+
+
 @pytest.mark.parametrize(
-    ("having", "name", "meant"),
+    ("name", "said"),
     [
-        (Word2Vec(), "train", "`fit(..., warm_start=True)`"),
-        (Word2Vec(), "build_vocab", "`fit` reads and trains"),
-        (Word2Vec(), "get_latest_training_loss", "`loss_`"),
-        (Word2Vec(), "most_similar", "`wv`"),
-        (any2vec.Phrases(), "export_phrases", "`phrases_`"),
-        (Vectors(["a"], np.ones((1, 2), np.float32)), "save_word2vec_format", "`any2vec.save(vectors, path)`"),
-        (Vectors(["a"], np.ones((1, 2), np.float32)), "wmdistance", "`to_gensim()`"),
-        (Vectors(["a"], np.ones((1, 2), np.float32)), "index2word", "`index_to_key`"),
+        ("most_similar", "`wv.most_similar` has it"),
+        ("get_nearest_neighbors", "`wv.most_similar` has it, as pairs"),
+        ("get_word_vector", r"`wv.get_vector\(word\)` has it"),
+        ("get_sentence_vector", r"`wv.get_mean_vector\(words\)` has it"),
+        ("get_analogies", r"`wv.analogy\(b, a, c\)`"),
+        ("vector_size", "`dim` has it"),
+        ("syn1neg", "`wv.t` has it"),
+        ("words", "`wv.words` has it"),
+        ("save_word2vec_format", r"`any2vec.save\(vectors, path\)`"),
+        ("train", "`fit` reads and trains; `fit"),
+        ("nonsense", "^((?!meant|has it).)*$"),
     ],
 )
-def test_methods_of_gensim(having, name, meant):
-    """The error names what is here, and nothing is named that is not."""
-    with pytest.raises(AttributeError, match=f"no attribute '{name}' (.*{re.escape(meant)}.*)"):
-        getattr(having, name)
-    assert not hasattr(having, f"{name}_")
+def test_methods_of_other_programs(model, name, said):
+    with pytest.raises(AttributeError, match=said):
+        getattr(model, name)
+    with pytest.raises(AttributeError, match=said):
+        getattr(Word2Vec(), name)
+    assert not hasattr(model, f"{name}_")
+
+
+def test_numbers_of_names_of_fasttext(model):
+    """fastText's get_analogies(a, b, c) looks for a - b + c; its vector of a sentence is of vectors of unit length."""
+    wv = model.wv
+    a, b, c = np.eye(3)
+    assert (
+        Vectors([*"abc", "right", "turned"], [a, b, c, a - b + c, b - a + c]).analogy("b", "a", "c", 1)[0][0] == "right"
+    )
+    unit = (wv["a"] / wv.norms[wv.id("a")] + wv["b"] / wv.norms[wv.id("b")]) / 2
+    np.testing.assert_allclose(wv.get_mean_vector(["a", "b"]), unit, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("sparse", r"`sparse` \(leave it out\)"),
+        ("context_size", r"`context_size` \(give `window`, one less than context_size\)"),
+        ("wimdow", r"`wimdow` \(perhaps `window` is meant\)"),
+        ("edge_index", r"`edge_index` \(give it to `fit`\)"),
+        ("spars", "no parameter `spars`$"),
+    ],
+)
+def test_options_of_pyg(name, said):
+    with pytest.raises(TypeError, match=said):
+        Node2Vec(**{name: 1})
 
 
 def test_classes_of_a_users_own():

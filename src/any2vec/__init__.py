@@ -5,6 +5,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from any2vec.errors import Any2VecError
+from any2vec.other_names import method_meant
 
 if TYPE_CHECKING:
     from any2vec.corpus.phrases import Phrases
@@ -49,7 +50,7 @@ def __getattr__(name: str) -> Any:
         return value
     if not name.startswith("_") and find_spec(f"any2vec.{name}"):
         return import_module(f"any2vec.{name}")
-    raise AttributeError(f"module 'any2vec' has no attribute {name!r}")
+    raise AttributeError(f"module 'any2vec' has no attribute {name!r}{method_meant(name, __name__)}")
 
 
 def __dir__() -> list[str]:

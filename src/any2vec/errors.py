@@ -16,6 +16,7 @@ __all__ = [
     "UnknownParameterError",
     "UnknownWordError",
     "counted",
+    "escaped",
     "file_error",
     "installing",
     "is_installed",
@@ -24,7 +25,13 @@ __all__ = [
     "shown",
 ]
 
+_UNSEEN = re.compile("[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 _MARKED = re.compile(r"`([a-z]\w*)(?:=([^`]*))?`")
+
+
+def escaped(text: str) -> str:
+    """Return a line for a terminal: escapes for control characters, those that turn lines around, lone surrogates."""
+    return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 class Any2VecError(Exception):
@@ -33,16 +40,22 @@ class Any2VecError(Exception):
     The command line prints the message alone, on one line, and ends with status 1.
     """
 
+    def __str__(self) -> str:
+        return escaped(super().__str__())
+
 
 class Any2VecWarning(UserWarning):
     """Something that a user should know, though the work goes on; the command line prints it on one line."""
+
+    def __str__(self) -> str:
+        return escaped(super().__str__())
 
 
 class FileError(Any2VecError, OSError):
     """A file cannot be read; of one of the kinds below it is also the error that Python has for that."""
 
     def __str__(self) -> str:  # OSError's has a number
-        return str(self.args[0])
+        return escaped(str(self.args[0]))
 
 
 class MissingFileError(FileError, FileNotFoundError):
@@ -83,7 +96,7 @@ class UnknownWordError(Any2VecError, KeyError):
 
     def __str__(self) -> str:  # KeyError's is a repr
         self.args, self._hint = (self.args[0] + self._hint(),), str  # who shows it may put another message in `args`
-        return str(self.args[0])
+        return escaped(str(self.args[0]))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (str(self),)

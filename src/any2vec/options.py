@@ -94,7 +94,7 @@ class Parameters:
 
         def __getattr__(self, name: str) -> Any:
             """Say that `fit` makes what is learned."""
-            what = f"has no attribute {name!r}{method_meant(name)}"
+            what = f"has no attribute {name!r}{method_meant(name, self)}"
             if name in self.learned:
                 what = f"{self.without_fit}: call fit first"
             raise AttributeError(f"this {type(self).__name__} {what}")

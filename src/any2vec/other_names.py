@@ -1,7 +1,9 @@
 """What options and methods of gensim, word2vec, fastText, DeepWalk, node2vec and PecanPy are called here."""
 
 import difflib
+import re
 from collections.abc import Iterable
+from typing import Any
 
 __all__ = ["meant", "method_meant"]
 
@@ -22,7 +24,7 @@ _SAME = {
     "vocabulary": "read_vocab vocab",
     "save_vocabulary": "save_vocab",
     "walks": "num_walks number_walks walks_per_vertex walks_per_node",
-    "window": "window_size ws context_size",
+    "window": "window_size ws",
     "joiner": "delimiter",
 }
 """Other names of options, by ours."""
@@ -53,46 +55,83 @@ _OTHERWISE = {
     "comment": "leave it out",
     "progress_per": "give `verbose`",
     "extend gamma": "`Node2Vec` and `any2vec nodes` have it",
-    "mode": "walks need no mode; `--p` and `--q` are enough",
+    "mode": "walks need no mode; `p` and `q` are enough",
+    "context_size": "give `window`, one less than context_size",
+    "sparse num_nodes": "leave it out",
     "implicit_ids": "rows of a matrix are named 0, 1, ...",
 }
 
-_METHODS = {
+_OF_MODELS = {
     "build_vocab train": "`fit` reads and trains; `fit(..., warm_start=True)` continues with another text",
     "scan_vocab prepare_vocab": "`read` makes the vocabulary, and `fit` takes what it returns",
     "build_vocab_from_freq": "give the estimator a `vocabulary`",
     "get_latest_training_loss running_training_loss": "`loss_` has the mean loss of each epoch",
-    "corpus_count corpus_total_words": "`report_.words` is the number of words",
-    "most_similar similarity doesnt_match": "`wv` has it",
+    "corpus_total_words": "`report_.words` is the number of words",
+    "total_train_time": "`report_.seconds` has the time of each phase",
+    "vector_size layer1_size": "`dim` has it",
     "docvecs": "`dv` has the vectors of documents",
-    "export_phrases find_phrases": "`phrases_` has the phrases and their scores",
+    "bucket": "`buckets` has it",
+    "min_n max_n": "`subwords` has it",
+    "loader pos_sample neg_sample": "`fit` makes walks and samples, and trains",
+    "embedding forward": "`wv.vectors` has the matrix",
+    "export_phrases find_phrases phrasegrams": "`phrases_` has the phrases and their scores",
     "freeze": "leave it out",
     "add_vocab": "`fit` takes all texts at once",
+    "predict": "classifiers have it; `transform` makes what one of scikit-learn is given",
+}
+_OF_VECTORS = {
     "save save_word2vec_format": "`any2vec.save(vectors, path)` writes vectors; the ending of the name says the format",
     "add_vector set_vecattr allocate_vecattrs resize_vectors": "these vectors do not change; "
-    "`add_vectors(words, matrix)` returns others, with more words",
-    "intersect_word2vec_format": "give the estimator `pretrained` vectors",
-    "init_sims unit_normalize_all vectors_norm": "`get_normed_vectors()` returns vectors of unit length",
-    "vocab": "`key_to_index` has ids, and `get_vecattr(word, 'count')` counts",
-    "index2word index2entity": "`index_to_key` has it",
-    "word_vec": "`get_vector` has it",
-    "words_closer_than": "`closer_than` has it",
+    "`{}add_vectors(words, matrix)` returns others, with more words",
+    "intersect_word2vec_format": "`any2vec.Word2Vec(pretrained=vectors)` begins with vectors of other texts",
+    "init_sims unit_normalize_all vectors_norm": "`{}get_normed_vectors()` returns vectors of unit length",
+    "vocab": "`{}key_to_index` has ids, and `{}get_vecattr(word, 'count')` counts",
+    "index2word index2entity get_words": "`{}index_to_key` has it",
+    "syn0": "`{}vectors` has it",
+    "syn1 syn1neg get_output_matrix": "`{}t` has it",
+    "predict_output_word": "`{}t` has the training vectors: their products with the mean of a context are its scores",
+    "word_vec get_word_vector get_input_vector": "`{}get_vector(word)` has it, also of an unknown word with n-grams",
+    "words_closer_than": "`{}closer_than` has it",
     "sort_by_descending_frequency": "words are sorted by their counts",
-    "get_word_vector get_input_vector": "`vectors[word]` is the vector, also of an unknown word",
-    "get_sentence_vector": "`means(texts)` has the means of texts",
-    "get_nearest_neighbors": "`most_similar` has it",
-    "get_analogies": "`analogy` has it",
-    "get_words get_labels": "`words` has it",
-    "get_dimension": "`dim` has it",
-    "get_input_matrix vectors_ngrams vectors_vocab get_subwords get_subword_id": "`parts` has the rows of words' parts",
-    "bucket min_n max_n": "`parts.settings` has it",
-    "get_output_matrix": "`t` has it",
-    "wmdistance": "`to_gensim()` returns vectors that have it",
+    "get_sentence_vector": "`{}get_mean_vector(words)` has it; `{}means(texts)` does not scale words to unit length",
+    "get_nearest_neighbors": "`{}most_similar` has it, as pairs of a word and its cosine",
+    "get_analogies": "`{}analogy(b, a, c)` has what is called get_analogies(a, b, c)",
+    "get_labels labels": "words have no labels: classifiers of fastText have it",
+    "get_dimension": "`{}dim` has it",
+    "get_input_matrix vectors_ngrams vectors_vocab get_subwords get_subword_id": "`{}parts` has the rows of n-grams",
+    "bucket min_n max_n": "`{}parts.settings` has it",
+    "wmdistance": "`{}to_gensim()` returns vectors that have it",
+    "predict": "classifiers have it; `{}means(texts)` makes what one of scikit-learn is given",
+    "quantize is_quantized": "vectors keep their 32 bits; leave it out",
 }
-"""Methods and attributes of gensim's models, vectors and phrases that are not here, and what is."""
+"""Methods and attributes of models and vectors of gensim, fastText and PyG, and what is here; models have `wv.`."""
 
-_OF_TEXT = "sentences corpus corpus_file corpus_iterable train input file graph edgelist"
+_SAME_OF_VECTORS = (
+    "closer_than distance distances doesnt_match evaluate_word_analogies evaluate_word_pairs get_index get_mean_vector "
+    "get_normed_vectors get_vecattr get_vector has_index_for index_to_key key_to_index most_similar vectors words rank "
+    "most_similar_cosmul most_similar_to_given n_similarity relative_cosine_similarity similar_by_key similar_by_word "
+    "similar_by_vector similarity"
+)
 
+_OF_MODULES = {
+    "keyedvectors word2veckeyedvectors fasttextkeyedvectors": "`any2vec.Vectors` is it, and `any2vec.load` reads files",
+    "load_model load_facebook_model load_facebook_vectors load_word2vec_format": "`any2vec.load` reads it",
+    "fasttext train_unsupervised": "`any2vec.Word2Vec(subwords='3-6')` is trained by its `fit`",
+    "train_supervised": "there are no classifiers here; `any2vec.Word2Vec` makes features for one of scikit-learn",
+    "linesentence pathlinesentences text8corpus": "`fit` takes the names of files",
+    "taggeddocument taggedlinedocument": "`fit` of `any2vec.Doc2Vec` takes pairs of a tag and tokens",
+    "phraser frozenphrases": "`any2vec.Phrases` is it",
+    "metapath2vec": "`any2vec.DeepWalk` has a `metapath`",
+    "vertex2vec graphany2vec": "`any2vec.DeepWalk` is it",
+    "word2vec doc2vec deepwalk node2vec phrases": "its name has capitals: `any2vec.Word2Vec`, and so on",
+}
+"""Of modules, in lower case."""
+
+_OF_TEXT = "sentences corpus corpus_file corpus_iterable train input file graph edgelist edge_index"
+
+_OPTION = re.compile(r"`([a-z_]+)(?:=[^`]*)?`")
+_FIRST = re.compile(r"`(\w+)")
+_ALIKE = 0.75  # of names; 0.67 is that of `sparse` and `starts`
 _NAMES = {other: f"give `{ours}`" for ours, others in _SAME.items() for other in others.split()}
 _NAMES |= {other: how for others, how in _OTHERWISE.items() for other in others.split()}
 
@@ -108,12 +147,32 @@ def meant(name: str, known: Iterable[str], source: str) -> str:
     if plain in _OF_TEXT.split():
         return source
     found = _NAMES.get(plain, "")
-    near = difflib.get_close_matches(plain, known, n=1)
-    if found and (any(f"`{one}" in found for one in known) if found.startswith("give `") else plain[:-1] not in known):
+    if found and known.issuperset(_OPTION.findall(found)) and plain[:-1] not in known:  # the plural of one
         return found
+    near = difflib.get_close_matches(plain, known, n=1, cutoff=_ALIKE)
     return f"perhaps `{near[0]}` is meant" if near else ""
 
 
-def method_meant(name: str) -> str:
-    """Say what gensim's method or attribute is here; "" if there is nothing to say."""
-    return next((f" ({here})" for names, here in _METHODS.items() if name in names.split()), "")
+def method_meant(name: str, owner: Any) -> str:
+    """Say what a method or attribute of a model, vectors, or a module, by its name, is here; "" if nothing is known."""
+    is_module, is_model = isinstance(owner, str), hasattr(type(owner), "learned")
+    prefix = "wv." if hasattr(type(owner), "wv") else ""
+    if prefix and name in _SAME_OF_VECTORS.split():
+        return f" (`wv.{name}` has it)"
+    tables = (
+        [_OF_MODULES]
+        if is_module
+        else [_OF_MODELS, _OF_VECTORS]
+        if prefix
+        else [_OF_MODELS]
+        if is_model
+        else [_OF_VECTORS]
+    )
+    asked = name.lower() if is_module else name
+    for here in (
+        here.replace("{}", prefix) for table in tables for names, here in table.items() if asked in names.split()
+    ):
+        named = _FIRST.search(here)
+        if is_module or not named or named[1] in {"any2vec", *dir(owner), *getattr(owner, "learned", ())}:
+            return f" ({here})"
+    return ""

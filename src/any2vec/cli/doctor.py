@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -19,6 +18,7 @@ from any2vec.cluster.machine.cores import core_ids, usable_cores
 from any2vec.cluster.machine.groups import core_quotas
 from any2vec.corpus.cache_folder import entries, limit, place_of
 from any2vec.errors import Any2VecError, installing, is_installed
+from any2vec.io.console import Console
 from any2vec.io.sizes import size
 from any2vec.version import __version__
 
@@ -29,6 +29,7 @@ _EXTRAS = {
     "torch": "torch",
     "spark": "pyspark",
     "graphs": "sklearn",
+    "classes": "sklearn",
     "evaluate": "scipy",
     "gensim": "gensim",
     "pandas": "pandas",
@@ -36,9 +37,10 @@ _EXTRAS = {
     "arrow": "pyarrow",
     "spacy": "spacy",
     "hub": "huggingface_hub",
+    "index": "faiss",
     "zstd": "zstandard",
 }
-"""Extras, and a library that each installs; `classes` has that of `graphs`."""
+"""Extras, and a library that each installs."""
 _LAUNCHERS = ("mpiexec", "torchrun", "srun")
 _LEAST = 10**9  # bytes of disk: a corpus of 100 million words takes as much
 

@@ -5,10 +5,10 @@ import time
 from typing import Any, NoReturn
 
 import typer
-from rich.console import Console
 
 from any2vec.cli.help import HelpfulGroup, UsageError
 from any2vec.errors import Any2VecError, respelled, shown
+from any2vec.io.console import Console
 from any2vec.other_names import meant
 from any2vec.signals import INTERRUPTED, interrupt_was_ignored, quit_at_once
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -25,6 +24,7 @@ from any2vec.evaluate.linksplit import check_split_folder, split_links
 from any2vec.evaluate.similarity import evaluate_similarity
 from any2vec.graph.readers import read_graph
 from any2vec.graph.vertex_labels import LABEL_FORMATS, read_labels
+from any2vec.io.console import Console
 from any2vec.io.outputs import check_writable, replacing_file
 from any2vec.io.replaceable import Kind, json_of
 from any2vec.vectors.arguments import fraction, whole_number

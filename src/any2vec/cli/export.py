@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from any2vec.cli.similar import VectorsFile
-from any2vec.errors import Any2VecError, shown
+from any2vec.errors import Any2VecError, escaped, shown
 from any2vec.vectors.export.exports import TARGETS
 from any2vec.vectors.export.target import first_words
 from any2vec.vectors.formats import load
@@ -59,4 +59,5 @@ def export(
     write(loaded, output, top=top, force=force, **options)
     then = vars(write)["opened_by"].format(shell=quote(str(output)), python=repr(str(output)))
     number = len(first_words(loaded, top))
-    typer.echo(f"{number:,} vectors of {loaded.dim} dimensions are in {output}\nnext: {then}")
+    for line in (f"{number:,} vectors of {loaded.dim} dimensions are in {output}", f"next: {then}"):
+        typer.echo(escaped(line))

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from any2vec.cli.similar import VectorsFile
 from any2vec.corpus.features import Features
-from any2vec.errors import counted
+from any2vec.errors import counted, escaped
+from any2vec.io.console import Console
 from any2vec.io.sizes import size
 from any2vec.vectors.formats import BINARY, FASTTEXT, NATIVE, held_format, load
 from any2vec.vectors.native import MODEL
@@ -30,7 +30,7 @@ def info(vectors: VectorsFile) -> None:
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
     for name, text in _facts(found, vectors):
-        table.add_row(name, Text(text))
+        table.add_row(name, Text(escaped(text)))
     Console().print(table)
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from any2vec.cli import options as shared
 from any2vec.cli.training import check_apart, check_one_process
@@ -15,6 +14,7 @@ from any2vec.corpus.phrased_text import PHRASED_TEXT
 from any2vec.corpus.phrases import Phrases
 from any2vec.corpus.scores import NPMI
 from any2vec.errors import Any2VecError, shown
+from any2vec.io.console import Console
 from any2vec.io.outputs import check_writable, refusals
 from any2vec.training.shown.progress import announcing_compilation, display_for
 

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
 
 from any2vec.cli import options as shared
 from any2vec.cli.graphs import graph_options, saying
@@ -20,6 +19,7 @@ from any2vec.corpus.given_vocabulary import load_vocabulary
 from any2vec.errors import Any2VecError, shown
 from any2vec.graph.readers import read_graph
 from any2vec.graph.shares.placing import GRAPHS
+from any2vec.io.console import Console
 from any2vec.io.outputs import check_writable, replacing_file
 from any2vec.io.replaceable import Kind, json_of
 from any2vec.models import Node2Vec, Word2Vec

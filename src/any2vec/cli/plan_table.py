@@ -1,9 +1,9 @@
 """A plan on the terminal: a table, what was measured, and what to take."""
 
-from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
+from any2vec.io.console import Console
 from any2vec.io.sizes import size
 from any2vec.plan.estimates import ONE_HOST, Estimate
 from any2vec.plan.planning import Plan

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from any2vec.cli.options import Force
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, escaped
 from any2vec.io.html import PAGE_ENDINGS, is_page
 from any2vec.report.page import write_page
 from any2vec.report.read import read_report
@@ -28,4 +28,4 @@ def report(
     if not is_page(output):
         raise Any2VecError(f"{output}: is no name of a page; it must end with {' or '.join(PAGE_ENDINGS)}")
     write_page(read_report(run), output, f"{run.name}: a run of any2vec", force=force)
-    typer.echo(f"the page is in {output}")
+    typer.echo(escaped(f"the page is in {output}"))

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from any2vec.errors import Any2VecError, UnknownWordError, shown
+from any2vec.errors import Any2VecError, UnknownWordError, escaped, shown
+from any2vec.io.console import Console
 from any2vec.io.whitespace import strip
 from any2vec.vectors.arguments import whole_number
 from any2vec.vectors.formats import load
@@ -46,7 +46,7 @@ def similar(
             answers = loaded.most_similar(loaded.vector_of_features(feature), topn=topn)
         except Any2VecError as error:
             raise Any2VecError(f"{vectors}: {error}") from None
-        console.print(Text(" ".join(feature), style="bold"), soft_wrap=True)
+        console.print(Text(escaped(" ".join(feature)), style="bold"), soft_wrap=True)
         console.print(neighbours(answers))
         if not words:
             return
@@ -55,10 +55,10 @@ def similar(
         try:
             answers = loaded.most_similar(word, topn=topn)
         except Any2VecError as error:
-            typer.secho(f"any2vec: {vectors}: {error}", fg="red", err=True)
+            typer.secho(escaped(f"any2vec: {vectors}: {error}"), fg="red", err=True)
             unknown = not prompts
             continue
-        console.print(Text(word, style="bold"), soft_wrap=True)
+        console.print(Text(escaped(word), style="bold"), soft_wrap=True)
         console.print(neighbours(answers))
     if unknown:
         raise typer.Exit(1)
@@ -78,7 +78,7 @@ def analogy(
     except UnknownWordError as error:
         raise Any2VecError(f"{vectors}: {error}") from None
     console = Console()
-    console.print(Text(f"{a} : {b} = {c} : ?", style="bold"), soft_wrap=True)
+    console.print(Text(escaped(f"{a} : {b} = {c} : ?"), style="bold"), soft_wrap=True)
     console.print(neighbours(answers))
 
 
@@ -117,5 +117,5 @@ def neighbours(answers: Similar) -> Table:
     table.add_column(overflow="fold")
     table.add_column(justify="right")
     for answer, cosine in answers:
-        table.add_row(Text("  " + answer), f"{cosine:.3f}")
+        table.add_row(Text("  " + escaped(answer)), f"{cosine:.3f}")
     return table

@@ -6,11 +6,11 @@ from pathlib import Path
 from shlex import quote
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 
 from any2vec.corpus import Vocabulary
 from any2vec.errors import counted
+from any2vec.io.console import Console
 from any2vec.models import Estimator
 from any2vec.report.report import Report, decimals
 from any2vec.report.rounds import PHASES

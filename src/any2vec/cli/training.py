@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import typer
-from rich.console import Console
 
 from any2vec.cli.summary import say_summary
 from any2vec.cluster import engines
@@ -20,6 +19,7 @@ from any2vec.corpus.features import Features
 from any2vec.corpus.given_vocabulary import VOCABULARY
 from any2vec.corpus.subwords import Subwords
 from any2vec.errors import FILE_ERRORS, Any2VecError
+from any2vec.io.console import Console
 from any2vec.io.disk import check_space
 from any2vec.io.outputs import check_writable
 from any2vec.models import Estimator

@@ -17,7 +17,7 @@ from any2vec.corpus.tokenizer import MAX_WORD, NUL, Scanned, tokenize
 from any2vec.corpus.word_table import DONE, WordCounts, WordTable
 from any2vec.errors import Any2VecError
 from any2vec.io.disk import write_all
-from any2vec.io.foreign import HEAD, refuse
+from any2vec.io.foreign import HEAD, OF_NUL, refuse
 from any2vec.io.inputs import InputFile
 from any2vec.io.memory import zeros
 from any2vec.io.ordered import ordered
@@ -170,7 +170,7 @@ def scan_blocks(
 
 def _not_text(where: str, status: int) -> Any2VecError:
     if status == NUL:
-        return Any2VecError(f"{where}: a NUL byte; is this UTF-16 or a binary file? It must be UTF-8 text")
+        return Any2VecError(f"{where}: a NUL byte; {OF_NUL}")
     return Any2VecError(f"{where}: a word longer than {MAX_WORD:,} bytes; is this text, with whitespace between words?")
 
 

@@ -5,7 +5,7 @@ Everything is as in fastText's `Dictionary::computeSubwords`, so that its models
 
 import operator
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, shown
+from any2vec.io.memory import available
+from any2vec.io.sizes import size
 from any2vec.llvm.compiled import njit
 
 __all__ = ["BUCKETS", "Subwords", "encoded_word"]
@@ -21,6 +23,9 @@ BUCKETS = 2_000_000
 """The usual number of buckets."""
 
 _MOST = 2**31 - 1  # fastText counts in 32 bits
+_OF_A_WORD = 1 << 24  # n-grams; of 3 to 6 characters, a word of 4 million has them
+_BYTES = 16  # of memory for each in a list, and for its place
+_LITTLE = 1 << 28
 _LINE_END = "</s>"  # fastText's word for the end of a line has no parts
 _OFFSET, _PRIME, _LOW = np.uint64(2166136261), np.uint64(16777619), np.uint64(0xFFFFFFFF)  # FNV-1a, 32 bits
 _SIGN = np.uint64(0xFFFFFF00)
@@ -75,12 +80,12 @@ class Subwords:
             raise _refused(lengths)
         return cls(numbers[0], numbers[1], buckets)
 
-    def lists(self, words: Iterable[str]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def lists(self, words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """List the buckets of the n-grams of each word, in fastText's order, repetitions included.
 
         Parameters
         ----------
-        words : iterable of str
+        words : sequence of str
             The words, V in all. A surrogate of `surrogateescape` stands for a byte that is no UTF-8.
 
         Returns
@@ -96,9 +101,20 @@ class Subwords:
         text = np.frombuffer(b"".join(encoded), np.uint8)
         bounds = np.zeros(len(encoded) + 1, np.int64)
         _count(text, starts, self.least, self.most, bounds)
+        self._check_number(bounds, words)
         found = np.empty(bounds[-1], np.int32)
         _list(text, starts, self.least, self.most, np.uint64(self.buckets), found)
         return bounds, found
+
+    def _check_number(self, bounds: NDArray[np.int64], words: Sequence[str]) -> None:
+        """Refuse what memory would not hold, before it is taken: numbers grow with the squares of lengths."""
+        longest = int(np.diff(bounds).argmax()) if len(words) else 0
+        if len(words) and (number := int(bounds[longest + 1] - bounds[longest])) > _OF_A_WORD:
+            what = f"the word {shown(words[longest])} has {number:,} n-grams of {self} characters"
+            raise Any2VecError(f"{what}, and at most {_OF_A_WORD:,} can be used: it is too long for such `subwords`")
+        if (need := _BYTES * int(bounds[-1])) > _LITTLE and need > (has := available()):
+            what = f"{len(words):,} words have {bounds[-1]:,} n-grams of {self} characters"
+            raise Any2VecError(f"{what}, which take {size(need)}, and {size(has)} are free: give shorter `subwords`")
 
     def __str__(self) -> str:
         return f"{self.least}-{self.most}"

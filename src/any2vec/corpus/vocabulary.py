@@ -153,7 +153,7 @@ def check_sum(counts: NDArray[np.int64], what: str, *more: NDArray[np.int64]) ->
         raise Any2VecError(f"{what}: the counts sum to {total:,}; the most is 2^63 - 1, or {(1 << 63) - 1:,}")
 
 
-def laid_out(vocabulary: Vocabulary, refusal: str = "a known word is not Unicode text") -> WordCounts:
+def laid_out(vocabulary: Vocabulary, refusal: str = "a known word is not UTF-8 text") -> WordCounts:
     """Lay out the words of a vocabulary as those of a text are; raise `refusal` if one cannot be encoded."""
     try:
         return WordCounts.of([word.encode() for word in vocabulary.words], vocabulary.counts)

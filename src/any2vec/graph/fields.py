@@ -11,7 +11,7 @@ from any2vec.graph.lines import BOM
 from any2vec.graph.parse import SPACES
 from any2vec.graph.quotes import UnclosedQuoteError, split_fields, without_quoted
 from any2vec.graph.text import only_comments, quoted, skipped_comments
-from any2vec.io.foreign import HEAD, foreign
+from any2vec.io.foreign import HEAD, OF_NUL, foreign
 from any2vec.io.inputs import InputFile, check_unchanged
 from any2vec.io.streams import naming, open_stream
 
@@ -57,7 +57,7 @@ def _check_text(head: bytes, name: str, expected: str) -> None:
     if JSON.match(head):
         raise Any2VecError(f"{name}: this is JSON; {expected}; read it with json.load and give the dict")
     if b"\0" in head:
-        raise Any2VecError(f"{name}: has NUL bytes; is this UTF-16 or a binary file? It must be UTF-8 text")
+        raise Any2VecError(f"{name}: has NUL bytes; {OF_NUL}")
 
 
 def _splitter(line: bytes, where: str, options: ReadOptions) -> Callable[[bytes], list[bytes]]:

@@ -17,6 +17,7 @@ from any2vec.graph.lines import LineBlock
 from any2vec.graph.quotes import unquote
 from any2vec.graph.text import quoted
 from any2vec.graph.weights import weight_of
+from any2vec.io.foreign import OF_NUL
 from any2vec.io.memory import zeros
 
 __all__ = ["LineParser", "ParseError", "Parsed", "comment_bytes"]
@@ -128,7 +129,7 @@ def _parse_slow_weights(block: LineBlock, slow: NDArray[np.int64], weights: NDAr
 
 def _reason(status: int, dialect: Dialect) -> str:
     if status == parse.NUL:
-        return "a NUL byte; is this UTF-16 or a binary file? It must be UTF-8 text"
+        return f"a NUL byte; {OF_NUL}"
     if status == parse.TOO_LONG:
         return f"an id longer than {parse.LONGEST:,} bytes; expected {dialect.expected}"
     what = {parse.TOO_FEW: "too few fields", parse.TOO_MANY: "too many fields", parse.EMPTY: "an empty field"}[status]

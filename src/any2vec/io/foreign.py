@@ -2,14 +2,17 @@
 
 import re
 import struct
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from any2vec.errors import Any2VecError
 
-__all__ = ["HEAD", "Foreign", "foreign", "refuse"]
+__all__ = ["HEAD", "OF_NUL", "Foreign", "foreign", "refuse"]
 
 HEAD = 4096
 """Bytes by which a file is recognized."""
+OF_NUL = "is this UTF-16 or a binary file? It must be UTF-8 text; tr -d '\\0' < FILE leaves such bytes out"
+"""What is asked and said of NUL bytes in a text."""
 
 
 class Foreign(NamedTuple):
@@ -73,10 +76,14 @@ def foreign(head: bytes) -> Foreign | None:
     return _zipped(head) if head.startswith(b"PK\x03\x04") else _by_structure(head)
 
 
-def refuse(head: bytes, name: object, expected: str, but: str = "") -> None:
-    """Raise an error that names what a file is, if it is something else than expected, and not `but`."""
+def refuse(head: bytes, name: object, expected: str, but: str = "", instead: Mapping[str, str] | None = None) -> None:
+    """Raise an error that names what a file is, if it is something else than expected, and not `but`.
+
+    It says what can be done with it: by its short name what `instead` says, else what `Foreign` does.
+    """
     if (found := foreign(head)) and found.name != but:
-        raise Any2VecError(f"{name}: this is {found.what}, not {expected}; {found.how}")
+        how = (instead or {}).get(found.name, found.how)
+        raise Any2VecError(f"{name}: this is {found.what}, not {expected}; {how}")
 
 
 def _by_structure(head: bytes) -> Foreign | None:
@@ -98,4 +105,6 @@ def _zipped(head: bytes) -> Foreign:
         return Foreign("npz", "a .npz file of NumPy or SciPy", "give its name the ending .npz")
     if first.startswith((b"[Content_Types].xml", b"_rels/", b"docProps/", b"xl/", b"word/")):
         return Foreign("office", "a file of Excel or Word", "save it as CSV or plain text")
+    if first.endswith(b"/data.pkl"):
+        return Foreign("torch", "a file of PyTorch", "read it with torch.load(path, weights_only=True)")
     return Foreign("zip", "a ZIP archive", _ARCHIVE)

@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from any2vec.other_names import method_meant
+
 if TYPE_CHECKING:
     from any2vec.models.callbacks import Callback
     from any2vec.models.documents import Doc2Vec
@@ -25,7 +27,7 @@ _MODULES = {
 def __getattr__(name: str) -> Any:
     """Import an estimator when it is first used: one of words needs no graphs."""
     if name not in _MODULES:
-        raise AttributeError(f"module 'any2vec.models' has no attribute {name!r}")
+        raise AttributeError(f"module 'any2vec.models' has no attribute {name!r}{method_meant(name, __name__)}")
     value = globals()[name] = getattr(import_module(f"any2vec.models.{_MODULES[name]}"), name)
     return value
 

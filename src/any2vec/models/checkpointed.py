@@ -21,9 +21,10 @@ from any2vec.training.running.owners import partition_of
 from any2vec.training.running.state import TrainingState
 from any2vec.training.shown.progress import Display, Quiet, warn
 
-__all__ = ["Checkpointed"]
+__all__ = ["CHECKPOINTS", "Checkpointed"]
 
-_PANEL = "Checkpoints"
+CHECKPOINTS = "Checkpoints"
+"""The panel of these options."""
 _MINUTES = 10.0  # between two checkpoints
 _NOT_OF_A_RUN = ("cache", "checkpoint", "checkpoint_every", "checkpoint_minutes", "graph", "log", "resume")
 """Parameters on which its results do not depend."""
@@ -40,21 +41,21 @@ class Checkpointed(Options):
         None,
         "folder where the state of training is kept, to go on from if the run ends early; runs cannot share it",
         unset="none",
-        panel=_PANEL,
+        panel=CHECKPOINTS,
         path="folder",
     )
     checkpoint_every: int | None = option(
-        None, "rounds between two checkpoints", low=1, high=1_000_000, unset="by time", panel=_PANEL
+        None, "rounds between two checkpoints", low=1, high=1_000_000, unset="by time", panel=CHECKPOINTS
     )
     checkpoint_minutes: float | None = option(
-        None, "minutes between two checkpoints", low=0, high=100_000, unset="10", panel=_PANEL
+        None, "minutes between two checkpoints", low=0, high=100_000, unset="10", panel=CHECKPOINTS
     )
     resume: "str | Path | None" = option(
         None,
         "go on from the newest checkpoint in this folder, on any number of hosts; with the same data and options, but "
         "for --epochs, which may grow, and --rounds. If it is the folder of --checkpoint, it may be empty",
         unset="none",
-        panel=_PANEL,
+        panel=CHECKPOINTS,
         path="folder",
     )
 

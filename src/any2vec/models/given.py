@@ -98,6 +98,7 @@ class Given:
             second = _loaded("pretrained", pretrained)
             words = _words(frozen)
             if first:
+                _check_text(*first)
                 _check_start(*first, loss)
                 _check_parts(first[0], first[1].parts, parts)
             for vectors in filter(None, (first, second)):
@@ -184,6 +185,16 @@ def _loaded(option: str, value: VectorsOrPath | None) -> tuple[str, Vectors] | N
         if matrix is not None:
             check_finite(value.words, matrix, f"`{option}`: ")
     return f"`{option}`", value
+
+
+def _check_text(name: str, vectors: Vectors) -> None:
+    """Refuse words that no text has: a model of fastText may hold bytes that are not UTF-8."""
+    for word in vectors.vocabulary.words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            how = "give these vectors as `pretrained`, or Vectors of the other words as `start`"
+            raise Any2VecError(f"{name}: the word {shown(word)} is not UTF-8, so no text has it: {how}") from None
 
 
 def _check_start(name: str, vectors: Vectors, loss: str) -> None:

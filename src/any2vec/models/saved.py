@@ -1,10 +1,11 @@
 """Models as folders: their vectors in any2vec's own format, and beside them parameters and report as JSON."""
 
 import copy
+import json
 import os
 import warnings
 from collections.abc import Collection
-from dataclasses import fields, replace
+from dataclasses import Field, fields, replace
 from functools import partial
 from typing import Any, ClassVar, Self, cast
 
@@ -13,9 +14,10 @@ from any2vec.corpus.features import Features
 from any2vec.corpus.subwords import Subwords
 from any2vec.errors import Any2VecError, Any2VecWarning, shown
 from any2vec.io.typed import typed
+from any2vec.models.checkpointed import CHECKPOINTS
+from any2vec.models.given import GIVEN
 from any2vec.operators import OPERATORS
-from any2vec.options import check_options
-from any2vec.report.report import Report, without_nan
+from any2vec.report.report import Report, plain, without_nan
 from any2vec.sync.combiners import COMBINERS
 from any2vec.vectors.arguments import as_path
 from any2vec.vectors.formats import NATIVE, save
@@ -30,6 +32,9 @@ __all__ = ["Savable"]
 _VERSION = 1
 _NEVER = ("callbacks", "features", "log", "on_round", "verbose")
 """Parameters of the program at hand, and features, which the vectors keep."""
+_MOST = {"hosts": 256, "threads": 256}
+"""Of a machine: more cannot be of a model that somebody saved, and would take its reader's memory."""
+_NOT_TAKEN = "names files, or asks for much of a machine, by {}, which is not taken from a saved model"
 
 
 class Savable:
@@ -40,6 +45,7 @@ class Savable:
     vectors_: Vectors
     report_: Report
     features: Any
+    check: Any
 
     def save(
         self, path: str | os.PathLike[str], *, force: bool = False, communicator: Communicator | None = None
@@ -74,7 +80,7 @@ class Savable:
             "class": type(self).__name__,
             "parameters": kept,
             "left_out": left_out,
-            "report": without_nan(self.report_.as_dict()),
+            "report": json.loads(json.dumps(without_nan(self.report_.as_dict()), default=plain)),  # paths are text
         }
         kind = replace(NATIVE, save=partial(save_native, model=content, documents=vars(self).get("documents_")))
         training = self.vectors_.t is not None
@@ -83,6 +89,9 @@ class Savable:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Load a model that `save` has written; its vectors are memory-mapped.
+
+        The folder may be a stranger's: parameters that name files, which a further `fit` would read or write, are not
+        taken from it, and a warning names them.
 
         Parameters
         ----------
@@ -113,17 +122,20 @@ class Savable:
             report = typed(content.get("report"), Report)
         except ValueError as error:
             raise Any2VecError(f"{file}: damaged: {error}") from None
+        known = fields(cast("Any", cls))
+        left_out = [declared.name for declared in known if declared.name in left_out]
+        dropped = [declared.name for declared in known if _is_foreign(declared, parameters)]
         try:
-            model = cls(**{name: _decoded(value) for name, value in parameters.items()})
-            check_options(model)
+            model = cls(**{name: _decoded(value) for name, value in parameters.items() if name not in dropped})
+            if vectors.parts is not None and isinstance(vectors.parts.settings, Features):
+                model.features = vectors.parts.settings
+            model.check()
         except (Any2VecError, TypeError) as error:
             raise Any2VecError(f"{file}: {error}") from None
-        if left_out:
-            names = ", ".join(f"`{name}`" for name in left_out)
-            text = f"{path}: does not hold {names}, which JSON cannot: set what a further fit needs"
-            warnings.warn(text, Any2VecWarning, stacklevel=2)
-        if vectors.parts is not None and isinstance(vectors.parts.settings, Features):
-            model.features = vectors.parts.settings
+        for names, why in ((left_out, "does not hold {}, which JSON cannot"), (dropped, _NOT_TAKEN)):
+            if names:
+                said = why.format(", ".join(f"`{name}`" for name in names))
+                warnings.warn(f"{path}: {said}: set what a further fit needs", Any2VecWarning, stacklevel=2)
         vars(model).update(vectors_=vectors, report_=report, loss_=report.loss)
         if "documents_" in model.learned:
             vars(model)["documents_"] = load_documents(path, content)
@@ -216,6 +228,16 @@ class Savable:
         if not (folder / MODEL).is_file():
             raise Any2VecError(f"{repo}: holds vectors, but no model: any2vec.Vectors.from_pretrained loads them")
         return cls.load(folder)
+
+
+def _is_foreign(declared: "Field[Any]", parameters: dict[str, Any]) -> bool:
+    """Whether the value of a saved parameter is for its writer's machine or program alone; JSON's null never is."""
+    name, value = declared.name, parameters.get(declared.name)
+    if value is None or value == declared.default or (name, value) == ("frozen", GIVEN):
+        return False
+    above = type(value) is int and value > _MOST.get(name, value)
+    of_files = "Path" in str(declared.type) and isinstance(value, str)
+    return above or of_files or name in _NEVER or declared.metadata.get("panel") == CHECKPOINTS
 
 
 def _parameters(model: Any) -> tuple[dict[str, Any], list[str]]:

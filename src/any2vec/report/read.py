@@ -17,6 +17,8 @@ __all__ = ["as_report", "read_report"]
 
 _MOST = 2**63 - 1
 """Of what is counted."""
+_MOST_EPOCHS = 1_000_000
+"""Of the option."""
 
 
 def read_report(path: Path) -> Report:
@@ -121,8 +123,8 @@ def _of_log(events: list[dict[str, Any]]) -> Report:
             report.seconds["train"] = event["elapsed"]
         elif event["event"] == "epoch":
             figures = {name: value for name, value in event.items() if name not in ("event", "time", "loss", "run_id")}
-            if event["epoch"] > report.options["epochs"]:
-                raise ValueError("it has more epochs than its options")
+            if event["epoch"] > min(report.options["epochs"], _MOST_EPOCHS):
+                raise ValueError("it has more epochs than its options, or than there can be")
             report.loss += [math.nan] * (event["epoch"] - 1 - len(report.loss))  # those before a run was resumed
             report.loss.append(event["loss"])
             report.checks += [figures] if len(figures) > 1 else []

@@ -7,6 +7,7 @@ negated.
 
 import struct
 from collections.abc import Iterable
+from dataclasses import replace
 from io import FileIO
 from itertools import pairwise
 from pathlib import Path
@@ -38,6 +39,7 @@ from any2vec.vectors.parts import Parts
 from any2vec.vectors.parts_file import check_same_parts
 from any2vec.vectors.shard import Shard
 from any2vec.vectors.vectors import Vectors
+from any2vec.vectors.word2vec import first_of_each
 
 __all__ = ["check_fasttext_words", "holds_fasttext", "load_fasttext", "no_features", "save_fasttext"]
 
@@ -58,10 +60,11 @@ def load_fasttext(path: Path) -> Vectors:
     with open_compressed(path) as stream:
         reader = Reader(stream, path)
         given = read_arguments(reader)
-        words, counts, labels, kept = read_dictionary(reader)
+        words, counts, kept = read_dictionary(reader)
         (quantized,) = reader.take(_FLAG)
-        if given.supervised or labels or quantized or kept > 0:
-            what = f"a {'quantized ' * bool(quantized or kept > 0)}classifier of fastText (supervised)"
+        if given.supervised or quantized or kept > 0:
+            kind = "classifier of fastText (supervised)" if given.supervised else "model of fastText"
+            what = f"a {'quantized ' * bool(quantized or kept > 0)}{kind}"
             instead = "any2vec reads models of `fasttext skipgram` and `cbow`, and vectors of words as text (.vec)"
             raise Any2VecError(f"{path}: is {what}; {instead}")
         subwords = given.subwords if kept < 0 else None
@@ -79,20 +82,23 @@ def load_fasttext(path: Path) -> Vectors:
         _check_shape(reader, (len(words), dim), "output rows")
         output = reader.matrix(len(words), dim)
         reader.end()
+    if firsts := first_of_each(words, path):
+        words, counts, own, output = [words[i] for i in firsts], counts[firsts], own[firsts], output[firsts]
+        parts = parts and replace(parts, own=own)
     if parts is None:
         check_finite(words, own, f"{path}: ")
     else:
         parts.check_finite(words, f"{path}: ")
     check_finite(words, output, f"{path}: output matrix: ")
     loss, t = given.loss, output if output.any() else None
-    if loss is None or (loss == HIERARCHICAL and (np.diff(counts) > 0).any()):  # not our loss, or another tree
-        t = None
+    if loss is None or (loss == HIERARCHICAL and (firsts or (np.diff(counts) > 0).any())):
+        t = None  # of a loss, or a tree, that is not ours
     elif loss == HIERARCHICAL and t is not None:
         t = _turned(t)
     try:
         matrix = own if parts is None else parts.means(words)
         return Vectors(words, matrix, counts=counts, t=t, loss=loss or NEGATIVE, parts=parts)
-    except Any2VecError as error:  # a word occurs twice
+    except Any2VecError as error:  # a word is too long for its n-grams
         raise Any2VecError(f"{path}: {error}") from None
 
 

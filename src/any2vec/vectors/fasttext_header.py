@@ -28,6 +28,7 @@ _BLOCK = 1 << 22
 _LONGEST_WORD = 1 << 20
 _HIERARCHICAL, _NEGATIVE = 1, 2  # losses
 _SKIPGRAM, _SUPERVISED = 2, 3  # models
+_WORD, _LABEL = 0, 1  # kinds
 
 
 @dataclass(frozen=True)
@@ -154,30 +155,37 @@ def read_arguments(reader: Reader) -> Arguments:
     return found
 
 
-def read_dictionary(reader: Reader) -> tuple[list[str], NDArray[np.int64], int, int]:
-    """Read words and labels, their counts (zeros: unknown), and how many labels and n-grams that were kept there are.
+def read_dictionary(reader: Reader) -> tuple[list[str], NDArray[np.int64], int]:
+    """Read words, their counts (zeros: unknown), and how many n-grams were kept.
 
+    What a text calls labels is in the dictionary, also of skip-gram and CBOW, which do not train them: it is left out.
     A byte that is no UTF-8 becomes a surrogate, as by `surrogateescape`.
     """
     size, words, labels, tokens, kept = reader.take(_SIZES)
     if size < 1 or min(words, labels) < 0 or words + labels != size:
         raise Any2VecError(f"{reader.path}: damaged: {size:,} entries are not {words:,} words and {labels:,} labels")
     reader.promised((1 + _ENTRY.size) * size, f"the dictionary of {counted(size, 'word')}")
-    names, counts = [], np.zeros(size, np.int64)
-    for i in range(size):
+    names: list[str] = []
+    numbers: list[int] = []
+    for _ in range(size):
         while (end := reader.chunk.find(b"\0", reader.at)) < 0 or len(reader.chunk) <= end + _ENTRY.size:
             if len(reader.chunk) - reader.at > _LONGEST_WORD + _ENTRY.size:
                 raise Any2VecError(f"{reader.where}: damaged: a word of more than {_LONGEST_WORD:,} bytes")
             reader.more()
-        names.append(reader.chunk[reader.at : end].decode("utf-8", "surrogateescape"))
-        counts[i], kind = _ENTRY.unpack_from(reader.chunk, end + 1)
-        if counts[i] < 0 or kind not in (0, 1):
-            raise Any2VecError(f"{reader.where}: damaged: the count of {names[-1]!r} is {counts[i]:,}, its kind {kind}")
+        name = reader.chunk[reader.at : end].decode("utf-8", "surrogateescape")
+        count, kind = _ENTRY.unpack_from(reader.chunk, end + 1)
+        if count < 0 or kind not in (_WORD, _LABEL):
+            raise Any2VecError(f"{reader.where}: damaged: the count of {name!r} is {count:,}, its kind {kind}")
+        if kind == _WORD:
+            names.append(name)
+            numbers.append(count)
         reader.at = end + 1 + _ENTRY.size
+    if len(names) != words:
+        raise Any2VecError(f"{reader.path}: damaged: {len(names):,} entries are words, not {words:,}")
     if kept > 0:
         reader.promised(8 * kept, f"an index of {kept:,} n-grams")
         reader.skip(8 * kept)
-    return names, counts if tokens > 0 else np.zeros(size, np.int64), labels, kept
+    return names, np.array(numbers, np.int64) * (tokens > 0), kept
 
 
 def dictionary_bytes(words: Sequence[str], counts: NDArray[np.int64]) -> bytes:

@@ -67,6 +67,19 @@ BINARY = Format(load_binary, save_binary, (".bin", ".bin.gz"), check_words=check
 NATIVE = Format(load_native, save_native, files=(*FILES, MODEL, DOCUMENTS), training=True, holds=holds_folder)
 FASTTEXT = Format(load_fasttext, save_fasttext, check_words=check_fasttext_words, training=True, holds=holds_fasttext)
 FORMATS = (TEXT, BINARY, FASTTEXT, NATIVE)
+_OF_WORDS = "and make any2vec.Vectors(words, matrix) of its words and their vectors"
+_INSTEAD = {
+    "pickle": "if you trust where it comes from (it may run any code), load it with the class of gensim that saved it, "
+    "and give its vectors (`wv`) to any2vec.Vectors.from_gensim",
+    "npy": f"of gensim, load the file beside it that has no .npy; else read it with numpy.load, {_OF_WORDS}",
+    "npz": f"read it with numpy.load, {_OF_WORDS}",
+    "parquet": f"read it with pandas.read_parquet, {_OF_WORDS}",
+    "arrow": f"read it with pandas.read_feather, {_OF_WORDS}",
+    "hdf5": f"read it with h5py, {_OF_WORDS}",
+    "torch": f"read it with torch.load(path, weights_only=True), {_OF_WORDS}",
+    "mat": f"read it with scipy.io.loadmat, {_OF_WORDS}",
+}
+"""What can be done with files of other programs that may hold vectors."""
 NAMED = {"fasttext": FASTTEXT}
 """Formats that no ending says, by their names."""
 
@@ -149,16 +162,21 @@ def load(path: str | os.PathLike[str]) -> Vectors:
         If it does not exist, is damaged, or has an unknown ending.
     """
     path = as_path(path)
-    kind = held_format(path)
+    try:
+        kind = held_format(path)
+    except Any2VecError:
+        _refuse_foreign(path)
+        raise
     if not path.exists() and not kind.files:
         raise file_error(f"{path}: does not exist", FileNotFoundError(errno.ENOENT, "does not exist"))
     if kind.files and path.is_file():
+        _refuse_foreign(path)
         raise Any2VecError(f"{path}: a file without an ending, so its format is unknown; known are {_known()}")
     try:
         return kind.load(path)
     except Any2VecError as error:
         if kind in (TEXT, BINARY) and path.is_file():  # a FIFO is read once
-            refuse(start_of(path, HEAD)[0], path, "a file of vectors")
+            _refuse_foreign(path)
             found, other = ("binary", BINARY) if kind is TEXT else ("text", TEXT)
             if other.holds and other.holds(path):
                 ending = other.endings[0] + ".gz" * (path.suffix.lower() == ".gz")
@@ -166,6 +184,12 @@ def load(path: str | os.PathLike[str]) -> Vectors:
         raise
     except MemoryError as error:
         raise Any2VecError(f"{path}: does not fit into memory; save it as a folder, which is mapped") from error
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Raise an error that says how another program's file is read, if it is one."""
+    if path.is_file():
+        refuse(start_of(path, HEAD)[0], path, "a file of vectors", instead=_INSTEAD)
 
 
 def check_output(

@@ -32,7 +32,7 @@ class GensimNames(Neighbours):
 
         def __getattr__(self, name: str) -> Any:
             """Say what is here in place of a method that gensim's have, and these lack."""
-            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{method_meant(name)}")
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{method_meant(name, self)}")
 
     @property
     def key_to_index(self) -> dict[str, int]:

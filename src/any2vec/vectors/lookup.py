@@ -18,7 +18,7 @@ from any2vec.io.read_only import read_only
 from any2vec.vectors.arguments import as_word, asked, of_integers
 from any2vec.vectors.parts import Parts
 
-__all__ = ["NEGATIVE", "Lookup", "Query"]
+__all__ = ["NEGATIVE", "Lookup", "Query", "repeats"]
 
 NEGATIVE = "negative"
 """The usual loss: negative sampling."""
@@ -70,8 +70,7 @@ class Lookup:
         if self.parts is not None and self.parts.own.shape != self.matrix.shape:
             raise Any2VecError(f"parts of shape {self.parts.own.shape} do not fit e of shape {self.matrix.shape}")
         words = self.vocabulary.words
-        hashes = np.sort(np.fromiter(map(hash, words), np.int64, number))  # a tenth of the memory of `ids`
-        if (hashes[1:] == hashes[:-1]).any() and len(self.vocabulary.ids) != number:
+        if repeats(words) and len(self.vocabulary.ids) != number:
             first, word = next((i, w) for i, w in enumerate(words) if self.vocabulary.ids[w] != i)
             twice = f"the word {word!r} occurs twice, as vectors {first + 1:,} and {self.vocabulary.ids[word] + 1:,}"
             raise Any2VecError(f"{twice}; a word has one vector")
@@ -226,6 +225,12 @@ class Lookup:
             word = unit and isinstance(self._as_word(query), str)
             total += weight * (self._unit(query) if word else self._vector(query)).astype(np.float64)
         return total / (np.abs(weights).sum() or 1)
+
+
+def repeats(words: Sequence[str]) -> bool:
+    """Whether a word may occur twice: some have the same hash."""
+    hashes = np.sort(np.fromiter(map(hash, words), np.int64, len(words)))  # a tenth of the memory of ids
+    return bool((hashes[1:] == hashes[:-1]).any())
 
 
 def _unit(vector: NDArray[Any]) -> NDArray[np.float32]:

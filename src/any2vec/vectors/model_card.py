@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from any2vec.errors import escaped
+
 if TYPE_CHECKING:
     from any2vec.report.report import Report
     from any2vec.vectors.vectors import Vectors
@@ -99,4 +101,4 @@ def _cell(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     text = value if isinstance(value, str) else json.dumps(value, default=str)
-    return " ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+    return escaped(" ".join(text.split()).replace("\\", "\\\\")).replace("|", "\\|").replace("<", "&lt;")

@@ -30,7 +30,14 @@ from any2vec.vectors.vectors import NEGATIVE, Vectors
 __all__ = ["DOCUMENTS", "FILES", "MODEL", "load_documents", "load_native", "load_with_model", "meta_of", "save_native"]
 
 VERSION = 1
-_CHECKPOINTS = "[0-9]*[0-9].json"  # files of a folder of checkpoints
+_OTHERS = {
+    "[0-9]*[0-9].json": "it has checkpoints: --resume goes on from them",
+    "config.cfg": "it is a pipeline of spaCy: give any2vec.Vectors the words and rows of `nlp.vocab.vectors`",
+    "saved_model.pb": "it is a SavedModel of TensorFlow: give any2vec.Vectors words and the matrix that it holds",
+    "model.safetensors": "it is a model of PyTorch: give any2vec.Vectors words and the matrix that it holds",
+    "metadata/part-*": "it is a model of Spark: give any2vec.Vectors what its `getVectors()` returns",
+}
+"""Files of other folders, and what can be done with these."""
 META, WORDS, TENSORS = FILES = "any2vec.json", "vocabulary.json", "vectors.safetensors"
 MODEL = "model.json"  # beside them, if an estimator was saved
 DOCUMENTS = "documents"  # likewise: a folder
@@ -189,7 +196,7 @@ def _is_of(tensors: dict[str, NDArray[np.float32]], rows: object) -> bool:
 def _check_complete(folder: FolderReader) -> None:
     if missing := [name for name in FILES if not folder.has(name)]:
         lacking = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
-        hint = "; it has checkpoints: --resume goes on from them" if list(folder.path.glob(_CHECKPOINTS)) else ""
+        hint = next((f"; {said}" for name, said in _OTHERS.items() if list(folder.path.glob(name))), "")
         raise Any2VecError(f"{folder.path}: not a folder of vectors: {lacking}{hint}") from None
 
 

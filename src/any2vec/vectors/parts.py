@@ -1,6 +1,6 @@
 """What vectors of words are made of: a row of each word's own, and rows that words share."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -20,7 +20,8 @@ from any2vec.vectors.arguments import whole_number
 
 __all__ = ["Parts", "means_of"]
 
-_WORDS = 1 << 14  # whose parts are listed at a time
+_WORDS = 1 << 14  # whose parts are listed at a time, and as many n-grams as they may have
+_TOGETHER = 1 << 22
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -154,14 +155,25 @@ class Parts:
         shape = len(words), self.rows.shape[1]
         found = np.zeros(shape, np.float32) if own is None else np.array(own, order="C")
 
-        def mean(start: int) -> None:
-            some = slice(start, start + _WORDS)
+        def mean(some: slice) -> None:
             bounds, numbers = self.settings.lists(words[some])
             _add_rows(bounds, self.places(numbers), self.rows, own is not None, found[some])
 
-        for _ in ordered(mean, range(0, len(words), _WORDS), threads):
+        for _ in ordered(mean, self._blocks(words), threads):
             pass
         return found
+
+    def _blocks(self, words: Sequence[str]) -> Iterator[slice]:
+        """Cut words into blocks, smaller where they have many n-grams."""
+        most, n_grams = _WORDS, self.settings if isinstance(self.settings, Subwords) else None
+        begin = 0
+        while begin < len(words):
+            if n_grams is not None:
+                lengths = 2 + np.fromiter(map(len, words[begin : begin + _WORDS]), np.int64)
+                sums = np.cumsum(lengths * np.minimum(lengths, n_grams.most - n_grams.least + 1))
+                most = max(1, int(np.searchsorted(sums, _TOGETHER, "right")))
+            yield slice(begin, begin + most)
+            begin += most
 
 
 def means_of(

@@ -1,14 +1,16 @@
 """What word2vec's two formats share: the header, the words they can hold, the rows read so far."""
 
 import codecs
+import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import Any2VecError, shown
+from any2vec.errors import Any2VecError, Any2VecWarning, counted, shown
 from any2vec.io.compression import compression_of
+from any2vec.vectors.lookup import repeats
 from any2vec.vectors.vectors import Vectors
 
 __all__ = [
@@ -17,6 +19,7 @@ __all__ = [
     "VectorBuilder",
     "check_size",
     "check_words",
+    "first_of_each",
     "parse_header",
     "quoted",
     "without_mark",
@@ -44,16 +47,33 @@ class VectorBuilder:
         self.words.extend(words)
 
     def build(self, path: Path) -> Vectors:
-        """Return the Vectors, with counts of zero: the formats have none. Refuse a word that occurs twice."""
+        """Return the Vectors, with counts of zero: the formats have none."""
         self._resize(len(self.words))
         try:
             return Vectors(self.words, self.matrix)
-        except Any2VecError as error:
-            raise Any2VecError(f"{path}: {error}") from None
+        except Any2VecError:  # a word occurs twice
+            firsts = first_of_each(self.words, path)
+            return Vectors([self.words[i] for i in firsts], self.matrix[firsts])
 
     def _resize(self, rows: int) -> None:
         if rows != len(self.matrix):  # in place: no second copy
             self.matrix.resize((rows, self.matrix.shape[1]), refcheck=False)
+
+
+def first_of_each(words: Sequence[str], path: Path) -> list[int]:
+    """Return where each word occurs first, with a warning, as gensim does; nothing if none occurs twice."""
+    if not repeats(words):
+        return []
+    ids: dict[str, int] = {}
+    for i, word in enumerate(words):
+        ids.setdefault(word, i)
+    if len(ids) == len(words):
+        return []
+    again = next(word for i, word in enumerate(words) if ids[word] != i)
+    left_out = f"{len(words) - len(ids):,} of {counted(len(words), 'vector')} left out"
+    text = f"{path}: {left_out}: words occur more than once, such as {shown(again)}; the first vector of each is taken"
+    warnings.warn(text, Any2VecWarning, stacklevel=2)
+    return list(ids.values())
 
 
 def parse_header(line: bytes, path: Path) -> tuple[int, int]:

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from numba.core.event import Listener, install_listener
-from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from any2vec.errors import is_installed
+from any2vec.errors import escaped, is_installed
+from any2vec.io.console import Console
 from any2vec.report.report import decimals
 
 __all__ = [
@@ -116,7 +116,7 @@ class Logged(PlainLines):
 
     def say(self, line: str) -> None:
         """Log a line."""
-        _log.info(line)
+        _log.info(escaped(line))
 
 
 class RichLine(SomeLines):
@@ -186,9 +186,9 @@ def display_of(verbose: "bool | Display | None") -> Display:
 def warn(display: Display, line: str) -> None:
     """Print a line that must be seen, on standard error where `display` shows nothing: work may be lost."""
     if isinstance(display, Logged):
-        _log.warning(line)
+        _log.warning(escaped(line))
     elif isinstance(display, Quiet):
-        print(line, file=sys.stderr, flush=True)
+        print(escaped(line), file=sys.stderr, flush=True)
     else:
         display.say(line)
 
