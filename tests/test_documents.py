@@ -17,7 +17,6 @@ from any2vec import Any2VecError, Doc2Vec, Word2Vec, load
 from any2vec.cli import app
 from any2vec.cluster.local import simulate
 from any2vec.corpus import read_corpus
-from any2vec.operators.inference import OF_NEW
 from any2vec.operators.matrices import new_documents, new_matrices
 from any2vec.samples.negatives import alias_table, probabilities
 
@@ -58,9 +57,8 @@ def test_documents_equal_the_naive(model):
     np.testing.assert_allclose(doc2vec.vectors_.matrix, e, atol=1e-5)
     np.testing.assert_allclose(doc2vec.vectors_.t, t, atol=1e-5)
     assert np.abs(rows - new_documents(0, n, 16, seed=3)).max() > 1e-3
-    first = new_documents(OF_NEW, OF_NEW + 1, 16, seed=3)[0]
     ids = [[doc2vec.vectors_.vocabulary.ids[word] for word in words] for words in TEXTS[:20]]
-    inferred = naive_documents.infer(setting, doc2vec.model, ids, e, t, first)
+    inferred = naive_documents.infer(setting, doc2vec.model, ids, e, t, np.zeros(16))
     np.testing.assert_allclose(doc2vec.transform(TEXTS[:20]), inferred, atol=1e-5)
 
 
@@ -201,6 +199,30 @@ def test_inference_depends_on_the_text_alone(model):
     assert model.infer_vector(TEXTS[5], epochs=1).tobytes() != found[5].tobytes()
     with pytest.raises(Any2VecError, match="`epochs` is 0"):
         model.infer_vector(TEXTS[5], epochs=0)
+
+
+def test_inferred_vectors_are_near_their_texts_for_every_dim():
+    rng = np.random.default_rng(0)
+    texts = [[f"w{d % 20 * 10 + i}" for i in rng.integers(0, 30, 8)] for d in range(300)]
+    found = {}
+    for dim in (16, 15):  # a multiple of a power of two, and none
+        model = Doc2Vec(**HOW | {"dim": dim}, sample=0, alpha=0.3).fit(texts)
+        for alpha in (0.3, 1e-4):  # with the second, a random start would stay
+            rows = model.documents_.matrix, np.array([model.infer_vector(words, alpha=alpha) for words in texts])
+            trained, inferred = (matrix / np.linalg.norm(matrix, axis=1, keepdims=True) for matrix in rows)
+            nearest = (inferred @ trained.T).argmax(axis=1)
+            found[dim, alpha] = np.mean(nearest == np.arange(len(texts)))
+            assert np.bincount(nearest).max() < 40  # texts of other words are not all near one document
+    assert min(found.values()) > 0.1
+    assert found[16, 0.3] == pytest.approx(found[15, 0.3], abs=0.1)
+    assert found[16, 1e-4] == pytest.approx(found[15, 1e-4], abs=0.1)
+
+
+def test_a_text_that_subsampling_would_leave_empty_has_a_vector():
+    model = Doc2Vec(**HOW, sample=1e-4, epochs=2).fit(TEXTS)
+    found = model.transform([["w0"], ["w1"], ["w2"], ["w0", "w3"]])
+    assert len({row.tobytes() for row in found}) == 4
+    assert found.any(axis=1).all()
 
 
 def test_new_documents_are_read_as_in_training(model, tmp_path):
