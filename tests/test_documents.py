@@ -13,10 +13,11 @@ import pytest
 from simulated import text
 from typer.testing import CliRunner
 
-from any2vec import Any2VecError, Doc2Vec, Word2Vec, load
+from any2vec import Any2VecError, Doc2Vec, Word2Vec, load, save
 from any2vec.cli import app
 from any2vec.cluster.local import simulate
 from any2vec.corpus import read_corpus
+from any2vec.evaluate.checker import SimilarityChecker
 from any2vec.operators.matrices import new_documents, new_matrices
 from any2vec.samples.negatives import alias_table, probabilities
 
@@ -320,3 +321,71 @@ def test_the_command(tmp_path, monkeypatch):
     refused = CliRunner().invoke(app, [*call.split(), "--words", "docs"])
     assert refused.exit_code == 1
     assert "cannot be both the documents' vectors and the words' vectors" in str(refused.exception)
+
+
+def test_a_corpus_too_small_for_subsampling_is_inferred_without(tmp_path):
+    texts = [["a", "b"], ["c", "d"], ["e", "f"], ["a", "c"]]
+    model, without = (Doc2Vec(**HOW, seed=2, epochs=3, sample=sample).fit(texts) for sample in (1e-9, 0))
+    assert model.report_.sample == 0
+    model.save(tmp_path / "model")
+    for one in (model, Doc2Vec.load(tmp_path / "model")):
+        assert one.transform(texts).tobytes() == without.transform(texts).tobytes()
+
+
+def test_words_that_are_not_trained_are_not_shown(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    seen = []
+    model = Doc2Vec(**HOW, epochs=2, callbacks=[lambda epoch, vectors: seen.append(vectors.words)]).fit(TEXTS)
+    assert seen == [model.documents_.words] * 2
+    model.save("m")
+    model.save("m")  # replaced
+    loaded = Doc2Vec.load("m")
+    assert loaded.transform(TEXTS).tobytes() == model.transform(TEXTS).tobytes()
+    Path("pairs").write_text("w0 w1 1\nw0 w2 2\nw1 w2 3\n")
+    Path("questions").write_text(": one\nw0 w1 w2 w3\n")
+    shows = [
+        lambda words: words.most_similar("w0"),
+        lambda words: words.similarity("w0", "w1"),
+        lambda words: words["w0"],
+        lambda words: words.means([["w0"]]),
+        lambda words: words.map(method="pca"),
+        lambda words: words.index(),
+        lambda words: words.to_numpy("words.npz"),
+        lambda words: words.to_pandas(),
+        lambda words: words.evaluate_word_pairs("pairs"),
+        lambda words: save(words, "words.txt"),
+        lambda words: Word2Vec(**HOW, pretrained=words).fit(TEXTS),
+    ]
+    for words in (model.vectors_, model.wv, loaded.wv, load("m")):
+        for show in shows:
+            with pytest.raises(
+                Any2VecError, match=r"PV-DBOW trained no vectors of words: train with `words=True`, or "
+            ):
+                show(words)
+    assert not list(Path().glob("words*"))
+    for call in (
+        "similar m w0",
+        "analogy m w0 w1 w2",
+        "map m -o map.html --method pca",
+        "export m --to numpy -o words.npz",
+        "evaluate similarity m pairs",
+        "evaluate analogies m questions",
+        "words pairs -o out --pretrained m --dim 16 --min-count 1 --no-cache",
+    ):
+        done = CliRunner().invoke(app, call.split())
+        assert done.exit_code, call
+        assert "m/documents has those of documents" in str(done.exception), call
+    assert CliRunner().invoke(app, ["similar", "m/documents", "1"]).exit_code == 0
+    info = CliRunner().invoke(app, ["info", "m"])
+    assert "not trained" in info.output
+    with pytest.raises(Any2VecError, match="`callbacks` evaluate words, and PV-DBOW trained no"):
+        Doc2Vec(callbacks=[SimilarityChecker("pairs")]).check()
+    Doc2Vec(words=True, callbacks=[SimilarityChecker("pairs")]).check()
+
+
+@pytest.mark.parametrize("hosts", [1, 3])
+def test_callbacks_get_words_where_these_are_trained(hosts):
+    seen = []
+    how = HOW | {"model": "dm", "epochs": 1, "hosts": hosts, "alpha": 0.25}
+    model = Doc2Vec(**how, callbacks=[lambda epoch, vectors: seen.append(vectors.words)]).fit(TEXTS)
+    assert seen == [model.vectors_.words]

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
@@ -223,6 +224,10 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
         """Keep what is trained, the matrices of all simulated hosts or of this one of a cluster."""
         self.vectors_ = vectors_of(corpus, parts, options.operator_class.loss, options.parts, communicator)
 
+    def _judged(self, corpus: Corpus, options: Options, matrices: Matrices) -> Vectors:
+        """Return what callbacks judge, of all matrices so far."""
+        return vectors_of(corpus, [matrices], options.operator_class.loss, options.parts)
+
     def _check_on_all(self, communicator: Communicator | None) -> None:
         """Check the parameters; a file of features may be missing on one host alone."""
         reads = self.features is not None and hasattr(communicator, "allgather")
@@ -296,7 +301,7 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
         reports = communicator.rank == 0 or flags is None
         report = self.report_ if reports else Report(options={})
         display = self.display if reports else Quiet()
-        loss = options.operator_class.loss
+        judged = partial(self._judged, corpus, options)
         with self._checkpoints(corpus, communicator, display, self.report_) as (state, checkpoints):
             return train(
                 corpus,
@@ -304,7 +309,7 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
                 communicator,
                 display,
                 report,
-                after_epoch=calling(self.callbacks, corpus, loss, options.parts) if self.callbacks else None,
+                after_epoch=calling(self.callbacks, judged) if self.callbacks else None,
                 state=state,
                 checkpoints=checkpoints,
                 start=start,

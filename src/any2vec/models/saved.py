@@ -79,8 +79,9 @@ class Savable:
             "report": without_nan(self.report_.as_dict()),
         }
         kind = replace(NATIVE, save=partial(save_native, model=content, documents=vars(self).get("documents_")))
-        training = self.vectors_.t is not None
-        save(self.vectors_, path, training=training, force=force, communicator=communicator, format=kind)
+        words = copy.copy(self.vectors_)
+        words.untrained, training = "", words.t is not None
+        save(words, path, training=training, force=force, communicator=communicator, format=kind)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

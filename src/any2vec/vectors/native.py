@@ -26,13 +26,24 @@ from any2vec.vectors.parts_file import PART_TENSORS, check_same_parts, parts_to_
 from any2vec.vectors.shard import Shard, make_shard
 from any2vec.vectors.vectors import NEGATIVE, Vectors
 
-__all__ = ["DOCUMENTS", "FILES", "MODEL", "load_documents", "load_native", "load_with_model", "meta_of", "save_native"]
+__all__ = [
+    "DOCUMENTS",
+    "FILES",
+    "MODEL",
+    "UNTRAINED",
+    "load_documents",
+    "load_native",
+    "load_with_model",
+    "meta_of",
+    "save_native",
+]
 
 VERSION = 1
 _CHECKPOINTS = "[0-9]*[0-9].json"  # files of a folder of checkpoints
 META, WORDS, TENSORS = FILES = "any2vec.json", "vocabulary.json", "vectors.safetensors"
 MODEL = "model.json"  # beside them, if an estimator was saved
 DOCUMENTS = "documents"  # likewise: a folder
+UNTRAINED = "PV-DBOW trained no vectors of words: train with `words=True`, or --words"
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
@@ -140,9 +151,13 @@ def _load(folder: FolderReader) -> Vectors:
         parts.check_finite(words, f"{path / TENSORS}: ")
     loss = meta.get("loss", NEGATIVE)
     try:
-        return Vectors(words, tensors["e"], counts=counts, t=tensors.get("t"), loss=loss, parts=parts)
+        found = Vectors(words, tensors["e"], counts=counts, t=tensors.get("t"), loss=loss, parts=parts)
     except Any2VecError as error:  # a word occurs twice
         raise Any2VecError(f"{path / WORDS}: {error}") from error
+    parameters = _read_json(folder, MODEL).get("parameters") if folder.has(MODEL) else None
+    if isinstance(parameters, dict) and parameters.get("model") == "dbow" and not parameters.get("words"):
+        found.untrained = f"{path}: {UNTRAINED}; {path / DOCUMENTS} has those of documents"
+    return found
 
 
 def _check_words(shard: Shard, path: Path) -> None:
