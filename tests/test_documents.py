@@ -147,7 +147,13 @@ def test_documents_have_tags(items):
         ([Tagged(["a"], [])], "item 0 has no tag"),
         ([("x", ["a"]), ["b"]], "item 1 has no tag, and those before have one"),
         ([["a"], ("x", ["b"])], "item 1 has the tag 'x', and those before have none"),
-        ([("x", "some text")], "item 0 has the text 'some text'; split it"),
+        ([("x", "some text")], "item 0 is ('x', 'some text'), a pair with the text 'some text'; a list of its words"),
+        (
+            [("id1", "red"), ("id2", "blue")],
+            "item 0 is ('id1', 'red'), a pair with the text 'red'; a list of its words",
+        ),
+        ([(7, "red")], "item 0 is (7, 'red'), a pair with the text 'red'"),
+        ([Tagged("red", ["x"])], "sentence 0 is a str ('red'); give lists of tokens"),
         ([(1.5, ["a"])], "item 0 has the tag 1.5; a string or an integer is expected"),
         ([[], []], "the corpus is empty"),
     ],
@@ -219,6 +225,26 @@ def test_inferred_vectors_are_near_their_texts_for_every_dim():
     assert found[16, 1e-4] == pytest.approx(found[15, 1e-4], abs=0.1)
 
 
+@pytest.mark.parametrize("read", ["transform", "infer", "fit_transform"])
+def test_a_tag_with_a_text_is_no_document(model, read):
+    with pytest.raises(Any2VecError, match=r"item 0 is \('id1', 'w1'\), a pair with the text 'w1'"):
+        getattr(replace(model) if read == "fit_transform" else model, read)([("id1", "w1"), ("id2", "w2")])
+    with pytest.raises(Any2VecError, match="is a str"):
+        model.infer_vector("w1")
+
+
+def test_the_command_infers_without_the_models_column(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Doc2Vec(**HOW, epochs=1, column="text").fit([{"text": words} for words in TEXTS]).save("model")
+    Path("new.txt").write_text("w1 w2\nnone\n\nw3\n")
+    call = ["infer", "model", "new.txt", "-o", "new"]
+    assert CliRunner().invoke(app, call).exit_code
+    done = CliRunner().invoke(app, [*call, "--column", ""])
+    assert done.exit_code == 0, done.exception
+    assert "2 documents; 2 more have no word of the vocabulary, and no vector" in done.output
+    assert load("new").words == ["1", "4"]
+
+
 def test_a_text_that_subsampling_would_leave_empty_has_a_vector():
     model = Doc2Vec(**HOW, sample=1e-4, epochs=2).fit(TEXTS)
     found = model.transform([["w0"], ["w1"], ["w2"], ["w0", "w3"]])
@@ -261,6 +287,12 @@ def test_a_saved_model_has_its_documents(model, tmp_path):
     shutil.copytree(tmp_path / "other" / "documents", tmp_path / "model" / "documents")
     with pytest.raises(Any2VecError, match="not of the same save"):
         Doc2Vec.load(tmp_path / "model")
+    (tmp_path / "other/documents/any2vec.json").unlink()
+    with pytest.raises(Any2VecError, match=r"documents: not a folder of vectors: any2vec\.json is missing"):
+        Doc2Vec.load(tmp_path / "other")
+    (tmp_path / "other/documents/any2vec.json").mkdir()
+    with pytest.raises(Any2VecError, match=r"any2vec\.json is missing"):
+        Doc2Vec.load(tmp_path / "other")
     (tmp_path / "model" / "documents" / "notes.txt").write_text("mine")
     with pytest.raises(Any2VecError, match="holds other files"):
         model.save(tmp_path / "model")

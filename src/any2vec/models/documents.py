@@ -146,11 +146,14 @@ class Doc2Vec(Word2Vec):
 
     def _read(self, source: Any, *given: Any, **how: Any) -> Corpus:
         corpus = super()._read(source, *given, documents=True, **how)
+        self._say_sizes(corpus)
+        return corpus
+
+    def _say_sizes(self, corpus: Corpus) -> None:
         assert corpus.documents
         without = corpus.documents.number - corpus.sentences
         none = f"; {without:,} more have no word of the vocabulary, and no vector" if without else ""
         self.display.say(f"{counted(corpus.sentences, 'document')}{none}")
-        return corpus
 
     def _keep(self, corpus: Corpus, parts: list[Matrices], options: Options, communicator: Communicator | None) -> None:
         super()._keep(corpus, parts, options, communicator)
@@ -257,6 +260,7 @@ class Doc2Vec(Word2Vec):
             vocabulary=known,
             documents=True,
         )
+        self._say_sizes(corpus)
         assert corpus.documents
         assert isinstance(corpus.worklist, StoredWorklist)
         places = np.array([known.ids[word] for word in corpus.vocabulary.words], np.int32)

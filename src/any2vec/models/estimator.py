@@ -214,6 +214,7 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
             else:
                 parts = [self._train(divided, replace(options, threads=threads), communicator, start)]
             self._keep(divided, parts, options, communicator)
+            vars(self).pop("_features", None)  # features may change until the next run
             self.loss_ = self.report_.loss
             self.display.record("end", self.report_.outcome)
         if self.report_.interrupted:

@@ -226,6 +226,14 @@ def _check_features(name: str, found: Subwords | Features | None, wanted: Subwor
     if lacking := [feature for feature in found.names if feature not in wanted.numbers]:
         more = f" and {len(lacking) - 1:,} more" if len(lacking) > 1 else ""
         raise Any2VecError(f"{name}: `features` lack {lacking[0]!r}{more}, which it has; give the same or more")
+    (bounds, had), (others, has) = (features.lists(found.tokens) for features in (found, wanted))
+    had = np.array([wanted.numbers[feature] for feature in found.names])[had]
+    tokens = (np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0)) for ends in (bounds[1:], others[1:]))
+    pairs = (token * wanted.buckets + number for token, number in zip(tokens, (had, has), strict=True))
+    if len(lost := np.setdiff1d(*pairs)):
+        token, feature = found.tokens[lost[0] // wanted.buckets], wanted.names[lost[0] % wanted.buckets]
+        more = f", and {len(lost) - 1:,} more are lacking" if len(lost) > 1 else ""
+        raise Any2VecError(f"{name}: {token!r} has {feature!r}, but not in `features`{more}; give the same or more")
 
 
 def _numbers(parts: Parts, wanted: Subwords | Features | None) -> NDArray[np.int64]:

@@ -112,9 +112,10 @@ def load_documents(path: Path, model: dict[str, Any]) -> Vectors:
     """Load the vectors of documents that were saved with a model, which says their `id`."""
 
     def read(folder: FolderReader) -> Vectors:
+        found = _load(folder)
         if _read_json(folder, META).get("id") != model.get("documents"):
             raise Any2VecError(f"{path}: the folder {DOCUMENTS} is not of the same save as {MODEL}; save again")
-        return _load(folder)
+        return found
 
     return read_folder(path / DOCUMENTS, read)
 
