@@ -24,6 +24,7 @@ from any2vec.models.learned import vectors_of
 from any2vec.models.reporting import Reporting
 from any2vec.models.saved import Savable
 from any2vec.models.transforming import Transforming
+from any2vec.operators import MODELS
 from any2vec.operators.matrices import Matrices
 from any2vec.options import Parameters, documented, option
 from any2vec.report.report import Report
@@ -224,6 +225,13 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
     def _keep(self, corpus: Corpus, parts: list[Matrices], options: Options, communicator: Communicator | None) -> None:
         """Keep what is trained, the matrices of all simulated hosts or of this one of a cluster."""
         self.vectors_ = vectors_of(corpus, parts, options.operator_class.loss, options.parts, communicator)
+        self.vectors_.how = self._how
+
+    @property
+    def _how(self) -> dict[str, Any]:
+        """What a run that goes on must have the same."""
+        text = {name: bool(getattr(self, name)) for name in ("lowercase", "tokenize") if hasattr(self, name)}
+        return {"model": MODELS[self.operator_class.joined], **text}
 
     def _judged(self, corpus: Corpus, options: Options, matrices: Matrices) -> Vectors:
         """Return what callbacks judge, of all matrices so far."""
@@ -271,9 +279,8 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
                 if refused := options.columns_refuse(communicator.size, freezes=freezes, goes_on=goes_on):
                     raise Any2VecError(f"`scheme` is 'columns', {refused[1]}")
         earlier = self.vectors_ if warm_start else None
-        given = self.start, self.pretrained, self.frozen
-        dim, loss, parts = options.dim, options.operator_class.loss, options.parts
-        return Given.take(earlier, *given, dim=dim, loss=loss, parts=parts, communicator=communicator)
+        given, how = (self.start, self.pretrained, self.frozen), {"loss": options.operator_class.loss, **self._how}
+        return Given.take(earlier, *given, dim=options.dim, how=how, parts=options.parts, communicator=communicator)
 
     def _checked(self, source: Corpus, communicator: Communicator | None, known: Vocabulary | None) -> Corpus:
         """Check that a corpus was read for this run."""

@@ -100,10 +100,10 @@ class Inference:
         keys = np.array(
             [[epoch_key(self.seed, epoch, s) for s in (KEEP, NEGATIVES)] for epoch in range(epochs)], np.uint64
         )
-        keep = [keep_thresholds(self.counts, sample) for sample in (options.sample, 0.0)]
+        keep, every = (keep_thresholds(self.counts, sample) for sample in (options.sample, 0.0))
         ways = operator.joined and options.context != "sum", operator.joined and options.context == "corrected"
         apart = (out.ctypes.data - self.e.ctypes.data) // out.itemsize
-        how = _How(alpha, self.floor, *keep, keys, operator.sources, *ways, options.narrowest, apart)
+        how = _How(alpha, self.floor, keep, every, keys, operator.sources, *ways, options.narrowest, apart)
         with compiling:
             kernel = _kernel(functions_of(operator), options.window, out.shape[1], register_width())
         kernel(ids, bounds, self.e, self.t, out.reshape(-1), self._tables, how)  # type: ignore[attr-defined]

@@ -47,6 +47,8 @@ class Lookup:
         """The words, their counts (zeros: unknown) and ids."""
         self.e = _numbers(matrix)
         """The embedding vectors, float32, shape (V, D), read-only; random if they are `untrained`."""
+        self.how: dict[str, Any] = {}
+        """The model, and how text was read, that going on needs the same; empty where that is not known."""
         self.untrained = ""
         """Why the embedding vectors say nothing of their words; empty where they are trained."""
         self.t = None if t is None else _numbers(t)

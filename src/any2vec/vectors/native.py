@@ -79,6 +79,8 @@ def save_native(
             meta |= {"id": id_, "rows": rows}
             if shard.own.loss != NEGATIVE:
                 meta["loss"] = shard.own.loss
+            if shard.own.how:
+                meta["how"] = shard.own.how
             meta |= parts_to_meta(shard.own.parts)
             if model is not None:
                 (folder / MODEL).write_text(json.dumps({"id": id_, **model}, indent=1) + "\n", "ascii")
@@ -155,6 +157,7 @@ def _load(folder: FolderReader) -> Vectors:
         found = Vectors(words, tensors["e"], counts=counts, t=tensors.get("t"), loss=loss, parts=parts)
     except Any2VecError as error:  # a word occurs twice
         raise Any2VecError(f"{path / WORDS}: {error}") from error
+    found.how = how if isinstance(how := meta.get("how"), dict) else {}
     parameters = _read_json(folder, MODEL).get("parameters") if folder.has(MODEL) else None
     if isinstance(parameters, dict) and parameters.get("model") == "dbow" and not parameters.get("words"):
         found.untrained = f"{path}: {UNTRAINED}; {path / DOCUMENTS} has those of documents"
