@@ -10,7 +10,7 @@ from simulated import NAMES
 import any2vec
 from any2vec import Any2VecError, DeepWalk, Word2Vec
 from any2vec.corpus.features import Features
-from any2vec.errors import UnknownWordError
+from any2vec.errors import Any2VecWarning, UnknownWordError
 from any2vec.operators.matrices import new_matrices
 from any2vec.samples.negatives import alias_table, probabilities
 from any2vec.samples.windows import keep_probability
@@ -187,7 +187,10 @@ def test_fasttext_holds_no_features(tmp_path):
     with pytest.raises(Any2VecError, match="cannot hold features"):
         any2vec.save(vectors, tmp_path / "m.bin", format="fasttext")
     assert not list(tmp_path.iterdir())
-    any2vec.save(vectors, tmp_path / "m.txt")
+    with pytest.warns(Any2VecWarning, match=r"m\.txt will hold no features, so .*; a folder \(.*\) keeps them"):
+        any2vec.save(vectors, tmp_path / "m.txt")
+    with pytest.warns(Any2VecWarning, match=r"m\.npz will hold no features"):
+        vectors.to_numpy(tmp_path / "m.npz")
     assert any2vec.load(tmp_path / "m.txt").words == vectors.words
 
 
