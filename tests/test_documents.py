@@ -415,6 +415,17 @@ def test_words_that_are_not_trained_are_not_shown(tmp_path, monkeypatch):
     Doc2Vec(words=True, callbacks=[SimilarityChecker("pairs")]).check()
 
 
+def test_callbacks_get_the_documents_of_the_first_host():
+    seen = []
+    how = HOW | {"epochs": 1, "hosts": 3, "alpha": 0.25}
+    model = Doc2Vec(**how, callbacks=[lambda epoch, vectors: seen.append((vectors.words, vectors.matrix.copy()))])
+    whole = model.fit(TEXTS).documents_
+    ((words, rows),) = seen
+    assert 0 < len(words) < len(whole)
+    assert words == whole.words[: len(words)]
+    assert rows.tobytes() == whole.matrix[: len(words)].tobytes()
+
+
 @pytest.mark.parametrize("hosts", [1, 3])
 def test_callbacks_get_words_where_these_are_trained(hosts):
     seen = []
