@@ -13,11 +13,11 @@ import pytest
 from simulated import text
 from typer.testing import CliRunner
 
-from any2vec import Any2VecError, Doc2Vec, Word2Vec, load
+from any2vec import Any2VecError, Doc2Vec, Word2Vec, load, save
 from any2vec.cli import app
 from any2vec.cluster.local import simulate
 from any2vec.corpus import read_corpus
-from any2vec.operators.inference import OF_NEW
+from any2vec.evaluate.checker import SimilarityChecker
 from any2vec.operators.matrices import new_documents, new_matrices
 from any2vec.samples.negatives import alias_table, probabilities
 
@@ -58,9 +58,8 @@ def test_documents_equal_the_naive(model):
     np.testing.assert_allclose(doc2vec.vectors_.matrix, e, atol=1e-5)
     np.testing.assert_allclose(doc2vec.vectors_.t, t, atol=1e-5)
     assert np.abs(rows - new_documents(0, n, 16, seed=3)).max() > 1e-3
-    first = new_documents(OF_NEW, OF_NEW + 1, 16, seed=3)[0]
     ids = [[doc2vec.vectors_.vocabulary.ids[word] for word in words] for words in TEXTS[:20]]
-    inferred = naive_documents.infer(setting, doc2vec.model, ids, e, t, first)
+    inferred = naive_documents.infer(setting, doc2vec.model, ids, e, t, np.zeros(16))
     np.testing.assert_allclose(doc2vec.transform(TEXTS[:20]), inferred, atol=1e-5)
 
 
@@ -148,7 +147,13 @@ def test_documents_have_tags(items):
         ([Tagged(["a"], [])], "item 0 has no tag"),
         ([("x", ["a"]), ["b"]], "item 1 has no tag, and those before have one"),
         ([["a"], ("x", ["b"])], "item 1 has the tag 'x', and those before have none"),
-        ([("x", "some text")], "item 0 has the text 'some text'; split it"),
+        ([("x", "some text")], "item 0 is ('x', 'some text'), a pair with the text 'some text'; a list of its words"),
+        (
+            [("id1", "red"), ("id2", "blue")],
+            "item 0 is ('id1', 'red'), a pair with the text 'red'; a list of its words",
+        ),
+        ([(7, "red")], "item 0 is (7, 'red'), a pair with the text 'red'"),
+        ([Tagged("red", ["x"])], "sentence 0 is a str ('red'); give lists of tokens"),
         ([(1.5, ["a"])], "item 0 has the tag 1.5; a string or an integer is expected"),
         ([[], []], "the corpus is empty"),
     ],
@@ -203,6 +208,50 @@ def test_inference_depends_on_the_text_alone(model):
         model.infer_vector(TEXTS[5], epochs=0)
 
 
+def test_inferred_vectors_are_near_their_texts_for_every_dim():
+    rng = np.random.default_rng(0)
+    texts = [[f"w{d % 20 * 10 + i}" for i in rng.integers(0, 30, 8)] for d in range(300)]
+    found = {}
+    for dim in (16, 15):  # a multiple of a power of two, and none
+        model = Doc2Vec(**HOW | {"dim": dim}, sample=0, alpha=0.3).fit(texts)
+        for alpha in (0.3, 1e-4):  # with the second, a random start would stay
+            rows = model.documents_.matrix, np.array([model.infer_vector(words, alpha=alpha) for words in texts])
+            trained, inferred = (matrix / np.linalg.norm(matrix, axis=1, keepdims=True) for matrix in rows)
+            nearest = (inferred @ trained.T).argmax(axis=1)
+            found[dim, alpha] = np.mean(nearest == np.arange(len(texts)))
+            assert np.bincount(nearest).max() < 40  # texts of other words are not all near one document
+    assert min(found.values()) > 0.1
+    assert found[16, 0.3] == pytest.approx(found[15, 0.3], abs=0.1)
+    assert found[16, 1e-4] == pytest.approx(found[15, 1e-4], abs=0.1)
+
+
+@pytest.mark.parametrize("read", ["transform", "infer", "fit_transform"])
+def test_a_tag_with_a_text_is_no_document(model, read):
+    with pytest.raises(Any2VecError, match=r"item 0 is \('id1', 'w1'\), a pair with the text 'w1'"):
+        getattr(replace(model) if read == "fit_transform" else model, read)([("id1", "w1"), ("id2", "w2")])
+    with pytest.raises(Any2VecError, match="is a str"):
+        model.infer_vector("w1")
+
+
+def test_the_command_infers_without_the_models_column(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Doc2Vec(**HOW, epochs=1, column="text").fit([{"text": words} for words in TEXTS]).save("model")
+    Path("new.txt").write_text("w1 w2\nnone\n\nw3\n")
+    call = ["infer", "model", "new.txt", "-o", "new"]
+    assert CliRunner().invoke(app, call).exit_code
+    done = CliRunner().invoke(app, [*call, "--column", ""])
+    assert done.exit_code == 0, done.exception
+    assert "2 documents; 2 more have no word of the vocabulary, and no vector" in done.output
+    assert load("new").words == ["1", "4"]
+
+
+def test_a_text_that_subsampling_would_leave_empty_has_a_vector():
+    model = Doc2Vec(**HOW, sample=1e-4, epochs=2).fit(TEXTS)
+    found = model.transform([["w0"], ["w1"], ["w2"], ["w0", "w3"]])
+    assert len({row.tobytes() for row in found}) == 4
+    assert found.any(axis=1).all()
+
+
 def test_new_documents_are_read_as_in_training(model, tmp_path):
     path, lines = tmp_path / "new.txt", [TEXTS[0], [], ["unknown"], ["unknown", *TEXTS[5]]]
     path.write_text("\n".join(map(" ".join, lines)))
@@ -238,6 +287,12 @@ def test_a_saved_model_has_its_documents(model, tmp_path):
     shutil.copytree(tmp_path / "other" / "documents", tmp_path / "model" / "documents")
     with pytest.raises(Any2VecError, match="not of the same save"):
         Doc2Vec.load(tmp_path / "model")
+    (tmp_path / "other/documents/any2vec.json").unlink()
+    with pytest.raises(Any2VecError, match=r"documents: not a folder of vectors: any2vec\.json is missing"):
+        Doc2Vec.load(tmp_path / "other")
+    (tmp_path / "other/documents/any2vec.json").mkdir()
+    with pytest.raises(Any2VecError, match=r"any2vec\.json is missing"):
+        Doc2Vec.load(tmp_path / "other")
     (tmp_path / "model" / "documents" / "notes.txt").write_text("mine")
     with pytest.raises(Any2VecError, match="holds other files"):
         model.save(tmp_path / "model")
@@ -298,3 +353,82 @@ def test_the_command(tmp_path, monkeypatch):
     refused = CliRunner().invoke(app, [*call.split(), "--words", "docs"])
     assert refused.exit_code == 1
     assert "cannot be both the documents' vectors and the words' vectors" in str(refused.exception)
+
+
+def test_a_corpus_too_small_for_subsampling_is_inferred_without(tmp_path):
+    texts = [["a", "b"], ["c", "d"], ["e", "f"], ["a", "c"]]
+    model, without = (Doc2Vec(**HOW, seed=2, epochs=3, sample=sample).fit(texts) for sample in (1e-9, 0))
+    assert model.report_.sample == 0
+    model.save(tmp_path / "model")
+    for one in (model, Doc2Vec.load(tmp_path / "model")):
+        assert one.transform(texts).tobytes() == without.transform(texts).tobytes()
+
+
+def test_words_that_are_not_trained_are_not_shown(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    seen = []
+    model = Doc2Vec(**HOW, epochs=2, callbacks=[lambda epoch, vectors: seen.append(vectors.words)]).fit(TEXTS)
+    assert seen == [model.documents_.words] * 2
+    model.save("m")
+    model.save("m")  # replaced
+    loaded = Doc2Vec.load("m")
+    assert loaded.transform(TEXTS).tobytes() == model.transform(TEXTS).tobytes()
+    Path("pairs").write_text("w0 w1 1\nw0 w2 2\nw1 w2 3\n")
+    Path("questions").write_text(": one\nw0 w1 w2 w3\n")
+    shows = [
+        lambda words: words.most_similar("w0"),
+        lambda words: words.similarity("w0", "w1"),
+        lambda words: words["w0"],
+        lambda words: words.means([["w0"]]),
+        lambda words: words.map(method="pca"),
+        lambda words: words.index(),
+        lambda words: words.to_numpy("words.npz"),
+        lambda words: words.to_pandas(),
+        lambda words: words.evaluate_word_pairs("pairs"),
+        lambda words: save(words, "words.txt"),
+        lambda words: Word2Vec(**HOW, pretrained=words).fit(TEXTS),
+    ]
+    for words in (model.vectors_, model.wv, loaded.wv, load("m")):
+        for show in shows:
+            with pytest.raises(
+                Any2VecError, match=r"PV-DBOW trained no vectors of words: train with `words=True`, or "
+            ):
+                show(words)
+    assert not list(Path().glob("words*"))
+    for call in (
+        "similar m w0",
+        "analogy m w0 w1 w2",
+        "map m -o map.html --method pca",
+        "export m --to numpy -o words.npz",
+        "evaluate similarity m pairs",
+        "evaluate analogies m questions",
+        "words pairs -o out --pretrained m --dim 16 --min-count 1 --no-cache",
+    ):
+        done = CliRunner().invoke(app, call.split())
+        assert done.exit_code, call
+        assert "m/documents has those of documents" in str(done.exception), call
+    assert CliRunner().invoke(app, ["similar", "m/documents", "1"]).exit_code == 0
+    info = CliRunner().invoke(app, ["info", "m"])
+    assert "not trained" in info.output
+    with pytest.raises(Any2VecError, match="`callbacks` evaluate words, and PV-DBOW trained no"):
+        Doc2Vec(callbacks=[SimilarityChecker("pairs")]).check()
+    Doc2Vec(words=True, callbacks=[SimilarityChecker("pairs")]).check()
+
+
+def test_callbacks_get_the_documents_of_the_first_host():
+    seen = []
+    how = HOW | {"epochs": 1, "hosts": 3, "alpha": 0.25}
+    model = Doc2Vec(**how, callbacks=[lambda epoch, vectors: seen.append((vectors.words, vectors.matrix.copy()))])
+    whole = model.fit(TEXTS).documents_
+    ((words, rows),) = seen
+    assert 0 < len(words) < len(whole)
+    assert words == whole.words[: len(words)]
+    assert rows.tobytes() == whole.matrix[: len(words)].tobytes()
+
+
+@pytest.mark.parametrize("hosts", [1, 3])
+def test_callbacks_get_words_where_these_are_trained(hosts):
+    seen = []
+    how = HOW | {"model": "dm", "epochs": 1, "hosts": hosts, "alpha": 0.25}
+    model = Doc2Vec(**how, callbacks=[lambda epoch, vectors: seen.append(vectors.words)]).fit(TEXTS)
+    assert seen == [model.vectors_.words]

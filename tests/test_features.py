@@ -1,3 +1,6 @@
+import os
+from threading import Thread
+
 import naive
 import naive_parts
 import numpy as np
@@ -7,7 +10,7 @@ from simulated import NAMES
 import any2vec
 from any2vec import Any2VecError, DeepWalk, Word2Vec
 from any2vec.corpus.features import Features
-from any2vec.errors import UnknownWordError
+from any2vec.errors import Any2VecWarning, UnknownWordError
 from any2vec.operators.matrices import new_matrices
 from any2vec.samples.negatives import alias_table, probabilities
 from any2vec.samples.windows import keep_probability
@@ -147,6 +150,14 @@ def test_saved_models_go_on_with_more_features(tmp_path):
     ):
         with pytest.raises(Any2VecError, match=message):
             Word2Vec(**HOW, features=given, start=start).fit(sessions())
+    without, less = ({**more, "b1": names} for names in ([], ["brand=b"]))
+    del without["b1"]
+    for given, lacking in (
+        (without, "'b1' has 'brand=b', but not in `features`, and 1 more"),
+        (less, "'b1' has 'size=1'"),
+    ):
+        with pytest.raises(Any2VecError, match=lacking):
+            model.set_params(features=given).fit(sessions(), warm_start=True)
     with pytest.raises(Any2VecError, match="trained without features; leave out"):
         Word2Vec(**HOW, features=FEATURES, start=Word2Vec(**HOW).fit(sessions()).vectors_).fit(sessions())
 
@@ -176,8 +187,38 @@ def test_fasttext_holds_no_features(tmp_path):
     with pytest.raises(Any2VecError, match="cannot hold features"):
         any2vec.save(vectors, tmp_path / "m.bin", format="fasttext")
     assert not list(tmp_path.iterdir())
-    any2vec.save(vectors, tmp_path / "m.txt")
+    with pytest.warns(Any2VecWarning, match=r"m\.txt will hold no features, so .*; a folder \(.*\) keeps them"):
+        any2vec.save(vectors, tmp_path / "m.txt")
+    with pytest.warns(Any2VecWarning, match=r"m\.npz will hold no features"):
+        vectors.to_numpy(tmp_path / "m.npz")
     assert any2vec.load(tmp_path / "m.txt").words == vectors.words
+
+
+@pytest.mark.parametrize("by", ["fit", "read"])
+def test_features_are_read_once_a_fit(by, tmp_path):
+    model = Word2Vec(**HOW, features={token: iter(names) for token, names in FEATURES.items()})
+    model.check()
+    model.fit(model.read(sessions()) if by == "read" else sessions())
+    assert bits(model) == bits(fitted())
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    writer = Thread(target=fifo.write_text, args=(FILE, "utf-8"))
+    writer.start()
+    model = Word2Vec(**HOW, features=fifo)
+    model.check()
+    model.fit(model.read(sessions()) if by == "read" else sessions())
+    writer.join()
+    assert bits(model) == bits(fitted())
+
+
+def test_features_may_change_between_fits():
+    given = {"b1": ["brand=a"], "plain": ["x"]}
+    model = Word2Vec(**HOW, features=given)
+    for change in (["brand=b"], ["brand=c"]):
+        with pytest.raises(Any2VecError, match="nosuch"):
+            model.fit("nosuch.txt")
+        given["b1"] = change
+        assert model.fit(sessions()).vectors_.features == (*change, "x")
 
 
 def test_vertices_have_features():

@@ -546,6 +546,7 @@ def test_the_same_graph_again_has_other_walks():
 def mistakes(earlier, folder):
     save(earlier, folder / "bare")
     save(earlier, folder / "bare.bin")
+    save(earlier, folder / "whole", training=True)
     (folder / "none").write_text("\n")
     (folder / "latin").write_bytes(b"w1\n\xe9\n")
     bad = np.array(earlier.matrix)
@@ -582,13 +583,21 @@ def mistakes(earlier, folder):
             {"pretrained": Word2Vec()},
             "path of saved ones; an estimator has them as vectors_$",
         ),
+        (
+            {"start": folder / "whole", "model": "cbow"},
+            "whole: was trained with `model` 'skipgram', not 'cbow'; give the",
+        ),
+        (
+            {"start": earlier, "lowercase": True},
+            "^`start`: was trained with `lowercase` False, not True; give the same$",
+        ),
     ]
 
 
-@pytest.mark.parametrize("number", range(24))
+@pytest.mark.parametrize("number", range(26))
 def test_mistakes(earlier, tmp_path, number):
     cases = mistakes(earlier, tmp_path)
-    assert len(cases) == 24
+    assert len(cases) == 26
     how, message = cases[number]
     with pytest.raises(Any2VecError, match=message):
         fit(AFTER, **how)

@@ -209,6 +209,7 @@ def test_repr_shows_what_was_changed():
     assert repr(any2vec.Phrases(threshold=[200, 100])) == "Phrases(threshold=[200, 100])"
     assert repr(Word2Vec(frozen=np.array(["a"]))).startswith("Word2Vec(frozen=array(")
     given = Vectors(["a"], np.ones((1, 2), np.float32))
+    assert len(repr(Word2Vec(features={str(item): ["x"] for item in range(100_000)}))) < 1000
     assert repr(Word2Vec(start=given)) == "Word2Vec(start=<Vectors: 1 words of 2 dimensions>)"
 
 

@@ -22,6 +22,7 @@ from any2vec.other_names import meant, method_meant
 __all__ = ["Parameters", "can_be_path", "changed", "check_options", "documented", "option", "plain_number", "sentence"]
 
 _MOST = 2**63 - 1
+_LONGEST = 1000  # characters of a parameter that are shown
 """Of what is counted."""
 
 T = TypeVar("T", bound="type[Any]")
@@ -119,7 +120,7 @@ class Parameters:
         """Show what was changed."""
         listed = [(f.name, getattr(self, f.name)) for f in fields(self) if f.repr]
         usual = {f.name: f.default for f in fields(self)}
-        changed = ", ".join(f"{name}={value!r}" for name, value in listed if not _is_same(value, usual[name]))
+        changed = ", ".join(f"{name}={_short(value)}" for name, value in listed if not _is_same(value, usual[name]))
         return f"{type(self).__name__}({changed})"
 
     def set_params(self, **params: Any) -> Self:
@@ -134,6 +135,12 @@ class Parameters:
 def _meant(name: str, known: Iterable[str]) -> str:
     found = meant(name, known, "give it to `fit`")
     return f" ({found})" if found else ""
+
+
+def _short(value: object) -> str:
+    """Return a value's repr, or the beginning of one that is too long to read."""
+    whole = repr(value)
+    return whole if len(whole) <= _LONGEST else shown(value)
 
 
 def _is_same(value: object, usual: object) -> bool:

@@ -35,14 +35,16 @@ def infer(
 ) -> None:
     """Infer vectors of TEXTS by a MODEL of documents, which does not change.
 
-    TEXTS are read as those of `any2vec documents` are, with the model's --lowercase and --tokenize.
+    TEXTS are read as those of `any2vec documents` are, with the model's --lowercase and --tokenize, and its --column
+    unless another is given; --column "" is none.
     """
     check_one_process("vectors are inferred", "infer")
     check_apart([str(model), *texts], {"the vectors": output})
     check_output(output, force=force)
     loaded = Doc2Vec.load(model)
-    loaded.threads, loaded.column = options["threads"], options["column"] or loaded.column
-    display = display_for(Console(stderr=True), quiet=quiet)
+    loaded.threads, column = options["threads"], options["column"]
+    loaded.column = loaded.column if column is None else column or None
+    display = loaded.verbose = display_for(Console(stderr=True), quiet=quiet)
     with announcing_compilation(display.say):
         vectors = loaded.infer(texts, epochs=epochs, alpha=alpha)
     save(vectors, output, force=force)

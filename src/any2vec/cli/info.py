@@ -35,6 +35,7 @@ def info(vectors: VectorsFile) -> None:
 
 
 def _facts(vectors: Vectors, path: Path) -> list[tuple[str, str]]:
+    why, vectors.untrained = vectors.untrained, ""
     kind, norms, counts = held_format(path), vectors.norms, vectors.counts
     formats = {NATIVE: "a folder of any2vec", BINARY: "word2vec's binary format", FASTTEXT: "a model of fastText"}
     files = [path] if path.is_file() else list(path.iterdir())
@@ -61,5 +62,7 @@ def _facts(vectors: Vectors, path: Path) -> list[tuple[str, str]]:
         facts.append(("parts", f"{of}, {len(parts.rows):,} of them with a row"))
     if (path / MODEL).is_file():
         facts.append(("model", f"parameters and report of an estimator, in {MODEL}"))
+    if why:
+        facts.append(("not trained", why))
     more = ", ..." if len(vectors) > _SHOWN else ""
     return [*facts, ("words", ", ".join(vectors.words[:_SHOWN]) + more)]

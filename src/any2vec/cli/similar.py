@@ -40,6 +40,8 @@ def similar(
     """Show the words most similar to each WORD, with their cosines."""
     whole_number("topn", topn, 1)
     loaded = load(vectors)
+    if loaded.untrained:
+        raise Any2VecError(loaded.untrained)
     console = Console()
     if feature:
         try:

@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from any2vec.corpus import Corpus, save_vocabulary
 from any2vec.corpus.features import Features
 from any2vec.corpus.given_vocabulary import VOCABULARY
 from any2vec.corpus.subwords import Subwords
-from any2vec.errors import FILE_ERRORS, Any2VecError
+from any2vec.errors import FILE_ERRORS, Any2VecError, Any2VecWarning
 from any2vec.io.console import Console
 from any2vec.io.disk import check_space
 from any2vec.io.outputs import check_writable
@@ -29,6 +30,7 @@ from any2vec.training.running.agreement import check_agreement
 from any2vec.training.shown.progress import announcing_compilation, display_for
 from any2vec.vectors.fasttext import no_features
 from any2vec.vectors.formats import FASTTEXT, Format, check_output, format_of, save
+from any2vec.vectors.parts import lost_parts
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["Job", "check_apart", "check_one_process"]
@@ -156,7 +158,9 @@ class Job:
     def write(self, vectors: Vectors, output: Path) -> None:
         """Save this host's vectors; all hosts call this."""
         hosts, kind = self.hosts, self.format
-        save(vectors, output, training=self.training, communicator=hosts, force=self.force, format=kind)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Any2VecWarning)  # `check` has said what is lost
+            save(vectors, output, training=self.training, communicator=hosts, force=self.force, format=kind)
 
     def write_all(self, model: Estimator) -> None:
         """Save what is trained; all hosts call this."""
@@ -191,11 +195,7 @@ class Job:
         """Say that a format holds no parts, before the training that learns them."""
         if (self.format or format_of(output)).training:
             return
-        lost, kept = ("n-grams", " or --format fasttext") if isinstance(parts, Subwords) else ("features", "")
-        self.display.say(
-            f"{output} will hold no {lost}, so that only words of the vocabulary have vectors; "
-            f"a folder (a name without an ending){kept} keeps them"
-        )
+        self.display.say(lost_parts(parts, output))
 
     def sizes(self, corpus: Corpus) -> dict[Path | None, int]:
         """Return how many vectors each output will have."""

@@ -77,11 +77,10 @@ def taken_apart(i: int, item: Any) -> tuple[str | None, Any]:
     if hasattr(item, "words") and hasattr(item, "tags"):
         return _tag(i, item.tags), item.words
     if isinstance(item, tuple) and len(item) == 2:
-        if isinstance(item[1], str) and len(item[1].split()) > 1:
-            raise Any2VecError(
-                f"item {i} has the text {shown(item[1])}; split it: (tag, tokens) or tokens are expected"
-            )
-        if not isinstance(item[1], str | bytes | Integral):
+        if isinstance(item[1], str):  # of one word, it could be the second of two tokens
+            expected = "a list of its words, (tag, tokens), or a list of tokens is expected"
+            raise Any2VecError(f"item {i} is {shown(item)}, a pair with the text {shown(item[1])}; {expected}")
+        if not isinstance(item[1], bytes | Integral):
             return _tag(i, item[0]), item[1]
     return None, item
 

@@ -11,11 +11,11 @@ from any2vec.vectors.pairs import Pairs, as_pairs, require_scipy
 from any2vec.vectors.questions import Questions, as_questions
 from any2vec.vectors.vectors import Vectors
 
-__all__ = ["AnalogyChecker", "SimilarityChecker"]
+__all__ = ["AnalogyChecker", "Checker", "SimilarityChecker"]
 
 
-class _Checker(ABC):
-    """Evaluates vectors every `every` epochs."""
+class Checker(ABC):
+    """Evaluates vectors of words every `every` epochs."""
 
     def __init__(self, every: int) -> None:
         self.every = whole_number("every", every, 1)
@@ -34,7 +34,7 @@ class _Checker(ABC):
     def _figures(self, vectors: Vectors) -> dict[str, float]: ...
 
 
-class AnalogyChecker(_Checker):
+class AnalogyChecker(Checker):
     """Answers analogy questions after an epoch.
 
     Its figures are "analogies" (of all questions), "semantic", "syntactic" and "macro" accuracy in percent, NaN where
@@ -66,7 +66,7 @@ class AnalogyChecker(_Checker):
         return {name: score.accuracy for name, score in scores.items()} | {"macro": result.macro}
 
 
-class SimilarityChecker(_Checker):
+class SimilarityChecker(Checker):
     """Correlates cosines with human judgements after an epoch.
 
     Its figures are "NAME spearman" and "NAME pearson", NaN where undefined.

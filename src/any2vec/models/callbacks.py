@@ -3,11 +3,7 @@
 import math
 from collections.abc import Callable, Sequence
 
-from any2vec.corpus import Corpus
-from any2vec.corpus.features import Features
-from any2vec.corpus.subwords import Subwords
 from any2vec.errors import Any2VecError, shown
-from any2vec.models.learned import vectors_of
 from any2vec.operators.matrices import Matrices
 from any2vec.training.trainer import AfterEpoch
 from any2vec.vectors.vectors import Vectors
@@ -21,13 +17,13 @@ The vectors are views of the model: copy what is to outlast the call.
 """
 
 
-def calling(callbacks: Sequence[Callback], corpus: Corpus, loss: str, kind: Subwords | Features | None) -> AfterEpoch:
-    """Return a function that calls all callbacks with the vectors, and returns their figures."""
+def calling(callbacks: Sequence[Callback], vectors: Callable[[Matrices], Vectors]) -> AfterEpoch:
+    """Return a function that calls all callbacks with the vectors of matrices, and returns their figures."""
 
     def judge(epoch: int, matrices: Matrices) -> dict[str, float]:
         figures: dict[str, float] = {}
         for callback in callbacks:
-            found = callback(epoch, vectors_of(corpus, [matrices], loss, kind))
+            found = callback(epoch, vectors(matrices))
             try:
                 figures |= {str(name): float(value) for name, value in ({} if found is None else found).items()}
             except (AttributeError, TypeError, ValueError):

@@ -18,6 +18,7 @@ from any2vec.corpus.rows import sentences_of
 from any2vec.corpus.sentences import tokens_in
 from any2vec.corpus.worklist import StoredWorklist
 from any2vec.errors import Any2VecError, counted, shown
+from any2vec.evaluate.checker import Checker
 from any2vec.models.learned import document_vectors
 from any2vec.models.transforming import Features
 from any2vec.models.words import Word2Vec
@@ -30,6 +31,7 @@ from any2vec.training.options import Options
 from any2vec.training.running.decay import FLOOR
 from any2vec.vectors.arguments import as_word
 from any2vec.vectors.means import check_texts
+from any2vec.vectors.native import UNTRAINED
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["Doc2Vec"]
@@ -56,7 +58,7 @@ class Doc2Vec(Word2Vec):
         The vectors of documents by their names, with the number of their words as counts. On a cluster, of those of
         this host.
     vectors_ : Vectors
-        The vectors of words. By PV-DBOW without `words` they are not trained, but random.
+        The vectors of words. By PV-DBOW without `words` they are not trained: looking at them is an error.
     loss_ : list of float
         Mean loss per sample of each epoch.
     report_ : Report
@@ -99,6 +101,8 @@ class Doc2Vec(Word2Vec):
         if self.scheme in ("columns", "server"):
             raise Any2VecError(f"`scheme` is {self.scheme!r}, which is not for documents; leave it out")
         super().check()
+        if not self._trains_words and any(isinstance(one, Checker) for one in self.callbacks):
+            raise Any2VecError(f"`callbacks` evaluate words, and {UNTRAINED}")
 
     @property
     def operator_class(self) -> type[Operator]:
@@ -142,16 +146,30 @@ class Doc2Vec(Word2Vec):
 
     def _read(self, source: Any, *given: Any, **how: Any) -> Corpus:
         corpus = super()._read(source, *given, documents=True, **how)
+        self._say_sizes(corpus)
+        return corpus
+
+    def _say_sizes(self, corpus: Corpus) -> None:
         assert corpus.documents
         without = corpus.documents.number - corpus.sentences
         none = f"; {without:,} more have no word of the vocabulary, and no vector" if without else ""
         self.display.say(f"{counted(corpus.sentences, 'document')}{none}")
-        return corpus
 
     def _keep(self, corpus: Corpus, parts: list[Matrices], options: Options, communicator: Communicator | None) -> None:
         super()._keep(corpus, parts, options, communicator)
         host = communicator.rank if communicator else 0
         self.documents_ = document_vectors(corpus, parts, host, options.operator_class.loss)
+        if not self._trains_words:
+            self.vectors_.untrained = f"{UNTRAINED}; `documents_` has those of documents"
+
+    def _judged(self, corpus: Corpus, options: Options, matrices: Matrices) -> Vectors:
+        if self._trains_words:
+            return super()._judged(corpus, options, matrices)
+        return document_vectors(corpus, [matrices], 0, options.operator_class.loss)
+
+    @property
+    def _trains_words(self) -> bool:
+        return self.words or self.model != DOCUMENT_MODELS[0]
 
     @property
     def dv(self) -> Vectors:
@@ -242,6 +260,7 @@ class Doc2Vec(Word2Vec):
             vocabulary=known,
             documents=True,
         )
+        self._say_sizes(corpus)
         assert corpus.documents
         assert isinstance(corpus.worklist, StoredWorklist)
         places = np.array([known.ids[word] for word in corpus.vocabulary.words], np.int32)
@@ -252,15 +271,16 @@ class Doc2Vec(Word2Vec):
     def _inference(self, epochs: int | None, alpha: float | None) -> tuple[Inference, Options]:
         options = self._filled()
         alpha = options.alpha if alpha is None else alpha
+        words, sample = self._trained(), self.report_.sample  # which training may have set to 0
         options = replace(options, epochs=options.epochs if epochs is None else epochs, alpha=alpha)
+        options = options if sample is None else replace(options, sample=sample)
         check_options(options)
-        words = self._trained()
         if words.t is None:
             raise Any2VecError("these vectors have no training vectors, which inferring others needs")
         if len(words) < self.report_.vocabulary:
             raise Any2VecError("this host of a cluster has some of the words only: save the model, and load it")
         operator = options.operator_class(options)
-        return Inference(operator, words.counts, words.matrix, words.t, options.seed, FLOOR), options
+        return Inference(operator, words.counts, words.e, words.t, options.seed, FLOOR), options
 
     def _inferred(self, texts: Iterable[Any], epochs: int | None, alpha: float | None) -> NDArray[np.float32]:
         """Infer vectors of texts that are tokens."""

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
@@ -23,6 +24,7 @@ from any2vec.models.learned import vectors_of
 from any2vec.models.reporting import Reporting
 from any2vec.models.saved import Savable
 from any2vec.models.transforming import Transforming
+from any2vec.operators import MODELS
 from any2vec.operators.matrices import Matrices
 from any2vec.options import Parameters, documented, option
 from any2vec.report.report import Report
@@ -213,6 +215,7 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
             else:
                 parts = [self._train(divided, replace(options, threads=threads), communicator, start)]
             self._keep(divided, parts, options, communicator)
+            vars(self).pop("_features", None)  # features may change until the next run
             self.loss_ = self.report_.loss
             self.display.record("end", self.report_.outcome)
         if self.report_.interrupted:
@@ -222,6 +225,17 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
     def _keep(self, corpus: Corpus, parts: list[Matrices], options: Options, communicator: Communicator | None) -> None:
         """Keep what is trained, the matrices of all simulated hosts or of this one of a cluster."""
         self.vectors_ = vectors_of(corpus, parts, options.operator_class.loss, options.parts, communicator)
+        self.vectors_.how = self._how
+
+    @property
+    def _how(self) -> dict[str, Any]:
+        """What a run that goes on must have the same."""
+        text = {name: bool(getattr(self, name)) for name in ("lowercase", "tokenize") if hasattr(self, name)}
+        return {"model": MODELS[self.operator_class.joined], **text}
+
+    def _judged(self, corpus: Corpus, options: Options, matrices: Matrices) -> Vectors:
+        """Return what callbacks judge, of all matrices so far."""
+        return vectors_of(corpus, [matrices], options.operator_class.loss, options.parts)
 
     def _check_on_all(self, communicator: Communicator | None, how: Mapping[str, Any] | None = None) -> None:
         """Check the parameters, which hosts must share; what is wrong with a file may be so on one host alone."""
@@ -267,9 +281,8 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
                 if refused := options.columns_refuse(communicator.size, freezes=freezes, goes_on=goes_on):
                     raise Any2VecError(f"`scheme` is 'columns', {refused[1]}")
         earlier = self.vectors_ if warm_start else None
-        given = self.start, self.pretrained, self.frozen
-        dim, loss, parts = options.dim, options.operator_class.loss, options.parts
-        return Given.take(earlier, *given, dim=dim, loss=loss, parts=parts, communicator=communicator)
+        given, how = (self.start, self.pretrained, self.frozen), {"loss": options.operator_class.loss, **self._how}
+        return Given.take(earlier, *given, dim=options.dim, how=how, parts=options.parts, communicator=communicator)
 
     def _checked(self, source: Corpus, communicator: Communicator | None, known: Vocabulary | None) -> Corpus:
         """Check that a corpus was read for this run."""
@@ -298,7 +311,7 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
         reports = communicator.rank == 0 or flags is None
         report = self.report_ if reports else Report(options={})
         display = self.display if reports else Quiet()
-        loss = options.operator_class.loss
+        judged = partial(self._judged, corpus, options)
         with self._checkpoints(corpus, communicator, display, self.report_) as (state, checkpoints):
             return train(
                 corpus,
@@ -306,7 +319,7 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
                 communicator,
                 display,
                 report,
-                after_epoch=calling(self.callbacks, corpus, loss, options.parts) if self.callbacks else None,
+                after_epoch=calling(self.callbacks, judged) if self.callbacks else None,
                 state=state,
                 checkpoints=checkpoints,
                 start=start,

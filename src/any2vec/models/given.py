@@ -85,13 +85,13 @@ class Given:
         frozen: Frozen | None,
         *,
         dim: int,
-        loss: str,
+        how: dict[str, Any],
         parts: Subwords | Features | None,
         communicator: Communicator,
     ) -> Self | None:
         """Load and check; None if nothing is given. `earlier` are those of a warm start, which goes before `start`.
 
-        `parts` are those of words in this run.
+        `how` a run is that goes on must be how the vectors were trained. `parts` are those of words in this run.
         """
         with together(communicator):
             first = ("the vectors of the last `fit`", earlier) if earlier is not None else _loaded("start", start)
@@ -99,7 +99,7 @@ class Given:
             words = _words(frozen)
             if first:
                 _check_text(*first)
-                _check_start(*first, loss)
+                _check_start(*first, **how)
                 _check_parts(first[0], first[1].parts, parts)
             for vectors in filter(None, (first, second)):
                 _check_dim(*vectors, dim)
@@ -197,7 +197,7 @@ def _check_text(name: str, vectors: Vectors) -> None:
             raise Any2VecError(f"{name}: the word {shown(word)} is not UTF-8, so no text has it: {how}") from None
 
 
-def _check_start(name: str, vectors: Vectors, loss: str) -> None:
+def _check_start(name: str, vectors: Vectors, loss: str, **how: Any) -> None:
     if vectors.t is None:
         raise Any2VecError(
             f"{name}: has no training vectors t, which going on needs: save with `training=True`, to a folder, "
@@ -205,6 +205,9 @@ def _check_start(name: str, vectors: Vectors, loss: str) -> None:
         )
     if vectors.loss != loss:
         raise Any2VecError(f"{name}: its t was trained with the loss {vectors.loss!r}, but `loss` is {loss!r}")
+    for option, value in how.items():
+        if (had := vectors.how.get(option, value)) != value:
+            raise Any2VecError(f"{name}: was trained with `{option}` {shown(had)}, not {shown(value)}; give the same")
     if loss == "hierarchical" and not (vectors.counts.any() and (np.diff(vectors.counts) <= 0).all()):
         raise Any2VecError(f"{name}: has no counts, or not in falling order, of which its Huffman tree is made")
 
@@ -237,6 +240,13 @@ def _check_features(name: str, found: Subwords | Features | None, wanted: Subwor
     if lacking := [feature for feature in found.names if feature not in wanted.numbers]:
         more = f" and {len(lacking) - 1:,} more" if len(lacking) > 1 else ""
         raise Any2VecError(f"{name}: `features` lack {lacking[0]!r}{more}, which it has; give the same or more")
+    (bounds, had), (others, has) = (features.lists(found.tokens) for features in (found, wanted))
+    had = np.array([wanted.numbers[feature] for feature in found.names])[had]
+    before, now = (np.repeat(np.arange(len(ends) - 1), np.diff(ends)) for ends in (bounds, others))
+    if len(lost := np.setdiff1d(before * wanted.buckets + had, now * wanted.buckets + has)):
+        token, feature = found.tokens[lost[0] // wanted.buckets], wanted.names[lost[0] % wanted.buckets]
+        more = f", and {len(lost) - 1:,} more are lacking" if len(lost) > 1 else ""
+        raise Any2VecError(f"{name}: {token!r} has {feature!r}, but not in `features`{more}; give the same or more")
 
 
 def _numbers(parts: Parts, wanted: Subwords | Features | None) -> NDArray[np.int64]:

@@ -97,6 +97,9 @@ class Reporting(Checkpointed):
         try:
             with announcing_compilation(self._shown.say) if own else nullcontext():
                 yield
+        except BaseException:
+            vars(self).pop("_features", None)  # features may be mended
+            raise
         finally:
             self._shown.close()
             self._shown.recorder = None

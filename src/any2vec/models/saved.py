@@ -83,8 +83,9 @@ class Savable:
             "report": json.loads(json.dumps(without_nan(self.report_.as_dict()), default=plain)),  # paths are text
         }
         kind = replace(NATIVE, save=partial(save_native, model=content, documents=vars(self).get("documents_")))
-        training = self.vectors_.t is not None
-        save(self.vectors_, path, training=training, force=force, communicator=communicator, format=kind)
+        words = copy.copy(self.vectors_)
+        words.untrained, training = "", words.t is not None
+        save(words, path, training=training, force=force, communicator=communicator, format=kind)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

@@ -97,6 +97,8 @@ class Report:
     scheme : str or None
         How hosts communicated: what was chosen, if none was given or ``auto``. None on one host, unless it is a scheme
         that trains otherwise than plain word2vec.
+    sample : float or None
+        The threshold of subsampling that counted: 0 where the option's left nothing. None before training.
     rounds : Rounds
         Statistics per round.
     interrupted : bool
@@ -127,6 +129,7 @@ class Report:
     hosts: int = 1
     round_count: int = 1
     scheme: str | None = None
+    sample: float | None = None
     rounds: Rounds = field(default_factory=Rounds)
     interrupted: bool = False
     kept: bool = False

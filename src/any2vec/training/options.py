@@ -138,7 +138,6 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
         Any2VecError
             If there is one.
         """
-        vars(self).pop("_features", None)
         check_options(self)
         n_grams = Subwords.parse(self.subwords, self.buckets) or self.buckets != Options.buckets
         if isinstance(self.parts, Features) and n_grams:
@@ -226,12 +225,14 @@ class Options(PartOptions, ContextOptions, NegativeSampling, _Model):
 
     @property
     def parts(self) -> Subwords | Features | None:
-        """The n-grams or features that words have as parts; a file of features is read once, until `check`."""
+        """The n-grams or features that words have as parts; features, perhaps of a pipe, are read once a fit."""
         if self.features is None:
             return Subwords.parse(self.subwords, self.buckets)
-        if "_features" not in vars(self):
-            self._features = Features.parse(self.features)
-        return self._features
+        given, found = vars(self).get("_features", (None, None))
+        if given is not self.features:
+            found = Features.parse(self.features)
+            self._features = self.features, found
+        return found
 
     @property
     def initial_alpha(self) -> float:

@@ -93,7 +93,7 @@ def train(
     if options.scheme == AUTO:
         options, line = choose(corpus, options, communicator, start, state)
         display.say(line)
-    scheme = scheme_of(options.scheme, communicator.size)
+    report.sample, scheme = float(options.sample), scheme_of(options.scheme, communicator.size)
     report.scheme = str(options.scheme) if communicator.size > 1 or scheme.of_its_own else None
     partition = state.partition(communicator) if state else partition_of(corpus, options, communicator)
     kind: type[Host] = ColumnHost if scheme.by_columns else RowHost

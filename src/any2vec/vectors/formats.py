@@ -3,6 +3,7 @@
 import errno
 import os
 import stat
+import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ import numpy as np
 
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, together
 from any2vec.cluster.local import alone
-from any2vec.errors import Any2VecError, file_error, shown
+from any2vec.errors import Any2VecError, Any2VecWarning, file_error, shown
 from any2vec.io.finite import check_finite
 from any2vec.io.foreign import HEAD, refuse
 from any2vec.io.outputs import check_writable, refusals
@@ -20,6 +21,7 @@ from any2vec.io.replaceable import Kind, start_of
 from any2vec.vectors.arguments import as_path
 from any2vec.vectors.fasttext import check_fasttext_words, holds_fasttext, load_fasttext, save_fasttext
 from any2vec.vectors.native import DOCUMENTS, FILES, MODEL, load_native, save_native
+from any2vec.vectors.parts import lost_parts
 from any2vec.vectors.recognize import holds_binary, holds_folder, holds_text
 from any2vec.vectors.shard import Shard, make_shard
 from any2vec.vectors.vectors import Vectors, check_vectors
@@ -139,6 +141,8 @@ def save(
             vectors.parts.check_finite(vectors.vocabulary.words, f"{path}: not saved: ")
         if kind.check_words:
             kind.check_words(vectors.vocabulary.words, path)
+    if vectors.parts is not None and not kind.training and communicator.rank == 0:
+        warnings.warn(lost_parts(vectors.parts.settings, path), Any2VecWarning, stacklevel=2)
     kind.save(make_shard(vectors, training, communicator, path), path)
 
 

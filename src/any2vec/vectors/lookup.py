@@ -45,8 +45,12 @@ class Lookup:
     ) -> None:
         self.vocabulary = _checked(vocabulary, counts)
         """The words, their counts (zeros: unknown) and ids."""
-        self.matrix = _numbers(matrix)
-        """The embedding vectors e, float32, shape (V, D), read-only."""
+        self.e = _numbers(matrix)
+        """The embedding vectors, float32, shape (V, D), read-only; random if they are `untrained`."""
+        self.how: dict[str, Any] = {}
+        """The model, and how text was read, that going on needs the same; empty where that is not known."""
+        self.untrained = ""
+        """Why the embedding vectors say nothing of their words; empty where they are trained."""
         self.t = None if t is None else _numbers(t)
         """The training vectors, float32, shape (V, D), read-only; or None."""
         if type(loss) is not str:
@@ -61,8 +65,8 @@ class Lookup:
 
     def _check_shapes(self) -> None:
         number = len(self.vocabulary)
-        if self.matrix.ndim != 2 or len(self.matrix) != number or not self.matrix.shape[1]:
-            raise Any2VecError(f"{number} words do not fit a matrix of shape {self.matrix.shape}")
+        if self.e.ndim != 2 or len(self.e) != number or not self.e.shape[1]:
+            raise Any2VecError(f"{number} words do not fit a matrix of shape {self.e.shape}")
         if len(self.counts) != number:
             raise Any2VecError(f"{number} words do not fit {len(self.counts)} counts")
         if self.t is not None and self.t.shape != self.matrix.shape:
@@ -89,7 +93,20 @@ class Lookup:
     @property
     def dim(self) -> int:
         """D, the number of dimensions."""
-        return int(self.matrix.shape[1])
+        return int(self.e.shape[1])
+
+    @property
+    def matrix(self) -> NDArray[np.float32]:
+        """The embedding vectors e, float32, shape (V, D), read-only.
+
+        Raises
+        ------
+        Any2VecError
+            If they are not trained, as those of words by PV-DBOW are not.
+        """
+        if self.untrained:
+            raise Any2VecError(self.untrained)
+        return self.e
 
     @cached_property
     def norms(self) -> NDArray[np.float32]:

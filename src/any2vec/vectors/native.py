@@ -27,7 +27,17 @@ from any2vec.vectors.parts_file import PART_TENSORS, check_same_parts, parts_to_
 from any2vec.vectors.shard import Shard, make_shard
 from any2vec.vectors.vectors import NEGATIVE, Vectors
 
-__all__ = ["DOCUMENTS", "FILES", "MODEL", "load_documents", "load_native", "load_with_model", "meta_of", "save_native"]
+__all__ = [
+    "DOCUMENTS",
+    "FILES",
+    "MODEL",
+    "UNTRAINED",
+    "load_documents",
+    "load_native",
+    "load_with_model",
+    "meta_of",
+    "save_native",
+]
 
 VERSION = 1
 _OTHERS = {
@@ -41,6 +51,7 @@ _OTHERS = {
 META, WORDS, TENSORS = FILES = "any2vec.json", "vocabulary.json", "vectors.safetensors"
 MODEL = "model.json"  # beside them, if an estimator was saved
 DOCUMENTS = "documents"  # likewise: a folder
+UNTRAINED = "PV-DBOW trained no vectors of words: train with `words=True`, or --words"
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
@@ -76,6 +87,8 @@ def save_native(
             meta |= {"id": id_, "rows": rows}
             if shard.own.loss != NEGATIVE:
                 meta["loss"] = shard.own.loss
+            if shard.own.how:
+                meta["how"] = shard.own.how
             meta |= parts_to_meta(shard.own.parts)
             if model is not None:
                 (folder / MODEL).write_text(json.dumps({"id": id_, **model}, indent=1) + "\n", "ascii")
@@ -109,9 +122,10 @@ def load_documents(path: Path, model: dict[str, Any]) -> Vectors:
     """Load the vectors of documents that were saved with a model, which says their `id`."""
 
     def read(folder: FolderReader) -> Vectors:
+        found = _load(folder)
         if _read_json(folder, META).get("id") != model.get("documents"):
             raise Any2VecError(f"{path}: the folder {DOCUMENTS} is not of the same save as {MODEL}; save again")
-        return _load(folder)
+        return found
 
     return read_folder(path / DOCUMENTS, read)
 
@@ -148,9 +162,14 @@ def _load(folder: FolderReader) -> Vectors:
         parts.check_finite(words, f"{path / TENSORS}: ")
     loss = meta.get("loss", NEGATIVE)
     try:
-        return Vectors(words, tensors["e"], counts=counts, t=tensors.get("t"), loss=loss, parts=parts)
+        found = Vectors(words, tensors["e"], counts=counts, t=tensors.get("t"), loss=loss, parts=parts)
     except Any2VecError as error:  # a word occurs twice
         raise Any2VecError(f"{path / WORDS}: {error}") from error
+    found.how = how if isinstance(how := meta.get("how"), dict) else {}
+    parameters = _read_json(folder, MODEL).get("parameters") if folder.has(MODEL) else None
+    if isinstance(parameters, dict) and parameters.get("model") == "dbow" and not parameters.get("words"):
+        found.untrained = f"{path}: {UNTRAINED}; {path / DOCUMENTS} has those of documents"
+    return found
 
 
 def _check_words(shard: Shard, path: Path) -> None:

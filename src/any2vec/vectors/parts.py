@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from any2vec.io.read_only import read_only
 from any2vec.llvm.compiled import njit
 from any2vec.vectors.arguments import whole_number
 
-__all__ = ["Parts", "means_of"]
+__all__ = ["Parts", "lost_parts", "means_of"]
 
 _WORDS = 1 << 14  # whose parts are listed at a time, and as many n-grams as they may have
 _TOGETHER = 1 << 22
@@ -174,6 +175,13 @@ class Parts:
                 most = max(1, int(np.searchsorted(sums, _TOGETHER, "right")))
             yield slice(begin, begin + most)
             begin += most
+
+
+def lost_parts(settings: Subwords | Features, where: Path) -> str:
+    """Say what a format does not hold."""
+    lost, kept = ("n-grams", " or --format fasttext") if isinstance(settings, Subwords) else ("features", "")
+    only = "so that only words of the vocabulary have vectors"
+    return f"{where} will hold no {lost}, {only}; a folder (a name without an ending){kept} keeps them"
 
 
 def means_of(

@@ -378,4 +378,5 @@ def _on_first(masters: Matrices, partition: Partition, communicator: Communicato
     sent[0] = masters.vertices
     e = np.empty((int(counts.sum()), masters.e.shape[1]), np.float32)
     communicator.ialltoallv(masters.e[: masters.vertices], sent, e, counts).wait()
-    return Matrices(e, e[:0], 0, partition.vertices, masters.dim) if communicator.rank == 0 else None
+    whole = Matrices(e, e[:0], 0, partition.vertices, masters.dim, masters.documents)
+    return whole if communicator.rank == 0 else None

@@ -2,6 +2,7 @@
 
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,11 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from any2vec.corpus.vocabulary import Vocabulary
-from any2vec.errors import Any2VecError, shown
+from any2vec.errors import Any2VecError, Any2VecWarning, shown
 from any2vec.io.finite import check_finite
 from any2vec.io.outputs import check_writable, replacing
 from any2vec.io.replaceable import Kind
 from any2vec.vectors.arguments import as_path, whole_number
+from any2vec.vectors.parts import lost_parts
 
 if TYPE_CHECKING:
     from any2vec.vectors.vectors import Vectors
@@ -47,6 +49,8 @@ class Target:
             raise Any2VecError(f"{where}: give a name that ends in {' or '.join(self.endings)}")
         check_writable(where, self.kind, folder=bool(self.kind.files), force=force)
         rows = first_words(vectors, top)
+        if vectors.parts is not None:
+            warnings.warn(lost_parts(vectors.parts.settings, where), Any2VecWarning, stacklevel=5)
         if not len(rows):
             raise Any2VecError(f"{where}: not written: there are no vectors")
         check_finite(rows.words, rows.matrix, f"{where}: not written: ")
