@@ -4,9 +4,12 @@ The pages are the Markdown files here, as they are read on a forge, and those of
 start. The tutorials run while the site is built.
 """
 
+import atexit
 import os
 import re
+import shutil
 import sys
+import tempfile
 from functools import partialmethod
 from pathlib import Path
 
@@ -54,6 +57,11 @@ myst_heading_anchors = 3
 # Tutorials run in a folder of their own, with the commands of this Python, and their errors end the build.
 os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))
 os.environ["TTY_COMPATIBLE"] = "0"  # no moving lines in pages
+kernel = Path(tempfile.mkdtemp(prefix="any2vec-docs-"))  # settings of the tutorials' Python: figures are shown
+atexit.register(shutil.rmtree, kernel, ignore_errors=True)
+(kernel / "profile_default").mkdir()
+(kernel / "profile_default" / "ipython_kernel_config.py").write_text("c.InteractiveShellApp.matplotlib = 'inline'\n")
+os.environ["IPYTHONDIR"] = str(kernel)
 nb_execution_mode = "force"
 nb_execution_in_temp = True
 nb_execution_raise_on_error = True

@@ -35,24 +35,35 @@ def edges_of_text(text, *, weighted, adjacency=False, delimiter=None, comments="
 
 
 def rows_of_edges(count, edges, *, directed, merge=True, loops=True, weighted=True):
-    """Return each vertex's sorted (neighbour, weight); equal ones are added up, the lightest first."""
+    """Return each vertex's sorted (neighbour, weight); equal ones are added up, the lightest first.
+
+    Undirected edges that are listed in both directions count once, if all of them have the same weights in both.
+    """
     rows = [[] for _ in range(count)]
     for source, target, weight in edges:
         if source == target and not loops:
             continue
-        rows[source].append((target, weight))
+        rows[source].append((target, weight, source < target))
         if not directed and source != target:
-            rows[target].append((source, weight))
+            rows[target].append((source, weight, source < target))
     rows = [sorted(row, key=lambda entry: entry[0]) for row in rows]
-    return [_merged(row, weighted) for row in rows] if merge else rows
+    if not merge:
+        return [[entry[:2] for entry in row] for row in rows]
+    totals = [{} for _ in rows]
+    for total, row in zip(totals, rows, strict=True):
+        for neighbour, weight, rising in row:
+            total.setdefault(neighbour, ([], []))[rising].append(weight)
+    two = [(sorted(a), sorted(b)) for total in totals for a, b in total.values() if a and b]
+    once = not directed and all(a == b for a, b in two)
+    return [
+        [(other, _sum(a, b, once=once) if weighted else 1.0) for other, (a, b) in total.items()] for total in totals
+    ]
 
 
-def _merged(row, weighted):
-    totals = {}
-    for neighbour, weight in row:
-        totals.setdefault(neighbour, []).append(weight)
-    sums = {neighbour: float(np.float32(sum(sorted(found)))) for neighbour, found in totals.items()}
-    return [(neighbour, total if weighted else 1.0) for neighbour, total in sums.items()]
+def _sum(falling, rising, *, once):
+    same = sorted(falling) == sorted(rising)
+    total = float(np.float32(sum(sorted(rising if same else falling + rising))))
+    return total if once or not same else 2 * total
 
 
 def rows_of_graph(graph):

@@ -1,6 +1,7 @@
 """Graphs with kinds of vertices: rectangular matrices, two columns, other libraries' types; pairs without an edge."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from naive_graph import rows_of_graph
 from scipy import io as scipy_io
@@ -262,3 +263,57 @@ def test_commands_of_two_kinds(tmp_path, monkeypatch):
     assert {vertex[:5] for vertex in first} == {"user:", "item:"}
     model = DeepWalk(dim=16, window=3, negative=3, walks=2, length=5, epochs=1, threads=1)
     assert "item:3" in model.fit(read_graph("r", bipartite="user,item")).vectors_.words
+
+
+def weighted(**relations):
+    """Return a HeteroData of relations between users and items: 'u_name_i' = (user, item or user, weight) lists."""
+    kinds = {"u": "user", "i": "item"}
+    data = HeteroData()
+    for key, listed in relations.items():
+        (source, *_, target), name = key.split("_"), "_".join(key.split("_")[1:-1])
+        ends = np.array([edge[:2] for edge in listed]).T
+        data[kinds[source], name, kinds[target]] = Store(edge_index=ends, edge_weight=np.array([e[2] for e in listed]))
+    return data
+
+
+@pytest.mark.parametrize(
+    ("relations", "wanted"),
+    [
+        ({"u_rates_i": [(0, 0, 5.0)], "u_watches_i": [(0, 0, 7.0)]}, {("user:0", "item:0", 12)}),
+        ({"u_writes_i": [(0, 0, 1.0)], "i_thanks_u": [(0, 0, 1.0)]}, {("user:0", "item:0", 2)}),
+        ({"u_writes_i": [(0, 0, 1.0)], "i_thanks_u": [(0, 0, 3.0)]}, {("user:0", "item:0", 4)}),
+        ({"u_to_i": [(0, 0, 2.0)], "i_to_u": [(0, 0, 2.0)]}, {("user:0", "item:0", 2)}),
+        (
+            {"i_rev_rates_u": [(0, 0, 5.0)], "u_rates_i": [(0, 0, 5.0)], "u_watches_i": [(0, 0, 7.0)]},
+            {("item:0", "user:0", 12)},
+        ),
+        (
+            {"u_knows_u": [(0, 1, 1.0), (1, 0, 1.0), (1, 2, 4.0)], "u_likes_u": [(1, 0, 1.0)]},
+            {("0", "1", 2), ("1", "2", 4)},
+        ),
+        (
+            {"u_knows_u": [(0, 1, 1.0), (1, 0, 1.0), (2, 1, 4.0)], "u_rev_knows_u": [(0, 1, 1.0), (1, 0, 1.0)]},
+            {("0", "1", 1), ("1", "2", 4)},
+        ),
+    ],
+)
+def test_relations_are_added_up_and_a_reverse_counts_once(relations, wanted):
+    assert edges(read_graph(weighted(**relations))) == wanted
+    assert read_graph(weighted(**relations), directed=True, merge=False).edges == sum(map(len, relations.values()))
+
+
+def test_tables_of_a_relation_and_of_its_reverse():
+    there, back = [
+        pd.DataFrame([row], columns=["source", "target", "weight"]) for row in (("a", "x", 2), ("x", "a", 2))
+    ]
+    for key, weight in ((("item", "rev_rates", "user"), 2), (("item", "user"), 4), (("item", "thanks", "user"), 4)):
+        graph = read_graph({("user", "rates", "item"): there, key: back})
+        assert edges(graph) == {("user:a", "item:x", weight)}
+
+
+def test_numbers_of_relations_that_are_not_read_are_said():
+    data = HeteroData({WRITES: Store(edge_index=INDEX, edge_attr=np.ones(3))})
+    dgl = DGLGraph({WRITES: (*INDEX, {"w": np.ones(3), "_ID": np.arange(3)})}, {"author": 3, "paper": 4})
+    for source, found in ((data, "'edge_attr'"), (dgl, "'w'")):
+        with pytest.warns(GraphWarning, match=f"edges have {found}, which is not read"):
+            assert read_graph(source).weights is None

@@ -13,7 +13,7 @@ from any2vec import DeepWalk
 from any2vec.cli.evaluate import evaluate
 from any2vec.errors import Any2VecError
 from any2vec.evaluate.classification import MEASURES, evaluate_nodes
-from any2vec.graph.vertex_labels import VertexLabels
+from any2vec.graph.vertex_labels import VertexLabels, read_labels
 from any2vec.vectors.formats import save
 from any2vec.vectors.vectors import Vectors
 
@@ -292,3 +292,20 @@ def test_matlab_labels(run, tmp_path):
     (tmp_path / "empty").write_text("# nothing\n")
     with pytest.raises(Any2VecError, match="has no labels"):
         run(tmp_path / "v", tmp_path / "empty")
+
+
+@pytest.mark.parametrize("form", ["auto", "vertices"])
+def test_a_header_of_labels(run, tmp_path, form):
+    random = np.random.default_rng(1)
+    vectors = Vectors([f"v{i}" for i in range(40)], random.standard_normal((40, 4)).astype(np.float32))
+    save(vectors, tmp_path / "v.bin")
+    lines = [f"v{i},{'xy'[i % 2]}" for i in range(40)]
+    (tmp_path / "l.csv").write_text("\n".join(["# made", "node,label", *lines, ""]))
+    with pytest.raises(
+        Any2VecError, match=r"no vector: 'node' \(line 2\); .*; if it is a header, `header=True` skips it"
+    ):
+        evaluate_nodes(vectors, tmp_path / "l.csv", [0.5], 1)
+    found = read_labels(tmp_path / "l.csv", header=True, format=form)
+    assert (found.names[:2], found.labels, found.lines[0]) == (["v0", "v1"], ["x", "y"], 3)
+    output = run(tmp_path / "v.bin", tmp_path / "l.csv", "--header", "--ratios", 50, "--shuffles", 1)
+    assert output[-1] == ["40", "vertices,", "2", "labels,", "1", "shuffle"]

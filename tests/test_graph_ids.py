@@ -16,6 +16,7 @@ from any2vec import Any2VecError, DeepWalk, Vectors, load, save
 from any2vec.evaluate.classification import evaluate_nodes
 from any2vec.evaluate.linkprediction import compare_operators
 from any2vec.graph import VertexLabels, read_graph
+from any2vec.graph.readers import GraphWarning
 
 
 class Data:
@@ -322,12 +323,13 @@ def test_data_of_pytorch_geometric():
         graph = read_graph(Data(edge_index=index, edge_weight=weights), merge=merge)
         assert rows_of_graph(graph) == [[(1, 2.0)], [(0, 2.0), (2, 3.0)], [(1, 3.0)]]
     once = Data(edge_index=index[:, :3], edge_weight=np.array([2.0, 2, 3]))
-    assert rows_of_graph(read_graph(once)) == rows_of_graph(graph)
+    with pytest.warns(GraphWarning, match="the Data: 1 of 2 edges are listed in both directions"):
+        assert rows_of_graph(read_graph(once)) == rows_of_graph(graph)
     assert read_graph(once, directed=True).edges == 3
     assert read_graph(once, weighted=False).weights is None
     twice = Data(edge_index=np.tile(index, 2), edge_weight=np.ones(8))
     assert rows_of_graph(read_graph(twice)) == [[(1, 2.0)], [(0, 2.0), (2, 2.0)], [(1, 2.0)]]
-    vectors = DeepWalk(dim=16, window=3, negative=3, walks=2, length=5, epochs=1, threads=1).fit(once).vectors_
+    vectors = DeepWalk(dim=16, window=3, negative=3, walks=2, length=5, epochs=1, threads=1).fit(graph).vectors_
     assert sorted(vectors.words) == ["0", "1", "2"]
 
 
@@ -402,3 +404,30 @@ def test_words_of_vectors_are_a_list(tmp_path):
     vectors = DeepWalk(dim=4, walks=1, length=3, epochs=1, threads=1).fit(tmp_path / "graph.edges").vectors_
     assert isinstance(vectors.words, list)
     assert vectors.words == vectors.index_to_key == list(vectors.vocabulary.words)
+
+
+TIMES = {  # third columns, and what they are taken for
+    "1082040961 1098777142": "times in seconds since 1970, 2004-04-15 to 2004-10-26",
+    "1082040961.5 1098777142": "times in seconds since 1970",
+    "1082040961000 1098777142000": "times in milliseconds since 1970, 2004-04-15 to 2004-10-26",
+    "1082040961000000 1098777142000000": "times in microseconds",
+    "1.082040961e18 1.098777142e18": "times in nanoseconds",
+}
+
+
+@pytest.mark.parametrize("times", TIMES)
+def test_times_are_no_weights(tmp_path, times):
+    (tmp_path / "g.txt").write_text("".join(f"a {i} {time}\n" for i, time in enumerate(times.split())))
+    edges = [("a", i, float(time)) for i, time in enumerate(times.split())]
+    for source in (tmp_path / "g.txt", edges, pd.DataFrame(edges), {"a": {b: time for _, b, time in edges}}):
+        with pytest.raises(Any2VecError, match=f"the weights look like {TIMES[times]}.*`weighted=False` ignores them"):
+            read_graph(source)
+        assert read_graph(source, weighted=False).weights is None
+        with pytest.warns(GraphWarning, match=f"the weights look like {TIMES[times]}"):
+            assert read_graph(source, weighted=True).weights.min() == np.float32(edges[0][2])
+
+
+@pytest.mark.parametrize("weights", ["1082040961 3", "2.5 1", "99999900 99999800", "5e9 1e10", "20040415 20040416"])
+def test_large_weights_are_no_times(tmp_path, weights):
+    (tmp_path / "g.txt").write_text("".join(f"a {i} {weight}\n" for i, weight in enumerate(weights.split())))
+    assert len(read_graph(tmp_path / "g.txt").weights) == 4

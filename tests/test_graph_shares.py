@@ -194,12 +194,14 @@ BAD = [
     ("# c\na b\n" + "\n# d\n" * 9 + "c d e\n", {}),
     ("1 2 3\n" * 30 + "1 2 x\n", {}),
     ("1 2 3\n" * 30 + "1 2 -1\n3 4\n", {}),
-    ("1 2 3e38\n2 1 3e38\n", {}),
+    ("1 2 3e38\n1 2 3e38\n", {}),
+    ("1 2 3e38\n2 1 3e38\n1 3 1\n3 1 2\n", {}),
     ("3 3 1\n2 1 3 1\n1 1\n1 1\n", {}),
     ("x y\n" * 9 + '"a",b\n', {"delimiter": ","}),
     ('a,b\n"b,c\n', {}),
     ("a,b\n" * 30 + "a,\n", {}),
     ("a b\n" * 20 + "a\x00 b\n", {}),
+    ("1 2 1082040961\n2 3 1092040961\n" * 9, {}),
     ("a b c d\n", {}),
     ("a;b c\n", {}),
     ("a b\n", {"delimiter": 5}),
@@ -227,6 +229,29 @@ def test_errors_are_those_of_one_reader(tmp_path, blocks, number):
             shares(tmp_path / "edges", 2, **options)
         return
     assert isinstance(check(tmp_path / "edges", **options), str)
+
+
+def test_times_for_weights(tmp_path, blocks):
+    (tmp_path / "edges").write_text("1 2 1082040961\n2 3 1092040961\n" * 9)
+    assert check(tmp_path / "edges", weighted=True).weights is not None
+    assert check(tmp_path / "edges", weighted=False).weights is None
+
+
+@pytest.mark.parametrize(
+    ("text", "weight"),
+    [
+        ("a a 1\na b 1\nb a 1\n", 1),
+        ("b a 1\na b 1\na c 2\n", 1),
+        ("a b 1\nb a 1\na c 2\nc a 3\n", 2),
+        ("a b 1\na b 2\nb a 1\nb a 2\na b 2\nb a 2\n", 5),
+        ("a b 1\na b 1\nb a 1\n", 3),
+    ],
+)
+def test_edges_listed_both_ways(tmp_path, blocks, text, weight):
+    (tmp_path / "edges").write_text(text)
+    assert weight in check(tmp_path / "edges").weights
+    check(tmp_path / "edges", merge=False)
+    check(tmp_path / "edges", directed=True)
 
 
 def test_too_many_kinds(tmp_path):
@@ -518,6 +543,7 @@ def memory_of_rank(host):
     host.barrier()
     Path("/proc/self/clear_refs").write_text("5")  # the peak is that from here on
     before = resident("VmRSS")
+    warnings.simplefilter("ignore")  # some edges are listed in both directions
     share = read_share(folder / "edges", host, threads=1)
     host.barrier()
     return resident("VmHWM") - before, share.indptr.nbytes + share.indices.nbytes + share.weights.nbytes

@@ -2,9 +2,12 @@
 
 import subprocess
 import sys
+import warnings
 from collections import deque
 
+import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from naive_graph import rows_of_graph
 from scipy import io as scipy_io
@@ -13,6 +16,14 @@ from scipy import sparse
 from any2vec import DeepWalk
 from any2vec.errors import Any2VecError
 from any2vec.graph import read_graph, read_labels
+from any2vec.graph.readers import GraphWarning
+
+
+class Data:
+    """The part of PyTorch Geometric's Data that is used."""
+
+    def __init__(self, **attributes):
+        self.__dict__.update(attributes)
 
 
 class Frame:
@@ -240,3 +251,93 @@ def test_forms_of_npz(tmp_path, kind):
     matrix = sparse.csr_array(np.array([[0, 1, 0], [1, 0, 3], [0, 3, 0.0]]))
     sparse.save_npz(tmp_path / "graph.npz", kind(matrix))
     assert rows_of_graph(read_graph(tmp_path / "graph.npz")) == rows_of_graph(read_graph(matrix))
+
+
+BOTH_WAYS = {  # lists in which edges stand both ways: the weights of a's row (if all agree), and how many are said
+    "a a 1, a b 1, b a 1": ([("a", 1), ("b", 1)], 0),
+    "b a 2, a b 2, a c 3, c a 3, c c 1": ([("b", 2), ("c", 3)], 0),
+    "a b 1, b a 1, c a 2": ([("b", 1), ("c", 2)], 1),
+    "a b 1, b c 1, c b 1, a a 4": ([("a", 4), ("b", 1)], 1),
+    "a b 1, a c 2": ([("b", 1), ("c", 2)], 0),
+}
+LISTED = {  # lists of lines that say different things, or the same several times: each counts
+    "a b 1, b a 3, a c 2, c a 2": [("b", 4), ("c", 4)],
+    "a b 1, a b 1, b a 1": [("b", 3)],
+    "a b 1, b a 1, a b 2, b a 2": [("b", 3)],
+    "b a 1, b a 2, b a 4": [("b", 7)],
+}
+
+
+def sources_of(lines, folder):
+    """Yield a list of weighted edges in the ways in which it can be given."""
+    edges = [(a, b, float(weight)) for a, b, weight in map(str.split, lines.split(", "))]
+    frame = pd.DataFrame(edges, columns=["source", "target", "weight"])
+    for name, text in (("edges", lines.replace(", ", "\n")), ("csv", lines.replace(", ", "\n").replace(" ", ","))):
+        (folder / name).write_text(f"{text}\n")
+        yield folder / name
+    frame.to_parquet(folder / "graph.parquet")
+    yield from (edges, frame, folder / "graph.parquet")
+
+
+def row_of_a(read, said):
+    """Return the row of vertex a, of a graph that is read; check how many edges a warning says."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        graph = read()
+    assert [str(one.message).rpartition(": ")[2].split()[0] for one in found] == [str(said)] * bool(said)
+    names = list(graph.names)
+    return sorted((names[other], weight) for other, weight in rows_of_graph(graph)[names.index("a")])
+
+
+@pytest.mark.parametrize("lines", [*BOTH_WAYS, *LISTED])
+def test_edges_listed_both_ways_weigh_the_same_from_every_source(tmp_path, lines):
+    wanted, said = BOTH_WAYS.get(lines) or (LISTED[lines], 0)
+    for source in sources_of(lines, tmp_path):
+        assert row_of_a(lambda source=source: read_graph(source), said) == wanted
+    if lines not in BOTH_WAYS:
+        return
+    edges = [(a, b, float(weight)) for a, b, weight in map(str.split, lines.split(", "))]
+    graph = nx.Graph()
+    graph.add_weighted_edges_from(edges)
+    assert row_of_a(lambda: read_graph(graph), 0) == wanted
+    names = sorted({vertex for edge in edges for vertex in edge[:2]})
+    places = [[names.index(edge[end]) for edge in edges] for end in (0, 1)]
+    weights = np.array([edge[2] for edge in edges])
+    matrix = sparse.coo_array((weights, places), shape=(len(names), len(names)))
+    if (weights != 1).any():
+        assert row_of_a(lambda: read_graph(matrix, names=names), said) == wanted
+        data = Data(edge_index=np.array(places), edge_weight=weights)
+        assert row_of_a(lambda: read_graph(data, names=names), said) == wanted
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 5])
+def test_frames_that_are_matrices(number):
+    for names in ("abcde"[:number], range(number)):
+        graph = nx.relabel_nodes(nx.path_graph(number), dict(enumerate(names)))
+        graph.add_edge(names[0], names[-1])
+        for made in (graph, nx.DiGraph(graph)):
+            frame, directed = nx.to_pandas_adjacency(made), made.is_directed()
+            found = read_graph(frame, directed=directed)
+            assert found.names == [str(name) for name in names]
+            assert rows_of_graph(found) == rows_of_graph(read_graph(made))
+    assert read_graph(pd.DataFrame([(1, 2), (2, 3)])).edges == 2  # of numbers that pandas gives: a row is an edge
+    assert read_graph(pd.DataFrame([("a", "b")], columns=["x", "y"], index=["x"])).names == ["a", "b"]
+
+
+def test_numbers_of_edges_that_are_not_read_are_said():
+    igraph = pytest.importorskip("igraph")
+    index = np.array([[0, 1], [1, 2]])
+    named = nx.Graph()
+    named.add_edge("a", "b", value=3, label="x")
+    sources = [
+        (Data(edge_index=index, edge_attr=np.ones((2, 1))), "'edge_attr'.*called 'edge_weight'"),
+        (named, "the networkx graph: edges have 'value'.*called 'weight'"),
+        (igraph.Graph(n=2, edges=[(0, 1)], edge_attrs={"value": [3]}), "the igraph graph: edges have 'value'"),
+    ]
+    for source, message in sources:
+        with pytest.warns(GraphWarning, match=message):
+            assert read_graph(source).weights is None
+        assert read_graph(source, weighted=False).weights is None
+    assert read_graph(Data(edge_index=index, edge_attr=np.ones(2), edge_weight=np.array([2, 3]))).weights.max() == 3
+    named.add_edge("a", "b", weight=2)
+    assert read_graph(named).weights.max() == 2

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from any2vec import DeepWalk
 from any2vec.cli.evaluate import evaluate
 from any2vec.errors import Any2VecError
 from any2vec.evaluate import linksplit
-from any2vec.evaluate.linkprediction import OPERATORS, evaluate_links
+from any2vec.evaluate.linkprediction import OPERATORS, compare_operators, evaluate_links
 from any2vec.evaluate.linksplit import split_links
 from any2vec.graph.graph import Graph
 from any2vec.graph.karate import karate_club
@@ -76,14 +77,14 @@ def graphs(draw):
 def test_split(graph, share, seed):
     whole = split_inputs(graph)
     pairs = {(a, b) for a, b, _ in whole if a != b}
-    links = pairs if graph.directed else {(a, b) for a, b in pairs if a < b}
+    links = {(min(pair), max(pair)) for pair in pairs}  # an edge and its reverse are one
     joined = {v for link in links for v in link}
     connected = components(len(graph), whole)
     try:
         split = split_links(graph, share, seed)
     except Any2VecError as error:
         needed = len(graph) - len(connected)
-        possible = len(joined) * (len(joined) - 1) // (1 if graph.directed else 2)
+        possible = len(joined) * (len(joined) - 1) // 2
         hidden = min(max(1, round(share * len(links))), len(links) - needed)
         if "nothing to hide" in str(error):
             assert len(links) == needed
@@ -93,15 +94,18 @@ def test_split(graph, share, seed):
     train = split_inputs(split.train)
     hidden = {tuple(pair) for pair in split.hidden.tolist()}
     absent = {tuple(pair) for pair in split.absent.tolist()}
-    both = hidden if graph.directed else hidden | {(b, a) for a, b in hidden}
+    both = hidden | {(b, a) for a, b in hidden}
     assert sorted(train + [e for e in whole if e[:2] in both]) == sorted(whole)
     assert not both & {(a, b) for a, b, _ in train}
-    assert hidden <= links
+    assert hidden == (both & pairs if graph.directed else both & links)
     assert components(len(graph), train) == connected
-    assert len(hidden) == min(max(1, round(share * len(links))), len(links) - (len(graph) - len(connected)))
+    many = min(max(1, round(share * len(links))), len(links) - (len(graph) - len(connected)))
+    assert len({frozenset(pair) for pair in hidden}) == len({frozenset(pair) for pair in absent}) == many
     assert len(absent) == len(split.absent) == len(split.hidden) == len(hidden)
-    assert not absent & pairs
+    assert not (absent | {(b, a) for a, b in absent}) & pairs
     assert all(a != b and {a, b} <= joined and (graph.directed or a < b) for a, b in absent)
+    for found in (split.hidden, split.absent):
+        assert sorted(map(tuple, found.tolist())) == list(map(tuple, found.tolist()))
     again = split_links(graph, share, seed)
     assert np.array_equal(again.hidden, split.hidden)
     assert np.array_equal(again.absent, split.absent)
@@ -178,13 +182,17 @@ def test_figures_by_hand(operator):
     rows = random.standard_normal((30, 4)).astype(np.float32)
     rows[7] = 0  # has no direction
     vectors = Vectors(words, rows)
-    pairs = [(words[a], words[b]) for a, b in random.integers(0, 30, (90, 2))]
+    drawn = {
+        frozenset(pair): pair for pair in random.integers(0, 30, (100, 2)).tolist()
+    }  # a pair and its reverse are one
+    pairs = [(words[a], words[b]) for a, b in drawn.values()]
     linked = sorted(pairs, key=lambda p: -float(vectors[p[0]] @ vectors[p[1]]) + 4 * random.random())
     positives, negatives = linked[:41], linked[41:]
     scored = naive_scores(vectors, positives, negatives, operator, 5)
     wins = [(a > b) + (a == b) / 2 for a, truth in scored for b, other in scored if truth and not other]
     precisions = [np.mean([other for b, other in scored if b >= a]) for a, truth in scored if truth]
-    result = evaluate_links(vectors, positives, negatives, operator, seed=5)
+    again = [(b, a) for a, b in positives[:9]]
+    result = evaluate_links(vectors, positives + again, negatives, operator, seed=5)
     assert result.auc == pytest.approx(np.mean(wins), abs=1e-3)
     assert result.average_precision == pytest.approx(np.mean(precisions), abs=1e-2)
     assert result.tested == len(scored)
@@ -343,8 +351,23 @@ def test_weights_and_directions_are_kept(run, tmp_path):
     whole = read_graph(tmp_path / "g", directed=True)
     train = read_graph(tmp_path / "out" / "train.edges", directed=True)
     named = {(train.names[a], train.names[b]): weight for a, b, weight in split_inputs(train)}
-    assert len(named) == 6
+    assert len(named) == 5  # both directions of an edge are hidden
     assert named.items() <= {(whole.names[a], whole.names[b]): weight for a, b, weight in split_inputs(whole)}.items()
+
+
+def test_directions_do_not_give_hidden_edges_away(run, tmp_path):
+    """On random edges, of which half have their reverse, nothing can be predicted."""
+    rng = np.random.default_rng(3)
+    ends = rng.integers(0, 400, (2400, 2))
+    ends = np.concatenate([ends, ends[::2, ::-1]])
+    np.savetxt(tmp_path / "g", ends[rng.permutation(len(ends))], "v%d")
+    run("split", tmp_path / "g", "-o", tmp_path / "out", "--directed", "--share", 0.3)
+    model = DeepWalk(dim=16, walks=5, length=10, threads=1, seed=2, verbose=False)
+    vectors = model.fit(tmp_path / "out" / "train.edges").vectors_
+    hidden, absent = (tmp_path / "out" / f"{name}.edges" for name in ("hidden", "absent"))
+    for result in compare_operators(vectors, hidden, absent):
+        assert abs(result.auc - 0.5) < 0.08, result
+        assert abs(result.average_precision - 0.5) < 0.08, result
 
 
 @pytest.mark.parametrize("name", ["New York", "a,b", "#1", "%"])

@@ -265,3 +265,11 @@ def test_commands_have_kinds(tmp_path, monkeypatch):
     assert "kinds: 2 a, 2 p" in found.stderr
     assert run("nodes", "g.edges", "-o", "g.kinds", *kinds, "a-p-a").exit_code
     assert (tmp_path / "g.kinds").read_text().startswith("a1 a\n")
+
+
+@pytest.mark.parametrize("kinds", ["node|kind\na x|person\nb y|big dog\n", "a x\tperson\nb y\tbig dog\n"])
+def test_the_delimiter_and_header_of_a_graph_are_those_of_its_kinds(tmp_path, kinds):
+    (tmp_path / "g").write_text("from|to\na x|b y\n")
+    (tmp_path / "k").write_text(kinds)
+    graph = read_graph(tmp_path / "g", delimiter="|", header=True, kinds=tmp_path / "k")
+    assert list(graph.kinds) == ["person", "big dog"]

@@ -1,5 +1,6 @@
 """Commands in pages run, and blocks of output show what they print."""
 
+import ast
 import importlib.util
 import json
 import os
@@ -21,6 +22,7 @@ from any2vec.cli import app, demo, plan
 from any2vec.cli.errors import UsageError, usage
 from any2vec.plan.measuring import Speeds
 
+TUTORIALS = Path(__file__).parent.parent / "docs" / "tutorials"
 STEPS = {name: steps(text) for name, text in TEXTS.items()}
 SHELL = {name: [step for step in found if step.language == "shell"] for name, found in STEPS.items()}
 LINES = [step for found in SHELL.values() for step in found]
@@ -226,3 +228,11 @@ def test_differences(shown, printed, found):
 def test_differences_of_json(shown, found):
     written = {"words": 3, "loss": [0.5, 0.4], "seconds": {"train": 1.0}, "rounds": {"each": [1, 2, 3, 4]}, "more": 1}
     assert differs_json(shown, written) == found
+
+
+@pytest.mark.parametrize("page", sorted(TUTORIALS.glob("*.md")), ids=lambda path: path.stem)
+def test_cells_of_tutorials_are_python_or_for_a_shell(page):
+    cells = re.findall(r"^```\{code-cell\}\n(.*?)^```$", page.read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    for cell in cells:
+        if not cell.startswith("%%bash\n"):
+            ast.parse(cell)

@@ -380,9 +380,9 @@ def test_mistakes_are_told(spark, reviews, tmp_path):
         [(1, 2, -1.0, "1", None), (2, 3, 1.0, "x", 3)], "a long, b long, w double, s string, n int"
     )
     for data, how, message in (
-        (edges, {"weightCol": "w"}, "-1.0"),
+        (edges, {"weightCol": "w"}, "the data frame, column 'w': the weight -1.0 is negative"),
         (edges, {"weightCol": "s"}, "column 's' is of type string; weights are numbers"),
-        (edges, {"dstCol": "n"}, "an edge has a null"),
+        (edges, {"dstCol": "n"}, "the data frame, column 'n': has a null; drop such rows"),
         (edges.limit(0), {}, "no edge"),
     ):
         with pytest.raises(Any2VecError) as caught:

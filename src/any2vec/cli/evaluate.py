@@ -132,6 +132,7 @@ def nodes(
     comments: Annotated[
         str, typer.Option(metavar="CHARS", help="Lines that begin with one of these are skipped; '' for none.")
     ] = COMMENTS,
+    header: Annotated[bool, typer.Option("--header", help="Skip the first line of LABELS, a header.")] = False,
     ratios: Annotated[
         str, typer.Option(metavar="PERCENTS", help="Fractions of the vertices to train on, in percent.")
     ] = ",".join(f"{100 * ratio:g}" for ratio in RATIOS),
@@ -152,7 +153,7 @@ def nodes(
     _check_json(json_file, force, vectors, labels)
     shares = _ratios(ratios)
     with saying():
-        known = read_labels(labels, format=file_format, delimiter=sign(delimiter), comments=comments)
+        known = read_labels(labels, format=file_format, delimiter=sign(delimiter), comments=comments, header=header)
     result = evaluate_nodes(
         load(vectors), known, shares, shuffles, seed=seed, threads=threads, skip_unknown=skip_unknown
     )

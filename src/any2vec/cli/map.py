@@ -67,6 +67,7 @@ def map(  # noqa: A001  (the command's name)
             autocompletion=shared.completing(LABEL_FORMATS),
         ),
     ] = "auto",
+    header: Annotated[bool, typer.Option("--header", help="Skip the first line of the labels, a header.")] = False,
     skip_unknown: Annotated[
         bool, typer.Option("--skip-unknown", help="Leave out labels of words that have no vector.")
     ] = False,
@@ -86,12 +87,12 @@ def map(  # noqa: A001  (the command's name)
     sources = [vectors, labels, listed if isinstance(listed, Path) else None]
     check_apart([str(source) for source in sources if source], {"the map": output})
     check_output(output, force=force)
-    for name, given in (("skip_unknown", skip_unknown), ("format", file_format != "auto")):
+    for name, given in (("skip_unknown", skip_unknown), ("format", file_format != "auto"), ("header", header)):
         if given and labels is None:
             raise Any2VecError(f"`{name}` is for `labels` only")
     check_method(method, {})
     with saying():
-        known: VertexLabels | None = read_labels(labels, format=file_format) if labels else None
+        known: VertexLabels | None = read_labels(labels, format=file_format, header=header) if labels else None
     loaded = load(vectors)
     if isinstance(listed, str) and not loaded.has_index_for(listed):
         what = "no file has this name, and no vector; a list has commas between its words"

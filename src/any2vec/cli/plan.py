@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from any2vec.cli import options as shared
-from any2vec.cli.graphs import graph_options, saying
+from any2vec.cli.graphs import saying, typed_graph_options
 from any2vec.cli.plan_table import show
 from any2vec.cli.training import check_apart, check_one_process
 from any2vec.cluster.machine.cores import usable_cores
@@ -37,7 +37,7 @@ from any2vec.training.shown.progress import announcing_compilation, display_for
 __all__ = ["plan"]
 
 _PANEL = "Cluster"
-_OF_GRAPHS = ("walks", "length", "p", "q", "restart", "extend", "gamma", "starts")
+_OF_GRAPHS = ("walks", "length", "p", "q", "restart", "extend", "gamma", "starts", "metapath")
 _OF_TEXTS = ("min_count", "max_size", "lowercase", "tokenize")
 _OF_BOTH = (
     *("model", "loss", "dim", "window", "shrink_windows", "negative", "negatives_per", "ns_exponent", "sample"),
@@ -61,7 +61,7 @@ def _cluster(metavar: str, text: str, *, flag: str = "", **more: Any) -> Any:
 
 
 @shared.from_fields(Node2Vec, Word2Vec, _Own, only=(*_OF_BOTH, *_OF_TEXTS, *_OF_GRAPHS))
-@graph_options
+@typed_graph_options
 def plan(
     options: dict[str, Any],
     how: dict[str, Any],
@@ -122,7 +122,7 @@ def plan(
         cost.an_hour if cost else None,
     )
     of_host = quantities.number(speed, "speed") if speed is not None else None
-    sources = [*(corpus or []), *([options["features"]] if options["features"] else [])]
+    sources = [*(corpus or []), *filter(None, [options["features"], how["kinds"]])]
     check_apart(sources, {"the figure": output, "the figures as JSON": json_file})
     if output:
         check_figure(output, force=force)

@@ -6,7 +6,7 @@ from rich.table import Table
 from any2vec.io.console import Console
 from any2vec.io.sizes import size
 from any2vec.plan.estimates import ONE_HOST, Estimate
-from any2vec.plan.planning import Plan
+from any2vec.plan.planning import SHORT, Plan
 from any2vec.plan.quantities import time_text, unit_of
 
 __all__ = ["recommendation", "show"]
@@ -64,7 +64,8 @@ def recommendation(plan: Plan, currency: str = "") -> str:
     best = plan.best
     cost = f", {best.cost:,.2f} {currency}".rstrip() if best.cost is not None else ""
     if best.scheme == ONE_HOST:
-        more = "; more hosts bring less than a tenth" if len(plan.cluster.hosts) > 1 else ""
+        why = "to start more takes as long" if best.total < SHORT else "more hosts bring less than a tenth"
+        more = f"; {why}" if len(plan.cluster.hosts) > 1 else ""
         return f"take one host: {time_text(best.total)}{cost}{more}"
     times = f"{best.speed_up:.1f} times as fast as one host"
     how = f"take {best.hosts:,} hosts, --scheme {best.scheme}"

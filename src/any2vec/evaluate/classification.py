@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.machine.cores import usable_cores
 from any2vec.errors import Any2VecError, missing_extra, shown
+from any2vec.graph.text import HEADER
 from any2vec.graph.vertex_labels import VertexLabels, read_labels
 from any2vec.io.finite import check_finite
 from any2vec.vectors.arguments import fraction, whole_number
@@ -168,7 +169,8 @@ def _labelled(vectors: Vectors, labels: VertexLabels, skip_unknown: bool) -> tup
         some = ", ".join(labels.where(i) for i in unknown[:_NAMED])
         more = ", ..." if len(unknown) > _NAMED else ""
         lacking = f"{len(unknown):,} of {len(labelled):,} labelled vertices have no vector: {some}{more}"
-        raise Any2VecError(f"{labels.source}: {lacking}; `skip_unknown=True` leaves them out")
+        hint = f"; {HEADER}" if len(labels.lines) and unknown.tolist() == [0] else ""
+        raise Any2VecError(f"{labels.source}: {lacking}; `skip_unknown=True` leaves them out{hint}")
     chosen = labelled[known]
     if (used := int(matrix[chosen].any(axis=0).sum())) > len(chosen):
         what = f"{len(chosen):,} vertices have {used:,} labels: too many to learn"

@@ -153,15 +153,13 @@ def read_links(path: str | os.PathLike[str]) -> Graph:
 
 
 def _ids(vectors: Vectors, links: Links, kind: str) -> Ids:
-    """Return the ids of the vertices of pairs, shape (m, 2)."""
+    """Return the ids of the vertices of pairs, shape (m, 2); operators know no direction, so a pair counts once."""
     source = kind
     if isinstance(links, str | os.PathLike):
         source, links = os.fspath(links), read_links(links)
     if isinstance(links, Graph):
         names: Sequence[str] = links.names
         pairs = np.stack([np.repeat(np.arange(len(links)), links.degrees), links.indices], axis=1)
-        if not links.directed:
-            pairs = pairs[pairs[:, 0] <= pairs[:, 1]]  # each edge is stored twice
     else:
         pairs, names = _numbered(links, kind)
     if not len(pairs):
@@ -173,7 +171,8 @@ def _ids(vectors: Vectors, links: Links, kind: str) -> Ids:
         some = ", ".join(unknown[:_NAMED]) + (", ..." if len(unknown) > _NAMED else "")
         raise Any2VecError(f"{source}: {len(unknown):,} of {len(names):,} vertices have no vector: {some}")
     found: Ids = ids[pairs]
-    return found
+    first = np.unique(np.sort(pairs, axis=1), axis=0, return_index=True)[1]
+    return found[np.sort(first)]
 
 
 def _numbered(links: Any, kind: str) -> tuple[Ids, list[str]]:

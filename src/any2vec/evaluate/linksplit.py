@@ -34,7 +34,7 @@ Link: TypeAlias = tuple[str, str]
 """Names of two vertices."""
 
 Keys = NDArray[np.int64]
-"""An edge or a pair as one number: first vertex * V + second, of an undirected graph the smaller vertex first."""
+"""A pair of vertices as one number: the smaller * V + the larger."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,10 +125,13 @@ def split_links(graph: Graph, share: float = 0.5, seed: int = 1) -> LinkSplit:
     """Hide edges of a graph, keeping its connected components, and draw as many pairs without an edge.
 
     A random spanning forest remains; hidden edges are drawn uniformly from the others. If these are fewer than
-    `share` asks for, all of them are hidden. Directed edges connect both ways. Self loops remain. Pairs without an edge
-    are drawn uniformly from the vertices that have an edge (in a directed graph, in either order). If vertices have
-    kinds, such pairs join the kinds that hidden edges join, each as often: users and items, but never two users. They
-    are drawn from the vertices that have an edge of these kinds.
+    `share` asks for, all of them are hidden. Self loops remain. Pairs without an edge are drawn uniformly from the
+    vertices that have an edge. If vertices have kinds, such pairs join the kinds that hidden edges join, each as often:
+    users and items, but never two users. They are drawn from the vertices that have an edge of these kinds.
+
+    An edge of a directed graph and its reverse are one for all of this, as `evaluate_links` cannot tell them apart:
+    they are hidden together, and a pair without an edge has none in either direction. Of pairs without an edge, as many
+    are in both directions as of the hidden ones.
 
     Parameters
     ----------
@@ -157,8 +160,8 @@ def split_links(graph: Graph, share: float = 0.5, seed: int = 1) -> LinkSplit:
     if not is_installed("scipy"):
         raise missing_extra("scipy", "graphs")
     number = len(graph)
-    entries = _entries(graph)
-    heads, tails = np.divmod(entries, max(1, number))
+    heads, tails = np.repeat(np.arange(number), graph.degrees), graph.indices.astype(np.int64)
+    entries = np.minimum(heads, tails) * number + np.maximum(heads, tails)
     links = np.unique(entries[heads != tails])
     random = np.random.default_rng(seed)
     free = links[~_forest(links, number, random)]
@@ -166,26 +169,38 @@ def split_links(graph: Graph, share: float = 0.5, seed: int = 1) -> LinkSplit:
         why = "removing any of its edges would disconnect it" if len(links) else "no edge joins two vertices"
         raise Any2VecError(f"the graph of {number:,} vertices and {len(links):,} edges has nothing to hide: {why}")
     hidden = np.sort(random.choice(free, min(max(1, round(share * len(links))), len(free)), replace=False))
-    if graph.kinds is None:
-        absent = _absent(links, len(hidden), number, graph.directed, random)
-    else:
-        absent = _absent_of_kinds(links, hidden, graph.kinds, graph.directed, random)
-    train = _without(graph, np.isin(entries, hidden))
-    return LinkSplit(train, _pairs(hidden, number), _pairs(absent, number))
+    kinds = graph.kinds or Kinds(("vertex",), np.zeros(number, np.uint8))
+    hidden, absent = _absent_of_kinds(links, hidden, kinds, random)
+    train, found = _without(graph, np.isin(entries, hidden)), (_pairs(hidden, number), _pairs(absent, number))
+    if graph.directed:
+        found = _in_directions(*found, heads * number + tails, kinds, random)
+    hidden, absent = (pairs[np.lexsort(pairs.T[::-1])] for pairs in found)
+    return LinkSplit(train, hidden, absent)
+
+
+def _in_directions(
+    hidden: NDArray[np.int64], absent: NDArray[np.int64], entries: Keys, kinds: Kinds, random: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the directed edges between hidden pairs, and absent pairs in directions as those between the same kinds.
+
+    Pairs of `hidden` and `absent` in one place join the same kinds.
+    """
+    hidden, absent = _by_kind(hidden, kinds), _by_kind(absent, kinds)
+    groups = kinds.of[hidden].astype(np.int64) @ [len(kinds.names), 1]
+    like = np.arange(len(hidden))
+    for group in np.unique(groups):
+        like[groups == group] = random.permutation(like[groups == group])
+    ways = [np.isin(pairs @ [len(kinds), 1], entries) for pairs in (hidden, hidden[:, ::-1])]
+
+    def directed(pairs: NDArray[np.int64], there: NDArray[np.bool_], back: NDArray[np.bool_]) -> NDArray[np.int64]:
+        return np.concatenate([pairs[there], pairs[back][:, ::-1]])
+
+    return directed(hidden, *ways), directed(absent, *(way[like] for way in ways))
 
 
 def _write(path: Path, links: Iterable[tuple[str, ...]]) -> None:
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines("\t".join(link) + "\n" for link in links)
-
-
-def _entries(graph: Graph) -> Keys:
-    """Return the edge of each CSR entry."""
-    heads = np.repeat(np.arange(len(graph)), graph.degrees)
-    tails = graph.indices.astype(np.int64)
-    if graph.directed:
-        return heads * len(graph) + tails
-    return np.minimum(heads, tails) * len(graph) + np.maximum(heads, tails)
 
 
 def _forest(links: Keys, number: int, random: np.random.Generator) -> NDArray[np.bool_]:
@@ -201,25 +216,23 @@ def _forest(links: Keys, number: int, random: np.random.Generator) -> NDArray[np
     return kept[ranks]
 
 
-def _absent(links: Keys, wanted: int, number: int, directed: bool, random: np.random.Generator) -> Keys:
+def _absent(links: Keys, wanted: int, number: int, random: np.random.Generator) -> Keys:
     """Draw distinct pairs of vertices without an edge."""
     vertices = np.unique(_pairs(links, number))
     count = len(vertices)
-    possible = count * (count - 1) // (1 if directed else 2)
+    possible = count * (count - 1) // 2
     if possible - len(links) < wanted:
         few = f"only {possible - len(links):,} pairs of vertices have no edge, and {wanted:,} are needed"
         raise Any2VecError(f"{_DENSE}: {few}; hide a smaller share")
     if possible <= DENSE * (len(links) + wanted):
         first, second = np.divmod(np.arange(count * count), count)
-        keys = vertices[first] * number + vertices[second]
-        keys = keys[first != second] if directed else keys[first < second]
+        keys = (vertices[first] * number + vertices[second])[first < second]
         return np.sort(random.choice(keys[~np.isin(keys, links)], wanted, replace=False))
 
     def draw(several: int) -> Keys:
         pairs = vertices[random.integers(count, size=(several, 2))]
         pairs = pairs[pairs[:, 0] != pairs[:, 1]]
-        if not directed:
-            pairs.sort(axis=1)
+        pairs.sort(axis=1)
         found: Keys = pairs @ np.array([number, 1])
         return found
 
@@ -236,40 +249,38 @@ def _drawn(draw: Callable[[int], Keys], links: Keys, wanted: int) -> Keys:
     return drawn
 
 
-def _absent_of_kinds(links: Keys, hidden: Keys, kinds: Kinds, directed: bool, random: np.random.Generator) -> Keys:
-    """Draw as many distinct pairs without an edge as are hidden, between each two kinds."""
+def _absent_of_kinds(links: Keys, hidden: Keys, kinds: Kinds, random: np.random.Generator) -> tuple[Keys, Keys]:
+    """Draw as many distinct pairs without an edge as are hidden, between each two kinds; return both in like order."""
     number = len(kinds)
-    ends, hidden_ends = (_by_kind(_pairs(keys, number), kinds, directed) for keys in (links, hidden))
+    ends, hidden_ends = (_by_kind(_pairs(keys, number), kinds) for keys in (links, hidden))
     joined, hidden_joined = (kinds.of[pairs].astype(np.int64) @ [len(kinds.names), 1] for pairs in (ends, hidden_ends))
     found = []
     for both in np.unique(hidden_joined).tolist():
         one, other = divmod(both, len(kinds.names))
         of_both, wanted = joined == both, int(np.count_nonzero(hidden_joined == both))
         if one == other:
-            found.append(_absent(links[of_both], wanted, number, directed, random))
+            found.append(_absent(links[of_both], wanted, number, random))
             continue
         sides = [np.unique(column) for column in ends[of_both].T]
         possible = len(sides[0]) * len(sides[1]) - int(np.count_nonzero(of_both))
         if possible < wanted:
             few = f"only {possible:,} pairs of {kinds.names[one]} and {kinds.names[other]} have no edge"
             raise Any2VecError(f"{_DENSE}: {few}, and {wanted:,} are needed; hide a smaller share")
-        found.append(_across(links[of_both], wanted, sides, number, directed, random))
-    return np.sort(np.concatenate(found))
+        found.append(_across(links[of_both], wanted, sides, number, random))
+    return hidden[np.argsort(hidden_joined, kind="stable")], np.concatenate(found)
 
 
-def _by_kind(pairs: NDArray[np.int64], kinds: Kinds, directed: bool) -> NDArray[np.int64]:
-    """Order the ends of undirected edges by their kinds."""
+def _by_kind(pairs: NDArray[np.int64], kinds: Kinds) -> NDArray[np.int64]:
+    """Order the ends of pairs by their kinds."""
     turned = kinds.of[pairs[:, 0]] > kinds.of[pairs[:, 1]]
-    return pairs if directed else np.where(turned[:, None], pairs[:, ::-1], pairs)
+    return np.where(turned[:, None], pairs[:, ::-1], pairs)
 
 
-def _across(
-    links: Keys, wanted: int, sides: list[NDArray[np.int64]], number: int, directed: bool, random: np.random.Generator
-) -> Keys:
+def _across(links: Keys, wanted: int, sides: list[NDArray[np.int64]], number: int, random: np.random.Generator) -> Keys:
     """Draw distinct pairs without an edge, one end of each side, of which there are enough."""
 
     def keys_of(one: NDArray[np.int64], other: NDArray[np.int64]) -> Keys:
-        return one * number + other if directed else np.minimum(one, other) * number + np.maximum(one, other)
+        return np.minimum(one, other) * number + np.maximum(one, other)
 
     if len(sides[0]) * len(sides[1]) <= DENSE * (len(links) + wanted):
         keys = keys_of(sides[0][:, None], sides[1]).ravel()

@@ -1,6 +1,7 @@
 """What every source is asked (`ReadOptions`) and answers (`EdgeTable`), and the graph made from it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -9,10 +10,11 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
 from any2vec.graph.csr import Edges, build_csr
-from any2vec.graph.graph import Graph
+from any2vec.graph.graph import Graph, count_loops
 from any2vec.graph.kinds import Kinds
 from any2vec.graph.names import names_of_vertices
 from any2vec.graph.text import HEADER, quoted
+from any2vec.graph.undirected import both_noted
 from any2vec.io.memory import zeros
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "extended",
     "header_noted",
     "second_vertex",
+    "titled",
     "with_vertices",
 ]
 
@@ -56,6 +59,7 @@ class EdgeTable:
     kinds: Kinds | None = None
     columns: tuple[str, str] | None = None  # what the ends of edges are called, in a table
     numbered: Sequence[tuple[str, int]] | None = None  # if vertices are numbered: the kinds in turn, and their sizes
+    once: int = 0  # edges that it lists in both directions, and that are in `edges` once
 
 
 def build_graph(
@@ -65,12 +69,13 @@ def build_graph(
     directed = bool(table.directed) if directed is None else directed
     if not any(len(edges.sources) for edges in table.edges):
         raise Any2VecError(f"{table.name}: has no edges; expected at least one")
-    try:
+    with titled(table.name):
         csr = build_csr(table.edges, len(table.names), directed=directed, merge=merge, loops=loops, threads=threads)
-    except Any2VecError as error:
-        raise Any2VecError(f"{table.name}: {error}") from error
     check_edges(table.name, len(csr.indices), loops=loops)
     names, kinds = table.names, table.kinds
+    if csr.weights is not None and (csr.once or table.once):
+        pairs = (len(csr.indices) - count_loops(csr.indptr, csr.indices)) // 2
+        table.notes += both_noted(table.name, pairs, csr.once + table.once)
     if table.first:
         second = second_vertex(kinds)
         rows = [csr.indices[csr.indptr[i] : csr.indptr[i + 1]].tolist() for i in (0, second) if i < len(names)]
@@ -80,6 +85,15 @@ def build_graph(
         names = with_vertices(table.name, names, kinds, vertices)
         csr = csr._replace(indptr=extended(csr.indptr, len(names)))
     return Graph(csr.indptr, csr.indices, csr.weights, names, directed, kinds)
+
+
+@contextmanager
+def titled(name: str) -> Iterator[None]:
+    """Let errors name the source."""
+    try:
+        yield
+    except Any2VecError as error:
+        raise Any2VecError(f"{name}: {error}") from error
 
 
 def check_edges(name: str, entries: int, *, loops: bool) -> None:

@@ -5,7 +5,7 @@ thread reads all entries and places those of its range of rows, so the result do
 two copies of the entries are in memory.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -16,9 +16,10 @@ from any2vec.errors import Any2VecError
 from any2vec.io.memory import zeros
 from any2vec.llvm.compiled import njit
 
-__all__ = ["CSR", "NONE", "Edges", "build_csr", "merged"]
+__all__ = ["CSR", "NONE", "TOO_MUCH", "Edges", "build_csr", "joined", "merged", "settled"]
 
 NONE = -(2**31)  # in place of a target: a vertex listed without an edge
+TOO_MUCH = "the weights of an edge listed more than once add up to more than a float32 holds"
 PARALLEL = 1 << 20  # entries from which threads pay
 NO_WEIGHTS = np.zeros(0, np.float32)
 
@@ -37,12 +38,20 @@ class Edges(NamedTuple):
         return cls(sources.copy(), targets.copy(), weights)
 
 
+def joined(blocks: Sequence[Edges]) -> Edges:
+    """Make one block of several, of which all have weights, or none has."""
+    sources, targets = (np.concatenate([block[end] for block in blocks]) for end in (0, 1))
+    weights = [block.weights for block in blocks if block.weights is not None]
+    return Edges(sources, targets, np.concatenate(weights) if weights else None)
+
+
 class CSR(NamedTuple):
     """Compressed sparse rows, each sorted by neighbour."""
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     weights: NDArray[np.float32] | None
+    once: int = 0  # weighted edges that are listed in both directions, and count once
 
 
 def build_csr(
@@ -51,7 +60,8 @@ def build_csr(
     """Sort edges into rows, an undirected one into the rows of both its ends (a self loop once).
 
     All blocks have weights, or none has; the list is emptied to free memory early. `merge` adds up the weights of
-    equal edges. Raises if such a sum is more than a float32 holds.
+    equal edges. Undirected ones that are listed in both directions count once, if all of these have the same weights in
+    both. Raises if a sum is more than a float32 holds.
     """
     weighted = bool(edges) and edges[0].weights is not None
     columns, indptr = zeros(vertices + 1, np.int64), zeros(vertices + 1, np.int64)
@@ -60,7 +70,7 @@ def build_csr(
     np.cumsum(indptr, out=indptr)
     columns = np.cumsum(columns, out=columns) if directed else indptr.copy()
     by_column = _empty(columns, weighted)
-    _scatter_all(edges, by_column, not directed, loops, threads)
+    _scatter_all(edges, by_column, not directed, loops, merge, threads)
     csr = _transpose(by_column, indptr, threads)
     del by_column
     return merged(csr) if merge else csr
@@ -75,13 +85,13 @@ def _or_none(weights: NDArray[np.float32] | None) -> NDArray[np.float32]:
     return NO_WEIGHTS if weights is None else weights
 
 
-def _scatter_all(edges: list[Edges], out: CSR, both: bool, loops: bool, threads: int) -> None:
+def _scatter_all(edges: list[Edges], out: CSR, both: bool, loops: bool, merge: bool, threads: int) -> None:
     cursor = out.indptr[:-1].copy()
 
     def scatter(low: int, high: int) -> None:
         for sources, targets, weights in edges:
             given = (sources, targets, _or_none(weights), cursor, out.indices, _or_none(out.weights), both, loops)
-            _scatter(*given, low, high)
+            _scatter(*given, merge, low, high)
 
     _by_ranges(scatter, out.indptr, threads)
     edges.clear()
@@ -108,16 +118,32 @@ def _by_ranges(place: Callable[[int, int], None], indptr: NDArray[np.int64], thr
 
 def merged(csr: CSR) -> CSR:
     """Merge equal entries of rows, with the sum of their weights; changes the arrays that it is given."""
-    kept = _merge(csr.indptr, csr.indices, _or_none(csr.weights))
+    both = np.zeros(2, np.int64)
+    kept = _merge(csr.indptr, csr.indices, _or_none(csr.weights), both)
     if kept < 0:
-        raise Any2VecError("the weights of an edge listed more than once add up to more than a float32 holds")
+        raise Any2VecError(TOO_MUCH)
     if kept == len(csr.indices):
         return csr
     out = _empty(csr.indptr, csr.weights is not None)  # indptr now ends at `kept`
     out.indices[:] = csr.indices[:kept]
     if csr.weights is not None and out.weights is not None:
         out.weights[:] = csr.weights[:kept]
-    return out
+    return settled(out, *both.tolist())
+
+
+def settled(csr: CSR, equal: int, others: int) -> CSR:
+    """Let edges that are listed with equal weights in both directions count once, unless `others` have two weights.
+
+    Their weights, of one direction, have a sign.
+    """
+    if csr.weights is None or not equal:
+        return csr
+    listed = np.flatnonzero(csr.weights < 0)
+    with np.errstate(over="ignore"):
+        csr.weights[listed] *= np.float32(-2 if others else -1)
+    if np.isinf(csr.weights[listed]).any():
+        raise Any2VecError(TOO_MUCH)
+    return csr._replace(once=0 if others else equal)
 
 
 @njit(nogil=True, cache=True)
@@ -151,10 +177,14 @@ def _scatter(
     out_weights: NDArray[np.float32],
     both: bool,
     loops: bool,
+    merge: bool,
     low: int,
     high: int,
 ) -> None:
-    """Put each entry's row among the entries of its column, for columns `low` to ``high - 1``."""
+    """Put each entry's row among the entries of its column, for columns `low` to ``high - 1``.
+
+    Weights of edges that `merge` will take together are negative if an undirected edge is listed from its larger end.
+    """
     weighted = weights.size > 0
     for i in range(sources.size):
         source, target = sources[i], targets[i]
@@ -165,13 +195,13 @@ def _scatter(
             cursor[target] = place + 1
             out[place] = source
             if weighted:
-                out_weights[place] = weights[i]
+                out_weights[place] = weights[i] if not both or not merge or source <= target else -weights[i]
         if both and source != target and low <= source < high:
             place = cursor[source]
             cursor[source] = place + 1
             out[place] = target
             if weighted:
-                out_weights[place] = weights[i]
+                out_weights[place] = weights[i] if not merge or source <= target else -weights[i]
 
 
 @njit(nogil=True, cache=True)
@@ -199,8 +229,14 @@ def _turn(
 
 
 @njit(nogil=True, cache=True)
-def _merge(indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: NDArray[np.float32]) -> int:
-    """Merge equal neighbours in place. Return the entries left, -1 if a sum of weights is infinite."""
+def _merge(  # noqa: C901 (calls would cost speed)
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: NDArray[np.float32], both: NDArray[np.int64]
+) -> int:
+    """Merge equal neighbours in place. Return the entries left, -1 if a sum of weights is infinite.
+
+    `both` counts edges that are listed in both directions, with equal weights and with others. The former get the sum
+    of one direction, with a sign (see `settled`).
+    """
     weighted = weights.size > 0
     kept = begin = 0
     for row in range(indptr.size - 1):
@@ -215,10 +251,19 @@ def _merge(indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: NDArr
                 total = 0.0
                 if i > first + 2:
                     weights[first:i].sort()  # the sum is then that of any order in which edges are read
+                sign = 1
+                if i > first + 1 and (weights[first] < 0) != (weights[i - 1] < 0):
+                    equal, many = True, i - first
+                    for j in range((many + 1) // 2):
+                        equal &= weights[first + j] == -weights[i - 1 - j]
+                    both[0 if equal else 1] += row < column
+                    first, sign = (first + many // 2, -1) if equal else (first, 1)
+                if i > first + 2 and weights[first] < 0:
+                    weights[first:i] = np.sort(np.abs(weights[first:i]))
                 for j in range(first, i):
-                    total += np.float64(weights[j])
-                weights[kept] = np.float32(total) if i > first + 1 else weights[first]
-                if weights[kept] == np.inf:
+                    total += np.float64(abs(weights[j]))
+                weights[kept] = sign * np.float32(total)
+                if np.isinf(weights[kept]):
                     return -1
             indices[kept] = column
             kept += 1

@@ -19,16 +19,18 @@ __all__ = ["read_fields"]
 
 
 def read_fields(
-    file: InputFile, options: ReadOptions, what: str, expected: str
+    file: InputFile, options: ReadOptions, what: str, expected: str, *, or_detected: bool = False
 ) -> tuple[list[tuple[int, list[str]]], list[str]]:
     """Return the number, from 1, and the fields of each line that is no comment, and notes on what was read.
 
-    `what` the file has, and what is `expected` of it, are for errors.
+    `what` the file has, and what is `expected` of it, are for errors. If the delimiter given is that of another file,
+    this one's may be another: `or_detected`, where its first line lacks the given one. Of a `header`, no field is read.
     """
     lines: list[tuple[int, list[str]]] = []
     comments = tuple(bytes([byte]) for byte in options.comments.encode())
     split: Callable[[bytes], list[bytes]] | None = None
     skipped = leading = 0
+    header = options.header
     with open_stream(file) as (stream, _), naming(file):
         text = stream.read().removeprefix(BOM)
     check_unchanged([file])
@@ -39,7 +41,12 @@ def read_fields(
             leading += split is None
             skipped += split is not None
             continue
+        if line and header:
+            header = False
+            continue
         if line and split is None:
+            if or_detected and (options.delimiter or "").encode() not in line:
+                options = options._replace(delimiter=None)
             split = _splitter(line, f"{file.name}, line {number:,}", options)
         try:  # bytes are split at ASCII whitespace only, as edge lists are
             fields = [field.decode() for field in split(line)] if split and line else []

@@ -4,7 +4,7 @@ PyTorch Geometric and DGL are not imported: their graphs are recognized by their
 """
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from any2vec.errors import Any2VecError, shown
 from any2vec.graph.arrays import as_array, from_array, is_array
 from any2vec.graph.build import EdgeTable, ReadOptions
-from any2vec.graph.csr import Edges
+from any2vec.graph.csr import Edges, joined
 from any2vec.graph.numbering import plain_names
 from any2vec.graph.own_names import NO_COLON, kinds_in_turn, kinds_of_names, numbered_names
 from any2vec.graph.tables import from_table, is_table
 from any2vec.graph.tensors import checked_ends, checked_size, checked_tensor_weights
 from any2vec.graph.undirected import once
+from any2vec.graph.weights import unread_noted
 
 __all__ = ["from_dgl", "from_edges_by_kinds", "from_hetero_data", "has_edges_by_kinds", "is_dgl", "is_hetero_data"]
 
@@ -27,8 +28,7 @@ class _Relation(NamedTuple):
     """Edges of a type, between vertices that are numbered from 0 within their kind."""
 
     name: str  # for errors
-    source: str
-    target: str
+    key: tuple[str, ...]  # the kinds that it joins, and between them its name, if it has one
     ends: NDArray[Any]
     weights: NDArray[np.float32] | None
 
@@ -44,7 +44,7 @@ def from_hetero_data(source: Any, options: ReadOptions) -> EdgeTable:
     An undirected edge may be listed in one direction or in both, as ToUndirected does, and counts once.
     """
     title = f"the {type(source).__name__}"
-    relations = []
+    relations, notes = [], list[str]()
     for kind in source.edge_types:
         store = source[kind]
         name = f"{title}, {kind!r}"
@@ -53,11 +53,13 @@ def from_hetero_data(source: Any, options: ReadOptions) -> EdgeTable:
             raise Any2VecError(f"{name}: has no edge_index; set it, such as to its adjacency matrix' coordinates")
         ends = checked_ends(given, name)
         weights = checked_tensor_weights(getattr(store, "edge_weight", None), ends, options, name)
-        relations.append(_Relation(name, kind[0], kind[-1], ends, weights))
+        relations.append(_Relation(name, kind, ends, weights))
+        others = {"edge_attr": getattr(store, "edge_attr", None)}
+        notes += unread_noted(name, others, weights, options.weighted, "edge_weight")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of PyTorch Geometric, where a type says no number of vertices
         sizes = {kind: getattr(source[kind], "num_nodes", None) for kind in list(source.node_types)}
-    return _joined(title, relations, sizes, options)
+    return _joined(title, relations, sizes, options, notes)
 
 
 def is_dgl(source: Any) -> bool:
@@ -70,17 +72,21 @@ def is_dgl(source: Any) -> bool:
 def from_dgl(source: Any, options: ReadOptions) -> EdgeTable:
     """Take the edges of all types, weighted by their data `weight`; types of vertices, if several, are kinds."""
     title = f"the {type(source).__name__}"
-    relations = []
+    relations, notes = [], list[str]()
     for kind in source.canonical_etypes:
         name = f"{title}, {kind!r}"
         pair = [as_array(ends, name) for ends in source.edges(etype=kind)]
         ends = checked_ends(np.stack(pair), name)
-        weights = checked_tensor_weights(source.edges[kind].data.get("weight"), ends, options, name)
-        relations.append(_Relation(name, kind[0], kind[-1], ends, weights))
-    return _joined(title, relations, {kind: source.num_nodes(kind) for kind in source.ntypes}, options)
+        data = dict(source.edges[kind].data)
+        weights = checked_tensor_weights(data.get("weight"), ends, options, name)
+        relations.append(_Relation(name, kind, ends, weights))
+        notes += unread_noted(name, data, weights, options.weighted)
+    return _joined(title, relations, {kind: source.num_nodes(kind) for kind in source.ntypes}, options, notes)
 
 
-def _joined(title: str, relations: list[_Relation], sizes: dict[str, Any], options: ReadOptions) -> EdgeTable:
+def _joined(
+    title: str, relations: list[_Relation], sizes: dict[str, Any], options: ReadOptions, notes: list[str]
+) -> EdgeTable:
     """Make one graph of edges of several types."""
     if options.bipartite:
         raise Any2VecError(f"{title}: says the kinds of its vertices itself; leave `bipartite` out")
@@ -102,25 +108,43 @@ def _joined(title: str, relations: list[_Relation], sizes: dict[str, Any], optio
     def both(source: int, target: int) -> str:
         return f"{title}: {names[source]} to {names[target]} and back"
 
-    alike: dict[frozenset[str], list[_Relation]] = {}  # those between two kinds, one of which may be another reversed
-    for relation in relations:
-        alike.setdefault(frozenset((relation.source, relation.target)), []).append(relation)
-    edges = []
-    for several in alike.values():
-        block = Edges(
-            np.concatenate([r.ends[0] + first[r.source] for r in several]).astype(np.int32),
-            np.concatenate([r.ends[1] + first[r.target] for r in several]).astype(np.int32),
-            np.concatenate([r.weights for r in several if r.weights is not None]) if weighted else None,
-        )
-        edges.append(block if options.directed else once(block, vertices, both))
-    return EdgeTable(title, edges, names, kinds=kinds_in_turn(kinds) if typed else None, numbered=kinds)
+    numbered = []
+    for r in relations:
+        sources, targets = ((r.ends[side] + first[r.key[side]]).astype(np.int32) for side in (0, -1))
+        numbered.append(Edges(sources, targets, r.weights))
+    edges = numbered if options.directed else _each_once([r.key for r in relations], numbered, vertices, both)
+    typed_as = kinds_in_turn(kinds) if typed else None
+    return EdgeTable(title, edges, names, notes=notes, kinds=typed_as, numbered=kinds)
+
+
+def _each_once(
+    keys: Sequence[tuple[str, ...]],
+    edges: Sequence[Edges],
+    vertices: int,
+    where: Callable[[int, int], str] | None,
+) -> list[Edges]:
+    """List undirected edges once that a relation and its own reverse both have, from the smaller end (see `once`).
+
+    The reverse of a relation joins its kinds the other way round, and has its name, or this name after ``rev_``, as
+    ToUndirected calls it. Edges of other relations are edges of their own, whose weights are added up.
+    """
+    left = {key: once(block, vertices, where)[0] for key, block in zip(keys, edges, strict=True)}
+    for key in keys:
+        source, *name, target = key
+        usual = [(target, *name, source), *((target, f"rev_{known}", source) for known in name)]
+        reverse = next((other for other in usual if other in left and other != key), None)
+        if reverse is not None and key in left:
+            one, other = left[key], left.pop(reverse)
+            other = other._replace(sources=other.targets, targets=other.sources)
+            left[key], _ = once(joined([one, other]), vertices, where)
+    return list(left.values())
 
 
 def _sized(title: str, relations: list[_Relation], sizes: dict[str, Any]) -> list[tuple[str, int]]:
     """Return kinds and their numbers of vertices: those of `sizes`, or where that is None as many as edges need."""
     needed = dict.fromkeys(sizes, 0)
-    for _, source, target, ends, _ in relations:
-        for kind, column in ((source, ends[0]), (target, ends[1])):
+    for relation in relations:
+        for kind, column in zip((relation.key[0], relation.key[-1]), relation.ends, strict=True):
             needed[kind] = max(needed.get(kind, 0), int(column.max(initial=-1)) + 1)
     return [(kind, checked_size(sizes.get(kind), count, f"{title}, {kind!r}")) for kind, count in needed.items()]
 
@@ -150,14 +174,18 @@ def from_edges_by_kinds(source: Mapping[tuple[str, ...], Any], options: ReadOpti
             raise Any2VecError(f"the dict, key {shown(key)}: {error}") from error
         if table.kinds is not None:
             raise Any2VecError(f"the dict, key {shown(key)}: its table has columns of kinds, too; leave these out")
-        for sources, targets, weights in table.edges:
-            ends = [_numbered(ids, of, column, table) for of, column in ((key[0], sources), (key[-1], targets))]
-            edges.append(Edges(ends[0], ends[1], weights))
-            weighted[weights is not None] = key
+        blocks = [
+            Edges(_numbered(ids, key[0], sources, table), _numbered(ids, key[-1], targets, table), weights)
+            for sources, targets, weights in table.edges
+        ]
+        edges.append(joined(blocks))
+        weighted[edges[-1].weights is not None] = key
     if len(weighted) > 1:
         reason = f"{shown(weighted[True])} has weights, {shown(weighted[False])} has none"
         raise Any2VecError(f"the dict: {reason}; give both, or `weighted=False`")
     names = list(ids)
+    if not options.directed:
+        edges = _each_once(list(source), edges, len(names), None)
     return EdgeTable("the dict", edges, names, kinds=kinds_of_names(names), columns=table.columns)
 
 

@@ -100,10 +100,10 @@ def from_matrix(matrix: Any, options: ReadOptions, name: str = "the matrix") -> 
         rows, columns = rows[stored], columns[stored]
     if bipartite:
         return _bipartite(name, Edges(rows, columns + np.int32(shape[0]), weights), shape, options)
-    edges = Edges(rows, columns, weights)
+    edges, both = Edges(rows, columns, weights), 0
     if not options.directed:
-        edges = once(edges, vertices, lambda i, j: f"{name}: row {i:,}, column {j:,} and row {j:,}, column {i:,}")
-    return EdgeTable(name, [edges], plain_names(vertices), numbered=[("vertex", vertices)])
+        edges, both = once(edges, vertices, lambda i, j: f"{name}: row {i:,}, column {j:,} and row {j:,}, column {i:,}")
+    return EdgeTable(name, [edges], plain_names(vertices), numbered=[("vertex", vertices)], once=both)
 
 
 def _is_bipartite(shape: tuple[int, ...], options: ReadOptions, name: str) -> bool:

@@ -9,7 +9,7 @@ from any2vec.graph.build import EdgeTable, ReadOptions
 from any2vec.graph.csr import Edges
 from any2vec.graph.kinds import Kinds
 from any2vec.graph.names import label_name, vertex_name
-from any2vec.graph.weights import weights_of_objects
+from any2vec.graph.weights import unread_noted, weights_of_objects
 
 __all__ = ["from_igraph", "from_networkx", "is_igraph", "is_networkx", "is_view", "refuse_view"]
 
@@ -43,7 +43,9 @@ def from_networkx(graph: Any, options: ReadOptions) -> EdgeTable:
         pairs.append((ids[source], ids[target]))
         weights.append(weight)
     names = _named("the networkx graph", ids)
+    first = next((dict(of) for *_, of in graph.edges(data=True)), {})
     table = _table("the networkx graph", pairs, weights, names, graph, options)
+    table.notes = unread_noted(table.name, first, table.edges[0].weights, options.weighted)
     if options.kind is not None:
         kinds = dict(graph.nodes(data=options.kind))
         table.kinds = _kinds(table, [kinds[node] for node in ids], options.kind)
@@ -55,7 +57,9 @@ def from_igraph(graph: Any, options: ReadOptions) -> EdgeTable:
     names = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
     pairs = graph.get_edgelist()
     weights = graph.es["weight"] if "weight" in graph.es.attributes() else [None] * len(pairs)
+    first = graph.es[0].attributes() if pairs else {}
     table = _table("the igraph graph", pairs, weights, _named("the igraph graph", names), graph, options)
+    table.notes = unread_noted(table.name, first, table.edges[0].weights, options.weighted)
     if options.kind is not None:
         if options.kind not in (has := graph.vs.attributes()):
             known = ", ".join(map(repr, has)) or "none"

@@ -35,6 +35,7 @@ from any2vec.graph.shares.text_part import TextPart
 from any2vec.graph.tables import from_table, is_lazy, is_table, refuse_lazy
 from any2vec.graph.tensors import from_data, is_data
 from any2vec.graph.vertex_kinds import read_kinds
+from any2vec.graph.weights import times_noted
 from any2vec.io.inputs import STANDARD_INPUT, InputFile, check_unchanged, files_of
 from any2vec.io.memory import memory_errors
 
@@ -264,6 +265,10 @@ def _read_edges(source: Any, asked: Reading) -> EdgeTable:
     check_columns(options, table.name, table.columns)
     if options.bipartite and table.kinds is None:
         table = apart(table, options.bipartite)
+    weights = [edges.weights for edges in table.edges if edges.weights is not None and len(edges.weights)]
+    if weights:
+        low, high = min(float(some.min()) for some in weights), max(float(some.max()) for some in weights)
+        table.notes += times_noted(table.name, low, high, options.weighted)
     if asked.names is not None:
         table.names = given_names(asked.names, table)
     return table

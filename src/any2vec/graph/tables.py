@@ -9,6 +9,7 @@ from any2vec.errors import Any2VecError, is_installed, shown
 from any2vec.graph.arrow import from_arrow, is_plain, plain_table, selected
 from any2vec.graph.build import EdgeTable, ReadOptions
 from any2vec.graph.chosen_columns import EXPECTED, Chosen, chosen_columns, titled
+from any2vec.graph.matrices import from_dense
 from any2vec.graph.names import vertex_column, vertex_name
 from any2vec.graph.own_names import NO_COLON, kinds_of_names
 from any2vec.graph.pairs import from_pairs
@@ -44,7 +45,15 @@ def refuse_lazy(source: Any, options: ReadOptions) -> NoReturn:
 
 
 def from_table(source: Any, options: ReadOptions) -> EdgeTable:
-    """Take an edge from each row: of two columns, or of three, the third is the weight; of more, they are chosen."""
+    """Take an edge from each row: of two columns, or of three, the third is the weight; of more, they are chosen.
+
+    A frame whose index and columns are the same names is the matrix of a graph, as networkx makes it.
+    """
+    if options.columns is None and _is_adjacency(source):
+        table = from_dense(source.to_numpy(), options, _NAME)
+        names = [vertex_name(name, f"{_NAME}, column {i:,}", "its name") for i, name in enumerate(source.columns)]
+        table.names = names if table.kinds is None else table.names
+        return table
     arrow = not hasattr(source, "to_numpy")
     names = list(source.column_names if arrow else source.columns)
     index = getattr(getattr(source, "index", None), "nlevels", 1) > 1
@@ -57,6 +66,14 @@ def from_table(source: Any, options: ReadOptions) -> EdgeTable:
             return from_arrow(table, chosen, _NAME)
     columns = [_column(source, place, names[place], arrow) for place in chosen.places]
     return _from_columns(_NAME, [names[place] for place in chosen.places], columns, chosen, options)
+
+
+def _is_adjacency(source: Any) -> bool:
+    """Whether the rows of a frame have the names of its columns, and not only both the numbers that pandas gives."""
+    index: Any = getattr(source, "index", None)
+    if not getattr(index, "is_unique", False) or "RangeIndex" in {type(index).__name__, type(source.columns).__name__}:
+        return False
+    return list(index) == list(source.columns)
 
 
 def from_structured(source: NDArray[Any], options: ReadOptions) -> EdgeTable:

@@ -11,7 +11,7 @@ from any2vec.graph.build import EdgeTable, ReadOptions
 from any2vec.graph.csr import Edges
 from any2vec.graph.numbering import plain_names
 from any2vec.graph.undirected import once
-from any2vec.graph.weights import checked_weights
+from any2vec.graph.weights import checked_weights, unread_noted
 
 __all__ = ["checked_ends", "checked_size", "checked_tensor_weights", "from_data", "is_data"]
 
@@ -37,10 +37,12 @@ def from_data(source: Any, options: ReadOptions) -> EdgeTable:
     ends = checked_ends(given, _NAME)
     vertices = checked_size(getattr(source, "num_nodes", None), int(ends.max(initial=-1)) + 1, _NAME)
     weights = checked_tensor_weights(getattr(source, "edge_weight", None), ends, options, _NAME)
+    others = {"edge_attr": getattr(source, "edge_attr", None)}
+    notes = unread_noted(_NAME, others, weights, options.weighted, "edge_weight")
     sources, targets = ends.astype(np.int32)
     edges = Edges(sources, targets, weights)
-    edges = edges if options.directed else once(edges, vertices, _both)
-    return EdgeTable(_NAME, [edges], plain_names(vertices), numbered=[("vertex", vertices)])
+    edges, both = (edges, 0) if options.directed else once(edges, vertices, _both)
+    return EdgeTable(_NAME, [edges], plain_names(vertices), notes=notes, numbered=[("vertex", vertices)], once=both)
 
 
 def checked_ends(given: Any, name: str) -> NDArray[Any]:

@@ -7,28 +7,39 @@ import numpy as np
 from any2vec.errors import Any2VecError
 from any2vec.graph.csr import Edges
 
-__all__ = ["once"]
+__all__ = ["both_noted", "once"]
 
 
-def once(edges: Edges, vertices: int, where: Callable[[int, int], str]) -> Edges:
-    """Keep one of the edges (i, j) and (j, i); raise if their weights differ, and say ``where(i, j)``."""
+def once(edges: Edges, vertices: int, where: Callable[[int, int], str] | None) -> tuple[Edges, int]:
+    """List each edge from its smaller end, one that is there both ways once; return also how many of these there were.
+
+    Weights must be the same in both directions, or an error says ``where(i, j)``. But without `where`, or if any of
+    these edges is there several times in a direction, all edges then stay, to be added up.
+    """
     sources, targets, weights = edges
-    forward, backward = np.flatnonzero(sources < targets), np.flatnonzero(sources > targets)
-    one = sources[forward].astype(np.int64) * vertices + targets[forward]
-    other = targets[backward].astype(np.int64) * vertices + sources[backward]
-    kept = np.ones(len(sources), np.bool_)
-    if all((np.diff(np.sort(keys)) > 0).all() for keys in (one, other)):
-        _, i, j = np.intersect1d(one, other, assume_unique=True, return_indices=True)
-        if weights is not None and (differ := np.flatnonzero(weights[forward[i]] != weights[backward[j]])).size:
-            edge = int(forward[i[differ[0]]])
+    low, high = np.minimum(sources, targets), np.maximum(sources, targets)
+    keys = low.astype(np.int64) * vertices + high
+    by = (keys,) if weights is None else (weights, keys)
+    there, back = np.flatnonzero(sources < targets), np.flatnonzero(sources > targets)
+    both = np.intersect1d(keys[there], keys[back])
+    there, back = (listed[np.isin(keys[listed], both)] for listed in (there, back))
+    there, back = (listed[np.lexsort([column[listed] for column in by])] for listed in (there, back))
+    if len(there) != len(back) or any((column[there] != column[back]).any() for column in by):
+        if where is not None and weights is not None and len(there) == len(back) == len(both):
+            edge = int(there[(weights[there] != weights[back]).argmax()])
             raise Any2VecError(
                 f"{where(int(sources[edge]), int(targets[edge]))} have two different weights; an undirected graph "
                 f"needs equal ones; give these, or `directed=True`"
             )
-        kept[backward[j]] = False
-    elif len(one) == len(other):  # edges occur several times: only if all do so both ways
-        columns = [one, other] if weights is None else [one, other, weights[forward], weights[backward]]
-        there, back = np.lexsort(columns[::2]), np.lexsort(columns[1::2])
-        if all((a[there] == b[back]).all() for a, b in zip(columns[::2], columns[1::2], strict=True)):
-            kept[backward] = False
-    return Edges(sources[kept], targets[kept], None if weights is None else weights[kept])
+        both, back = both[:0], back[:0]
+    kept = np.ones(len(sources), np.bool_)
+    kept[back] = False
+    return Edges(low[kept], high[kept], None if weights is None else weights[kept]), len(both)
+
+
+def both_noted(name: str, edges: int, both: int) -> list[str]:
+    """Say for a warning if some weighted edges, but not all, are listed in both directions and count once."""
+    if both in (0, edges):
+        return []
+    found = f"{both:,} of {edges:,} edges are listed in both directions with the same weight, and count once"
+    return [f"{name}: {found}; if edges have a direction, give `directed=True`"]

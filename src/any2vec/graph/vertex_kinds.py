@@ -61,7 +61,11 @@ def _kinds_of_dict(names: Sequence[str], kinds: Mapping[Any, Any]) -> tuple[Kind
 
 def _kinds_of_file(names: Sequence[str], file: InputFile, options: ReadOptions) -> tuple[Kinds, list[str]]:
     """Read lines of a vertex and its kind; return also notes on what was read."""
-    lines, notes = read_fields(file, ReadOptions(comments=options.comments), "kinds", _EXPECTED)
+    how = ReadOptions(comments=options.comments, delimiter=options.delimiter)
+    lines, notes = read_fields(file, how, "kinds", _EXPECTED, or_detected=True)
+    titles = next((line for line in lines if line[1]), None)
+    if options.header and titles is not None and titles[1][0] not in set(names):
+        lines.remove(titles)
     found: dict[str, str] = {}
     first: dict[str, int] = {}
     for number, fields in lines:

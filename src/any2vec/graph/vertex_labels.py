@@ -89,6 +89,7 @@ def read_labels(
     format: str = "auto",  # noqa: A002 (as read_graph)
     comments: str | None = "#%",
     delimiter: str | None = None,
+    header: bool = False,
     key: str = "group",
 ) -> VertexLabels:
     """Read class labels of vertices.
@@ -107,6 +108,8 @@ def read_labels(
     delimiter : str, optional
         The character between two fields; a space stands for any whitespace. By default as of edge lists (see
         `read_graph`), but a tab in the first line is what separates it. Fields may be quoted, as in CSV.
+    header : bool
+        Whether the first line that is no comment is a header, and is skipped.
     key : str
         Name of the matrix in a ``.mat`` file.
 
@@ -124,7 +127,7 @@ def read_labels(
         raise Any2VecError(f"`format` is {shown(format)}; known are {', '.join(LABEL_FORMATS)}")
     if not isinstance(path, str | os.PathLike):
         raise Any2VecError(f"labels are read from a file, not from {shown(path)}; `VertexLabels.of` takes a dict")
-    options = ReadOptions(comments=checked_text("comments", comments) or "", delimiter=delimiter)
+    options = ReadOptions(comments=checked_text("comments", comments) or "", delimiter=delimiter, header=header)
     checked_text("delimiter", delimiter)
     file = graph_file(path)
     if format == "mat" or (format == "auto" and detect_format(file) == "mat"):

@@ -1,8 +1,10 @@
 """Weights of edges: positive, finite, and still so as float32."""
 
 import math
+import re
 import reprlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -11,10 +13,20 @@ from numpy.typing import NDArray
 from any2vec.errors import Any2VecError
 from any2vec.graph.text import DECIMAL_COMMA, quoted
 
-__all__ = ["checked_weights", "number_of", "weight_column", "weight_of", "weights_of_objects"]
+__all__ = [
+    "checked_weights",
+    "number_of",
+    "times_noted",
+    "unread_noted",
+    "weight_column",
+    "weight_of",
+    "weights_of_objects",
+]
 
 LARGEST = float(np.finfo(np.float32).max)
 EXACT = 1 << 53  # integers beyond it are no longer told apart: ids, or times in nanoseconds
+_UNITS = {"seconds": 1.0, "milliseconds": 1e3, "microseconds": 1e6, "nanoseconds": 1e9}
+_EARLIEST, _LATEST = 1e8, float(1 << 32)  # seconds: 1973 and 2106
 _TOO_LARGE = "is an integer beyond 2^53: is it an id or a time? Weights are numbers such as 2.5"
 
 
@@ -61,6 +73,32 @@ def weights_of_objects(
         what = f"has no weight, as {len(missing):,} of {len(weights):,} edges"
         raise Any2VecError(f"{where(missing[0])}: {what}; give all of them one, or `weighted=False`")
     return checked_weights(np.array([number_of(weight, where(i)) for i, weight in enumerate(weights)]), where)
+
+
+def times_noted(name: str, low: float, high: float, weighted: bool | None) -> list[str]:
+    """Say for a warning if weights from `low` to `high` look like times since 1970; raise unless they are asked for."""
+    for unit, scale in _UNITS.items():
+        if _EARLIEST * scale <= low <= high <= _LATEST * scale:
+            days = " to ".join(str(datetime.fromtimestamp(time / scale, UTC).date()) for time in (low, high))
+            message = f"{name}: the weights look like times in {unit} since 1970, {days}"
+            if weighted:
+                return [f"{message}; `weighted=False` ignores them"]
+            raise Any2VecError(f"{message}; `weighted=False` ignores them, `weighted=True` takes them for weights")
+    return []
+
+
+def unread_noted(
+    name: str, others: Mapping[str, Any], weights: Any, weighted: bool | None, called: str = "weight"
+) -> list[str]:
+    """Say for a warning which numbers edges have in place of weights; `others` are values, or arrays, by name."""
+    types = {str(key): str(getattr(value, "dtype", type(value))) for key, value in others.items()}
+    found = " and ".join(
+        repr(key) for key, kind in types.items() if re.search("^[^_]", key) and re.search("int|float", kind)
+    )
+    if weights is not None or weighted is not None or not found:
+        return []
+    how = f"weights are called {called!r}; give the edges that, or `weighted=False`"
+    return [f"{name}: edges have {found}, which is not read; {how}"]
 
 
 def weight_column(column: NDArray[Any], where: str) -> list[Any]:

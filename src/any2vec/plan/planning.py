@@ -14,7 +14,10 @@ from any2vec.plan.quantities import MOST_HOSTS
 from any2vec.plan.text import Text
 from any2vec.training.options import Options
 
-__all__ = ["Plan", "make_plan"]
+__all__ = ["SHORT", "Plan", "make_plan"]
+
+SHORT = 60.0
+"""Seconds of a run that is not worth several hosts."""
 
 _AS_FAST = 1.1  # times the shortest time: fewer hosts are recommended up to there
 _BYTES_OF_A_LEAF = 1200  # of memory here, where each word is a group of its own (measured)
@@ -40,10 +43,13 @@ class Plan:
     def best(self) -> Estimate:
         """The fewest hosts that take at most a tenth longer than the fastest, and of their schemes what sends least.
 
-        Schemes that are there to compare with are left out.
+        One host if it takes less than a minute: to start several takes about as long. Schemes that are there to compare
+        with are left out.
         """
         fitting = [one for one in self.estimates if one.fits and one.scheme not in _COMPARED]
         fitting = fitting or [one for one in self.estimates if one.fits]
+        if short := [one for one in fitting if one.hosts == 1 and one.total < SHORT]:
+            return short[0]
         enough = _AS_FAST * min(one.total for one in fitting)
         hosts = min(one.hosts for one in fitting if one.total <= enough)
         return min((one for one in fitting if one.hosts == hosts and one.total <= enough), key=lambda one: one.sent)

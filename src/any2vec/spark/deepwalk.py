@@ -14,7 +14,7 @@ from any2vec.spark.estimator import HostEstimator, model_folder
 from any2vec.spark.hosts import run, walking_program
 from any2vec.spark.model import DeepWalkModel
 from any2vec.spark.params import DeepWalkParams, with_setters
-from any2vec.spark.vertices import check_vertices, column_named, vertex_column
+from any2vec.spark.vertices import EDGES, check_vertices, column_named, vertex_column
 from any2vec.sync.wires import USUAL
 
 __all__ = ["DeepWalk"]
@@ -112,11 +112,11 @@ class DeepWalk(HostEstimator, DeepWalkParams):
             check_vertices(dataset, name, kinds[name])
         columns = [vertex_column(name, kinds[name]) for name in names[:2]]
         columns += [column_named(name).cast("double") for name in names[2:]]
-        edges = dataset.select([column.alias(as_) for column, as_ in zip(columns, ("a", "b", "weight"), strict=False)])
+        edges = dataset.select([column.alias(as_) for column, as_ in zip(columns, EDGES, strict=False)])
         hosts = self._hosts(edges)
         with model_folder(self._given(self.modelDir)) as folder:
             edges.write.parquet(f"file://{folder}/edges")
-            program = walking_program(options, self.getDirected(), str(folder))
+            program = walking_program(options, self.getDirected(), names, str(folder))
             report = run(dataset.sparkSession.range(0, hosts, 1, hosts), hosts, program)
         model: DeepWalkModel = self._model(DeepWalkModel, folder, report)
         return model

@@ -4,7 +4,7 @@ import json
 import re
 import secrets
 import socket
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
@@ -21,8 +21,9 @@ from any2vec.cluster.listening import listen_anywhere, listen_at
 from any2vec.corpus.features import Features
 from any2vec.corpus.sentences import Numbered
 from any2vec.corpus.subwords import Subwords
-from any2vec.errors import Any2VecError, installing
+from any2vec.errors import Any2VecError, installing, shown
 from any2vec.models import DeepWalk, Word2Vec
+from any2vec.spark.vertices import EDGES, of_frame
 from any2vec.vectors.formats import save
 from any2vec.vectors.parts import Parts
 from any2vec.vectors.vectors import Vectors
@@ -65,15 +66,21 @@ class _Words(Word2Vec):
     another_corpus_begins_anew = True  # what Spark makes again may come in another order
 
 
-def walking_program(options: dict[str, Any], directed: bool, folder: str) -> Program:
-    """Return what each task runs to train on walks; the edges are Parquet files in `folder`."""
+def walking_program(options: dict[str, Any], directed: bool, columns: Sequence[str], folder: str) -> Program:
+    """Return what each task runs to train on walks; the edges are Parquet files in `folder`.
+
+    Their columns are `EDGES`; errors call them as the user does: `columns`, of which the third has weights.
+    """
 
     def work(batches: Iterable[Any], communicator: Communicator) -> dict[str, Any]:
         edges = Path(folder) / "edges"
-        with together(communicator):
-            _check_nulls(edges)
         model = DeepWalk(**options | _of_a_task(folder), graph="parts")
-        walks = model.read(edges, communicator, directed=directed)
+        try:
+            with together(communicator):
+                _check_nulls(edges)
+            walks = model.read(edges, communicator, directed=directed, weighted=len(columns) > 2)
+        except SharedError as error:
+            raise SharedError(of_frame(str(error), edges, columns)) from error
         return _saved(model.fit(walks, communicator=communicator), folder, communicator)
 
     return _stage(work, folder)
@@ -88,7 +95,7 @@ def _check_nulls(edges: Path) -> None:
         for group, column in product(range(groups.num_row_groups), range(groups.num_columns)):
             statistics = groups.row_group(group).column(column).statistics
             if statistics is not None and statistics.null_count:
-                raise Any2VecError("an edge has a null; drop such rows")
+                raise Any2VecError(f"{edges}, column {shown(EDGES[column])}: has a null; drop such rows")
 
 
 def _of_a_task(folder: str) -> dict[str, Any]:

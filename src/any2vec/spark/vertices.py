@@ -1,11 +1,18 @@
 """Columns of vertices: what a vertex is called, as everywhere (`any2vec.graph`)."""
 
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
 from pyspark.sql import Column, DataFrame, functions
 from pyspark.sql.types import DataType, DecimalType, DoubleType, FloatType, IntegralType, NullType, StringType
 
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, shown
 
-__all__ = ["check_vertices", "column_named", "vertex_column"]
+__all__ = ["EDGES", "check_vertices", "column_named", "of_frame", "vertex_column"]
+
+EDGES = ("any2vec_source", "any2vec_target", "any2vec_weight")
+"""Columns of the Parquet files in which executors find the edges of a data frame."""
 
 _EXACT = {FloatType: 2.0**24, DoubleType: 2.0**53}  # from there on, not all integers can be told apart
 
@@ -45,3 +52,12 @@ def _whole(column: Column, kind: DataType) -> Column:
     whole = column % functions.lit(1).cast(kind) == 0
     most = _EXACT.get(type(kind))
     return whole if most is None else whole & (functions.abs(column) < most)
+
+
+def of_frame(message: str, edges: Path, columns: Sequence[str]) -> str:
+    """Let an error of reading the files of edges name the data frame, and its columns as the user does."""
+    found = re.sub(rf"{re.escape(str(edges))}(/[^/,: ]+\.parquet)?", "the data frame", message)
+    found = re.sub(r"(?<=the data frame), row [\d,]+|(?<='), row [\d,]+", "", found)  # of a file that the user has not
+    for ours, theirs in zip(EDGES, columns, strict=False):
+        found = found.replace(shown(ours), shown(theirs))
+    return found

@@ -59,7 +59,7 @@ def counted(entries: Entries) -> Entries:
     """Merge equal edges to one of their weight, without weights of their number: walks are the same."""
     indptr, indices, weights = entries
     many = np.ones(len(indices), np.float32) if weights is None else weights.copy()
-    return Entries(*merged(CSR(indptr.copy(), indices.copy(), many)))
+    return Entries(*merged(CSR(indptr.copy(), indices.copy(), many))[:3])
 
 
 def row_tables(entries: Entries, *, second: bool, extended: bool, gamma: float) -> RowTables:

@@ -17,8 +17,8 @@ from any2vec.cluster.communicator import Communicator, allreduce, exchange, from
 from any2vec.cluster.counted import Counted
 from any2vec.errors import Any2VecError
 from any2vec.graph.bipartite import mark_used, two_kinds
-from any2vec.graph.build import check_edges, extended, header_noted, second_vertex, with_vertices
-from any2vec.graph.csr import CSR, Edges
+from any2vec.graph.build import check_edges, extended, header_noted, second_vertex, titled, with_vertices
+from any2vec.graph.csr import CSR, Edges, settled
 from any2vec.graph.graph import count_loops
 from any2vec.graph.kinds import Kinds
 from any2vec.graph.own_names import kinds_of_names
@@ -27,7 +27,9 @@ from any2vec.graph.shares.edge_parts import EdgePart
 from any2vec.graph.shares.host_vertices import HostVertices
 from any2vec.graph.shares.rows import RowBuilder, count_entries, entries_by_host, renumber
 from any2vec.graph.shares.share import GraphShare, even_cuts
+from any2vec.graph.undirected import both_noted
 from any2vec.graph.vertex_kinds import read_kinds
+from any2vec.graph.weights import times_noted
 from any2vec.io.memory import memory_errors, zeros
 
 __all__ = ["build_share"]
@@ -43,7 +45,7 @@ def build_share(part: EdgePart, asked: Reading, communicator: Communicator) -> t
         counted = _count(part, asked)
     numbered = _number(part, counted, asked, communicator)
     degrees = allreduce(communicator, numbered.lengths)
-    names, kinds = numbered.names, numbered.kinds
+    names, kinds, noted = numbered.names, numbered.kinds, numbered.notes
     local = _Local(counted.vertices, numbered.sources, numbered.targets, counted.blocks)
     del counted, numbered
     cuts = even_cuts(degrees, communicator.size)
@@ -54,15 +56,15 @@ def build_share(part: EdgePart, asked: Reading, communicator: Communicator) -> t
     in_order = not asked.merge and part.weighted
     _fill(builder, cuts, part, local, asked, communicator)
     del local
-    with together(communicator), memory_errors(part.title):
-        try:
-            csr = builder.finish(merge=asked.merge, in_order=in_order, threads=asked.options.threads)
-        except Any2VecError as error:
-            raise Any2VecError(f"{part.title}: {error}") from error
-    seen = _look(csr, low, second_vertex(kinds), communicator)
+    with together(communicator), memory_errors(part.title), titled(part.title):
+        csr = builder.finish(merge=asked.merge, in_order=in_order, threads=asked.options.threads)
+    seen = _look(csr, builder.both, low, second_vertex(kinds), communicator)
     with together(communicator):
         check_edges(part.title, seen.entries, loops=asked.loops)
-    notes = part.notes(communicator)
+        with titled(part.title):
+            csr = settled(csr, *seen.both)
+    notes = part.notes(communicator) + noted
+    notes += both_noted(part.title, (seen.entries - seen.loops) // 2, csr.once)
     if part.first:
         notes += header_noted(part.title, part.first, names, kinds, seen.rows, seen.into, directed=directed)
     if asked.vertices is not None:
@@ -86,6 +88,7 @@ class _Counted(NamedTuple):
     used: NDArray[np.bool_]  # then whether it is a source, and a target, shape (n, 2)
     edges: int
     blocks: int
+    weights: tuple[float, float]  # the least and the largest
 
 
 class _Numbered(NamedTuple):
@@ -96,6 +99,7 @@ class _Numbered(NamedTuple):
     targets: NDArray[np.int32]  # and as a target
     names: Sequence[str]
     kinds: Kinds | None
+    notes: list[str]  # on the weights
 
 
 class _Local(NamedTuple):
@@ -108,12 +112,16 @@ class _Local(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """What all rows have: entries, self loops, the rows of the first edge's ends (cut short), entries into these."""
+    """What all rows have: entries, self loops, the rows of the first edge's ends (cut short), entries into these.
+
+    `both` counts edges that are listed in both directions: with equal weights, and with others.
+    """
 
     entries: int
     loops: int
     into: int
     rows: list[list[int]]
+    both: tuple[int, int]
 
 
 def _apart(part: EdgePart, asked: Reading) -> bool:
@@ -126,6 +134,7 @@ def _count(part: EdgePart, asked: Reading) -> _Counted:
     vertices, apart = HostVertices(), _apart(part, asked)
     lengths, used = zeros((_FEW, 1 + apart), np.int64), zeros((_FEW, 2), np.bool_)
     count = number = 0
+    low, high = np.inf, 0.0
     with closing(part.blocks()) as blocks:
         for edges in blocks:
             vertices.add(edges, len(part.strings))
@@ -134,9 +143,11 @@ def _count(part: EdgePart, asked: Reading) -> _Counted:
             if apart:
                 used = _grown(used, len(vertices))
                 mark_used(edges, used.T)
+            if edges.weights is not None and len(edges.weights):
+                low, high = min(low, float(edges.weights.min())), max(high, float(edges.weights.max()))
             count += len(edges.sources)
             number += 1
-    return _Counted(vertices, lengths[: len(vertices)], used[: len(vertices)], count, number)
+    return _Counted(vertices, lengths[: len(vertices)], used[: len(vertices)], count, number, (low, high))
 
 
 def _grown(array: NDArray[Any], rows: int) -> NDArray[Any]:
@@ -151,9 +162,11 @@ def _grown(array: NDArray[Any], rows: int) -> NDArray[Any]:
 def _number(part: EdgePart, counted: _Counted, asked: Reading, communicator: Communicator) -> _Numbered:
     """Give vertices of all hosts their numbers; raise if there are no edges."""
     found = int(allreduce(communicator, np.array([counted.edges]))[0])
+    spans = communicator.allgather(np.array(counted.weights))
     with together(communicator):
         if not found:
             raise Any2VecError(f"{part.title}: has no edges; expected at least one")
+        notes = times_noted(part.title, float(spans[:, 0].min()), float(spans[:, 1].max()), asked.options.weighted)
     numbers, names = counted.vertices.share(communicator, part.strings)
     if _apart(part, asked):
         used = np.zeros((2, len(names)), np.bool_)
@@ -164,12 +177,12 @@ def _number(part: EdgePart, counted: _Counted, asked: Reading, communicator: Com
         for side in (0, 1):
             own = counted.used[:, side]
             lengths[new[side, numbers[own]]] = counted.lengths[own, side]
-        return _Numbered(lengths, new[0, numbers], new[1, numbers], names, kinds)
+        return _Numbered(lengths, new[0, numbers], new[1, numbers], names, kinds, notes)
     with together(communicator):
         typed = kinds_of_names(names) if part.typed else None
     lengths = zeros(len(names), np.int64)
     lengths[numbers] = counted.lengths[:, 0]
-    return _Numbered(lengths, numbers, numbers, names, typed)
+    return _Numbered(lengths, numbers, numbers, names, typed, notes)
 
 
 def _fill(
@@ -231,14 +244,15 @@ def _next_entries(
     weights = _NO_WEIGHTS if edges.weights is None else edges.weights
     renumber(edges.sources, local.sources)
     renumber(edges.targets, local.targets)
-    entries_by_host(edges.sources, edges.targets, weights, cuts, both, asked.loops, entries, counts)
+    entries_by_host(edges.sources, edges.targets, weights, cuts, both, asked.loops, asked.merge, entries, counts)
     return entries, counts
 
 
-def _look(csr: CSR, first: int, second: int, communicator: Communicator) -> _Seen:
+def _look(csr: CSR, both: NDArray[np.int64], first: int, second: int, communicator: Communicator) -> _Seen:
     """Look at the rows of all hosts, of which this one's are those of vertices `first` on."""
-    mine = np.zeros(7, np.int64)
+    mine = np.zeros(9, np.int64)
     mine[:3] = len(csr.indices), count_loops(csr.indptr, csr.indices, first), 0
+    mine[7:] = both
     for low in range(0, len(csr.indices), 1 << 20):
         some = csr.indices[low : low + (1 << 20)]
         mine[2] += np.count_nonzero((some == 0) | (some == second))
@@ -247,9 +261,9 @@ def _look(csr: CSR, first: int, second: int, communicator: Communicator) -> _See
             begin, end = csr.indptr[vertex - first : vertex - first + 2].tolist()
             mine[place] = end - begin
             mine[place + 1] = csr.indices[begin] if end > begin else 0
-    entries, loops, into, *ends = allreduce(communicator, mine).tolist()
+    entries, loops, into, *ends, equal, others = allreduce(communicator, mine).tolist()
     rows = [[neighbour, -1][: min(length, 2)] for length, neighbour in (ends[:2], ends[2:])]
-    return _Seen(entries, loops, into, rows)
+    return _Seen(entries, loops, into, rows, (equal, others))
 
 
 def _more_names(

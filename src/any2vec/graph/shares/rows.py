@@ -1,8 +1,8 @@
 """The rows of a host's vertices, from edges that come in any order: placed, then sorted and merged where they are.
 
 An entry is its column, and in a weighted graph above the bits of its weight, in one integer of 64 bits: as weights are
-positive, these are in order, so a sorted row does not depend on the order in which entries came. No second copy of the
-entries is in memory.
+positive, these are in order, so a sorted row does not depend on the order in which entries came. Weights with a sign
+(see `entries_by_host`) follow those without. No second copy of the entries is in memory.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
-from any2vec.graph.csr import CSR, NONE
+from any2vec.graph.csr import CSR, NONE, TOO_MUCH
 from any2vec.io.memory import release, zeros
 from any2vec.llvm.compiled import njit
 
@@ -21,7 +21,8 @@ __all__ = ["RowBuilder", "count_entries", "entries_by_host", "renumber"]
 
 _LONG = 1 << 14  # entries of a row from which NumPy sorts it: never in quadratic time
 _COPIED = 1 << 20  # entries copied at a time
-_LOW, _HIGH = np.uint64(0xFFFFFFFF), np.uint64(32)
+_LOW, _HIGH, _SIGN = np.uint64(0xFFFFFFFF), np.uint64(32), np.uint64(1 << 31)
+_MINUS = np.int32(-(2**31))
 
 
 class RowBuilder:
@@ -44,7 +45,10 @@ class RowBuilder:
         return bool((self._cursor == self._indptr[1:]).all())
 
     def finish(self, *, merge: bool, in_order: bool, threads: int) -> CSR:
-        """Sort the rows, and merge equal entries or, if `in_order`, leave them in the order in which they came."""
+        """Sort the rows, and merge equal entries or, if `in_order`, leave them in the order in which they came.
+
+        Then `both` counts edges whose first end is in these rows, as `settled` wants them of all hosts.
+        """
         del self._cursor
         indptr, entries = self._indptr, self._entries
         del self._entries
@@ -52,11 +56,13 @@ class RowBuilder:
             _sort_stably(indptr, entries)
         else:
             _sort_rows(indptr, entries, threads)
-        kept = len(entries)
-        if merge:
-            kept = _merge_weighted(indptr, entries) if self._weighted else _merge(indptr, entries)
-            if kept < 0:
-                raise Any2VecError("the weights of an edge listed more than once add up to more than a float32 holds")
+        kept, self.both = len(entries), np.zeros(2, np.int64)
+        if merge and self._weighted:
+            kept = _merge_weighted(indptr, entries, self._first, self.both)
+        elif merge:
+            kept = _merge(indptr, entries)
+        if kept < 0:
+            raise Any2VecError(TOO_MUCH)
         if not self._weighted and kept == len(entries):
             return CSR(indptr, entries, None)
         indices = zeros(kept, np.int32)
@@ -132,7 +138,7 @@ def _place_weighted(
         row = rows[i, 0] - first
         if row < 0 or row >= cursor.size or cursor[row] >= entries.size:
             return False
-        entries[cursor[row]] = (np.uint64(rows[i, 1]) << _HIGH) | np.uint64(rows[i, 2])
+        entries[cursor[row]] = (np.uint64(rows[i, 1]) << _HIGH) | (np.uint64(rows[i, 2]) & _LOW)
         cursor[row] += 1
     return True
 
@@ -153,8 +159,14 @@ def _merge(indptr: NDArray[np.int64], entries: NDArray[np.int32]) -> int:
 
 
 @njit(nogil=True, cache=True)
-def _merge_weighted(indptr: NDArray[np.int64], entries: NDArray[np.uint64]) -> int:
-    """Add up the weights of entries with one column, in place; return how many are left, -1 if a sum is infinite."""
+def _merge_weighted(
+    indptr: NDArray[np.int64], entries: NDArray[np.uint64], first_row: int, both: NDArray[np.int64]
+) -> int:
+    """Add up the weights of entries with one column, in place; return how many are left, -1 if a sum is infinite.
+
+    `both` counts edges that are listed in both directions, with equal weights and with others. The former get the sum
+    of one direction, with a sign (see `settled`).
+    """
     bits = np.zeros(1, np.uint32)
     weight = bits.view(np.float32)
     kept = begin = 0
@@ -162,18 +174,27 @@ def _merge_weighted(indptr: NDArray[np.int64], entries: NDArray[np.uint64]) -> i
         i, end = begin, indptr[row + 1]
         begin = end
         while i < end:
-            column, one, total = entries[i] >> _HIGH, entries[i], 0.0
-            first = i
+            column, total, sign = entries[i] >> _HIGH, 0.0, np.uint64(0)
+            first = middle = i
             while i < end and entries[i] >> _HIGH == column:
-                bits[0] = entries[i] & _LOW
-                total += np.float64(weight[0])
+                middle += (entries[i] & _SIGN) == 0
                 i += 1
-            if i > first + 1:
-                weight[0] = np.float32(total)
-                if weight[0] == np.inf:
-                    return -1
-                one = (column << _HIGH) | np.uint64(bits[0])
-            entries[kept] = one
+            for j in range(middle, i):
+                entries[j] ^= _SIGN
+            if first < middle < i:
+                equal = 2 * middle == first + i and (entries[first:middle] == entries[middle:i]).all()
+                both[0 if equal else 1] += np.uint64(first_row + row) < column
+                if equal:
+                    first, sign = middle, _SIGN
+                else:
+                    entries[first:i].sort()
+            for j in range(first, i):
+                bits[0] = entries[j] & _LOW
+                total += np.float64(weight[0])
+            weight[0] = np.float32(total)
+            if weight[0] == np.inf:
+                return -1
+            entries[kept] = (column << _HIGH) | np.uint64(bits[0]) | sign
             kept += 1
         indptr[row + 1] = kept
     return kept
@@ -225,12 +246,14 @@ def entries_by_host(
     cuts: NDArray[np.int64],
     both: bool,
     loops: bool,
+    merge: bool,
     entries: NDArray[np.int32],
     counts: NDArray[np.int64],
 ) -> None:
     """Write the entries of edges, as `RowBuilder` takes them, in the order of the hosts of their rows; count these.
 
-    A host has the vertices from its cut to the next.
+    A host has the vertices from its cut to the next. Weights of edges that `merge` will take together get a sign if an
+    undirected edge is listed from its larger end.
     """
     bits = weights.view(np.int32)
     for i in range(sources.size):
@@ -253,7 +276,7 @@ def entries_by_host(
             starts[host] = place + 1
             entries[place, 0], entries[place, 1] = row, column
             if bits.size > 0:
-                entries[place, 2] = bits[i]
+                entries[place, 2] = bits[i] ^ _MINUS if both and merge and sources[i] > targets[i] else bits[i]
             row, column = column, row
 
 
