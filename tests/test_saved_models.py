@@ -93,7 +93,7 @@ def test_objects_are_left_out(model, tmp_path):
     assert found.pretrained is found.operator is None
 
 
-@pytest.mark.parametrize("paths", ["a-p-a", ["a-p-a"], [("a", "p", "a"), "a-p"]])
+@pytest.mark.parametrize("paths", ["a-p-a", ["a-p-a"], [("a", "p", "a"), "p-a-p"]])
 def test_metapaths_are_kept(paths, tmp_path):
     graph = read_graph([("a1", "p1"), ("a2", "p1")], kinds={"a1": "a", "a2": "a", "p1": "p"})
     model = DeepWalk(dim=16, window=3, negative=3, walks=2, length=10, epochs=1, threads=1, metapath=paths).fit(graph)
