@@ -28,7 +28,7 @@ from any2vec.errors import Any2VecError
 from any2vec.io import swap
 
 FULL, BROKEN, SHORT, STAYS_FULL, NO_MEMORY = "full", "broken", "short", "stays full", "no memory"
-NEEDS_SPACE = {"write", "open", "mkdir", "fsync", "fallocate", "close"}
+NEEDS_SPACE = {"write", "open", "mkdir", "fsync", "fallocate"}
 KINDS = {  # of calls, and how each may fail
     "write": (FULL, BROKEN, SHORT, STAYS_FULL),
     "fallocate": (FULL,),
