@@ -14,9 +14,10 @@ import pytest
 import any2vec
 from any2vec import Any2VecError, DeepWalk, Node2Vec, Vectors, Word2Vec, models, other_names
 from any2vec.errors import Any2VecWarning
-from any2vec.graph import karate_club
+from any2vec.graph import karate_club, read_graph
 from any2vec.operators import SkipGram
 from any2vec.sync.combiners import Curvature
+from any2vec.walks.metapaths import check_metapaths
 
 HOW = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "epochs": 2, "threads": 1, "cache": None, "sample": 0}
 SENTENCES = [["a", "b", "c"], ["c", "b", "d"]] * 60
@@ -92,6 +93,18 @@ def test_objects_are_left_out(model, tmp_path):
         found = Word2Vec.load(tmp_path / "m")
     assert found.frozen == ["a"]
     assert found.pretrained is found.operator is None
+
+
+@pytest.mark.parametrize("paths", ["a-p-a", ["a-p-a"], [("a", "p", "a"), "p-a-p"]])
+def test_metapaths_are_kept(paths, tmp_path):
+    graph = read_graph([("a1", "p1"), ("a2", "p1")], kinds={"a1": "a", "a2": "a", "p1": "p"})
+    model = DeepWalk(dim=16, window=3, negative=3, walks=2, length=10, epochs=1, threads=1, metapath=paths).fit(graph)
+    model.save(tmp_path / "m")
+    found = DeepWalk.load(tmp_path / "m")
+    assert check_metapaths(found.metapath) == [
+        list(one) if isinstance(one, tuple) else one for one in check_metapaths(paths)
+    ]
+    assert np.isfinite(found.fit(graph, warm_start=True).vectors_.matrix).all()
 
 
 def test_what_is_replaced(model, folder, tmp_path):

@@ -105,10 +105,10 @@ class _Writer:
 
     def __init__(self, folder: Path, number: int, bits: int, runs: Runs | None) -> None:
         self._bits, self._runs = bits, runs
-        self._files = [(folder / f"{what}-{number}").open("wb", buffering=0) for what in ("pairs", "runs")]
         self._offsets: list[NDArray[np.int64]] = []
         self._written = 0
         self._grow(0)
+        self._files = [(folder / f"{what}-{number}").open("wb", buffering=0) for what in ("pairs", "runs")]
 
     def _grow(self, size: int) -> None:
         self._pairs, self._sorted = zeros(size, np.uint64), zeros(size, np.uint64)

@@ -18,6 +18,7 @@ from any2vec.corpus.corpus import Corpus
 from any2vec.corpus.documents import Documents
 from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.corpus.worklist import BOUNDS, IDS, LINES, open_lines, open_worklist
+from any2vec.errors import Any2VecError
 from any2vec.io.inputs import InputFile
 from any2vec.io.regular import open_regular, read_regular
 from any2vec.private import distrust
@@ -80,7 +81,7 @@ def load(
         return _checked(folder, about, threads)
     except _DamagedError as error:
         why = str(error)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError, MemoryError):
+    except (Any2VecError, OSError, ValueError, LookupError, TypeError, AttributeError, OverflowError, MemoryError):
         why = "it cannot be read"
     say(f"the cached corpus {folder} is damaged ({why}): it is built again")
     return None

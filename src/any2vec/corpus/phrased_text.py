@@ -20,6 +20,7 @@ from any2vec.errors import Any2VecError, shown
 from any2vec.io.disk import disk_errors
 from any2vec.io.host_order import Chunk, write_in_host_order
 from any2vec.io.inputs import PARQUET, InputFile, Source, check_unchanged, files_of, names_files
+from any2vec.io.memory import memory_errors
 from any2vec.io.outputs import check_writable
 from any2vec.io.parquet import list_type, parquet_columns
 from any2vec.io.replaceable import marked
@@ -117,7 +118,7 @@ class PhrasedText:
         if self.kept is not None:
             return self.kept
         kept = keep_text(self.source, self.column, self.threads, self.raw, None, self._block)
-        with disk_errors(kept.folder):
+        with memory_errors("the text"), disk_errors(kept.folder):
             join_phrases(kept.text, self.phrases)
         return kept
 
@@ -143,7 +144,7 @@ def keep_text(
         else:
             total = None if any(file.size is None for file in files) else sum(file.size or 0 for file in files)
             report = None if progress is None else lambda done: progress(done, total)
-            with disk_errors(folder):
+            with memory_errors("the text"), disk_errors(folder):
                 blocks = blocks_of(files, block)
                 scan = scan_blocks(blocks, folder, threads=threads, size=block, raw=raw, progress=report)
             check_unchanged(files)

@@ -18,6 +18,7 @@ from any2vec.errors import Any2VecError, shown
 from any2vec.io.disk import disk_errors
 from any2vec.io.host_order import write_in_host_order
 from any2vec.io.inputs import Source
+from any2vec.io.memory import memory_errors
 from any2vec.io.outputs import check_writable
 from any2vec.options import Parameters, check_options, documented, option, plain_number
 
@@ -284,7 +285,7 @@ class Phrases(Parameters):
         connectors = connectors_of(self.connector_words)
         kept = keep_text(source, self.column, self._threads, self._raw, self.progress, self._block)
         self.words_ = kept.text.words
-        with disk_errors(kept.folder):
+        with memory_errors("the text"), disk_errors(kept.folder):
             how = (self._rules(), self.joiner, kept.folder, self._threads)
             found = find_phrases(kept.text, *how, connectors=connectors, join_last=join_last)
         self._keep(found, connectors)

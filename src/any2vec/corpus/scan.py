@@ -91,11 +91,11 @@ class _Counter:
     def __init__(self, number: int, folder: Path, size: int, raw: RawText, *, every_line: bool) -> None:
         self.number, self._every_line = number, every_line
         self.path = folder / f"provisional-{number}"
-        self.file = self.path.open("wb", buffering=0)
         self.table = WordTable()
         self._buffer = new_buffer(size)
         self._out = zeros(len(self._buffer) + 2, np.int32)
         self._raw, self._buffers = raw, Buffers()
+        self.file = self.path.open("wb", buffering=0)  # last: nobody closes it if there is no memory
 
     def count(self, block: Block) -> _Done:
         span = block.load(self._buffer)

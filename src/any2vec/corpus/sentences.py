@@ -131,6 +131,8 @@ def scan_sentences(
                 flush()
         if entries:
             flush()
+        with disk_errors(folder):
+            file.close()
     # A lone surrogate becomes bytes that are not UTF-8: counted and replaced as those of files are.
     tokens = [token.encode("utf-8", "surrogatepass") for token in ids.tokens]
     return Scan(

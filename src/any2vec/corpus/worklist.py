@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.io.memory import memory_errors
 from any2vec.io.read_only import read_only
 
 __all__ = [
@@ -178,5 +179,6 @@ def map_file(path: Path, kind: type[np.generic], maps: list[mmap.mmap]) -> NDArr
     with path.open("rb") as file:
         if path.stat().st_size == 0:  # a host without words; an empty file cannot be mapped
             return np.frombuffer(b"", kind)
-        maps.append(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        with memory_errors(str(path)):
+            maps.append(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     return np.frombuffer(maps[-1], kind)

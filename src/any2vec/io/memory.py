@@ -30,7 +30,10 @@ def zeros(shape: int | tuple[int, ...], kind: type[np.generic], *, whole: bool =
     length = size + _HUGE_PAGE if huge else max(size, 1)
     if not hasattr(mmap, "MAP_PRIVATE"):  # Windows
         return np.frombuffer(mmap.mmap(-1, length), kind, count).reshape(shape)
-    pages = mmap.mmap(-1, length, flags=mmap.MAP_PRIVATE | mmap.MAP_ANON)  # shared, as by default, pages are small
+    try:
+        pages = mmap.mmap(-1, length, flags=mmap.MAP_PRIVATE | mmap.MAP_ANON)  # shared, as by default, pages are small
+    except OSError as error:
+        raise MemoryError(f"Unable to allocate {length:,} bytes") from error  # as NumPy says it
     skip = 0
     if huge:
         with suppress(OSError):  # a kernel may be built without

@@ -270,8 +270,8 @@ def _encoded(name: str, value: Any) -> Any:
                 return found
             options = {declared.name: getattr(value, declared.name) for declared in fields(value) if declared.metadata}
             return {"combiner": found, **options}
-    if name == "frozen" and isinstance(value, Collection) and not isinstance(value, Vectors):
-        return list(map(str, value))
+    if name in ("frozen", "metapath") and isinstance(value, Collection) and not isinstance(value, Vectors):
+        return [list(one) if isinstance(one, tuple) else one if isinstance(one, list) else str(one) for one in value]
     return None
 
 

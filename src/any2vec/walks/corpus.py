@@ -67,7 +67,9 @@ def walk_corpus(
             visits = kept.visits
         else:
             positions, visits = count(walker, walks, **how)
-    v = _vertices(walker.graph.names, walker.graph.kinds, bool(walker.paths), allreduce(communicator, visits), known)
+    visits = allreduce(communicator, visits)
+    with together(communicator), memory_errors("the names of vertices"):
+        v = _vertices(walker.graph.names, walker.graph.kinds, bool(walker.paths), visits, known)
     own = [end - first for end in ends[held.start : held.stop + 1]]
     worklist: StoredWorklist | GeneratedWorklist
     if kept:
@@ -94,7 +96,9 @@ def share_corpus(
     _check_alike(communicator, repr((walks, *walker.how)).encode(), "options of walks")
     large = _most_kept(communicator) if large is None else large
     kept = walk_shares(walker, walks, large)
-    v = _vertices(walker.names, walker.kinds, bool(walker.paths), allreduce(communicator, kept.visits), known)
+    visits = allreduce(communicator, kept.visits)
+    with together(communicator), memory_errors("the names of vertices"):
+        v = _vertices(walker.names, walker.kinds, bool(walker.paths), visits, known)
     _renumber(kept.ids, v.ids)
     cuts = np.append(0, np.cumsum(communicator.allgather(kept.bounds[-1:])[:, 0]))
     held = range(communicator.rank, communicator.rank + 1)

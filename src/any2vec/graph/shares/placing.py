@@ -15,9 +15,9 @@ from any2vec.cluster.machine.cores import hosts_here
 from any2vec.errors import Any2VecError
 from any2vec.graph.build import ReadOptions
 from any2vec.graph.lines import read_blocks
-from any2vec.graph.readers import FILE_FORMATS, GraphWarning, checked_format, files_of_graph
+from any2vec.graph.readers import FILE_FORMATS, GraphWarning, checked_format, files_of_graph, title_of
 from any2vec.io.inputs import InputFile
-from any2vec.io.memory import available
+from any2vec.io.memory import available, memory_errors
 from any2vec.io.sizes import size
 
 __all__ = ["GRAPHS", "in_parts"]
@@ -43,7 +43,7 @@ def in_parts(source: Any, graph: str, communicator: Communicator, options: Mappi
         are to read what is no file.
     """
     hosts, needs, has = communicator.size, 0, available(*hosts_here(communicator))
-    with together(communicator):
+    with together(communicator), memory_errors(title_of(source)):
         if isinstance(source, str | os.PathLike):
             needs = _estimated(source, options, hosts)
     found = communicator.allgather(np.array([needs, has]))

@@ -53,7 +53,8 @@ def _file(entries: int) -> NDArray[np.int32]:
     try:
         with disk_errors(temporary.path, f"walks take {4 * entries:,} bytes"), path.open("w+b") as file:
             os.posix_fallocate(file.fileno(), 0, 4 * entries)
-            mapped = mmap.mmap(file.fileno(), 4 * entries)
+            with memory_errors("the walks"):
+                mapped = mmap.mmap(file.fileno(), 4 * entries)
     finally:
         temporary.remove()
     return np.frombuffer(mapped, np.int32)
