@@ -1,0 +1,237 @@
+"""The system's calls on files below a folder: counted, and one of them fails; hosts and signals are counted with them.
+
+An event has a key, such as ("write", "out/v.bin") or ("call", 2). Of several runs alike, the nth event of a key is the
+same one, whatever threads do meanwhile.
+"""
+
+import builtins
+import errno
+import io
+import mmap
+import os
+import random
+import re
+import signal
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from any2vec.cluster.lost import LostHostError
+from any2vec.io import swap
+
+__all__ = ["KILLED", "DiedError", "Machine"]
+
+KILLED = 9
+"""Exit status of a process that a fault ends."""
+
+_ID = re.compile(r"[0-9a-f]{12,}|(?<=[._-])\w{8}(?=[._]|$)")
+_CHANGES = ("write", "fsync", "rename", "mkdir", "truncate", "allocate", "create", "exchange", "chmod")
+_READS = ("open", "read", "map", "list")
+
+
+class DiedError(Exception):
+    """What a host dies of that is no error of a user."""
+
+
+class Machine:
+    """A folder on a disk, and the hosts that use it.
+
+    Parameters
+    ----------
+    root : Path
+        The folder.
+    seed : int
+        Of what a power cut loses.
+    fault : dict
+        With "key", "number" (of the event of this key) and "what".
+    """
+
+    def __init__(self, root: Path, seed: int, fault: dict | None = None) -> None:
+        self.root, self._seed, self._fault = str(root), seed, fault or {}
+        self.events: list[tuple[tuple, int, bool]] = []
+        self.happened = False
+        self._full = False
+        self._counts: Counter = Counter()
+        self._lock = threading.Lock()
+        self._unsaved: dict[tuple[int, int], str] = {}  # files whose bytes are not on the disk
+
+    def choose(self, fault: dict) -> dict | None:
+        """Choose the event at which a fault strikes, from those of this run."""
+        wanted = {
+            "call": lambda key, main: key[0] == "call",
+            "disk": lambda key, main: key[0] in (("write",) if fault["what"] in ("short", "full") else _CHANGES + _READS),
+            "signal": lambda key, main: main,
+            "kill": lambda key, main: True,
+        }[fault["kind"]]
+        ours = sorted(((key, number) for key, number, main in self.events if wanted(key, main)), key=repr)
+        if not ours:
+            return None
+        key, number = ours[int(fault["at"] * len(ours))]
+        return {"key": key, "number": number, "what": fault["what"]}
+
+    def called(self, rank: int) -> None:
+        """Count a call of a host."""
+        self.happen("call", rank)
+
+    def name(self, path) -> str | None:
+        """Return a path below the folder, without what is drawn anew in each run; None if it is elsewhere."""
+        if isinstance(path, int):
+            path = self._path(path)
+        try:
+            path = os.path.abspath(os.fsdecode(path))
+        except TypeError:
+            return None
+        return _ID.sub("*", path[len(self.root) :]) if path.startswith(self.root) else None
+
+    def _path(self, descriptor: int) -> str:
+        try:
+            return os.readlink(f"/proc/self/fd/{descriptor}").removesuffix(" (deleted)")
+        except OSError:
+            return ""
+
+    def happen(self, kind: str, what) -> str:
+        """Count an event, and let the fault strike; return "short" if a write is to be short."""
+        if what is None:
+            return ""
+        key = kind, what
+        with self._lock:
+            number = self._counts[key]
+            self._counts[key] += 1
+            self.events.append((key, number, threading.current_thread() is threading.main_thread()))
+            strikes = (self._fault.get("key"), self._fault.get("number")) == (key, number)
+            self.happened |= strikes
+        if self._full and kind in ("write", "mkdir", "create", "allocate"):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return self._strike(self._fault["what"]) if strikes else ""
+
+    def _strike(self, what: str) -> str:
+        if what == "dies":
+            raise DiedError("this host dies")
+        if what == "lost":
+            raise LostHostError("a host is lost: simulated")
+        if what in ("killed", "power"):
+            if what == "power":
+                self._lose()
+            os._exit(KILLED)
+        if what.startswith("SIG"):
+            signal.raise_signal(getattr(signal, what))
+            return ""
+        if what == "short":
+            return what
+        self._full = what == "full"
+        number = errno.ENOSPC if self._full else getattr(errno, what)
+        raise OSError(number, os.strerror(number))
+
+    def _lose(self) -> None:
+        """Lose what is not on the disk, of some files."""
+        d = random.Random(f"power {self._seed}")
+        for _, path in sorted(self._unsaved.items()):
+            if d.random() < 0.5 and os.path.isfile(path):
+                os.truncate(path, d.choice((0, os.path.getsize(path) // 2)))
+
+    def changed(self, descriptor: int) -> None:
+        """Note that a file has bytes that are not on the disk."""
+        about = os.fstat(descriptor)
+        self._unsaved[about.st_dev, about.st_ino] = self._path(descriptor)
+
+    @contextmanager
+    def watching(self) -> Iterator["Machine"]:
+        """Count what happens in the block, and let the fault strike."""
+        with pytest.MonkeyPatch.context() as patch:
+            self._patch(patch)
+            yield self
+
+    def _patch(self, patch: pytest.MonkeyPatch) -> None:
+        machine, opened = self, io.open
+
+        class Raw(io.FileIO):
+            """An unbuffered file below the folder."""
+
+            def write(self, data) -> int:
+                if machine.happen("write", machine.name(self.fileno())) == "short" and len(memoryview(data)) > 1:
+                    data = memoryview(data).cast("B")
+                    data = data[: len(data) // 2]
+                machine.changed(self.fileno())
+                return super().write(data)
+
+            def readinto(self, into) -> int:
+                machine.happen("read", machine.name(self.fileno()))
+                return super().readinto(into)
+
+            def truncate(self, size=None) -> int:
+                machine.happen("truncate", machine.name(self.fileno()))
+                return super().truncate(size)
+
+        def open_(file, mode="r", buffering=-1, encoding=None, errors=None, newline=None, closefd=True, opener=None):
+            name = None if isinstance(file, int) else machine.name(file)
+            if name is None:
+                return opened(file, mode, buffering, encoding, errors, newline, closefd, opener)
+            writes = set(mode) & set("wxa+")
+            if opener is None:  # else `os.open` counts it
+                machine.happen("create" if writes else "open", name)
+            raw = Raw(file, mode.replace("b", "").replace("t", ""), opener=opener)
+            if buffering == 0:
+                return raw
+            kind = io.BufferedRandom if "+" in mode else io.BufferedWriter if writes else io.BufferedReader
+            file = kind(raw)
+            return file if "b" in mode else io.TextIOWrapper(file, encoding, errors, newline)
+
+        class Mapped(mmap.mmap):
+            """Memory, or a file that is mapped."""
+
+            def __new__(cls, descriptor, *given, **more):
+                machine.happen("map", None if descriptor < 0 else machine.name(descriptor))
+                return super().__new__(cls, descriptor, *given, **more)
+
+        def counting(kind, of, name, wrapped=None):
+            call = getattr(of, name)
+
+            def counted(path, *given, **more):
+                what = kind
+                if name == "open":
+                    what = "create" if given and given[0] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) else "open"
+                machine.happen(what, machine.name(path))
+                found = call(path, *given, **more)
+                if name == "fsync":
+                    about = os.fstat(path)
+                    machine._unsaved.pop((about.st_dev, about.st_ino), None)
+                return found
+
+            patch.setattr(of, name, counted)
+
+        rename = swap._renameat2()
+
+        def exchange(one, old, other, new, flags):
+            try:
+                machine.happen("exchange", machine.name(new))
+            except OSError as error:
+                import ctypes
+
+                ctypes.set_errno(error.errno)
+                return -1
+            return rename(one, old, other, new, flags)
+
+        patch.setattr(io, "open", open_)
+        patch.setattr(builtins, "open", open_)
+        patch.setattr(mmap, "mmap", Mapped)
+        patch.setattr(swap, "_renameat2", lambda: exchange)
+        for kind, name in (
+            ("fsync", "fsync"),
+            ("rename", "rename"),
+            ("rename", "replace"),
+            ("mkdir", "mkdir"),
+            ("remove", "unlink"),
+            ("remove", "remove"),
+            ("remove", "rmdir"),
+            ("allocate", "posix_fallocate"),
+            ("truncate", "ftruncate"),
+            ("chmod", "chmod"),
+            ("list", "scandir"),
+            ("list", "listdir"),
+            ("open", "open"),
+        ):
+            counting(kind, os, name)

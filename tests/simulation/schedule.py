@@ -1,0 +1,69 @@
+"""Simulated hosts that take turns as a seed says, and whose messages are late."""
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from any2vec.cluster import local
+from any2vec.cluster.rendezvous import Call, Rendezvous
+
+__all__ = ["scheduled"]
+
+LATE = 0.3  # share of messages, and of hosts that wait before they call
+
+
+@contextmanager
+def scheduled(seed: int, called: Callable[[int], None]) -> Iterator[None]:
+    """Draw which host goes next; before each call of a host, call a function with its rank."""
+    d = random.Random(f"schedule {seed}")
+
+    class DrawnTurns(Rendezvous):
+        def __init__(self, hosts: int, cores: int) -> None:
+            super().__init__(hosts, 1)
+
+        def _next(self) -> None:
+            while self._free and self._turns:
+                self._free -= 1
+                self._turns.rotate(d.randrange(len(self._turns)))
+                self._turns.popleft().put(None)
+
+    class LateHost(local._Simulated):
+        def _enter(self, kind: str, part=None) -> Call:
+            called(self.rank)
+            if d.random() < LATE and not self._waits:
+                with self.waiting():  # others go first
+                    pass
+            return super()._enter(kind, part)
+
+        def test(self, call: Call) -> bool:
+            return d.random() > LATE and super().test(call)
+
+        def _progress(self, call: Call) -> bool:
+            kept = self._pending
+            d.shuffle(kept)
+            late = [other for other in kept if other is not call and d.random() < LATE]
+            self._pending = [other for other in kept if other not in late]
+            try:
+                return super()._progress(call)
+            finally:
+                self._pending += late
+
+    class OnlyHost(local._Alone):
+        def barrier(self) -> None:
+            called(0)
+
+        def allgather(self, values):
+            called(0)
+            return super().allgather(values)
+
+        def _begin(self, transfer) -> None:
+            called(0)
+            super()._begin(transfer)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(local, "Rendezvous", DrawnTurns)
+        patch.setattr(local, "_Simulated", LateHost)
+        patch.setattr(local, "_Alone", OnlyHost)
+        yield
