@@ -20,17 +20,19 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 EVERY = 100  # seeds between two lines of progress
 
 
-def run(seed: int) -> tuple[int, str, str]:
-    """Run a seed; return it, how it ended, and what failed."""
+def run(seed: int) -> tuple[int, str, str, float]:
+    """Run a seed; return it, how it ended, what failed, and the seconds."""
     from simulation.draw import drawn
     from simulation.oracle import Refused, run_alone
 
+    began, trace = time.perf_counter(), ""
     try:
-        return seed, run_alone(drawn(seed)), ""
+        ended = run_alone(drawn(seed))
     except Refused as error:
-        return seed, f"options refused: {error}", ""
+        ended = f"options refused: {error}"
     except BaseException:
-        return seed, "failed", traceback.format_exc()
+        ended, trace = "failed", traceback.format_exc()
+    return seed, ended, trace, time.perf_counter() - began
 
 
 def main(
@@ -45,10 +47,10 @@ def main(
     seeds = range(first, (first if last is None else last) + 1)
     began, ends, failed = time.perf_counter(), Counter(), []
     pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) if jobs > 1 else None
-    for done, (seed, ended, trace) in enumerate(pool.map(run, seeds, chunksize=10) if pool else map(run, seeds), 1):
+    for done, (seed, ended, trace, seconds) in enumerate(pool.map(run, seeds, chunksize=10) if pool else map(run, seeds), 1):
         ends[ended.split(": ")[0 if ended.startswith(("refused", "options")) else -1]] += 1
         if verbose or trace:
-            out.print(f"{drawn(seed)}\nseed {seed}: {ended}\n{trace}", markup=False, soft_wrap=True)
+            out.print(f"{drawn(seed)}\nseed {seed}: {ended}, {seconds:.1f} s\n{trace}", markup=False, soft_wrap=True)
         if trace:
             failed.append(seed)
         if done % EVERY == 0:
