@@ -157,7 +157,7 @@ def of_graph(d: random.Random, case: Case) -> None:
             case.options["negatives_by_kind"] = True
     elif d.random() < 0.2:
         case.options["restart"] = 0.2
-    if d.random() < 0.2:
+    if d.random() < 0.2 and "metapath" not in case.options:
         case.options["starts"] = "degree"
     if d.random() < 0.2 and case.source["form"] != "graph":
         case.options["directed"] = True

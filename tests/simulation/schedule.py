@@ -11,7 +11,7 @@ from any2vec.cluster.rendezvous import Call, Rendezvous
 
 __all__ = ["scheduled"]
 
-LATE = 0.3  # share of messages, and of hosts that wait before they call
+LATE = 0.2  # share of messages, and of hosts that wait before they call
 
 
 @contextmanager
