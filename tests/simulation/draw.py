@@ -127,7 +127,7 @@ def of_text(d: random.Random, case: Case) -> None:
     if d.random() < 0.1:
         case.options["max_size"] = d.choice((2, 5, 20))
     if d.random() < 0.15:
-        case.options |= {"lowercase": True, "tokenize": d.random() < 0.5}
+        case.options |= {"lowercase": True, "tokenize": d.random() < 0.5 and case.source["form"] != "sentences"}
     if case.source["form"] in ("parquet", "rows"):
         case.options["column"] = "text"
     if case.estimator == "Word2Vec":
