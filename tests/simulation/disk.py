@@ -14,7 +14,7 @@ import re
 import signal
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -44,14 +44,18 @@ class Machine:
     ----------
     root : Path
         The folder.
+    data : Path
+        Another one, which is read.
     seed : int
         Of what a power cut loses.
     fault : dict
         With "key", "number" (of the event of this key) and "what".
     """
 
-    def __init__(self, root: Path, seed: int, fault: dict | None = None) -> None:
-        self.root, self._seed, self._fault = str(root), seed, fault or {}
+    def __init__(self, root: Path, data: Path, seed: int, fault: dict | None = None) -> None:
+        self._roots = {"": str(root), "data": str(data)}
+        self._seed, self._fault = seed, fault or {}
+        self.pause: Callable[[], None] = lambda: None
         self.events: list[tuple[tuple, int, bool]] = []
         self.happened = False
         self._full = False
@@ -65,6 +69,7 @@ class Machine:
             "call": lambda key, main: key[0] == "call",
             "disk": lambda key, main: key[0] in (("write",) if fault["what"] in ("short", "full") else _CHANGES + _READS),
             "signal": lambda key, main: main,
+            "change": lambda key, main: str(key[1]).startswith("data") and key[0] in _READS,
             "kill": lambda key, main: True,
         }[fault["kind"]]
         ours = sorted(((key, number) for key, number, main in self.events if wanted(key, main)), key=repr)
@@ -85,7 +90,10 @@ class Machine:
             path = os.path.abspath(os.fsdecode(path))
         except TypeError:
             return None
-        return _ID.sub("*", path[len(self.root) :]) if path.startswith(self.root) else None
+        for name, root in self._roots.items():
+            if path == root or path.startswith(f"{root}/"):
+                return name + _ID.sub("*", path[len(root) :])
+        return None
 
     def _path(self, descriptor: int) -> str:
         try:
@@ -106,9 +114,14 @@ class Machine:
             self.happened |= strikes
         if self._full and kind in ("write", "mkdir", "create", "allocate"):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        if kind != "call":
+            self.pause()
         return self._strike(self._fault["what"]) if strikes else ""
 
     def _strike(self, what: str) -> str:
+        if what == "changed":
+            self._change()
+            return ""
         if what == "dies":
             raise DiedError("this host dies")
         if what == "lost":
@@ -125,6 +138,13 @@ class Machine:
         self._full = what == "full"
         number = errno.ENOSPC if self._full else getattr(errno, what)
         raise OSError(number, os.strerror(number))
+
+    def _change(self) -> None:
+        """Change the data while they are read."""
+        for path in sorted(Path(self._roots["data"]).rglob("*")):
+            if path.suffix in (".txt", ".edges"):
+                data = path.read_bytes()
+                path.write_bytes(data[: len(data) // 2] + b"w0 w1\n")
 
     def _lose(self) -> None:
         """Lose what is not on the disk, of some files."""

@@ -123,6 +123,8 @@ def of_text(d: random.Random, case: Case) -> None:
         "words": d.choice((3, 12, 30, 60)),
         "odd": d.choice((0, 0, 1, 3, 8)),
     }
+    if case.estimator == "Word2Vec" and case.source["form"] in ("sentences", "file", "gz") and d.random() < 0.1:
+        case.source["phrases"] = True
     case.options["min_count"] = d.choice((1, 1, 1, 2, 3))
     if d.random() < 0.1:
         case.options["max_size"] = d.choice((2, 5, 20))
@@ -169,9 +171,12 @@ def on_many_hosts(d: random.Random, case: Case) -> None:
     case.cluster = case.source["form"] not in ("sentences", "rows", "pairs") and d.random() < 0.5
     how, other = case.options, case.other
     if case.hosts == 1:
+        if d.random() < 0.06:
+            how["threads"] = 2
         if how["sample"] == 0 or d.random() < 0.5:
             other["rounds"] = d.choice((1, 2, 5))
         return
+    other["threads"] = d.choice((1, 2, 3))
     scheme = d.choices(("rows", "columns", "server", "auto"), (70, 12, 8, 10))[0]
     if scheme == "rows":
         how["scheme"], other["scheme"] = d.choice(ROWS), d.choice(ROWS)
@@ -212,8 +217,10 @@ def going_on(d: random.Random, case: Case) -> None:
 
 def fault(d: random.Random) -> dict:
     """Draw a fault."""
-    kind = d.choices(("none", "call", "disk", "signal", "kill"), (15, 25, 30, 12, 18))[0]
+    kind = d.choices(("none", "call", "disk", "signal", "kill", "change"), (15, 23, 30, 12, 16, 4))[0]
     at = d.random()
+    if kind == "change":
+        return {"kind": kind, "at": at, "what": "changed"}
     if kind == "call":
         return {"kind": kind, "at": at, "what": d.choice(("dies", "lost"))}
     if kind == "disk":

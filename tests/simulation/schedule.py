@@ -1,6 +1,7 @@
 """Simulated hosts that take turns as a seed says, and whose messages are late."""
 
 import random
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -15,9 +16,18 @@ LATE = 0.2  # share of messages, and of hosts that wait before they call
 
 
 @contextmanager
-def scheduled(seed: int, called: Callable[[int], None]) -> Iterator[None]:
-    """Draw which host goes next; before each call of a host, call a function with its rank."""
-    d = random.Random(f"schedule {seed}")
+def scheduled(seed: int, called: Callable[[int], None]) -> Iterator[Callable[[], None]]:
+    """Draw which host goes next; before each call of a host, call a function with its rank.
+
+    Yields a function that lets others go first, sometimes, if a host's program calls it.
+    """
+    d, here = random.Random(f"schedule {seed}"), threading.local()
+
+    def pause() -> None:
+        host = getattr(here, "host", None)
+        if host is not None and not host._waits and not host._rendezvous._released and d.random() < LATE:
+            with host.waiting():
+                pass
 
     class DrawnTurns(Rendezvous):
         def __init__(self, hosts: int, cores: int) -> None:
@@ -31,11 +41,14 @@ def scheduled(seed: int, called: Callable[[int], None]) -> Iterator[None]:
 
     class LateHost(local._Simulated):
         def _enter(self, kind: str, part=None) -> Call:
+            here.host = self
             called(self.rank)
-            if d.random() < LATE and not self._waits:
-                with self.waiting():  # others go first
-                    pass
+            pause()
             return super()._enter(kind, part)
+
+        def leave(self) -> None:
+            here.host = None
+            super().leave()
 
         def test(self, call: Call) -> bool:
             return d.random() > LATE and super().test(call)
@@ -66,4 +79,4 @@ def scheduled(seed: int, called: Callable[[int], None]) -> Iterator[None]:
         patch.setattr(local, "Rendezvous", DrawnTurns)
         patch.setattr(local, "_Simulated", LateHost)
         patch.setattr(local, "_Alone", OnlyHost)
-        yield
+        yield pause
