@@ -1,4 +1,4 @@
-"""Simulate a whole cluster, a run of some seconds at most for each seed: options, order of messages, and faults are drawn.
+"""Simulate a whole cluster, a second for each seed: options, data, the order of messages, and faults are drawn.
 
 Prints what failed: the seed, what it drew as Python, and the traceback.
 """
@@ -23,14 +23,14 @@ EVERY = 100  # seeds between two lines of progress
 def run(seed: int) -> tuple[int, str, str, float]:
     """Run a seed; return it, how it ended, what failed, and the seconds."""
     from simulation.draw import drawn
-    from simulation.oracle import Refused, run_alone
+    from simulation.oracle import RefusedError, run_alone
 
     began, trace = time.perf_counter(), ""
     try:
         ended = run_alone(drawn(seed))
-    except Refused as error:
+    except RefusedError as error:
         ended = f"options refused: {error}"
-    except BaseException:
+    except Exception:
         ended, trace = "failed", traceback.format_exc()
     return seed, ended, trace, time.perf_counter() - began
 
@@ -39,7 +39,7 @@ def main(
     first: Annotated[int, typer.Argument(help="First seed.")] = 0,
     last: Annotated[int | None, typer.Argument(help="Last seed; that one alone by default.")] = None,
     jobs: Annotated[int, typer.Option(help="Processes.")] = 1,
-    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Print what each seed draws, and how it ends.")] = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Print what each seed draws.")] = False,
 ) -> None:
     """Run the seeds FIRST to LAST."""
     from simulation.draw import drawn
@@ -47,7 +47,9 @@ def main(
     seeds = range(first, (first if last is None else last) + 1)
     began, ends, failed = time.perf_counter(), Counter(), []
     pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) if jobs > 1 else None
-    for done, (seed, ended, trace, seconds) in enumerate(pool.map(run, seeds, chunksize=10) if pool else map(run, seeds), 1):
+    for done, (seed, ended, trace, seconds) in enumerate(
+        pool.map(run, seeds, chunksize=10) if pool else map(run, seeds), 1
+    ):
         ends[ended.split(": ")[0 if ended.startswith(("refused", "options")) else -1]] += 1
         if verbose or trace:
             out.print(f"{drawn(seed)}\nseed {seed}: {ended}, {seconds:.1f} s\n{trace}", markup=False, soft_wrap=True)

@@ -112,7 +112,7 @@ def test_hosts_see_other_text_of_the_same_size_and_time(text):
     assert all("WORD7" in part.vocabulary.ids for part in again)
 
 
-class Struck(Exception):
+class StruckError(Exception):
     """What no code of ours expects."""
 
 
@@ -131,7 +131,7 @@ class UntilCall:
         return inner(*given)
 
 
-@pytest.mark.parametrize("error", [LostHostError("lost"), Struck(), KeyboardInterrupt()], ids=repr)
+@pytest.mark.parametrize("error", [LostHostError("lost"), StruckError(), KeyboardInterrupt()], ids=repr)
 @pytest.mark.parametrize("kept", ["auto", None])
 def test_a_host_that_ends_at_any_call_leaves_no_folder(tmp_path, kept, error):
     """Also one that is interrupted; other programs would take its folder for one in use until this process ends."""
@@ -139,7 +139,9 @@ def test_a_host_that_ends_at_any_call_leaves_no_folder(tmp_path, kept, error):
     path.write_text("a b c\n" * 20)
 
     def program(number, one):
-        return read_corpus(path, min_count=1, cache=kept, communicator=UntilCall(one, number, error) if one.rank else one)
+        return read_corpus(
+            path, min_count=1, cache=kept, communicator=UntilCall(one, number, error) if one.rank else one
+        )
 
     while True:
         try:

@@ -502,8 +502,8 @@ def test_an_interrupt_while_a_folder_is_opened_leaves_no_lock(tmp_path, monkeypa
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(checkpoint, "CheckpointFiles", interrupted)
+    monkeypatch.setattr(checkpoint, "CheckpointFiles", interrupted)
+    with pytest.raises(KeyboardInterrupt):
         once(tmp_path)
     FolderLock(tmp_path, "").release()
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("checkpoint")]

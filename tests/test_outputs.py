@@ -224,10 +224,14 @@ def test_an_interrupt_while_a_temporary_is_removed(tmp_path, monkeypatch, number
             raise KeyboardInterrupt
         return real(path, **more)
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt), replacing(tmp_path / "v", folder=folder):
-        patch.setattr(Path, "unlink", lambda path, **more: struck(unlink, path, **more))
-        patch.setattr(shutil, "rmtree", lambda path, **more: struck(rmtree, path, **more))
-        raise Any2VecError("to remove it")
+    def refused():
+        with monkeypatch.context() as patch, replacing(tmp_path / "v", folder=folder):
+            patch.setattr(Path, "unlink", lambda path, **more: struck(unlink, path, **more))
+            patch.setattr(shutil, "rmtree", lambda path, **more: struck(rmtree, path, **more))
+            raise Any2VecError("to remove it")
+
+    with pytest.raises(KeyboardInterrupt):
+        refused()
     with replacing(tmp_path / "v", folder=folder):
         pass
     assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]

@@ -4,7 +4,7 @@ from itertools import count, islice
 
 import pytest
 from simulation.draw import drawn
-from simulation.oracle import Refused, check
+from simulation.oracle import RefusedError, check
 
 EACH = 5
 
@@ -27,7 +27,7 @@ def test_a_cluster(tmp_path, first):
         case = drawn(seed)
         try:
             check(case, tmp_path / str(seed))
-        except Refused:
+        except RefusedError:
             refused += 1
         except BaseException as error:
             error.add_note(f"`python benchmarks/simulate.py {seed} -v` runs it alone:\n{case}")

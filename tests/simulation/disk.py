@@ -5,6 +5,7 @@ same one, whatever threads do meanwhile.
 """
 
 import builtins
+import ctypes
 import errno
 import io
 import mmap
@@ -12,6 +13,7 @@ import os
 import random
 import re
 import signal
+import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -31,6 +33,30 @@ KILLED = 9
 _ID = re.compile(r"[0-9a-f]{12,}|(?<=[._-])\w{8}(?=[._]|$)")
 _CHANGES = ("write", "fsync", "rename", "mkdir", "truncate", "allocate", "create", "exchange", "chmod")
 _READS = ("open", "read", "map", "list")
+_CALLS = (
+    ("fsync", "fsync"),
+    ("rename", "rename"),
+    ("rename", "replace"),
+    ("mkdir", "mkdir"),
+    ("remove", "unlink"),
+    ("remove", "remove"),
+    ("remove", "rmdir"),
+    ("allocate", "posix_fallocate"),
+    ("truncate", "ftruncate"),
+    ("chmod", "chmod"),
+    ("list", "scandir"),
+    ("list", "listdir"),
+    ("open", "open"),
+)
+
+
+def _callers() -> set[str]:
+    """Return the names of the files whose functions are called now."""
+    frame, found = sys._getframe(), set()
+    while frame:
+        found.add(Path(frame.f_code.co_filename).name)
+        frame = frame.f_back
+    return found
 
 
 class DiedError(Exception):
@@ -50,6 +76,13 @@ class Machine:
         Of what a power cut loses.
     fault : dict
         With "key", "number" (of the event of this key) and "what".
+
+    Attributes
+    ----------
+    events : list
+        Key and number of all, and whether the main thread made it.
+    struck_in : set of str
+        Files of the functions that a signal interrupted.
     """
 
     def __init__(self, root: Path, data: Path, seed: int, fault: dict | None = None) -> None:
@@ -57,7 +90,7 @@ class Machine:
         self._seed, self._fault = seed, fault or {}
         self.pause: Callable[[], None] = lambda: None
         self.events: list[tuple[tuple, int, bool]] = []
-        self.happened = False
+        self.struck_in: set[str] = set()
         self._full = False
         self._counts: Counter = Counter()
         self._lock = threading.Lock()
@@ -67,7 +100,9 @@ class Machine:
         """Choose the event at which a fault strikes, from those of this run."""
         wanted = {
             "call": lambda key, main: key[0] == "call",
-            "disk": lambda key, main: key[0] in (("write",) if fault["what"] in ("short", "full") else _CHANGES + _READS),
+            "disk": lambda key, main: (
+                key[0] in (("write",) if fault["what"] in ("short", "full") else _CHANGES + _READS)
+            ),
             "signal": lambda key, main: main,
             "change": lambda key, main: str(key[1]).startswith("data") and key[0] in _READS,
             "kill": lambda key, main: True,
@@ -87,7 +122,7 @@ class Machine:
         if isinstance(path, int):
             path = self._path(path)
         try:
-            path = os.path.abspath(os.fsdecode(path))
+            path = str(Path(os.fsdecode(path)).absolute())
         except TypeError:
             return None
         for name, root in self._roots.items():
@@ -97,7 +132,7 @@ class Machine:
 
     def _path(self, descriptor: int) -> str:
         try:
-            return os.readlink(f"/proc/self/fd/{descriptor}").removesuffix(" (deleted)")
+            return str(Path(f"/proc/self/fd/{descriptor}").readlink()).removesuffix(" (deleted)")
         except OSError:
             return ""
 
@@ -111,7 +146,6 @@ class Machine:
             self._counts[key] += 1
             self.events.append((key, number, threading.current_thread() is threading.main_thread()))
             strikes = (self._fault.get("key"), self._fault.get("number")) == (key, number)
-            self.happened |= strikes
         if self._full and kind in ("write", "mkdir", "create", "allocate"):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         if kind != "call":
@@ -131,6 +165,7 @@ class Machine:
                 self._lose()
             os._exit(KILLED)
         if what.startswith("SIG"):
+            self.struck_in = _callers()
             signal.raise_signal(getattr(signal, what))
             return ""
         if what == "short":
@@ -150,13 +185,18 @@ class Machine:
         """Lose what is not on the disk, of some files."""
         d = random.Random(f"power {self._seed}")
         for _, path in sorted(self._unsaved.items()):
-            if d.random() < 0.5 and os.path.isfile(path):
-                os.truncate(path, d.choice((0, os.path.getsize(path) // 2)))
+            if d.random() < 0.5 and Path(path).is_file():
+                os.truncate(path, d.choice((0, Path(path).stat().st_size // 2)))
 
     def changed(self, descriptor: int) -> None:
         """Note that a file has bytes that are not on the disk."""
         about = os.fstat(descriptor)
         self._unsaved[about.st_dev, about.st_ino] = self._path(descriptor)
+
+    def saved(self, descriptor: int) -> None:
+        """Note that all of a file is on the disk."""
+        about = os.fstat(descriptor)
+        self._unsaved.pop((about.st_dev, about.st_ino), None)
 
     @contextmanager
     def watching(self) -> Iterator["Machine"]:
@@ -166,92 +206,89 @@ class Machine:
             yield self
 
     def _patch(self, patch: pytest.MonkeyPatch) -> None:
-        machine, opened = self, io.open
-
-        class Raw(io.FileIO):
-            """An unbuffered file below the folder."""
-
-            def write(self, data) -> int:
-                if machine.happen("write", machine.name(self.fileno())) == "short" and len(memoryview(data)) > 1:
-                    data = memoryview(data).cast("B")
-                    data = data[: len(data) // 2]
-                machine.changed(self.fileno())
-                return super().write(data)
-
-            def readinto(self, into) -> int:
-                machine.happen("read", machine.name(self.fileno()))
-                return super().readinto(into)
-
-            def truncate(self, size=None) -> int:
-                machine.happen("truncate", machine.name(self.fileno()))
-                return super().truncate(size)
-
-        def open_(file, mode="r", buffering=-1, encoding=None, errors=None, newline=None, closefd=True, opener=None):
-            name = None if isinstance(file, int) else machine.name(file)
-            if name is None:
-                return opened(file, mode, buffering, encoding, errors, newline, closefd, opener)
-            writes = set(mode) & set("wxa+")
-            if opener is None:  # else `os.open` counts it
-                machine.happen("create" if writes else "open", name)
-            raw = Raw(file, mode.replace("b", "").replace("t", ""), opener=opener)
-            if buffering == 0:
-                return raw
-            kind = io.BufferedRandom if "+" in mode else io.BufferedWriter if writes else io.BufferedReader
-            file = kind(raw)
-            return file if "b" in mode else io.TextIOWrapper(file, encoding, errors, newline)
-
-        class Mapped(mmap.mmap):
-            """Memory, or a file that is mapped."""
-
-            def __new__(cls, descriptor, *given, **more):
-                machine.happen("map", None if descriptor < 0 else machine.name(descriptor))
-                return super().__new__(cls, descriptor, *given, **more)
-
-        def counting(kind, of, name, wrapped=None):
-            call = getattr(of, name)
-
-            def counted(path, *given, **more):
-                what = kind
-                if name == "open":
-                    what = "create" if given and given[0] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) else "open"
-                machine.happen(what, machine.name(path))
-                found = call(path, *given, **more)
-                if name == "fsync":
-                    about = os.fstat(path)
-                    machine._unsaved.pop((about.st_dev, about.st_ino), None)
-                return found
-
-            patch.setattr(of, name, counted)
-
-        rename = swap._renameat2()
-
-        def exchange(one, old, other, new, flags):
-            try:
-                machine.happen("exchange", machine.name(new))
-            except OSError as error:
-                import ctypes
-
-                ctypes.set_errno(error.errno)
-                return -1
-            return rename(one, old, other, new, flags)
-
-        patch.setattr(io, "open", open_)
-        patch.setattr(builtins, "open", open_)
-        patch.setattr(mmap, "mmap", Mapped)
+        opened = _opening(self)
+        patch.setattr(io, "open", opened)
+        patch.setattr(builtins, "open", opened)
+        patch.setattr(mmap, "mmap", _mapping(self))
+        exchange = _exchanging(self)
         patch.setattr(swap, "_renameat2", lambda: exchange)
-        for kind, name in (
-            ("fsync", "fsync"),
-            ("rename", "rename"),
-            ("rename", "replace"),
-            ("mkdir", "mkdir"),
-            ("remove", "unlink"),
-            ("remove", "remove"),
-            ("remove", "rmdir"),
-            ("allocate", "posix_fallocate"),
-            ("truncate", "ftruncate"),
-            ("chmod", "chmod"),
-            ("list", "scandir"),
-            ("list", "listdir"),
-            ("open", "open"),
-        ):
-            counting(kind, os, name)
+        for kind, name in _CALLS:
+            patch.setattr(os, name, _counting(self, kind, name))
+
+
+def _opening(machine: Machine) -> Callable:
+    """Make a function that does what `open` does, and counts what happens to files below the folder."""
+    opened = io.open
+
+    class Raw(io.FileIO):
+        def write(self, data) -> int:
+            if machine.happen("write", machine.name(self.fileno())) == "short" and len(memoryview(data)) > 1:
+                data = memoryview(data).cast("B")
+                data = data[: len(data) // 2]
+            machine.changed(self.fileno())
+            return super().write(data)
+
+        def readinto(self, into) -> int:
+            machine.happen("read", machine.name(self.fileno()))
+            return super().readinto(into)
+
+        def truncate(self, size=None) -> int:
+            machine.happen("truncate", machine.name(self.fileno()))
+            return super().truncate(size)
+
+    def open_(file, mode="r", buffering=-1, encoding=None, errors=None, newline=None, closefd=True, opener=None):
+        name = None if isinstance(file, int) else machine.name(file)
+        if name is None:
+            return opened(file, mode, buffering, encoding, errors, newline, closefd, opener)
+        writes = set(mode) & set("wxa+")
+        if opener is None:  # else `os.open` counts it
+            machine.happen("create" if writes else "open", name)
+        raw = Raw(file, mode.replace("b", "").replace("t", ""), opener=opener)
+        if buffering == 0:
+            return raw
+        kind = io.BufferedRandom if "+" in mode else io.BufferedWriter if writes else io.BufferedReader
+        found = kind(raw)
+        return found if "b" in mode else io.TextIOWrapper(found, encoding, errors, newline)
+
+    return open_
+
+
+def _mapping(machine: Machine) -> type[mmap.mmap]:
+    """Make a class that does what `mmap.mmap` does, and counts files that are mapped."""
+
+    class Mapped(mmap.mmap):
+        def __new__(cls, descriptor, *given, **more):
+            machine.happen("map", None if descriptor < 0 else machine.name(descriptor))
+            return super().__new__(cls, descriptor, *given, **more)
+
+    return Mapped
+
+
+def _exchanging(machine: Machine) -> Callable:
+    """Make a function that does what renameat2 does, and counts it."""
+    rename = swap._renameat2()
+
+    def exchange(one, old, other, new, flags):
+        try:
+            machine.happen("exchange", machine.name(new))
+        except OSError as error:
+            ctypes.set_errno(error.errno)
+            return -1
+        return rename(one, old, other, new, flags)
+
+    return exchange
+
+
+def _counting(machine: Machine, kind: str, name: str) -> Callable:
+    """Make a function that does what one of `os` does, and counts it."""
+    call = getattr(os, name)
+
+    def counted(path, *given, **more):
+        opens = name == "open" and given and given[0] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+        machine.happen("create" if opens else kind, machine.name(path))
+        found = call(path, *given, **more)
+        if name == "fsync":
+            machine.saved(path)
+        return found
+
+    return counted

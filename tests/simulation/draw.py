@@ -177,25 +177,28 @@ def on_many_hosts(d: random.Random, case: Case) -> None:
             other["rounds"] = d.choice((1, 2, 5))
         return
     other["threads"] = d.choice((1, 2, 3))
-    scheme = d.choices(("rows", "columns", "server", "auto"), (70, 12, 8, 10))[0]
-    if scheme == "rows":
-        how["scheme"], other["scheme"] = d.choice(ROWS), d.choice(ROWS)
-    else:
-        how["scheme"] = scheme
-    if scheme in ("columns", "server") and (case.estimator == "Doc2Vec" or {"subwords", "features"} & how.keys()):
-        how["scheme"] = None
+    scheme(d, case)
     if how["scheme"] == "columns":
         how["batch"] = d.choice((None, 1, 7))
         case.hosts = min(case.hosts, how["dim"])
     elif d.random() < 0.4 and how["scheme"] != "auto":
         how["combine"] = d.choice(tuple(COMBINERS))
-    if how["scheme"] == "server" and how.get("loss"):
-        del how["loss"]
-        how["negative"] = 3
     if d.random() < 0.5 and how["scheme"] != "columns":
         how["wire"] = d.choice(("int8", "bfloat16", "float32"))
-    if "graph" in how and how["graph"] == "parts":
+    if how.get("graph") == "parts":
         other["graph"] = d.choice(("parts", "whole"))
+
+
+def scheme(d: random.Random, case: Case) -> None:
+    """Draw a scheme that can train this model; of those of rows another one for the disturbed run."""
+    how, drawn_scheme = case.options, d.choices(("rows", "columns", "server", "auto"), (70, 12, 8, 10))[0]
+    if drawn_scheme in ("columns", "server") and (case.estimator == "Doc2Vec" or {"subwords", "features"} & how.keys()):
+        drawn_scheme = "rows"
+    how["scheme"] = drawn_scheme
+    if drawn_scheme == "rows":
+        how["scheme"], case.other["scheme"] = d.choice(ROWS), d.choice(ROWS)
+    if drawn_scheme == "server" and how.pop("loss", None):
+        how["negative"] = 3
 
 
 def going_on(d: random.Random, case: Case) -> None:
@@ -205,7 +208,11 @@ def going_on(d: random.Random, case: Case) -> None:
     how = d.choice(("start", "start", "warm_start", "pretrained"))
     if case.cluster and how == "warm_start":
         how = "start"
-    case.going_on = {"how": how, "form": d.choice(("memory", "saved")), "frozen": d.choice((None, None, "given", "some"))}
+    case.going_on = {
+        "how": how,
+        "form": d.choice(("memory", "saved")),
+        "frozen": d.choice((None, None, "given", "some")),
+    }
     if case.options.get("scheme") in ("columns", "auto"):
         case.going_on["frozen"] = None
         case.options["blend"] = False

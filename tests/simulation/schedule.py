@@ -12,22 +12,36 @@ from any2vec.cluster.rendezvous import Call, Rendezvous
 
 __all__ = ["scheduled"]
 
-LATE = 0.2  # share of messages, and of hosts that wait before they call
+LATE = 0.2  # share of messages, and of calls before which others go first
 
 
-@contextmanager
-def scheduled(seed: int, called: Callable[[int], None]) -> Iterator[Callable[[], None]]:
-    """Draw which host goes next; before each call of a host, call a function with its rank.
+class Schedule:
+    """What a seed draws of hosts' turns.
 
-    Yields a function that lets others go first, sometimes, if a host's program calls it.
+    Parameters
+    ----------
+    seed : int
+        The seed.
+    called : function
+        Called with its rank before each call of a host.
     """
-    d, here = random.Random(f"schedule {seed}"), threading.local()
 
-    def pause() -> None:
-        host = getattr(here, "host", None)
-        if host is not None and not host._waits and not host._rendezvous._released and d.random() < LATE:
+    def __init__(self, seed: int, called: Callable[[int], None]) -> None:
+        self.draw, self.called, self.here = random.Random(f"schedule {seed}"), called, threading.local()
+
+    def pause(self) -> None:
+        """Let other hosts go first, sometimes, if a host's program calls this."""
+        host = getattr(self.here, "host", None)
+        if host is not None and not host._waits and not host._rendezvous._released and self.late():
             with host.waiting():
                 pass
+
+    def late(self) -> bool:
+        return self.draw.random() < LATE
+
+
+def drawn_turns(schedule: Schedule) -> type[Rendezvous]:
+    """Make the class of a rendezvous whose hosts take turns as drawn, one at a time."""
 
     class DrawnTurns(Rendezvous):
         def __init__(self, hosts: int, cores: int) -> None:
@@ -36,47 +50,69 @@ def scheduled(seed: int, called: Callable[[int], None]) -> Iterator[Callable[[],
         def _next(self) -> None:
             while self._free and self._turns:
                 self._free -= 1
-                self._turns.rotate(d.randrange(len(self._turns)))
+                self._turns.rotate(schedule.draw.randrange(len(self._turns)))
                 self._turns.popleft().put(None)
+
+    return DrawnTurns
+
+
+def late_host(schedule: Schedule) -> type[local._Simulated]:
+    """Make the class of a host that receives some messages late."""
 
     class LateHost(local._Simulated):
         def _enter(self, kind: str, part=None) -> Call:
-            here.host = self
-            called(self.rank)
-            pause()
+            schedule.here.host = self
+            schedule.called(self.rank)
+            schedule.pause()
             return super()._enter(kind, part)
 
         def leave(self) -> None:
-            here.host = None
+            schedule.here.host = None
             super().leave()
 
         def test(self, call: Call) -> bool:
-            return d.random() > LATE and super().test(call)
+            return not schedule.late() and super().test(call)
 
         def _progress(self, call: Call) -> bool:
-            kept = self._pending
-            d.shuffle(kept)
-            late = [other for other in kept if other is not call and d.random() < LATE]
-            self._pending = [other for other in kept if other not in late]
+            pending = self._pending
+            schedule.draw.shuffle(pending)
+            late = [other for other in pending if other is not call and schedule.late()]
+            self._pending = [other for other in pending if other not in late]
             try:
                 return super()._progress(call)
             finally:
                 self._pending += late
 
+    return LateHost
+
+
+def only_host(schedule: Schedule) -> type[local._Alone]:
+    """Make the class of the only host, whose calls are counted, too."""
+
     class OnlyHost(local._Alone):
         def barrier(self) -> None:
-            called(0)
+            schedule.called(0)
 
         def allgather(self, values):
-            called(0)
+            schedule.called(0)
             return super().allgather(values)
 
         def _begin(self, transfer) -> None:
-            called(0)
+            schedule.called(0)
             super()._begin(transfer)
 
+    return OnlyHost
+
+
+@contextmanager
+def scheduled(seed: int, called: Callable[[int], None]) -> Iterator[Callable[[], None]]:
+    """Draw which host goes next; before each call of a host, call a function with its rank.
+
+    Yields a function that lets others go first, sometimes, if a host's program calls it.
+    """
+    schedule = Schedule(seed, called)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(local, "Rendezvous", DrawnTurns)
-        patch.setattr(local, "_Simulated", LateHost)
-        patch.setattr(local, "_Alone", OnlyHost)
-        yield pause
+        patch.setattr(local, "Rendezvous", drawn_turns(schedule))
+        patch.setattr(local, "_Simulated", late_host(schedule))
+        patch.setattr(local, "_Alone", only_host(schedule))
+        yield schedule.pause

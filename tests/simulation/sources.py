@@ -6,6 +6,9 @@ import lzma
 import random
 from pathlib import Path
 
+import pyarrow
+from pyarrow import parquet
+
 from any2vec.graph import read_graph
 from simulation.draw import Case
 
@@ -52,31 +55,30 @@ def make(case: Case, folder: Path):
         return graph(case, folder)
     lines, form = text_of(case.source), case.source["form"]
     decoded = [line.decode(errors="replace") for line in lines]
-    whole = b"\n".join(lines) + b"\n" * (case.seed % 2)
     if form == "sentences":
-        return [line.encode().split() and line.split() for line in decoded]
+        return [line.split() for line in decoded]
     if form == "rows":
         return [{"text": line} for line in decoded]
     if form == "parquet":
-        import pyarrow
-        import pyarrow.parquet
-
-        table = pyarrow.table({"n": list(range(len(lines))), "text": pyarrow.array(decoded, pyarrow.string())})
-        pyarrow.parquet.write_table(table, folder / "t.parquet", row_group_size=7)
+        rows = pyarrow.array(decoded, pyarrow.string())
+        parquet.write_table(pyarrow.table({"text": rows}), folder / "t.parquet", row_group_size=7)
         return folder / "t.parquet"
-    packed = {"gz": gzip.compress, "xz": lzma.compress, "bz2": bz2.compress}
-    if form in packed:
-        (folder / f"t.{form}").write_bytes(packed[form](whole))
-        return folder / f"t.{form}"
-    if form == "file":
-        (folder / "t.txt").write_bytes(whole)
-        return folder / "t.txt"
-    third = len(lines) // 3
-    files = [folder / "a.txt", folder / "b.txt", folder / "c.txt.gz"]
+    if form in ("several", "folder"):
+        files = several(lines, folder)
+        return folder if form == "folder" else files
+    pack = {"gz": gzip.compress, "xz": lzma.compress, "bz2": bz2.compress}.get(form, bytes)
+    path = folder / ("t.txt" if form == "file" else f"t.{form}")
+    path.write_bytes(pack(b"\n".join(lines) + b"\n" * (case.seed % 2)))
+    return path
+
+
+def several(lines: list[bytes], folder: Path) -> list[Path]:
+    """Write lines to three files, of which one is compressed; none ends with a line feed."""
+    files, third = [folder / "a.txt", folder / "b.txt", folder / "c.txt.gz"], len(lines) // 3
     for file, some in zip(files, (lines[:third], lines[third : 2 * third], lines[2 * third :]), strict=True):
         content = b"\n".join(some)
         file.write_bytes(gzip.compress(content) if file.suffix == ".gz" else content)
-    return folder if form == "folder" else files
+    return files
 
 
 def graph(case: Case, folder: Path):
