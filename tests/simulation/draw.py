@@ -128,7 +128,7 @@ def of_text(d: random.Random, case: Case) -> None:
     case.options["min_count"] = d.choice((1, 1, 1, 2, 3))
     if d.random() < 0.1:
         case.options["max_size"] = d.choice((2, 5, 20))
-    if d.random() < 0.15:
+    if d.random() < 0.15 and "phrases" not in case.source:
         case.options |= {"lowercase": True, "tokenize": d.random() < 0.5 and case.source["form"] != "sentences"}
     if case.source["form"] in ("parquet", "rows"):
         case.options["column"] = "text"
