@@ -3,9 +3,12 @@
 import gc
 import os
 import random
+import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +19,7 @@ from typer.testing import CliRunner
 from any2vec import Phrases
 from any2vec.cli import app
 from any2vec.cluster.local import simulate
+from any2vec.cluster.lost import LostHostError
 from any2vec.corpus import cache_entry, cache_folder, read_corpus
 from any2vec.corpus.cache_entry import FILES
 from any2vec.corpus.cache_folder import size_of
@@ -106,6 +110,51 @@ def test_hosts_see_other_text_of_the_same_size_and_time(text):
     again = corpora()
     assert [part.cached for part in again] == [False] * 2
     assert all("WORD7" in part.vocabulary.ids for part in again)
+
+
+class StruckError(Exception):
+    """What no code of ours expects."""
+
+
+class UntilCall:
+    """A host that ends before its call of this number."""
+
+    def __init__(self, inner, number, error):
+        self.rank, self.size, self.left, self.error = inner.rank, inner.size, number, error
+        for name in ("barrier", "allgather", "ialltoallv"):
+            setattr(self, name, partial(self.call, getattr(inner, name)))
+
+    def call(self, inner, *given):
+        self.left -= 1
+        if self.left < 0:
+            raise self.error
+        return inner(*given)
+
+
+@pytest.mark.parametrize("error", [LostHostError("lost"), StruckError(), KeyboardInterrupt()], ids=repr)
+@pytest.mark.parametrize("kept", ["auto", None])
+def test_a_host_that_ends_at_any_call_leaves_no_folder(tmp_path, kept, error):
+    """Also one that is interrupted; other programs would take its folder for one in use until this process ends."""
+    path, ended = tmp_path / "t.txt", 0
+    path.write_text("a b c\n" * 20)
+
+    def program(number, one):
+        return read_corpus(
+            path, min_count=1, cache=kept, communicator=UntilCall(one, number, error) if one.rank else one
+        )
+
+    while True:
+        try:
+            assert simulate(2, 1, partial(program, ended))
+        except type(error):
+            ended += 1
+        else:
+            break
+        left = {found.name for name in ("temporary", "cache") for found in (tmp_path / name).glob(".any2vec.*")}
+        assert not left, f"{left}, by call {ended}"
+        with suppress(FileNotFoundError):
+            shutil.rmtree(tmp_path / "cache")
+    assert ended > 10
 
 
 @pytest.mark.parametrize("name", FILES[:-1])  # the last one is of documents

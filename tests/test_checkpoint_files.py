@@ -7,6 +7,7 @@ import random
 import shutil
 import stat
 import sys
+import threading
 import warnings
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -493,3 +494,16 @@ def test_what_cannot_be_looked_at_for_a_while_is_removed_later(tmp_path, monkeyp
         assert (tmp_path / "000001.0-9.safetensors").exists() == (version < 4)
     files.close()
     assert {path.name for path in tmp_path.iterdir()} == {"000004.json", "000004.0-9.safetensors"}
+
+
+def test_an_interrupt_while_a_folder_is_opened_leaves_no_lock(tmp_path, monkeypatch):
+    """In a notebook the process goes on, and so may the run."""
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(checkpoint, "CheckpointFiles", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        once(tmp_path)
+    FolderLock(tmp_path, "").release()
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("checkpoint")]

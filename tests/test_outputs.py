@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -209,3 +210,28 @@ def test_folders_in_a_replaced_folder_can_be_entered(tmp_path):
         (part / "meta.json").write_text("{}")
     assert stat.S_IMODE((tmp_path / "v" / "vocab").stat().st_mode) == 0o750
     assert stat.S_IMODE((tmp_path / "v" / "meta.json").stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+@pytest.mark.parametrize("folder", [False, True])
+def test_an_interrupt_while_a_temporary_is_removed(tmp_path, monkeypatch, number, folder):
+    """Its lock is released, so that the next output removes what is left."""
+    calls, unlink, rmtree = [], Path.unlink, shutil.rmtree
+
+    def struck(real, path, **more):
+        calls.append(path)
+        if len(calls) == number + 1:
+            raise KeyboardInterrupt
+        return real(path, **more)
+
+    def refused():
+        with monkeypatch.context() as patch, replacing(tmp_path / "v", folder=folder):
+            patch.setattr(Path, "unlink", lambda path, **more: struck(unlink, path, **more))
+            patch.setattr(shutil, "rmtree", lambda path, **more: struck(rmtree, path, **more))
+            raise Any2VecError("to remove it")
+
+    with pytest.raises(KeyboardInterrupt):
+        refused()
+    with replacing(tmp_path / "v", folder=folder):
+        pass
+    assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".")]

@@ -47,6 +47,17 @@ def test_everything_comes_back(model, folder):
     assert (vectors.matrix == model.vectors_.matrix).all()
 
 
+def test_options_that_are_paths(tmp_path):
+    (tmp_path / "words").write_text("a 5\nb 4\nc 3\n")
+    paths = {"cache": tmp_path / "c", "vocabulary": tmp_path / "words", "checkpoint": tmp_path / "k"}
+    model = Word2Vec(**HOW | paths, checkpoint_every=1).fit(SENTENCES)
+    assert model.report_.kept
+    model.save(tmp_path / "m")
+    assert Word2Vec.load(tmp_path / "m").report_.options == model.report_.options
+    again = HOW | paths | {"resume": tmp_path / "k", "vocabulary": str(tmp_path / "words")}
+    assert (Word2Vec(**again).fit(SENTENCES).vectors_.matrix == model.vectors_.matrix).all()
+
+
 def test_a_loaded_model_goes_on(model, folder):
     same, loaded = Word2Vec(**HOW).fit(SENTENCES), Word2Vec.load(folder)
     more = [["a", "e", "b"]] * 50

@@ -81,9 +81,10 @@ def cached(
             sweep_folders(folder)
             return _held(loaded)
         del loaded
-        with shared_errors(communicator):
-            beside = temporary_folder(folder)
+        beside: Temporary | None = None
         try:
+            with shared_errors(communicator):
+                beside = temporary_folder(folder)
             corpus = build(beside.path)
             with shared_errors(communicator):
                 with disk_errors(beside.path):
@@ -92,7 +93,8 @@ def cached(
             with shared_errors(communicator):  # all hosts hold theirs by now
                 trim(folder, limit(folder), keep=entry)
         except BaseException:
-            beside.remove()
+            if beside:
+                beside.remove()
             raise
         return corpus
 
@@ -119,12 +121,14 @@ def _put(beside: Temporary, entry: Path, corpus: Corpus, load_entry: Callable[[]
 
 def build_temporary(build: Callable[[Path], Corpus], parent: Path | None, communicator: Communicator) -> Corpus:
     """Build a corpus whose files are removed with it; they lie in `parent`, or in the system's temporary folder."""
-    with shared_errors(communicator):
-        folder = temporary_folder(parent)
+    folder: Temporary | None = None
     try:
+        with shared_errors(communicator):
+            folder = temporary_folder(parent)
         corpus = build(folder.path)
     except BaseException:
-        folder.remove()
+        if folder:
+            folder.remove()
         raise
     weakref.finalize(corpus, folder.remove)
     return corpus

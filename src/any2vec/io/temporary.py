@@ -58,10 +58,12 @@ class Temporary:
 
     def remove(self) -> None:
         """Remove what is there by its name, if it was not renamed, and release the lock."""
-        remove(self.path)
-        if self._lock is not None:
-            _remove_lock(self.path, self._lock)
-            self._lock = None
+        try:
+            remove(self.path)
+        finally:  # if Ctrl-C strikes here, the next run takes what is left for a dead one's
+            if self._lock is not None:
+                lock, self._lock = self._lock, None
+                _remove_lock(self.path, lock)
 
 
 def make_temporary(path: Path, *, folder: bool, private: bool) -> Temporary:
@@ -233,6 +235,8 @@ def _open_lock(lock: Path) -> int:
 
 
 def _remove_lock(part: Path, descriptor: int) -> None:
-    remove(_lock_of(part))
-    os.close(descriptor)
+    try:
+        remove(_lock_of(part))
+    finally:
+        os.close(descriptor)
     remove(_lock_of(part))  # where a file that is open cannot be removed

@@ -1,5 +1,6 @@
 """What an estimator tells of a run: progress on the screen, a log, figures for functions, a report."""
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, fields
@@ -107,8 +108,9 @@ class Reporting(Checkpointed):
 
     def _report(self, corpus: Corpus, warm_start: bool) -> Report:
         """Return the report as it is before training."""
+        options = self._reported_options(warm_start).items()
         return Report(
-            options=self._reported_options(warm_start),
+            options={name: os.fspath(value) if isinstance(value, os.PathLike) else value for name, value in options},
             kind=self.kind,
             words=corpus.raw_words,
             kept_words=int(corpus.cuts[-1]),

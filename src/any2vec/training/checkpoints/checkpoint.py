@@ -21,7 +21,6 @@ from pathlib import Path
 import numpy as np
 
 from any2vec.cluster.communicator import Communicator, allgather_bytes, together
-from any2vec.errors import Any2VecError
 from any2vec.io.outputs import refusals
 from any2vec.private import make_private
 from any2vec.sync.scheme import Scheme
@@ -110,7 +109,7 @@ class Checkpoints:
             with together(communicator), refusals(folder, communicator):
                 if communicator.rank == 0:
                     self._open(resumed, version)
-        except Any2VecError:
+        except BaseException:  # Ctrl-C, too: in a notebook, the lock would outlive it
             self.abandon()
             raise
 
