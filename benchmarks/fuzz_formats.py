@@ -18,11 +18,12 @@ import resource
 import shutil
 import signal
 import struct
-import subprocess
 import sys
 import time
 import traceback
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -71,7 +72,7 @@ class Counts:
 
     @property
     def seconds(self) -> float:
-        """How long cases took."""
+        """How long a processor worked on cases."""
         return self.values[1] / 1000
 
 
@@ -105,12 +106,12 @@ class Trial:
 
     def one(self, data: bytes) -> str:
         """Try an input; return what is wrong, or nothing."""
-        began = time.perf_counter()
+        began = time.process_time()
         self.counts.add("executions")
         try:
             return self._tried(data)
         finally:
-            self.counts.add("milliseconds", round(1000 * (time.perf_counter() - began)))
+            self.counts.add("milliseconds", round(1000 * (time.process_time() - began)))
 
     def _tried(self, data: bytes) -> str:
         (self.folder / "current").write_bytes(data)
@@ -210,22 +211,27 @@ def seeds_of(name: str, folder: Path) -> list[bytes]:
     return found
 
 
-def guided(name: str, folder: Path, seconds: float, memory: int, seed: int) -> None:
-    """Fuzz with atheris for some seconds; modules are instrumented as they are imported."""
+def instrument() -> None:
+    """Let atheris instrument any2vec's modules when they are imported, but for kernels, which Numba compiles."""
     import atheris
 
-    kernels = {f"any2vec.{_module(path)}" for path in SOURCES.rglob("*.py") if "njit" in path.read_text()}
-    hook = atheris.instrument_imports(include=["any2vec"], exclude=sorted(kernels))
-    hook.__enter__()  # until the end: some modules are imported when they are first used
+    kernels = [_module(path) for path in SOURCES.rglob("*.py") if "njit" in path.read_text()]
+    with _to(os.devnull):  # it names each module
+        atheris.instrument_imports(include=["any2vec"], exclude=kernels).__enter__()  # until the end
+        import fuzz_readers  # noqa: F401
+
+
+def guided(name: str, folder: Path, seconds: float, memory: int, seed: int) -> None:
+    """Fuzz with atheris until a processor has worked for some seconds."""
+    import atheris
     from fuzz_mutations import mutated
 
-    seeds = [path.read_bytes() for path in sorted((folder / "seeds").iterdir())]
+    seeds = _prepared(name, folder)
     trial = Trial(name, folder)
     trial.warm_up(seeds, memory)
-    end = time.monotonic() + seconds
 
     def one(data: bytes) -> None:
-        if time.monotonic() > end:
+        if trial.counts.seconds >= seconds:
             os._exit(0)
         trial.one(data)
 
@@ -233,24 +239,34 @@ def guided(name: str, folder: Path, seconds: float, memory: int, seed: int) -> N
         found = mutated(data, seeds, random.Random(number), lambda part: bytes(atheris.Mutate(part, len(part) + 64)))
         return found[:most]
 
-    options = {"timeout": 300, "rss_limit_mb": 0, "max_len": LARGEST, "len_control": 0, "seed": seed}
-    arguments = [sys.argv[0], *(f"-{key}={value}" for key, value in options.items())]
+    options: dict[str, Any] = {"timeout": 600, "rss_limit_mb": 0, "max_len": LARGEST, "len_control": 0, "seed": seed}
+    options |= {"artifact_prefix": f"{folder}/native-"}
+    arguments = [sys.argv[0], *(f"-{key}={value}" for key, value in options.items()), str(folder / "corpus")]
+    os.dup2(os.open(folder / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644), 2)
     atheris.Setup(
         [*arguments, f"-artifact_prefix={folder}/native-", str(folder / "corpus")], one, custom_mutator=mutate
     )
     atheris.Fuzz()
 
 
+@contextmanager
+def _to(path: str) -> Iterator[None]:
+    """Write the standard error to a file for a while."""
+    kept, file = os.dup(2), os.open(path, os.O_WRONLY)
+    os.dup2(file, 2)
+    yield
+    os.dup2(kept, 2)
+
+
 def _module(path: Path) -> str:
-    return ".".join(path.relative_to(SOURCES).with_suffix("").parts).removesuffix(".__init__")
+    return "any2vec." + ".".join(path.relative_to(SOURCES).with_suffix("").parts).removesuffix(".__init__")
 
 
 def plain(name: str, folder: Path, memory: int, seed: int, cases: int) -> None:
     """Fuzz with plain mutations of valid inputs, until there were so many cases."""
     from fuzz_mutations import damaged, mutated
 
-    _prepared(name, folder)
-    seeds = [path.read_bytes() for path in sorted((folder / "seeds").iterdir())]
+    seeds = _prepared(name, folder)
     trial, chance = Trial(name, folder), random.Random(f"{seed} {name}")
     trial.warm_up(seeds, memory)
     while trial.counts.values[0] < cases:
@@ -270,11 +286,7 @@ def attack(name: str, folder: Path, seconds: float, memory: int, cases: int, see
         if cases:
             status = _forked(partial(plain, name, folder, memory, seed + crashes, cases))
         else:
-            _forked(partial(_prepared, name, folder))
-            command = [sys.executable, __file__, name, "--child", seconds - counts.seconds, "--folder", folder.parent]
-            more = ["--memory", memory >> 20, "--seed", seed + crashes]
-            with (folder / "log").open("ab") as log:
-                status = subprocess.run(map(str, [*command, *more]), stdout=log, stderr=log, check=False).returncode
+            status = _forked(partial(guided, name, folder, seconds, memory, seed + crashes))
         if not status:
             break
         crashes += 1
@@ -292,15 +304,15 @@ def attack(name: str, folder: Path, seconds: float, memory: int, cases: int, see
     return name, executions, round(counts.seconds), kept, *others, len(findings)
 
 
-def _prepared(name: str, folder: Path) -> None:
-    """Write valid inputs, unless they are there."""
-    if (folder / "seeds").exists():
-        return
-    found = seeds_of(name, folder / "made")
-    (folder / "seeds").mkdir()
-    for number, seed in enumerate(found):
-        (folder / "seeds" / f"{number:02}").write_bytes(seed)
-        (folder / "corpus" / f"seed-{number:02}").write_bytes(seed)
+def _prepared(name: str, folder: Path) -> list[bytes]:
+    """Return valid inputs; write them, unless they are there."""
+    if not (folder / "seeds").exists():
+        found = seeds_of(name, folder / "made")
+        (folder / "seeds").mkdir()
+        for number, seed in enumerate(found):
+            for where in (folder / "seeds", folder / "corpus"):
+                (where / f"seed-{number:02}").write_bytes(seed)
+    return [path.read_bytes() for path in sorted((folder / "seeds").iterdir())]
 
 
 def _forked(work: Any) -> int:
@@ -321,17 +333,18 @@ def _forked(work: Any) -> int:
 
 def main(
     readers: Annotated[list[str] | None, typer.Argument(help="Readers; all by default.")] = None,
-    seconds: Annotated[float, typer.Option(help="For each reader.")] = 60,
+    seconds: Annotated[float, typer.Option(help="Of a processor, for each reader.")] = 60,
     memory: Annotated[int, typer.Option(help="MiB that a reader may take of the address space.")] = 512,
     cases: Annotated[int, typer.Option(help="Inputs for each reader, plain mutations; 0: by coverage.")] = 0,
     seed: Annotated[int, typer.Option(help="Of mutations.")] = 1,
     folder: Annotated[Path, typer.Option(help="For inputs that are kept, and findings.")] = FOLDER,
     replay: Annotated[Path | None, typer.Option(help="Show this finding again.")] = None,
-    child: Annotated[float, typer.Option(hidden=True, help="Seconds.")] = 0,
 ) -> None:
     """Fuzz readers, and print a line of each."""
-    if child and readers:
-        guided(readers[0], folder / readers[0], child, memory << 20, seed)
+    if not cases and replay is None:
+        if find_spec("atheris") is None:
+            raise typer.BadParameter("atheris is not installed; --cases 10000 mutates without it")
+        instrument()
     import fuzz_readers
 
     names = readers or list(fuzz_readers.READERS)
@@ -341,8 +354,6 @@ def main(
         trial = Trial(names[0], Path(mkdtemp(prefix="replay-")))
         out.print(trial.one(replay.read_bytes()) or f"nothing is wrong {trial.shown}", markup=False)
         return
-    if not cases and find_spec("atheris") is None:
-        raise typer.BadParameter("atheris is not installed; --cases 10000 mutates without it")
     rows = []
     for name in names:
         rows.append(attack(name, folder / name, seconds, memory << 20, cases, seed))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.corpus.subwords import Subwords, encoded_word
-from any2vec.errors import Any2VecError, counted
+from any2vec.errors import Any2VecError, counted, shown
 from any2vec.io.compression import compression_of
 from any2vec.vectors.lookup import NEGATIVE
 from any2vec.vectors.word2vec import DEFLATE_RATIO
@@ -172,7 +172,8 @@ def read_dictionary(reader: Reader) -> tuple[list[str], NDArray[np.int64], int, 
         names.append(reader.chunk[reader.at : end].decode("utf-8", "surrogateescape"))
         counts[i], kind = _ENTRY.unpack_from(reader.chunk, end + 1)
         if counts[i] < 0 or kind not in (0, 1):
-            raise Any2VecError(f"{reader.where}: damaged: the count of {names[-1]!r} is {counts[i]:,}, its kind {kind}")
+            what = f"the count of {shown(names[-1])} is {counts[i]:,}, its kind {kind}"
+            raise Any2VecError(f"{reader.where}: damaged: {what}")
         reader.at = end + 1 + _ENTRY.size
     if kept > 0:
         reader.promised(8 * kept, f"an index of {kept:,} n-grams")

@@ -7,7 +7,7 @@ import zlib
 from pathlib import Path
 from typing import IO, Any
 
-from any2vec.errors import Any2VecError, file_error
+from any2vec.errors import Any2VecError, file_error, shown
 from any2vec.io.outputs import check_writable, refusals, replacing_file
 from any2vec.io.replaceable import Kind
 from any2vec.vectors.arguments import as_path
@@ -93,7 +93,7 @@ def _note_of(file: IO[bytes]) -> tuple[dict[str, Any], int] | None:
 
 def _check(note: dict[str, Any], vectors: Lookup, path: Path) -> None:
     if note.get("format") != VERSION:
-        raise Any2VecError(f"{path}: has format {note.get('format')!r}; this any2vec reads format {VERSION}")
+        raise Any2VecError(f"{path}: has format {shown(note.get('format'))}; this any2vec reads format {VERSION}")
     sizes = note.get("words"), note.get("dimensions")
     if sizes != (len(vectors), vectors.dim) or note.get("rows") != digest_of_rows(vectors.matrix):
         raise Any2VecError(f"{path}: is the index of other vectors; build one of these with vectors.index()")

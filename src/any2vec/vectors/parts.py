@@ -161,6 +161,7 @@ class Parts:
 
         for _ in ordered(mean, range(0, len(words), _WORDS), threads):
             pass
+        check_finite(words, found)  # finite rows may have a sum that is not
         return found
 
 
