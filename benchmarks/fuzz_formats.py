@@ -278,7 +278,7 @@ def plain(name: str, folder: Path, memory: int, seed: int, cases: int) -> None:
 
 def attack(name: str, folder: Path, seconds: float, memory: int, cases: int, seed: int) -> tuple[Any, ...]:
     """Fuzz one reader in processes of its own, another after each crash; return a row of the table."""
-    for kept in ("findings", "seeds", "counts"):
+    for kept in ("findings", "seeds", "made", "counts"):
         shutil.rmtree(folder / kept) if (folder / kept).is_dir() else (folder / kept).unlink(missing_ok=True)
     (folder / "corpus").mkdir(parents=True, exist_ok=True)
     counts, crashes = Counts(folder / "counts"), 0

@@ -267,13 +267,10 @@ def indexes(folder: Path) -> list[bytes]:
 
 
 def runs(folder: Path) -> list[bytes]:
-    """Write the report and the log of a run, and lines that are another program's."""
+    """Write the report and the log of a run."""
     how = HOW | {"window": 3, "negative": 3, "epochs": 2, "hosts": 3}
     model = Word2Vec(**how, log=folder / "run.jsonl", callbacks=[lambda epoch, _: {"check": 1 / epoch}])
     model.fit(TEXT).report_.write(folder / "run.json")
-    names = ("start", "round", "epoch", "end")
-    other = [{"event": name, "time": 1.0, "epoch": 1, "loss": {"a": [2]}} for name in names]
-    (folder / "other.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in other))
     return [path.read_bytes() for path in sorted(folder.iterdir())]
 
 
