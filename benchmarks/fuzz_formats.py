@@ -191,12 +191,12 @@ def _kilobytes(name: str) -> int:
 
 
 def _of_error(error: BaseException) -> tuple[str, str]:
-    """Return what is wrong with an error: it has several lines, is long, or stands for one of memory."""
+    """Return what is wrong with an error: it has several lines, is long, or hides that memory ran out."""
     text, cause = str(error), error
     if "\n" in text.strip() or len(text) > 2000:
         return f"an error that is not one line: {text[:300]!r}", "not one line"
     while cause := cause.__cause__ or cause.__context__:
-        if isinstance(cause, MemoryError):
+        if isinstance(cause, MemoryError) and "memory" not in text:
             return f"memory ran out: {text}", "memory ran out"
     return "", ""
 
