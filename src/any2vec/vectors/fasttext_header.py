@@ -172,9 +172,8 @@ def read_dictionary(reader: Reader) -> tuple[list[str], NDArray[np.int64], int, 
         names.append(reader.chunk[reader.at : end].decode("utf-8", "surrogateescape"))
         counts[i], kind = _ENTRY.unpack_from(reader.chunk, end + 1)
         if counts[i] < 0 or kind not in (0, 1):
-            raise Any2VecError(
-                f"{reader.where}: damaged: the count of {shown(names[-1])} is {counts[i]:,}, kind {kind}"
-            )
+            word = shown(names[-1])
+            raise Any2VecError(f"{reader.where}: damaged: the count of {word} is {counts[i]:,}, its kind {kind}")
         reader.at = end + 1 + _ENTRY.size
     if kept > 0:
         reader.promised(8 * kept, f"an index of {kept:,} n-grams")

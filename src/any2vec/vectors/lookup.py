@@ -73,10 +73,8 @@ class Lookup:
         hashes = np.sort(np.fromiter(map(hash, words), np.int64, number))  # a tenth of the memory of `ids`
         if (hashes[1:] == hashes[:-1]).any() and len(self.vocabulary.ids) != number:
             first, word = next((i, w) for i, w in enumerate(words) if self.vocabulary.ids[w] != i)
-            twice = (
-                f"the word {shown(word)} occurs twice, as vectors {first + 1:,} and {self.vocabulary.ids[word] + 1:,}"
-            )
-            raise Any2VecError(f"{twice}; a word has one vector")
+            places = f"{first + 1:,} and {self.vocabulary.ids[word] + 1:,}"
+            raise Any2VecError(f"the word {shown(word)} occurs twice, as vectors {places}; a word has one vector")
 
     @cached_property
     def words(self) -> Sequence[str]:
