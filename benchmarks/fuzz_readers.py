@@ -596,7 +596,7 @@ def fork_for_mat(command: list[str], **given: Any) -> subprocess.CompletedProces
 EDGES = "# a comment\n" + "".join(f"{i} {(i * 7) % 13} 1\n{i} {(i * 5) % 13} 2.5\n" for i in range(13))
 QUOTED = "".join(f'"n {i}";"n {(i * 7) % 13}";{i + 1}\n' for i in range(13))
 ADJACENT = "1 2 3\n2 3 4 5\n3 5\n4\n5 1\n" * 2
-MARKET = "%%MatrixMarket matrix coordinate real general\n% c\n4 4 5\n" + "".join(
+MARKET = "%%MatrixMarket matrix coordinate real general\n% c\n4 4 4\n" + "".join(
     f"{i} {i % 4 + 1} 1.5\n" for i in (1, 2, 3, 4)
 )
 DENSE = "%%MatrixMarket matrix array integer symmetric\n3 3\n0\n1\n1\n0\n1\n0\n"
