@@ -1,7 +1,7 @@
 """Damage checkpoints, kill runs that write them, and go on: the bits of an undisturbed run, or one clear error.
 
-Unlike `fuzz.py`, which only reads what it damages, runs train on it. Unlike `faults.py`, which kills ranks of MPI, runs
-are forks of this process, which has the kernels: some tenths of a second each.
+Unlike `fuzz_formats.py`, which only reads what it damages, runs train on it. Unlike `faults.py`, which kills ranks of
+MPI, runs are forks of this process, which has the kernels: some tenths of a second each.
 """
 
 import os

@@ -1,7 +1,7 @@
 """Damage entries of the cache of corpora: what is loaded is what was written, or it is noticed and built again.
 
-`fuzz.py` asks only that readers refuse or read what is damaged; here each corpus that is loaded is compared, number by
-number. Most cases flip one bit, anywhere in the entry; the others damage it as `fuzz.py` does.
+`fuzz_formats.py` asks only that readers refuse or read what is damaged; here each corpus that is loaded is compared,
+number by number. Most cases flip one bit, anywhere in the entry; the others damage it as `fuzz_formats.py` does.
 """
 
 import random
@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import typer
-from fuzz import damaged
+from fuzz_mutations import damaged
 from options import SeedsOption
 from tables import out, table
 

@@ -348,6 +348,26 @@ def test_truncated_files(share, ending, file, tmp_path):
         load(tmp_path / f"cut.bin{ending}")
 
 
+def test_finite_rows_whose_mean_is_not(vectors, file):
+    largest = np.full((len(WORDS), DIM), np.finfo(np.float32).max, "<f4").tobytes()
+    data = file.read_bytes()
+    rows = len(largest)
+    file.write_bytes(data[: MATRIX + 17] + largest + largest + data[MATRIX + 17 + 2 * rows :])
+    buckets = vectors.parts.settings.lists(WORDS)[1]
+    at = MATRIX + 17 + 4 * DIM * (len(WORDS) + int(buckets[0]))
+    data = file.read_bytes()
+    file.write_bytes(data[:at] + largest[: 4 * DIM] + data[at + 4 * DIM :])
+    with pytest.raises(Any2VecError, match=r"m\.bin: the vector of 'where' holds inf, not a finite number"):
+        load(file)
+
+
+def test_errors_do_not_repeat_long_words(file):
+    file.write_bytes(changed(file.read_bytes(), HEAD + 28, "<5000sxqb", b"x" * 5000, -4, 0))
+    with pytest.raises(Any2VecError, match=r"the count of 'x+\.\.\.x+' is -4") as caught:
+        load(file)
+    assert len(str(caught.value)) < 1000
+
+
 def test_longer_files(file):
     file.write_bytes(file.read_bytes() + b"x")
     with pytest.raises(Any2VecError, match="more bytes than the model"):

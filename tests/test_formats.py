@@ -48,6 +48,7 @@ def refusal(path):
     message = str(caught.value)
     assert "\n" not in message
     assert str(path) in message
+    assert len(message) < 1000
     return message
 
 
@@ -388,6 +389,11 @@ def set_key(name, key, value):
         (*set_key("vocabulary.json", "counts", [1, 2, 3, 4, 0.5]), "the count of 'w4' is 0.5"),
         (*set_key("vocabulary.json", "counts", [1, 2, 3, 4, 1 << 70]), "the count of 'w4' is 1180"),
         (*set_key("vocabulary.json", "counts", [1, 2, 3, 4, -1]), "the count of 'w4' is -1"),
+        (*set_key("any2vec.json", "format", "x" * 5000), "has format 'xxx"),
+        (*set_key("any2vec.json", "words", "x" * 5000), "words and dimensions are 'xxx"),
+        (*set_key("vocabulary.json", "words", ["y" * 5000] * 5), "the word 'yyy"),
+        (*set_key("vocabulary.json", "words", ["a", "b", "c", "d", [5000 * "z"]]), "['zzz"),
+        (*set_key("vocabulary.json", "counts", [1, 2, 3, 4, "9" * 5000]), "the count of 'w4' is '999"),
     ],
 )
 def test_folders_whose_parts_do_not_fit(tmp_path, name, change, expected):
@@ -436,7 +442,7 @@ def tensor(dtype="F32", shape=(5, 3), offsets=(0, 60)):
         (tensors({"x": tensor()}), "has no tensor 'e', only ['x']"),
         (tensors({"e": 5}), "tensor 'e' lacks dtype, shape or data_offsets"),
         (tensors({"e": {"dtype": "F32"}}), "tensor 'e' lacks dtype, shape or data_offsets"),
-        (tensors({"e": tensor(dtype="F64")}), "tensor 'e' is F64 of shape [5, 3], not a matrix of F32"),
+        (tensors({"e": tensor(dtype="F64")}), "tensor 'e' is 'F64' of shape [5, 3], not a matrix of F32"),
         (tensors({"e": tensor(shape=(15,))}), "not a matrix of F32"),
         (tensors({"e": tensor(shape=(-5, -3))}), "not a matrix of F32"),
         (tensors({"e": tensor(shape=(5, 3.5))}), "not a matrix of F32"),
@@ -679,6 +685,9 @@ def test_what_the_safetensors_library_refuses_is_refused(tmp_path, header, more,
         (HEADERS[2], 90, "tensor 't' begins at byte 30 of the numbers, where the one before ends at 60"),
         (HEADERS[3], 124, "tensor 't' begins at byte 64 of the numbers, where the one before ends at 60"),
         (HEADERS[5], 120, "tensor 'e' begins at byte 60 of the numbers, where the one before ends at 0"),
+        (b'{"%b":{"dtype":"F32"}}' % (b"x" * 5000), 60, "lacks dtype, shape or data_offsets"),
+        (b'{"%b":{"dtype":"F32","shape":[5,3],"data_offsets":[0,60]}}' % (b"x" * 5000), 60, "has no tensor 'e', only"),
+        (b'{"e":{"dtype":"\\n%b","shape":[1],"data_offsets":[0,60]}}' % (b"x" * 5000), 60, "not a matrix of F32"),
         (b'{"e":{"dtype":"F32","shape":[5,3],"data_offsets":[-0,60]}}', 60, "-0 is no number"),
         (HEADERS[7], 60, "the metadata are not texts with names"),
         (b'{"e":{"dtype":"F32","shape":[5,3],"data_offsets":[0,60],"shape":[5,3]}}', 60, "a key occurs twice"),

@@ -163,6 +163,9 @@ def test_other_folders(tmp_path):
     write(parts / "2.parquet", {"u": [1], "s": ["a"]})
     with pytest.raises(Any2VecError, match=r"2.parquet: has no column 't', which .*0.parquet has"):
         read_graph(parts)
+    pq.write_table(pa.table([["a"], ["b"], [1.0]], ["s", "s", "w"]), tmp_path / "twice.parquet")
+    with pytest.raises(Any2VecError, match=r"twice.parquet: has more than one column 's'; rename one of them"):
+        read_graph(tmp_path / "twice.parquet")
 
 
 def test_matrix_market_or_edges(tmp_path):

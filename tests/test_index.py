@@ -1,6 +1,9 @@
 """Indexes of vectors, against the exact search."""
 
+import json
+import struct
 import sys
+import zlib
 
 import faiss
 import numpy as np
@@ -147,6 +150,59 @@ def test_damaged_files(vectors, index, tmp_path):
             vectors.load_index(path)
     with pytest.raises(Any2VecError, match=r"none\.index: cannot be read: No such file"):
         vectors.load_index(tmp_path / "none.index")
+
+
+def _with_a_right_checksum(path, lists, note):
+    """Write an index as a stranger may, who knows the format."""
+    text = json.dumps(note).encode()
+    path.write_bytes(lists + text + struct.pack("<LL16s", zlib.crc32(lists + text), len(text), b"any2vec index"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("probes", None),
+        ("probes", "3"),
+        ("probes", 0),
+        ("probes", 1 << 64),
+        ("topn", []),
+        ("recall", "x"),
+        ("recall", 2.0),
+    ],
+)
+def test_notes_that_cannot_be(vectors, index, tmp_path, name, value):
+    path = tmp_path / "words.index"
+    index.save(path)
+    content = path.read_bytes()[:-24]
+    at = content.rindex(b'{"format"')
+    _with_a_right_checksum(path, content[:at], json.loads(content[at:]) | {name: value})
+    with pytest.raises(Any2VecError, match=r"words\.index: damaged: it has \{.*; build the index again"):
+        vectors.load_index(path)
+
+
+def test_lists_that_cannot_be(vectors, index, tmp_path):
+    """faiss takes sizes and ids as they are: of a file with a right checksum, they would lead into other memory."""
+    path = tmp_path / "words.index"
+    index.save(path)
+    content = path.read_bytes()[:-24]
+    at = content.rindex(b'{"format"')
+    note, lists = json.loads(content[at:]), content[:at]
+    held = index.lists.invlists
+    first = faiss.rev_swig_ptr(held.get_ids(0), held.list_size(0)).copy()
+    ids, twice = lists.index(first.tobytes()), (int(first[0]) + 1) % len(vectors)
+    other = faiss.IndexFlatIP(vectors.dim)
+    other.add(vectors.matrix)
+    damaged = [lists[:ids] + id_.to_bytes(8, "little") + lists[ids + 8 :] for id_ in (twice, len(vectors), 1 << 62)]
+    damaged += [lists[:4] + size.to_bytes(4, "little") + lists[8:] for size in (1, 8, 1 << 30)]  # of a vector
+    damaged += [lists[:8] + size.to_bytes(8, "little") + lists[16:] for size in (1, 1 << 40)]  # of all
+    damaged += [lists[: len(lists) // 2], bytes(faiss.serialize_index(other))]
+    for content in damaged:
+        _with_a_right_checksum(path, content, note)
+        with pytest.raises(
+            Any2VecError, match=r"words\.index: (damaged|faiss .* cannot read it).* build the index again"
+        ):
+            vectors.load_index(path)
+    assert faiss.deserialize_index(faiss.serialize_index(other)).ntotal == len(vectors)  # faiss's limits are its own
 
 
 @pytest.mark.parametrize("other", [_some(seed=2), _some(WORDS - 1), _some(dim=8)])

@@ -99,6 +99,8 @@ def test_what_is_wrong_is_named(tmp_path):
     assert refused(path, "n").endswith("column 'n': is of type int64; it must hold strings, or lists of strings")
     tokens = write(tmp_path / "l.parquet", {"text": [["a"], ["b", "c d"]]})
     assert "row 1 has the token 'c d': null, empty, or with whitespace" in refused(tokens, "text")
+    pq.write_table(pa.table([["a b"], ["c d"]], ["text", "text"]), tmp_path / "twice.parquet")
+    assert "has more than one column 'text'; it has 'text', 'text'" in refused(tmp_path / "twice.parquet", "text")
     ids = write(tmp_path / "i.parquet", {"text": [[1], [2, 3]]})
     assert "is of type list<element: int64>" in refused(ids, "text")
     (tmp_path / "x.txt").write_text("a b\n")

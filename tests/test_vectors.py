@@ -72,6 +72,13 @@ def test_most_similar_as_gensim():
     np.testing.assert_allclose(vectors.norms, np.linalg.norm(vectors.matrix, axis=1), rtol=1e-6)
 
 
+def test_a_norm_that_no_number_holds():
+    largest = np.finfo(np.float32).max
+    vectors = Vectors(["a", "b"], np.array([[1, 0], [largest, largest]], np.float32))
+    with pytest.raises(Any2VecError, match="the vector of 'b' is too long for cosines"):
+        vectors.most_similar("a")
+
+
 def test_a_vector_can_be_asked_about(vectors):
     assert_same(vectors.most_similar(vectors["w3"] * 5, topn=4)[1:], vectors.most_similar("w3", topn=3))
     assert_same(vectors.most_similar([vectors["w3"]], topn=1), [("w3", 1.0)])

@@ -105,6 +105,8 @@ def parquet_reader(files: Sequence[InputFile], options: ReadOptions) -> tuple["C
             if missing := [name for name in wanted if name not in schema.names]:
                 lacks = f"has no column {shown(missing[0])}, which {files[0].name} has"
                 raise Any2VecError(f"{file.name}: {lacks}; give parts with the same columns")
+            if twice := [name for name in wanted if schema.names.count(name) > 1]:
+                raise Any2VecError(f"{file.name}: has more than one column {shown(twice[0])}; rename one of them")
             kinds.append([schema.field(name).type for name in wanted])
             rows.append(opened.metadata.num_rows)
     return ColumnReader(wanted, chosen, sum(rows), any(_has_text(types, chosen) for types in kinds)), rows

@@ -73,11 +73,11 @@ def _kinds_of_file(names: Sequence[str], file: InputFile, options: ReadOptions) 
             continue
         if len(fields) != 2:
             has = "has no kind" if len(fields) == 1 else f"has {len(fields) - 1:,} kinds"
-            raise Any2VecError(f"{file.name}, line {number:,}: {fields[0]!r} {has}; {_EXPECTED}")
+            raise Any2VecError(f"{file.name}, line {number:,}: {shown(fields[0])} {has}; {_EXPECTED}")
         vertex, kind = fields
         if found.setdefault(vertex, kind) != kind:
-            earlier = f"in line {first[vertex]:,} it is {found[vertex]!r}"
-            raise Any2VecError(f"{file.name}, line {number:,}: {vertex!r} is {kind!r}, but {earlier}; give it one kind")
+            both = f"{shown(kind)}, but in line {first[vertex]:,} it is {shown(found[vertex])}"
+            raise Any2VecError(f"{file.name}, line {number:,}: {shown(vertex)} is {both}; give it one kind")
         first.setdefault(vertex, number)
     if not found:
         raise Any2VecError(f"{file.name}: has no kinds; {_EXPECTED}")
@@ -103,5 +103,5 @@ def _in_order(
 
 
 def _some(names: list[str], lines: dict[str, int]) -> str:
-    some = [repr(name) + (f" (line {lines[name]:,})" if name in lines else "") for name in names[:_NAMED]]
+    some = [shown(name) + (f" (line {lines[name]:,})" if name in lines else "") for name in names[:_NAMED]]
     return ", ".join(some) + (", ..." if len(names) > _NAMED else "")

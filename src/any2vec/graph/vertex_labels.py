@@ -80,7 +80,7 @@ class VertexLabels:
 
     def where(self, vertex: int) -> str:
         """Return the name of a vertex, by its number, and its line, for errors."""
-        return repr(self.names[vertex]) + (f" (line {self.lines[vertex]:,})" if len(self.lines) else "")
+        return shown(self.names[vertex]) + (f" (line {self.lines[vertex]:,})" if len(self.lines) else "")
 
 
 def read_labels(
@@ -157,7 +157,7 @@ def _pairs_of_lines(name: str, lines: list[tuple[int, list[str]]]) -> tuple[_Pai
         if not fields:
             continue
         if len(fields) == 1:
-            raise Any2VecError(f"{name}, line {number:,}: {fields[0]!r} has no label; expected a vertex and its labels")
+            raise Any2VecError(f"{name}, line {number:,}: {shown(fields[0])} has no label; {_EXPECTED}")
         pairs += [(fields[0], label, number) for label in fields[1:]]
     return pairs, _sorted({label for _, label, _ in pairs})
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, shown
 
 __all__ = ["CACHED", "blocks", "check_finite", "first_not_finite", "is_finite", "largest"]
 
@@ -44,4 +44,4 @@ def is_finite(matrix: NDArray[np.floating[Any]]) -> bool:
 def check_finite(words: Sequence[str], matrix: NDArray[np.float32], where: str = "") -> None:
     """Raise an error that names the first word whose vector is not finite; `where` precedes the message."""
     if bad := first_not_finite(matrix):
-        raise Any2VecError(f"{where}the vector of {words[bad[0]]!r} holds {matrix[bad]}, not a finite number")
+        raise Any2VecError(f"{where}the vector of {shown(words[bad[0]])} holds {matrix[bad]}, not a finite number")

@@ -37,8 +37,9 @@ def open_column(path: Path, column: str) -> Iterator[tuple[IO[bytes], Callable[[
     """Open a column of strings, or of lists of them, as text; yield it, and a function that counts the bytes read."""
     with _errors(path), _pyarrow().parquet.ParquetFile(path, buffer_size=_BUFFER) as file:
         names = file.schema_arrow.names
-        if column not in names:
-            raise Any2VecError(f"{path}: has no column {shown(column)}; it has {_listed(names)}")
+        if names.count(column) != 1:
+            has = "more than one column" if column in names else "no column"
+            raise Any2VecError(f"{path}: has {has} {shown(column)}; it has {_listed(names)}")
         size, rows, row = path.stat().st_size, file.metadata.num_rows, 0
 
         def lines() -> Iterator[bytes]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, shown
 from any2vec.io.finite import blocks
 from any2vec.io.host_order import append_in_host_order
 from any2vec.io.regular import open_regular
@@ -89,8 +89,8 @@ def map_open(path: Path, file: IO[bytes]) -> dict[str, NDArray[np.float32]]:
     tensors, end = {}, 0
     for (start, stop, shape), name in entries:
         if start != end:
-            where = f"tensor {name!r} begins at byte {start:,} of the numbers, where the one before ends at {end:,}"
-            raise Any2VecError(f"{path}: damaged: {where}")
+            where = f"byte {start:,} of the numbers, where the one before ends at {end:,}"
+            raise Any2VecError(f"{path}: damaged: tensor {shown(name)} begins at {where}")
         tensors[name] = np.asarray(np.memmap(file, "<f4", "r", 8 + length + start, shape))
         end = stop
     if end != data:
@@ -120,16 +120,17 @@ def _chunks(matrix: NDArray[np.float32]) -> Iterator[memoryview]:
 
 def _check_entry(path: Path, name: str, entry: Any, data: int) -> tuple[int, int, tuple[int, int]]:
     """Return where a matrix begins and ends, and its shape."""
+    name = shown(name)
     try:
         dtype, shape, (start, stop) = entry["dtype"], entry["shape"], entry["data_offsets"]
         sizes_are_whole = all(type(n) is int and n >= 0 for n in [*shape, start, stop])
     except (KeyError, TypeError, ValueError) as error:
-        raise Any2VecError(f"{path}: damaged: tensor {name!r} lacks dtype, shape or data_offsets") from error
+        raise Any2VecError(f"{path}: damaged: tensor {name} lacks dtype, shape or data_offsets") from error
     if more := sorted(entry.keys() - {"dtype", "shape", "data_offsets"}):
-        raise Any2VecError(f"{path}: tensor {name!r} has {more[0]!r}, which this any2vec does not know")
+        raise Any2VecError(f"{path}: tensor {name} has {shown(more[0])}, which this any2vec does not know")
     if dtype != "F32" or not sizes_are_whole or len(shape) != 2 or 0 in shape:
-        raise Any2VecError(f"{path}: tensor {name!r} is {dtype} of shape {shape}, not a matrix of F32")
+        raise Any2VecError(f"{path}: tensor {name} is {shown(dtype)} of shape {shown(shape)}, not a matrix of F32")
     if stop - start != 4 * prod(shape) or stop > data:
         where = f"bytes {start:,} to {stop:,} of {data:,}"
-        raise Any2VecError(f"{path}: damaged or truncated: tensor {name!r} of shape {shape} cannot lie at {where}")
+        raise Any2VecError(f"{path}: damaged or truncated: tensor {name} of shape {shape} cannot lie at {where}")
     return start, stop, (shape[0], shape[1])

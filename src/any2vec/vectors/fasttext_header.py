@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.corpus.subwords import Subwords, encoded_word
-from any2vec.errors import Any2VecError, counted
+from any2vec.errors import Any2VecError, counted, shown
 from any2vec.io.compression import compression_of
 from any2vec.vectors.lookup import NEGATIVE
 from any2vec.vectors.word2vec import DEFLATE_RATIO
@@ -175,7 +175,7 @@ def read_dictionary(reader: Reader) -> tuple[list[str], NDArray[np.int64], int]:
         name = reader.chunk[reader.at : end].decode("utf-8", "surrogateescape")
         count, kind = _ENTRY.unpack_from(reader.chunk, end + 1)
         if count < 0 or kind not in (_WORD, _LABEL):
-            raise Any2VecError(f"{reader.where}: damaged: the count of {name!r} is {count:,}, its kind {kind}")
+            raise Any2VecError(f"{reader.where}: damaged: the count of {shown(name)} is {count:,}, its kind {kind}")
         if kind == _WORD:
             names.append(name)
             numbers.append(count)

@@ -7,7 +7,9 @@ import zlib
 from pathlib import Path
 from typing import IO, Any
 
-from any2vec.errors import Any2VecError, file_error
+import numpy as np
+
+from any2vec.errors import Any2VecError, file_error, shown
 from any2vec.io.outputs import check_writable, refusals, replacing_file
 from any2vec.io.regular import open_regular
 from any2vec.io.replaceable import Kind
@@ -67,10 +69,10 @@ def load_index(vectors: Lookup, path: str | os.PathLike[str]) -> Index:
             if _crc32(file) != crc32:
                 raise Any2VecError(f"{path}: damaged; build the index again with vectors.index()")
             _check(note, vectors, path)
-            lists = faiss.read_index(str(path), faiss.IO_FLAG_MMAP)
+            lists = _lists_of(path, vectors)
     except OSError as error:
         raise file_error(f"{path}: cannot be read: {error.strerror or error}", error) from error
-    except RuntimeError as error:  # another version of faiss
+    except (RuntimeError, MemoryError) as error:  # another version of faiss, or sizes that cannot be
         raise Any2VecError(f"{path}: faiss {faiss.__version__} cannot read it; build the index again") from error
     return Index(vectors, lists, note["probes"], note["recall"], note["topn"])
 
@@ -94,10 +96,33 @@ def _note_of(file: IO[bytes]) -> tuple[dict[str, Any], int] | None:
 
 def _check(note: dict[str, Any], vectors: Lookup, path: Path) -> None:
     if note.get("format") != VERSION:
-        raise Any2VecError(f"{path}: has format {note.get('format')!r}; this any2vec reads format {VERSION}")
+        raise Any2VecError(f"{path}: has format {shown(note.get('format'))}; this any2vec reads format {VERSION}")
     sizes = note.get("words"), note.get("dimensions")
     if sizes != (len(vectors), vectors.dim) or note.get("rows") != digest_of_rows(vectors.matrix):
         raise Any2VecError(f"{path}: is the index of other vectors; build one of these with vectors.index()")
+
+    counts, recall = (note.get("probes"), note.get("topn")), note.get("recall")
+    if not all(type(n) is int and 0 < n < 1 << 31 for n in counts) or type(recall) is not float or not 0 <= recall <= 1:
+        raise Any2VecError(f"{path}: damaged: it has {shown(note)}; build the index again with vectors.index()")
+
+
+def _lists_of(path: Path, vectors: Lookup) -> Any:
+    """Read what faiss wrote; raise unless it is as `build` makes it: faiss trusts its sizes, and we its ids."""
+    faiss, (number, dim) = faiss_library(), vectors.matrix.shape
+    limit = getattr(faiss, "set_deserialization_vector_byte_limit", int)  # of an array; earlier versions have none
+    limit(path.stat().st_size)
+    try:
+        lists = faiss.read_index(str(path), faiss.IO_FLAG_MMAP)
+    finally:
+        limit(1 << 40)  # its own
+    if isinstance(lists, faiss.IndexIVFScalarQuantizer):
+        centres, held, codes = faiss.downcast_index(lists.quantizer), lists.invlists, lists.sq
+        wide = {lists.d, centres.d, codes.d, lists.code_size / 2, codes.code_size / 2, held.code_size / 2} == {dim}
+        if wide and isinstance(centres, faiss.IndexFlat) and centres.ntotal == held.nlist == lists.nlist > 0:
+            ids = [faiss.rev_swig_ptr(held.get_ids(i), held.list_size(i)) for i in range(lists.nlist)]
+            if lists.ntotal == number and np.array_equal(np.sort(np.concatenate(ids)), np.arange(number)):
+                return lists
+    raise Any2VecError(f"{path}: damaged: it does not hold these vectors; build the index again with vectors.index()")
 
 
 def _crc32(file: IO[bytes]) -> int:

@@ -76,8 +76,8 @@ class Lookup:
         words = self.vocabulary.words
         if repeats(words) and len(self.vocabulary.ids) != number:
             first, word = next((i, w) for i, w in enumerate(words) if self.vocabulary.ids[w] != i)
-            twice = f"the word {word!r} occurs twice, as vectors {first + 1:,} and {self.vocabulary.ids[word] + 1:,}"
-            raise Any2VecError(f"{twice}; a word has one vector")
+            places = f"{first + 1:,} and {self.vocabulary.ids[word] + 1:,}"
+            raise Any2VecError(f"the word {shown(word)} occurs twice, as vectors {places}; a word has one vector")
 
     @cached_property
     def words(self) -> Sequence[str]:
@@ -115,14 +115,17 @@ class Lookup:
         Raises
         ------
         Any2VecError
-            If a row is not finite; the word is named.
+            If a row, or its norm, is not finite; the word is named.
         """
         norms = np.empty(len(self), np.float32)
         for block in blocks(self.matrix):
             rows = self.matrix[block]
-            norms[block] = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
-        if not np.isfinite(norms).all():
+            with np.errstate(over="ignore"):
+                norms[block] = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+        if not (finite := np.isfinite(norms)).all():
             check_finite(self.vocabulary.words, self.matrix)
+            word = shown(self.vocabulary.words[int(finite.argmin())])
+            raise Any2VecError(f"the vector of {word} is too long for cosines: its norm is no 32-bit number")
         return norms
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:

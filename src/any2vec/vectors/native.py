@@ -149,7 +149,7 @@ def _load(folder: FolderReader) -> Vectors:
             _check_complete(folder)
         raise Any2VecError(f"{path}: cannot be read: {error.strerror or error}") from error
     if "e" not in tensors:
-        raise Any2VecError(f"{path / TENSORS}: has no tensor 'e', only {sorted(tensors)}")
+        raise Any2VecError(f"{path / TENSORS}: has no tensor 'e', only {shown(sorted(tensors))}")
     for name in tensors.keys() & {"e", "t"}:
         if tensors[name].shape != (number, dim):
             shapes = f"tensor {name!r} has shape {tensors[name].shape}, not {(number, dim)} as {META} says"
@@ -238,10 +238,11 @@ def _read_json(folder: FolderReader, name: str) -> dict[str, Any]:
 def _read_meta(folder: FolderReader) -> dict[str, Any]:
     meta, path = _read_json(folder, META), folder.path / META
     if meta.get("format") != VERSION:
-        raise Any2VecError(f"{path}: has format {meta.get('format')!r}; this any2vec reads format {VERSION}")
+        raise Any2VecError(f"{path}: has format {shown(meta.get('format'))}; this any2vec reads format {VERSION}")
     sizes = meta.get("words"), meta.get("dimensions")
     if not all(type(size) is int and size > 0 for size in sizes):
-        raise Any2VecError(f"{path}: words and dimensions are {sizes[0]!r} and {sizes[1]!r}, not positive numbers")
+        both = " and ".join(map(shown, sizes))
+        raise Any2VecError(f"{path}: words and dimensions are {both}, not positive numbers")
     loss = meta.get("loss", NEGATIVE)
     if type(loss) is not str:
         raise Any2VecError(f"{path}: the loss is {shown(loss)}, not a name")
@@ -258,7 +259,7 @@ def _read_vocabulary(folder: FolderReader, number: int) -> tuple[list[str], NDAr
         raise Any2VecError(f"{path}: {sizes} do not fit the matrix of {number:,} rows")
     for word, count in zip(words, counts, strict=True):
         if type(word) is not str:
-            raise Any2VecError(f"{path}: {word!r} is not a word: a string is expected")
+            raise Any2VecError(f"{path}: {shown(word)} is not a word: a string is expected")
         if type(count) is not int or not 0 <= count < 1 << 63:
-            raise Any2VecError(f"{path}: the count of {word!r} is {count!r}, not a whole number from 0 up")
+            raise Any2VecError(f"{path}: the count of {shown(word)} is {shown(count)}, not a whole number from 0 up")
     return words, np.array(counts, np.int64), content.get("id")

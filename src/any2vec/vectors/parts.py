@@ -162,6 +162,7 @@ class Parts:
 
         for _ in ordered(mean, self._blocks(words), threads):
             pass
+        check_finite(words, found)  # finite rows may have a sum that is not
         return found
 
     def _blocks(self, words: Sequence[str]) -> Iterator[slice]:

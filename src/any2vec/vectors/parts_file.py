@@ -81,7 +81,7 @@ def tensors_to_parts(
         none = np.zeros((0, tensors[_OWN].shape[1]), np.float32)
         tensors = {**tensors, _ROWS: none, _IDS: np.zeros((0, 2), np.float32)}
     if missing := [name for name in PART_TENSORS if name not in tensors]:
-        raise Any2VecError(f"{path}: has no tensor {missing[0]!r}, only {sorted(tensors)}")
+        raise Any2VecError(f"{path}: has no tensor {missing[0]!r}, only {shown(sorted(tensors))}")
     own, rows, numbers = (tensors[name] for name in PART_TENSORS)
     if numbers.shape[1] != 2 or not ((numbers >= 0) & (numbers < _HIGH) & (numbers == np.floor(numbers))).all():
         raise Any2VecError(f"{path}: damaged: tensor {_IDS!r} does not hold numbers of parts")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, exchange, together
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, shown
 from any2vec.io.outputs import refusals
 from any2vec.vectors.vectors import Vectors
 
@@ -61,7 +61,7 @@ def make_shard(own: Vectors, training: bool, communicator: Communicator, path: P
         words = [word for part in parts if len(part) for word in json.loads(part.tobytes())]
         if len(set(words)) < len(words):
             twice = next(word for word, times in Counter(words).items() if times > 1)
-            raise Any2VecError(f"{path}: not saved: the word {twice!r} occurs twice; a word has one vector")
+            raise Any2VecError(f"{path}: not saved: the word {shown(twice)} occurs twice; a word has one vector")
     return Shard(own, training, communicator, int(sizes[:, 0].sum()), words, counts)
 
 

@@ -7,7 +7,7 @@ from typing import IO
 
 import numpy as np
 
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, shown
 from any2vec.io.compression import open_compressed
 from any2vec.io.finite import blocks, first_not_finite
 from any2vec.io.host_order import write_in_host_order
@@ -77,7 +77,7 @@ class _Reader:
         self._check_end()
         if bad := first_not_finite(matrix):
             at = starts[bad[0]] + 4 * bad[1]
-            value = f"the vector of {words[bad[0]]!r} holds {matrix[bad]}"
+            value = f"the vector of {shown(words[bad[0]])} holds {matrix[bad]}"
             raise Any2VecError(f"{self.path}, byte {at:,}: {value}, not a finite number")
         return self.builder.build(self.path)
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, allreduce, together
 from any2vec.corpus import Corpus
 from any2vec.errors import Any2VecError, counted, shown
+from any2vec.io.finite import is_finite
 from any2vec.io.outputs import refusals
 from any2vec.io.safetensors_file import map_tensors
 from any2vec.operators.matrices import Matrices, zeros
@@ -185,8 +186,6 @@ def _rows(
         tensors = map_tensors(folder / shard["file"])
         if own and not by_columns:
             missing = _tensor(tensors, "missing", (dim, dim), folder / shard["file"]).copy()
-            if not np.isfinite(missing).all():
-                raise Any2VecError(f"{folder / shard['file']}: damaged: `missing` has numbers that are not finite")
         if first < last:
             here, there = slice(first - low, last - low), slice(first - shard["first"], last - shard["first"])
             both = [_tensor(tensors, which, (shard["rows"], dim), folder / shard["file"]) for which in "et"]
@@ -225,4 +224,6 @@ def _tensor(
     """Return a matrix of a shard."""
     if name not in tensors or tensors[name].shape != shape:
         raise Any2VecError(f"{path}: damaged: has no {name} of {shape[0]} x {shape[1]}")
+    if not is_finite(tensors[name]):
+        raise Any2VecError(f"{path}: damaged: `{name}` has numbers that are not finite")
     return tensors[name]
