@@ -72,13 +72,7 @@ class Block:
     span: Span | None = field(default=None, repr=False)
 
     def load(self, buffer: NDArray[np.uint8]) -> Span:
-        """Return the block's text, read into `buffer` (from `new_buffer`) unless it is in memory.
-
-        Raises
-        ------
-        Any2VecError
-            If the file cannot be read, or has become shorter.
-        """
+        """Return the block's text, read into `buffer` (from `new_buffer`) unless it is in memory."""
         if self.span is not None:
             return self.span
         assert self.file.path is not None

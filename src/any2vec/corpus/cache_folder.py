@@ -116,13 +116,7 @@ def trim(folder: Path, most: int, keep: Path | None = None) -> list[Entry]:
 
 
 def limit(folder: Path) -> int:
-    """Return how many bytes the entries of a cache may take: ``$ANY2VEC_CACHE_LIMIT``, or a fifth of the disk.
-
-    Raises
-    ------
-    Any2VecError
-        If the variable is no size.
-    """
+    """Return how many bytes the entries of a cache may take: ``$ANY2VEC_CACHE_LIMIT``, or a fifth of the disk."""
     given = os.environ.get(_LIMIT)
     if given:
         return size_of(given, _LIMIT)

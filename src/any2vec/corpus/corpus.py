@@ -96,23 +96,7 @@ class Corpus:
         return range(first, last)
 
     def part(self, host: int) -> Worklist:
-        """Return a host's own worklist.
-
-        Parameters
-        ----------
-        host : int
-            One of `held`.
-
-        Returns
-        -------
-        Worklist
-            It begins at position `first` of W, and may be empty.
-
-        Raises
-        ------
-        IndexError
-            If the part is not here.
-        """
+        """Return the worklist of a host, one of those `held`: it begins at position `first` of W, and may be empty."""
         if host not in self.held:
             raise IndexError(f"host {host}'s part is not here; those of {self.held} are")
         low, high = (int(cut) - self.worklist.first for cut in self.cuts[host : host + 2])

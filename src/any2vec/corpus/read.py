@@ -65,68 +65,24 @@ def read_corpus(
 
     For H hosts, files are cut at the first lines at or after equal shares of the bytes. Files of unknown size and
     sentences in memory are cut at the first sentences at or after equal shares of the words. V and the cuts
-    are the same whether one process reads all parts (`hosts`) or each host its own (`communicator`).
+    are the same whether one process reads all parts (`hosts`) or each host its own (`communicator`): all give the same
+    files (a compressed one is read up to the end of the part), or each its own sentences, at least one, W being these
+    in host order. An error of one is raised on all.
 
-    Parameters
-    ----------
-    source : str, Path, sequence of them, iterable of sentences, or PhrasedText
-        Files (plain, .gz, .bz2, .xz, .zst), directories, ``-`` for standard input. Or sentences, drawn once: lists,
-        tuples, NumPy arrays or pandas Series of tokens. Tokens are strings or integers: 5 is the word ``"5"``.
-    min_count : int
-        Words that occur less often are dropped.
-    max_size : int, optional
-        At most this many words are kept, the most frequent ones.
-    threads : int
-        They change the time, not the outcome. (Sentences in memory are read by one.)
-    cache : str, Path or None
-        Folder where corpora are kept for reuse; "auto" for ``$ANY2VEC_CACHE`` or the user's, None for none.
-        Standard input, pipes and sentences in memory are never reused.
-    progress : function, optional
-        Called now and then, in the caller's thread, with the bytes of the files that are done and all their bytes (of
-        this host's part; None if unknown). Not called for sentences in memory.
-    column : str, optional
-        The column that holds the sentences, if `source` is a data frame or has mappings as items (rows of a data set).
-        A sentence is tokens, or a string that is split at whitespace.
-    raw : RawText
-        What is done with text before it is split: lower case, tokens.
-    hosts : int
-        H, for how many hosts in this process the text is cut.
-    communicator : Communicator, optional
-        Of a cluster, all of whose hosts call this with the same options. Each reads its own part only, and V is merged.
-        All give the same files (a compressed one is read up to the end of the part), or each its own sentences, at
-        least one: W is these in host order.
-    vocabulary : Vocabulary, str or Path, optional
-        The words that may get ids, and their counts, or a file of them (`corpus.load_vocabulary`). `min_count` and
-        `max_size` apply to these counts, not to the text's, and other words are dropped.
-    known : Vocabulary, optional
-        Words of earlier texts, which all get ids, whether this text has them or not; the counts are added. `min_count`
-        is for other words, and `max_size` for all: it leaves less for others.
-    line_end_word : bool
-        Whether a word ``</s>`` ends a sentence, as in word2vec.c; else it is a word.
-    documents : bool
-        Whether each line, row or item is a document: then items may be (tag, tokens), or have ``words`` and ``tags``
-        as gensim's TaggedDocument, with one tag.
-    say : function, optional
-        Called with what the user should know of an entry of the cache: that it is damaged, and built again.
-    _block : int
-        For tests: the bytes of text that a thread takes at a time.
+    `source` is files (plain, .gz, .bz2, .xz, .zst), directories, ``-`` for standard input; or sentences, drawn once:
+    lists, tuples, NumPy arrays or pandas Series of tokens, which are strings or integers (5 is the word ``"5"``). Of a
+    data frame, or mappings, `column` holds the sentences, as tokens or as a string that is split at whitespace, once
+    `raw` is done with it. If lines, rows or items are `documents`, they may be (tag, tokens), or have ``words`` and
+    ``tags`` as gensim's TaggedDocument, with one tag.
 
-    Returns
-    -------
-    Corpus
-        The vocabulary and the worklist.
+    `vocabulary` has the words that may get ids, and their counts; `min_count` and `max_size` apply to these. Words of
+    earlier texts that are `known` all get ids, and counts are added; `min_count` is for other words, `max_size` for
+    all. A word ``</s>`` ends a sentence if it is the `line_end_word`, as in word2vec.c.
 
-    Warns
-    -----
-    Any2VecWarning
-        If the user's cache cannot be used; the corpus is not kept then.
-
-    Raises
-    ------
-    Any2VecError
-        If the text cannot be read, is not text, or leaves fewer than two words. If it has fewer sentences than there
-        are hosts, or no word of V. If there are more known words than `max_size`. If the disk is full. On a cluster
-        it is raised on all hosts.
+    `cache` is the folder where corpora are kept for reuse; "auto" for ``$ANY2VEC_CACHE`` or the user's. Standard input,
+    pipes and sentences in memory are never reused. `progress` is called now and then, in the caller's thread, with the
+    bytes of the files that are done and all their bytes (of this host's part; None if unknown); `say` with what the
+    user should know of an entry of the cache. `threads`, and bytes that one takes at a time, change no outcome.
     """
     communicator = communicator or alone()
     several = communicator.size > 1

@@ -83,17 +83,8 @@ class Subwords:
     def lists(self, words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """List the buckets of the n-grams of each word, in fastText's order, repetitions included.
 
-        Parameters
-        ----------
-        words : sequence of str
-            The words, V in all. A surrogate of `surrogateescape` stands for a byte that is no UTF-8.
-
-        Returns
-        -------
-        bounds : int64 array, shape (V + 1,)
-            Word i has ``buckets[bounds[i] : bounds[i + 1]]``; ``</s>`` has none.
-        buckets : int32 array
-            Numbers from 0 to below `buckets`.
+        Word i has ``buckets[bounds[i] : bounds[i + 1]]``; ``</s>`` has none. A surrogate of `surrogateescape` stands
+        for a byte that is no UTF-8.
         """
         encoded = [b"" if word == _LINE_END else b"<%b>" % encoded_word(word) for word in words]
         starts = np.zeros(len(encoded) + 1, np.int64)

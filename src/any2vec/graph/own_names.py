@@ -47,14 +47,9 @@ def kinds_of_names(names: Iterable[str]) -> Kinds:
 
 
 def given_names(names: Any, table: EdgeTable) -> list[str]:
-    """Return the names that the user gives the vertices of a source that numbers them.
+    """Return the names that the user gives the vertices of a source that numbers them, as many and distinct.
 
     `names` is a list; if the source has several kinds, lists in their order, or a dict of them.
-
-    Raises
-    ------
-    Any2VecError
-        If vertices of the source have names, or those given are not as many, or not distinct.
     """
     kinds = table.numbered
     if kinds is None:

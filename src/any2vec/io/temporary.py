@@ -89,11 +89,6 @@ def temporary_folder(parent: Path | None = None) -> Temporary:
     """Make an empty, private folder in `parent`, or in the system's temporary one; as a last resort in memory.
 
     What dead processes left there is removed.
-
-    Raises
-    ------
-    Any2VecError
-        If it cannot be made.
     """
     try:
         return _folder_in(Path(tempfile.gettempdir()) if parent is None else parent)

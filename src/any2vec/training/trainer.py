@@ -46,46 +46,19 @@ def train(
     start: Start | None = None,
     flags: NDArray[np.int64] | None = None,
 ) -> Matrices:
-    """Train the matrices of all vertices on a corpus; all hosts call this.
+    """Train the matrices of all vertices on a corpus; all hosts call this, with the same options but for the threads.
 
-    Parameters
-    ----------
-    corpus : Corpus
-        V, and this host's part of W.
-    options : Options
-        How; the same on all hosts but for the threads.
-    communicator : Communicator
-        The hosts.
-    display : Display
-        Shows progress.
-    report : Report
-        Receives losses, checks, seconds, speed, memory.
-    after_epoch : function, optional
-        Called on host 0 after each epoch with its number, from 1, and the matrices; only `e` if there are several
-        hosts. The figures it returns are shown and kept.
-    after_round : function, optional
-        Called on every host after each round that was not cut short with its state, whose masters must be copied to be
-        kept.
-    state : TrainingState, optional
-        To go on from. From the same number of hosts and rounds, the outcome has the bits of an uninterrupted run; with
-        others, what is left of the epoch is cut anew. `state.masters` are of consecutive ranges of vertices.
-    checkpoints : Checkpoints, optional
-        Where the state is written now and then; the caller closes it.
-    start : Start, optional
-        What rows begin with, and which are frozen. With a `state`, what its run began with.
-    flags : int64 array, shape (2,), optional
-        Zeros that simulated hosts share: what stops one stops all at once, not only at the end of a round.
+    Return the matrices of this host's masters: after Ctrl-C, as far as they are trained; ``report.interrupted`` is true
+    then. Raise a SharedError if they do not fit into memory, there is nothing to learn from, or values diverge.
 
-    Returns
-    -------
-    Matrices
-        The matrices of this host's masters. After Ctrl-C, as far as they are trained; ``report.interrupted`` is true
-        then.
+    `report` receives losses, checks, seconds, speed, memory. `after_epoch` is called on host 0 with the epoch, from 1,
+    and the matrices; only `e` if there are several hosts. The figures it returns are shown and kept. `after_round` is
+    called on every host, but after a round that was cut short, with its state, whose masters must be copied to be kept.
 
-    Raises
-    ------
-    SharedError
-        If the matrices do not fit into memory, there is nothing to learn from, or values stop being finite.
+    From a `state` of the same number of hosts and rounds, the outcome has the bits of an uninterrupted run; with
+    others, what is left of the epoch is cut anew. Its masters are of consecutive ranges of vertices. `start` has what
+    rows begin with, or what those of the state's run began with. The caller closes `checkpoints`. `flags` are two zeros that
+    simulated hosts share: what stops one stops all at once, not only at the end of a round.
     """
     options = _as_begun(options.training_options(), state)
     with together(communicator):

@@ -207,18 +207,8 @@ def check_output(
 ) -> Format:
     """Raise now, before hours of training, if vectors could not be saved to `path`; all hosts call this.
 
-    What is there must hold vectors, or be what `replaceable` says, unless `force` is given.
-
-    Returns
-    -------
-    Format
-        On all hosts, `format` or the one that the first host finds.
-
-    Raises
-    ------
-    Any2VecError
-        On all hosts, if the ending is unknown, its format cannot hold training vectors, one of them cannot write
-        there, or what exists must not be replaced.
+    What is there must hold vectors, or be what `replaceable` says, unless `force` is given. Return, on all hosts,
+    `format` or the one that the first host finds.
     """
     communicator = communicator or alone()
     kind = format or FORMATS[0]

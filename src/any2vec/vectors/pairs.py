@@ -24,28 +24,11 @@ Pairs: TypeAlias = str | os.PathLike[str] | Sequence[Pair]
 
 
 def read_pairs(path: str | os.PathLike[str], delimiter: str | None = None, encoding: str = "utf-8") -> tuple[Pair, ...]:
-    """Read pairs of words with a score.
+    """Read pairs of words with a score, in the order of the file.
 
-    Parameters
-    ----------
-    path : str or path
-        A file with a pair per line, columns separated by tabs, commas or whitespace: two words, possibly a letter
-        for the part of speech, and the score. Empty lines, lines that begin with "#" and a first line of column
-        titles (without a number) are skipped. WordSim-353 and SimLex-999 are such files, as published and in gensim.
-    delimiter : str, optional
-        What separates columns, in place of the above.
-    encoding : str
-        Of the file.
-
-    Returns
-    -------
-    tuple of (str, str, float)
-        The pairs in the order of the file.
-
-    Raises
-    ------
-    Any2VecError
-        If a line is no pair, or there are none; the error names the line.
+    A line is a pair, columns separated by tabs, commas or whitespace, or the `delimiter`: two words, possibly a letter
+    for the part of speech, and the score. Empty lines, lines that begin with "#" and a first line of column titles
+    (without a number) are skipped. WordSim-353 and SimLex-999 are such files, as published and in gensim.
     """
     path = as_path(path)
     if delimiter is not None and not (isinstance(delimiter, str) and delimiter):

@@ -78,19 +78,9 @@ class Parts:
         return f"<Parts {self.settings}: {len(self.own):,} rows of words and {len(self.rows):,} of their parts>"
 
     def means(self, words: Sequence[str], threads: int | None = None) -> NDArray[np.float32]:
-        """Compute the vectors of all words of V.
+        """Compute the vectors of all words of V, in the order of ids; shape (V, D), the same bits for any threads.
 
-        Parameters
-        ----------
-        words : sequence of str
-            The words of V, in the order of ids.
-        threads : int, optional
-            Threads; all cores by default. The bits do not depend on it.
-
-        Returns
-        -------
-        float32 array, shape (V, D)
-            The sum of a word's own row and those of its parts, in their order, times 1 / (1 + their number).
+        A vector is the sum of a word's own row and those of its parts, in their order, times 1 / (1 + their number).
         """
         if len(words) != len(self.own):
             raise Any2VecError(f"parts: {len(words):,} words do not fit {len(self.own):,} rows")

@@ -37,13 +37,7 @@ Questions: TypeAlias = str | os.PathLike[str] | Sequence[QuestionSection]
 
 
 def read_questions(path: str | os.PathLike[str]) -> tuple[QuestionSection, ...]:
-    """Read a file of analogy questions: lines of four words, in sections that begin with a line ": name".
-
-    Raises
-    ------
-    Any2VecError
-        If a line is neither a question nor the name of a section, or there is no question; the error names the line.
-    """
+    """Read a file of analogy questions: lines of four words, in sections that begin with a line ": name"."""
     path = as_path(path)
     sections: list[tuple[str, list[Question]]] = []
     for number, line in enumerate(read_lines(path), 1):

@@ -37,16 +37,7 @@ def check_metapaths(metapaths: Any) -> list[str | Sequence[str]]:
 def find_paths(
     metapaths: Sequence[str | Sequence[str]], kinds: Kinds | None, edges_between: Callable[[Kinds], NDArray[np.int64]]
 ) -> list[tuple[int, ...]]:
-    """Return the kinds of each metapath by their numbers, checked.
-
-    `edges_between` counts the edges of a graph from each kind to each.
-
-    Raises
-    ------
-    Any2VecError
-        If the graph has no kinds, or not one of these. If a metapath ends with another kind than it begins with, or no
-        edge follows one of its steps.
-    """
+    """Return the kinds of each metapath by their numbers, checked: an edge must follow each step."""
     if kinds is None:
         raise Any2VecError(
             f"`metapath` is {_spelled(metapaths[0])!r}, but vertices have no kinds: read the graph with `kinds`"

@@ -117,12 +117,8 @@ def count(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Walk without keeping the walks; arguments as of `generate`.
 
-    Returns
-    -------
-    positions : int64 array
-        Of every `spacing`-th walk, in the worklist of these walks, and its end.
-    visits : int64 array, shape (V,)
-        Of each vertex.
+    Return the position of every `spacing`-th walk in the worklist of these walks, and its end; and the visits of each
+    vertex.
     """
     blocks = list(walk_blocks(walker, walks, first, last))
     every, number = spacing(walker.length), sum(block.last - block.first for block in blocks)

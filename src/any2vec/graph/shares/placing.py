@@ -34,13 +34,7 @@ _REPEATED = 2  # times that edges are usually listed, at most: once in each dire
 def in_parts(source: Any, graph: str, communicator: Communicator, options: Mapping[str, Any]) -> bool:
     """Return whether hosts are to have parts of the graph; all hosts call this, with the options of `read_graph`.
 
-    Host 0 warns of a graph that may not fit.
-
-    Raises
-    ------
-    SharedError
-        If the graph fits nowhere: not into the memory of a host, or if it is to be in parts, of all. If several hosts
-        are to read what is no file.
+    Host 0 warns of a graph that may not fit; one that fits nowhere is an error.
     """
     hosts, needs, has = communicator.size, 0, available(*hosts_here(communicator))
     with together(communicator), memory_errors(title_of(source)):

@@ -149,12 +149,9 @@ class Host(ABC):
 
     @abstractmethod
     def work(self, task: Task, look: Callable[[], None]) -> float:
-        """Apply the operator to this host's slice of a round (Algorithm 1, line 9), calling `look` now and then.
+        """Apply the operator to this host's slice of a round (Algorithm 1, line 9); return CPU seconds of all threads.
 
-        Returns
-        -------
-        float
-            CPU seconds of all threads.
+        `look` is called now and then.
         """
 
     @abstractmethod

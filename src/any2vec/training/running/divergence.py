@@ -15,23 +15,7 @@ _MANY_NEGATIVES = 50  # from here on they, rather than alpha, are why shared neg
 
 
 def not_finite(options: Options, hosts: int, by_columns: bool, when: str, rate: float, kept: str) -> SharedError:
-    """Make the error.
-
-    Parameters
-    ----------
-    options : Options
-        Of the run.
-    hosts : int
-        The hosts.
-    by_columns : bool
-        Whether each has some columns of all rows.
-    when : str
-        Round and epoch.
-    rate : float
-        The learning rate then.
-    kept : str
-        What to say of the last checkpoint, if there is one.
-    """
+    """Make the error: `when` is the round and epoch, `rate` the learning rate then, `kept` what a checkpoint has."""
     which = options.combine
     name = which if isinstance(which, str) else getattr(which, "__name__", type(which).__name__)
     other = f", or the combiner {name!r} adds up too much" if hosts > 1 else ""
