@@ -57,8 +57,8 @@ def train(
 
     From a `state` of the same number of hosts and rounds, the outcome has the bits of an uninterrupted run; with
     others, what is left of the epoch is cut anew. Its masters are of consecutive ranges of vertices. `start` has what
-    rows begin with, or what those of the state's run began with. The caller closes `checkpoints`. `flags` are two zeros that
-    simulated hosts share: what stops one stops all at once, not only at the end of a round.
+    rows begin with, or what those of the state's run began with. The caller closes `checkpoints`. `flags` are two zeros
+    that simulated hosts share: what stops one stops all at once, not only at the end of a round.
     """
     options = _as_begun(options.training_options(), state)
     with together(communicator):
