@@ -213,6 +213,9 @@ def going_on(d: random.Random, case: Case) -> None:
         "form": d.choice(("memory", "saved")),
         "frozen": d.choice((None, None, "given", "some")),
     }
+    case.options.pop("max_size", None)  # all known words stay
+    if {"subwords", "features"} & case.options.keys():
+        case.going_on["frozen"] = None
     if case.options.get("scheme") in ("columns", "auto"):
         case.going_on["frozen"] = None
         case.options["blend"] = False
