@@ -8,8 +8,32 @@ from pathlib import Path
 
 import pytest
 
-READERS = """index log npz mat parquet-edges parquet-text kinds features labels labels-mat phrases checkpoint word2vec-binary
-    word2vec-text word2vec-gzip glove edges csv adjacency mtx vocabulary questions pairs cache""".split()
+READERS = [
+    "index",
+    "log",
+    "npz",
+    "mat",
+    "parquet-edges",
+    "parquet-text",
+    "kinds",
+    "features",
+    "labels",
+    "labels-mat",
+    "phrases",
+    "checkpoint",
+    "word2vec-binary",
+    "word2vec-text",
+    "word2vec-gzip",
+    "glove",
+    "edges",
+    "csv",
+    "adjacency",
+    "mtx",
+    "vocabulary",
+    "questions",
+    "pairs",
+    "cache",
+]
 """All but those for which several models would be trained."""
 
 FUZZ = Path(__file__).parents[1] / "benchmarks" / "fuzz_formats.py"
