@@ -126,6 +126,8 @@ class Trial:
         except (self.module.Skip, OSError):
             return ""
         wrong, place = self._judged(path)
+        if place == "memory":  # which may be of a kernel that was loaded
+            wrong, place = self._judged(path)
         if not wrong:
             return ""
         self.shown = f"{self.name}: {wrong} {place}"

@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import time
+import zlib
 from functools import cache
 from pathlib import Path
 
@@ -423,6 +424,23 @@ def test_no_version_is_whole(tmp_path):
     for path in tmp_path.glob("*.safetensors"):
         truncate(path)
     with pytest.raises(Any2VecError, match=r"was truncated, or changed; no checkpoint is left in .*: without `resume`"):
+        fit(resume=tmp_path)
+
+
+@pytest.mark.usefixtures("whole")
+@pytest.mark.parametrize("name", ["e", "t", "missing"])
+def test_values_that_are_not_finite_though_all_checksums_are_right(tmp_path, name):
+    for _, path in listed(tmp_path):
+        manifest = json.loads(path.read_bytes())
+        for shard in manifest["shards"]:
+            data = bytearray((tmp_path / shard["file"]).read_bytes())
+            numbers = 8 + int.from_bytes(data[:8], "little")
+            at = numbers + json.loads(data[8:numbers])[name]["data_offsets"][0]
+            data[at : at + 4] = np.float32(np.inf).tobytes()
+            (tmp_path / shard["file"]).write_bytes(data)
+            shard["crc32"] = zlib.crc32(data)
+        path.write_text(json.dumps(manifest | {"sha256": own_digest(manifest)}))
+    with pytest.raises(Any2VecError, match=rf"safetensors: damaged: `{name}` has numbers that are not finite"):
         fit(resume=tmp_path)
 
 

@@ -195,6 +195,7 @@ def test_lists_that_cannot_be(vectors, index, tmp_path):
     damaged = [lists[:ids] + id_.to_bytes(8, "little") + lists[ids + 8 :] for id_ in (twice, len(vectors), 1 << 62)]
     damaged += [lists[:4] + size.to_bytes(4, "little") + lists[8:] for size in (1, 8, 1 << 30)]  # of a vector
     damaged += [lists[:8] + size.to_bytes(8, "little") + lists[16:] for size in (1, 1 << 40)]  # of all
+    damaged += [lists[:37] + size.to_bytes(8, "little") + lists[45:] for size in (1, 1 << 40)]  # of centres
     damaged += [lists[: len(lists) // 2], bytes(faiss.serialize_index(other))]
     for content in damaged:
         _with_a_right_checksum(path, content, note)

@@ -109,12 +109,16 @@ def _check(note: dict[str, Any], vectors: Lookup, path: Path) -> None:
 def _lists_of(path: Path, vectors: Lookup) -> Any:
     """Read what faiss wrote; raise unless it is as `build` makes it: faiss trusts its sizes, and we its ids."""
     faiss, (number, dim) = faiss_library(), vectors.matrix.shape
-    limit = getattr(faiss, "set_deserialization_vector_byte_limit", int)  # of an array; earlier versions have none
-    limit(path.stat().st_size)
+
+    def limit(array: int, loop: int) -> None:
+        for name, most in (("vector_byte", array), ("loop", loop)):  # earlier versions have none
+            getattr(faiss, f"set_deserialization_{name}_limit", int)(most)
+
+    limit(path.stat().st_size, number)
     try:
         lists = faiss.read_index(str(path), faiss.IO_FLAG_MMAP)
     finally:
-        limit(1 << 40)  # its own
+        limit(1 << 40, 0)  # its own
     if isinstance(lists, faiss.IndexIVFScalarQuantizer):
         centres, held, codes = faiss.downcast_index(lists.quantizer), lists.invlists, lists.sq
         wide = {lists.d, centres.d, codes.d, lists.code_size / 2, codes.code_size / 2, held.code_size / 2} == {dim}
