@@ -116,7 +116,8 @@ class Savable:
             found = shown(content.get("format"))
             raise Any2VecError(f"{file}: has format {found}; this any2vec reads format {_VERSION}")
         if content.get("class") != cls.__name__:
-            raise Any2VecError(f"{path}: holds a {content.get('class')}, not a {cls.__name__}; load it with its class")
+            found = shown(content.get("class")).strip("'")
+            raise Any2VecError(f"{path}: holds a {found}, not a {cls.__name__}; load it with its class")
         try:
             parameters = typed(content.get("parameters"), dict[str, Any])
             left_out = typed(content.get("left_out"), list[str])
