@@ -354,7 +354,7 @@ class Bench:
 
 def comparable(result: Any) -> Any:
     """Return what must be the same of results: bits of vectors."""
-    matrix = getattr(getattr(result, "vectors_", None), "matrix", None)
+    matrix = getattr(getattr(result, "vectors_", None), "e", None)
     return result if matrix is None else matrix.tobytes()
 
 

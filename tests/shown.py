@@ -11,6 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from any2vec.operators.tiles import register_width
+
+AS_SHOWN = register_width() == 16
+"""Whether training here has the figures of pages: others have processors that take five context words at a time."""
+
 UNSTEADY = [  # by the machine, and what this machine has just done
     (r"[\d,]+ words/s", "# words/s"),
     (r"; (\w+ [\d.]+ s, )*peak memory [\d,]+ MiB", "; peak memory # MiB"),

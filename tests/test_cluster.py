@@ -536,7 +536,7 @@ def test_together_all_fail_or_none(hosts):
         except SharedError as error:
             return str(error), isinstance(error.__cause__, Any2VecError)
 
-    told = [(f"host {hosts // 2}: \udcff", h >= hosts // 2) for h in range(hosts)]
+    told = [(rf"host {hosts // 2}: \udcff", h >= hosts // 2) for h in range(hosts)]
     assert simulate(hosts, 2, program) == told
 
 

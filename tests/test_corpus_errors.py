@@ -295,21 +295,3 @@ def test_a_file_that_changes_while_it_is_read(tmp_path, name, change):
     with pytest.raises(Any2VecError, match=rf"{path}{refusal}"):
         read_corpus(source, cache=tmp_path / "cache", min_count=1, progress=alter, column=column, _block=256)
     assert done
-
-
-def test_a_file_that_grows_while_it_is_read_is_what_it_was_at_first(tmp_path):
-    path = tmp_path / "text.txt"
-    path.write_text("the cat sat on the mat\n" * 5000)
-    seen = []
-
-    def grow(*_):
-        with path.open("a") as file:
-            file.write("and a dog\n")
-        seen.append(1)
-
-    corpus = read_corpus(path, cache=tmp_path / "cache", min_count=1, progress=grow, _block=256)
-    assert seen
-    assert corpus.raw_words == 30_000
-    again = read_corpus(path, cache=tmp_path / "cache", min_count=1, _block=256)
-    assert not again.cached
-    assert again.raw_words == 30_000 + 3 * len(seen)

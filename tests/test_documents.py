@@ -55,7 +55,7 @@ def test_documents_equal_the_naive(model):
         losses = naive_documents.train(setting, doc2vec.model, doc2vec.words, rows, e, t, epoch)
         assert doc2vec.loss_[epoch] == pytest.approx(np.mean(losses), rel=1e-5)
     np.testing.assert_allclose(doc2vec.documents_.matrix, rows, atol=1e-5)
-    np.testing.assert_allclose(doc2vec.vectors_.matrix, e, atol=1e-5)
+    np.testing.assert_allclose(doc2vec.vectors_.e, e, atol=1e-5)
     np.testing.assert_allclose(doc2vec.vectors_.t, t, atol=1e-5)
     assert np.abs(rows - new_documents(0, n, 16, seed=3)).max() > 1e-3
     ids = [[doc2vec.vectors_.vocabulary.ids[word] for word in words] for words in TEXTS[:20]]
@@ -67,7 +67,7 @@ def test_documents_have_the_same_bits_by_all_schemes():
     found = set()
     for scheme in ("rep-naive", "rep-opt", "pull-base", "pull-opt"):
         model = Doc2Vec(**HOW, hosts=3, scheme=scheme, model="dm", epochs=2, alpha=0.5).fit(TEXTS)
-        parts = model.documents_.matrix, model.vectors_.matrix, model.vectors_.t
+        parts = model.documents_.matrix, model.vectors_.e, model.vectors_.t
         assert model.documents_.words == [str(i + 1) for i in range(len(TEXTS))]
         found.add(tuple(part.tobytes() for part in parts))
     assert len(found) == 1
@@ -291,7 +291,7 @@ def test_a_saved_model_has_its_documents(model, tmp_path):
     with pytest.raises(Any2VecError, match=r"documents: not a folder of vectors: any2vec\.json is missing"):
         Doc2Vec.load(tmp_path / "other")
     (tmp_path / "other/documents/any2vec.json").mkdir()
-    with pytest.raises(Any2VecError, match=r"any2vec\.json is missing"):
+    with pytest.raises(Any2VecError, match=r"any2vec\.json: cannot be read: it is not a file"):
         Doc2Vec.load(tmp_path / "other")
     (tmp_path / "model" / "documents" / "notes.txt").write_text("mine")
     with pytest.raises(Any2VecError, match="holds other files"):

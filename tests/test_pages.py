@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from pages import TEXTS, arguments, check, finish, make_folder, outside, python, script, steps
 from ranks import MPIEXEC, OPEN_MPI, VARIABLES, needs_mpi
-from shown import differs, differs_json, written_by
+from shown import AS_SHOWN, differs, differs_json, written_by
 from typer.testing import CliRunner
 
 from any2vec import Any2VecError, Vectors, Word2Vec, load, save
@@ -124,6 +124,8 @@ def test_commands(name, folder, monkeypatch):
             absent.add(extra[1])
             continue
         assert success != step.shows_an_error, f"{step.code}: {printed}"
+        if success and not AS_SHOWN:
+            continue
         if step.form == "json":
             found = differs_json(json.loads("\n".join(step.shown)), written_by(arguments(step.code)[1]))
         else:

@@ -328,7 +328,7 @@ class Check:
             assert list(vectors.words) == whole.words, "saved words"
             exact = path.suffix not in (".txt", ".gz") or path.name.endswith(".bin.gz")
             equal = np.array_equal if exact else np.allclose
-            assert equal(vectors.matrix, whole.matrices[0]), "saved vectors"
+            assert equal(vectors.e, whole.matrices[0]), "saved vectors"
 
     def is_expected(self, error: BaseException, struck: dict) -> None:
         """Check that an error is of the fault, and clear."""
@@ -374,7 +374,7 @@ def estimator(case: Case, options: dict):
 def taken(models: list) -> Trained:
     """Take what was trained from the models of all hosts."""
     vectors, report = [model.vectors_ for model in models], models[0].report_
-    matrices = [np.concatenate([v.matrix for v in vectors])]
+    matrices = [np.concatenate([v.e for v in vectors])]
     if vectors[0].t is not None:
         matrices.append(np.concatenate([v.t for v in vectors]))
     names = []

@@ -268,7 +268,7 @@ def check_one_process(what: str, command: str) -> None:
 
 def check_apart(sources: Sequence[str], outputs: Mapping[str, Path | None]) -> None:
     """Refuse outputs, named by what they are, that replace or lie in each other or an input, or that hold an input."""
-    targets = {name: path for name, path in outputs.items() if path}
+    targets = {name: path for name, path in outputs.items() if path and path.name not in ("", "..")}
     for (one, path), (two, other) in permutations(targets.items(), 2):
         if path.resolve() == other.resolve():
             raise Any2VecError(f"{other}: cannot be both {one} and {two}; give two names")

@@ -97,21 +97,22 @@ def _along(rows: Any, directions: Any, added: Any) -> None:
 @cache
 def _multiply(width: int) -> Any:
     """Compile what adds its product with a symmetric matrix to each row."""
+    tile = TILE_ROWS if width == 16 else 4  # twice as many sums fill registers, or a part of one: all alike
 
     @njit(nogil=True, fastmath=True, error_model="numpy", cache=True)
     def multiply(rows: Any, matrix: Any) -> None:
         dim, padded = matrix.shape
         flat, columns = rows.reshape(-1), matrix.reshape(-1)
-        places, products = np.arange(0, matrix.size, padded), aligned(TILE_ROWS * dim + ROW_ALIGNMENT)
-        offsets = np.empty(TILE_ROWS, np.int64)
-        for first in range(0, rows.shape[0], TILE_ROWS):
-            last = min(first + TILE_ROWS, rows.shape[0])
-            for i in range(TILE_ROWS):  # always as many: sums of smaller tiles have other bits
+        places, products = np.arange(0, matrix.size, padded), aligned(tile * dim + ROW_ALIGNMENT)
+        offsets = np.empty(tile, np.int64)
+        for first in range(0, rows.shape[0], tile):
+            last = min(first + tile, rows.shape[0])
+            for i in range(tile):  # always as many: sums of smaller tiles have other bits
                 offsets[i] = min(first + i, last - 1) * padded
-            dots(flat, offsets, columns, places, products, TILE_ROWS, dim, padded, width)
+            dots(flat, offsets, columns, places, products, tile, dim, padded, width)
             for i in range(last - first):
                 row = rows[first + i]
                 for d in range(dim):
-                    row[d] += products[d * TILE_ROWS + i]
+                    row[d] += products[d * tile + i]
 
     return multiply
