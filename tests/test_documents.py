@@ -390,9 +390,7 @@ def test_words_that_are_not_trained_are_not_shown(tmp_path, monkeypatch):
     ]
     for words in (model.vectors_, model.wv, loaded.wv, load("m")):
         for show in shows:
-            with pytest.raises(
-                Any2VecError, match=r"PV-DBOW trained no vectors of words: train with `words=True`, or "
-            ):
+            with pytest.raises(Any2VecError, match=r"PV-DBOW trained no vectors of words: train with words=True, or "):
                 show(words)
     assert not list(Path().glob("words*"))
     for call in (

@@ -150,6 +150,13 @@ def test_saved_models_go_on_with_more_features(tmp_path):
     ):
         with pytest.raises(Any2VecError, match=message):
             Word2Vec(**HOW, features=given, start=start).fit(sessions())
+    for change in ({"features": FEATURES}, {"subwords": (3, 6), "buckets": 100}):
+        vectors = Word2Vec(**HOW, **change).fit(sessions()).vectors_
+        other = Word2Vec(**HOW, **change, model="cbow", start=vectors)
+        with pytest.raises(Any2VecError, match="was trained with `model` 'skipgram', not 'cbow'"):
+            other.fit(sessions())
+        with pytest.raises(Any2VecError, match=r"was trained with .*features|has n-grams"):
+            Word2Vec(**HOW, start=vectors).fit(sessions())
     without, less = ({**more, "b1": names} for names in ([], ["brand=b"]))
     del without["b1"]
     for given, lacking in (

@@ -320,6 +320,9 @@ def test_frames_that_are_matrices(number):
             found = read_graph(frame, directed=directed)
             assert found.names == [str(name) for name in names]
             assert rows_of_graph(found) == rows_of_graph(read_graph(made))
+    for kind in (object, str):
+        with pytest.raises(Any2VecError, match=r"^the data frame: has entries of type .*; expected real numbers$"):
+            read_graph(frame.astype(int).astype(kind))
     assert read_graph(pd.DataFrame([(1, 2), (2, 3)])).edges == 2  # of numbers that pandas gives: a row is an edge
     assert read_graph(pd.DataFrame([("a", "b")], columns=["x", "y"], index=["x"])).names == ["a", "b"]
 

@@ -78,7 +78,7 @@ class Features:
     def _fill(self, given: Iterable[tuple[str, list[str]]], where: str) -> None:
         of = {token: features for token, features in given if features}
         if not of:
-            raise Any2VecError(f"{where}: no token has a feature")
+            raise Any2VecError(f"{where}: no token has a feature; iterators and pipes can be read once only")
         self.where = where
         self.tokens, self.names = tuple(sorted(of)), tuple(sorted(set(chain.from_iterable(of.values()))))
         lists = [sorted({self.numbers[name] for name in of[token]}) for token in self.tokens]

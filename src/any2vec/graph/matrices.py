@@ -64,7 +64,13 @@ def read_mtx(file: InputFile, options: ReadOptions) -> EdgeTable:
 
 def from_dense(array: NDArray[Any], options: ReadOptions, name: str) -> EdgeTable:
     """Take the edges of a matrix that is not sparse: its entries that are not 0."""
+    _check_real(array.dtype, name)  # before SciPy does
     return from_matrix(_scipy().coo_array(array), options, name)
+
+
+def _check_real(dtype: np.dtype[Any], name: str) -> None:
+    if dtype.kind not in "biuf":
+        raise Any2VecError(f"{name}: has entries of type {dtype}; expected real numbers")
 
 
 def from_matrix(matrix: Any, options: ReadOptions, name: str = "the matrix") -> EdgeTable:
@@ -78,8 +84,7 @@ def from_matrix(matrix: Any, options: ReadOptions, name: str = "the matrix") -> 
     vertices = sum(shape) if bipartite else shape[0]
     if vertices > MOST:
         raise Any2VecError(f"{name}: has {vertices:,} vertices; at most {MOST:,} (2^31 - 1) are supported")
-    if matrix.dtype.kind not in "biuf":
-        raise Any2VecError(f"{name}: has entries of type {matrix.dtype}; expected real numbers")
+    _check_real(matrix.dtype, name)
     _check_indices(matrix, name)
     _check_fits(_BYTES * vertices, name, f"a graph of {vertices:,} vertices")
     if not getattr(matrix, "has_canonical_format", True):  # an entry may be there in parts

@@ -231,7 +231,8 @@ class Estimator(Reporting, Parameters, Savable, Transforming, ABC):
     def _how(self) -> dict[str, Any]:
         """What a run that goes on must have the same."""
         text = {name: bool(getattr(self, name)) for name in ("lowercase", "tokenize") if hasattr(self, name)}
-        return {"model": MODELS[self.operator_class.joined], **text}
+        operator = self.operator_class
+        return {"model": MODELS[operator.joined and not operator.from_centre], **text}
 
     def _judged(self, corpus: Corpus, options: Options, matrices: Matrices) -> Vectors:
         """Return what callbacks judge, of all matrices so far."""

@@ -99,8 +99,7 @@ class Given:
             words = _words(frozen)
             if first:
                 _check_text(*first)
-                _check_start(*first, **how)
-                _check_parts(first[0], first[1].parts, parts)
+                _check_start(*first, parts, **how)
             for vectors in filter(None, (first, second)):
                 _check_dim(*vectors, dim)
             if words and parts is not None:
@@ -197,7 +196,7 @@ def _check_text(name: str, vectors: Vectors) -> None:
             raise Any2VecError(f"{name}: the word {shown(word)} is not UTF-8, so no text has it: {how}") from None
 
 
-def _check_start(name: str, vectors: Vectors, loss: str, **how: Any) -> None:
+def _check_start(name: str, vectors: Vectors, parts: Subwords | Features | None, loss: str, **how: Any) -> None:
     if vectors.t is None:
         raise Any2VecError(
             f"{name}: has no training vectors t, which going on needs: save with `training=True`, to a folder, "
@@ -205,6 +204,7 @@ def _check_start(name: str, vectors: Vectors, loss: str, **how: Any) -> None:
         )
     if vectors.loss != loss:
         raise Any2VecError(f"{name}: its t was trained with the loss {vectors.loss!r}, but `loss` is {loss!r}")
+    _check_parts(name, vectors.parts, parts)  # first: the default of `model` follows from them
     for option, value in how.items():
         if (had := vectors.how.get(option, value)) != value:
             raise Any2VecError(f"{name}: was trained with `{option}` {shown(had)}, not {shown(value)}; give the same")

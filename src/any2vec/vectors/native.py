@@ -51,7 +51,7 @@ _OTHERS = {
 META, WORDS, TENSORS = FILES = "any2vec.json", "vocabulary.json", "vectors.safetensors"
 MODEL = "model.json"  # beside them, if an estimator was saved
 DOCUMENTS = "documents"  # likewise: a folder
-UNTRAINED = "PV-DBOW trained no vectors of words: train with `words=True`, or --words"
+UNTRAINED = "PV-DBOW trained no vectors of words: train with words=True, or --words"
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 
 
