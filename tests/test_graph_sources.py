@@ -320,6 +320,8 @@ def test_frames_that_are_matrices(number):
             found = read_graph(frame, directed=directed)
             assert found.names == [str(name) for name in names]
             assert rows_of_graph(found) == rows_of_graph(read_graph(made))
+            turned = read_graph(frame.iloc[:, ::-1], directed=directed)
+            assert rows_of_graph(turned) == rows_of_graph(found)
     for kind in (object, str):
         with pytest.raises(Any2VecError, match=r"^the data frame: has entries of type .*; expected real numbers$"):
             read_graph(frame.astype(int).astype(kind))

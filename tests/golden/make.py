@@ -76,7 +76,7 @@ def numbers(text, like):
 def content(vectors):
     """What must be loaded of vectors, as JSON; `numbers` reads its matrices."""
     found = {"words": list(vectors.words), "counts": vectors.counts.tolist(), "matrix": text_of(vectors.e)}
-    found["nearest"] = vectors.most_similar(vectors.words[0], topn=3)
+    found["nearest"] = [] if vectors.untrained else vectors.most_similar(vectors.words[0], topn=3)
     if vectors.t is not None:
         found |= {"t": text_of(vectors.t), "loss": vectors.loss}
     if (parts := vectors.parts) is not None:

@@ -50,6 +50,7 @@ def from_table(source: Any, options: ReadOptions) -> EdgeTable:
     A frame whose index and columns are the same names is the matrix of a graph, as networkx makes it.
     """
     if options.columns is None and _is_adjacency(source):
+        source = source[list(source.index)]
         table = from_dense(source.to_numpy(), options, _NAME)
         names = [vertex_name(name, f"{_NAME}, column {i:,}", "its name") for i, name in enumerate(source.columns)]
         table.names = names if table.kinds is None else table.names
@@ -73,7 +74,7 @@ def _is_adjacency(source: Any) -> bool:
     index: Any = getattr(source, "index", None)
     if not getattr(index, "is_unique", False) or "RangeIndex" in {type(index).__name__, type(source.columns).__name__}:
         return False
-    return list(index) == list(source.columns)
+    return len(index) == len(source.columns) and set(index) == set(source.columns)
 
 
 def from_structured(source: NDArray[Any], options: ReadOptions) -> EdgeTable:
