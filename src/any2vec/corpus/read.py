@@ -65,7 +65,7 @@ def read_corpus(
 
     For H hosts, files are cut at the first lines at or after equal shares of the bytes. Files of unknown size and
     sentences in memory are cut at the first sentences at or after equal shares of the words. V and the cuts
-    are the same whether one process reads all parts (`hosts`) or each host its own (`communicator`): all give the same
+    are the same whether one process reads all parts (`hosts`) or each host its own (`communicator`). Then all give the same
     files (a compressed one is read up to the end of the part), or each its own sentences, at least one, W being these
     in host order. An error of one is raised on all.
 
