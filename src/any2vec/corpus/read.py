@@ -65,9 +65,9 @@ def read_corpus(
 
     For H hosts, files are cut at the first lines at or after equal shares of the bytes. Files of unknown size and
     sentences in memory are cut at the first sentences at or after equal shares of the words. V and the cuts
-    are the same whether one process reads all parts (`hosts`) or each host its own (`communicator`). Then all give the same
-    files (a compressed one is read up to the end of the part), or each its own sentences, at least one, W being these
-    in host order. An error of one is raised on all.
+    are the same whether one process reads all parts (`hosts`) or each host its own (`communicator`). Then
+    all give the same files (a compressed one is read up to the end of the part), or each its own sentences, at least
+    one, W being these in host order. An error of one is raised on all.
 
     `source` is files (plain, .gz, .bz2, .xz, .zst), directories, ``-`` for standard input; or sentences, drawn once:
     lists, tuples, NumPy arrays or pandas Series of tokens, which are strings or integers (5 is the word ``"5"``). Of a
