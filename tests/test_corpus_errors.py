@@ -117,6 +117,7 @@ def test_not_text(tmp_path, threads, block, suffix):
     good = write(tmp_path / "good.txt", b"a\nb\n" * 30)
     path = write(tmp_path / f"t.{suffix}", pack(b"a b\n" * 50 + b"\xff\0a\0"))
     assert refused([good, path], **options).startswith(f"{path}, line 51: a NUL byte; is this UTF-16")
+    assert refused([good, path], **options).endswith(r"tr -d '\0' < FILE leaves such bytes out")
     path = write(tmp_path / f"u.{suffix}", pack(b"a b\n" * 50 + b"c " + b"x" * 65_537 + b"\nb"))
     message = refused([good, path], **options)
     assert message.startswith(f"{path}, line 51: a word longer than 65,536 bytes; is this text, with whitespace")

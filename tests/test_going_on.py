@@ -565,7 +565,10 @@ def mistakes(earlier, folder):
         ({"start": Vectors(words, bad, t=earlier.t)}, "^`start`: the vector of 'w2' holds nan"),
         ({"start": Vectors(words, earlier.matrix, t=bad)}, "^`start`: the vector of 'w2' holds nan"),
         ({"pretrained": Vectors(words, bad)}, "^`pretrained`: the vector of 'w2' holds nan"),
-        ({"start": Vectors(["\ud800", *words[1:]], earlier.matrix, t=earlier.t)}, "is not Unicode text"),
+        (
+            {"start": Vectors(["\ud800", *words[1:]], earlier.matrix, t=earlier.t)},
+            r"the word .* is not UTF-8, so no text has it: give these vectors as `pretrained`",
+        ),
         ({"pretrained": Vectors(["z"], bad[:1])}, r"^`pretrained`: has none of the 11 words, such as 'w0'$"),
         ({"frozen": ["w1"]}, "^`frozen` needs vectors that are given, by `start` or `pretrained`$"),
         ({"frozen": "given"}, "^`frozen` needs vectors"),
@@ -585,11 +588,11 @@ def mistakes(earlier, folder):
         ),
         (
             {"start": folder / "whole", "model": "cbow"},
-            "whole: was trained with `model` 'skipgram', not 'cbow'; give the",
+            "whole: was trained with `model='skipgram'`, not `model='cbow'`; give the",
         ),
         (
             {"start": earlier, "lowercase": True},
-            "^`start`: was trained with `lowercase` False, not True; give the same$",
+            "^`start`: was trained with `lowercase=False`, not `lowercase=True`; give the same$",
         ),
     ]
 

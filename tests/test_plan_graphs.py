@@ -180,6 +180,18 @@ def test_command_of_a_graph(graph, ring, tmp_path):
     assert (max(sent) > 0) == (graph == "parts")
 
 
+def test_command_of_a_graph_with_kinds(ring, tmp_path):
+    kinds = tmp_path / "kinds"
+    kinds.write_text("".join(f"{i} {'user' if i % 2 else 'item'}\n" for i in range(50)))
+    given = ("--nodes", *WALKED, "--json", tmp_path / "plan.json", "--kinds", kinds)
+    result = run(ring, *given, "--metapath", "user-item-user")
+    assert result.exit_code == 0, result.output
+    assert "500 words, 50 of them different" in result.output  # walks of users alone, half of those without a metapath
+    assert "take one host: 0.0 s; to start more takes as long" in result.output
+    result = run(ring, *given, "--metapath", "user-shop-user")
+    assert "has 'shop', which is no kind of a vertex; there are item, user" in str(result.exception)
+
+
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
@@ -189,6 +201,7 @@ def test_command_of_a_graph(graph, ring, tmp_path):
         (("ring.edges", "ring.edges", "--nodes"), "2 files are given, but a graph is one file, or a folder"),
         (("--nodes",), "--nodes is given, but no CORPUS, the graph's file"),
         (("none.edges", "--nodes"), "none.edges"),
+        (("ring.edges", "--kinds", "kinds"), "--kinds is for graphs: give --nodes, or leave it out"),
     ],
 )
 def test_mistakes(arguments, why, ring, monkeypatch):

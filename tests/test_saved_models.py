@@ -53,9 +53,16 @@ def test_options_that_are_paths(tmp_path):
     model = Word2Vec(**HOW | paths, checkpoint_every=1).fit(SENTENCES)
     assert model.report_.kept
     model.save(tmp_path / "m")
-    assert Word2Vec.load(tmp_path / "m").report_.options == model.report_.options
+    with pytest.warns(Any2VecWarning, match="names files, .*`checkpoint`, .*`vocabulary`, `cache`"):
+        assert Word2Vec.load(tmp_path / "m").report_.options == model.report_.options
     again = HOW | paths | {"resume": tmp_path / "k", "vocabulary": str(tmp_path / "words")}
     assert (Word2Vec(**again).fit(SENTENCES).vectors_.matrix == model.vectors_.matrix).all()
+
+
+def test_a_file_of_gensim_is_no_model(tmp_path):
+    (tmp_path / "g.model").write_bytes(pickle.dumps({"a": 1}))
+    with pytest.raises(Any2VecError, match=r"g\.model: this is a pickle of Python, .* any2vec\.Vectors\.from_gensim"):
+        Word2Vec.load(tmp_path / "g.model")
 
 
 def test_a_loaded_model_goes_on(model, folder):
@@ -347,6 +354,10 @@ def test_all_hints_of_options_name_what_is_there():
         ("words", "`wv.words` has it"),
         ("save_word2vec_format", r"`any2vec.save\(vectors, path\)`"),
         ("train", "`fit` reads and trains; `fit"),
+        ("workers", "`threads` has it"),
+        ("sg", "`model` has it"),
+        ("simulate_walks", "`fit` makes walks"),
+        ("norms", "`wv.norms` has it"),
         ("nonsense", "^((?!meant|has it).)*$"),
     ],
 )
@@ -376,6 +387,7 @@ def test_numbers_of_names_of_fasttext(model):
         ("context_size", r"`context_size` \(give `window`, one less than context_size\)"),
         ("wimdow", r"`wimdow` \(perhaps `window` is meant\)"),
         ("edge_index", r"`edge_index` \(give it to `fit`\)"),
+        ("undirected", r"`undirected` \(give `directed=True` for undirected=False"),
         ("spars", "no parameter `spars`$"),
     ],
 )

@@ -129,6 +129,8 @@ def plan(
     if json_file:
         check_writable(json_file, _FIGURES, force=force)
     display = display_for(Console(stderr=True), quiet=quiet)
+    if how["kinds"] and not nodes:
+        raise Any2VecError("`kinds` is for graphs: give `nodes=True`, or leave it out")
     model = _model(options | {"graph": graph}, nodes)
     model.verbose = display
     model.check()

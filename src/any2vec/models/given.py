@@ -207,7 +207,7 @@ def _check_start(name: str, vectors: Vectors, parts: Subwords | Features | None,
     _check_parts(name, vectors.parts, parts)  # first: the default of `model` follows from them
     for option, value in how.items():
         if (had := vectors.how.get(option, value)) != value:
-            raise Any2VecError(f"{name}: was trained with `{option}` {shown(had)}, not {shown(value)}; give the same")
+            raise Any2VecError(f"{name}: was trained with `{option}={had!r}`, not `{option}={value!r}`; give the same")
     if loss == "hierarchical" and not (vectors.counts.any() and (np.diff(vectors.counts) <= 0).all()):
         raise Any2VecError(f"{name}: has no counts, or not in falling order, of which its Huffman tree is made")
 

@@ -20,7 +20,7 @@ from any2vec.operators import OPERATORS
 from any2vec.report.report import Report, plain, without_nan
 from any2vec.sync.combiners import COMBINERS
 from any2vec.vectors.arguments import as_path
-from any2vec.vectors.formats import NATIVE, save
+from any2vec.vectors.formats import NATIVE, refuse_foreign, save
 from any2vec.vectors.hub import Upload, fetched
 from any2vec.vectors.model_card import without_files
 from any2vec.vectors.native import MODEL, load_documents, load_with_model, save_native
@@ -110,6 +110,7 @@ class Savable:
             If it does not exist, is damaged, or holds a model of another class.
         """
         path = as_path(path)
+        refuse_foreign(path)
         vectors, content = load_with_model(path)
         file = path / MODEL
         if content.get("format") != _VERSION:

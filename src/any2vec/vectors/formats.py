@@ -41,6 +41,7 @@ __all__ = [
     "held_format",
     "load",
     "named_format",
+    "refuse_foreign",
     "save",
 ]
 
@@ -169,18 +170,18 @@ def load(path: str | os.PathLike[str]) -> Vectors:
     try:
         kind = held_format(path)
     except Any2VecError:
-        _refuse_foreign(path)
+        refuse_foreign(path)
         raise
     if not path.exists() and not kind.files:
         raise file_error(f"{path}: does not exist", FileNotFoundError(errno.ENOENT, "does not exist"))
     if kind.files and path.is_file():
-        _refuse_foreign(path)
+        refuse_foreign(path)
         raise Any2VecError(f"{path}: a file without an ending, so its format is unknown; known are {_known()}")
     try:
         return kind.load(path)
     except Any2VecError as error:
         if kind in (TEXT, BINARY) and path.is_file():  # a FIFO is read once
-            _refuse_foreign(path)
+            refuse_foreign(path)
             found, other = ("binary", BINARY) if kind is TEXT else ("text", TEXT)
             if other.holds and other.holds(path):
                 ending = other.endings[0] + ".gz" * (path.suffix.lower() == ".gz")
@@ -190,7 +191,7 @@ def load(path: str | os.PathLike[str]) -> Vectors:
         raise Any2VecError(f"{path}: does not fit into memory; save it as a folder, which is mapped") from error
 
 
-def _refuse_foreign(path: Path) -> None:
+def refuse_foreign(path: Path) -> None:
     """Raise an error that says how another program's file is read, if it is one."""
     if path.is_file():
         refuse(start_of(path, HEAD)[0], path, "a file of vectors", instead=_INSTEAD)

@@ -170,7 +170,7 @@ class Parts:
 
 def lost_parts(settings: Subwords | Features, where: Path) -> str:
     """Say what a format does not hold."""
-    lost, kept = ("n-grams", " or --format fasttext") if isinstance(settings, Subwords) else ("features", "")
+    lost, kept = ("n-grams", " or the format fasttext") if isinstance(settings, Subwords) else ("features", "")
     only = "so that only words of the vocabulary have vectors"
     return f"{where} will hold no {lost}, {only}; a folder (a name without an ending){kept} keeps them"
 
