@@ -157,7 +157,7 @@ class Report:
 
     def outcome(self) -> dict[str, Any]:
         """Return the figures that training adds."""
-        names = "seconds words_per_second loss checks walking memory peak_memory threads hosts round_count scheme"
+        names = "seconds words_per_second loss checks walking memory peak_memory threads hosts round_count scheme sample"
         return {name: getattr(self, name) for name in [*names.split(), "interrupted", "kept"]}
 
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:

@@ -158,7 +158,7 @@ class Upload:
 
         hub = _library()
         _check_name(self.repo)
-        check_finite(vectors.words, vectors.vectors, f"{self.repo}: not uploaded: ")
+        check_finite(vectors.words, vectors.e, f"{self.repo}: not uploaded: ")
         about = {"license": self.license, "language": self.language}
         card = model_card(vectors, self.repo, report, loader, about)
         made = temporary_folder()
