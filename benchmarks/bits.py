@@ -56,7 +56,7 @@ COMMANDS = [
     *(f"{WORDS} -o v --features features.tsv --model {model}" for model in ("skipgram", "cbow")),
     *(
         f"documents text.txt -o v --save-model m {SMALL} --min-count 3 {how}"
-        for how in ("--model dbow", "--model dbow --words --hosts 3", "--model dm", "--model dm --loss hierarchical")
+        for how in ("--model dbow", "--model dbow --words w --hosts 3", "--model dm", "--model dm --loss hierarchical")
     ),
     f"{GRAPH} -o v.bin",
     *(
