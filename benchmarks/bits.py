@@ -70,7 +70,7 @@ COMMANDS = [
         )
     ),
     f"nodes kinds.edges {SMALL} -o v.bin --bipartite user,item --metapath user-item-user --negatives-by-kind",
-    "walks graph.edges -o v --p 0.5 --q 2 --walks 2 --length 10 -q",
+    "walks graph.edges -o v --p 0.5 --q 2 --walks 2 --length 10",
     "phrases text.txt -o v --min-count 3 -q",
     f"words text.txt {SMALL} --no-cache --min-count 3 -o base --training && words more.txt {SMALL} --no-cache "
     "--min-count 3 -o v --from base",
