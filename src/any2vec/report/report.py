@@ -157,8 +157,8 @@ class Report:
 
     def outcome(self) -> dict[str, Any]:
         """Return the figures that training adds."""
-        names = "seconds words_per_second loss checks walking memory peak_memory threads hosts round_count scheme sample"
-        return {name: getattr(self, name) for name in [*names.split(), "interrupted", "kept"]}
+        names = "seconds words_per_second loss checks walking memory peak_memory threads hosts round_count scheme"
+        return {name: getattr(self, name) for name in [*names.split(), "sample", "interrupted", "kept"]}
 
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the report as JSON.
