@@ -343,8 +343,13 @@ class Bench:
         return here
 
     def _run(self, here: Path) -> Any:
-        logging.getLogger("any2vec").setLevel(logging.CRITICAL)
-        return self.operation.run(here)
+        log = logging.getLogger("any2vec")
+        level = log.level
+        log.setLevel(logging.CRITICAL)
+        try:
+            return self.operation.run(here)
+        finally:
+            log.setLevel(level)
 
     @staticmethod
     def _names(here: Path) -> set[str]:

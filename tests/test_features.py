@@ -153,7 +153,7 @@ def test_saved_models_go_on_with_more_features(tmp_path):
     for change in ({"features": FEATURES}, {"subwords": (3, 6), "buckets": 100}):
         vectors = Word2Vec(**HOW, **change).fit(sessions()).vectors_
         other = Word2Vec(**HOW, **change, model="cbow", start=vectors)
-        with pytest.raises(Any2VecError, match="was trained with `model` 'skipgram', not 'cbow'"):
+        with pytest.raises(Any2VecError, match="was trained with `model='skipgram'`, not `model='cbow'`"):
             other.fit(sessions())
         with pytest.raises(Any2VecError, match=r"was trained with .*features|has n-grams"):
             Word2Vec(**HOW, start=vectors).fit(sessions())
