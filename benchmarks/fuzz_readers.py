@@ -33,8 +33,8 @@ from any2vec.corpus.given_vocabulary import load_vocabulary
 from any2vec.corpus.subwords import Subwords
 from any2vec.evaluate.classification import evaluate_nodes
 from any2vec.graph import mat_process, matrices, read_graph, read_labels
-from any2vec.io.parquet import list_type, open_column, parquet_columns
 from any2vec.io.safetensors_file import map_tensors
+from any2vec.io.streams import list_type, open_column, parquet_columns
 from any2vec.report.figures import panels
 from any2vec.report.page import facts, write_page
 from any2vec.report.read import read_report

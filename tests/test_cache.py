@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 
 from any2vec import Phrases
 from any2vec.cli import app
+from any2vec.cluster.communicator import LostHostError
 from any2vec.cluster.local import simulate
-from any2vec.cluster.lost import LostHostError
 from any2vec.corpus import cache_entry, cache_folder, read_corpus
 from any2vec.corpus.cache_entry import FILES
 from any2vec.corpus.cache_folder import size_of

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from any2vec import Vectors, load, save
 from any2vec.cli import app
 from any2vec.errors import Any2VecError
-from any2vec.io.whitespace import split
+from any2vec.io.inputs import split
 from any2vec.vectors.export.exports import TARGETS
 
 WORDS = ["the", "c", "cat", "▁x", "x", "[UNK]", "new-york", "é", "日本", "\u00a0", '"q"', "null", "Cat's", "42"]

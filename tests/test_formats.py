@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from any2vec import Word2Vec
 from any2vec.corpus import Vocabulary
 from any2vec.errors import Any2VecError, Any2VecWarning
-from any2vec.io import finite
-from any2vec.io.host_order import write_in_host_order
+from any2vec.io import memory
+from any2vec.io.outputs import write_in_host_order
 from any2vec.io.safetensors_file import map_tensors
 from any2vec.vectors import formats, word2vec, word2vec_binary, word2vec_text
 from any2vec.vectors.decimals import decimals
@@ -95,7 +95,7 @@ def test_decimals_of_all_exponents_and_many_numbers():
 
 @pytest.mark.parametrize("name", ALL)
 def test_round_trip_in_many_small_blocks(tmp_path, name, monkeypatch):
-    monkeypatch.setattr(finite, "BLOCK", 7)
+    monkeypatch.setattr(memory, "BLOCK", 7)
     monkeypatch.setattr(word2vec_text, "BLOCK_BYTES", 50)
     monkeypatch.setattr(word2vec_text, "WRITTEN_TOGETHER", 10)
     monkeypatch.setattr(word2vec_binary, "BLOCK_BYTES", 11)

@@ -17,8 +17,7 @@ from any2vec.corpus import Vocabulary, load_vocabulary, save_vocabulary
 from any2vec.evaluate.linksplit import PARTS, split_links
 from any2vec.graph import karate_club, read_graph
 from any2vec.io import outputs, temporary
-from any2vec.io.host_order import append_in_host_order
-from any2vec.io.outputs import replacing
+from any2vec.io.outputs import append_in_host_order, replacing
 from any2vec.report.report import Report
 from any2vec.vectors import recognize
 from any2vec.vectors.formats import VECTORS

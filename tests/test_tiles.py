@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from any2vec.llvm.prefetch import prefetch_row
+from any2vec.llvm.intrinsics import prefetch_row
 from any2vec.operators import tiles
 from any2vec.operators.logistic import LIMIT, PADDING, logistic_steps
 from any2vec.operators.tiles import ROW_ALIGNMENT, tile_rows

@@ -11,7 +11,7 @@ from simulated import interrupted, rounds_more, skipgram, text
 
 from any2vec import Any2VecError, Word2Vec
 from any2vec.cluster.local import alone
-from any2vec.cluster.machine.shared_cache import SharedCache
+from any2vec.cluster.workers import SharedCache
 from any2vec.corpus import read_corpus
 from any2vec.operators import SkipGram, hot_rows
 from any2vec.operators.arguments import Rate

@@ -9,7 +9,7 @@ import typer
 from any2vec.cli import options as shared
 from any2vec.cli.graphs import saying, typed_graph_options
 from any2vec.cli.training import Job, check_apart, check_one_process
-from any2vec.cluster.machine.cores import usable_cores
+from any2vec.cluster.machine import usable_cores
 from any2vec.errors import Any2VecError
 from any2vec.graph.readers import read_graph
 from any2vec.io.outputs import check_writable, refusals, replacing_file

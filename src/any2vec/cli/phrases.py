@@ -14,8 +14,8 @@ from any2vec.corpus.phrased_text import PHRASED_TEXT
 from any2vec.corpus.phrases import Phrases
 from any2vec.corpus.scores import NPMI
 from any2vec.errors import Any2VecError, shown
-from any2vec.io.console import Console
 from any2vec.io.outputs import check_writable, refusals
+from any2vec.io.shown import Console
 from any2vec.training.shown.progress import announcing_compilation, display_for
 
 __all__ = ["phrases"]

@@ -20,9 +20,9 @@ from any2vec.corpus.features import Features
 from any2vec.corpus.given_vocabulary import VOCABULARY
 from any2vec.corpus.subwords import Subwords
 from any2vec.errors import FILE_ERRORS, Any2VecError, Any2VecWarning
-from any2vec.io.console import Console
-from any2vec.io.disk import check_space
+from any2vec.io.memory import check_space
 from any2vec.io.outputs import check_writable
+from any2vec.io.shown import Console
 from any2vec.models import Estimator
 from any2vec.report.report import REPORT
 from any2vec.signals import INTERRUPTED, unterminated

@@ -12,7 +12,7 @@ from any2vec.cli.training import Job
 from any2vec.cli.word2vec_flags import NAMES, options_of, parse, usage
 from any2vec.cluster import engines
 from any2vec.cluster.communicator import together
-from any2vec.cluster.machine.cores import usable_cores
+from any2vec.cluster.machine import usable_cores
 from any2vec.corpus import Corpus
 from any2vec.errors import Any2VecError, respelled
 from any2vec.models import Word2Vec

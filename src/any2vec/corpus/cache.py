@@ -23,8 +23,8 @@ from any2vec.corpus.cache_folder import Place, limit, trim
 from any2vec.corpus.corpus import Corpus
 from any2vec.corpus.fingerprint import sample_of
 from any2vec.errors import Any2VecError
-from any2vec.io.disk import disk_errors
 from any2vec.io.inputs import InputFile
+from any2vec.io.memory import disk_errors
 from any2vec.io.temporary import Temporary, sweep_folders, temporary_folder
 
 __all__ = ["build_temporary", "cached", "key_of"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from any2vec.errors import Any2VecError, MissingFileError, file_error, shown
 from any2vec.io.compression import open_compressed
-from any2vec.io.foreign import HEAD, refuse
+from any2vec.io.inputs import HEAD, refuse
 from any2vec.options import can_be_path
 
 __all__ = ["CONNECTORS", "check_connectors", "connectors_of", "named"]

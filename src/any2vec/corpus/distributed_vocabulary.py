@@ -3,8 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import Communicator, allgather_bytes, exchange, shared_errors
-from any2vec.cluster.lost import DamagedError
+from any2vec.cluster.communicator import Communicator, DamagedError, allgather_bytes, exchange, shared_errors
 from any2vec.corpus.vocabulary import Totals, Vocabulary, candidates, choose, totals_of
 from any2vec.corpus.word_hash import PADDING, SEED, key_of, mix
 from any2vec.corpus.word_table import WordCounts, copy_words, merge

@@ -8,12 +8,11 @@ from queue import Empty, SimpleQueue
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.cluster.workers import ordered
 from any2vec.corpus.id_text import END
 from any2vec.corpus.scan import Piece
 from any2vec.corpus.worklist import BOUNDS, IDS, LINES
-from any2vec.io.disk import write_all
-from any2vec.io.memory import zeros
-from any2vec.io.ordered import ordered
+from any2vec.io.memory import write_all, zeros
 from any2vec.llvm.compiled import njit
 
 __all__ = ["SENTENCE_END", "encode_pieces", "remap"]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.errors import Any2VecError, counted, shown
 from any2vec.io.compression import open_compressed
-from any2vec.io.whitespace import split
+from any2vec.io.inputs import split
 from any2vec.options import can_be_path
 
 __all__ = ["Features"]

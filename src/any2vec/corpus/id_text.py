@@ -14,7 +14,7 @@ from any2vec.corpus.scan import Piece, Scan
 from any2vec.corpus.vocabulary import merge_valid
 from any2vec.corpus.word_table import WordCounts, WordTable
 from any2vec.corpus.worklist import map_file
-from any2vec.io.disk import write_all
+from any2vec.io.memory import write_all
 
 __all__ = ["END", "INSIDE", "IdText"]
 

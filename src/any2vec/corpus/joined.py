@@ -6,14 +6,14 @@ from contextlib import closing
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.cluster.workers import ordered
 from any2vec.corpus.blocks import Block, new_buffer
 from any2vec.corpus.id_text import END, INSIDE, IdText
 from any2vec.corpus.raw_text import Buffers, RawText
 from any2vec.corpus.scan import Piece
 from any2vec.errors import Any2VecError
-from any2vec.io.host_order import Chunk
 from any2vec.io.inputs import changed
-from any2vec.io.ordered import ordered
+from any2vec.io.outputs import Chunk
 from any2vec.llvm.compiled import njit
 
 __all__ = ["joined_blocks", "sentence_runs", "spelled"]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from any2vec.corpus.blocks import IS_SPACE, Span
 from any2vec.corpus.tokenizer import MAX_WORD
 from any2vec.corpus.utf8 import CODES, decode, encode, padded
-from any2vec.io.whitespace import WHITESPACE
+from any2vec.io.inputs import WHITESPACE
 from any2vec.llvm.compiled import njit
 
 __all__ = ["GROWTH", "lowered"]

@@ -17,13 +17,11 @@ from any2vec.corpus.rows import sentences_of
 from any2vec.corpus.scan import no_words, scan_blocks
 from any2vec.corpus.sentences import scan_sentences, tokens_in
 from any2vec.errors import Any2VecError, shown
-from any2vec.io.disk import disk_errors
-from any2vec.io.host_order import Chunk, write_in_host_order
 from any2vec.io.inputs import PARQUET, InputFile, Source, check_unchanged, files_of, names_files
-from any2vec.io.memory import memory_errors
-from any2vec.io.outputs import check_writable
-from any2vec.io.parquet import list_type, parquet_columns
+from any2vec.io.memory import disk_errors, memory_errors
+from any2vec.io.outputs import Chunk, check_writable, write_in_host_order
 from any2vec.io.replaceable import marked
+from any2vec.io.streams import list_type, parquet_columns
 from any2vec.io.temporary import temporary_folder
 
 __all__ = ["PHRASED_TEXT", "KeptText", "PhrasedText", "Progress", "input_files", "keep_text", "path_of"]

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from any2vec.cluster.local import alone
-from any2vec.cluster.machine.cores import usable_cores
+from any2vec.cluster.machine import usable_cores
 from any2vec.corpus.blocks import BLOCK
 from any2vec.corpus.connectors import check_connectors, connectors_of, named
 from any2vec.corpus.phrase_file import PHRASES, lines_of, read_phrases
@@ -15,11 +15,9 @@ from any2vec.corpus.phrased_text import KeptText, PhrasedText, keep_text, path_o
 from any2vec.corpus.raw_text import RawText
 from any2vec.corpus.scores import NPMI, SCORINGS, WORD2PHRASE, Rule
 from any2vec.errors import Any2VecError, shown
-from any2vec.io.disk import disk_errors
-from any2vec.io.host_order import write_in_host_order
 from any2vec.io.inputs import Source
-from any2vec.io.memory import memory_errors
-from any2vec.io.outputs import check_writable
+from any2vec.io.memory import disk_errors, memory_errors
+from any2vec.io.outputs import check_writable, write_in_host_order
 from any2vec.options import Parameters, check_options, documented, option, plain_number
 
 __all__ = ["Phrases"]

@@ -16,8 +16,8 @@ from any2vec.corpus.blocks import Span
 from any2vec.corpus.utf8 import padded
 from any2vec.corpus.word_hash import PADDING
 from any2vec.errors import Any2VecError, shown
+from any2vec.io.inputs import split
 from any2vec.io.memory import zeros
-from any2vec.io.whitespace import split
 
 __all__ = ["AS_IT_IS", "Buffers", "RawText"]
 

@@ -32,9 +32,8 @@ from any2vec.corpus.vocabulary import Vocabulary, merge_valid
 from any2vec.corpus.word_table import WordCounts, merge
 from any2vec.corpus.worklist import open_lines, open_worklist
 from any2vec.errors import Any2VecError, Any2VecWarning, counted, shown
-from any2vec.io.disk import disk_errors
 from any2vec.io.inputs import InputFile, Source, check_unchanged
-from any2vec.io.memory import memory_errors
+from any2vec.io.memory import disk_errors, memory_errors
 
 __all__ = ["read_corpus"]
 

@@ -10,17 +10,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.cluster.workers import ordered
 from any2vec.corpus.blocks import BLOCK, Block, new_buffer
 from any2vec.corpus.raw_text import AS_IT_IS, Buffers, RawText
 from any2vec.corpus.splits import lines_before
 from any2vec.corpus.tokenizer import MAX_WORD, NUL, Scanned, tokenize
 from any2vec.corpus.word_table import DONE, WordCounts, WordTable
 from any2vec.errors import Any2VecError
-from any2vec.io.disk import write_all
-from any2vec.io.foreign import HEAD, OF_NUL, refuse
-from any2vec.io.inputs import InputFile
-from any2vec.io.memory import zeros
-from any2vec.io.ordered import ordered
+from any2vec.io.inputs import HEAD, OF_NUL, InputFile, refuse
+from any2vec.io.memory import write_all, zeros
 
 __all__ = ["Piece", "Scan", "name_of", "no_words", "scan_blocks"]
 

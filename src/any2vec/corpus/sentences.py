@@ -16,7 +16,7 @@ from any2vec.corpus.rows import no_column, sentences_of
 from any2vec.corpus.scan import Piece, Scan
 from any2vec.corpus.word_table import WordCounts
 from any2vec.errors import Any2VecError, shown
-from any2vec.io.disk import disk_errors, write_all
+from any2vec.io.memory import disk_errors, write_all
 
 __all__ = ["Numbered", "scan_sentences", "tokens_in"]
 

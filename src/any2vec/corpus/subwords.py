@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.memory import available
-from any2vec.io.sizes import size
+from any2vec.io.shown import size
 from any2vec.llvm.compiled import njit
 
 __all__ = ["BUCKETS", "Subwords", "encoded_word"]

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.llvm.bits import load_u64
 from any2vec.llvm.compiled import njit
+from any2vec.llvm.intrinsics import load_u64
 
 __all__ = ["LONG", "PADDING", "SEED", "hash_key", "key_of", "low_bytes", "mix", "same_bytes"]
 

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.io.memory import memory_errors
-from any2vec.io.read_only import read_only
+from any2vec.io.memory import memory_errors, read_only
 
 __all__ = [
     "BOUNDS",

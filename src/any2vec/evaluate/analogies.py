@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from any2vec.vectors.arguments import whole_number
+from any2vec.options import whole_number
 from any2vec.vectors.questions import Questions, as_questions
 from any2vec.vectors.search import answer
 from any2vec.vectors.vectors import Vectors, check_vectors

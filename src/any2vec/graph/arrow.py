@@ -18,7 +18,7 @@ from any2vec.graph.own_names import NO_COLON, kinds_of_names
 from any2vec.graph.weights import checked_weights
 from any2vec.io.inputs import InputFile
 from any2vec.io.memory import zeros
-from any2vec.io.parquet import open_parquet, release_parquet
+from any2vec.io.streams import open_parquet, release_parquet
 
 __all__ = [
     "ColumnReader",

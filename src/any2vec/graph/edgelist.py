@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from itertools import chain
 
+from any2vec.cluster.workers import ordered
 from any2vec.corpus.word_table import WordTable
 from any2vec.errors import Any2VecError
 from any2vec.graph.beginning import begin_file
@@ -14,7 +15,6 @@ from any2vec.graph.lines import block_size, read_blocks
 from any2vec.graph.numbering import number_vertices, to_global
 from any2vec.graph.text import only_comments, skipped_comments
 from any2vec.io.inputs import InputFile
-from any2vec.io.ordered import ordered
 
 __all__ = ["check_alike", "comments_noted", "no_edges", "read_edge_list", "read_edge_lists"]
 

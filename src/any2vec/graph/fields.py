@@ -11,8 +11,7 @@ from any2vec.graph.lines import BOM
 from any2vec.graph.parse import SPACES
 from any2vec.graph.quotes import UnclosedQuoteError, split_fields, without_quoted
 from any2vec.graph.text import only_comments, quoted, skipped_comments
-from any2vec.io.foreign import HEAD, OF_NUL, foreign
-from any2vec.io.inputs import InputFile, check_unchanged
+from any2vec.io.inputs import HEAD, OF_NUL, InputFile, check_unchanged, foreign
 from any2vec.io.streams import naming, open_stream
 
 __all__ = ["read_fields"]

@@ -3,7 +3,7 @@
 import re
 
 from any2vec.errors import Any2VecError
-from any2vec.io.foreign import HEAD, foreign
+from any2vec.io.inputs import HEAD, foreign
 
 __all__ = ["JSON", "metis_hint", "refuse_foreign"]
 

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from any2vec.corpus.word_table import copy_words
 from any2vec.errors import Any2VecError
 from any2vec.graph.kinds import Kinds
-from any2vec.io.memory import zeros
-from any2vec.io.read_only import read_only
+from any2vec.io.memory import read_only, zeros
 
 __all__ = ["GROUP", "Graph", "Names", "count_loops"]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
-from any2vec.io.read_only import read_only
+from any2vec.io.memory import read_only
 
 __all__ = ["MOST_KINDS", "Kinds"]
 

@@ -17,7 +17,7 @@ from any2vec.graph.lines import LineBlock
 from any2vec.graph.quotes import unquote
 from any2vec.graph.text import quoted
 from any2vec.graph.weights import weight_of
-from any2vec.io.foreign import OF_NUL
+from any2vec.io.inputs import OF_NUL
 from any2vec.io.memory import zeros
 
 __all__ = ["LineParser", "ParseError", "Parsed", "comment_bytes"]

@@ -21,8 +21,7 @@ from any2vec.graph.numbering import plain_names
 from any2vec.graph.own_names import kinds_in_turn, numbered_names
 from any2vec.graph.undirected import once
 from any2vec.graph.weights import checked_weights
-from any2vec.io.foreign import HEAD, foreign
-from any2vec.io.inputs import InputFile
+from any2vec.io.inputs import HEAD, InputFile, foreign
 from any2vec.io.memory import available
 from any2vec.io.streams import naming, open_stream
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from any2vec.cluster.machine.cores import usable_cores
+from any2vec.cluster.machine import usable_cores
 from any2vec.errors import Any2VecError, shown
 from any2vec.graph.bipartite import checked_bipartite
 from any2vec.graph.build import ReadOptions

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator
-from any2vec.cluster.machine.cores import usable_cores
+from any2vec.cluster.machine import usable_cores
 from any2vec.corpus import Corpus, Vocabulary, read_corpus
 from any2vec.corpus.documents import taken_apart
 from any2vec.corpus.raw_text import RawText
@@ -26,10 +26,9 @@ from any2vec.operators import LOSSES, MODELS, Operator
 from any2vec.operators.documents import DOCUMENT_MODELS, document_operator
 from any2vec.operators.inference import Inference
 from any2vec.operators.matrices import Matrices, zeros
-from any2vec.options import changed, check_options, documented, option
+from any2vec.options import as_word, changed, check_options, documented, option
 from any2vec.training.options import Options
 from any2vec.training.running.decay import FLOOR
-from any2vec.vectors.arguments import as_word
 from any2vec.vectors.means import check_texts
 from any2vec.vectors.native import UNTRAINED
 from any2vec.vectors.vectors import Vectors

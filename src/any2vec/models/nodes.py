@@ -16,7 +16,7 @@ from any2vec.graph.readers import read_graph
 from any2vec.graph.shares.placing import GRAPHS, in_parts
 from any2vec.graph.shares.reader import has_parts, read_share
 from any2vec.graph.shares.share import GraphShare, cut_graph
-from any2vec.io.sizes import size
+from any2vec.io.shown import size
 from any2vec.models.estimator import CheckWords, Estimator
 from any2vec.models.transforming import Features
 from any2vec.options import changed, documented, option

@@ -18,7 +18,7 @@ import numpy as np
 from numba import float32, int64
 
 from any2vec.llvm.compiled import njit
-from any2vec.llvm.prefetch import LINE, prefetch
+from any2vec.llvm.intrinsics import LINE, prefetch
 from any2vec.operators.arguments import learning_rate
 from any2vec.operators.base import Operator
 from any2vec.operators.context import join, learn, spread

@@ -12,7 +12,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from any2vec.llvm.simd import I64, constant, data, fma, load, splat, store, vector
+from any2vec.llvm.intrinsics import I64, constant, data, fma, load, splat, store, vector
 
 __all__ = ["join", "join_changed", "learn", "spread"]
 

@@ -14,7 +14,7 @@ from numba import float32, int64
 from numpy.typing import NDArray
 
 from any2vec.llvm.compiled import njit
-from any2vec.llvm.unowned import unowned
+from any2vec.llvm.intrinsics import unowned
 from any2vec.operators.base import Operator
 from any2vec.operators.context import join
 from any2vec.operators.kernel import bind, compiling, functions_of, versioned

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.machine.workers import Workers
+from any2vec.cluster.workers import Workers
 from any2vec.corpus import Worklist
 from any2vec.operators.base import Operator
 from any2vec.operators.kernel import inspection_kernel

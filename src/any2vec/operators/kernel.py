@@ -13,10 +13,8 @@ from typing import Any
 import numpy as np
 from numba import float32, int64, uint64
 
-from any2vec.llvm.compiled import njit
-from any2vec.llvm.fingerprint import fingerprint
-from any2vec.llvm.prefetch import prefetch_row
-from any2vec.llvm.unowned import unowned
+from any2vec.llvm.compiled import fingerprint, njit
+from any2vec.llvm.intrinsics import prefetch_row, unowned
 from any2vec.operators.arguments import add_curvature, learning_rate
 from any2vec.operators.base import FUNCTIONS, Operator
 from any2vec.operators.hot_rows import AT, NEXT_MERGE, HotRows

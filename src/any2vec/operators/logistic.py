@@ -8,7 +8,7 @@ from numba import float32, njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from any2vec.llvm.simd import FLOAT, I32, I64, call, constant, data, fma, load, splat, store, sums
+from any2vec.llvm.intrinsics import FLOAT, I32, I64, call, constant, data, fma, load, splat, store, sums
 
 __all__ = [
     "LIMIT",

@@ -28,9 +28,8 @@ import numpy as np
 from numba import float32
 from numpy.typing import NDArray
 
-from any2vec.llvm.atomics import exchange
 from any2vec.llvm.compiled import njit
-from any2vec.llvm.prefetch import prefetch
+from any2vec.llvm.intrinsics import exchange, prefetch
 from any2vec.operators.hot_rows import (
     AT,
     DIRECTIONS,

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from any2vec.corpus import Vocabulary
 from any2vec.corpus.features import Features
 from any2vec.corpus.word_rows import WordRows
-from any2vec.llvm.prefetch import prefetch_row
+from any2vec.llvm.intrinsics import prefetch_row
 from any2vec.operators.arguments import add_curvature
 from any2vec.operators.base import OperatorOptions
 from any2vec.operators.context import join, learn, spread

@@ -21,7 +21,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, register_jitable
 from numpy.typing import NDArray
 
-from any2vec.llvm.simd import I64, constant, data, fma, load, splat, store, sums, vector
+from any2vec.llvm.intrinsics import I64, constant, data, fma, load, splat, store, sums, vector
 
 __all__ = [
     "MOST_ROWS",

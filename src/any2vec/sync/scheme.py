@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator
-from any2vec.cluster.machine.workers import Workers
+from any2vec.cluster.workers import Workers
 from any2vec.operators.arguments import RowTable
 from any2vec.operators.inspection import Inspector
 from any2vec.operators.matrices import Matrices, padded_width

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, counted
-from any2vec.vectors.arguments import whole_number
+from any2vec.options import whole_number
 from any2vec.vectors.neighbours import Neighbours
 from any2vec.vectors.pairs import Pairs, as_pairs, correlations
 from any2vec.vectors.questions import Questions, as_questions

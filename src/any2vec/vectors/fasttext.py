@@ -20,8 +20,7 @@ from any2vec.corpus.features import Features
 from any2vec.corpus.subwords import Subwords, encoded_word
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.compression import open_compressed
-from any2vec.io.disk import write_all
-from any2vec.io.finite import blocks, check_finite
+from any2vec.io.memory import blocks, check_finite, write_all
 from any2vec.io.outputs import refusals, replacing
 from any2vec.io.replaceable import start_of
 from any2vec.io.temporary import not_followed

@@ -14,11 +14,11 @@ import numpy as np
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, together
 from any2vec.cluster.local import alone
 from any2vec.errors import Any2VecError, Any2VecWarning, file_error, shown
-from any2vec.io.finite import check_finite
-from any2vec.io.foreign import HEAD, refuse
+from any2vec.io.inputs import HEAD, refuse
+from any2vec.io.memory import check_finite
 from any2vec.io.outputs import check_writable, refusals
 from any2vec.io.replaceable import Kind, start_of
-from any2vec.vectors.arguments import as_path
+from any2vec.options import as_path
 from any2vec.vectors.fasttext import check_fasttext_words, holds_fasttext, load_fasttext, save_fasttext
 from any2vec.vectors.native import DOCUMENTS, FILES, MODEL, load_native, save_native
 from any2vec.vectors.parts import lost_parts

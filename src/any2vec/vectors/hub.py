@@ -9,9 +9,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Self
 
 from any2vec.errors import Any2VecError, missing_extra, shown
-from any2vec.io.finite import check_finite
+from any2vec.io.memory import check_finite
 from any2vec.io.temporary import temporary_folder
-from any2vec.vectors.arguments import as_path
+from any2vec.options import as_path
 from any2vec.vectors.lookup import Lookup
 from any2vec.vectors.model_card import model_card
 

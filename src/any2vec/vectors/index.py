@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from any2vec.cluster.machine.cores import usable_cores
+from any2vec.cluster.machine import usable_cores
 from any2vec.errors import Any2VecError, missing_extra, shown
-from any2vec.io.finite import blocks
-from any2vec.vectors.arguments import fraction, whole_number
+from any2vec.io.memory import blocks
+from any2vec.options import fraction, whole_number
 from any2vec.vectors.lookup import Lookup
 from any2vec.vectors.search import nearest, no_zeros, unit
 

@@ -10,10 +10,10 @@ from typing import IO, Any
 import numpy as np
 
 from any2vec.errors import Any2VecError, file_error, shown
+from any2vec.io.inputs import open_regular
 from any2vec.io.outputs import check_writable, refusals, replacing_file
-from any2vec.io.regular import open_regular
 from any2vec.io.replaceable import Kind
-from any2vec.vectors.arguments import as_path
+from any2vec.options import as_path
 from any2vec.vectors.digests import digest_of_rows
 from any2vec.vectors.index import Index, faiss_library
 from any2vec.vectors.lookup import Lookup

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, UnknownWordError, shown
-from any2vec.options import can_be_path
-from any2vec.vectors.arguments import as_path, whole_number
+from any2vec.options import as_path, can_be_path, whole_number
 from any2vec.vectors.lookup import Lookup
 from any2vec.vectors.search import no_zeros
 from any2vec.vectors.word_sets import read_lines

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, allgather_bytes, together
 from any2vec.errors import Any2VecError, shown
-from any2vec.io.finite import check_finite
-from any2vec.io.folders import FolderReader, read_folder
+from any2vec.io.inputs import read_regular
+from any2vec.io.memory import check_finite
 from any2vec.io.outputs import replacing
-from any2vec.io.regular import read_regular
 from any2vec.io.safetensors_file import map_open, write_tensors
+from any2vec.io.temporary import FolderReader, read_folder
 from any2vec.vectors.digests import digest, digest_of_rows, sampled_rows
 from any2vec.vectors.parts_file import PART_TENSORS, check_same_parts, parts_to_meta, parts_to_tensors, tensors_to_parts
 from any2vec.vectors.shard import Shard, make_shard

@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.machine.cores import usable_cores
+from any2vec.cluster.machine import usable_cores
 from any2vec.errors import missing_extra
-from any2vec.io.finite import blocks
+from any2vec.io.memory import blocks
 from any2vec.vectors.search import nearest
 
 __all__ = ["neighbour_graph"]

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, is_installed, missing_extra, shown
-from any2vec.io.whitespace import split, strip
-from any2vec.vectors.arguments import as_path
+from any2vec.io.inputs import split, strip
+from any2vec.options import as_path
 from any2vec.vectors.word_sets import read_lines
 
 __all__ = ["Pair", "Pairs", "as_pairs", "correlations", "read_pairs", "require_scipy"]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from any2vec.errors import Any2VecError, shown
-from any2vec.io.whitespace import split, strip
-from any2vec.vectors.arguments import as_path
+from any2vec.io.inputs import split, strip
+from any2vec.options import as_path
 from any2vec.vectors.word_sets import read_lines
 
 __all__ = ["Question", "QuestionSection", "Questions", "as_questions", "read_questions"]

@@ -6,8 +6,8 @@ import numpy as np
 
 from any2vec.errors import Any2VecError
 from any2vec.io.compression import compression_of
-from any2vec.io.folders import read_folder
 from any2vec.io.replaceable import start_of
+from any2vec.io.temporary import read_folder
 from any2vec.vectors.native import meta_of
 from any2vec.vectors.word2vec import LONGEST_WORD, parse_header, without_mark
 

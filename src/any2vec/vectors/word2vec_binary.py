@@ -9,8 +9,8 @@ import numpy as np
 
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.compression import open_compressed
-from any2vec.io.finite import blocks, first_not_finite
-from any2vec.io.host_order import write_in_host_order
+from any2vec.io.memory import blocks, first_not_finite
+from any2vec.io.outputs import write_in_host_order
 from any2vec.vectors.shard import Shard
 from any2vec.vectors.vectors import Vectors
 from any2vec.vectors.word2vec import (

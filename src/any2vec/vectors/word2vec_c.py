@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator
 from any2vec.corpus.given_vocabulary import LINE_END
-from any2vec.io.host_order import write_in_host_order
+from any2vec.io.outputs import write_in_host_order
 from any2vec.io.replaceable import Kind, has_mark, start_of
 from any2vec.vectors.classes import classes
 from any2vec.vectors.formats import VECTORS, Format

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
 from any2vec.io.compression import open_compressed
-from any2vec.io.host_order import write_in_host_order
+from any2vec.io.outputs import write_in_host_order
 from any2vec.vectors.decimals import decimals
 from any2vec.vectors.shard import Shard
 from any2vec.vectors.vectors import Vectors

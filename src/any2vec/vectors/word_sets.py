@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from any2vec.errors import Any2VecError, file_error, shown
-from any2vec.io.foreign import HEAD, refuse
-from any2vec.io.whitespace import strip
+from any2vec.io.inputs import HEAD, refuse, strip
 from any2vec.vectors.lookup import Lookup
 
 __all__ = ["fold", "folded_ids", "meant_word", "read_lines"]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.corpus.worklist import Piece, Worklist
-from any2vec.io.read_only import read_only
+from any2vec.io.memory import read_only
 from any2vec.llvm.compiled import njit
 from any2vec.walks.walker import Walker
 from any2vec.walks.worklist import WalkBlock, spacing, walk_blocks

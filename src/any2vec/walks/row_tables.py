@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
 from any2vec.graph.csr import CSR, merged
-from any2vec.io.read_only import read_only
+from any2vec.io.memory import read_only
 from any2vec.llvm.compiled import njit
 from any2vec.walks.noise import levels, marked
 from any2vec.walks.tables import choices, neighbour_table, relative_weights

@@ -31,7 +31,7 @@ import numpy as np
 from numba import int64, uint64
 
 from any2vec.llvm.compiled import njit
-from any2vec.llvm.prefetch import prefetch
+from any2vec.llvm.intrinsics import prefetch
 from any2vec.samples.draws import draw, mix
 from any2vec.walks.noise import LOOSE, in_out
 from any2vec.walks.order import half_draw, start_drawn, unit, vertex_at

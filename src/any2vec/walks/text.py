@@ -6,9 +6,9 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
+from any2vec.cluster.workers import ordered
 from any2vec.corpus.word_table import copy_words
 from any2vec.errors import Any2VecError
-from any2vec.io.ordered import ordered
 from any2vec.walks.walker import Walker
 from any2vec.walks.worklist import WalkBlock, compact, walk_blocks
 

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.graph.kinds import Kinds
-from any2vec.io.memory import zeros
-from any2vec.io.read_only import read_only
+from any2vec.io.memory import read_only, zeros
 from any2vec.llvm.compiled import njit
 from any2vec.walks.row_tables import Entries
 from any2vec.walks.tables import choices

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import Communicator, allreduce, exchange, from_host, together
-from any2vec.cluster.counted import Counted
+from any2vec.cluster.communicator import Communicator, Counted, allreduce, exchange, from_host, together
 from any2vec.errors import Any2VecError
 from any2vec.graph.bipartite import mark_used, two_kinds
 from any2vec.graph.build import check_edges, extended, header_noted, second_vertex, titled, with_vertices

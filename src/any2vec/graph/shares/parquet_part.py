@@ -10,7 +10,7 @@ from any2vec.graph.build import ReadOptions
 from any2vec.graph.csr import Edges
 from any2vec.graph.shares.edge_parts import EdgePart
 from any2vec.io.inputs import InputFile
-from any2vec.io.parquet import open_parquet, release_parquet
+from any2vec.io.streams import open_parquet, release_parquet
 
 __all__ = ["ParquetPart"]
 

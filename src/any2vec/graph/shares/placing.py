@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from any2vec.cluster.communicator import Communicator, SharedError, together
-from any2vec.cluster.machine.cores import hosts_here
+from any2vec.cluster.machine import hosts_here
 from any2vec.errors import Any2VecError
 from any2vec.graph.build import ReadOptions
 from any2vec.graph.lines import read_blocks
 from any2vec.graph.readers import FILE_FORMATS, GraphWarning, checked_format, files_of_graph, title_of
 from any2vec.io.inputs import InputFile
 from any2vec.io.memory import available, memory_errors
-from any2vec.io.sizes import size
+from any2vec.io.shown import size
 
 __all__ = ["GRAPHS", "in_parts"]
 

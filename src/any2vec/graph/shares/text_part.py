@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from any2vec.cluster.communicator import Communicator, allgather_bytes
+from any2vec.cluster.workers import ordered
 from any2vec.corpus.splits import line_ends, lines_before, split_inputs
 from any2vec.graph.beginning import Beginning, begin_file
 from any2vec.graph.build import ReadOptions
@@ -24,7 +25,6 @@ from any2vec.graph.parse import DIGITS
 from any2vec.graph.shares.edge_parts import EdgePart
 from any2vec.graph.text import only_comments
 from any2vec.io.inputs import InputFile
-from any2vec.io.ordered import ordered
 
 __all__ = ["TextPart"]
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import Communicator, exchange
-from any2vec.cluster.lost import DamagedError
+from any2vec.cluster.communicator import Communicator, DamagedError, exchange
 from any2vec.corpus.word_rows import WordRows
 from any2vec.operators.base import Operator
 from any2vec.operators.matrices import Matrices

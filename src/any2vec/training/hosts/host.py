@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator
-from any2vec.cluster.machine.cores import usable_cores
-from any2vec.cluster.machine.workers import Workers
+from any2vec.cluster.machine import usable_cores
+from any2vec.cluster.workers import Workers
 from any2vec.corpus import Corpus
 from any2vec.operators import Operator
 from any2vec.operators.arguments import Rate, ThreadStats

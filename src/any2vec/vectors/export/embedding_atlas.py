@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from any2vec.errors import Any2VecError, shown
-from any2vec.io.finite import blocks
-from any2vec.vectors.arguments import whole_number
+from any2vec.io.memory import blocks
+from any2vec.options import whole_number
 from any2vec.vectors.export.parquet import TARGET, pyarrow_parquet
 from any2vec.vectors.export.target import opened_by
 from any2vec.vectors.neighbour_graph import neighbour_graph

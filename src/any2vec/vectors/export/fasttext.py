@@ -3,7 +3,7 @@
 import os
 from typing import TYPE_CHECKING
 
-from any2vec.vectors.arguments import as_path
+from any2vec.options import as_path
 from any2vec.vectors.export.target import first_words, opened_by
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from any2vec.cluster.local import alone
-from any2vec.io.host_order import write_in_host_order
+from any2vec.io.outputs import write_in_host_order
 from any2vec.io.replaceable import Kind, has_mark
 from any2vec.vectors.decimals import decimals
 from any2vec.vectors.export.target import Target, opened_by

@@ -9,7 +9,7 @@ import numpy as np
 
 from any2vec.errors import Any2VecError
 from any2vec.io.replaceable import Kind
-from any2vec.io.sizes import size
+from any2vec.io.shown import size
 from any2vec.vectors.export.target import Target, opened_by
 
 if TYPE_CHECKING:
