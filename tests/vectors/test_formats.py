@@ -1,4 +1,3 @@
-import contextlib
 import gzip
 import json
 import re
@@ -53,25 +52,22 @@ def refusal(path):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_round_trip(tmp_path, name):
-    saved = example()
-    save(saved, tmp_path / name)
-    assert_equal(load(str(tmp_path / name)), saved)
-    save(example(7), tmp_path / name)  # replaces
-    assert len(load(tmp_path / name)) == 7
+@pytest.mark.parametrize("small_blocks", [False, True])
+def test_round_trip(tmp_path, monkeypatch, name, small_blocks):
+    if small_blocks:
+        monkeypatch.setattr(finite, "BLOCK", 7)
+        monkeypatch.setattr(word2vec_text, "BLOCK_BYTES", 50)
+        monkeypatch.setattr(word2vec_text, "WRITTEN_TOGETHER", 10)
+        monkeypatch.setattr(word2vec_binary, "BLOCK_BYTES", 11)
+    saved, path = example(60), tmp_path / name
+    contents = []
+    for _ in range(2):  # the second replaces the first
+        save(example(7), path)
+        save(saved, path)
+        assert_equal(load(str(path)), saved)
+        contents.append([part.read_bytes() for part in sorted(path.glob("*")) or [path]])
+    assert contents[0] == contents[1]
     assert [p.name for p in tmp_path.iterdir()] == [name]
-
-
-@pytest.mark.parametrize("name", ["v.txt", "v.bin", "v.bin.gz", "folder"])
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.data())
-def test_round_trip_of_any_words_and_numbers(tmp_path, name, data):
-    chosen = data.draw(st.lists(words if name != "folder" else st.text(), min_size=1, max_size=6, unique=True))
-    dim = data.draw(st.integers(1, 4))
-    matrix = np.array(data.draw(st.lists(numbers, min_size=len(chosen) * dim, max_size=len(chosen) * dim)), np.float32)
-    saved = Vectors(chosen, matrix.reshape(len(chosen), dim))
-    save(saved, tmp_path / name, force=True)  # few numbers may look like text, which no vectors replace
-    assert_equal(load(tmp_path / name), saved)
 
 
 @given(st.lists(numbers | st.floats(-1, 1, width=32), min_size=1, max_size=50))
@@ -91,17 +87,6 @@ def test_decimals_of_all_exponents_and_many_numbers():
     powers = np.array([s * np.float32(f"{d}e{e}") for s in (1, -1) for d in (1, 3, 9.9999995) for e in range(-45, 38)])
     row = np.concatenate([row, powers.astype(np.float32), np.arange(1 << 23, (1 << 23) + 999, dtype=np.float32)])
     assert np.array(decimals(row[None])[0].split(" "), np.float32).tobytes() == row.tobytes()
-
-
-@pytest.mark.parametrize("name", ALL)
-def test_round_trip_in_many_small_blocks(tmp_path, name, monkeypatch):
-    monkeypatch.setattr(finite, "BLOCK", 7)
-    monkeypatch.setattr(word2vec_text, "BLOCK_BYTES", 50)
-    monkeypatch.setattr(word2vec_text, "WRITTEN_TOGETHER", 10)
-    monkeypatch.setattr(word2vec_binary, "BLOCK_BYTES", 11)
-    saved = example(60)
-    save(saved, tmp_path / name)
-    assert_equal(load(tmp_path / name), saved)
 
 
 @pytest.mark.parametrize("name", WORD2VEC)
@@ -151,15 +136,6 @@ def test_the_folder_keeps_all_and_is_mapped(tmp_path):
     save(saved, tmp_path / "m")
     assert load(tmp_path / "m").t is None
     np.testing.assert_array_equal(loaded.matrix, saved.matrix)  # what is mapped outlives its replacement
-
-
-def test_saving_is_reproducible(tmp_path):
-    for name in ALL:
-        save(example(), tmp_path / name)
-        before = [p.read_bytes() for p in sorted((tmp_path / name).glob("*"))] or (tmp_path / name).read_bytes()
-        save(example(), tmp_path / name)
-        after = [p.read_bytes() for p in sorted((tmp_path / name).glob("*"))] or (tmp_path / name).read_bytes()
-        assert before == after
 
 
 @pytest.mark.parametrize("word", ["", "New York", "a\nb", "tab\t", "\ud800"])
@@ -344,17 +320,16 @@ def test_damaged_gzip(tmp_path, name):
     path = tmp_path / name
     save(example(500, 20), path)
     content = path.read_bytes()
-    path.write_bytes(content[: len(content) // 2])
-    assert "not a complete gz file: Compressed file ended before" in refusal(path)
-    path.write_bytes(content[:-5])
-    assert "not a complete gz file: Compressed file ended before" in refusal(path)
-    path.write_bytes(b"plain text")
-    assert "not a complete gz file: Not a gzipped file" in refusal(path)
     middle = len(content) // 2
-    path.write_bytes(content[:middle] + bytes(100) + content[middle + 100 :])
-    refusal(path)
-    path.write_bytes(b"")
-    assert "the header ''" in refusal(path)
+    for damaged, expected in (
+        (content[:middle], "not a complete gz file: Compressed file ended before"),
+        (content[:-5], "not a complete gz file: Compressed file ended before"),
+        (b"plain text", "not a complete gz file: Not a gzipped file"),
+        (content[:middle] + bytes(100) + content[middle + 100 :], ""),
+        (b"", "the header ''"),
+    ):
+        path.write_bytes(damaged)
+        assert expected in refusal(path)
 
 
 def test_room_is_made_for_what_is_there_not_for_what_is_promised(tmp_path, monkeypatch):
@@ -467,19 +442,6 @@ def test_damaged_tensors(tmp_path, content, expected):
     assert expected in refusal(tmp_path / "m")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.sampled_from(["v.txt", "v.bin", "v.txt.gz", "v.bin.gz"]), st.data())
-def test_no_damage_gives_a_traceback(tmp_path, name, data):
-    path = tmp_path / name
-    save(example(), path, force=True)
-    content = bytearray(path.read_bytes())
-    start = data.draw(st.integers(0, len(content) - 1))
-    content[start : start + data.draw(st.integers(0, 9))] = data.draw(st.binary(max_size=9))
-    path.write_bytes(content)
-    with contextlib.suppress(Any2VecError):
-        load(path)
-
-
 @pytest.mark.parametrize(
     ("path", "message"),
     [
@@ -554,6 +516,7 @@ def test_other_encodings_are_named(tmp_path, name, encoding, header):
 
 any_words = (
     st.text(st.characters(exclude_categories=[]), max_size=4)
+    | st.text()
     | st.integers()
     | st.sampled_from(
         ["\x00", "\ufeff", "\ud83d\ude00", "\U0001f600", "</s>", "x" * 70_000, "\x1c", "\x85", "\u2028", "1 2"]
@@ -569,13 +532,15 @@ def test_what_can_be_saved_can_be_loaded(tmp_path, name, data):
     chosen = data.draw(st.lists(any_words, max_size=4))
     counts = data.draw(st.none() | st.lists(any_counts, min_size=len(chosen), max_size=len(chosen)))
     kind = data.draw(st.sampled_from([list, lambda numbers: np.array(numbers, object)]))
-    matrix = np.array(data.draw(st.lists(numbers, min_size=len(chosen), max_size=len(chosen))), np.float32)
+    dim = data.draw(st.integers(1, 4))
+    rows = data.draw(st.lists(numbers, min_size=len(chosen) * dim, max_size=len(chosen) * dim))
+    matrix = np.array(rows, np.float32).reshape(len(chosen), dim)
     by_vocabulary = data.draw(st.booleans())
     try:
         if by_vocabulary:
-            saved = Vectors(Vocabulary(chosen, kind(counts or [])), matrix.reshape(-1, 1), loss="x")
+            saved = Vectors(Vocabulary(chosen, kind(counts or [])), matrix, loss="x")
         else:
-            saved = Vectors(chosen, matrix.reshape(-1, 1), counts=None if counts is None else kind(counts))
+            saved = Vectors(chosen, matrix, counts=None if counts is None else kind(counts))
         save(saved, tmp_path / name, force=True)
     except Any2VecError:
         return
@@ -630,24 +595,8 @@ HEADERS = [
     {"__metadata__": [], "e": tensor()},
     {"__metadata__": None, "e": tensor()},
 ]
-PIECES = [
-    "0",
-    "1",
-    "60",
-    "-60",
-    "-0",
-    "6e1",
-    "60.0",
-    "NaN",
-    "null",
-    "true",
-    '"F32"',
-    "[]",
-    "{}",
-    "[5,3]",
-    "[0,60]",
-    "18446744073709551676",
-]
+PIECES = ["0", "1", "60", "-60", "-0", "6e1", "60.0", "NaN", "null", "true", '"F32"', "[]", "{}", "[5,3]", "[0,60]"]
+PIECES += ["18446744073709551676"]
 
 
 @settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
@@ -681,10 +630,19 @@ def test_what_the_safetensors_library_refuses_is_refused(tmp_path, header, more,
 @pytest.mark.parametrize(
     ("header", "size", "expected"),
     [
-        (HEADERS[1], 60, "tensor 't' begins at byte 0 of the numbers, where the one before ends at 60"),
-        (HEADERS[2], 90, "tensor 't' begins at byte 30 of the numbers, where the one before ends at 60"),
-        (HEADERS[3], 124, "tensor 't' begins at byte 64 of the numbers, where the one before ends at 60"),
-        (HEADERS[5], 120, "tensor 'e' begins at byte 60 of the numbers, where the one before ends at 0"),
+        *(
+            (
+                HEADERS[i],
+                size,
+                f"tensor '{name}' begins at byte {at} of the numbers, where the one before ends at {end}",
+            )
+            for i, size, name, at, end in [
+                (1, 60, "t", 0, 60),
+                (2, 90, "t", 30, 60),
+                (3, 124, "t", 64, 60),
+                (5, 120, "e", 60, 0),
+            ]
+        ),
         (b'{"%b":{"dtype":"F32"}}' % (b"x" * 5000), 60, "lacks dtype, shape or data_offsets"),
         (b'{"%b":{"dtype":"F32","shape":[5,3],"data_offsets":[0,60]}}' % (b"x" * 5000), 60, "has no tensor 'e', only"),
         (b'{"e":{"dtype":"\\n%b","shape":[1],"data_offsets":[0,60]}}' % (b"x" * 5000), 60, "not a matrix of F32"),
