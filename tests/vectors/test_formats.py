@@ -250,7 +250,7 @@ BINARY_ROWS = b"".join(line[:2] + struct.pack("<f", int(line[2:])) + b"\n" for l
     [
         ("v.txt", b"5 1\n" + ROWS),
         ("v.vec", ROWS),
-        ("v.txt.gz", gzip.compress(ROWS)),
+        ("v.txt.gz", gzip.compress(ROWS, mtime=0)),
         ("v.bin", b"5 1\n" + BINARY_ROWS),
     ],
 )
