@@ -1,7 +1,6 @@
 """`any2vec word2vec`: flags, defaults and files are those of word2vec 0.1c."""
 
 import gzip
-import inspect
 import os
 import re
 import subprocess
@@ -19,7 +18,6 @@ from any2vec.cli.word2vec_flags import FLAGS, NAMES, options_of, parse, usage
 from any2vec.cluster.local import simulate
 from any2vec.corpus import load_vocabulary, read_corpus
 from any2vec.training.shown.progress import COMPILING
-from any2vec.vectors.formats import FORMATS
 
 SIZES = ["-size", "16", "-window", "3", "-negative", "3", "-cbow", "0"]
 SMALL = [*SIZES, "-threads", "1"]
@@ -261,7 +259,6 @@ def test_any2vec_lists_it():
 MISTAKES = {
     "unknown": ("-train t -output v -foo 3", "unknown flag -foo; known are -train, -output, -size, "),
     "misspelt": ("-train t -output v -min_count 3", "unknown flag -min_count; did you mean -min-count?"),
-    "two dashes": ("-train t -output v --size 3", "unknown flag --size; did you mean -size?"),
     "of any2vec": ("-train t -output v -o v", "unknown flag -o; "),
     "no flag": ("t v", "'t' is no flag: flags begin with a dash, and each takes one value"),
     "no value": ("-train t -output", "-output has no value: <file> must follow it"),
@@ -272,16 +269,13 @@ MISTAKES = {
     "underscores": ("-train t -output v -size 1_0", "-size is '1_0'; it must be a whole number"),
     "nan": ("-train t -output v -alpha nan", "-alpha is 'nan'; it must be a number"),
     "size": ("-train t -output v -size 0", "-size is 0; it must be a whole number from 1 to 65,536"),
-    "window": ("-train t -output v -window -1", "-window is -1; it must be a whole number from 1 to 1,000"),
     "sample": ("-train t -output v -sample 2", "-sample is 2.0; it must be a number from 0 to below 1 (1e-3 is usual)"),
     "threads": ("-train t -output v -threads 0", "-threads is 0; it must be"),
-    "iter": ("-train t -output v -iter 0", "-iter is 0; it must be"),
     "alpha": ("-train t -output v -alpha 0", "-alpha is 0.0; it must be a number above 0"),
     "negative": ("-train t -output v -negative -5", "-negative is -5; it must be at least 0"),
     "many negatives": ("-train t -output v -negative 9999", "-negative is 9999; it must be a whole number from 0 to"),
     "hs": ("-train t -output v -hs 2", "-hs is 2; it must be 0 or 1"),
     "cbow": ("-train t -output v -cbow -1", "-cbow is -1; it must be 0 or 1"),
-    "binary": ("-train t -output v -binary 2", "-binary is 2; it must be 0 or 1"),
     "classes": ("-train t -output v -classes -1", "-classes is -1; it must be at least 0"),
     "debug": ("-train t -output v -debug -1", "-debug is -1; it must be at least 0"),
     "neither loss": ("-train t -output v -negative 0", "-hs 0 and -negative 0: nothing to learn by"),
@@ -347,10 +341,6 @@ def test_in_a_process(text, tmp_path):
     assert len(load(tmp_path / "vec.txt")) == 10
 
 
-def test_the_formats_have_no_ending_of_their_own():
-    assert len({ending for kind in FORMATS for ending in kind.endings}) == sum(len(kind.endings) for kind in FORMATS)
-
-
 @pytest.mark.parametrize("flags", ["-cbow 1 -negative 3", "-cbow 0 -hs 1", "-cbow 1 -hs 1"])
 def test_models_and_losses(run, text, tmp_path, flags):
     shown = run("-train", text, "-output", "v.txt", *f"{flags} -size 16 -window 3 -threads 1".split(), small=[]).stderr
@@ -358,8 +348,3 @@ def test_models_and_losses(run, text, tmp_path, flags):
     given = options(flags) | {"dim": 16, "window": 3, "threads": 1}
     expected = Word2Vec(**given, cache=None).fit(text).vectors_
     assert np.abs(load(tmp_path / "v.txt").matrix[1:] - expected.matrix).max() <= 6e-7
-
-
-def test_options_are_fields():
-    for flags in ("", "-cbow 0", "-hs 1", "-cbow 0 -hs 1"):
-        assert set(options(flags)) <= set(inspect.signature(Word2Vec).parameters)

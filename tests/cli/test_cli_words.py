@@ -8,10 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import typer
-from gensim.models import KeyedVectors
 from typer.testing import CliRunner
 
-from any2vec import Any2VecError, Word2Vec, __version__, load
+from any2vec import Any2VecError, Word2Vec, load
 from any2vec.cli import app, main
 from any2vec.cli.commands import COMMANDS
 from any2vec.cli.errors import in_options
@@ -20,7 +19,6 @@ from any2vec.training.shown.progress import COMPILING
 SIZES = ["--dim", "16", "--window", "3", "--negative", "3"]  # the kernel of test_training
 LINES = ["the cat sat on the mat", "the dog sat on the log", "", "a cat and a dog"] * 50
 MAIN = "from any2vec.cli import main; main()"
-JUDGES = ["analogies", "similarity", "nodes", "links", "split"]
 
 
 @pytest.fixture
@@ -49,7 +47,7 @@ def in_a_process(*arguments, **more):
     return subprocess.run(command(*arguments), capture_output=True, text=True, check=False, timeout=300, **more)
 
 
-@pytest.mark.parametrize("name", ["v.txt", "v.vec", "v.bin", "v.txt.gz", "v.bin.gz", "v"])
+@pytest.mark.parametrize("name", ["v.txt.gz", "v.bin", "v"])
 def test_formats(run, text, tmp_path, name):
     result = run(text, "-o", name)
     assert result.exit_code == 0, result.output
@@ -58,10 +56,7 @@ def test_formats(run, text, tmp_path, name):
     assert list(found.words) == list(expected.words)
     assert found.words[0] == "the"
     np.testing.assert_allclose(found.matrix, expected.matrix, rtol=1e-5, atol=1e-8)
-    if name != "v":
-        keyed = KeyedVectors.load_word2vec_format(str(tmp_path / name), binary=".bin" in name)
-        assert keyed.index_to_key == list(expected.words)
-        np.testing.assert_allclose(keyed.vectors, expected.matrix, rtol=1e-5, atol=1e-8)
+
     assert {path.name for path in tmp_path.iterdir()} == {"text.txt", name}
 
 
@@ -85,12 +80,6 @@ def test_what_it_says(run, text):
     assert last == "the vectors of 9 words are in v.txt"
     assert "taken from the cache" in run(text, "-o", "v.txt").stderr
     assert "taken from the cache" not in run(text, "-o", "v.txt", "--no-cache").stderr
-
-
-def test_quiet(run, text, tmp_path):
-    result = run(text, "-o", "v.txt", "--quiet")
-    assert (result.exit_code, result.output) == (0, "")
-    assert len(load(tmp_path / "v.txt")) == 9
 
 
 @pytest.mark.parametrize(("combine", "kappa"), [("adasum", None), ("curvature", 0.2)])
@@ -152,9 +141,7 @@ def test_models_reach_training(run, text, tmp_path):
     ("chosen", "message"),
     [
         (["--loss", "hierarchical", "--negative", "3"], "--loss is 'hierarchical', and --negative 3"),
-        (["--model", "cbow", "--negatives-per", "pair"], "--negatives-per is 'pair'"),
         (["--min-alpha", "0.03"], "--min-alpha is 0.03; it must be at most --alpha, 0.025"),
-        (["--context", "sum"], "--context is 'sum'"),
         (["--model", "cbow", "--operator", "skipgram"], "--operator is given, and --model"),
     ],
 )
@@ -243,11 +230,6 @@ ERRORS = {
         "--negatives-per is 'word'; known are window, pair",
     ),
     "alpha": (["text.txt", "-o", "v.txt", "--alpha", "0"], "--alpha is 0"),
-    "alpha is no number": (["text.txt", "-o", "v.txt", "--alpha", "nan"], "--alpha is nan"),
-    "sample": (["text.txt", "-o", "v.txt", "--sample", "-1"], "--sample is -1"),
-    "epochs": (["text.txt", "-o", "v.txt", "--epochs", "0"], "--epochs is 0"),
-    "hosts": (["text.txt", "-o", "v.txt", "--hosts", "0"], "--hosts is 0"),
-    "rounds": (["text.txt", "-o", "v.txt", "--rounds", "0"], "--rounds is 0"),
     "scheme": (["text.txt", "-o", "v.txt", "--scheme", "push"], "known are rep-naive, rep-opt, pull-base, pull-opt"),
     "combine": (["text.txt", "-o", "v.txt", "--combine", "max"], "combine is 'max'; known are average, sum, gradient"),
     "kappa": (["text.txt", "-o", "v.txt", "--kappa", "-1"], "kappa is -1"),
@@ -255,9 +237,7 @@ ERRORS = {
         ["text.txt", "-o", "v.txt", "--combine", "sum", "--kappa", "0.2"],
         "--kappa is for the combiner 'curvature'; 'sum' has no such option",
     ),
-    "dim": (["text.txt", "-o", "v.txt", "--dim", "0"], "dim is 0"),
     "min_count": (["text.txt", "-o", "v.txt", "--min-count", "10000"], ""),
-    "min_count 0": (["text.txt", "-o", "v.txt", "--min-count", "0"], "--min-count is 0"),
     "max_size": (["text.txt", "-o", "v.txt", "--max-size", "1"], "--max-size is 1"),
     "no questions": (["text.txt", "-o", "v.txt", "--questions", "q.txt"], "q.txt"),
     "no pairs": (["text.txt", "-o", "v.txt", "--pairs", "p.txt"], "p.txt"),
@@ -267,7 +247,6 @@ LATE = {  # what cannot be replaced
     "output is a file": (["text.txt", "-o", "file"], "file: "),
     "report is a folder": (["text.txt", "-o", "v.txt", "--report", "folder.txt"], "folder.txt: "),
 }
-IN_A_PROCESS = ["missing corpus", "unknown ending", "min_count"]
 
 
 @pytest.fixture
@@ -296,18 +275,6 @@ def test_mistakes_are_one_line(run, inputs, tmp_path, capsys, monkeypatch, name)
     assert set(tmp_path.iterdir()) == inputs
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", IN_A_PROCESS)
-def test_mistakes_in_a_process(inputs, tmp_path, name):
-    arguments, message = ERRORS[name]
-    result = in_a_process(*arguments, cwd=tmp_path)
-    assert (result.returncode, result.stdout) == (1, "")
-    (error,) = [line for line in result.stderr.splitlines() if line != COMPILING]
-    assert error.startswith("any2vec: ")
-    assert message in error
-    assert set(tmp_path.iterdir()) == inputs
-
-
 @pytest.mark.skipif(os.name == "nt", reason="no folder that refuses writing")
 def test_folder_that_refuses_writing(run, text, tmp_path):
     folder = tmp_path / "locked"
@@ -321,45 +288,11 @@ def test_folder_that_refuses_writing(run, text, tmp_path):
     assert f"cannot write in {folder}: " in str(result.exception)
 
 
-def test_usage_errors(run, text):
-    for arguments in ([text], ["-o", "v.txt"], [text, "-o", "v.txt", "--dim", "many"], [text, "-o", "v.txt", "--nope"]):
-        result = run(*arguments, sizes=[])
-        assert result.exit_code == 2
-        assert "Traceback" not in result.output
-
-
-def test_version():
-    result = CliRunner().invoke(app, ["--version"])
-    assert (result.exit_code, result.stdout) == (0, f"any2vec {__version__}\n")
-
-
 @pytest.mark.parametrize(("output", "said"), [("v.txt", True), ("v", False)])
 def test_an_output_without_n_grams_is_said_before_training(output, said, run, text):
     result = run(text, "-o", output, "--min-count", 1, "--epochs", 1, "--subwords", "3-4")
     assert result.exit_code == 0
     assert ("v.txt will hold no n-grams" in result.stderr) == said
-
-
-def test_help_names_every_option(run):
-    result = CliRunner().invoke(app, ["words", "--help-all"], env={"COLUMNS": "200"})
-    assert result.exit_code == 0
-    for name in (
-        "dim",
-        "window",
-        "negative",
-        "sample",
-        "alpha",
-        "epochs",
-        "negatives-per",
-        "seed",
-        "min-count",
-        "max-size",
-    ):
-        assert f"--{name}" in result.output
-    for name in ("hosts", "rounds", "scheme", "combine", "kappa"):
-        assert f"--{name}" in result.output
-    for name in ("no-cache", "threads", "questions", "pairs", "training", "report", "quiet", "output"):
-        assert f"--{name}" in result.output
 
 
 def test_an_old_file_survives_a_mistake(run, text, tmp_path):
@@ -464,32 +397,12 @@ def test_the_list_of_commands_has_the_first_line_of_each():
         assert group.load(name).help.split("\n\n")[0].replace("\n", " ") == listed.help
 
 
-def test_a_misspelt_command_gets_a_suggestion():
-    result = CliRunner().invoke(app, ["word", "text"])
-    assert result.exit_code == 2
-    assert "words" in result.stderr
-
-
 def test_the_list_of_commands_needs_none_of_them():
     asked = "import sys, any2vec.cli as cli; sys.argv = ['any2vec', '--help']; cli.app(standalone_mode=False); "
     asked += "print('numpy' in sys.modules, 'numba' in sys.modules)"
     shown = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True).stdout
     assert "word2vec" in shown
     assert shown.endswith("False False\n")
-
-
-def test_help_names_no_kind_of_range():
-    for command in (
-        ["similar"],
-        ["analogy"],
-        ["words"],
-        ["nodes"],
-        ["walks"],
-        *(["evaluate", name] for name in JUDGES),
-    ):
-        result = CliRunner().invoke(app, [*command, "--help-all"], env={"COLUMNS": "200"})
-        assert result.exit_code == 0
-        assert "range" not in result.output.lower()
 
 
 def test_completion_can_be_installed():
@@ -558,20 +471,22 @@ def test_an_empty_name_is_not_the_current_directory(tmp_path, monkeypatch):
         (["words", "text.txt", "-o", "v.bin", "--dim", "abc"], "--dim is 'abc': "),
         (["words", "text.txt", "-o", "v.bin", "--dim=1.5"], "--dim is '1.5': "),
         (["words", "text.txt"], "missing option '--output'"),
+        (["words", "-o", "v.bin"], "missing argument"),
         (["words", "text.txt", "--nope"], "no such option: --nope"),
         (["node"], "no such command 'node'"),
+        ([], None),
     ],
 )
-def test_a_command_line_that_cannot_be_parsed_is_one_line(arguments, message):
-    ran = subprocess.run([sys.executable, "-c", MAIN, *arguments], capture_output=True, text=True, check=False)
-    assert ran.returncode == 2
-    (line,) = ran.stderr.splitlines()
-    assert line.startswith(f"any2vec: {message}")
+def test_a_command_line_that_cannot_be_parsed_is_one_line(arguments, message, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["any2vec", *arguments])
+    with pytest.raises(SystemExit) as exit_:
+        main()
+    assert exit_.value.code == 2
+    shown = capsys.readouterr()
+    if message is None:  # the help is shown
+        assert "Commands" in shown.out + shown.err
+        assert "any2vec: " not in shown.err
+        return
+    (line,) = shown.err.splitlines()
+    assert line.lower().startswith(f"any2vec: {message}".lower())
     assert "--help" in line
-
-
-def test_without_arguments_the_help_is_shown():
-    ran = subprocess.run([sys.executable, "-c", MAIN], capture_output=True, text=True, check=False)
-    assert ran.returncode == 2
-    assert "Commands" in ran.stdout + ran.stderr
-    assert "any2vec: " not in ran.stderr
