@@ -22,26 +22,8 @@ gc.set_threshold(50_000)  # allocations: collecting tests, and compiling, leave 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in a shell's background, where tests of Ctrl-C would fail
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-SOURCE = Path(__file__).parent.parent / "src" / "any2vec"
+SOURCE = Path(__file__).parents[1] / "src" / "any2vec"
 WEEK = 7 * 24 * 3600  # seconds
-SLOW = {  # seconds each, though kernels are compiled; test_layers.py checks that they exist
-    "test_checkpoint_files.py": {"test_a_run_may_die_before_any_operation"},
-    "test_any_machine.py": {"test_a_command_without_a_home", "test_training_without_any_place"},
-    "test_classification.py": {"test_command"},
-    "test_cli_words.py": {"test_interrupt_saves", "test_mistakes_in_a_process"},
-    "test_corpus_hosts.py": {"test_a_larger_text", "test_compressed_files_are_cut_evenly"},
-    "test_gloo.py": {"test_a_host_that_stalls_in_the_middle_of_a_message_is_an_error_on_the_other"},
-    "test_graph.py": {"test_any_list_is_read_as_the_naive_reader_reads_it"},
-    "test_graph_shares.py": {"test_memory_is_that_of_a_hosts_rows"},
-    "test_hosts.py": {"test_more_rounds_than_words"},
-    "test_pages.py": {"test_spark"},
-    "test_schemes.py": {
-        "test_every_combiner_and_number_of_hosts",
-        "test_opt_sends_no_more_than_base_and_naive",
-        "test_schemes_give_the_same_bits",
-    },
-    "test_tiles.py": {"test_dots_and_update"},
-}
 
 
 def kernel_sources():
@@ -95,8 +77,6 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.path.name.startswith("test_mpi_"):
             item.add_marker("mpi")
-        if item.originalname in SLOW.get(item.path.name, ()):
-            item.add_marker("slow")
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -1,0 +1,58 @@
+"""Damaged files of every format, a few: `benchmarks/fuzz_formats.py` has many."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+READERS = [
+    "index",
+    "log",
+    "npz",
+    "mat",
+    "parquet-edges",
+    "parquet-text",
+    "kinds",
+    "features",
+    "labels",
+    "labels-mat",
+    "phrases",
+    "checkpoint",
+    "word2vec-binary",
+    "word2vec-text",
+    "word2vec-gzip",
+    "glove",
+    "edges",
+    "csv",
+    "adjacency",
+    "mtx",
+    "vocabulary",
+    "questions",
+    "pairs",
+    "cache",
+]
+"""All but those for which several models would be trained."""
+
+FUZZ = Path(__file__).parents[2] / "benchmarks" / "fuzz_formats.py"
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="bounding memory needs Linux")
+def test_damaged_files_are_read_or_refused(tmp_path):
+    for module in ("faiss", "matplotlib", "pyarrow", "scipy", "yaml"):
+        pytest.importorskip(module)
+    command = [sys.executable, FUZZ, *READERS, "--cases", "60", "--seed", "11", "--folder", tmp_path]
+    ran = subprocess.run(
+        command, cwd=tmp_path, env=os.environ | {"COLUMNS": "150"}, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert len(re.findall(r"\b60 │.* 0 │$", ran.stdout, re.MULTILINE)) == len(READERS)
+
+
+def test_a_damaged_entry_of_the_cache_is_noticed(tmp_path):
+    command = [sys.executable, FUZZ.with_name("fuzz_cache.py"), "--cases", "60", "--seeds", "3"]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "0 wrong" in ran.stdout

@@ -1,0 +1,123 @@
+"""The rooms of the house: which way imports run, and that what is said twice is said alike."""
+
+import ast
+import inspect
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+import any2vec
+from any2vec import Word2Vec, models
+from any2vec.cli.words import words
+from any2vec.options import sentence
+from any2vec.sync.combiners import COMBINERS
+from any2vec.training.options import Options
+
+SOURCE = Path(any2vec.__file__).parent
+ROOMS = [
+    {"errors", "other_names", "private", "signals", "version"},
+    {"options"},
+    {"llvm"},
+    {"cluster"},
+    {"io"},
+    {"corpus"},
+    {"samples"},
+    {"graph"},
+    {"plot"},
+    {"report"},
+    {"walks"},
+    {"operators"},
+    {"sync"},
+    {"training"},
+    {"vectors"},
+    {"evaluate"},
+    {"models"},
+    {"plan"},
+    {"spark"},
+    {"cli"},
+    {"__main__"},
+]
+FLOOR = {room: floor for floor, rooms in enumerate(ROOMS) for room in rooms}
+EXTRA = {  # of the rooms before it, these only
+    "vectors": {
+        *("errors", "other_names", "private", "signals", "version", "options"),
+        *("llvm", "cluster", "io", "corpus", "plot", "report"),
+    },
+}
+
+
+def room_of(path):
+    return path.relative_to(SOURCE).with_suffix("").parts[0]
+
+
+def imports(path):
+    """Names of modules of this package that a file imports, anywhere in it."""
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        yield from (name for name in names if name.split(".")[0] == "any2vec")
+
+
+MODULES = [path for path in sorted(SOURCE.rglob("*.py")) if path.parent != SOURCE or path.stem != "__init__"]
+
+
+def test_a_room_imports_from_rooms_before_it():
+    wrong = []
+    for path in MODULES:
+        room = room_of(path)
+        for name in imports(path):
+            other = name.split(".")[1]
+            known = other == room or (FLOOR.get(other, 99) < FLOOR[room] and other in EXTRA.get(room, FLOOR))
+            wrong += [] if known else [f"{path.relative_to(SOURCE)} imports {name}"]
+    assert not wrong
+
+
+def test_kernels_are_kept_where_nobody_else_may_write():
+    keeping = [path for path in MODULES if "cache=True" in path.read_text("utf-8") and path.name != "compiled.py"]
+    assert not [path for path in keeping if "any2vec.llvm.compiled.njit" not in imports(path)]
+
+
+def test_every_room_is_known():
+    found = {room_of(path) for path in MODULES}
+    assert found == set(FLOOR)
+
+
+def test_the_command_line_is_made_from_the_fields():
+    command = {name: p.default for name, p in inspect.signature(words).parameters.items()}
+    declared = [f for cls in (Word2Vec, *COMBINERS.values()) for f in fields(cls) if f.metadata.get("panel")]
+    shown = {f.name: f.default for f in declared}
+    assert shown.items() <= command.items()
+    assert {"dim", "negatives_per", "hosts", "kappa", "min_count"} <= set(shown)
+    assert set(command) - set(shown) == {
+        *(
+            "corpus",
+            "output",
+            "force",
+            "cache",
+            "questions",
+            "pairs",
+            "save_vocabulary",
+            "format",
+            "training",
+            "report",
+            "quiet",
+            "verbose",
+        )
+    }
+
+
+@pytest.mark.parametrize("name", models.__all__)
+def test_estimators_document_their_options(name):
+    found = getattr(models, name)
+    if not inspect.isclass(found) or not hasattr(found, "fit"):
+        pytest.skip("no estimator")
+    assert issubclass(found, Options)
+    for declared in fields(found):
+        assert f"    {declared.name} : " in found.__doc__
+        assert sentence(declared.metadata["help"])[:40] in found.__doc__
