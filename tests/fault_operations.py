@@ -6,7 +6,7 @@ from io import StringIO
 
 import numpy as np
 from faults import Operation
-from test_checkpoint import Said
+from simulated import Said
 from typer.testing import CliRunner
 
 from any2vec import DeepWalk, Doc2Vec, Phrases, Vectors, Word2Vec, save

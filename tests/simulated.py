@@ -31,6 +31,16 @@ def largest_row(parts, updates, out):
     out[:] = parts[most]
 
 
+class Said:
+    """A display that keeps its lines."""
+
+    def __init__(self):
+        self.lines = []
+
+    def __getattr__(self, name):
+        return self.lines.append if name == "say" else lambda *_: None
+
+
 class Largest(RowCombiner):
     """A user's own: what the host that made most updates added."""
 

@@ -105,23 +105,23 @@ def test_nobody_leaves_a_barrier_before_all_have_come(hosts):
 
 @pytest.mark.parametrize("hosts", SIZES)
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("shape", [(), (3,), (2, 2), (0,)])
-def test_allgather(hosts, dtype, shape):
-    values = [np.full(shape, h % 2, dtype) for h in range(hosts)]
+def test_allgather(hosts, dtype):
+    for shape in [(), (3,), (2, 2), (0,)]:
+        values = [np.full(shape, h % 2, dtype) for h in range(hosts)]
 
-    def program(host):
-        mine = values[host.rank].copy()
-        got = host.allgather(mine)
-        mine[...] = 7  # its buffer is its own again
-        host.barrier()
-        copy = got.copy()
-        host.barrier()
-        got[...] = 0  # and what it got is its own too
-        return copy
+        def program(host, values=values):
+            mine = values[host.rank].copy()
+            got = host.allgather(mine)
+            mine[...] = 7  # its buffer is its own again
+            host.barrier()
+            copy = got.copy()
+            host.barrier()
+            got[...] = 0  # and what it got is its own too
+            return copy
 
-    for got in simulate(hosts, 2, program):
-        assert got.dtype == dtype
-        np.testing.assert_array_equal(got, np.stack(values))
+        for got in simulate(hosts, 2, program):
+            assert got.dtype == dtype
+            np.testing.assert_array_equal(got, np.stack(values))
 
 
 def deal(rng, hosts, width, shared):
@@ -453,8 +453,9 @@ def test_hosts_must_send_the_same_kind_of_row():
         simulate(2, 1, program)
 
 
-@pytest.mark.parametrize("hosts", [64, 128])
-def test_many_hosts(hosts):
+def test_many_hosts():
+    hosts = 128
+
     def program(host):
         for step in range(5):
             got, counts = exchange(host, np.full(hosts, host.rank + step), np.ones(hosts, np.int64))

@@ -6,7 +6,6 @@ import random
 import shutil
 import subprocess
 import sys
-import tempfile
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -27,15 +26,7 @@ from any2vec.errors import Any2VecError, Any2VecWarning
 from any2vec.io.temporary import sweep_folders, temporary_folder
 
 WORDS = [f"word{i}" for i in range(300)]
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("ANY2VEC_CACHE", str(tmp_path / "cache"))
-    monkeypatch.delenv("ANY2VEC_CACHE_LIMIT", raising=False)
-    (tmp_path / "temporary").mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    return tmp_path / "cache"
+pytestmark = pytest.mark.usefixtures("cache")
 
 
 @pytest.fixture

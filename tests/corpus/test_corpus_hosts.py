@@ -8,7 +8,6 @@ import lzma
 import os
 import random
 import sys
-import tempfile
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +26,8 @@ from any2vec.corpus import blocks, read_corpus
 from any2vec.corpus import cache as caching
 from any2vec.errors import Any2VecError
 
+pytestmark = pytest.mark.usefixtures("clean_cache")
+
 
 def simulate(hosts, program):
     """Return what each host's program returns, or its error: some tests look at those of all hosts."""
@@ -38,18 +39,6 @@ def simulate(hosts, program):
             return error
 
     return local.simulate(hosts, 2, attempt)
-
-
-@pytest.fixture(autouse=True)
-def cache(tmp_path, monkeypatch):
-    """Check after each test that nothing half-written is left."""
-    folder = tmp_path / "cache"
-    monkeypatch.setenv("ANY2VEC_CACHE", str(folder))
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    (tmp_path / "temporary").mkdir()
-    yield folder
-    if folder.is_dir():
-        assert not [path for path in folder.iterdir() if path.name.startswith(".")]
 
 
 @pytest.fixture(scope="module")

@@ -5,12 +5,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from naive_corpus import found
+from simulated import Said
 
 from any2vec import Phrases, Word2Vec
 from any2vec.corpus import read_corpus
 from any2vec.corpus.sentences import Numbered, scan_sentences
 from any2vec.errors import Any2VecError
-from any2vec.training.shown.progress import Quiet
 
 TOKENS = [["1", "22", "1"], [], ["333", "1"], ["22", "-4"]]
 NUMBERS = [[int(token) for token in sentence] for sentence in TOKENS]
@@ -181,27 +181,17 @@ def test_a_long_sentence_that_is_an_iterator_is_not_held(tmp_path):
     assert read([iter(["a", "b"] * 100_000)]) == read([["a", "b"] * 100_000])
 
 
-class Told(Quiet):
-    """Keeps what is said."""
-
-    def __init__(self):
-        self.said = []
-
-    def say(self, text):
-        self.said.append(text)
-
-
 def test_tokens_with_lone_surrogates_are_counted_and_told():
     sentences = [["x\ud800", "x\udfff", "a"], ["x\ud800", "b", "\ud83d\ude00"]] * 3
     corpus = read_corpus(sentences, min_count=1, cache=None)
     assert corpus.invalid == 12
     assert corpus.vocabulary.counts[corpus.vocabulary.ids["x\ufffd\ufffd\ufffd"]] == 9
-    display = Told()
+    display = Said()
     model = Word2Vec(dim=16, window=3, negative=3, min_count=1, epochs=1, threads=1, sample=0, verbose=display).fit(
         sentences
     )
     assert model.report_.invalid_words == 12
-    assert any("12 words" in said and "U+FFFD" in said for said in display.said)
+    assert any("12 words" in said and "U+FFFD" in said for said in display.lines)
 
 
 @pytest.mark.parametrize("size", [1, 5, 1 << 20])

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from naive_corpus import found
+from simulated import Said
 
 from any2vec import Any2VecError, Word2Vec
 from any2vec.cluster.local import simulate
 from any2vec.corpus import Vocabulary, load_vocabulary, read_corpus, save_vocabulary
-from any2vec.training.shown.progress import Quiet
 
 TEXT = "b a b é c\nd\n\nb a é </s> b\n" * 3
 COUNTS = {"b": 40, "a": 30, "x": 30, "é": 20, "z": 2, "y": 1}
@@ -213,14 +213,6 @@ def test_the_cache_keeps_an_entry_for_each_vocabulary(text, file, tmp_path, host
         assert not read(vocabulary(other)).cached
         assert read(vocabulary(other)).vocabulary == vocabulary(dict(sorted(other.items(), key=lambda one: -one[1])))
     assert read(None).cached
-
-
-class Said(Quiet):
-    def __init__(self):
-        self.lines = []
-
-    def say(self, line):
-        self.lines.append(line)
 
 
 HOW = {"dim": 16, "window": 3, "negative": 3, "threads": 1, "epochs": 1}

@@ -178,6 +178,7 @@ FILES = [declared for declared in fields(Word2Vec) if "Path" in str(declared.typ
 @pytest.mark.parametrize("declared", FILES, ids=lambda declared: declared.name)
 def test_names_of_files_are_not_taken(model, folder, declared, tmp_path):
     """A stranger's folder says neither what `fit` reads nor what it writes."""
+    assert {one.name for one in FILES} >= {"cache", "checkpoint", "log", "resume", "features", "vocabulary"}
     elsewhere = str(tmp_path / "elsewhere")
     _change(folder, {declared.name: elsewhere, "hosts": 4096})
     with pytest.warns(Any2VecWarning, match=rf"names files, .* by .*`{declared.name}`.*, which is not taken"):
@@ -186,10 +187,6 @@ def test_names_of_files_are_not_taken(model, folder, declared, tmp_path):
     assert getattr(found, declared.name) == declared.default
     found.set_params(epochs=1, cache=None).fit(SENTENCES, warm_start=True)
     assert not (tmp_path / "elsewhere").exists()
-
-
-def test_files_are_more_than_a_few():
-    assert {declared.name for declared in FILES} >= {"cache", "checkpoint", "log", "resume", "features", "vocabulary"}
 
 
 def test_what_a_run_sets_for_itself(model, tmp_path):
@@ -262,6 +259,11 @@ def test_repr_shows_what_was_changed():
             {"walks_per_node": 3, "random_state": 1},
             "`walks_per_node` (give `walks`), nor `random_state` (give `seed`)",
         ),
+        (Node2Vec, {"sparse": True}, "`sparse` (leave it out)"),
+        (Node2Vec, {"context_size": 5}, "`context_size` (give `window`, one less than context_size)"),
+        (Node2Vec, {"wimdow": 5}, "`wimdow` (perhaps `window` is meant)"),
+        (Node2Vec, {"edge_index": []}, "`edge_index` (give it to `fit`)"),
+        (Node2Vec, {"spars": 1}, "`spars`"),
     ],
 )
 def test_names_of_other_programs(make, how, meant):
@@ -378,22 +380,6 @@ def test_numbers_of_names_of_fasttext(model):
     )
     unit = (wv["a"] / wv.norms[wv.id("a")] + wv["b"] / wv.norms[wv.id("b")]) / 2
     np.testing.assert_allclose(wv.get_mean_vector(["a", "b"]), unit, rtol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("sparse", r"`sparse` \(leave it out\)"),
-        ("context_size", r"`context_size` \(give `window`, one less than context_size\)"),
-        ("wimdow", r"`wimdow` \(perhaps `window` is meant\)"),
-        ("edge_index", r"`edge_index` \(give it to `fit`\)"),
-        ("undirected", r"`undirected` \(give `directed=True` for undirected=False"),
-        ("spars", "no parameter `spars`$"),
-    ],
-)
-def test_options_of_pyg(name, said):
-    with pytest.raises(TypeError, match=said):
-        Node2Vec(**{name: 1})
 
 
 def test_classes_of_a_users_own():

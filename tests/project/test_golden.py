@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_checkpoint import Said
+from simulated import Said
 
 from any2vec import Phrases, load, save
 from any2vec.cli.evaluate import _FIGURES as EVALUATION

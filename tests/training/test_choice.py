@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from simulated import bits, options, read, text, train
+from simulated import Said, bits, options, read, text, train
 
 from any2vec import Word2Vec
 from any2vec.cluster import simulate
@@ -14,16 +14,6 @@ from any2vec.training.running import choice
 
 SENTENCES = text(4000, words=400)
 HOW = {"dim": 16, "window": 3, "negative": 3, "sample": 0, "min_count": 1, "cache": None}
-
-
-class Said:
-    """A display that keeps its lines."""
-
-    def __init__(self):
-        self.lines = []
-
-    def __getattr__(self, name):
-        return self.lines.append if name == "say" else lambda *_: None
 
 
 def estimates(corpus, how):

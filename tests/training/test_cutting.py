@@ -7,14 +7,13 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from simulated import interrupted, text
+from simulated import Said, interrupted, text
 
 from any2vec import Word2Vec
 from any2vec.training.checkpoints import checkpoint
 from any2vec.training.hosts import column_host, row_host
 from any2vec.training.running import choice, interrupts
 from any2vec.training.running import run as run_module
-from any2vec.training.shown.progress import Quiet
 
 SENTENCES = text(300, words=30)
 WORDS = sum(map(len, SENTENCES))
@@ -23,16 +22,6 @@ HOW = {"dim": 16, "window": 3, "negative": 3, "min_count": 1, "cache": None, "th
 
 class DiedError(Exception):
     """Stands for a power cut."""
-
-
-class Said(Quiet):
-    """A display that keeps its lines."""
-
-    def __init__(self):
-        self.lines = []
-
-    def say(self, line):
-        self.lines.append(line)
 
 
 def fit(**more):

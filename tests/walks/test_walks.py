@@ -90,10 +90,9 @@ def test_naive_walks_of_node2vec_plus(directed, p, q, soon_exact):
 
 
 @pytest.mark.parametrize(("weighted", "directed"), KINDS)
-@pytest.mark.parametrize("q", [1.0, 2.0])
-def test_naive_walks_that_start_by_degree(weighted, directed, q):
+def test_naive_walks_that_start_by_degree(weighted, directed):
     graph = random_graph(130, 700, weighted=weighted, directed=directed)
-    how = {"length": 9, "q": q, "restart": 0.2, "starts": "degree", "seed": 3}
+    how = {"length": 9, "q": 2.0, "restart": 0.2, "starts": "degree", "seed": 3}
     walker = Walker(graph, **how)
     for pass_ in (0, 2):
         assert walks_of(walker, pass_) == list(NaiveWalker(graph, **how).walks(pass_))
@@ -303,10 +302,9 @@ def test_every_step_is_an_edge(vertices, edges, weighted, directed, bias, length
         assert len(walk) == length or not any(a == walk[-1] for a, _ in leads)
 
 
-@pytest.mark.parametrize(("p", "q"), BIASES[:3])
-@pytest.mark.parametrize("directed", [False, True])
-def test_walks_do_not_depend_on_how_they_are_cut(p, q, directed):
-    graph = random_graph(directed=directed)
+@pytest.mark.parametrize(("p", "q"), BIASES[:2])
+def test_walks_do_not_depend_on_how_they_are_cut(p, q):
+    graph = random_graph(directed=True)
     walker = Walker(graph, length=9, p=p, q=q)
     whole = walks_of(walker, 2)
     assert [walk for i in range(60) for walk in walks_of(walker, 2, i, i + 1)] == whole
