@@ -41,11 +41,9 @@ from any2vec.report.read import read_report
 from any2vec.sync.partition import Partition
 from any2vec.training.checkpoints.manifest import own_digest
 from any2vec.training.checkpoints.resume import read_state
-from any2vec.vectors.digests import digest_of_rows
-from any2vec.vectors.index_file import _END_OF, _NAME
-from any2vec.vectors.model_card import model_card
-from any2vec.vectors.pairs import read_pairs
-from any2vec.vectors.questions import read_questions
+from any2vec.vectors.files.hub import model_card
+from any2vec.vectors.index import _END_OF, _NAME, digest_of_rows
+from any2vec.vectors.questions import read_pairs, read_questions
 
 MODELS = {kind.__name__: kind for kind in (Word2Vec, Doc2Vec, DeepWalk)}
 HOW: dict[str, Any] = {"dim": 6, "min_count": 1, "cache": None, "threads": 1, "epochs": 1, "sample": 0}

@@ -17,7 +17,7 @@ from any2vec.evaluate.linksplit import split_links
 from any2vec.graph.graph import Graph
 from any2vec.graph.karate import karate_club
 from any2vec.graph.readers import read_graph
-from any2vec.vectors.formats import save
+from any2vec.vectors.files.formats import save
 from any2vec.vectors.vectors import Vectors
 
 pytest.importorskip("sklearn")

@@ -26,7 +26,7 @@ from any2vec.report.log import check_log
 from any2vec.report.read import read_report
 from any2vec.report.report import REPORT
 from any2vec.vectors.export.exports import TARGETS
-from any2vec.vectors.formats import FORMATS, NAMED
+from any2vec.vectors.files.formats import FORMATS, NAMED
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 sys.path.insert(0, str(GOLDEN))

@@ -14,7 +14,7 @@ from any2vec.cluster.local import simulate
 from any2vec.corpus.subwords import Subwords
 from any2vec.errors import Any2VecError, Any2VecWarning
 from any2vec.samples.huffman import huffman_paths
-from any2vec.vectors.formats import load, save
+from any2vec.vectors.files.formats import load, save
 from any2vec.vectors.parts import Parts
 from any2vec.vectors.vectors import Vectors
 

@@ -12,7 +12,7 @@ from any2vec.errors import counted
 from any2vec.io.shown import Console
 from any2vec.models.documents import Doc2Vec
 from any2vec.training.shown.progress import announcing_compilation, display_for
-from any2vec.vectors.formats import check_output, save
+from any2vec.vectors.files.formats import check_output, save
 
 __all__ = ["infer"]
 

@@ -10,8 +10,8 @@ from any2vec.cli.similar import VectorsFile
 from any2vec.corpus.features import Features
 from any2vec.errors import counted, escaped
 from any2vec.io.shown import Console, size
-from any2vec.vectors.formats import BINARY, FASTTEXT, NATIVE, held_format, load
-from any2vec.vectors.native import MODEL
+from any2vec.vectors.files.formats import BINARY, FASTTEXT, NATIVE, held_format, load
+from any2vec.vectors.files.native import MODEL
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["info"]

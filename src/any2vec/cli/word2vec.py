@@ -17,9 +17,9 @@ from any2vec.corpus import Corpus
 from any2vec.errors import Any2VecError, respelled
 from any2vec.models import Word2Vec
 from any2vec.training.shown.progress import Display
-from any2vec.vectors import word2vec_c
 from any2vec.vectors.classes import check_classes
-from any2vec.vectors.formats import Format, check_output, save
+from any2vec.vectors.files import word2vec_c
+from any2vec.vectors.files.formats import Format, check_output, save
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["word2vec"]

@@ -12,7 +12,7 @@ from any2vec.errors import Any2VecError
 from any2vec.models.estimator import CheckWords, Estimator
 from any2vec.models.transforming import Features
 from any2vec.options import changed, documented, option
-from any2vec.vectors.means import check_texts
+from any2vec.vectors.derived import check_texts
 
 __all__ = ["Word2Vec"]
 

@@ -24,7 +24,7 @@ from any2vec.corpus.subwords import Subwords
 from any2vec.errors import Any2VecError, installing, shown
 from any2vec.models import DeepWalk, Word2Vec
 from any2vec.spark.vertices import EDGES, of_frame
-from any2vec.vectors.formats import save
+from any2vec.vectors.files.formats import save
 from any2vec.vectors.parts import Parts
 from any2vec.vectors.vectors import Vectors
 

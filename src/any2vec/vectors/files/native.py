@@ -22,9 +22,16 @@ from any2vec.io.memory import check_finite
 from any2vec.io.outputs import replacing
 from any2vec.io.safetensors_file import map_open, write_tensors
 from any2vec.io.temporary import FolderReader, read_folder
-from any2vec.vectors.digests import digest, digest_of_rows, sampled_rows
-from any2vec.vectors.parts_file import PART_TENSORS, check_same_parts, parts_to_meta, parts_to_tensors, tensors_to_parts
-from any2vec.vectors.shard import Shard, make_shard
+from any2vec.vectors.files.shard import (
+    PART_TENSORS,
+    Shard,
+    check_same_parts,
+    make_shard,
+    parts_to_meta,
+    parts_to_tensors,
+    tensors_to_parts,
+)
+from any2vec.vectors.index import digest, digest_of_rows, sampled_rows
 from any2vec.vectors.vectors import NEGATIVE, Vectors
 
 __all__ = [

@@ -1,22 +1,124 @@
-"""Embedding Atlas: a Parquet file with words, vectors, coordinates and neighbours."""
+"""Tables: NumPy's `.npz`, Parquet files, and Embedding Atlas."""
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from any2vec.errors import Any2VecError, shown
+from any2vec.errors import Any2VecError, missing_extra, shown
 from any2vec.io.memory import blocks
+from any2vec.io.replaceable import Kind
+from any2vec.io.shown import size
 from any2vec.options import whole_number
-from any2vec.vectors.export.parquet import TARGET, pyarrow_parquet
-from any2vec.vectors.export.target import opened_by
-from any2vec.vectors.neighbour_graph import neighbour_graph
+from any2vec.vectors.export.target import Target, opened_by
+from any2vec.vectors.search import neighbour_graph
 
 if TYPE_CHECKING:
     from any2vec.vectors.vectors import Vectors
 
-__all__ = ["to_embedding_atlas"]
+__all__ = ["TARGET", "pyarrow_parquet", "to_embedding_atlas", "to_numpy", "to_parquet"]
+
+_LARGEST = 4 << 30  # bytes of an array of words, which gives every word the length of the longest
+
+
+def _holds_arrays(path: Path) -> bool:
+    try:
+        with ZipFile(path) as file:
+            return {"words.npy", "vectors.npy"} <= set(file.namelist())
+    except BadZipFile:
+        return False
+
+
+ARRAYS = Target(
+    Kind("words and vectors of NumPy", _holds_arrays),
+    (".npz",),
+    refused=r"\0\Z",
+    reason="its last character is a null, which NumPy cuts off",
+)
+
+
+@opened_by("numpy.load({python})")
+def to_numpy(vectors: "Vectors", path: str | os.PathLike[str], *, top: int | None = None, force: bool = False) -> None:
+    """Write an `.npz` file that ``numpy.load`` reads without pickle.
+
+    Its arrays: "words", Unicode strings, shape (V,); "vectors", float32, shape (V, D); "counts", int64, shape (V,),
+    if they are known.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, which ends in `.npz`; an earlier one is replaced.
+    top : int, optional
+        Write the first words only, which are the most frequent.
+    force : bool
+        Replace a file that holds something else, too.
+
+    Raises
+    ------
+    Any2VecError
+        If a vector is not finite, a word ends in a null character or is too long for an array of as many words, or
+        the file cannot be written.
+    """
+    with ARRAYS.writing(vectors, path, top, force) as (rows, part):
+        longest = max(map(len, rows.words))
+        if 4 * longest * len(rows) > _LARGEST:
+            what = f"{len(rows):,} words of up to {longest:,} characters are {size(4 * longest * len(rows))}"
+            raise Any2VecError(f"{path}: {what} as an array; write Parquet, or fewer words with `top`")
+        arrays = {"words": np.array(rows.words, f"U{max(longest, 1)}"), "vectors": np.asarray(rows.matrix)}
+        if rows.counts.any():
+            arrays["counts"] = rows.counts
+        with part.open("wb") as file:
+            np.savez(file, allow_pickle=False, **arrays)
+
+
+def pyarrow_parquet() -> Any:
+    """Import pyarrow.parquet; raise if it is not installed."""
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        raise missing_extra("pyarrow", "arrow") from None
+    return pyarrow.parquet
+
+
+def _holds_rows(path: Path) -> bool:
+    try:
+        return {"word", "vector"} <= set(pyarrow_parquet().read_schema(path).names)
+    except ValueError:  # pyarrow's ArrowInvalid
+        return False
+
+
+TARGET = Target(Kind("words and vectors in Parquet", _holds_rows), (".parquet",))
+
+
+@opened_by("pandas.read_parquet({python})")
+def to_parquet(
+    vectors: "Vectors", path: str | os.PathLike[str], *, top: int | None = None, force: bool = False
+) -> None:
+    """Write a Parquet file with a row for each word, in the order of ids.
+
+    Its columns are those of `to_arrow`: "word", string; "count", int64, null if unknown; "vector", a list of D float32.
+
+    Parameters
+    ----------
+    path : str or path
+        The file, which ends in `.parquet`; an earlier one is replaced.
+    top : int, optional
+        Write the first words only, which are the most frequent.
+    force : bool
+        Replace a file that holds something else, too.
+
+    Raises
+    ------
+    Any2VecError
+        If pyarrow is not installed, a vector is not finite, or the file cannot be written.
+    """
+    parquet = pyarrow_parquet()
+    with TARGET.writing(vectors, path, top, force) as (rows, part):
+        parquet.write_table(rows.to_arrow(), part)
+
 
 _MOST = 2**31 - 1  # entries of all lists of a column of Arrow
 

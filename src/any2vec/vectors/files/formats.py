@@ -14,20 +14,20 @@ import numpy as np
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, together
 from any2vec.cluster.local import alone
 from any2vec.errors import Any2VecError, Any2VecWarning, file_error, shown
+from any2vec.io.compression import compression_of
 from any2vec.io.inputs import HEAD, refuse
 from any2vec.io.memory import check_finite
 from any2vec.io.outputs import check_writable, refusals
 from any2vec.io.replaceable import Kind, start_of
+from any2vec.io.temporary import read_folder
 from any2vec.options import as_path
-from any2vec.vectors.fasttext import check_fasttext_words, holds_fasttext, load_fasttext, save_fasttext
-from any2vec.vectors.native import DOCUMENTS, FILES, MODEL, load_native, save_native
+from any2vec.vectors.files.fasttext import check_fasttext_words, holds_fasttext, load_fasttext, save_fasttext
+from any2vec.vectors.files.native import DOCUMENTS, FILES, MODEL, load_native, meta_of, save_native
+from any2vec.vectors.files.shard import Shard, make_shard
+from any2vec.vectors.files.word2vec import LONGEST_WORD, check_words, load_text, parse_header, save_text, without_mark
+from any2vec.vectors.files.word2vec_binary import load_binary, save_binary
 from any2vec.vectors.parts import lost_parts
-from any2vec.vectors.recognize import holds_binary, holds_folder, holds_text
-from any2vec.vectors.shard import Shard, make_shard
 from any2vec.vectors.vectors import Vectors, check_vectors
-from any2vec.vectors.word2vec import check_words
-from any2vec.vectors.word2vec_binary import load_binary, save_binary
-from any2vec.vectors.word2vec_text import load_text, save_text
 
 __all__ = [
     "FASTTEXT",
@@ -39,11 +39,103 @@ __all__ = [
     "check_output",
     "format_of",
     "held_format",
+    "holds_binary",
+    "holds_folder",
+    "holds_text",
     "load",
     "named_format",
     "refuse_foreign",
     "save",
 ]
+
+_START = 1 << 20  # bytes that are looked at
+_UNEVEN = 4  # how much longer the first rows may be than the mean of all
+_WITHOUT_HEADER = 10  # dimensions from which on a table of fractions counts as vectors: GloVe's have 25 or more
+
+
+def holds_text(path: Path) -> bool:
+    """Recognize word2vec's text format, or GloVe's: all lines that are looked at have a word and D numbers."""
+    content, whole = start_of(path, _START)
+    lines = without_mark(content, path).split(b"\n")
+    cut = [] if whole else lines.pop().split()[1:-1]  # numbers of a line that goes on
+    rows = [fields for line in lines if (fields := line.split())]
+    if not rows:
+        return False
+    try:
+        number, dim = parse_header(lines[0], path)
+    except Any2VecError:
+        dim = len(rows[0]) - 1
+        return dim >= _WITHOUT_HEADER and all(_is_row(row, dim) and b"." in b"".join(row[1:]) for row in rows)
+    rows = rows[1:]
+    if whole:
+        return len(rows) == number and all(_is_row(row, dim) for row in rows)
+    if not rows:
+        return 0 < len(cut) < dim and _are_numbers(cut)
+    if not all(_is_row(row, dim) for row in rows) or len(rows) > number:
+        return False
+    return bool(compression_of(path)) or path.stat().st_size * len(rows) > number * len(content) / _UNEVEN
+
+
+def holds_binary(path: Path) -> bool:
+    """Recognize word2vec's binary format: rows follow each other, with bytes that no text has."""
+    content, whole = start_of(path, _START)
+    content = without_mark(content, path)
+    header = content.find(b"\n") + 1
+    try:
+        number, dim = parse_header(content[:header], path)
+    except Any2VecError:
+        return False
+    if not compression_of(path) and path.stat().st_size < header + number * (4 * dim + 2):
+        return False
+    at = header
+    numbers: list[bytes] = []
+    while len(numbers) < number and at <= len(content):
+        space = content.find(b" ", at, at + LONGEST_WORD + 2)
+        if space < 0 and not whole:
+            break
+        word = content[at:space].lstrip(b"\n")
+        if space < 0 or not word or not _is_utf8(word):
+            return False
+        at = space + 1 + 4 * dim
+        numbers.append(content[space + 1 : at])
+    ends = len(numbers) == number and at <= len(content) and not content[at:].strip(b"\n")
+    return (ends or not whole) and not _is_text(b"".join(numbers))
+
+
+def holds_folder(path: Path) -> bool:
+    """Recognize any2vec's own format by the file that says its version and sizes."""
+    found = read_folder(path, meta_of)
+    return isinstance(found, dict) and all(type(found.get(name)) is int for name in ("format", "words", "dimensions"))
+
+
+def _is_row(fields: list[bytes], dim: int) -> bool:
+    """Whether the last D of some fields are numbers, and no more than a word precedes them."""
+    return len(fields) == dim + 1 and _are_numbers(fields[1:])
+
+
+def _are_numbers(fields: list[bytes]) -> bool:
+    try:
+        return bool(np.isfinite(np.array(fields, np.float64)).all())
+    except ValueError:
+        return False
+
+
+def _is_utf8(word: bytes) -> bool:
+    try:
+        word.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _is_text(content: bytes) -> bool:
+    try:
+        found = content.decode()
+    except UnicodeDecodeError as error:
+        if error.start < len(content) - 3:  # else a character is cut
+            return False
+        found = content[: error.start].decode()
+    return all(sign >= " " or sign in "\t\n\r\f" for sign in found)
 
 
 @dataclass(frozen=True)

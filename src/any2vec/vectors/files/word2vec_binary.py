@@ -11,9 +11,8 @@ from any2vec.errors import Any2VecError, shown
 from any2vec.io.compression import open_compressed
 from any2vec.io.memory import blocks, first_not_finite
 from any2vec.io.outputs import write_in_host_order
-from any2vec.vectors.shard import Shard
-from any2vec.vectors.vectors import Vectors
-from any2vec.vectors.word2vec import (
+from any2vec.vectors.files.shard import Shard
+from any2vec.vectors.files.word2vec import (
     LONGEST_HEADER,
     LONGEST_WORD,
     VectorBuilder,
@@ -22,6 +21,7 @@ from any2vec.vectors.word2vec import (
     quoted,
     without_mark,
 )
+from any2vec.vectors.vectors import Vectors
 
 __all__ = ["binary_rows", "load_binary", "save_binary"]
 

@@ -14,12 +14,11 @@ from any2vec.corpus.given_vocabulary import LINE_END
 from any2vec.io.outputs import write_in_host_order
 from any2vec.io.replaceable import Kind, has_mark, start_of
 from any2vec.vectors.classes import classes
-from any2vec.vectors.formats import VECTORS, Format
-from any2vec.vectors.shard import Shard
+from any2vec.vectors.files.formats import VECTORS, Format
+from any2vec.vectors.files.shard import Shard
+from any2vec.vectors.files.word2vec import check_words, load_text, six_decimals, text_rows
+from any2vec.vectors.files.word2vec_binary import binary_rows, load_binary
 from any2vec.vectors.vectors import Vectors
-from any2vec.vectors.word2vec import check_words
-from any2vec.vectors.word2vec_binary import binary_rows, load_binary
-from any2vec.vectors.word2vec_text import load_text, six_decimals, text_rows
 
 __all__ = ["BINARY", "TEXT", "VECTORS_OR_CLASSES", "save_classes", "with_line_end"]
 
