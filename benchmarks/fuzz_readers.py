@@ -28,9 +28,8 @@ from fuzz_mutations import PART
 from any2vec import Any2VecError, DeepWalk, Doc2Vec, Phrases, Vectors, Word2Vec, load, save
 from any2vec.cluster.local import alone
 from any2vec.corpus import cache_entry
-from any2vec.corpus.features import Features
 from any2vec.corpus.given_vocabulary import load_vocabulary
-from any2vec.corpus.subwords import Subwords
+from any2vec.corpus.parts import Features, Subwords
 from any2vec.evaluate.classification import evaluate_nodes
 from any2vec.graph import mat_process, matrices, read_graph, read_labels
 from any2vec.io.safetensors_file import map_tensors

@@ -13,7 +13,7 @@ from any2vec import Any2VecError, DeepWalk, Vectors, Word2Vec
 from any2vec.cluster import simulate
 from any2vec.cluster.local import alone
 from any2vec.cluster.workers import Workers
-from any2vec.corpus.worklist import StoredWorklist
+from any2vec.corpus.corpus import StoredWorklist
 from any2vec.graph import karate_club
 from any2vec.operators.inspection import Inspector
 from any2vec.operators.matrices import new_matrices

@@ -12,7 +12,7 @@ from fault_operations import BY_C, ENDINGS, GROUPS, vectors
 from faults import Bench
 
 from any2vec import Any2VecError, Word2Vec
-from any2vec.corpus.worklist import map_file
+from any2vec.corpus.corpus import map_file
 from any2vec.io import memory
 from any2vec.vectors.export.exports import TARGETS
 

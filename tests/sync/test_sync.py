@@ -11,7 +11,7 @@ from simulated import skipgram
 
 from any2vec.cluster.local import alone, simulate
 from any2vec.cluster.workers import Workers
-from any2vec.corpus.worklist import StoredWorklist
+from any2vec.corpus.corpus import StoredWorklist
 from any2vec.operators.arguments import Rate, RowTable, ThreadStats
 from any2vec.operators.hot_rows import no_hot_rows
 from any2vec.operators.inspection import Inspector

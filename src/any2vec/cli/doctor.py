@@ -15,7 +15,7 @@ from rich.text import Text
 
 from any2vec.cluster.environment import check_launcher
 from any2vec.cluster.machine import core_ids, core_quotas, usable_cores
-from any2vec.corpus.cache_folder import entries, limit, place_of
+from any2vec.corpus.cache import entries, limit, place_of
 from any2vec.errors import Any2VecError, installing, is_installed
 from any2vec.io.shown import Console, size
 from any2vec.version import __version__

@@ -16,9 +16,8 @@ from any2vec.cli.summary import say_summary
 from any2vec.cluster import engines
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, together
 from any2vec.corpus import Corpus, save_vocabulary
-from any2vec.corpus.features import Features
 from any2vec.corpus.given_vocabulary import VOCABULARY
-from any2vec.corpus.subwords import Subwords
+from any2vec.corpus.parts import Features, Subwords
 from any2vec.errors import FILE_ERRORS, Any2VecError, Any2VecWarning
 from any2vec.io.memory import check_space
 from any2vec.io.outputs import check_writable

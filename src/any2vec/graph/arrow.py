@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.corpus.word_hash import PADDING
-from any2vec.corpus.word_table import WordCounts
+from any2vec.corpus.word_table import PADDING, WordCounts
 from any2vec.errors import Any2VecError, is_installed, shown
 from any2vec.graph.build import EdgeTable, ReadOptions
 from any2vec.graph.chosen_columns import Chosen, chosen_columns, titled

@@ -6,8 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.corpus.word_hash import PADDING
-from any2vec.corpus.word_table import WordCounts
+from any2vec.corpus.word_table import PADDING, WordCounts
 from any2vec.errors import Any2VecError
 from any2vec.graph import parse
 from any2vec.graph.csr import Edges

@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 from any2vec.cluster.communicator import Communicator
 from any2vec.cluster.machine import usable_cores
 from any2vec.corpus import Corpus, Vocabulary, read_corpus
-from any2vec.corpus.documents import taken_apart
+from any2vec.corpus.corpus import StoredWorklist, taken_apart
 from any2vec.corpus.raw_text import RawText
-from any2vec.corpus.rows import sentences_of
-from any2vec.corpus.sentences import tokens_in
-from any2vec.corpus.worklist import StoredWorklist
+from any2vec.corpus.sentences import sentences_of, tokens_in
 from any2vec.errors import Any2VecError, counted, shown
 from any2vec.evaluate.checker import Checker
 from any2vec.models.learned import document_vectors

@@ -10,8 +10,7 @@ from functools import partial
 from typing import Any, ClassVar, Self, cast
 
 from any2vec.cluster.communicator import Communicator
-from any2vec.corpus.features import Features
-from any2vec.corpus.subwords import Subwords
+from any2vec.corpus.parts import Features, Subwords
 from any2vec.errors import Any2VecError, Any2VecWarning, shown
 from any2vec.models.checkpointed import CHECKPOINTS
 from any2vec.models.given import GIVEN

@@ -6,7 +6,7 @@ from typing import Any
 
 from any2vec.cluster.communicator import Communicator
 from any2vec.corpus import Corpus, Vocabulary, read_corpus
-from any2vec.corpus.phrases import Phrases
+from any2vec.corpus.phrases.phrases import Phrases
 from any2vec.corpus.raw_text import RawText
 from any2vec.errors import Any2VecError
 from any2vec.models.estimator import CheckWords, Estimator

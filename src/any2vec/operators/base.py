@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.corpus import Corpus, Vocabulary
-from any2vec.corpus.features import Features
-from any2vec.corpus.subwords import Subwords
+from any2vec.corpus.parts import Features, Subwords
 from any2vec.corpus.word_rows import WordRows
 from any2vec.errors import Any2VecError, shown
 from any2vec.operators.logistic import PADDING, logistic

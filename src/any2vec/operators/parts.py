@@ -17,7 +17,7 @@ from numba import float32, int64, njit
 from numpy.typing import NDArray
 
 from any2vec.corpus import Vocabulary
-from any2vec.corpus.features import Features
+from any2vec.corpus.parts import Features
 from any2vec.corpus.word_rows import WordRows
 from any2vec.llvm.intrinsics import prefetch_row
 from any2vec.operators.arguments import add_curvature

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from any2vec.corpus.corpus import Corpus
-from any2vec.corpus.features import Features
+from any2vec.corpus.parts import Features
 from any2vec.corpus.raw_text import RawText
-from any2vec.corpus.rows import sentences_of
+from any2vec.corpus.sentences import sentences_of
 from any2vec.errors import Any2VecError, UnknownWordError, shown
 from any2vec.vectors.lookup import Lookup
 from any2vec.vectors.neighbours import as_queries

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.machine import usable_cores
 from any2vec.cluster.workers import ordered
-from any2vec.corpus.features import Features
-from any2vec.corpus.subwords import Subwords
+from any2vec.corpus.parts import Features, Subwords
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.memory import check_finite, first_not_finite, read_only
 from any2vec.llvm.compiled import njit

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from any2vec.cluster.communicator import Communicator, SharedError, allreduce, first_other, together
 from any2vec.cluster.local import alone
 from any2vec.cluster.machine import hosts_here
-from any2vec.corpus.corpus import NO_KIND, Corpus
+from any2vec.corpus.corpus import NO_KIND, Corpus, StoredWorklist
 from any2vec.corpus.vocabulary import Vocabulary, check_sum
-from any2vec.corpus.worklist import StoredWorklist
 from any2vec.graph.graph import Names
 from any2vec.graph.kinds import Kinds
 from any2vec.io.memory import available, memory_errors

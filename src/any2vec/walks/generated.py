@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.corpus.worklist import Piece, Worklist
+from any2vec.corpus.corpus import Piece, Worklist
 from any2vec.io.memory import read_only
 from any2vec.llvm.compiled import njit
 from any2vec.walks.walker import Walker

@@ -7,7 +7,7 @@ from typing import Any
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.local import is_simulated
 from any2vec.cluster.machine import host_cores
-from any2vec.corpus.fingerprint import check_same_fingerprint, corpus_fingerprint
+from any2vec.corpus.blocks import check_same_fingerprint, corpus_fingerprint
 from any2vec.errors import Any2VecError
 from any2vec.graph.arrays import from_array
 from any2vec.graph.build import EdgeTable, ReadOptions

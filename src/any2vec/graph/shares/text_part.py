@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from any2vec.cluster.communicator import Communicator, allgather_bytes
 from any2vec.cluster.workers import ordered
-from any2vec.corpus.splits import line_ends, lines_before, split_inputs
+from any2vec.corpus.blocks import line_ends, lines_before, split_inputs
 from any2vec.graph.beginning import Beginning, begin_file
 from any2vec.graph.build import ReadOptions
 from any2vec.graph.csr import Edges

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import allreduce
-from any2vec.corpus.worklist import StoredWorklist
+from any2vec.corpus.corpus import StoredWorklist
 from any2vec.errors import Any2VecError
 from any2vec.operators.arguments import Rate, ThreadStats, learning_rate
 from any2vec.operators.hot_rows import HotRows, hot_rows, how_many_hot, memory_of_copies, no_hot_rows

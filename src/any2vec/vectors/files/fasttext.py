@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import together
-from any2vec.corpus.features import Features
-from any2vec.corpus.subwords import Subwords, encoded_word
+from any2vec.corpus.parts import Features, Subwords, encoded_word
 from any2vec.errors import Any2VecError, counted, shown
 from any2vec.io.compression import compression_of, open_compressed
 from any2vec.io.memory import blocks, check_finite, write_all

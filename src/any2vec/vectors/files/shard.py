@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, exchange, together
-from any2vec.corpus.features import Features
-from any2vec.corpus.subwords import Subwords
+from any2vec.corpus.parts import Features, Subwords
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.outputs import refusals
 from any2vec.vectors.parts import Parts

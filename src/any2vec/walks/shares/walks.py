@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import together
-from any2vec.corpus.cache_folder import place_of
+from any2vec.corpus.cache import place_of
 from any2vec.io.memory import disk_errors, memory_errors, zeros
 from any2vec.io.temporary import temporary_folder
 from any2vec.walks.shares.walker import ShareWalker

@@ -9,13 +9,11 @@ from typing import Any, cast
 
 from any2vec.cluster.local import alone
 from any2vec.corpus.blocks import BLOCK, blocks_of
-from any2vec.corpus.id_text import IdText
-from any2vec.corpus.joined import joined_blocks, sentence_runs, spelled
-from any2vec.corpus.phrase_list import PhraseList, join_phrases
+from any2vec.corpus.phrases.joins import joined_blocks, sentence_runs, spelled
+from any2vec.corpus.phrases.phrase_list import PhraseList, join_phrases
 from any2vec.corpus.raw_text import AS_IT_IS, RawText
-from any2vec.corpus.rows import sentences_of
-from any2vec.corpus.scan import no_words, scan_blocks
-from any2vec.corpus.sentences import scan_sentences, tokens_in
+from any2vec.corpus.scan import IdText, no_words, scan_blocks
+from any2vec.corpus.sentences import scan_sentences, sentences_of, tokens_in
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.inputs import PARQUET, InputFile, Source, check_unchanged, files_of, names_files
 from any2vec.io.memory import disk_errors, memory_errors

@@ -15,12 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.workers import ordered
-from any2vec.corpus.id_text import END, IdText
-from any2vec.corpus.pair_table import HALF, hash_pair
-from any2vec.corpus.runs import NO_RUN, Runs, longer
-from any2vec.corpus.scan import Piece
-from any2vec.corpus.scores import CONNECTOR, NPMI, RARE, Rule, may_be_phrase
-from any2vec.corpus.worklist import map_file, release
+from any2vec.corpus.corpus import map_file, release
+from any2vec.corpus.phrases.pairs import (
+    CONNECTOR,
+    HALF,
+    NO_RUN,
+    NPMI,
+    RARE,
+    Rule,
+    Runs,
+    hash_pair,
+    longer,
+    may_be_phrase,
+)
+from any2vec.corpus.scan import END, IdText, Piece
 from any2vec.io.memory import write_all, zeros
 from any2vec.llvm.compiled import njit
 
