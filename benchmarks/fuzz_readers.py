@@ -31,7 +31,8 @@ from any2vec.corpus import cache_entry
 from any2vec.corpus.given_vocabulary import load_vocabulary
 from any2vec.corpus.parts import Features, Subwords
 from any2vec.evaluate.classification import evaluate_nodes
-from any2vec.graph import mat_process, matrices, read_graph, read_labels
+from any2vec.graph import read_graph, read_labels
+from any2vec.graph.sources import mat_process, matrices
 from any2vec.io.safetensors_file import map_tensors
 from any2vec.io.streams import list_type, open_column, parquet_columns
 from any2vec.report.figures import panels

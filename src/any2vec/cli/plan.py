@@ -18,7 +18,7 @@ from any2vec.corpus import Vocabulary
 from any2vec.corpus.given_vocabulary import load_vocabulary
 from any2vec.errors import Any2VecError, shown
 from any2vec.graph.readers import read_graph
-from any2vec.graph.shares.placing import GRAPHS
+from any2vec.graph.shares.share import GRAPHS
 from any2vec.io.outputs import check_writable, replacing_file
 from any2vec.io.replaceable import Kind, json_of
 from any2vec.io.shown import Console

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.machine import usable_cores
 from any2vec.errors import Any2VecError, missing_extra, shown
-from any2vec.graph.text import HEADER
+from any2vec.graph.build import HEADER
 from any2vec.graph.vertex_labels import VertexLabels, read_labels
 from any2vec.io.memory import check_finite
 from any2vec.options import fraction, whole_number

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.graph.graph import Graph
-from any2vec.graph.shares.placing import GRAPHS
-from any2vec.graph.shares.share import even_cuts
+from any2vec.graph.shares.share import GRAPHS, even_cuts
 from any2vec.models import DeepWalk
 from any2vec.plan.cluster import PROGRAM, Cluster, seconds_of
 from any2vec.walks.corpus import MOST_KEPT

@@ -15,8 +15,7 @@ from any2vec.cluster.local import alone
 from any2vec.cluster.machine import hosts_here
 from any2vec.corpus.corpus import NO_KIND, Corpus, StoredWorklist
 from any2vec.corpus.vocabulary import Vocabulary, check_sum
-from any2vec.graph.graph import Names
-from any2vec.graph.kinds import Kinds
+from any2vec.graph.graph import Kinds, Names
 from any2vec.io.memory import available, memory_errors
 from any2vec.walks.generated import GeneratedWorklist
 from any2vec.walks.shares.walker import ShareWalker

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, shown
-from any2vec.graph.kinds import Kinds
+from any2vec.graph.graph import Kinds
 from any2vec.llvm.compiled import njit
 
 __all__ = ["check_metapaths", "count_between", "find_paths"]

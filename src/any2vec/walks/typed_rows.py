@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.graph.kinds import Kinds
+from any2vec.graph.graph import Kinds
 from any2vec.io.memory import read_only, zeros
 from any2vec.llvm.compiled import njit
 from any2vec.walks.row_tables import Entries

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, Request, allreduce, together
-from any2vec.graph.kinds import Kinds
+from any2vec.graph.graph import Kinds
 from any2vec.graph.shares.share import GraphShare
 from any2vec.walks.metapaths import count_between, find_paths
 from any2vec.walks.order import pass_key, sides, start_table

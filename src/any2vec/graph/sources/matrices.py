@@ -13,14 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, missing_extra
-from any2vec.graph import mat_process
-from any2vec.graph.build import EdgeTable, ReadOptions
-from any2vec.graph.csr import Edges
+from any2vec.graph.build import EdgeTable, ReadOptions, checked_weights
+from any2vec.graph.csr import Edges, once
 from any2vec.graph.edgelist import read_edge_list
-from any2vec.graph.numbering import plain_names
-from any2vec.graph.own_names import kinds_in_turn, numbered_names
-from any2vec.graph.undirected import once
-from any2vec.graph.weights import checked_weights
+from any2vec.graph.numbering import kinds_in_turn, numbered_names, plain_names
+from any2vec.graph.sources import mat_process
 from any2vec.io.inputs import HEAD, InputFile, foreign
 from any2vec.io.memory import available
 from any2vec.io.streams import naming, open_stream
