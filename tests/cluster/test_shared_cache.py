@@ -12,8 +12,8 @@ from any2vec.cluster.local import alone
 from any2vec.cluster.machine import core_ids
 from any2vec.cluster.workers import SharedCache, message_time
 from any2vec.corpus import read_corpus
-from any2vec.operators.arguments import Rate
-from any2vec.operators.inspection import Slice
+from any2vec.operators.base import Rate
+from any2vec.operators.kernel import Slice
 from any2vec.training.hosts import row_host
 from any2vec.training.hosts.copying import Copying
 from any2vec.training.hosts.host import Task

@@ -81,7 +81,7 @@ def test_walks_have_the_bits_of_the_whole_graph(kind, how, hosts, monkeypatch):
 @pytest.mark.parametrize("extend", [False, True])
 def test_exact_steps(kind, q, extend, monkeypatch):
     monkeypatch.setattr("any2vec.walks.walker.second_order", partial(second_order, bound=2))
-    monkeypatch.setattr("any2vec.walks.shares.steps.REFUSALS", 2)
+    monkeypatch.setattr("any2vec.walks.shares.walker.REFUSALS", 2)
     graph, how = random_graph(20, 120, **kind), {"p": 100.0, "q": q, "extend": extend, "length": 30}
     assert walk(graph, 3, 4, **how)[0] == lists(generate(Walker(graph, **how), 4))
 

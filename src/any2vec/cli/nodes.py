@@ -16,8 +16,8 @@ from any2vec.io.outputs import check_writable, refusals, replacing_file
 from any2vec.io.replaceable import marked
 from any2vec.models import Node2Vec
 from any2vec.walks.metapaths import check_metapaths
-from any2vec.walks.text import write_text
 from any2vec.walks.walker import Walker, check_walks
+from any2vec.walks.worklist import write_text
 
 __all__ = ["nodes", "walks"]
 

@@ -21,8 +21,7 @@ from any2vec.models.learned import document_vectors
 from any2vec.models.transforming import Features
 from any2vec.models.words import Word2Vec
 from any2vec.operators import LOSSES, MODELS, Operator
-from any2vec.operators.documents import DOCUMENT_MODELS, document_operator
-from any2vec.operators.inference import Inference
+from any2vec.operators.documents import DOCUMENT_MODELS, Inference, document_operator
 from any2vec.operators.matrices import Matrices, zeros
 from any2vec.options import as_word, changed, check_options, documented, option
 from any2vec.training.options import Options
