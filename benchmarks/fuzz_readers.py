@@ -38,7 +38,7 @@ from any2vec.io.streams import list_type, open_column, parquet_columns
 from any2vec.report.figures import panels
 from any2vec.report.page import facts, write_page
 from any2vec.report.read import read_report
-from any2vec.sync.partition import Partition
+from any2vec.sync.channel import Partition
 from any2vec.training.checkpoints.manifest import own_digest
 from any2vec.training.checkpoints.resume import read_state
 from any2vec.vectors.files.hub import model_card

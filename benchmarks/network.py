@@ -29,7 +29,7 @@ from any2vec.plan.cluster import Cluster
 from any2vec.plan.estimates import Estimate, Estimator
 from any2vec.plan.measuring import Speeds, measure
 from any2vec.plan.text import Text
-from any2vec.sync.wires import USUAL, WIRES
+from any2vec.sync.wire import USUAL, WIRES
 
 app = typer.Typer(help=__doc__, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 err = Console(stderr=True, highlight=False)

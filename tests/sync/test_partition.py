@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from simulated import options, read, text, train
 
-from any2vec.sync.channel import Channel
-from any2vec.sync.partition import MOST, Partition
+from any2vec.sync.channel import MOST, Channel, Partition
 from any2vec.training import trainer
 
 

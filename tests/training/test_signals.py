@@ -15,7 +15,7 @@ from any2vec import signals
 from any2vec.cli import app, demo
 from any2vec.errors import Any2VecError
 from any2vec.signals import quit_at_once, raise_interrupts, unterminated
-from any2vec.training.running.interrupts import Interrupts
+from any2vec.training.ending import Interrupts
 
 TERMINATING = [signal.SIGTERM, signal.SIGHUP]
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="no SIGTERM to a process on Windows")

@@ -13,7 +13,7 @@ from any2vec.cli.similar import neighbours
 from any2vec.io.shown import Console
 from any2vec.models import Word2Vec
 from any2vec.signals import INTERRUPTED
-from any2vec.training.shown.progress import announcing_compilation, display_for
+from any2vec.training.progress import announcing_compilation, display_for
 from any2vec.vectors.files.formats import check_output, save
 
 __all__ = ["demo"]

@@ -19,7 +19,7 @@ from any2vec.io.shown import Console, is_page
 from any2vec.options import can_be_path
 from any2vec.plot.projection import METHODS, NAMES, check_method
 from any2vec.plot.word_map import check_output
-from any2vec.training.shown.progress import display_for
+from any2vec.training.progress import display_for
 from any2vec.vectors.files.formats import load
 from any2vec.vectors.maps import TOP
 

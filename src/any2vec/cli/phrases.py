@@ -16,7 +16,7 @@ from any2vec.corpus.phrases.phrases import Phrases
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.outputs import check_writable, refusals
 from any2vec.io.shown import Console
-from any2vec.training.shown.progress import announcing_compilation, display_for
+from any2vec.training.progress import announcing_compilation, display_for
 
 __all__ = ["phrases"]
 

@@ -32,7 +32,7 @@ from any2vec.plan.planning import Plan, make_plan
 from any2vec.plan.text import Text, zipf_counts
 from any2vec.plan.walking import WalkedGraph
 from any2vec.report.report import plain, without_nan
-from any2vec.training.shown.progress import announcing_compilation, display_for
+from any2vec.training.progress import announcing_compilation, display_for
 
 __all__ = ["plan"]
 

@@ -15,7 +15,7 @@ from any2vec.models import Estimator
 from any2vec.report.report import Report, decimals
 from any2vec.report.rounds import PHASES
 from any2vec.report.slowest import slowest_lines
-from any2vec.training.shown.progress import Display, Quiet
+from any2vec.training.progress import Display, Quiet
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["say_summary"]

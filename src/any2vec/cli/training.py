@@ -25,8 +25,8 @@ from any2vec.io.shown import Console
 from any2vec.models import Estimator
 from any2vec.report.report import REPORT
 from any2vec.signals import INTERRUPTED, unterminated
-from any2vec.training.running.agreement import check_agreement
-from any2vec.training.shown.progress import announcing_compilation, display_for
+from any2vec.training.progress import announcing_compilation, display_for
+from any2vec.training.trainer import check_agreement
 from any2vec.vectors.files.fasttext import no_features
 from any2vec.vectors.files.formats import FASTTEXT, Format, check_output, format_of, save
 from any2vec.vectors.parts import lost_parts

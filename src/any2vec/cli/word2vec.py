@@ -16,7 +16,7 @@ from any2vec.cluster.machine import usable_cores
 from any2vec.corpus import Corpus
 from any2vec.errors import Any2VecError, respelled
 from any2vec.models import Word2Vec
-from any2vec.training.shown.progress import Display
+from any2vec.training.progress import Display
 from any2vec.vectors.classes import check_classes
 from any2vec.vectors.files import word2vec_c
 from any2vec.vectors.files.formats import Format, check_output, save

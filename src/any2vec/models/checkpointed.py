@@ -16,10 +16,10 @@ from any2vec.report.report import Report
 from any2vec.training.checkpoints.checkpoint import Checkpoints
 from any2vec.training.checkpoints.checkpoint_files import check_folder
 from any2vec.training.checkpoints.resume import corpus_facts, read_state
+from any2vec.training.choice import partition_of
 from any2vec.training.options import Options
-from any2vec.training.running.owners import partition_of
-from any2vec.training.running.state import TrainingState
-from any2vec.training.shown.progress import Display, Quiet, warn
+from any2vec.training.progress import Display, Quiet, warn
+from any2vec.training.state import TrainingState
 
 __all__ = ["CHECKPOINTS", "Checkpointed"]
 

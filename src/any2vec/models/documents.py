@@ -24,8 +24,7 @@ from any2vec.operators import LOSSES, MODELS, Operator
 from any2vec.operators.documents import DOCUMENT_MODELS, Inference, document_operator
 from any2vec.operators.matrices import Matrices, zeros
 from any2vec.options import as_word, changed, check_options, documented, option
-from any2vec.training.options import Options
-from any2vec.training.running.decay import FLOOR
+from any2vec.training.options import FLOOR, Options
 from any2vec.vectors.derived import check_texts
 from any2vec.vectors.files.native import UNTRAINED
 from any2vec.vectors.vectors import Vectors

@@ -29,11 +29,10 @@ from any2vec.operators.matrices import Matrices
 from any2vec.options import Parameters, documented, option
 from any2vec.report.report import Report
 from any2vec.sync.schemes import scheme_of
-from any2vec.training.going_on.start import Start
 from any2vec.training.options import MOST_THREADS, Options
-from any2vec.training.running.agreement import check_agreement
-from any2vec.training.shown.progress import Quiet
-from any2vec.training.trainer import train
+from any2vec.training.progress import Quiet
+from any2vec.training.start import Start
+from any2vec.training.trainer import check_agreement, train
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["CheckWords", "Estimator"]

@@ -20,7 +20,7 @@ from any2vec.io.compression import open_compressed
 from any2vec.io.memory import check_finite
 from any2vec.options import as_path, as_word
 from any2vec.samples.windows import total_of
-from any2vec.training.going_on.start import Rows, Start
+from any2vec.training.start import Rows, Start
 from any2vec.vectors.files.formats import load
 from any2vec.vectors.parts import Parts
 from any2vec.vectors.vectors import Vectors

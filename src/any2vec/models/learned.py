@@ -8,7 +8,7 @@ from any2vec.corpus import Corpus, Vocabulary
 from any2vec.corpus.parts import Features, Subwords
 from any2vec.corpus.word_rows import WordRows
 from any2vec.operators.matrices import Matrices
-from any2vec.training.going_on.start import Rows
+from any2vec.training.start import Rows
 from any2vec.vectors.parts import Parts, means_of
 from any2vec.vectors.vectors import Vectors
 

@@ -19,7 +19,7 @@ from any2vec.report.log import OnRound, RunLog, check_log
 from any2vec.report.page import facts
 from any2vec.report.report import Report
 from any2vec.sync.combiners import Combiner
-from any2vec.training.shown.progress import Display, announcing_compilation, display_of, warn
+from any2vec.training.progress import Display, announcing_compilation, display_of, warn
 
 __all__ = ["Reporting"]
 

@@ -17,9 +17,9 @@ from any2vec.plan.walking import Sizes, Walking
 from any2vec.sync.combiners import Combiner, combiner_of
 from any2vec.sync.combiners.quadratic import SEEN
 from any2vec.sync.schemes import SCHEMES
-from any2vec.sync.wires import wire_of
+from any2vec.sync.wire import wire_of
 from any2vec.training.options import Options
-from any2vec.training.running.schedule import MOST_ROUNDS, default_rounds, round_lengths, round_shares
+from any2vec.training.schedule import MOST_ROUNDS, default_rounds, round_lengths, round_shares
 
 __all__ = ["ONE_HOST", "PHASES", "Estimate", "Estimator"]
 

@@ -7,7 +7,7 @@ from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.param.shared import HasInputCol, HasMaxIter, HasOutputCol, HasSeed, HasStepSize
 
 from any2vec.corpus.parts import BUCKETS, Features, Subwords
-from any2vec.sync.wires import USUAL, WIRES
+from any2vec.sync.wire import USUAL, WIRES
 
 __all__ = ["DeepWalkParams", "HostParams", "Word2VecParams", "with_getters", "with_setters"]
 
