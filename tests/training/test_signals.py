@@ -164,26 +164,25 @@ def pressed(tmp_path, module="", delay=0.0, **environment):
     )
 
 
-IMPORTED = [
-    "any2vec.cli",
-    "typer",
-    "rich.console",
-    "numpy",
-    "numba",
-    "llvmlite",
-    "any2vec.models",
-    "any2vec.cli.training",
-]
+IMPORTED = ["typer", "rich.console", "numpy", "llvmlite", "any2vec.models", "any2vec.cli.training"]
 
 
-@pytest.mark.parametrize("module", IMPORTED)
+@pytest.mark.parametrize(
+    "module", ["any2vec.cli", "numba", *(pytest.param(name, marks=pytest.mark.slow) for name in IMPORTED)]
+)
 def test_ctrl_c_while_importing(tmp_path, module):
     ran = pressed(tmp_path, module)
     assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "")
 
 
-@pytest.mark.parametrize("delay", [0.1, 0.3, 0.6, 1.0, 2.0, 4.0])
-@pytest.mark.parametrize("warm", [True, False])
+@pytest.mark.parametrize(
+    ("delay", "warm"),
+    [
+        (0.3, True),
+        *(pytest.param(delay, True, marks=pytest.mark.slow) for delay in (0.1, 0.6, 1.0, 2.0, 4.0)),
+        *(pytest.param(delay, False, marks=pytest.mark.slow) for delay in (0.3, 1.0, 4.0)),
+    ],
+)
 def test_ctrl_c_at_any_moment(tmp_path, delay, warm):
     ran = pressed(tmp_path, delay=delay, **({} if warm else {"NUMBA_CACHE_DIR": str(tmp_path / "kernels")}))
     assert ran.returncode == 130, ran.stderr
