@@ -8,6 +8,7 @@ import threading
 
 import numpy as np
 import pytest
+from marks import slow
 
 from any2vec import Any2VecError, Vectors, load, save
 from any2vec.cluster.local import simulate
@@ -90,11 +91,7 @@ def killed_at(step, work):
     [
         ("v", 1, True),
         ("v.bin", 1, False),
-        *(pytest.param(*case, marks=pytest.mark.slow) for case in [("v.bin", 1, True), ("v.txt.gz", 1, True)]),
-        *(
-            pytest.param(*case, marks=pytest.mark.slow)
-            for case in [("v", 3, True), ("v", 3, False), ("v.txt", 3, True)]
-        ),
+        *(slow(*case) for case in [("v.txt.gz", 1, True), ("v", 3, True), ("v", 3, False), ("v.txt", 3, True)]),
     ],
 )
 def test_a_save_is_killed_at_every_step(tmp_path, name, hosts, there):
@@ -206,7 +203,7 @@ def test_a_temporary_name_that_was_swept_is_made_again(tmp_path, monkeypatch):
     assert [one.name for one in tmp_path.iterdir()] == ["v"]
 
 
-@pytest.mark.parametrize("exchanged", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("exchanged", [True, slow(False)])
 def test_two_savers_and_a_reader(tmp_path, monkeypatch, exchanged):
     """Every load is of one version; `benchmarks/replaced.py` does this a million times."""
     if not exchanged:

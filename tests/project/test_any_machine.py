@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from marks import slow_but
 from other_user import VICTIM, needs_user, run_python
 
 IMPORTS = """
@@ -88,9 +89,7 @@ def variables(places, setting):
 
 
 @needs_user
-@pytest.mark.parametrize(
-    "setting", ["nothing is set", *(pytest.param(one, marks=pytest.mark.slow) for one in [*SETTINGS][1:])]
-)
+@pytest.mark.parametrize("setting", slow_but(["nothing is set"], SETTINGS))
 def test_import_and_kernels(places, setting):
     ran = run_python("-c", KERNEL, folder=places / "sealed", **variables(places, SETTINGS[setting]))
     assert (ran.returncode, ran.stdout) == (0, "0.5\n"), ran.stderr

@@ -8,6 +8,7 @@ import sys
 import threading
 
 import pytest
+from marks import slow, slow_but
 from ranks import needs_mpi, run_python
 from typer.testing import CliRunner
 
@@ -164,25 +165,26 @@ def pressed(tmp_path, module="", delay=0.0, **environment):
     )
 
 
-IMPORTED = ["typer", "rich.console", "numpy", "llvmlite", "any2vec.models", "any2vec.cli.training"]
+IMPORTED = [
+    "any2vec.cli",
+    "typer",
+    "rich.console",
+    "numpy",
+    "numba",
+    "llvmlite",
+    "any2vec.models",
+    "any2vec.cli.training",
+]
 
 
-@pytest.mark.parametrize(
-    "module", ["any2vec.cli", "numba", *(pytest.param(name, marks=pytest.mark.slow) for name in IMPORTED)]
-)
+@pytest.mark.parametrize("module", slow_but(["any2vec.cli", "numba"], IMPORTED))
 def test_ctrl_c_while_importing(tmp_path, module):
     ran = pressed(tmp_path, module)
     assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "")
 
 
-@pytest.mark.parametrize(
-    ("delay", "warm"),
-    [
-        (0.3, True),
-        *(pytest.param(delay, True, marks=pytest.mark.slow) for delay in (0.1, 0.6, 1.0, 2.0, 4.0)),
-        *(pytest.param(delay, False, marks=pytest.mark.slow) for delay in (0.3, 1.0, 4.0)),
-    ],
-)
+@pytest.mark.parametrize("delay", slow_but([0.3], [0.1, 0.3, 0.6, 1.0, 2.0, 4.0]))
+@pytest.mark.parametrize("warm", [True, slow(False)])
 def test_ctrl_c_at_any_moment(tmp_path, delay, warm):
     ran = pressed(tmp_path, delay=delay, **({} if warm else {"NUMBA_CACHE_DIR": str(tmp_path / "kernels")}))
     assert ran.returncode == 130, ran.stderr
