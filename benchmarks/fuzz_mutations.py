@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from any2vec.vectors.fasttext_header import MAGIC
+from any2vec.vectors.files.fasttext import MAGIC
 
 PART = b"\n-- part --\n"
 HOSTILE = [

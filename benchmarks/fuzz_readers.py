@@ -28,24 +28,22 @@ from fuzz_mutations import PART
 from any2vec import Any2VecError, DeepWalk, Doc2Vec, Phrases, Vectors, Word2Vec, load, save
 from any2vec.cluster.local import alone
 from any2vec.corpus import cache_entry
-from any2vec.corpus.features import Features
 from any2vec.corpus.given_vocabulary import load_vocabulary
-from any2vec.corpus.subwords import Subwords
+from any2vec.corpus.parts import Features, Subwords
 from any2vec.evaluate.classification import evaluate_nodes
-from any2vec.graph import mat_process, matrices, read_graph, read_labels
-from any2vec.io.parquet import list_type, open_column, parquet_columns
+from any2vec.graph import read_graph, read_labels
+from any2vec.graph.sources import mat_process, matrices
 from any2vec.io.safetensors_file import map_tensors
+from any2vec.io.streams import list_type, open_column, parquet_columns
 from any2vec.report.figures import panels
 from any2vec.report.page import facts, write_page
 from any2vec.report.read import read_report
 from any2vec.sync.partition import Partition
 from any2vec.training.checkpoints.manifest import own_digest
 from any2vec.training.checkpoints.resume import read_state
-from any2vec.vectors.digests import digest_of_rows
-from any2vec.vectors.index_file import _END_OF, _NAME
-from any2vec.vectors.model_card import model_card
-from any2vec.vectors.pairs import read_pairs
-from any2vec.vectors.questions import read_questions
+from any2vec.vectors.files.hub import model_card
+from any2vec.vectors.index import _END_OF, _NAME, digest_of_rows
+from any2vec.vectors.questions import read_pairs, read_questions
 
 MODELS = {kind.__name__: kind for kind in (Word2Vec, Doc2Vec, DeepWalk)}
 HOW: dict[str, Any] = {"dim": 6, "min_count": 1, "cache": None, "threads": 1, "epochs": 1, "sample": 0}

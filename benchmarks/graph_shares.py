@@ -36,7 +36,7 @@ def read(way: str, path: Path) -> dict[str, Any]:
     """Read the list on this rank; return seconds and bytes."""
     import any2vec
     from any2vec.graph import read_graph
-    from any2vec.graph.shares.reader import read_share
+    from any2vec.graph.shares.build import read_share
 
     world = any2vec.cluster.connect()
     small = path.with_suffix(".small")

@@ -17,9 +17,8 @@ from any2vec.evaluate.linksplit import split_links
 from any2vec.graph import Graph, read_graph, read_labels
 from any2vec.graph.numbering import plain_names
 from any2vec.report.report import peak_memory
-from any2vec.walks.text import write_text
 from any2vec.walks.walker import Walker
-from any2vec.walks.worklist import generate
+from any2vec.walks.worklist import generate, write_text
 
 __all__ = ["accuracy", "large", "links", "reading", "walks"]
 

@@ -20,8 +20,8 @@ from tables import table
 from any2vec import DeepWalk, Vectors
 from any2vec.evaluate.classification import evaluate_nodes
 from any2vec.graph import read_graph
-from any2vec.walks.text import write_text
 from any2vec.walks.walker import Walker
+from any2vec.walks.worklist import write_text
 
 RATIOS = (0.1, 0.5)
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from tables import out, table
 
 import any2vec
-from any2vec.cluster.machine.cores import usable_cores
+from any2vec.cluster.machine import usable_cores
 from any2vec.vectors.search import nearest
 
 Search = Callable[[NDArray[np.float32]], NDArray[np.int64]]

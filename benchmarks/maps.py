@@ -21,7 +21,7 @@ from tables import out, table
 
 import any2vec
 from any2vec.plot import projection
-from any2vec.vectors import neighbour_graph
+from any2vec.vectors import search
 from any2vec.vectors.search import nearest
 
 _TYPED = "w"  # in the box that finds a word
@@ -38,7 +38,7 @@ def main(
     loaded = any2vec.load(vectors) if vectors else _clusters(number, dim)
     number = min(number, len(loaded))
     took: dict[str, tuple[float, float]] = {}
-    neighbour_graph.neighbour_graph = _timed(neighbour_graph.neighbour_graph, "nearest words", took)
+    search.neighbour_graph = _timed(search.neighbour_graph, "nearest words", took)
     projection.project = _timed(projection.project, "UMAP, from the nearest words", took)
     found = _timed(loaded.map, "map, in all", took)(top=number)
     with tempfile.TemporaryDirectory() as folder:

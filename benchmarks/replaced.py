@@ -13,7 +13,7 @@ import typer
 from tables import out, table
 
 from any2vec import Vectors, load, save
-from any2vec.io import swap
+from any2vec.io import outputs
 
 
 def main(
@@ -61,7 +61,7 @@ def version(number: int) -> Vectors:
 def keep_saving(path: Path, first: int, pause: float, exchange: bool) -> None:
     """Save one version after the other until killed."""
     if not exchange:
-        swap._renameat2 = lambda: None  # type: ignore[assignment]
+        outputs._renameat2 = lambda: None  # type: ignore[assignment]
     for number in count(first, 2):
         save(version(number % 1_000_000), path)
         time.sleep(pause)

@@ -22,8 +22,8 @@ from texts import CorpusArgument, plain_text
 from any2vec import Word2Vec
 from any2vec.cluster.local import alone
 from any2vec.corpus import read_corpus
-from any2vec.operators.arguments import ThreadStats
-from any2vec.samples.slices import Slice
+from any2vec.operators.base import ThreadStats
+from any2vec.samples.windows import Slice
 from any2vec.sync.combiners import Combiner, Round, Touched
 from any2vec.sync.masters import Changes, Combined
 from any2vec.sync.scheme import Scheme

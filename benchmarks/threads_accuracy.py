@@ -35,8 +35,7 @@ from any2vec.training import trainer
 from any2vec.training.hosts.copying import Copying
 from any2vec.training.hosts.host import Task
 from any2vec.training.hosts.row_host import RowHost
-from any2vec.vectors.questions import read_questions
-from any2vec.vectors.word_sets import fold, folded_ids
+from any2vec.vectors.questions import fold, folded_ids, read_questions
 
 TURN = 128
 SHARPNESS = 20

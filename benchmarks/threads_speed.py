@@ -20,13 +20,13 @@ from texts import CorpusArgument, plain_text
 from words_jobs import Settings
 
 from any2vec import Word2Vec
-from any2vec.cluster.machine import shared_cache
-from any2vec.cluster.machine.cores import core_ids
-from any2vec.cluster.machine.shared_cache import message_time
+from any2vec.cluster import workers
+from any2vec.cluster.machine import core_ids
+from any2vec.cluster.workers import message_time
 from any2vec.operators import hot_rows
 from any2vec.training.hosts.copying import Copying
 
-LIMIT = shared_cache._NEAR
+LIMIT = workers._NEAR
 
 
 def main(

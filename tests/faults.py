@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from any2vec.errors import Any2VecError
-from any2vec.io import swap
+from any2vec.io import outputs
 
 FULL, BROKEN, SHORT, STAYS_FULL, NO_MEMORY = "full", "broken", "short", "stays full", "no memory"
 NEEDS_SPACE = {"write", "open", "mkdir", "fsync", "fallocate"}
@@ -206,7 +206,7 @@ _REPLACED: dict[tuple[Any, str], Callable[[Any], Any]] = {
     (io, "open"): _opening,
     (os, "fsync"): _stepping("fsync"),
     (os, "posix_fallocate"): _stepping("fallocate"),
-    (swap, "_exchange"): _exchanging,
+    (outputs, "_exchange"): _exchanging,
 }
 
 

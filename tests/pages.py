@@ -20,7 +20,7 @@ from pyarrow import parquet
 from shown import AS_SHOWN, differs
 
 import any2vec
-from any2vec.corpus.subwords import Subwords
+from any2vec.corpus.parts import Subwords
 from any2vec.graph import karate_club
 from any2vec.vectors.parts import Parts
 

@@ -15,7 +15,7 @@ from shapes import FOLDER, GREY, HOSTS, INK, SMALL, arrow, save
 
 from any2vec.cluster.communicator import Communicator
 from any2vec.cluster.local import simulate
-from any2vec.cluster.machine.workers import Workers
+from any2vec.cluster.workers import Workers
 from any2vec.operators.matrices import Matrices, zeros
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import CombinerContext, Round, Touched, combiner_of

@@ -8,9 +8,9 @@ from any2vec.errors import Any2VecError
 from any2vec.other_names import method_meant
 
 if TYPE_CHECKING:
-    from any2vec.corpus.phrases import Phrases
+    from any2vec.corpus.phrases.phrases import Phrases
     from any2vec.models import DeepWalk, Doc2Vec, Node2Vec, Word2Vec
-    from any2vec.vectors.formats import load, save
+    from any2vec.vectors.files.formats import load, save
     from any2vec.vectors.sharded import ShardedVectors
     from any2vec.vectors.vectors import Vectors
     from any2vec.version import __version__
@@ -33,13 +33,13 @@ _MODULES = {
     "DeepWalk": "any2vec.models",
     "Doc2Vec": "any2vec.models",
     "Node2Vec": "any2vec.models",
-    "Phrases": "any2vec.corpus.phrases",
+    "Phrases": "any2vec.corpus.phrases.phrases",
     "ShardedVectors": "any2vec.vectors.sharded",
     "Vectors": "any2vec.vectors.vectors",
     "Word2Vec": "any2vec.models",
     "__version__": "any2vec.version",
-    "load": "any2vec.vectors.formats",
-    "save": "any2vec.vectors.formats",
+    "load": "any2vec.vectors.files.formats",
+    "save": "any2vec.vectors.files.formats",
 }
 
 

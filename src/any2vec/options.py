@@ -1,4 +1,4 @@
-"""Options declared once, as dataclass fields: their defaults, ranges and help for Python and the command line."""
+"""Options declared once, as dataclass fields: their defaults, ranges and help; and arguments of users, checked."""
 
 import errno
 import inspect
@@ -7,19 +7,36 @@ import operator
 import os
 import re
 import textwrap
-from collections.abc import Iterable, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from decimal import Decimal
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from types import UnionType
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from any2vec.errors import Any2VecError, UnknownParameterError, shown
 from any2vec.other_names import meant, method_meant
 
-__all__ = ["Parameters", "can_be_path", "changed", "check_options", "documented", "option", "plain_number", "sentence"]
+__all__ = [
+    "Parameters",
+    "as_path",
+    "as_word",
+    "asked",
+    "can_be_path",
+    "changed",
+    "check_options",
+    "documented",
+    "fraction",
+    "of_integers",
+    "option",
+    "plain_number",
+    "sentence",
+    "typed",
+    "whole_number",
+]
 
 _MOST = 2**63 - 1
 _LONGEST = 1000  # characters of a parameter that are shown
@@ -280,3 +297,81 @@ def _entry(declared: "Field[Any]") -> list[str]:
 def sentence(text: str) -> str:
     """Make a help text a sentence."""
     return text[0].upper() + text[1:] + "."
+
+
+def typed(value: Any, kind: Any, name: str = "") -> Any:
+    """Return a value of JSON as what a type hint says, None as not a number; raise ValueError if it is something else.
+
+    What a dataclass does not know is left out: a later version may have written it.
+    """
+    origin, of = get_origin(kind), get_args(kind)
+    if is_dataclass(kind) and isinstance(kind, type):
+        hints, values = get_type_hints(kind), typed(value, dict[str, Any], name)
+        known = [declared.name for declared in fields(kind) if declared.name in values]
+        return kind(**{one: typed(values[one], hints[one], f"{name} {one}".strip()) for one in known})
+    if origin is list and isinstance(value, list):
+        return [typed(one, of[0], name) for one in value]
+    if origin is dict and isinstance(value, dict):
+        return {key: typed(one, of[1], f"{name} {key}") for key, one in value.items()}
+    if kind is float and (value is None or type(value) is int):
+        return math.nan if value is None else float(value)
+    kinds = of if origin is UnionType else (kind,)
+    if kind is not Any and (origin in (list, dict) or type(value) not in kinds):
+        wanted = getattr(origin or kind, "__name__", str(kind))
+        raise ValueError(f"{name or 'a part'} is {shown(value)}; it must be of type {wanted}")
+    return value
+
+
+_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+
+
+def as_path(path: object) -> Path:
+    """Return a path that a user gave as a Path; refuse an empty one and what is no path."""
+    name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(name, str):
+        raise Any2VecError(f"path: the name of a file or folder is expected, not {shown(path)}")
+    if not can_be_path(name):
+        raise Any2VecError(f"path: {shown(path)} is not the name of a file or folder")
+    return Path(name)
+
+
+def as_word(value: Any) -> Any:
+    """Return an integer id as the word that it was in training; return anything else as it is."""
+    return str(int(value)) if isinstance(value, Integral) and not isinstance(value, bool) else value
+
+
+def of_integers(words: Collection[str]) -> bool:
+    """Whether tokens were integers: all words are the digits of one, as `as_word` writes them."""
+    return bool(words) and all(map(_INTEGER.fullmatch, words))
+
+
+def asked(value: Any, integers: bool) -> Any:
+    """Return what was asked for as a word; an integer only where tokens were integers, or it is meant as a row."""
+    if integers or not isinstance(value, Integral) or isinstance(value, bool):
+        return as_word(value)
+    number = int(value)
+    row = f", row {number} is `vectors.matrix[{number}]`" if number >= 0 else ""
+    raise Any2VecError(
+        f"{number} is an integer, and stands for a word only where all words are integers: "
+        f"the word of its digits is {str(number)!r}{row}"
+    )
+
+
+def whole_number(name: str, value: object, least: int) -> int:
+    """Return an argument as an int; refuse what is not a whole number from `least` up."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise Any2VecError(f"`{name}` is {shown(value)}; it must be a whole number from {least} up") from None
+    if number < least:
+        raise Any2VecError(f"`{name}` is {number:,}; it must be a whole number from {least} up")
+    return number
+
+
+def fraction(name: str, value: object, example: str) -> float:
+    """Return an argument as a float; refuse what is not a number between 0 and 1, both excluded."""
+    if not isinstance(value, Real):
+        raise Any2VecError(f"{name}: {shown(value)} is not a number; {example}")
+    if not 0 < float(value) < 1:
+        raise Any2VecError(f"{name}: {float(value):g} is not between 0 and 1; {example}")
+    return float(value)

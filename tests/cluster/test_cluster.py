@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from any2vec import Word2Vec
 from any2vec.cli import app
-from any2vec.cluster import ENGINES, Engine, connect, engines
+from any2vec.cluster import ENGINES, Engine, connect, engines, machine
 from any2vec.cluster.communicator import (
     SharedError,
     allgather_bytes,
@@ -26,8 +26,7 @@ from any2vec.cluster.communicator import (
     together,
 )
 from any2vec.cluster.local import alone, clock_of, computing, is_simulated, simulate, waiting
-from any2vec.cluster.machine import cores
-from any2vec.cluster.machine.workers import Workers
+from any2vec.cluster.workers import Workers
 from any2vec.errors import Any2VecError
 from any2vec.models import Node2Vec
 from any2vec.models.documents import Doc2Vec
@@ -74,18 +73,18 @@ def test_the_first_host_is_in_the_calling_thread_and_one_alone_starts_none():
 )
 def test_hosts_share_the_cores_of_their_machine(machines, shares, monkeypatch):
     here = threading.local()
-    monkeypatch.setattr(cores, "_machine", lambda: here.machine)
-    monkeypatch.setattr(cores, "core_ids", lambda: here.cores)
+    monkeypatch.setattr(machine, "_machine", lambda: here.machine)
+    monkeypatch.setattr(machine, "core_ids", lambda: here.cores)
 
     def program(host):
         here.machine, here.cores = machines[host.rank]
-        return cores.host_cores(host)
+        return machine.host_cores(host)
 
     assert simulate(len(machines), 1, program) == shares
 
 
 def test_one_host_has_all_cores():
-    assert cores.host_cores(alone()) == cores.usable_cores() >= 1
+    assert machine.host_cores(alone()) == machine.usable_cores() >= 1
 
 
 @pytest.mark.parametrize("hosts", SIZES)
@@ -237,16 +236,16 @@ def test_a_request_that_nobody_waits_for_harms_nobody():
     assert [got.tolist() for got in simulate(3, 1, program)] == [[0, 0, 0], [1, 1, 1], [2, 2, 2]]
 
 
-def wait_for_company(most, cores):
+def wait_for_company(most, machine):
     """Stay until as many as there are cores have been here together; then a moment, for one that is too many."""
     until = time.monotonic() + 60
-    while max(most) < cores and time.monotonic() < until:
+    while max(most) < machine and time.monotonic() < until:
         time.sleep(0.001)
     time.sleep(0.003)
 
 
 @pytest.mark.parametrize("cores", [1, 2])
-def test_so_many_blocks_work_at_once(cores):
+def test_so_many_blocks_work_at_once(machine):
     lock, now, most = threading.Lock(), set(), []
 
     def work(host, key):
@@ -254,7 +253,7 @@ def test_so_many_blocks_work_at_once(cores):
             with lock:
                 now.add(key)
                 most.append(len(now))
-            wait_for_company(most, cores)
+            wait_for_company(most, machine)
             with lock:
                 now.remove(key)
 
@@ -267,13 +266,13 @@ def test_so_many_blocks_work_at_once(cores):
                 thread.join()
         host.barrier()
 
-    simulate(4, cores, program)
+    simulate(4, machine, program)
     assert len(most) == 4 * 4
-    assert max(most) == cores
+    assert max(most) == machine
 
 
 @pytest.mark.parametrize("cores", [1, 2])
-def test_so_many_hosts_run_at_once(cores):
+def test_so_many_hosts_run_at_once(machine):
     lock, now, most = threading.Lock(), set(), []
 
     def program(host):
@@ -281,16 +280,16 @@ def test_so_many_hosts_run_at_once(cores):
             with lock:
                 now.add(host.rank)
                 most.append(len(now))
-            wait_for_company(most, cores)
+            wait_for_company(most, machine)
             with lock:
                 now.remove(host.rank)
             host.allgather(np.zeros(1))
             with waiting(host):
                 time.sleep(0.001)
 
-    simulate(5, cores, program)
+    simulate(5, machine, program)
     assert len(most) == 15
-    assert max(most) == cores
+    assert max(most) == machine
 
 
 def test_a_host_looks_after_its_threads_while_others_have_the_cores():

@@ -6,17 +6,17 @@ import threading
 import pytest
 
 from any2vec.cluster import alone, simulate
-from any2vec.cluster.machine import cores, groups
-from any2vec.cluster.machine.workers import Workers
+from any2vec.cluster import machine as limits
+from any2vec.cluster.workers import Workers
 from any2vec.errors import Any2VecError
 
 
 @pytest.fixture
 def machine(tmp_path, monkeypatch):
     """Put files of control groups, for a process on 8 cores; return what puts them."""
-    monkeypatch.setattr(groups, "_GROUPS", tmp_path / "groups")
-    monkeypatch.setattr(groups, "_ROOT", tmp_path / "root")
-    monkeypatch.setattr(cores, "core_ids", lambda: list(range(8)))
+    monkeypatch.setattr(limits, "_GROUPS", tmp_path / "groups")
+    monkeypatch.setattr(limits, "_ROOT", tmp_path / "root")
+    monkeypatch.setattr(limits, "core_ids", lambda: list(range(8)))
 
     def put(lines, **files):
         (tmp_path / "groups").write_text(lines)
@@ -68,22 +68,22 @@ FIRST = "12:pids:/docker/ab\n4:cpu,cpuacct:/docker/ab\n3:memory:/docker/ab\n"
 )
 def test_cores_that_may_be_used(machine, lines, files, count):
     machine(lines, **files)
-    assert cores.usable_cores() == count
-    assert cores.host_cores(alone()) == count
+    assert limits.usable_cores() == count
+    assert limits.host_cores(alone()) == count
 
 
 def test_hosts_share_a_quota(machine):
     machine(SECOND, **{"system.slice__run-1.scope__cpu_of_max": "600000 100000"})
-    assert simulate(3, 1, cores.host_cores) == [2, 2, 2]
-    assert simulate(6, 1, cores.host_cores) == [1] * 6
-    assert simulate(7, 1, cores.host_cores) == [1] * 7
+    assert simulate(3, 1, limits.host_cores) == [2, 2, 2]
+    assert simulate(6, 1, limits.host_cores) == [1] * 6
+    assert simulate(7, 1, limits.host_cores) == [1] * 7
 
 
 def test_without_control_groups(tmp_path, monkeypatch):
-    monkeypatch.setattr(groups, "_GROUPS", tmp_path / "none")
-    assert groups.core_quotas() == {}
-    assert cores.usable_cores() == len(cores.core_ids())
-    assert cores.usable_cores() <= (os.cpu_count() or 1)
+    monkeypatch.setattr(limits, "_GROUPS", tmp_path / "none")
+    assert limits.core_quotas() == {}
+    assert limits.usable_cores() == len(limits.core_ids())
+    assert limits.usable_cores() <= (os.cpu_count() or 1)
 
 
 @pytest.fixture

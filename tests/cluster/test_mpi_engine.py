@@ -13,7 +13,7 @@ import pytest
 from ranks import MPIEXEC, VARIABLES, needs_mpi, run_python
 
 from any2vec.cluster import mpi
-from any2vec.cluster.lost import time_limit
+from any2vec.cluster.communicator import time_limit
 from any2vec.errors import Any2VecError
 
 START = f"""
@@ -21,7 +21,7 @@ import os, sys, time
 sys.path = {sys.path!r}
 import numpy as np
 from any2vec.cluster import mpi
-from any2vec.cluster.lost import time_limit
+from any2vec.cluster.communicator import time_limit
 from any2vec.cluster.communicator import *
 from any2vec.cluster.local import computing, is_simulated, simulate, waiting
 world = mpi.world()

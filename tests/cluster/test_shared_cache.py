@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from any2vec import Word2Vec
+from any2vec.cluster import workers
 from any2vec.cluster.local import alone
-from any2vec.cluster.machine import shared_cache
-from any2vec.cluster.machine.cores import core_ids
-from any2vec.cluster.machine.shared_cache import SharedCache, message_time
+from any2vec.cluster.machine import core_ids
+from any2vec.cluster.workers import SharedCache, message_time
 from any2vec.corpus import read_corpus
-from any2vec.operators.arguments import Rate
-from any2vec.operators.inspection import Slice
+from any2vec.operators.base import Rate
+from any2vec.operators.kernel import Slice
 from any2vec.training.hosts import row_host
 from any2vec.training.hosts.copying import Copying
 from any2vec.training.hosts.host import Task
@@ -34,7 +34,7 @@ def test_one_core_waits_for_nobody():
 
 
 def test_a_core_that_does_not_answer(monkeypatch):
-    monkeypatch.setattr(shared_cache, "_PATIENCE", 0)
+    monkeypatch.setattr(workers, "_PATIENCE", 0)
     assert message_time([0, 0]) == math.inf
 
 
@@ -47,8 +47,8 @@ def test_measured_now_and_then(monkeypatch):
         now[0] += seconds
         return nanoseconds
 
-    monkeypatch.setattr(shared_cache, "message_time", answer)
-    monkeypatch.setattr(shared_cache.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(workers, "message_time", answer)
+    monkeypatch.setattr(workers.time, "monotonic", lambda: now[0])
     cache = SharedCache()
     for seconds, age, answers, shared in (
         (0, 0.5, [(math.inf, 0.001)], False),

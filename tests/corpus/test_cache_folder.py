@@ -17,11 +17,11 @@ from typer.testing import CliRunner
 
 from any2vec import Phrases
 from any2vec.cli import app
+from any2vec.cluster.communicator import LostHostError
 from any2vec.cluster.local import simulate
-from any2vec.cluster.lost import LostHostError
-from any2vec.corpus import cache_entry, cache_folder, read_corpus
+from any2vec.corpus import cache_entry, read_corpus
+from any2vec.corpus.cache import size_of
 from any2vec.corpus.cache_entry import FILES
-from any2vec.corpus.cache_folder import size_of
 from any2vec.errors import Any2VecError, Any2VecWarning
 from any2vec.io.temporary import sweep_folders, temporary_folder
 
@@ -269,7 +269,7 @@ DIES = """
 import os, signal, sys, tempfile
 tempfile.tempdir = sys.argv[2]
 from any2vec.corpus import encode, read_corpus
-from any2vec.corpus.phrased_text import keep_text
+from any2vec.corpus.phrases.phrased_text import keep_text
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
 encode.remap = die
@@ -331,7 +331,7 @@ def test_only_entries_are_removed(text, cache, monkeypatch):
         (cache / name / "words.txt").write_text("mine")
     folder = next(path for path in cache.iterdir() if (path / "meta.json").exists())
     (folder / "mine").write_text("mine")
-    assert len(cache_folder.trim(cache, -1)) == 0
+    assert len(cache.trim(cache, -1)) == 0
     assert [path.name for path in folder.iterdir()] == ["mine"]
     assert all((cache / name / "words.txt").exists() for name in names)
 

@@ -11,8 +11,8 @@ import pytest
 from naive_corpus import found, naive
 
 from any2vec.corpus import cache as caching
-from any2vec.corpus import cache_folder, read_corpus
-from any2vec.corpus.cache_folder import default_cache
+from any2vec.corpus import read_corpus
+from any2vec.corpus.cache import default_cache
 from any2vec.errors import Any2VecError
 
 TEXT = "a b é a\nb a c\n".encode() * 2000
@@ -124,14 +124,14 @@ def test_threads_that_read_the_same_text(text):
 def test_where_the_cache_is(monkeypatch, tmp_path, cache):
     assert default_cache() == cache
     monkeypatch.delenv("ANY2VEC_CACHE")
-    monkeypatch.setattr(cache_folder.sys, "platform", "linux")
+    monkeypatch.setattr(cache.sys, "platform", "linux")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert default_cache() == tmp_path / "any2vec"
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     assert default_cache() == Path.home() / ".cache" / "any2vec"
-    monkeypatch.setattr(cache_folder.sys, "platform", "darwin")
+    monkeypatch.setattr(cache.sys, "platform", "darwin")
     assert default_cache() == Path.home() / "Library" / "Caches" / "any2vec"
-    monkeypatch.setattr(cache_folder.sys, "platform", "win32")
+    monkeypatch.setattr(cache.sys, "platform", "win32")
     monkeypatch.setenv("LOCALAPPDATA", str(tmp_path))
     assert default_cache() == tmp_path / "any2vec" / "Cache"
 

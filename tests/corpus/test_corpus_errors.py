@@ -181,7 +181,7 @@ def test_an_error_of_the_callers_own_iterable_is_not_hidden():
 
 @pytest.mark.parametrize("kept", [True, False])
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("place", ["any2vec.corpus.tokenizer.scan", "any2vec.corpus.encode.remap"])
+@pytest.mark.parametrize("place", ["any2vec.corpus.tokenizer.scan", "any2vec.corpus.scan.remap"])
 def test_no_room(tmp_path, monkeypatch, threads, kept, place):
     def full(*_arguments):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -200,7 +200,7 @@ def test_interrupted(tmp_path, monkeypatch, threads, source):
     def interrupt(*_arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("any2vec.corpus.encode.remap", interrupt)
+    monkeypatch.setattr("any2vec.corpus.scan.remap", interrupt)
     given = write(tmp_path / "t.txt", TEXT) if source == "file" else [["a", "b"]]
     with pytest.raises(KeyboardInterrupt):
         read_corpus(given, min_count=1, threads=threads, _block=5000)

@@ -382,7 +382,7 @@ def test_what_is_wrong_on_one_host_ends_all(tmp_path, monkeypatch):
     def full(*_arguments):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    places = ("any2vec.corpus.tokenizer.scan", "any2vec.corpus.encode.remap")
+    places = ("any2vec.corpus.tokenizer.scan", "any2vec.corpus.scan.remap")
     for place in (*places, "any2vec.corpus.cache_entry._sums", "pathlib.Path.rename"):
         for options in ({}, {"cache": None}):
             if place not in places and options:

@@ -237,7 +237,7 @@ def test_large_rows_take_little_memory(tmp_path, same):
     program = """
 import sys
 from pathlib import Path
-from any2vec.io.parquet import open_column
+from any2vec.io.streams import open_column
 
 def peak():
     return int(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
@@ -260,5 +260,5 @@ def test_too_little_memory_is_called_that(tmp_path, monkeypatch):
     def none(*_):
         raise pa.ArrowMemoryError("malloc of size 4294967296 failed")
 
-    monkeypatch.setattr("any2vec.io.parquet.arrow_lines", none)
+    monkeypatch.setattr("any2vec.io.streams.arrow_lines", none)
     assert f"{tmp_path}/t.parquet: not enough memory to read its rows" in refused(tmp_path / "t.parquet", "text")

@@ -17,11 +17,10 @@ from small_texts import TEXTS, some_text
 
 from any2vec.corpus import read_corpus
 from any2vec.corpus.blocks import blocks_of
-from any2vec.corpus.encode import encode_pieces
-from any2vec.corpus.scan import scan_blocks
+from any2vec.corpus.corpus import open_worklist
+from any2vec.corpus.scan import encode_pieces, scan_blocks
 from any2vec.corpus.vocabulary import choose, merge_valid
 from any2vec.corpus.word_table import WordCounts, merge
-from any2vec.corpus.worklist import open_worklist
 from any2vec.errors import Any2VecError
 from any2vec.io.compression import open_compressed
 from any2vec.io.inputs import files_of

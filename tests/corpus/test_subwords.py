@@ -7,7 +7,7 @@ import pytest
 from gensim.models.fasttext import ft_ngram_hashes
 from naive_subwords import naive_ngrams, naive_subwords
 
-from any2vec.corpus.subwords import Subwords
+from any2vec.corpus.parts import Subwords
 from any2vec.errors import Any2VecError
 
 WORDS = ["where", "a", "", "</s>", "<", "über", "дом", "日本語", "e\u0301", "\N{GRINNING FACE}s", "where", "x" * 50]

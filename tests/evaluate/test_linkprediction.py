@@ -15,9 +15,8 @@ from any2vec.evaluate import linksplit
 from any2vec.evaluate.linkprediction import OPERATORS, compare_operators, evaluate_links
 from any2vec.evaluate.linksplit import split_links
 from any2vec.graph.graph import Graph
-from any2vec.graph.karate import karate_club
-from any2vec.graph.readers import read_graph
-from any2vec.vectors.formats import save
+from any2vec.graph.readers import karate_club, read_graph
+from any2vec.vectors.files.formats import save
 from any2vec.vectors.vectors import Vectors
 
 pytest.importorskip("sklearn")

@@ -9,7 +9,7 @@ from any2vec import Word2Vec
 from any2vec.errors import Any2VecError
 from any2vec.evaluate.checker import SimilarityChecker
 from any2vec.evaluate.similarity import evaluate_similarity
-from any2vec.vectors.pairs import read_pairs
+from any2vec.vectors.questions import read_pairs
 from any2vec.vectors.vectors import Vectors
 
 pytest.importorskip("scipy")

@@ -27,7 +27,7 @@ def write(path, table, **options):
     "kind", ["int8", "uint64", "float64", "string", "large_string", "string_view", "dictionary", "mixed", "large"]
 )
 def test_columns_are_read_as_pairs_are(tmp_path, kind, monkeypatch):
-    monkeypatch.setattr("any2vec.graph.arrow._ROWS", 30)
+    monkeypatch.setattr("any2vec.graph.sources.arrow._ROWS", 30)
     ends = np.random.default_rng(1).integers(0, 25, (200, 2)) - (kind in ("large", "mixed"))  # with negative ones
     ends = ends * (2**55 if kind == "large" else 1)
     weights = np.arange(1, 201) / 4

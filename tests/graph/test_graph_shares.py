@@ -19,10 +19,10 @@ from any2vec.cluster.local import simulate
 from any2vec.graph import read_graph
 from any2vec.graph.build import ReadOptions
 from any2vec.graph.readers import GraphWarning
+from any2vec.graph.shares.build import has_parts, read_share
+from any2vec.graph.shares.edge_parts import TextPart
 from any2vec.graph.shares.host_vertices import HostVertices
-from any2vec.graph.shares.reader import has_parts, read_share
 from any2vec.graph.shares.share import cut_graph
-from any2vec.graph.shares.text_part import TextPart
 from any2vec.io.inputs import files_of
 
 HOSTS = (1, 2, 3, 4, 8)
@@ -32,9 +32,9 @@ HOSTS = (1, 2, 3, 4, 8)
 def blocks(request, monkeypatch):
     """Read in blocks of the usual size, and in blocks of a few lines."""
     if request.param != "blocks":
-        monkeypatch.setattr("any2vec.graph.shares.text_part._LEAST", 16)
-        monkeypatch.setattr("any2vec.graph.shares.text_part._MOST", 16)
-        monkeypatch.setattr("any2vec.graph.shares.text_part._UNPACKED", 16)
+        monkeypatch.setattr("any2vec.graph.shares.edge_parts._LEAST", 16)
+        monkeypatch.setattr("any2vec.graph.shares.edge_parts._MOST", 16)
+        monkeypatch.setattr("any2vec.graph.shares.edge_parts._UNPACKED", 16)
         monkeypatch.setattr("any2vec.graph.shares.host_vertices._SENT", 3)
         monkeypatch.setattr("any2vec.graph.shares.host_vertices._FEW", 2)
         monkeypatch.setattr("any2vec.graph.shares.build._FEW", 2)
@@ -294,7 +294,7 @@ def test_folders_of_parts(tmp_path, blocks):
     ("ending", "compress"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)]
 )
 def test_compressed_text(tmp_path, monkeypatch, ending, compress):
-    monkeypatch.setattr("any2vec.graph.shares.text_part._UNPACKED", 1 << 14)
+    monkeypatch.setattr("any2vec.graph.shares.edge_parts._UNPACKED", 1 << 14)
     rng = np.random.default_rng(3)
     lines = [f"{a} n{b}\n" for a, b in rng.integers(0, 10**6, (50_000, 2))]
     path = tmp_path / f"edges.txt{ending}"
@@ -349,7 +349,7 @@ def test_kinds_of_vertices(tmp_path, blocks):
 def test_parquet(tmp_path, blocks, monkeypatch):
     pa = pytest.importorskip("pyarrow")
     pq = pytest.importorskip("pyarrow.parquet")
-    monkeypatch.setattr("any2vec.graph.arrow._ROWS", 7)
+    monkeypatch.setattr("any2vec.graph.sources.arrow._ROWS", 7)
     ends = np.random.default_rng(6).integers(0, 25, (200, 2))
     names = [[f"é{a}" for a in column] for column in ends.T.tolist()]
     weights = np.arange(1, 201) / 8

@@ -275,7 +275,7 @@ for path in sys.argv[1:]:
 
 def test_matrices_that_unpack_to_too_much(tmp_path, monkeypatch):
     sparse.save_npz(tmp_path / "a.npz", sparse.coo_array(np.ones((3, 3))))
-    monkeypatch.setattr("any2vec.graph.matrices.available", lambda: 400)
+    monkeypatch.setattr("any2vec.graph.sources.matrices.available", lambda: 400)
     with pytest.raises(Any2VecError, match=r"a.npz: not enough memory: 0.0 GB for its arrays"):
         read_graph(tmp_path / "a.npz")
 
@@ -284,7 +284,7 @@ def test_a_matlab_file_that_does_not_fit(tmp_path, monkeypatch):
     scipy_io.savemat(tmp_path / "a.mat", {"network": np.ones((2, 2))})
     for status in (3, -9):
         ended = subprocess.CompletedProcess([], status, b"", b"")
-        monkeypatch.setattr("any2vec.graph.matrices.subprocess.run", lambda *_, ended=ended, **__: ended)
+        monkeypatch.setattr("any2vec.graph.sources.matrices.subprocess.run", lambda *_, ended=ended, **__: ended)
         with pytest.raises(Any2VecError, match=r"a.mat: not enough memory to read it"):
             read_graph(tmp_path / "a.mat")
 

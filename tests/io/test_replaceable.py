@@ -17,12 +17,11 @@ from any2vec.corpus import Vocabulary, load_vocabulary, save_vocabulary
 from any2vec.evaluate.linksplit import PARTS, split_links
 from any2vec.graph import karate_club, read_graph
 from any2vec.io import outputs, temporary
-from any2vec.io.host_order import append_in_host_order
-from any2vec.io.outputs import replacing
+from any2vec.io.outputs import append_in_host_order, replacing
 from any2vec.report.report import Report
-from any2vec.vectors import recognize
-from any2vec.vectors.formats import VECTORS
-from any2vec.vectors.word2vec_c import VECTORS_OR_CLASSES
+from any2vec.vectors.files import formats
+from any2vec.vectors.files.formats import VECTORS
+from any2vec.vectors.files.word2vec_c import VECTORS_OR_CLASSES
 
 KERNEL = ["--dim", "8", "--window", "3", "--negative", "3"]
 SIZES = [*KERNEL, "--min-count", "1", "--epochs", "1", "--no-cache", "-q", "--threads", "1"]
@@ -124,7 +123,7 @@ def test_vectors_of_other_programs_are_replaced(tmp_path):
 
 
 def test_a_large_text_that_is_not_read_to_its_end(monkeypatch):
-    monkeypatch.setattr(recognize, "_START", 1000)
+    monkeypatch.setattr(formats, "_START", 1000)
     for number, dim in (40, 3), (300, 2), (2, 500):
         for name in "v.txt", "v.bin":
             save(example(number, dim), name, force=True)

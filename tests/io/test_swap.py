@@ -12,10 +12,10 @@ from marks import slow
 
 from any2vec import Any2VecError, Vectors, load, save
 from any2vec.cluster.local import simulate
-from any2vec.io import folders, swap, temporary
+from any2vec.io import outputs, temporary
 from any2vec.io.outputs import check_writable
-from any2vec.vectors import native
-from any2vec.vectors.formats import VECTORS
+from any2vec.vectors.files import native
+from any2vec.vectors.files.formats import VECTORS
 
 FORKS = hasattr(os, "fork")
 pytestmark = pytest.mark.skipif(not FORKS, reason="needs fork")
@@ -120,8 +120,8 @@ def test_a_save_is_killed_at_every_step(tmp_path, name, hosts, there):
 @pytest.mark.slow
 def test_a_save_is_killed_where_names_cannot_be_exchanged(tmp_path, monkeypatch):
     """The old version is put back, or its place is named."""
-    monkeypatch.setattr(swap, "_renameat2", lambda: None)
-    monkeypatch.setattr(folders, "_TRIES", 2)
+    monkeypatch.setattr(outputs, "_renameat2", lambda: None)
+    monkeypatch.setattr(temporary, "_TRIES", 2)
     path, step, gone = tmp_path / "v", 0, 0
     done = False
     while not done:
@@ -207,7 +207,7 @@ def test_a_temporary_name_that_was_swept_is_made_again(tmp_path, monkeypatch):
 def test_two_savers_and_a_reader(tmp_path, monkeypatch, exchanged):
     """Every load is of one version; `benchmarks/replaced.py` does this a million times."""
     if not exchanged:
-        monkeypatch.setattr(swap, "_renameat2", lambda: None)
+        monkeypatch.setattr(outputs, "_renameat2", lambda: None)
     path = tmp_path / "v"
     save(version(0), path)
     ready = [os.pipe() for _ in range(2)]
@@ -304,8 +304,8 @@ def test_folders_of_earlier_versions_load(tmp_path):
 
 
 def test_a_folder_that_is_replaced_all_the_time(tmp_path, monkeypatch):
-    monkeypatch.setattr(folders, "_TRIES", 5)
-    monkeypatch.setattr(folders.FolderReader, "was_replaced", lambda _: True)
+    monkeypatch.setattr(temporary, "_TRIES", 5)
+    monkeypatch.setattr(temporary.FolderReader, "was_replaced", lambda _: True)
     save(version(1), tmp_path / "v")
     (tmp_path / "v" / native.WORDS).unlink()
     with pytest.raises(Any2VecError, match="is replaced faster than it can be read"):

@@ -16,8 +16,8 @@ from numba import config
 from other_user import ATTACKER, ROOT, VICTIM, needs_root, run_python
 
 from any2vec.errors import Any2VecWarning
-from any2vec.llvm import compiled, kernel_folder
-from any2vec.llvm.kernel_folder import NOWHERE
+from any2vec.llvm import compiled
+from any2vec.llvm.compiled import NOWHERE
 from any2vec.private import distrust_way_to
 
 posix = pytest.mark.skipif(os.name == "nt", reason="no owners and modes on Windows")
@@ -45,9 +45,9 @@ def outer(x):
 def _as_in_a_new_process(monkeypatch, tmp_path):
     monkeypatch.setattr(compiled, "_said", set())
     monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path / "kernels"))
-    kernel_folder.kernel_folder.cache_clear()
+    compiled.kernel_folder.cache_clear()
     yield
-    kernel_folder.kernel_folder.cache_clear()
+    compiled.kernel_folder.cache_clear()
 
 
 def kernel(folder):
@@ -206,10 +206,10 @@ def test_without_a_folder_kernels_are_compiled_in_memory(tmp_path, monkeypatch):
 def places(folder, monkeypatch, *, chosen="", temporary=None):
     """Choose where kernels of sources in a folder are kept, without a home, and return the place."""
     monkeypatch.setattr(config, "CACHE_DIR", str(chosen))
-    monkeypatch.setattr(kernel_folder, "AppDirs", lambda **_: type("Nowhere", (), {"user_cache_dir": "~/.cache"}))
-    monkeypatch.setattr(kernel_folder.tempfile, "tempdir", str(temporary or folder))
-    kernel_folder.kernel_folder.cache_clear()
-    return kernel_folder.kernel_folder(folder / "sources")
+    monkeypatch.setattr(compiled, "AppDirs", lambda **_: type("Nowhere", (), {"user_cache_dir": "~/.cache"}))
+    monkeypatch.setattr(compiled.tempfile, "tempdir", str(temporary or folder))
+    compiled.kernel_folder.cache_clear()
+    return compiled.kernel_folder(folder / "sources")
 
 
 @pytest.fixture
@@ -329,7 +329,7 @@ def test_without_any_folder(tmp_path, monkeypatch, shared):
     def none():
         raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found")
 
-    monkeypatch.setattr(kernel_folder.tempfile, "gettempdir", none)
+    monkeypatch.setattr(compiled.tempfile, "gettempdir", none)
     assert places(tmp_path, monkeypatch, temporary=shared) == NOWHERE
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numba
 import numpy as np
 
-from any2vec.llvm.unowned import unowned
+from any2vec.llvm.intrinsics import unowned
 
 
 class Pair(NamedTuple):

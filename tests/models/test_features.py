@@ -9,7 +9,7 @@ from simulated import NAMES
 
 import any2vec
 from any2vec import Any2VecError, DeepWalk, Word2Vec
-from any2vec.corpus.features import Features
+from any2vec.corpus.parts import Features
 from any2vec.errors import Any2VecWarning, UnknownWordError
 from any2vec.operators.matrices import new_matrices
 from any2vec.samples.negatives import alias_table, probabilities

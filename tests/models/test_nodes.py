@@ -26,8 +26,8 @@ from any2vec.plan.walking import WalkedGraph
 from any2vec.training.checkpoints.resume import corpus_facts
 from any2vec.training.shown.progress import COMPILING
 from any2vec.walks.corpus import walk_corpus
-from any2vec.walks.text import write_text
 from any2vec.walks.walker import Walker
+from any2vec.walks.worklist import write_text
 
 SIZES = {"dim": 16, "window": 3, "negative": 3}  # the kernel of test_training
 QUICK = SIZES | {"walks": 2, "length": 10, "epochs": 1, "threads": 1}
@@ -155,7 +155,7 @@ def content(worklist, low=0, high=None):
 @pytest.fixture
 def few(monkeypatch):
     """Let pieces of walks, and the distance of known positions, be as small as the graphs of tests."""
-    monkeypatch.setattr("any2vec.walks.generated._PIECE", 50)
+    monkeypatch.setattr("any2vec.walks.corpus._PIECE", 50)
     monkeypatch.setattr("any2vec.walks.worklist._SPACING", 30)
 
 

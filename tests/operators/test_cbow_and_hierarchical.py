@@ -12,16 +12,15 @@ from simulated import NAMES, bits, read, text, train
 from any2vec import Any2VecError, DeepWalk, Vectors, Word2Vec
 from any2vec.cluster import simulate
 from any2vec.cluster.local import alone
-from any2vec.cluster.machine.workers import Workers
-from any2vec.corpus.worklist import StoredWorklist
+from any2vec.cluster.workers import Workers
+from any2vec.corpus.corpus import StoredWorklist
 from any2vec.graph import karate_club
-from any2vec.operators.inspection import Inspector
+from any2vec.operators.kernel import Inspector
 from any2vec.operators.matrices import new_matrices
 from any2vec.report.report import Report
 from any2vec.samples.huffman import huffman_paths, same_splits
 from any2vec.samples.negatives import alias_table, probabilities
-from any2vec.samples.slices import Slice
-from any2vec.samples.windows import SampleTables, kept_counts
+from any2vec.samples.windows import SampleTables, Slice, kept_counts
 from any2vec.training.options import Options
 
 CASES = [

@@ -11,7 +11,7 @@ from simulated import NAMES, bits, options, read, skipgram, text, train
 
 from any2vec import Any2VecError, Word2Vec
 from any2vec.cluster import simulate
-from any2vec.llvm.fingerprint import fingerprint
+from any2vec.llvm.compiled import fingerprint
 from any2vec.operators import OPERATORS, Operator, SkipGram, kernel, operator_of
 from any2vec.operators.matrices import new_matrices
 from any2vec.operators.tiles import aligned

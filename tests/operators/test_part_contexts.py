@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 
 from any2vec.corpus.word_rows import WordRows
 from any2vec.operators import WITH_PARTS
-from any2vec.operators.arguments import Rate, RowTable, ThreadStats
+from any2vec.operators.base import Rate, RowTable, ThreadStats
 from any2vec.operators.hot_rows import no_hot_rows
 from any2vec.operators.kernel import inspection_kernel, operator_kernel
 from any2vec.operators.tiles import register_width
-from any2vec.samples.chunks import first_chunk, follow_words
 from any2vec.samples.negatives import alias_table, probabilities
-from any2vec.samples.windows import CHUNK, SampleTables, list_windows, new_windows
+from any2vec.samples.windows import CHUNK, SampleTables, first_chunk, follow_words, list_windows, new_windows
 from any2vec.training.options import Options
 from any2vec.training.running.decay import FLOOR
 

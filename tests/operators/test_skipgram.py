@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulated import skipgram
 
-from any2vec.operators.arguments import Rate, RowTable, ThreadStats
+from any2vec.operators.base import Rate, RowTable, ThreadStats
 from any2vec.operators.hot_rows import (
     AT,
     GROWING_UNTIL,

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from numba import njit
 
-from any2vec.llvm.prefetch import prefetch_row
+from any2vec.llvm.intrinsics import prefetch_row
 from any2vec.operators import tiles
-from any2vec.operators.logistic import LIMIT, PADDING, logistic_steps
-from any2vec.operators.tiles import ROW_ALIGNMENT, tile_rows
+from any2vec.operators.tiles import LIMIT, PADDING, ROW_ALIGNMENT, logistic_steps, tile_rows
 
 WIDTHS = (4, 8, 16)
 ROWS = 40

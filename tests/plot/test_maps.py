@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from any2vec import Vectors, save
 from any2vec.cli import app
 from any2vec.errors import Any2VecError, UnknownParameterError, UnknownWordError
-from any2vec.vectors import neighbour_graph as graph
+from any2vec.vectors import search as graph
 
 pytest.importorskip("sklearn")
 WORDS = [f"w{i}" for i in range(60)]

@@ -27,7 +27,7 @@ for path in sorted(root.rglob("*.py")):
 """
 
 KERNEL = """
-from any2vec.operators.arguments import Rate, learning_rate
+from any2vec.operators.base import Rate, learning_rate
 
 print(learning_rate(Rate(1.0, 0.0, 0.0, 1.0, 2.0), 1))
 """

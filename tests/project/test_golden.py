@@ -15,8 +15,8 @@ from any2vec import Phrases, load, save
 from any2vec.cli.evaluate import _FIGURES as EVALUATION
 from any2vec.cli.plan import _FIGURES as PLAN
 from any2vec.corpus.given_vocabulary import VOCABULARY, load_vocabulary
-from any2vec.corpus.phrase_file import PHRASES
-from any2vec.corpus.subwords import Subwords
+from any2vec.corpus.parts import Subwords
+from any2vec.corpus.phrases.phrase_list import PHRASES
 from any2vec.errors import Any2VecWarning
 from any2vec.evaluate.linksplit import check_split_folder
 from any2vec.graph import read_graph
@@ -26,7 +26,7 @@ from any2vec.report.log import check_log
 from any2vec.report.read import read_report
 from any2vec.report.report import REPORT
 from any2vec.vectors.export.exports import TARGETS
-from any2vec.vectors.formats import FORMATS, NAMED
+from any2vec.vectors.files.formats import FORMATS, NAMED
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 sys.path.insert(0, str(GOLDEN))

@@ -13,7 +13,7 @@ from faults import Bench
 from marks import slow, slow_but
 
 from any2vec import Any2VecError, Word2Vec
-from any2vec.corpus.worklist import map_file
+from any2vec.corpus.corpus import map_file
 from any2vec.io import memory
 from any2vec.vectors.export.exports import TARGETS
 

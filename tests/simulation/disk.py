@@ -22,8 +22,8 @@ from pathlib import Path
 
 import pytest
 
-from any2vec.cluster.lost import LostHostError
-from any2vec.io import swap
+from any2vec.cluster.communicator import LostHostError
+from any2vec.io import outputs
 
 __all__ = ["KILLED", "DiedError", "Machine"]
 
@@ -212,7 +212,7 @@ class Machine:
         patch.setattr(builtins, "open", opened)
         patch.setattr(mmap, "mmap", _mapping(self))
         exchange = _exchanging(self)
-        patch.setattr(swap, "_renameat2", lambda: exchange)
+        patch.setattr(outputs, "_renameat2", lambda: exchange)
         for kind, name in _CALLS:
             patch.setattr(os, name, _counting(self, kind, name))
 
@@ -267,7 +267,7 @@ def _mapping(machine: Machine) -> type[mmap.mmap]:
 
 def _exchanging(machine: Machine) -> Callable:
     """Make a function that does what renameat2 does, and counts it."""
-    rename = swap._renameat2()
+    rename = outputs._renameat2()
 
     def exchange(one, old, other, new, flags):
         try:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from any2vec.cluster import local
-from any2vec.cluster.rendezvous import Call, Rendezvous
+from any2vec.cluster.local import Call, Rendezvous
 
 __all__ = ["scheduled"]
 

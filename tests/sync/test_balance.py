@@ -11,7 +11,7 @@ from simulated import SIZES, bits, options, read, text, train
 
 from any2vec import Word2Vec
 from any2vec.cluster.local import alone, simulate
-from any2vec.cluster.machine.workers import Workers
+from any2vec.cluster.workers import Workers
 from any2vec.operators.matrices import new_matrices
 from any2vec.operators.skipgram import SkipGram
 from any2vec.operators.tiles import dots

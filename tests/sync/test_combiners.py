@@ -10,9 +10,9 @@ from simulated import Largest
 
 from any2vec import Any2VecError
 from any2vec.cluster.local import alone, simulate
-from any2vec.cluster.machine.workers import Workers
+from any2vec.cluster.workers import Workers
 from any2vec.operators.matrices import new_matrices, padded_width, zeros
-from any2vec.operators.quadratic import LEAST
+from any2vec.operators.merging import LEAST
 from any2vec.sync import masters as merging
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import (

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from any2vec.cluster import simulate
-from any2vec.cluster.communicator import allgather_bytes, exchange
-from any2vec.cluster.lost import DamagedError
+from any2vec.cluster.communicator import DamagedError, allgather_bytes, exchange
 from any2vec.sync import ids
 from any2vec.sync.channel import Channel
 from any2vec.sync.masters import Changes, check_updates

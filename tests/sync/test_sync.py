@@ -10,16 +10,14 @@ from hypothesis import strategies as st
 from simulated import skipgram
 
 from any2vec.cluster.local import alone, simulate
-from any2vec.cluster.machine.workers import Workers
-from any2vec.corpus.worklist import StoredWorklist
-from any2vec.operators.arguments import Rate, RowTable, ThreadStats
+from any2vec.cluster.workers import Workers
+from any2vec.corpus.corpus import StoredWorklist
+from any2vec.operators.base import Rate, RowTable, ThreadStats
 from any2vec.operators.hot_rows import no_hot_rows
-from any2vec.operators.inspection import Inspector
-from any2vec.operators.kernel import inspection_kernel, operator_kernel
+from any2vec.operators.kernel import Inspector, inspection_kernel, operator_kernel
 from any2vec.operators.tiles import register_width
 from any2vec.report.rounds import KEYS
-from any2vec.samples.slices import Slice
-from any2vec.samples.windows import SampleTables
+from any2vec.samples.windows import SampleTables, Slice
 from any2vec.sync.channel import Channel
 from any2vec.sync.ids import broadcast_ids, send_ids
 from any2vec.sync.partition import Partition

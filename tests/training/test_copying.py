@@ -2,7 +2,7 @@
 
 import pytest
 
-from any2vec.cluster.machine.shared_cache import SharedCache
+from any2vec.cluster.workers import SharedCache
 from any2vec.training.hosts import copying
 from any2vec.training.hosts.copying import Copying
 

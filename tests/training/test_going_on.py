@@ -22,7 +22,7 @@ from any2vec.cli import app
 from any2vec.cluster.local import simulate
 from any2vec.corpus import Vocabulary, read_corpus
 from any2vec.operators import SkipGram
-from any2vec.operators.arguments import RowTable
+from any2vec.operators.base import RowTable
 from any2vec.operators.matrices import new_matrices
 from any2vec.samples.draws import INITIAL, epoch_key
 from any2vec.samples.negatives import alias_table, probabilities

@@ -12,7 +12,7 @@ from simulated import NAMES, bits, options, read, text
 from any2vec.cluster import simulate
 from any2vec.operators.matrices import Matrices
 from any2vec.report.report import Report
-from any2vec.samples.slices import Slice
+from any2vec.samples.windows import Slice
 from any2vec.training import trainer
 from any2vec.training.running.decay import Decay
 from any2vec.training.running.schedule import Schedule

@@ -11,14 +11,14 @@ from simulated import interrupted, rounds_more, skipgram, text
 
 from any2vec import Any2VecError, Word2Vec
 from any2vec.cluster.local import alone
-from any2vec.cluster.machine.shared_cache import SharedCache
+from any2vec.cluster.workers import SharedCache
 from any2vec.corpus import read_corpus
 from any2vec.operators import SkipGram, hot_rows
-from any2vec.operators.arguments import Rate
+from any2vec.operators.base import Rate
 from any2vec.operators.kernel import operator_kernel
 from any2vec.operators.matrices import new_matrices
 from any2vec.report.report import Report, peak_memory
-from any2vec.samples.slices import Slice
+from any2vec.samples.windows import Slice
 from any2vec.sync import replicated
 from any2vec.sync.combiners import COMBINERS
 from any2vec.training.hosts import host, row_host

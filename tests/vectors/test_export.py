@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from any2vec import Vectors, load, save
 from any2vec.cli import app
 from any2vec.errors import Any2VecError
-from any2vec.io.whitespace import split
+from any2vec.io.inputs import split
 from any2vec.vectors.export.exports import TARGETS
 
 WORDS = ["the", "c", "cat", "▁x", "x", "[UNK]", "new-york", "é", "日本", "\u00a0", '"q"', "null", "Cat's", "42"]
@@ -147,7 +147,7 @@ def test_the_columns_of_embedding_atlas(vectors, tmp_path):
 
 def test_more_neighbours_than_a_column_holds(monkeypatch, vectors, tmp_path):
     pytest.importorskip("pyarrow")
-    monkeypatch.setattr("any2vec.vectors.export.embedding_atlas._MOST", 3 * len(WORDS))
+    monkeypatch.setattr("any2vec.vectors.export.tables._MOST", 3 * len(WORDS))
     write("embedding-atlas", vectors, tmp_path, neighbours=2)
     with pytest.raises(
         Any2VecError, match=r"^14 words with 3 neighbours each have 56 entries, and a column holds 42; "

@@ -11,10 +11,10 @@ from test_parts import SETTINGS, made
 
 from any2vec import Word2Vec
 from any2vec.cluster.local import simulate
-from any2vec.corpus.subwords import Subwords
+from any2vec.corpus.parts import Subwords
 from any2vec.errors import Any2VecError, Any2VecWarning
 from any2vec.samples.huffman import huffman_paths
-from any2vec.vectors.formats import load, save
+from any2vec.vectors.files.formats import load, save
 from any2vec.vectors.parts import Parts
 from any2vec.vectors.vectors import Vectors
 
@@ -333,7 +333,7 @@ def test_n_grams_of_any_length(tmp_path, monkeypatch):
 
 
 def test_n_grams_beyond_memory(monkeypatch):
-    monkeypatch.setattr("any2vec.corpus.subwords.available", lambda: 1 << 20)
+    monkeypatch.setattr("any2vec.corpus.parts.available", lambda: 1 << 20)
     with pytest.raises(Any2VecError, match=r"20 words have .* n-grams of 1-9999 characters, which take .* are free"):
         Subwords(1, 9999).lists([f"{i}{'x' * 1500}" for i in range(20)])
 

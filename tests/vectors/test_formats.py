@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from any2vec import Word2Vec
 from any2vec.corpus import Vocabulary
 from any2vec.errors import Any2VecError, Any2VecWarning
-from any2vec.io import finite
-from any2vec.io.host_order import write_in_host_order
+from any2vec.io import memory
+from any2vec.io.outputs import write_in_host_order
 from any2vec.io.safetensors_file import map_tensors
-from any2vec.vectors import formats, word2vec, word2vec_binary, word2vec_text
-from any2vec.vectors.decimals import decimals
-from any2vec.vectors.formats import FORMATS, Format, format_of, load, save
+from any2vec.io.shown import decimals
+from any2vec.vectors.files import formats, word2vec, word2vec_binary
+from any2vec.vectors.files.formats import FORMATS, Format, format_of, load, save
 from any2vec.vectors.vectors import Vectors
 
 WORD2VEC = ["v.txt", "v.vec", "v.bin", "v.txt.gz", "v.vec.gz", "v.bin.gz"]
@@ -55,9 +55,9 @@ def refusal(path):
 @pytest.mark.parametrize("small_blocks", [False, True])
 def test_round_trip(tmp_path, monkeypatch, name, small_blocks):
     if small_blocks:
-        monkeypatch.setattr(finite, "BLOCK", 7)
-        monkeypatch.setattr(word2vec_text, "BLOCK_BYTES", 50)
-        monkeypatch.setattr(word2vec_text, "WRITTEN_TOGETHER", 10)
+        monkeypatch.setattr(memory, "BLOCK", 7)
+        monkeypatch.setattr(word2vec, "BLOCK_BYTES", 50)
+        monkeypatch.setattr(word2vec, "WRITTEN_TOGETHER", 10)
         monkeypatch.setattr(word2vec_binary, "BLOCK_BYTES", 11)
     saved, path = example(60), tmp_path / name
     contents = []
@@ -231,7 +231,7 @@ def test_damaged_text(tmp_path, name, content, expected):
 
 
 def test_a_text_of_one_endless_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(word2vec_text, "LONGEST_LINE", 100)
+    monkeypatch.setattr(word2vec, "LONGEST_LINE", 100)
     (tmp_path / "v.txt").write_bytes(b"x" * 1000)
     assert "a line longer than 100 bytes" in refusal(tmp_path / "v.txt")
 
@@ -490,7 +490,7 @@ MARK = b"\xef\xbb\xbf"
 @pytest.mark.parametrize("name", ["v.txt", "v.vec", "v.txt.gz", "v.vec.gz"])
 @pytest.mark.parametrize("header", [b"", b"2 2\n", b"2 2\r\n"])
 def test_a_byte_order_mark_is_no_part_of_a_word(tmp_path, monkeypatch, name, header):
-    monkeypatch.setattr(word2vec_text, "BLOCK_BYTES", 8)
+    monkeypatch.setattr(word2vec, "BLOCK_BYTES", 8)
     content = MARK + header + b"the 1 2\ncat 3 4\n"
     (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
     assert_equal(load(tmp_path / name), Vectors(["the", "cat"], np.array([[1, 2], [3, 4]], np.float32)))

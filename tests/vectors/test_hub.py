@@ -16,7 +16,7 @@ from any2vec import DeepWalk, Vectors, Word2Vec, save
 from any2vec.errors import Any2VecError
 from any2vec.graph import karate_club
 from any2vec.models.documents import Doc2Vec
-from any2vec.vectors import model_card
+from any2vec.vectors.files import hub as hub_of_vectors
 
 constants = pytest.importorskip("huggingface_hub.constants")
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the library and what it connects with
@@ -233,12 +233,12 @@ def test_a_missing_library_is_named(vectors, monkeypatch):
 
 def test_all_options_that_name_files_are_known():
     named = {declared.name for declared in fields(Word2Vec) if "Path" in str(declared.type)}
-    assert named <= model_card._FILES
+    assert named <= hub_of_vectors._FILES
     assert len(named) > 4
 
 
 def test_the_card_of_words_that_are_not_utf_8():
     words = ["a\udcff", "\x1b[31m", "b"]
-    text = model_card.model_card(Vectors(words, np.eye(3, dtype=np.float32)), REPO, None, "Vectors", {})
+    text = hub_of_vectors.model_card(Vectors(words, np.eye(3, dtype=np.float32)), REPO, None, "Vectors", {})
     assert r"The first words are a\udcff, \x1b[31m, b." in text
     assert text.encode()

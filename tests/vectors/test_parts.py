@@ -8,7 +8,7 @@ import pytest
 from naive_subwords import naive_mean
 
 from any2vec.cluster.local import simulate
-from any2vec.corpus.subwords import Subwords
+from any2vec.corpus.parts import Subwords
 from any2vec.errors import Any2VecError, UnknownWordError
 from any2vec.evaluate.analogies import evaluate_analogies
 from any2vec.evaluate.similarity import evaluate_similarity

@@ -7,7 +7,7 @@ from hypothesis.extra import numpy as hnp
 
 from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.errors import Any2VecError
-from any2vec.io import finite
+from any2vec.io import memory
 from any2vec.vectors import search
 from any2vec.vectors.vectors import Vectors
 
@@ -239,7 +239,7 @@ def test_what_does_not_fit():
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_rows_that_are_not_finite_are_named(value, monkeypatch):
-    monkeypatch.setattr(finite, "BLOCK", 4)
+    monkeypatch.setattr(memory, "BLOCK", 4)
     matrix = np.ones((9, 2), np.float32)
     matrix[5, 1] = value
     vectors = Vectors(list("abcdefghi"), matrix)

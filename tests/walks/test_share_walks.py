@@ -20,8 +20,7 @@ from any2vec.cluster.local import simulate
 from any2vec.errors import Any2VecError
 from any2vec.graph import Graph, read_graph
 from any2vec.graph.readers import GraphWarning
-from any2vec.graph.shares.placing import _estimated, in_parts
-from any2vec.graph.shares.share import cut_graph
+from any2vec.graph.shares.share import _estimated, cut_graph, in_parts
 from any2vec.report.page import facts
 from any2vec.walks.corpus import joined, share_corpus, walk_corpus
 from any2vec.walks.second_order import second_order
@@ -82,7 +81,7 @@ def test_walks_have_the_bits_of_the_whole_graph(kind, how, hosts, monkeypatch):
 @pytest.mark.parametrize("extend", [False, True])
 def test_exact_steps(kind, q, extend, monkeypatch):
     monkeypatch.setattr("any2vec.walks.walker.second_order", partial(second_order, bound=2))
-    monkeypatch.setattr("any2vec.walks.shares.steps.REFUSALS", 2)
+    monkeypatch.setattr("any2vec.walks.shares.walker.REFUSALS", 2)
     graph, how = random_graph(20, 120, **kind), {"p": 100.0, "q": q, "extend": extend, "length": 30}
     assert walk(graph, 3, 4, **how)[0] == lists(generate(Walker(graph, **how), 4))
 
@@ -229,7 +228,7 @@ def test_a_graph_that_fits_nowhere(tmp_path, monkeypatch):
     path.write_text("".join(f"{i} {i + 1} 2.5\n" for i in range(1000)))  # 16 bytes of rows each
 
     def placed(memory, graph, hosts, **options):
-        monkeypatch.setattr("any2vec.graph.shares.placing.available", lambda *_: memory)
+        monkeypatch.setattr("any2vec.graph.shares.share.available", lambda *_: memory)
         return simulate(hosts, 2, lambda host: in_parts(str(path), graph, host, options))
 
     with pytest.raises(Any2VecError, match=r"graph.edges: the graph needs about 39.1 KiB of memory, and there are 2.9 K"

@@ -16,11 +16,10 @@ from any2vec import DeepWalk
 from any2vec.errors import Any2VecError
 from any2vec.graph.graph import Graph
 from any2vec.walks.first_order import first_order
-from any2vec.walks.order import pass_key
 from any2vec.walks.second_order import second_order
-from any2vec.walks.text import write_text
+from any2vec.walks.tables import pass_key
 from any2vec.walks.walker import Walker
-from any2vec.walks.worklist import count, generate, walk_blocks
+from any2vec.walks.worklist import count, generate, walk_blocks, write_text
 
 BIASES = [(1.0, 1.0), (0.25, 4.0), (4.0, 0.25), (0.25, 0.25), (4.0, 4.0), (0.5, 1.0), (2.0, 1.0)]
 

@@ -8,10 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from any2vec.cli.options import completing
-from any2vec.corpus.cache_folder import default_cache, entries, limit, size_of, trim
+from any2vec.corpus.cache import default_cache, entries, limit, size_of, trim
 from any2vec.errors import Any2VecError, shown
-from any2vec.io.console import Console
-from any2vec.io.sizes import size
+from any2vec.io.shown import Console, size
 from any2vec.private import distrust
 
 __all__ = ["cache"]

@@ -10,11 +10,11 @@ from rich.text import Text
 
 from any2vec.cli import options
 from any2vec.cli.similar import neighbours
-from any2vec.io.console import Console
+from any2vec.io.shown import Console
 from any2vec.models import Word2Vec
 from any2vec.signals import INTERRUPTED
 from any2vec.training.shown.progress import announcing_compilation, display_for
-from any2vec.vectors.formats import check_output, save
+from any2vec.vectors.files.formats import check_output, save
 
 __all__ = ["demo"]
 

@@ -14,12 +14,10 @@ from rich.table import Table
 from rich.text import Text
 
 from any2vec.cluster.environment import check_launcher
-from any2vec.cluster.machine.cores import core_ids, usable_cores
-from any2vec.cluster.machine.groups import core_quotas
-from any2vec.corpus.cache_folder import entries, limit, place_of
+from any2vec.cluster.machine import core_ids, core_quotas, usable_cores
+from any2vec.corpus.cache import entries, limit, place_of
 from any2vec.errors import Any2VecError, installing, is_installed
-from any2vec.io.console import Console
-from any2vec.io.sizes import size
+from any2vec.io.shown import Console, size
 from any2vec.version import __version__
 
 __all__ = ["Finding", "doctor"]
@@ -131,7 +129,7 @@ def _launched() -> str:
 
 def _kernels() -> Finding:
     import any2vec.operators
-    from any2vec.llvm.kernel_folder import kernel_folder
+    from any2vec.llvm.compiled import kernel_folder
 
     folder, remark = kernel_folder(Path(any2vec.operators.__file__).parent)
     if folder is None:

@@ -13,7 +13,7 @@ from any2vec.corpus import Corpus
 from any2vec.errors import counted
 from any2vec.models import Estimator
 from any2vec.models.documents import Doc2Vec
-from any2vec.vectors.formats import check_output, format_of, save
+from any2vec.vectors.files.formats import check_output, format_of, save
 
 __all__ = ["Output", "Texts", "documents"]
 

@@ -8,7 +8,7 @@ import typer
 
 from any2vec.cli.help import HelpfulGroup, UsageError
 from any2vec.errors import Any2VecError, respelled, shown
-from any2vec.io.console import Console
+from any2vec.io.shown import Console
 from any2vec.other_names import meant
 from any2vec.signals import INTERRUPTED, interrupt_was_ignored, quit_at_once
 

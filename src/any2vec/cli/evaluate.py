@@ -24,13 +24,12 @@ from any2vec.evaluate.linksplit import check_split_folder, split_links
 from any2vec.evaluate.similarity import evaluate_similarity
 from any2vec.graph.readers import read_graph
 from any2vec.graph.vertex_labels import LABEL_FORMATS, read_labels
-from any2vec.io.console import Console
 from any2vec.io.outputs import check_writable, replacing_file
 from any2vec.io.replaceable import Kind, json_of
-from any2vec.vectors.arguments import fraction, whole_number
-from any2vec.vectors.formats import load
-from any2vec.vectors.pairs import read_pairs
-from any2vec.vectors.questions import read_questions
+from any2vec.io.shown import Console
+from any2vec.options import fraction, whole_number
+from any2vec.vectors.files.formats import load
+from any2vec.vectors.questions import read_pairs, read_questions
 
 __all__ = ["evaluate"]
 

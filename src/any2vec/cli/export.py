@@ -11,7 +11,7 @@ from any2vec.cli.similar import VectorsFile
 from any2vec.errors import Any2VecError, escaped, shown
 from any2vec.vectors.export.exports import TARGETS
 from any2vec.vectors.export.target import first_words
-from any2vec.vectors.formats import load
+from any2vec.vectors.files.formats import load
 
 __all__ = ["export"]
 

@@ -11,7 +11,7 @@ from typing import Any
 from any2vec.cli.options import DATA, from_fields
 from any2vec.errors import respelled
 from any2vec.graph.readers import FORMATS, GraphWarning
-from any2vec.io.console import Console
+from any2vec.io.shown import Console
 from any2vec.options import option
 
 __all__ = ["COMMENTS", "graph_options", "saying", "sign", "typed_graph_options"]

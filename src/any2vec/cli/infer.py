@@ -9,10 +9,10 @@ from any2vec.cli import options as shared
 from any2vec.cli.documents import Output, Texts
 from any2vec.cli.training import check_apart, check_one_process
 from any2vec.errors import counted
-from any2vec.io.console import Console
+from any2vec.io.shown import Console
 from any2vec.models.documents import Doc2Vec
 from any2vec.training.shown.progress import announcing_compilation, display_for
-from any2vec.vectors.formats import check_output, save
+from any2vec.vectors.files.formats import check_output, save
 
 __all__ = ["infer"]
 

@@ -7,12 +7,11 @@ from rich.table import Table
 from rich.text import Text
 
 from any2vec.cli.similar import VectorsFile
-from any2vec.corpus.features import Features
+from any2vec.corpus.parts import Features
 from any2vec.errors import counted, escaped
-from any2vec.io.console import Console
-from any2vec.io.sizes import size
-from any2vec.vectors.formats import BINARY, FASTTEXT, NATIVE, held_format, load
-from any2vec.vectors.native import MODEL
+from any2vec.io.shown import Console, size
+from any2vec.vectors.files.formats import BINARY, FASTTEXT, NATIVE, held_format, load
+from any2vec.vectors.files.native import MODEL
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["info"]

@@ -15,13 +15,12 @@ from any2vec.cli.similar import VectorsFile
 from any2vec.cli.training import check_apart, check_one_process
 from any2vec.errors import Any2VecError, shown
 from any2vec.graph.vertex_labels import LABEL_FORMATS, VertexLabels, read_labels
-from any2vec.io.console import Console
-from any2vec.io.html import is_page
+from any2vec.io.shown import Console, is_page
 from any2vec.options import can_be_path
 from any2vec.plot.projection import METHODS, NAMES, check_method
 from any2vec.plot.word_map import check_output
 from any2vec.training.shown.progress import display_for
-from any2vec.vectors.formats import load
+from any2vec.vectors.files.formats import load
 from any2vec.vectors.maps import TOP
 
 __all__ = ["map"]

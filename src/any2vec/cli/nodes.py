@@ -9,15 +9,15 @@ import typer
 from any2vec.cli import options as shared
 from any2vec.cli.graphs import saying, typed_graph_options
 from any2vec.cli.training import Job, check_apart, check_one_process
-from any2vec.cluster.machine.cores import usable_cores
+from any2vec.cluster.machine import usable_cores
 from any2vec.errors import Any2VecError
 from any2vec.graph.readers import read_graph
 from any2vec.io.outputs import check_writable, refusals, replacing_file
 from any2vec.io.replaceable import marked
 from any2vec.models import Node2Vec
 from any2vec.walks.metapaths import check_metapaths
-from any2vec.walks.text import write_text
 from any2vec.walks.walker import Walker, check_walks
+from any2vec.walks.worklist import write_text
 
 __all__ = ["nodes", "walks"]
 

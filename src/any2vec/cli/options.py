@@ -15,7 +15,7 @@ from any2vec.operators import OPERATORS
 from any2vec.options import sentence
 from any2vec.sync.combiners import COMBINERS, Combiner
 from any2vec.sync.schemes import AUTO, SCHEMES
-from any2vec.vectors.formats import NAMED
+from any2vec.vectors.files.formats import NAMED
 
 __all__ = [
     "DATA",

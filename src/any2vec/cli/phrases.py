@@ -9,13 +9,13 @@ import typer
 
 from any2vec.cli import options as shared
 from any2vec.cli.training import check_apart, check_one_process
-from any2vec.corpus.phrase_file import PHRASES
-from any2vec.corpus.phrased_text import PHRASED_TEXT
-from any2vec.corpus.phrases import Phrases
-from any2vec.corpus.scores import NPMI
+from any2vec.corpus.phrases.pairs import NPMI
+from any2vec.corpus.phrases.phrase_list import PHRASES
+from any2vec.corpus.phrases.phrased_text import PHRASED_TEXT
+from any2vec.corpus.phrases.phrases import Phrases
 from any2vec.errors import Any2VecError, shown
-from any2vec.io.console import Console
 from any2vec.io.outputs import check_writable, refusals
+from any2vec.io.shown import Console
 from any2vec.training.shown.progress import announcing_compilation, display_for
 
 __all__ = ["phrases"]

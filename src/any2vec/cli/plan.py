@@ -13,15 +13,15 @@ from any2vec.cli import options as shared
 from any2vec.cli.graphs import saying, typed_graph_options
 from any2vec.cli.plan_table import show
 from any2vec.cli.training import check_apart, check_one_process
-from any2vec.cluster.machine.cores import usable_cores
+from any2vec.cluster.machine import usable_cores
 from any2vec.corpus import Vocabulary
 from any2vec.corpus.given_vocabulary import load_vocabulary
 from any2vec.errors import Any2VecError, shown
 from any2vec.graph.readers import read_graph
-from any2vec.graph.shares.placing import GRAPHS
-from any2vec.io.console import Console
+from any2vec.graph.shares.share import GRAPHS
 from any2vec.io.outputs import check_writable, replacing_file
 from any2vec.io.replaceable import Kind, json_of
+from any2vec.io.shown import Console
 from any2vec.models import Node2Vec, Word2Vec
 from any2vec.options import option
 from any2vec.plan import quantities

@@ -3,8 +3,7 @@
 from rich.measure import Measurement
 from rich.table import Table
 
-from any2vec.io.console import Console
-from any2vec.io.sizes import size
+from any2vec.io.shown import Console, size
 from any2vec.plan.estimates import ONE_HOST, Estimate
 from any2vec.plan.planning import SHORT, Plan
 from any2vec.plan.quantities import time_text, unit_of

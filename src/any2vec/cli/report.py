@@ -7,7 +7,7 @@ import typer
 
 from any2vec.cli.options import Force
 from any2vec.errors import Any2VecError, escaped
-from any2vec.io.html import PAGE_ENDINGS, is_page
+from any2vec.io.shown import PAGE_ENDINGS, is_page
 from any2vec.report.page import write_page
 from any2vec.report.read import read_report
 

@@ -11,10 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from any2vec.errors import Any2VecError, UnknownWordError, escaped, shown
-from any2vec.io.console import Console
-from any2vec.io.whitespace import strip
-from any2vec.vectors.arguments import whole_number
-from any2vec.vectors.formats import load
+from any2vec.io.inputs import strip
+from any2vec.io.shown import Console
+from any2vec.options import whole_number
+from any2vec.vectors.files.formats import load
 from any2vec.vectors.neighbours import Similar
 
 __all__ = ["VectorsFile", "analogy", "neighbours", "similar"]

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from any2vec.corpus import Vocabulary
 from any2vec.errors import counted
-from any2vec.io.console import Console
+from any2vec.io.shown import Console
 from any2vec.models import Estimator
 from any2vec.report.report import Report, decimals
 from any2vec.report.rounds import PHASES

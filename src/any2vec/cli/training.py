@@ -16,20 +16,19 @@ from any2vec.cli.summary import say_summary
 from any2vec.cluster import engines
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, together
 from any2vec.corpus import Corpus, save_vocabulary
-from any2vec.corpus.features import Features
 from any2vec.corpus.given_vocabulary import VOCABULARY
-from any2vec.corpus.subwords import Subwords
+from any2vec.corpus.parts import Features, Subwords
 from any2vec.errors import FILE_ERRORS, Any2VecError, Any2VecWarning
-from any2vec.io.console import Console
-from any2vec.io.disk import check_space
+from any2vec.io.memory import check_space
 from any2vec.io.outputs import check_writable
+from any2vec.io.shown import Console
 from any2vec.models import Estimator
 from any2vec.report.report import REPORT
 from any2vec.signals import INTERRUPTED, unterminated
 from any2vec.training.running.agreement import check_agreement
 from any2vec.training.shown.progress import announcing_compilation, display_for
-from any2vec.vectors.fasttext import no_features
-from any2vec.vectors.formats import FASTTEXT, Format, check_output, format_of, save
+from any2vec.vectors.files.fasttext import no_features
+from any2vec.vectors.files.formats import FASTTEXT, Format, check_output, format_of, save
 from any2vec.vectors.parts import lost_parts
 from any2vec.vectors.vectors import Vectors
 

@@ -12,14 +12,14 @@ from any2vec.cli.training import Job
 from any2vec.cli.word2vec_flags import NAMES, options_of, parse, usage
 from any2vec.cluster import engines
 from any2vec.cluster.communicator import together
-from any2vec.cluster.machine.cores import usable_cores
+from any2vec.cluster.machine import usable_cores
 from any2vec.corpus import Corpus
 from any2vec.errors import Any2VecError, respelled
 from any2vec.models import Word2Vec
 from any2vec.training.shown.progress import Display
-from any2vec.vectors import word2vec_c
 from any2vec.vectors.classes import check_classes
-from any2vec.vectors.formats import Format, check_output, save
+from any2vec.vectors.files import word2vec_c
+from any2vec.vectors.files.formats import Format, check_output, save
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["word2vec"]

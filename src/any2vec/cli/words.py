@@ -10,7 +10,7 @@ from any2vec.cli.training import Job
 from any2vec.cluster.communicator import together
 from any2vec.evaluate.checker import AnalogyChecker, SimilarityChecker
 from any2vec.models import Callback, Word2Vec
-from any2vec.vectors.formats import named_format
+from any2vec.vectors.files.formats import named_format
 
 __all__ = ["words"]
 

@@ -5,28 +5,88 @@ along the first axis; nothing is pickled. The protocol is what MPI and torch.dis
 is one file with a class that has these methods, and a line in `any2vec.cluster.engines`.
 """
 
+import math
+import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.lost import LostHostError, checked_counts
-from any2vec.errors import FILE_ERRORS, Any2VecError, file_error
+from any2vec.errors import FILE_ERRORS, Any2VecError, file_error, shown
 
 __all__ = [
+    "CheckedTransfers",
     "Communicator",
+    "Counted",
+    "DamagedError",
+    "LostHostError",
     "Request",
     "SharedError",
+    "Transfer",
     "allgather_bytes",
     "allreduce",
+    "checked_counts",
     "exchange",
     "first_other",
     "from_host",
     "shared_errors",
+    "time_limit",
     "together",
 ]
+
+_VARIABLE = "ANY2VEC_TIMEOUT"
+_SHORTEST, _LONGEST = 1e-3, 2_000_000.0  # gloo counts milliseconds, in 31 bits
+_MOST = 1 << 48  # rows
+
+
+class LostHostError(Any2VecError):
+    """Other hosts ended, or did not join in a collective call within the time limit; they cannot be asked why."""
+
+    @classmethod
+    def late(cls, hosts: list[int], seconds: float) -> Self:
+        """Make the error for hosts, if it is known which, that have not joined in for so many seconds."""
+        who = ", ".join(map(str, hosts[:8])) + (" and others" if len(hosts) > 8 else "")
+        whose = f"hosts {who} have" if len(hosts) > 1 else f"host {who} has" if hosts else "a host has"
+        return cls(
+            f"{whose} not joined in for {seconds:,.0f} seconds: stopped, cut off, or very slow ({_VARIABLE} in the "
+            "environment sets the limit)"
+        )
+
+
+class DamagedError(LostHostError):
+    """Another host sent numbers that cannot be; to use them would damage this one's memory."""
+
+    @classmethod
+    def of(cls, host: int, what: str) -> Self:
+        """Make the error for what a host sent."""
+        return cls(f"host {host} sent {what}: it runs another version of any2vec, or messages are damaged on their way")
+
+
+def checked_counts(counts: NDArray[Any], what: str = "a number of rows") -> NDArray[Any]:
+    """Return the counts that each host sent, the first axis, if they can be; raise a DamagedError if not."""
+    wrong = (counts < 0) | (counts > _MOST)
+    if wrong.any():
+        host = int(np.argwhere(wrong)[0][0])
+        raise DamagedError.of(host, f"{counts[wrong][0]} as {what}")
+    return counts
+
+
+def time_limit() -> float:
+    """Return how many seconds a host waits for others in a call: ``$ANY2VEC_TIMEOUT``, or half an hour."""
+    text = os.environ.get(_VARIABLE, "1800")
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not _SHORTEST <= seconds <= _LONGEST:
+        raise Any2VecError(
+            f"{_VARIABLE} is {shown(text)} in the environment; it must be a positive number of seconds, "
+            f"from {_SHORTEST} to {_LONGEST:,.0f}"
+        )
+    return seconds
 
 
 _GATHERED = 1 << 24
@@ -215,3 +275,124 @@ def shared_errors(communicator: Communicator) -> Iterator[None]:
             raise
         except Any2VecError as error:
             raise file_error(f"host {communicator.rank}: {error}", error) from None
+
+
+class Counted:
+    """A communicator, by another one.
+
+    Attributes
+    ----------
+    sent : int
+        Bytes that this host has sent to others by it.
+    """
+
+    def __init__(self, communicator: Communicator) -> None:
+        self._communicator = communicator
+        self.rank, self.size = communicator.rank, communicator.size
+        self.sent = 0
+
+    def barrier(self) -> None:
+        """Wait until all hosts have called this."""
+        self._communicator.barrier()
+
+    def allgather(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Gather the arrays of all hosts on every host."""
+        self.sent += values.nbytes * (self.size - 1)
+        return self._communicator.allgather(values)
+
+    def ialltoallv(
+        self,
+        send: NDArray[Any],
+        send_counts: NDArray[np.int64],
+        receive: NDArray[Any],
+        counts: NDArray[np.int64],
+        starts: NDArray[np.int64] | None = None,
+    ) -> Request:
+        """Begin to send rows to each host and to receive rows from each."""
+        row = send.itemsize * int(np.prod(send.shape[1:]))
+        self.sent += row * int(send_counts.sum() - send_counts[self.rank])
+        return self._communicator.ialltoallv(send, send_counts, receive, counts, starts)
+
+
+class Transfer(NamedTuple):
+    """One host's part in an `ialltoallv`, checked; counts and starts are new int64 arrays of shape (H,)."""
+
+    send: NDArray[Any]
+    send_counts: NDArray[np.int64]
+    send_starts: NDArray[np.int64]
+    receive: NDArray[Any]
+    counts: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+    def keep(self, host: int) -> None:
+        """Copy the rows that a host sends to itself, and leave none of them to send."""
+        first, n, start, came = (int(of[host]) for of in (self.send_starts, self.send_counts, self.starts, self.counts))
+        if n != came:
+            raise ValueError(f"host {host} sends {n} rows to host {host}, which expects {came}")
+        self.receive[start : start + n] = self.send[first : first + n]
+        self.send_counts[host] = self.counts[host] = 0
+
+
+class CheckedTransfers(ABC):
+    """Base class of engines: `ialltoallv` of a `Communicator`, made of `_begin`.
+
+    An engine whose `_begin` returns before all is done has its own `test` and `wait`.
+    """
+
+    rank: int
+    size: int
+
+    def ialltoallv(
+        self,
+        send: NDArray[Any],
+        send_counts: NDArray[np.int64],
+        receive: NDArray[Any],
+        counts: NDArray[np.int64],
+        starts: NDArray[np.int64] | None = None,
+    ) -> Request:
+        """Begin to send rows to each host and to receive rows from each; see `Communicator`."""
+        if send.dtype != receive.dtype or send.shape[1:] != receive.shape[1:]:
+            raise ValueError(
+                f"rows of {send.dtype} {send.shape[1:]} cannot be received as {receive.dtype} {receive.shape[1:]}"
+            )
+        outgoing = _checked(send, send_counts, starts, self.size)
+        begun = self._begin(Transfer(send, *outgoing, receive, *_checked(receive, counts, None, self.size)))
+        return _Pending(self, begun)
+
+    @abstractmethod
+    def _begin(self, transfer: Transfer) -> Any:
+        """Begin to send and receive; return what `test` and `wait` take."""
+
+    def test(self, begun: Any) -> bool:
+        """Let what was begun progress, without waiting; return whether it is done."""
+        return True
+
+    def wait(self, begun: Any) -> None:  # noqa: B027
+        """Wait until what was begun is done, without burning a core."""
+
+
+class _Pending(NamedTuple):
+    """An `ialltoallv` in progress."""
+
+    engine: CheckedTransfers
+    begun: Any
+
+    def test(self) -> bool:
+        return self.engine.test(self.begun)
+
+    def wait(self) -> None:
+        self.engine.wait(self.begun)
+
+
+def _checked(
+    rows: NDArray[Any], counts: NDArray[np.int64], starts: NDArray[np.int64] | None, hosts: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    if not rows.flags.c_contiguous:
+        raise ValueError("rows must be C-contiguous")
+    counts = np.array(counts, np.int64)
+    starts = np.cumsum(counts) - counts if starts is None else np.array(starts, np.int64)
+    if counts.shape != (hosts,) or starts.shape != (hosts,):
+        raise ValueError(f"counts and starts must have {hosts} elements, one per host")
+    if min(counts.min(), starts.min()) < 0 or (starts + counts).max() > len(rows):
+        raise ValueError(f"{counts} rows from {starts} are not in {len(rows)} rows")
+    return counts, starts

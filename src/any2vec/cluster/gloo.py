@@ -23,11 +23,8 @@ from weakref import finalize
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import Communicator
-from any2vec.cluster.environment import MEET, told, told_number
-from any2vec.cluster.listening import among, check_interface, listen_at
-from any2vec.cluster.lost import LostHostError, time_limit
-from any2vec.cluster.transfer import CheckedTransfers, Transfer
+from any2vec.cluster.communicator import CheckedTransfers, Communicator, LostHostError, Transfer, time_limit
+from any2vec.cluster.environment import MEET, among, check_interface, listen_at, told, told_number
 from any2vec.errors import Any2VecError, Any2VecWarning, missing_extra
 
 __all__ = ["joined", "launched", "load_library", "told_port", "world", "world_of"]

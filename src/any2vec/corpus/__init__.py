@@ -38,11 +38,10 @@ a sentence, too.) A sentence has any length and may span many blocks. It never s
 tokens may hold whitespace.
 """
 
-from any2vec.corpus.corpus import Corpus
+from any2vec.corpus.corpus import Corpus, Worklist
 from any2vec.corpus.given_vocabulary import load_vocabulary, save_vocabulary
 from any2vec.corpus.read import read_corpus
 from any2vec.corpus.vocabulary import Vocabulary
-from any2vec.corpus.worklist import Worklist
 from any2vec.io.inputs import Source
 
 __all__ = ["Corpus", "Source", "Vocabulary", "Worklist", "load_vocabulary", "read_corpus", "save_vocabulary"]

@@ -5,20 +5,122 @@ and both ends of a block are found without reading the text before it. Threads a
 several positions at once. A sentence may continue in the host's next block.
 """
 
-from collections.abc import Iterator
+import hashlib
+import json
+import os
+import platform
+import zlib
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.corpus.splits import InputSplits, line_ends
+from any2vec.cluster.communicator import Communicator, allgather_bytes, first_other
 from any2vec.corpus.tokenizer import MAX_WORD
-from any2vec.corpus.word_hash import PADDING
+from any2vec.corpus.word_table import PADDING
+from any2vec.errors import Any2VecError
 from any2vec.io.inputs import InputFile, changed
 from any2vec.io.memory import zeros
 from any2vec.io.streams import READ, fill, naming, open_stream
 
-__all__ = ["BLOCK", "TAIL", "Block", "Span", "blocks_of", "new_buffer"]
+__all__ = [
+    "BLOCK",
+    "TAIL",
+    "Block",
+    "InputSplits",
+    "Span",
+    "blocks_of",
+    "check_same_fingerprint",
+    "corpus_fingerprint",
+    "line_ends",
+    "lines_before",
+    "new_buffer",
+    "sample_of",
+    "split_evenly",
+    "split_inputs",
+]
+
+
+@dataclass(frozen=True)
+class InputSplits:
+    """The positions where hosts' parts begin, and the hosts whose parts are to be read.
+
+    Attributes
+    ----------
+    starts : list of int
+        Host h has the lines at positions ``starts[h]`` to ``starts[h + 1] - 1``; length H + 1.
+    held : range
+        The hosts whose parts are read.
+    """
+
+    starts: list[int]
+    held: range
+
+    def within(self, before: int, size: int | None) -> range:
+        """Return the hosts whose positions lie in a file of `size` bytes that begins at position `before`."""
+        last = before + max(size or 0, 1) - 1
+        return range(self._host_at(before), self._host_at(last) + 1)
+
+    def _host_at(self, position: int) -> int:
+        return min(bisect_right(self.starts, position), len(self.starts) - 1) - 1
+
+
+def split_inputs(files: Sequence[InputFile] | None, hosts: int, held: range) -> InputSplits | None:
+    """Give each host an equal share of the files' bytes; None if there are no files, or one of unknown size."""
+    if files is None:
+        return None
+    total = 0
+    for file in files:
+        if file.size is None:
+            return None
+        total += file.size
+    return InputSplits([total * host // hosts for host in range(hosts + 1)], held)
+
+
+def split_evenly(bounds: NDArray[np.int64], hosts: int) -> NDArray[np.int64]:
+    """Cut a worklist by words: host h's part begins at the first sentence at or after h/H of them."""
+    words = int(bounds[-1])
+    least = [-(-words * host // hosts) for host in range(hosts + 1)]
+    return bounds[np.searchsorted(bounds, least)]
+
+
+def line_ends(file: InputFile, offsets: Sequence[int]) -> list[int]:
+    """For each offset (rising, above 0) return where the first line feed is at or after the byte before it.
+
+    The file must be plain; if no line feed follows, its size is returned.
+    """
+    if not offsets:
+        return []
+    assert file.path is not None
+    assert file.size is not None
+    found: list[int] = []
+    with naming(file), file.path.open("rb", buffering=0) as stream:
+        for offset in offsets:
+            at = offset - 1
+            if found and found[-1] >= at:  # no line begins between the two
+                found.append(found[-1])
+                continue
+            stream.seek(at)
+            while (text := stream.read(READ)) and (inside := text.find(b"\n")) < 0:
+                at += len(text)
+            found.append(at + inside if text else file.size)
+    return found
+
+
+def lines_before(file: InputFile, offset: int) -> int:
+    """Count the line feeds before an offset in a file's text, by reading up to it: for error messages."""
+    if offset == 0 or file.size is None:  # a pipe is read from its start, and once only
+        return 0
+    lines, left = 0, offset
+    with open_stream(file) as (stream, _), naming(file):
+        while left > 0 and (text := stream.read(min(left, READ))):
+            lines += text.count(b"\n")
+            left -= len(text)
+    return lines
+
 
 BLOCK = 1 << 22
 TAIL = MAX_WORD + 1  # bytes read past a block's size, to find the whitespace that ends it
@@ -189,3 +291,64 @@ def _ended(text: NDArray[np.uint8], begin: int, end: int, filled: int) -> Span:
     if end == filled:  # else there is whitespace already
         text[end] = ord(" ")
     return Span(text, begin, end)
+
+
+SAMPLE = 4096  # bytes compared at a position
+COMPARED = 1 << 20  # bytes compared of a file, from its beginning to its end
+
+
+def corpus_fingerprint(files: Sequence[InputFile] | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what must be the same on all hosts: options that change the outcome, files and samples of their bytes.
+
+    Of sentences in memory (no files) each host has its own.
+    """
+    found: list[list[Any]] = []
+    for file in files or ():
+        if file.path is None or file.size is None:
+            raise Any2VecError(f"{file.name}: each host of a cluster reads a part, which needs a file; give files")
+        found.append([os.fsencode(file.path).decode("latin-1"), file.size, sample_of(file)])
+    compressed = any(file.compression for file in files or ())  # how it is decompressed decides where parts begin
+    source = "sentences in memory" if files is None else "files"
+    python = platform.python_version() if compressed else None
+    return {"settings": {"the source": source, **options, "Python": python}, "files": found}
+
+
+def sample_of(file: InputFile, most: int = COMPARED) -> int:
+    """Return a checksum of at most `most` bytes of a file that has a path and a size: of all, or of pieces of it."""
+    assert file.path is not None
+    assert file.size is not None
+    check, pieces = 0, max(most // SAMPLE, 2)
+    with naming(file), file.path.open("rb") as stream:
+        if file.size <= most:
+            return zlib.crc32(stream.read(most))
+        last = file.size - SAMPLE
+        for k in range(pieces):
+            stream.seek(last * k // (pieces - 1))
+            check = zlib.crc32(stream.read(SAMPLE), check)
+    return check
+
+
+def check_same_fingerprint(communicator: Communicator, mine: dict[str, Any], what: str = "corpora") -> None:
+    """Raise an error on all hosts if the fingerprints of two differ; `what` they see is for it."""
+    packed = json.dumps(mine).encode()
+    other = first_other(communicator, hashlib.sha256(packed).digest())
+    if other is None:
+        return
+    every = allgather_bytes(communicator, packed)
+    difference = _difference(json.loads(every[0]), json.loads(every[other]), f"host {other}")
+    raise Any2VecError(f"hosts 0 and {other} see different {what}: {difference}; give all hosts the same")
+
+
+def _difference(one: dict[str, Any], two: dict[str, Any], other: str) -> str:
+    for name, value in one["settings"].items():
+        if value != two["settings"][name]:
+            return f"{name} is {value} on host 0, {two['settings'][name]} on {other}"
+    for (name, size, check), (name2, size2, check2) in zip(one["files"], two["files"], strict=False):
+        shown, shown2 = (text.encode("latin-1").decode(errors="replace") for text in (name, name2))
+        if name != name2:
+            return f"{shown} on host 0, {shown2} on {other}"
+        if size != size2:
+            return f"{shown} has {size:,} bytes on host 0, {size2:,} on {other}"
+        if check != check2:
+            return f"{shown} has other bytes on host 0 than on {other}"
+    return f"{len(one['files']):,} files on host 0, {len(two['files']):,} on {other}"

@@ -14,13 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.corpus.corpus import Corpus
-from any2vec.corpus.documents import Documents
+from any2vec.corpus.corpus import BOUNDS, IDS, LINES, Corpus, Documents, open_lines, open_worklist
 from any2vec.corpus.vocabulary import Vocabulary
-from any2vec.corpus.worklist import BOUNDS, IDS, LINES, open_lines, open_worklist
 from any2vec.errors import Any2VecError
-from any2vec.io.inputs import InputFile
-from any2vec.io.regular import open_regular, read_regular
+from any2vec.io.inputs import InputFile, open_regular, read_regular
 from any2vec.private import distrust
 
 __all__ = ["FILES", "FORMAT", "META", "Entry", "describe", "in_use", "load", "save", "use", "write_description"]

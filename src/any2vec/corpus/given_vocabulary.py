@@ -13,11 +13,9 @@ from any2vec.corpus.vocabulary import Vocabulary, check_sum, choose, laid_out, m
 from any2vec.corpus.word_table import WordCounts, merge
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.compression import open_compressed
-from any2vec.io.foreign import refuse
-from any2vec.io.host_order import write_in_host_order
-from any2vec.io.outputs import check_writable
+from any2vec.io.inputs import WHITESPACE, refuse
+from any2vec.io.outputs import check_writable, write_in_host_order
 from any2vec.io.replaceable import Kind, start_of
-from any2vec.io.whitespace import WHITESPACE
 
 __all__ = ["LINE_END", "VOCABULARY", "given_vocabulary", "load_vocabulary", "look_up", "save_vocabulary"]
 

@@ -12,29 +12,28 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, shared_errors
 from any2vec.cluster.local import alone
-from any2vec.corpus.blocks import BLOCK, blocks_of
-from any2vec.corpus.cache import cached, key_of
-from any2vec.corpus.cache_folder import place_of
-from any2vec.corpus.corpus import Corpus
-from any2vec.corpus.distributed_vocabulary import build_vocabulary_distributed
-from any2vec.corpus.documents import Documents
-from any2vec.corpus.encode import SENTENCE_END, encode_pieces
-from any2vec.corpus.fingerprint import check_same_fingerprint, corpus_fingerprint
+from any2vec.corpus.blocks import (
+    BLOCK,
+    InputSplits,
+    blocks_of,
+    check_same_fingerprint,
+    corpus_fingerprint,
+    split_evenly,
+    split_inputs,
+)
+from any2vec.corpus.cache import cached, key_of, place_of
+from any2vec.corpus.corpus import Corpus, Documents, open_lines, open_worklist
 from any2vec.corpus.given_vocabulary import LINE_END, given_vocabulary, look_up
-from any2vec.corpus.id_text import IdText
-from any2vec.corpus.phrase_list import join_phrases
-from any2vec.corpus.phrased_text import PhrasedText, Progress, input_files
+from any2vec.corpus.phrases.phrase_list import join_phrases
+from any2vec.corpus.phrases.phrased_text import PhrasedText, Progress, input_files
 from any2vec.corpus.raw_text import AS_IT_IS, RawText
-from any2vec.corpus.scan import Scan, name_of, no_words, scan_blocks
+from any2vec.corpus.scan import SENTENCE_END, IdText, Scan, encode_pieces, name_of, no_words, scan_blocks
 from any2vec.corpus.sentences import scan_sentences
-from any2vec.corpus.splits import InputSplits, split_evenly, split_inputs
-from any2vec.corpus.vocabulary import Vocabulary, merge_valid
+from any2vec.corpus.vocabulary import Vocabulary, build_vocabulary_distributed, merge_valid
 from any2vec.corpus.word_table import WordCounts, merge
-from any2vec.corpus.worklist import open_lines, open_worklist
 from any2vec.errors import Any2VecError, Any2VecWarning, counted, shown
-from any2vec.io.disk import disk_errors
 from any2vec.io.inputs import InputFile, Source, check_unchanged
-from any2vec.io.memory import memory_errors
+from any2vec.io.memory import disk_errors, memory_errors
 
 __all__ = ["read_corpus"]
 

@@ -1,28 +1,40 @@
 """The one pass over text in files: threads count words and write their provisional ids."""
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
-from queue import LifoQueue
+from queue import Empty, LifoQueue, SimpleQueue
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.corpus.blocks import BLOCK, Block, new_buffer
+from any2vec.cluster.workers import ordered
+from any2vec.corpus.blocks import BLOCK, Block, lines_before, new_buffer
+from any2vec.corpus.corpus import BOUNDS, IDS, LINES, map_file
 from any2vec.corpus.raw_text import AS_IT_IS, Buffers, RawText
-from any2vec.corpus.splits import lines_before
 from any2vec.corpus.tokenizer import MAX_WORD, NUL, Scanned, tokenize
+from any2vec.corpus.vocabulary import merge_valid
 from any2vec.corpus.word_table import DONE, WordCounts, WordTable
 from any2vec.errors import Any2VecError
-from any2vec.io.disk import write_all
-from any2vec.io.foreign import HEAD, OF_NUL, refuse
-from any2vec.io.inputs import InputFile
-from any2vec.io.memory import zeros
-from any2vec.io.ordered import ordered
+from any2vec.io.inputs import HEAD, OF_NUL, InputFile, refuse
+from any2vec.io.memory import write_all, zeros
+from any2vec.llvm.compiled import njit
 
-__all__ = ["Piece", "Scan", "name_of", "no_words", "scan_blocks"]
+__all__ = [
+    "END",
+    "INSIDE",
+    "SENTENCE_END",
+    "IdText",
+    "Piece",
+    "Scan",
+    "encode_pieces",
+    "name_of",
+    "no_words",
+    "remap",
+    "scan_blocks",
+]
 
 
 class Piece(NamedTuple):
@@ -187,3 +199,166 @@ def no_words(files: list[InputFile] | None) -> Any2VecError:
 def name_of(files: list[InputFile]) -> str:
     """Name the files of a corpus, for messages."""
     return files[0].name if len(files) == 1 else f"{files[0].name} and {len(files) - 1} more files"
+
+
+END, INSIDE = -1, -2
+
+
+@dataclass(eq=False)
+class IdText:
+    """A text as ids of distinct words, all UTF-8.
+
+    Attributes
+    ----------
+    table : WordTable
+        The words; more can be added.
+    counts : int64 array, shape (n,)
+        How often each occurs.
+    words : int
+        Words in the text: the sum of `counts`.
+    invalid : int
+        Words that were not UTF-8.
+    files : list of Path
+        Where the ids are.
+    pieces : list of Piece
+        Where each block's ids are, in the order of the text.
+    final : list of int32 arrays
+        The ids that those in each file stand for.
+    """
+
+    table: WordTable
+    counts: NDArray[np.int64]
+    words: int
+    invalid: int
+    files: list[Path]
+    pieces: list[Piece]
+    final: list[NDArray[np.int32]]
+
+    @classmethod
+    def of(cls, scan: Scan) -> "IdText":
+        """Take what a pass over the text found; its files may be changed."""
+        part, places, invalid = merge_valid(scan.parts)
+        table = WordTable()
+        moved = table.add(part)
+        final = [moved[place] for place in places]
+        return cls(table, table.part().counts, scan.words, invalid, scan.files, scan.pieces, final)
+
+    def part(self) -> WordCounts:
+        """Return the words with their counts."""
+        words = self.table.part()
+        return WordCounts(words.arena, words.starts, self.counts)
+
+    def add(self, words: list[bytes]) -> NDArray[np.int32]:
+        """Return the ids of words, which are added if they are new."""
+        ids = self.table.add(WordCounts.of(words, np.zeros(len(words), np.int64)))
+        more = len(self.table.part()) - len(self.counts)
+        self.counts = np.concatenate((self.counts, np.zeros(more, np.int64)))
+        return ids
+
+    def load(self, piece: Piece) -> NDArray[np.int32]:
+        """Read the ids of a piece."""
+        return piece.read(self.files, np.empty(piece.entries, np.int32))
+
+    def store(self, piece: Piece, ids: NDArray[np.int32]) -> None:
+        """Replace the ids of a piece."""
+        with self.files[piece.part].open("r+b", buffering=0) as file:
+            file.seek(piece.offset)
+            write_all(file, ids)
+
+    def views(self) -> list[NDArray[np.int32]]:
+        """Map the ids of each piece, read-only."""
+        files = [map_file(path, np.int32, []) for path in self.files]
+        firsts = [piece.offset // 4 for piece in self.pieces]
+        return [
+            files[piece.part][first : first + piece.entries] for piece, first in zip(self.pieces, firsts, strict=True)
+        ]
+
+
+SENTENCE_END = -2
+"""The final id of a word that ends a sentence."""
+
+
+def encode_pieces(
+    pieces: Sequence[Piece],
+    files: Sequence[Path],
+    final: Sequence[NDArray[np.int32]],
+    folder: Path,
+    *,
+    threads: int = 1,
+    hosts: int = 1,
+    documents: bool = False,
+) -> tuple[NDArray[np.int64], int]:
+    """Write the worklist of (a part of) the text to `folder`; return each host's words in it, and its sentences.
+
+    `files` hold each thread's provisional ids, `final` the id of each of its words; -1 drops it. With
+    `documents`, the line of each sentence is written, too.
+    """
+    ending = [bool((ids == SENTENCE_END).any()) for ids in final]
+    largest = max((piece.entries for piece in pieces), default=0)
+    spare: SimpleQueue[NDArray[np.int32]] = SimpleQueue()  # written buffers: fresh pages cost more than the remap
+
+    def encode(piece: Piece) -> tuple[int, NDArray[np.int32], int, NDArray[np.int64], NDArray[np.int64]]:
+        try:
+            buffer = spare.get_nowait()
+        except Empty:
+            buffer = zeros(largest, np.int32)
+        ids = piece.read(files, buffer)
+        most = np.count_nonzero(ids < 0) if not ending[piece.part] else piece.entries
+        ends = np.empty(int(most), np.int64)
+        lines = np.empty(len(ends) if documents else 0, np.int64)
+        kept, ended = remap(ids, final[piece.part], ends, lines)
+        return piece.host, buffer, kept, ends[:ended], lines[:ended] + piece.line
+
+    by_host = [0] * hosts
+    words = sentences = end = 0
+    with ExitStack() as stack:
+        ids_file = stack.enter_context((folder / IDS).open("wb", buffering=0))
+        bounds_file = stack.enter_context((folder / BOUNDS).open("wb", buffering=0))
+        write_all(bounds_file, np.zeros(1, np.int64))
+        lines_file = stack.enter_context((folder / LINES).open("wb", buffering=0)) if documents else None
+        for host, buffer, kept, relative, numbers in stack.enter_context(closing(ordered(encode, pieces, threads))):
+            ends, lines = relative + words, numbers
+            if len(ends) and ends[0] == end:  # the sentence had ended with the last block, or has no words
+                ends, lines = ends[1:], lines[1:]
+            write_all(ids_file, buffer[:kept])
+            spare.put(buffer)
+            write_all(bounds_file, ends)
+            if lines_file:
+                write_all(lines_file, lines)
+            words += kept
+            by_host[host] += kept
+            sentences += len(ends)
+            end = int(ends[-1]) if len(ends) else end
+    return np.array(by_host, np.int64), sentences
+
+
+@njit(nogil=True, cache=True)
+def remap(
+    ids: NDArray[np.int32], final: NDArray[np.int32], ends: NDArray[np.int64], lines: NDArray[np.int64]
+) -> tuple[int, int]:
+    """Turn provisional ids into final ones in place, without INSIDE and final ids below 0; return the number left.
+
+    `ends` gets where sentences end, and their number is returned too. The first end is always written, as a sentence
+    that began in an earlier block may end there; other sentences left without a word are dropped. `lines`
+    gets the number, from 1, of the end that each of these is, unless it is empty.
+    """
+    kept = ended = seen = 0
+    last = -1
+    for i in range(ids.size):
+        word = ids[i]
+        if word >= 0:
+            word = final[word]
+            ids[kept] = word  # kept <= i, so nothing unread is overwritten
+            kept += word >= 0
+            if word != SENTENCE_END:
+                continue
+        elif word != END:
+            continue
+        seen += 1
+        if kept != last:
+            ends[ended] = kept
+            if lines.size:
+                lines[ended] = seen
+            ended += 1
+            last = kept
+    return kept, ended

@@ -5,10 +5,25 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.corpus.word_hash import LONG, SEED, key_of, low_bytes, mix
-from any2vec.corpus.word_table import COUNT, DONE, NOTHING, ONE, POSITION, THREE, WORD, WordTable, find, insert
-from any2vec.llvm.bits import load_u64, trailing_zeros
+from any2vec.corpus.word_table import (
+    COUNT,
+    DONE,
+    LONG,
+    NOTHING,
+    ONE,
+    POSITION,
+    SEED,
+    THREE,
+    WORD,
+    WordTable,
+    find,
+    insert,
+    key_of,
+    low_bytes,
+    mix,
+)
 from any2vec.llvm.compiled import njit
+from any2vec.llvm.intrinsics import load_u64, trailing_zeros
 
 __all__ = ["MAX_WORD", "NUL", "Scanned", "scan", "tokenize"]
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from any2vec.evaluate.analogies import RESTRICT, evaluate_analogies
 from any2vec.evaluate.similarity import evaluate_similarity
-from any2vec.vectors.arguments import whole_number
-from any2vec.vectors.pairs import Pairs, as_pairs, require_scipy
-from any2vec.vectors.questions import Questions, as_questions
+from any2vec.options import whole_number
+from any2vec.vectors.questions import Pairs, Questions, as_pairs, as_questions, require_scipy
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["AnalogyChecker", "Checker", "SimilarityChecker"]

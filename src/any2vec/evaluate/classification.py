@@ -9,12 +9,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.machine.cores import usable_cores
+from any2vec.cluster.machine import usable_cores
 from any2vec.errors import Any2VecError, missing_extra, shown
-from any2vec.graph.text import HEADER
+from any2vec.graph.build import HEADER
 from any2vec.graph.vertex_labels import VertexLabels, read_labels
-from any2vec.io.finite import check_finite
-from any2vec.vectors.arguments import fraction, whole_number
+from any2vec.io.memory import check_finite
+from any2vec.options import fraction, whole_number
 from any2vec.vectors.vectors import Vectors, check_vectors
 
 __all__ = ["MEASURES", "RATIOS", "ClassificationResult", "evaluate_nodes"]

@@ -13,8 +13,8 @@ from any2vec.evaluate.linksplit import Link
 from any2vec.graph.graph import Graph
 from any2vec.graph.names import VertexIds
 from any2vec.graph.readers import read_graph
-from any2vec.io.finite import check_finite
-from any2vec.vectors.arguments import whole_number
+from any2vec.io.memory import check_finite
+from any2vec.options import whole_number
 from any2vec.vectors.search import unit
 from any2vec.vectors.vectors import Vectors, check_vectors
 

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, is_installed, missing_extra, shown
-from any2vec.graph.graph import Graph
-from any2vec.graph.kinds import Kinds
+from any2vec.graph.graph import Graph, Kinds
 from any2vec.io.outputs import check_writable, replacing
 from any2vec.io.replaceable import Kind, start_of
-from any2vec.vectors.arguments import as_path, fraction, whole_number
+from any2vec.options import as_path, fraction, whole_number
 
 __all__ = ["Link", "LinkSplit", "check_split_folder", "split_links"]
 

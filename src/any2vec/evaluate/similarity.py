@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from any2vec.vectors.pairs import Pairs, as_pairs, correlations
+from any2vec.vectors.questions import Pairs, as_pairs, correlations, folded_ids, meant_word
 from any2vec.vectors.vectors import Vectors, check_vectors
-from any2vec.vectors.word_sets import folded_ids, meant_word
 
 __all__ = ["SimilarityResult", "evaluate_similarity"]
 

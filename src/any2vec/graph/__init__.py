@@ -21,10 +21,8 @@ The modules, in the order in which edges pass through them:
 `vertex_labels` reads the classes of vertices, for evaluation alone. `fields`: lines that say something of vertices.
 """
 
-from any2vec.graph.graph import Graph
-from any2vec.graph.karate import karate_club
-from any2vec.graph.kinds import Kinds
-from any2vec.graph.readers import read_graph
+from any2vec.graph.graph import Graph, Kinds
+from any2vec.graph.readers import karate_club, read_graph
 from any2vec.graph.vertex_labels import VertexLabels, read_labels
 
 __all__ = ["Graph", "Kinds", "VertexLabels", "karate_club", "read_graph", "read_labels"]

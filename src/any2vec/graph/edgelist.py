@@ -2,21 +2,167 @@
 
 from collections.abc import Sequence
 from contextlib import closing
+from functools import partial
 from itertools import chain
+from typing import NamedTuple
 
-from any2vec.corpus.word_table import WordTable
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.cluster.workers import ordered
+from any2vec.corpus.word_table import PADDING, WordCounts, WordTable
 from any2vec.errors import Any2VecError
-from any2vec.graph.beginning import begin_file
-from any2vec.graph.build import EdgeTable, ReadOptions
+from any2vec.graph import parse
+from any2vec.graph.build import EdgeTable, ReadOptions, only_comments, quoted, skipped_comments, weight_of
 from any2vec.graph.csr import Edges
-from any2vec.graph.line_parser import LineParser, comment_bytes
-from any2vec.graph.lines import block_size, read_blocks
+from any2vec.graph.dialect import UNCLOSED, Dialect, begin_file, metis_hint
+from any2vec.graph.lines import LineBlock, block_size, read_blocks, unquote
 from any2vec.graph.numbering import number_vertices, to_global
-from any2vec.graph.text import only_comments, skipped_comments
-from any2vec.io.inputs import InputFile
-from any2vec.io.ordered import ordered
+from any2vec.io.inputs import OF_NUL, InputFile
+from any2vec.io.memory import zeros
 
-__all__ = ["check_alike", "comments_noted", "no_edges", "read_edge_list", "read_edge_lists"]
+__all__ = [
+    "LineParser",
+    "ParseError",
+    "Parsed",
+    "check_alike",
+    "comment_bytes",
+    "comments_noted",
+    "no_edges",
+    "read_edge_list",
+    "read_edge_lists",
+]
+
+
+class ParseError(NamedTuple):
+    """A line that cannot be parsed: its number in the block, from 0, its text, and why."""
+
+    line: int
+    text: bytes
+    message: str
+
+    def located(self, name: str, before: int, first: bytes) -> Any2VecError:
+        """Make the error, for a block that has so many lines of the file before it; `first` is the first edge."""
+        hint = metis_hint(first) if "fields" in self.message else ""
+        return Any2VecError(f"{name}, line {before + self.line + 1:,}: {quoted(self.text)}: {self.message}{hint}")
+
+
+class Parsed(NamedTuple):
+    """A block's edges by codes (see parse.py), and its ids that are not numbers."""
+
+    edges: Edges
+    strings: WordCounts
+    lines: int
+    highest: int
+    error: ParseError | None
+    comments: int = 0
+    comment: int = 0  # line of the first of these, from 0
+
+
+def comment_bytes(comments: str) -> NDArray[np.bool_]:
+    """Return which bytes begin a comment."""
+    if not comments.isascii() or "\n" in comments:
+        raise Any2VecError(f"comments {comments!r}: give ASCII characters that begin a comment, such as '#%'")
+    is_comment = np.zeros(256, np.bool_)
+    is_comment[list(comments.encode())] = True
+    return is_comment
+
+
+class LineParser(NamedTuple):
+    """How to parse blocks, on any thread."""
+
+    dialect: Dialect
+    comments: NDArray[np.bool_]
+    limit: int  # of ids that are their own codes
+
+    def parse(self, block: LineBlock) -> Parsed:
+        """Parse a block."""
+        dialect, size = self.dialect, block.end - block.begin
+        weighted = dialect.fields == 3
+        most = size // 2 + 1 if dialect.fields == parse.ADJACENCY else size // 4 + 1
+        upto = partial(zeros, whole=False)  # unused pages cost nothing
+        sources, targets = upto(most, np.int32), upto(most, np.int32)
+        weights, slow = upto(most if weighted else 1, np.float32), upto(4 * most if weighted else 1, np.int64)
+        arena, starts = upto(size + 1 + PADDING, np.uint8), upto(size // 2 + 2, np.int64)
+        state = np.zeros(parse.STATES, np.int64)
+        lines = block.text, block.begin, block.end
+        out = sources, targets, weights, slow, arena, starts, state
+        how = dialect.delimiter, dialect.fields, dialect.exact, dialect.quotes, self.limit
+        status = parse.parse(*lines, *how, self.comments, *out)
+        if status == parse.QUOTED:
+            return self._parse_quoted(block)
+        pairs, strings, slows, line, place, highest, *skipped = state.tolist()
+        error = _parse_slow_weights(block, slow[: 4 * slows], weights)
+        if error is None and status != parse.DONE:
+            error = ParseError(line, _line_at(block.text, place), _reason(status, dialect))
+        wrong = _check_utf8(block, arena, int(starts[strings])) if strings else None
+        if wrong is not None and (error is None or wrong.line < error.line):
+            error = wrong
+        edges = Edges(sources[:pairs], targets[:pairs], weights[:pairs] if weighted else None)
+        counts = WordCounts(arena, starts[: strings + 1], np.zeros(strings, np.int64))
+        return Parsed(edges, counts, line, highest, error, *skipped)
+
+    def _parse_quoted(self, block: LineBlock) -> Parsed:
+        """Parse a block in which fields are quoted, after rewriting it: far slower."""
+        text = block.text[block.begin : block.end].tobytes()
+        plain = unquote(text, self.dialect.delimiter, np.flatnonzero(self.comments).astype(np.uint8).tobytes())
+        if isinstance(plain, int):
+            lines = text.split(b"\n")
+            before = np.frombuffer(bytearray(b"\n".join([*lines[:plain], b""])), np.uint8)
+            parsed = self.parse(LineBlock(before, 0, len(before)))  # an earlier line may be wrong, too
+            return parsed._replace(error=parsed.error or ParseError(plain, lines[plain], UNCLOSED))
+        rewritten = np.frombuffer(bytearray(plain.text), np.uint8)  # writable, as what the kernel is compiled for
+        parser = self._replace(
+            dialect=self.dialect._replace(delimiter=plain.delimiter, quotes=False),
+            comments=np.zeros_like(self.comments),
+        )
+        parsed = parser.parse(LineBlock(rewritten, 0, len(rewritten)))
+        if parsed.error is not None:
+            line, _, message = parsed.error
+            message = message.replace(parser.dialect.expected, self.dialect.expected)
+            return parsed._replace(error=ParseError(line, text.split(b"\n")[line], message))
+        comment = plain.comments[0] if plain.comments else 0
+        return parsed._replace(comments=len(plain.comments), comment=comment)
+
+
+def _parse_slow_weights(block: LineBlock, slow: NDArray[np.int64], weights: NDArray[np.float32]) -> ParseError | None:
+    """Parse the weights that the kernel left."""
+    for edge, begin, stop, line in slow.reshape(-1, 4).tolist():
+        weight, message = weight_of(block.text[begin:stop].tobytes())
+        if message:
+            start = begin
+            while start > block.begin and block.text[start - 1] != ord("\n"):
+                start -= 1
+            return ParseError(line, _line_at(block.text, start), message)
+        weights[edge] = weight
+    return None
+
+
+def _reason(status: int, dialect: Dialect) -> str:
+    if status == parse.NUL:
+        return f"a NUL byte; {OF_NUL}"
+    if status == parse.TOO_LONG:
+        return f"an id longer than {parse.LONGEST:,} bytes; expected {dialect.expected}"
+    what = {parse.TOO_FEW: "too few fields", parse.TOO_MANY: "too many fields", parse.EMPTY: "an empty field"}[status]
+    as_first = ", as in the first line" if dialect.exact else ""
+    return f"{what}; expected {dialect.expected}{as_first}"
+
+
+def _line_at(text: NDArray[np.uint8], start: int) -> bytes:
+    return text[start : start + 400].tobytes().split(b"\n", 1)[0]
+
+
+def _check_utf8(block: LineBlock, arena: NDArray[np.uint8], end: int) -> ParseError | None:
+    try:
+        str(arena[:end].data, "utf-8")
+    except UnicodeDecodeError as error:
+        ids = arena[:end].tobytes()
+        bad = ids[ids.rfind(b"\n", 0, error.start) + 1 : ids.index(b"\n", error.start)]
+        for i, line in enumerate(block.text[block.begin : block.end].tobytes().split(b"\n")):
+            if bad in line:
+                return ParseError(i, line, "is not UTF-8; save the file as UTF-8")
+    return None
+
 
 FEW_NUMBERS, UNKNOWN_NUMBERS = 1 << 20, 1 << 24
 

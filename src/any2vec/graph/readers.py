@@ -10,32 +10,36 @@ from typing import Any, NamedTuple
 
 from any2vec.cluster.communicator import Communicator
 from any2vec.errors import Any2VecError, shown
-from any2vec.graph.arrays import from_array, is_array
-from any2vec.graph.arrow import read_parquet, read_parquets
-from any2vec.graph.bipartite import apart
-from any2vec.graph.build import EdgeTable, ReadOptions, build_graph
+from any2vec.graph.build import EdgeTable, ReadOptions, build_graph, times_noted
 from any2vec.graph.edgelist import read_edge_list, read_edge_lists
 from any2vec.graph.graph import Graph
-from any2vec.graph.hetero import (
+from any2vec.graph.numbering import given_names
+from any2vec.graph.reading import Reading, apart, checked_reading
+from any2vec.graph.shares.edge_parts import EdgePart, ParquetPart, TextPart
+from any2vec.graph.sources.arrow import read_parquet, read_parquets
+from any2vec.graph.sources.hetero import (
+    from_data,
     from_dgl,
     from_edges_by_kinds,
     from_hetero_data,
     has_edges_by_kinds,
+    is_data,
     is_dgl,
     is_hetero_data,
 )
-from any2vec.graph.matrices import from_matrix, is_matrix, read_mat, read_mtx, read_npz
-from any2vec.graph.objects import from_igraph, from_networkx, is_igraph, is_networkx, is_view, refuse_view
-from any2vec.graph.own_names import given_names
-from any2vec.graph.pairs import from_neighbours, from_pairs
-from any2vec.graph.reading import Reading, checked_reading
-from any2vec.graph.shares.edge_parts import EdgePart
-from any2vec.graph.shares.parquet_part import ParquetPart
-from any2vec.graph.shares.text_part import TextPart
-from any2vec.graph.tables import from_table, is_lazy, is_table, refuse_lazy
-from any2vec.graph.tensors import from_data, is_data
+from any2vec.graph.sources.matrices import from_matrix, is_matrix, read_mat, read_mtx, read_npz
+from any2vec.graph.sources.objects import (
+    from_igraph,
+    from_neighbours,
+    from_networkx,
+    from_pairs,
+    is_igraph,
+    is_networkx,
+    is_view,
+    refuse_view,
+)
+from any2vec.graph.sources.tables import from_array, from_table, is_array, is_lazy, is_table, refuse_lazy
 from any2vec.graph.vertex_kinds import read_kinds
-from any2vec.graph.weights import times_noted
 from any2vec.io.inputs import STANDARD_INPUT, InputFile, check_unchanged, files_of
 from any2vec.io.memory import memory_errors
 
@@ -43,10 +47,12 @@ __all__ = [
     "FILE_FORMATS",
     "FORMATS",
     "GraphWarning",
+    "KarateClub",
     "check_columns",
     "checked_format",
     "detect_format",
     "files_of_graph",
+    "karate_club",
     "object_reader",
     "read_graph",
     "source_options",
@@ -339,3 +345,22 @@ def object_reader(source: Any) -> Callable[[Any, ReadOptions], EdgeTable]:
         f"a dict of neighbours, an integer array of shape (E, 2), a data frame, a graph of networkx, igraph, PyTorch "
         f"Geometric or DGL, or a sparse matrix of SciPy"
     )
+
+
+class KarateClub(NamedTuple):
+    """Files of Zachary's karate club: an edge list of 34 vertices and 78 edges, and two class labels."""
+
+    edges: Path
+    labels: Path
+
+
+def karate_club() -> KarateClub:
+    """Return the files of Zachary's karate club.
+
+    Returns
+    -------
+    KarateClub
+        Paths for `read_graph` and for `read_labels`.
+    """
+    folder = Path(__file__).parent
+    return KarateClub(folder / "karate.edges", folder / "karate.labels")

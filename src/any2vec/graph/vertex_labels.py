@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, shown
 from any2vec.graph.build import ReadOptions
-from any2vec.graph.fields import read_fields
-from any2vec.graph.matrices import load_mat
 from any2vec.graph.names import label_name, vertex_name
 from any2vec.graph.readers import GraphWarning, detect_format
 from any2vec.graph.reading import checked_text, graph_file
+from any2vec.graph.sources.matrices import load_mat
+from any2vec.graph.vertex_kinds import read_fields
 from any2vec.io.inputs import InputFile
 
 __all__ = ["LABEL_FORMATS", "VertexLabels", "read_labels"]

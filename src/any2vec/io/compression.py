@@ -12,11 +12,36 @@ from pathlib import Path
 from typing import IO, Any
 
 from any2vec.errors import Any2VecError, file_error, missing_extra, shown
-from any2vec.io.chunks import chunk_stream
 from any2vec.io.memory import available
 from any2vec.options import can_be_path
 
-__all__ = ["compression_of", "decompressed", "open_compressed", "reading_errors"]
+__all__ = ["chunk_stream", "compression_of", "decompressed", "open_compressed", "reading_errors"]
+
+
+def chunk_stream(chunks: Iterator[bytes], buffered: int = io.DEFAULT_BUFFER_SIZE) -> io.BufferedReader:
+    """Return a stream of what an iterator yields."""
+    return io.BufferedReader(_Chunks(chunks), buffered)
+
+
+class _Chunks(io.RawIOBase):
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = chunks
+        self._left = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._left:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                return 0
+            self._left = memoryview(chunk)
+        count = min(len(buffer), len(self._left))
+        buffer[:count] = self._left[:count]
+        self._left = self._left[count:]
+        return count
+
 
 _WINDOW = 1 << 31  # bytes: the largest window of zstd
 _CHUNK = 4096  # bytes of zstd decompressed at a time: each of them can become some thousands

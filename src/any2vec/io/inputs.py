@@ -2,16 +2,39 @@
 
 import errno
 import os
+import re
 import stat
+import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NamedTuple
 
 from any2vec.errors import Any2VecError, file_error
 from any2vec.io.compression import compression_of
+from any2vec.io.memory import available
+from any2vec.io.shown import size
 
-__all__ = ["PARQUET", "STANDARD_INPUT", "InputFile", "Source", "changed", "check_unchanged", "files_of", "names_files"]
+__all__ = [
+    "HEAD",
+    "OF_NUL",
+    "PARQUET",
+    "STANDARD_INPUT",
+    "WHITESPACE",
+    "Foreign",
+    "InputFile",
+    "Source",
+    "changed",
+    "check_unchanged",
+    "files_of",
+    "foreign",
+    "names_files",
+    "open_regular",
+    "read_regular",
+    "refuse",
+    "split",
+    "strip",
+]
 
 Source = str | Path | Sequence[str | Path] | Iterable[Sequence[str] | Sequence[int] | Mapping[str, Any]]
 """What a corpus is read from: one or several paths, or sentences in memory."""
@@ -182,3 +205,136 @@ def _describe(path: Path, about: os.stat_result) -> InputFile:
     regular = stat.S_ISREG(about.st_mode)
     identity = about.st_ino, about.st_ctime_ns
     return InputFile(path, about.st_size if regular else None, about.st_mtime_ns, identity=identity)
+
+
+HEAD = 4096
+"""Bytes by which a file is recognized."""
+OF_NUL = "is this UTF-16 or a binary file? It must be UTF-8 text; tr -d '\\0' < FILE leaves such bytes out"
+"""What is asked and said of NUL bytes in a text."""
+
+
+class Foreign(NamedTuple):
+    """What a file is: its short name, what it is called in errors, and what can be done with it."""
+
+    name: str
+    what: str
+    how: str
+
+
+_COMPRESSED = "give its name the ending {}, by which it is unpacked"
+_ARCHIVE = "unpack it, and give one of its files"
+_SAVE_TEXT = "save it as plain text"
+_MAGIC: tuple[tuple[bytes, str, str, str], ...] = (
+    (b"\x93NUMPY", "npy", "an array of NumPy (.npy)", "read it with numpy.load"),
+    (b"PAR1", "parquet", "a Parquet file", "read it with pandas.read_parquet"),
+    (b"ARROW1", "arrow", "an Arrow (Feather) file", "read it with pandas.read_feather"),
+    (b"FEA1", "arrow", "a Feather file", "read it with pandas.read_feather"),
+    (b"ORC", "orc", "an ORC file", "read it with pandas.read_orc"),
+    (b"Obj\x01", "avro", "an Avro file", "read it with the library that wrote it"),
+    (
+        b"\x89HDF\r\n\x1a\n",
+        "hdf5",
+        "an HDF5 file, as Matlab's from version 7.3",
+        "read it with h5py, or save it with -v7",
+    ),
+    (b"MATLAB 5.0 MAT-file", "mat", "a Matlab file", "give its name the ending .mat"),
+    (b"SQLite format 3\0", "sqlite", "a SQLite database", "read it with pandas.read_sql"),
+    (b"\xba\x16\x4f\x2f", "fasttext", "a model of fastText (.bin)", "give its vectors, which fastText writes as .vec"),
+    (b"%PDF-", "pdf", "a PDF file", _SAVE_TEXT),
+    (b"{\\rtf", "rtf", "an RTF file", _SAVE_TEXT),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "office", "a file of Excel or Word", "save it as CSV or plain text"),
+    (b"\x1f\x8b", "gz", "compressed with gzip", _COMPRESSED.format(".gz")),
+    (b"BZh", "bz2", "compressed with bzip2", _COMPRESSED.format(".bz2")),
+    (b"\xfd7zXZ\0", "xz", "compressed with xz", _COMPRESSED.format(".xz")),
+    (b"\x28\xb5\x2f\xfd", "zst", "compressed with Zstandard", _COMPRESSED.format(".zst")),
+    (b"\x04\x22\x4d\x18", "lz4", "compressed with LZ4", "unpack it"),
+    (b"7z\xbc\xaf\x27\x1c", "7z", "a 7-Zip archive", _ARCHIVE),
+    (b"Rar!\x1a\x07", "rar", "a RAR archive", _ARCHIVE),
+    (b"\x89PNG\r\n\x1a\n", "png", "an image (PNG)", "give a file of text"),
+    (b"\x7fELF", "program", "a program", "give a file of text"),
+    (b"RDX3\n", "rdata", "a file of R", "save it as text in R"),
+    (b"RDX2\n", "rdata", "a file of R", "save it as text in R"),
+)
+_HTML = re.compile(rb"\s*(<!--.*?-->\s*)?<(!doctype html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
+_SAFETENSORS = re.compile(rb'\{\s*"')
+_CONTROL = rb"[\0-\x08\x0e-\x1f]"
+_SHORT_MAGIC = {magic: re.compile(magic + _CONTROL) for magic in (b"PAR1", b"ARROW1", b"FEA1", b"ORC")}  # words, too
+_SHORT_MAGIC[b"BZh"] = re.compile(rb"BZh[1-9]1AY&SY")
+_PICKLE = re.compile(rb"\x80[\x02-\x05]")
+
+
+def foreign(head: bytes) -> Foreign | None:
+    """Return what a file is that begins with `head` (up to `HEAD` bytes), or None if it may be text.
+
+    Formats of text, but for HTML and PDF, are not looked for: they depend on what is expected.
+    """
+    for magic, name, what, how in _MAGIC:
+        if head.startswith(magic) and (magic not in _SHORT_MAGIC or _SHORT_MAGIC[magic].match(head)):
+            return Foreign(name, what, how)
+    return _zipped(head) if head.startswith(b"PK\x03\x04") else _by_structure(head)
+
+
+def refuse(head: bytes, name: object, expected: str, but: str = "", instead: Mapping[str, str] | None = None) -> None:
+    """Raise an error that names what a file is, if it is something else than expected, and not `but`.
+
+    It says what can be done with it: by its short name what `instead` says, else what `Foreign` does.
+    """
+    if (found := foreign(head)) and found.name != but:
+        how = (instead or {}).get(found.name, found.how)
+        raise Any2VecError(f"{name}: this is {found.what}, not {expected}; {how}")
+
+
+def _by_structure(head: bytes) -> Foreign | None:
+    if _PICKLE.match(head):
+        how = "read it with the library that wrote it, if you trust where it comes from: it may run any code"
+        return Foreign("pickle", "a pickle of Python, as gensim's save writes", how)
+    if len(head) > 9 and struct.unpack("<Q", head[:8])[0] < 1 << 32 and _SAFETENSORS.match(head[8:]):
+        return Foreign("safetensors", "a file of safetensors", "a folder that any2vec saved is given by its own name")
+    if head[257:262] == b"ustar":
+        return Foreign("tar", "a tar archive", _ARCHIVE)
+    if _HTML.match(head.removeprefix(b"\xef\xbb\xbf")):
+        return Foreign("html", "a web page (HTML)", "was the download refused? Download the file itself")
+    return None
+
+
+def _zipped(head: bytes) -> Foreign:
+    first = head[30 : 30 + int.from_bytes(head[26:28], "little")]
+    if first.endswith(b".npy"):
+        return Foreign("npz", "a .npz file of NumPy or SciPy", "give its name the ending .npz")
+    if first.startswith((b"[Content_Types].xml", b"_rels/", b"docProps/", b"xl/", b"word/")):
+        return Foreign("office", "a file of Excel or Word", "save it as CSV or plain text")
+    if first.endswith(b"/data.pkl"):
+        return Foreign("torch", "a file of PyTorch", "read it with torch.load(path, weights_only=True)")
+    return Foreign("zip", "a ZIP archive", _ARCHIVE)
+
+
+def open_regular(path: Path | str, folder: int | None = None) -> IO[bytes]:
+    """Open a file to read; a FIFO, which would wait for a writer, is refused by an OSError, as are devices.
+
+    With the descriptor of a `folder`, `path` is a name in it.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(path, flags) if folder is None else os.open(path, flags, dir_fd=folder)
+    file = os.fdopen(descriptor, "rb") if stat.S_ISREG(os.fstat(descriptor).st_mode) else None
+    if file is None:
+        os.close(descriptor)
+        raise OSError("it is not a file")
+    return file
+
+
+def read_regular(file: IO[bytes]) -> bytes:
+    """Read a file whole, unless it is larger than the memory that is free."""
+    if (length := os.fstat(file.fileno()).st_size) > available():
+        raise OSError(f"it has {size(length)}, more than the memory that is free")
+    return file.read()
+
+
+WHITESPACE = " \t\n\v\f\r"
+
+split = re.compile(rf"[^{WHITESPACE}]+").findall
+"""Return the words of a text; `str.split` would cut at other characters too."""
+
+
+def strip(text: str) -> str:
+    """Return a text without the whitespace around it."""
+    return text.strip(WHITESPACE)

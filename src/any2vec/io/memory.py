@@ -1,18 +1,36 @@
-"""Large arrays of zeros in huge pages, whose memory goes back to the system at once; how much there is."""
+"""Large arrays: in huge pages, on disk, read-only, and numbers in them that are not finite."""
 
 import errno
 import mmap
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from io import FileIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.errors import Any2VecError
+from any2vec.errors import Any2VecError, shown
+from any2vec.io.shown import size
 
-__all__ = ["available", "memory_errors", "release", "zeros"]
+__all__ = [
+    "CACHED",
+    "available",
+    "blocks",
+    "check_finite",
+    "check_space",
+    "disk_errors",
+    "first_not_finite",
+    "is_finite",
+    "largest",
+    "memory_errors",
+    "read_only",
+    "release",
+    "write_all",
+    "zeros",
+]
 
 _HUGE_PAGE = 1 << 21
 
@@ -116,3 +134,93 @@ def _left_in_group() -> int:
 def _field(path: Path, name: str) -> int:
     """Return a field of a file of /proc that is in kB, in bytes."""
     return next(int(line.split()[1]) * 1024 for line in path.read_text("ascii").splitlines() if line.startswith(name))
+
+
+_CORPUS = "a corpus takes about 8 bytes per word while it is read"
+
+
+@contextmanager
+def disk_errors(folder: Path, need: str = _CORPUS) -> Iterator[None]:
+    """Turn a failure to write a temporary folder into an error that names where it lies, and what `need` is there."""
+    try:
+        yield
+    except Any2VecError:
+        raise
+    except OSError as error:
+        where = folder.parent
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            reason = f"{error.strerror}; {need} (ANY2VEC_CACHE names another folder)"
+            raise Any2VecError(f"no space in {where}: {reason}") from error
+        raise Any2VecError(f"{where}: cannot be written: {error.strerror or error}") from error
+
+
+def check_space(needs: Mapping[Path, int]) -> None:
+    """Raise now if file systems have less space than files need, which are written after hours; by paths, in bytes."""
+    wanted: dict[int, int] = {}
+    for path, need in needs.items():
+        with suppress(OSError):
+            if path.exists() and not (path.is_file() or path.is_dir()):
+                continue  # a pipe, or a device
+            place = path.resolve().parent
+            device, found = place.stat().st_dev, os.statvfs(place)
+            wanted[device] = wanted.get(device, 0) + need
+            free = found.f_bavail * found.f_frsize
+            if wanted[device] > free:
+                raise Any2VecError(
+                    f"{path}: needs {size(wanted[device])}, with what else is written there, and {place} has "
+                    f"{size(free)} free; make room, or write elsewhere"
+                )
+
+
+def write_all(file: FileIO, array: NDArray[Any]) -> None:
+    """Write a contiguous array to an unbuffered file, which may take it in pieces."""
+    left = array.data.cast("B")
+    while left:
+        left = left[file.write(left) :]
+
+
+BLOCK = 1 << 22  # numbers per block: 16 MiB of float32
+CACHED = 1 << 16  # numbers that a core's second-level cache holds: 256 KiB
+
+
+def blocks(matrix: NDArray[np.floating[Any]], size: int = BLOCK) -> list[slice]:
+    """Cut a matrix into slices of rows, of at most `size` numbers, but one row at least."""
+    rows = max(1, size // max(1, matrix.shape[1]))
+    return [slice(start, min(start + rows, len(matrix))) for start in range(0, len(matrix), rows)]
+
+
+def first_not_finite(matrix: NDArray[np.floating[Any]]) -> tuple[int, int] | None:
+    """Return row and column of the first NaN or infinity; None if all numbers are finite."""
+    for block in blocks(matrix, CACHED):
+        finite = np.isfinite(matrix[block])
+        if not finite.all():
+            row, column = np.argwhere(~finite)[0]
+            return block.start + int(row), int(column)
+    return None
+
+
+def largest(matrix: NDArray[np.floating[Any]]) -> float:
+    """Return the largest magnitude of a number; NaN if there is one."""
+    found = [np.abs(matrix[block]).max() for block in blocks(matrix, CACHED)]
+    return float(np.max(found, initial=0.0))
+
+
+def is_finite(matrix: NDArray[np.floating[Any]]) -> bool:
+    """Whether all values of a matrix are finite."""
+    return first_not_finite(matrix) is None
+
+
+def check_finite(words: Sequence[str], matrix: NDArray[np.float32], where: str = "") -> None:
+    """Raise an error that names the first word whose vector is not finite; `where` precedes the message."""
+    if bad := first_not_finite(matrix):
+        raise Any2VecError(f"{where}the vector of {shown(words[bad[0]])} holds {matrix[bad]}, not a finite number")
+
+
+T = TypeVar("T", bound=np.generic)
+
+
+def read_only(array: NDArray[T]) -> NDArray[T]:
+    """Return a plain view of an array that cannot be written through: one compiled kernel serves all."""
+    view = array.view(np.ndarray)
+    view.flags.writeable = False
+    return view

@@ -3,22 +3,101 @@
 Where many hosts write one output, the first creates and renames it, and an error on one is raised on all.
 """
 
+import ctypes
 import errno
 import os
 import stat
-from collections.abc import Iterator
+import sys
+import zlib
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, TypeAlias
 
 from any2vec.cluster.communicator import Communicator, allgather_bytes, together
 from any2vec.cluster.local import alone
 from any2vec.errors import Any2VecError, file_error, shown
+from any2vec.io.compression import compression_of
 from any2vec.io.replaceable import Kind, check_replaceable, mark
-from any2vec.io.swap import put_folder
-from any2vec.io.temporary import Temporary, make_temporary, not_followed, sweep
+from any2vec.io.temporary import Temporary, hidden, make_temporary, not_followed, remove_aside, sweep
 
-__all__ = ["check_writable", "refusals", "replacing", "replacing_file"]
+__all__ = [
+    "Chunk",
+    "append_in_host_order",
+    "check_writable",
+    "put_folder",
+    "refusals",
+    "replacing",
+    "replacing_file",
+    "write_in_host_order",
+]
+
+_TRIES = 100
+_TAKEN = (errno.ENOTEMPTY, errno.EEXIST)
+_HERE = -100  # AT_FDCWD
+_EXCHANGE = 2  # RENAME_EXCHANGE
+
+
+def put_folder(new: Path, path: Path) -> None:
+    """Rename a folder to `path`; where there was one it has the name `new` then, or is removed."""
+    for _ in range(_TRIES):
+        try:
+            new.rename(path)  # onto nothing, or an empty folder
+            return
+        except OSError as error:
+            if error.errno not in _TAKEN:
+                raise
+        refused = _exchange(new, path)
+        if not refused:
+            return
+        if refused != errno.ENOENT and _by_two_renames(new, path):
+            return
+    raise OSError(errno.EBUSY, "other programs keep replacing it")
+
+
+def _exchange(one: Path, other: Path) -> int:
+    """Exchange two names in one step; return 0, or the number of the error."""
+    rename = _renameat2()
+    if rename is None:
+        return errno.ENOSYS
+    if not rename(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _EXCHANGE):
+        return 0
+    return ctypes.get_errno()
+
+
+@cache
+def _renameat2() -> Any:
+    """Return Linux's system call, which some file systems refuse; None elsewhere."""
+    if not sys.platform.startswith("linux"):
+        return None
+    try:
+        found = ctypes.CDLL(None, use_errno=True).renameat2
+    except (AttributeError, OSError):
+        return None
+    found.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+    return found
+
+
+def _by_two_renames(new: Path, path: Path) -> bool:
+    """Set the old folder aside and rename the new one; False if another program was faster."""
+    old = hidden(path, "old")
+    try:
+        path.rename(old)
+    except FileNotFoundError:
+        return False
+    try:
+        new.rename(path)
+    except OSError as error:
+        if error.errno in _TAKEN:
+            remove_aside(old, path)
+            return False
+        with suppress(OSError):
+            old.rename(path)
+        raise
+    remove_aside(old, path)
+    return True
+
 
 _MOST_LINKS = 40  # of a chain of symbolic links, as in Linux
 
@@ -222,3 +301,38 @@ def _set_mode(path: Path, mode: int, like: os.stat_result) -> None:
             mode &= 0o707 | (mode & 0o007) << 3
     with suppress(OSError):  # a file system without modes
         path.chmod(mode)
+
+
+Chunk: TypeAlias = bytes | memoryview
+
+COMPRESSION = 6  # gzip's own default
+
+
+def write_in_host_order(
+    path: Path, chunks: Iterable[Chunk], communicator: Communicator, kind: Kind | None = None
+) -> None:
+    """Replace a file by the chunks of all hosts, gzip-compressed if its name ends in .gz; the same bytes every time."""
+    with replacing(path, communicator=communicator, kind=kind) as part:
+        append_in_host_order(part, _compress(chunks) if compression_of(path) == "gz" else chunks, communicator, path)
+
+
+def append_in_host_order(part: Path, chunks: Iterable[Chunk], communicator: Communicator, path: Path) -> None:
+    """Append the chunks of each host, made when it is this host's turn, to a file; errors name `path`."""
+    opener = None if part == path else not_followed  # /dev/stdout is a link
+    for turn in range(communicator.size):
+        with together(communicator), refusals(path, communicator):
+            if turn == communicator.rank:
+                mode = "ab" if turn == 0 else "r+b"  # only the first creates the file
+                with open(part, mode, opener=opener) as file:
+                    if turn:  # a FIFO cannot seek
+                        file.seek(0, os.SEEK_END)
+                    for chunk in chunks:
+                        file.write(chunk)
+
+
+def _compress(chunks: Iterable[Chunk]) -> Iterator[bytes]:
+    """Make one gzip member, without name and time; members in sequence are one file."""
+    compressor = zlib.compressobj(COMPRESSION, wbits=16 + zlib.MAX_WBITS)
+    for chunk in chunks:
+        yield compressor.compress(chunk)
+    yield compressor.flush()

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from any2vec.errors import Any2VecError
 from any2vec.io.compression import open_compressed
-from any2vec.io.regular import open_regular
+from any2vec.io.inputs import open_regular
 
 __all__ = ["Kind", "check_replaceable", "has_mark", "json_of", "mark", "marked", "start_of"]
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator
 from any2vec.errors import Any2VecError, shown
-from any2vec.io.finite import blocks
-from any2vec.io.host_order import append_in_host_order
-from any2vec.io.regular import open_regular
+from any2vec.io.inputs import open_regular
+from any2vec.io.memory import blocks
+from any2vec.io.outputs import append_in_host_order
 
 __all__ = ["header_of", "map_open", "map_tensors", "write_tensors"]
 

@@ -1,22 +1,162 @@
 """Numba's `njit`, with a cache that is safe to load: nobody else may write to it, and damage is noticed."""
 
 import hashlib
+import os
 import pickle
 import sys
+import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
-from typing import Any
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, NamedTuple
 
 import numba
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, UserProvidedCacheLocator
+import numpy as np
+from numba import config
+from numba.core.caching import (
+    CompileResultCacheImpl,
+    FunctionCache,
+    IndexDataCacheFile,
+    UserProvidedCacheLocator,
+    _CacheLocator,
+)
 from numba.core.dispatcher import Dispatcher
+from numba.core.typing.templates import builtin_registry
+from numba.misc.appdirs import AppDirs
 
 from any2vec.errors import Any2VecWarning
-from any2vec.llvm.fingerprint import fingerprint
-from any2vec.llvm.kernel_folder import KernelFolder, kernel_folder
+from any2vec.private import distrust_way_to, make_private
 
-__all__ = ["njit"]
+__all__ = ["NOWHERE", "KernelFolder", "fingerprint", "kernel_folder", "njit"]
+
+
+def fingerprint(function: Any) -> int:
+    """Hash, to 63 bits, the code of a function and of all that it reaches through globals and closures."""
+    seen: set[int] = set()
+    found = hashlib.sha256()
+    for part in _parts(function, seen):
+        found.update(part.encode())
+    return int.from_bytes(found.digest()[:8], "little") >> 1
+
+
+def _parts(value: Any, seen: set[int]) -> Iterator[str]:
+    function = (
+        getattr(value, "py_func", None) or getattr(value, "_defn", None) or value
+    )  # a Numba function; an intrinsic
+    if isinstance(value, np.ndarray):
+        yield f"{value.dtype} {value.shape} {value.tobytes().hex()}"
+    elif isinstance(value, int | float | str | bytes | np.generic | None):
+        yield repr(value)
+    elif isinstance(value, dict | set | frozenset | list | tuple):
+        items = [*value.items()] if isinstance(value, dict) else value
+        parts = ["".join(_parts(item, seen)) for item in items]
+        yield type(value).__name__ + repr(sorted(parts) if isinstance(value, set | frozenset) else parts)
+    elif isinstance(function, FunctionType) and id(function) not in seen:
+        seen.add(id(function))
+        yield from _code(function.__code__)
+        if value is function:
+            yield from (part for overload in _overloads(function) for part in _parts(overload, seen))
+        names = _names(function.__code__)
+        for name in names:
+            value = function.__globals__.get(name, name)
+            yield from _parts(value, seen)
+            if isinstance(value, ModuleType) and value is not np:  # what compiled code may reach through it
+                attributes = (vars(value).get(attribute) for attribute in names)
+                compiled = (a for a in attributes if hasattr(a, "py_func") or any(_overloads(a)))
+                yield from (part for a in compiled for part in _parts(a, seen))
+        for cell in function.__closure__ or ():
+            yield from _parts(cell.cell_contents, seen)
+
+
+def _overloads(function: Any) -> Iterator[Any]:
+    """List what was given to `numba.extending.overload` for a function."""
+    for value, kind in builtin_registry.globals:
+        if value is function:
+            yield from (getattr(template, "_overload_func", None) for template in kind.templates)
+
+
+def _code(code: CodeType) -> Iterator[str]:
+    yield code.co_code.hex()
+    for constant in code.co_consts:
+        yield from _code(constant) if isinstance(constant, CodeType) else [repr(constant)]
+
+
+def _names(code: CodeType) -> list[str]:
+    """Names that the code, or code within it, may look up among globals."""
+    inner = [name for constant in code.co_consts if isinstance(constant, CodeType) for name in _names(constant)]
+    return [*code.co_names, *inner]
+
+
+class KernelFolder(NamedTuple):
+    """A folder for compiled kernels, None if there is none, and what a user should know of it."""
+
+    path: Path | None
+    remark: str = ""
+
+
+NOWHERE = KernelFolder(
+    None,
+    "kernels are compiled anew in each run: no folder for them can be written that is this user's alone; "
+    "set NUMBA_CACHE_DIR to one",
+)
+
+
+@cache
+def kernel_folder(sources: Path) -> KernelFolder:
+    """Choose where kernels of a folder of sources are kept: the first place that can be written, and that only we may.
+
+    The folder must be this user's, in folders that nobody else may replace: the user's choice, NUMBA_CACHE_DIR, one of
+    those that Numba takes, or one in the temporary folder.
+    """
+    name = _CacheLocator.get_suitable_cache_subpath(str(sources / "_"))
+    remark = ""
+    if config.CACHE_DIR and _writable(given := Path(config.CACHE_DIR, name)):
+        why = _distrust(given)
+        if not why:
+            return KernelFolder(given)
+        remark = (
+            f"NUMBA_CACHE_DIR, {config.CACHE_DIR}, is not used: others could put code there that would be run ({why})"
+        )
+    return next((KernelFolder(folder, remark) for folder in _places(sources, name) if _ours(folder)), NOWHERE)
+
+
+def _places(sources: Path, name: str) -> Iterator[Path]:
+    yield sources / "__pycache__"
+    users = Path(AppDirs(appname="numba", appauthor=False).user_cache_dir)
+    if users.is_absolute():  # not "~/.cache", where there is no home
+        yield users / name
+    try:
+        base = Path(tempfile.gettempdir(), f"any2vec-{os.getuid()}" if hasattr(os, "getuid") else "any2vec")
+    except OSError:
+        return
+    if _ours(base):
+        yield base / name
+
+
+def _ours(folder: Path) -> bool:
+    """Whether a folder, made if it is missing, is this user's alone, and can be written."""
+    return _writable(folder) and not _distrust(folder)
+
+
+def _writable(folder: Path) -> bool:
+    """Make a folder if it is missing; try whether files can be written there."""
+    try:
+        make_private(folder)
+        with tempfile.TemporaryFile(dir=folder) as file:
+            file.write(b"\0")
+    except (OSError, ValueError):  # ValueError: a name with a null character
+        return False
+    return True
+
+
+def _distrust(folder: Path) -> str:
+    try:
+        return distrust_way_to(folder)
+    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of symbolic links
+        return str(error)
+
 
 _DIGEST = 32  # bytes
 

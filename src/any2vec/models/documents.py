@@ -10,28 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator
-from any2vec.cluster.machine.cores import usable_cores
+from any2vec.cluster.machine import usable_cores
 from any2vec.corpus import Corpus, Vocabulary, read_corpus
-from any2vec.corpus.documents import taken_apart
+from any2vec.corpus.corpus import StoredWorklist, taken_apart
 from any2vec.corpus.raw_text import RawText
-from any2vec.corpus.rows import sentences_of
-from any2vec.corpus.sentences import tokens_in
-from any2vec.corpus.worklist import StoredWorklist
+from any2vec.corpus.sentences import sentences_of, tokens_in
 from any2vec.errors import Any2VecError, counted, shown
 from any2vec.evaluate.checker import Checker
 from any2vec.models.learned import document_vectors
 from any2vec.models.transforming import Features
 from any2vec.models.words import Word2Vec
 from any2vec.operators import LOSSES, MODELS, Operator
-from any2vec.operators.documents import DOCUMENT_MODELS, document_operator
-from any2vec.operators.inference import Inference
+from any2vec.operators.documents import DOCUMENT_MODELS, Inference, document_operator
 from any2vec.operators.matrices import Matrices, zeros
-from any2vec.options import changed, check_options, documented, option
+from any2vec.options import as_word, changed, check_options, documented, option
 from any2vec.training.options import Options
 from any2vec.training.running.decay import FLOOR
-from any2vec.vectors.arguments import as_word
-from any2vec.vectors.means import check_texts
-from any2vec.vectors.native import UNTRAINED
+from any2vec.vectors.derived import check_texts
+from any2vec.vectors.files.native import UNTRAINED
 from any2vec.vectors.vectors import Vectors
 
 __all__ = ["Doc2Vec"]

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.cluster.local import alone, simulate
-from any2vec.cluster.machine.cores import host_cores, usable_cores
+from any2vec.cluster.machine import host_cores, usable_cores
 from any2vec.corpus import Corpus, Vocabulary
-from any2vec.corpus.features import Features
+from any2vec.corpus.parts import Features
 from any2vec.errors import Any2VecError, shown
 from any2vec.models.callbacks import calling
 from any2vec.models.given import Given, check_given, shown_given

@@ -14,15 +14,14 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, first_other, together
 from any2vec.corpus import Corpus, Vocabulary
-from any2vec.corpus.features import Features
-from any2vec.corpus.subwords import Subwords
+from any2vec.corpus.parts import Features, Subwords
 from any2vec.errors import Any2VecError, file_error, shown
 from any2vec.io.compression import open_compressed
-from any2vec.io.finite import check_finite
-from any2vec.samples.counts import total_of
+from any2vec.io.memory import check_finite
+from any2vec.options import as_path, as_word
+from any2vec.samples.windows import total_of
 from any2vec.training.going_on.start import Rows, Start
-from any2vec.vectors.arguments import as_path, as_word
-from any2vec.vectors.formats import load
+from any2vec.vectors.files.formats import load
 from any2vec.vectors.parts import Parts
 from any2vec.vectors.vectors import Vectors
 

@@ -5,8 +5,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator
 from any2vec.corpus import Corpus, Vocabulary
-from any2vec.corpus.features import Features
-from any2vec.corpus.subwords import Subwords
+from any2vec.corpus.parts import Features, Subwords
 from any2vec.corpus.word_rows import WordRows
 from any2vec.operators.matrices import Matrices
 from any2vec.training.going_on.start import Rows

@@ -11,16 +11,15 @@ from typing import Any, ClassVar
 from any2vec.cluster.communicator import Communicator
 from any2vec.corpus import Corpus
 from any2vec.errors import Any2VecError, shown
-from any2vec.io.html import table
+from any2vec.io.shown import table
 from any2vec.models.callbacks import Callback
 from any2vec.models.checkpointed import Checkpointed
-from any2vec.options import option
+from any2vec.options import as_path, option
 from any2vec.report.log import OnRound, RunLog, check_log
 from any2vec.report.page import facts
 from any2vec.report.report import Report
 from any2vec.sync.combiners import Combiner
 from any2vec.training.shown.progress import Display, announcing_compilation, display_of, warn
-from any2vec.vectors.arguments import as_path
 
 __all__ = ["Reporting"]
 

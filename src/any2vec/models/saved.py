@@ -10,20 +10,17 @@ from functools import partial
 from typing import Any, ClassVar, Self, cast
 
 from any2vec.cluster.communicator import Communicator
-from any2vec.corpus.features import Features
-from any2vec.corpus.subwords import Subwords
+from any2vec.corpus.parts import Features, Subwords
 from any2vec.errors import Any2VecError, Any2VecWarning, shown
-from any2vec.io.typed import typed
 from any2vec.models.checkpointed import CHECKPOINTS
 from any2vec.models.given import GIVEN
 from any2vec.operators import OPERATORS
+from any2vec.options import as_path, typed
 from any2vec.report.report import Report, plain, without_nan
 from any2vec.sync.combiners import COMBINERS
-from any2vec.vectors.arguments import as_path
-from any2vec.vectors.formats import NATIVE, refuse_foreign, save
-from any2vec.vectors.hub import Upload, fetched
-from any2vec.vectors.model_card import without_files
-from any2vec.vectors.native import MODEL, load_documents, load_with_model, save_native
+from any2vec.vectors.files.formats import NATIVE, refuse_foreign, save
+from any2vec.vectors.files.hub import Upload, fetched, without_files
+from any2vec.vectors.files.native import MODEL, load_documents, load_with_model, save_native
 from any2vec.vectors.vectors import Vectors
 from any2vec.version import __version__
 

@@ -6,13 +6,13 @@ from typing import Any
 
 from any2vec.cluster.communicator import Communicator
 from any2vec.corpus import Corpus, Vocabulary, read_corpus
-from any2vec.corpus.phrases import Phrases
+from any2vec.corpus.phrases.phrases import Phrases
 from any2vec.corpus.raw_text import RawText
 from any2vec.errors import Any2VecError
 from any2vec.models.estimator import CheckWords, Estimator
 from any2vec.models.transforming import Features
 from any2vec.options import changed, documented, option
-from any2vec.vectors.means import check_texts
+from any2vec.vectors.derived import check_texts
 
 __all__ = ["Word2Vec"]
 

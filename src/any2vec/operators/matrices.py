@@ -8,8 +8,7 @@ from numba import float32, uint64
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
-from any2vec.io.finite import largest
-from any2vec.io.memory import release
+from any2vec.io.memory import largest, release
 from any2vec.io.memory import zeros as pages
 from any2vec.llvm.compiled import njit
 from any2vec.operators.tiles import ROW_ALIGNMENT

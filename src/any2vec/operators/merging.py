@@ -28,9 +28,8 @@ import numpy as np
 from numba import float32
 from numpy.typing import NDArray
 
-from any2vec.llvm.atomics import exchange
 from any2vec.llvm.compiled import njit
-from any2vec.llvm.prefetch import prefetch
+from any2vec.llvm.intrinsics import exchange, prefetch
 from any2vec.operators.hot_rows import (
     AT,
     DIRECTIONS,
@@ -41,10 +40,31 @@ from any2vec.operators.hot_rows import (
     ROWS_MERGED,
     HotRows,
 )
-from any2vec.operators.quadratic import LEAST, share_gone
 from any2vec.operators.tiles import ROW_ALIGNMENT, add_rows, aligned, dots, register_width
 
-__all__ = ["merge", "merge_due", "open_copies"]
+__all__ = ["LEAST", "merge", "merge_due", "open_copies", "share_gone"]
+
+LEAST = 0.1
+"""alpha c n, of all hosts or threads together, below which their steps are summed: they overshoot by little."""
+
+
+@njit(inline="always")
+def share_gone(x: float) -> float:
+    """``1 - exp(-x)`` for x not below 0, to 1e-5."""
+    u = (x if x < float32(24.0) else float32(24.0)) * float32(1 / 64)
+    y = float32(1 / 24) - u * float32(1 / 120)
+    y = float32(1 / 6) - u * y
+    y = float32(0.5) - u * y
+    y = float32(1.0) - u * y
+    y = u * y  # 1 - exp(-u); and now 1 - (1 - y)^2, six times: no digits are lost where x is small
+    two = float32(2.0)
+    y = y * (two - y)
+    y = y * (two - y)
+    y = y * (two - y)
+    y = y * (two - y)
+    y = y * (two - y)
+    return y * (two - y)
+
 
 _WIDTH = register_width()
 _AHEAD = 8  # rows that merging prefetches

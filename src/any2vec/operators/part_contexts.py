@@ -15,8 +15,7 @@ from numba import float32, int64, njit
 from numpy.typing import NDArray
 
 from any2vec.operators.base import OperatorOptions
-from any2vec.operators.cbow import CBOW, learning
-from any2vec.operators.context import join, join_changed, spread
+from any2vec.operators.cbow import CBOW, join, join_changed, learning, spread
 from any2vec.operators.hierarchical import HierarchicalCBOW, list_path
 from any2vec.operators.parts import READS, WithParts, list_rows
 from any2vec.operators.skipgram import draw_targets

@@ -17,16 +17,14 @@ from numba import float32, int64, njit
 from numpy.typing import NDArray
 
 from any2vec.corpus import Vocabulary
-from any2vec.corpus.features import Features
+from any2vec.corpus.parts import Features
 from any2vec.corpus.word_rows import WordRows
-from any2vec.llvm.prefetch import prefetch_row
-from any2vec.operators.arguments import add_curvature
-from any2vec.operators.base import OperatorOptions
-from any2vec.operators.context import join, learn, spread
+from any2vec.llvm.intrinsics import prefetch_row
+from any2vec.operators.base import OperatorOptions, add_curvature
+from any2vec.operators.cbow import join, learn, spread
 from any2vec.operators.hierarchical import HierarchicalSkipGram, list_path
-from any2vec.operators.logistic import PADDING
 from any2vec.operators.skipgram import SkipGram
-from any2vec.operators.tiles import dots
+from any2vec.operators.tiles import PADDING, dots
 from any2vec.options import option
 from any2vec.samples.draws import draw
 from any2vec.samples.huffman import LONGEST

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from any2vec.cluster.local import alone
-from any2vec.cluster.machine.workers import Workers
+from any2vec.cluster.workers import Workers
 from any2vec.corpus import Corpus, Vocabulary, Worklist
+from any2vec.corpus.corpus import StoredWorklist
 from any2vec.corpus.word_rows import WordRows
-from any2vec.corpus.worklist import StoredWorklist
 from any2vec.errors import Any2VecError
 from any2vec.io.memory import available
-from any2vec.io.sizes import size
+from any2vec.io.shown import size
 from any2vec.operators import Operator
 from any2vec.operators.kernel import inspection_kernel
 from any2vec.operators.matrices import new_matrices, padded_width

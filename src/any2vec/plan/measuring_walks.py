@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import Request
-from any2vec.cluster.counted import Counted
+from any2vec.cluster.communicator import Counted, Request
 from any2vec.cluster.local import alone
 from any2vec.graph.shares.share import cut_graph
 from any2vec.plan.walking import WALKS, WalkedGraph, WalkSpeeds

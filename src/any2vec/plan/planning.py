@@ -5,7 +5,7 @@ from typing import Any
 
 from any2vec.errors import Any2VecError
 from any2vec.io.memory import available
-from any2vec.io.sizes import size
+from any2vec.io.shown import size
 from any2vec.plan.cluster import Cluster
 from any2vec.plan.estimates import Estimate, Estimator
 from any2vec.plan.formulas import by_tree, number_of_rows

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.graph.graph import Graph
-from any2vec.graph.shares.placing import GRAPHS
-from any2vec.graph.shares.share import even_cuts
+from any2vec.graph.shares.share import GRAPHS, even_cuts
 from any2vec.models import DeepWalk
 from any2vec.plan.cluster import PROGRAM, Cluster, seconds_of
 from any2vec.walks.corpus import MOST_KEPT
@@ -146,7 +145,7 @@ class WalkedGraph:
     def tables(
         self, vertices: NDArray[np.float64], entries: NDArray[np.float64], *, parts: bool
     ) -> NDArray[np.float64]:
-        """Return the bytes that walks look up at the rows of some vertices, of each host (`walks.row_tables`).
+        """Return the bytes that walks look up at the rows of some vertices, of each host (`walks.tables`).
 
         A row has a number of 8 bytes. An entry is an int32; with weights, 16 bytes of an alias table. node2vec's walks
         look for neighbours in a hash table. It has a bucket for every three entries, and one more for each row, of 32

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, is_installed, missing_extra, shown
-from any2vec.io.html import PAGE_ENDINGS, is_page
 from any2vec.io.outputs import check_writable, replacing_file
 from any2vec.io.replaceable import Kind, start_of
+from any2vec.io.shown import PAGE_ENDINGS, is_page
 from any2vec.options import can_be_path
 from any2vec.plot.figure import draw, is_rendered, rendered
 from any2vec.plot.groups import Groups

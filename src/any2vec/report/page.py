@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from any2vec.errors import counted
-from any2vec.io.html import table
 from any2vec.io.outputs import check_writable, replacing_file
 from any2vec.io.replaceable import Kind, start_of
-from any2vec.io.sizes import size
+from any2vec.io.shown import size, table
 from any2vec.plot.figure import rendered
 from any2vec.report.figures import figure_of, panels
 from any2vec.report.report import Report, decimals

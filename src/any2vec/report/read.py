@@ -9,7 +9,7 @@ from typing import Any
 
 from any2vec.errors import Any2VecError, shown
 from any2vec.io.outputs import refusals
-from any2vec.io.typed import typed
+from any2vec.options import typed
 from any2vec.report.report import Report
 from any2vec.report.rounds import BY_HOST, PHASES, Rounds
 

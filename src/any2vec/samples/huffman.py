@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
 from any2vec.llvm.compiled import njit
-from any2vec.samples.counts import total_of
 from any2vec.samples.draws import draw
+from any2vec.samples.windows import total_of
 
 __all__ = ["LONGEST", "Paths", "huffman_paths", "same_splits"]
 

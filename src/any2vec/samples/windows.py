@@ -4,22 +4,26 @@ Everything is a function of (seed, epoch, position in the worklist): neighbours 
 wherever a slice begins or ends. Kernels and inspection both loop over what `list_windows` lists.
 """
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import int64, uint64
 from numpy.typing import NDArray
 
+from any2vec.errors import Any2VecError
 from any2vec.llvm.compiled import njit
-from any2vec.samples.counts import total_of
 from any2vec.samples.draws import KEEP, NEGATIVES, below, draw, epoch_key, shifted
 
 __all__ = [
     "CHUNK",
     "EpochDraws",
     "SampleTables",
+    "Slice",
     "Window",
     "Windows",
+    "first_chunk",
+    "follow_words",
     "keep_probability",
     "keep_thresholds",
     "kept_counts",
@@ -27,8 +31,58 @@ __all__ = [
     "mean_context",
     "needed_around",
     "new_windows",
+    "total_of",
     "window_of",
 ]
+
+
+class Slice(NamedTuple):
+    """What a host takes of its part of the worklist in a round.
+
+    Attributes
+    ----------
+    epoch : int
+        From 0.
+    ranges : tuple of (int, int)
+        Positions from and to; one range, unless another number of hosts began the epoch. Never empty.
+    """
+
+    epoch: int
+    ranges: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(cls, epoch: int, pieces: Sequence[tuple[int, int]], begin: int, end: int) -> "Slice":
+        """Take words number `begin` to `end` of some pieces laid one after the other."""
+        found: list[tuple[int, int]] = []
+        before = 0
+        for low, high in pieces:
+            first, last = max(begin - before, 0), min(end - before, high - low)
+            if first < last or (first == last == begin - before and not found):  # one range, even if there are no words
+                found = [r for r in found if r[0] < r[1]] + [(low + first, low + last)]
+            before += high - low
+        return cls(epoch, tuple(found))
+
+    @property
+    def size(self) -> int:
+        """Words in it."""
+        return sum(high - low for low, high in self.ranges)
+
+    def part(self, begin: int, end: int) -> "Slice":
+        """Take words number `begin` to `end` of it."""
+        return Slice.of(self.epoch, self.ranges, begin, end)
+
+
+_MOST = 1 << 62  # as many again may be counted on from there
+
+
+def total_of(counts: NDArray[np.int64], what: str = "counts") -> int:
+    """Return the sum of counts, which must be below 2^62; `what` they are, for the error."""
+    found = float(counts.sum(dtype=np.float64))
+    if found >= _MOST:
+        largest = int(counts.max())
+        raise Any2VecError(f"{what} sum up to {found:.3g}, the largest is {largest:,}; their sum must be below 2^62")
+    return int(counts.sum())
+
 
 CHUNK = 512
 """Positions listed at once: bounds the memory that a sentence of any length needs."""
@@ -329,3 +383,45 @@ def kept_around(
         size += int64(is_kept(word, position, keep, key))
         position += 1
     return first, last, size
+
+
+@njit(nogil=True, error_model="numpy")
+def follow_words(windows: Windows, count: int) -> None:
+    """Fill `first`, `fresh` and `uses` of the `count` windows that are listed; the last one keeps no word."""
+    reached = int64(0)
+    for i in range(count):
+        windows.fresh[i] = reached
+        reached = max(reached, windows.end[i])
+    first = reached
+    windows.first[count] = reached
+    for i in range(count - 1, -1, -1):
+        first = min(first, windows.begin[i])
+        windows.first[i] = first
+    if count:
+        windows.fresh[0] = first
+    uses = windows.uses
+    for word in range(first, reached + 1):
+        uses[word] = 0
+    for i in range(count):
+        uses[windows.begin[i]] += 1
+        uses[windows.end[i]] -= 1
+    for word in range(first + 1, reached):
+        uses[word] += uses[word - 1]
+    for i in range(count):
+        uses[windows.centre[i]] -= 1
+
+
+@njit(nogil=True, error_model="numpy")
+def first_chunk(bounds: NDArray[np.int64], low: int, high: int, whole: bool) -> tuple[int, int]:
+    """Find the sentence and the position where the first chunk of a slice begins.
+
+    If chunks are taken whole, they begin at every `CHUNK` positions of a sentence, and a slice has those that begin in
+    it: so they do not depend on where slices begin and end.
+    """
+    sentence: Any = np.searchsorted(bounds, low, side="right") - 1
+    position = low
+    if whole and low < high:
+        begin, end = bounds[sentence], bounds[sentence + 1]
+        position = min(begin + (low - begin + CHUNK - 1) // CHUNK * CHUNK, end)
+        sentence += int64(position == end)
+    return sentence, position

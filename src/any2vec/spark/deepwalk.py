@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import NumericType
 
 from any2vec import models
-from any2vec.corpus.subwords import BUCKETS
+from any2vec.corpus.parts import BUCKETS
 from any2vec.errors import Any2VecError
 from any2vec.spark.estimator import HostEstimator, model_folder
 from any2vec.spark.hosts import run, walking_program

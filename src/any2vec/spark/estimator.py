@@ -16,7 +16,7 @@ from pyspark.ml.param import Param
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsReader, DefaultParamsWritable
 from pyspark.sql import DataFrame, SparkSession
 
-from any2vec.corpus.features import Features
+from any2vec.corpus.parts import Features
 from any2vec.errors import Any2VecError, respelled, shown
 from any2vec.spark.hosts import slots
 from any2vec.spark.params import HostParams

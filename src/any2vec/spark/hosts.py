@@ -16,15 +16,14 @@ from pyspark import BarrierTaskContext, SparkContext
 from pyspark.sql import DataFrame, functions
 
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, together
+from any2vec.cluster.environment import listen_anywhere, listen_at
 from any2vec.cluster.gloo import joined, load_library
-from any2vec.cluster.listening import listen_anywhere, listen_at
-from any2vec.corpus.features import Features
+from any2vec.corpus.parts import Features, Subwords
 from any2vec.corpus.sentences import Numbered
-from any2vec.corpus.subwords import Subwords
 from any2vec.errors import Any2VecError, installing, shown
 from any2vec.models import DeepWalk, Word2Vec
 from any2vec.spark.vertices import EDGES, of_frame
-from any2vec.vectors.formats import save
+from any2vec.vectors.files.formats import save
 from any2vec.vectors.parts import Parts
 from any2vec.vectors.vectors import Vectors
 

@@ -6,8 +6,7 @@ from typing import Any, Self, TypeVar
 from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.param.shared import HasInputCol, HasMaxIter, HasOutputCol, HasSeed, HasStepSize
 
-from any2vec.corpus.features import Features
-from any2vec.corpus.subwords import BUCKETS, Subwords
+from any2vec.corpus.parts import BUCKETS, Features, Subwords
 from any2vec.sync.wires import USUAL, WIRES
 
 __all__ = ["DeepWalkParams", "HostParams", "Word2VecParams", "with_getters", "with_setters"]

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import ArrayType, StringType
 
 from any2vec import models
-from any2vec.corpus.subwords import BUCKETS
+from any2vec.corpus.parts import BUCKETS
 from any2vec.errors import Any2VecError
 from any2vec.spark.estimator import HostEstimator, model_folder
 from any2vec.spark.hosts import host_program, partitioned, run

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.io.finite import is_finite
+from any2vec.io.memory import is_finite
 from any2vec.llvm.compiled import njit
 from any2vec.operators.matrices import Matrices
 from any2vec.sync.channel import Channel

@@ -13,10 +13,9 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Request
 from any2vec.io.memory import release
-from any2vec.operators.arguments import RowTable
-from any2vec.operators.columns import add_parts
+from any2vec.operators.base import RowTable
+from any2vec.operators.columns import MiniBatch, add_parts
 from any2vec.operators.matrices import Matrices, new_matrices, zeros
-from any2vec.operators.mini_batches import MiniBatch
 from any2vec.sync.column_layout import ColumnLayout
 from any2vec.sync.combiners import Combiner, Round
 from any2vec.sync.masters import Combined

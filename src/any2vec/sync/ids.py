@@ -5,8 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import exchange
-from any2vec.cluster.lost import DamagedError, checked_counts
+from any2vec.cluster.communicator import DamagedError, checked_counts, exchange
 from any2vec.llvm.compiled import njit
 from any2vec.sync.channel import Channel
 from any2vec.sync.partition import Partition

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.lost import DamagedError
-from any2vec.cluster.machine.workers import Workers
+from any2vec.cluster.communicator import DamagedError
+from any2vec.cluster.workers import Workers
 from any2vec.llvm.compiled import njit
-from any2vec.llvm.prefetch import prefetch
+from any2vec.llvm.intrinsics import prefetch
 from any2vec.operators.matrices import Matrices
 from any2vec.sync.combiners import Combiner, PartsCombiner, SumCombiner
 from any2vec.sync.combiners.gradient import gradient_row

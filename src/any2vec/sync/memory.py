@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 
 from any2vec.cluster.communicator import Communicator, SharedError, together
-from any2vec.cluster.machine.cores import hosts_here
+from any2vec.cluster.machine import hosts_here
 from any2vec.errors import Any2VecError
 from any2vec.io.memory import available
-from any2vec.io.sizes import size
+from any2vec.io.shown import size
 from any2vec.operators.matrices import padded_width
 from any2vec.sync.partition import Partition
 from any2vec.sync.scheme import Scheme

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Request
-from any2vec.operators.arguments import RowTable
+from any2vec.operators.base import RowTable
 from any2vec.operators.matrices import Matrices, new_matrices, zeros
-from any2vec.samples.slices import Slice
+from any2vec.samples.windows import Slice
 from any2vec.sync.combiners import Combiner, Round, Touched
 from any2vec.sync.ids import RowsByHost, send_ids
 from any2vec.sync.masters import Changes, Combined

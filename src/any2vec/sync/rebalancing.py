@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.machine.workers import Workers
+from any2vec.cluster.workers import Workers
 from any2vec.llvm.compiled import njit
 from any2vec.operators.matrices import zeros
 from any2vec.operators.tiles import ROW_ALIGNMENT, TILE_ROWS, aligned, dots, register_width

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator
-from any2vec.cluster.machine.workers import Workers
-from any2vec.operators.arguments import RowTable
-from any2vec.operators.inspection import Inspector
+from any2vec.cluster.workers import Workers
+from any2vec.operators.base import RowTable
+from any2vec.operators.kernel import Inspector
 from any2vec.operators.matrices import Matrices, padded_width
-from any2vec.samples.slices import Slice
+from any2vec.samples.windows import Slice
 from any2vec.sync.balance import Balance
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import Combiner, Round, Touched
@@ -87,7 +87,7 @@ class Scheme(ABC):
     by_columns : bool
         Whether all hosts take every slice, each on its columns; else each takes its own, on whole rows.
     pools : bool
-        Whether a round draws negatives from a pool of its own, at a fixed learning rate (`samples.pools`).
+        Whether a round draws negatives from a pool of its own, at a fixed learning rate (`samples.negatives`).
     of_its_own : bool
         Whether vectors differ from those of other schemes, on one host too.
     addresses : float

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from any2vec.cluster.local import alone
-from any2vec.cluster.machine.workers import Workers
+from any2vec.cluster.workers import Workers
 from any2vec.operators.matrices import Matrices, new_matrices
 from any2vec.sync.balance import Balance
 from any2vec.sync.channel import Channel

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.machine.workers import Workers
+from any2vec.cluster.workers import Workers
 from any2vec.errors import Any2VecError
 from any2vec.io.memory import available
-from any2vec.io.sizes import size
+from any2vec.io.shown import size
 from any2vec.operators.matrices import padded_width, zeros
 
 __all__ = ["Wire", "check_room"]

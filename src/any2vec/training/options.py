@@ -3,8 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Any
 
-from any2vec.corpus.features import Features
-from any2vec.corpus.subwords import Subwords
+from any2vec.corpus.parts import Features, Subwords
 from any2vec.errors import Any2VecError
 from any2vec.operators import BY_KIND, LOSSES, MODELS, OPERATORS, WITH_PARTS, Operator, operator_of
 from any2vec.operators.cbow import ContextOptions

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from any2vec.cluster.communicator import Communicator, together
-from any2vec.cluster.lost import LostHostError
+from any2vec.cluster.communicator import Communicator, LostHostError, together
 from any2vec.corpus import Corpus
 from any2vec.operators.matrices import Matrices
 from any2vec.report.report import Report

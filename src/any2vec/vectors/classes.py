@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from any2vec.cluster.machine.cores import usable_cores
+from any2vec.cluster.machine import usable_cores
 from any2vec.errors import Any2VecError, missing_extra
-from any2vec.vectors.arguments import whole_number
+from any2vec.options import whole_number
 from any2vec.vectors.vectors import Vectors, check_vectors
 
 __all__ = ["check_classes", "classes"]

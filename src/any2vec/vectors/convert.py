@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from any2vec.corpus.subwords import Subwords
+from any2vec.corpus.parts import Subwords
 from any2vec.errors import Any2VecError, missing_extra, shown
 from any2vec.vectors.lookup import Lookup
 from any2vec.vectors.parts import Parts

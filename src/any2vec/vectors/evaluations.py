@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, counted
-from any2vec.vectors.arguments import whole_number
+from any2vec.options import whole_number
 from any2vec.vectors.neighbours import Neighbours
-from any2vec.vectors.pairs import Pairs, as_pairs, correlations
-from any2vec.vectors.questions import Questions, as_questions
+from any2vec.vectors.questions import Pairs, Questions, as_pairs, as_questions, correlations, fold, meant_word
 from any2vec.vectors.search import answer
-from any2vec.vectors.word_sets import fold, meant_word
 
 __all__ = ["Evaluations"]
 

@@ -49,6 +49,6 @@ class Indexed(Lookup):
         Any2VecError
             If it is of other vectors, damaged or cannot be read, or faiss is not installed.
         """
-        from any2vec.vectors.index_file import load_index
+        from any2vec.vectors.index import load_index
 
         return load_index(self, path)

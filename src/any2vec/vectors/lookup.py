@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from any2vec.corpus.vocabulary import Vocabulary
 from any2vec.errors import Any2VecError, UnknownWordError, shown
-from any2vec.io.finite import blocks, check_finite
-from any2vec.io.html import table
-from any2vec.io.read_only import read_only
-from any2vec.vectors.arguments import as_word, asked, of_integers
+from any2vec.io.memory import blocks, check_finite, read_only
+from any2vec.io.shown import table
+from any2vec.options import as_word, asked, of_integers
 from any2vec.vectors.parts import Parts
 
 __all__ = ["NEGATIVE", "Lookup", "Query", "repeats"]

@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, UnknownWordError, shown
-from any2vec.options import can_be_path
-from any2vec.vectors.arguments import as_path, whole_number
+from any2vec.options import as_path, can_be_path, whole_number
 from any2vec.vectors.lookup import Lookup
+from any2vec.vectors.questions import read_lines
 from any2vec.vectors.search import no_zeros
-from any2vec.vectors.word_sets import read_lines
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -197,7 +196,7 @@ class Maps(Lookup):
 
     @staticmethod
     def _near(rows: NDArray[np.float32], topn: int, seed: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
-        from any2vec.vectors.neighbour_graph import neighbour_graph
+        from any2vec.vectors.search import neighbour_graph
 
         if topn:
             return neighbour_graph(rows, topn, seed=seed)

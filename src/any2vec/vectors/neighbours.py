@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError, shown
-from any2vec.vectors.arguments import whole_number
+from any2vec.options import whole_number
 from any2vec.vectors.index import Index
 from any2vec.vectors.lookup import Lookup, Query
 from any2vec.vectors.search import cosines_of, nearest

@@ -9,15 +9,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.machine.cores import usable_cores
-from any2vec.corpus.features import Features
-from any2vec.corpus.subwords import Subwords
+from any2vec.cluster.machine import usable_cores
+from any2vec.cluster.workers import ordered
+from any2vec.corpus.parts import Features, Subwords
 from any2vec.errors import Any2VecError, shown
-from any2vec.io.finite import check_finite, first_not_finite
-from any2vec.io.ordered import ordered
-from any2vec.io.read_only import read_only
+from any2vec.io.memory import check_finite, first_not_finite, read_only
 from any2vec.llvm.compiled import njit
-from any2vec.vectors.arguments import whole_number
+from any2vec.options import whole_number
 
 __all__ = ["Parts", "lost_parts", "means_of"]
 

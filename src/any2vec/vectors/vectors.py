@@ -2,16 +2,14 @@
 
 from any2vec.errors import Any2VecError
 from any2vec.vectors.convert import Conversions
-from any2vec.vectors.derived import Derived
+from any2vec.vectors.derived import Derived, Featured, Means
 from any2vec.vectors.evaluations import Evaluations
 from any2vec.vectors.export.exports import Exports
-from any2vec.vectors.featured import Featured
+from any2vec.vectors.files.hub import Hub
 from any2vec.vectors.gensim_names import GensimNames
-from any2vec.vectors.hub import Hub
 from any2vec.vectors.indexed import Indexed
 from any2vec.vectors.lookup import NEGATIVE
 from any2vec.vectors.maps import Maps
-from any2vec.vectors.means import Means
 
 __all__ = ["NEGATIVE", "Vectors", "check_vectors"]
 

@@ -31,11 +31,21 @@ import numpy as np
 from numba import int64, uint64
 
 from any2vec.llvm.compiled import njit
-from any2vec.llvm.prefetch import prefetch
+from any2vec.llvm.intrinsics import prefetch
 from any2vec.samples.draws import draw, mix
-from any2vec.walks.noise import LOOSE, in_out
-from any2vec.walks.order import half_draw, start_drawn, unit, vertex_at
-from any2vec.walks.tables import BUCKET, WEIGHTED_BUCKET, bucket_of, chosen, find
+from any2vec.walks.tables import (
+    BUCKET,
+    LOOSE,
+    WEIGHTED_BUCKET,
+    bucket_of,
+    chosen,
+    find,
+    half_draw,
+    in_out,
+    start_drawn,
+    unit,
+    vertex_at,
+)
 
 __all__ = ["REFUSALS", "second_order"]
 

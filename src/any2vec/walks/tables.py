@@ -3,15 +3,49 @@
 Memory: 16 bytes per entry for choices. Neighbours: 11 per entry and 32 per vertex, with weights 22 and 68.
 """
 
+from math import isqrt
+from typing import Any, NamedTuple
+
 import numpy as np
 from numba import int64, uint64
 from numpy.typing import NDArray
 
-from any2vec.io.memory import zeros
+from any2vec.errors import Any2VecError
+from any2vec.graph.csr import CSR, merged
+from any2vec.io.memory import read_only, zeros
 from any2vec.llvm.compiled import njit
+from any2vec.samples.draws import WALKS, below, draw, epoch_key
 from any2vec.samples.negatives import share_columns
 
-__all__ = ["BUCKET", "WEIGHTED_BUCKET", "bucket_of", "choices", "chosen", "find", "neighbour_table", "relative_weights"]
+__all__ = [
+    "BUCKET",
+    "LOOSE",
+    "WEIGHTED_BUCKET",
+    "Entries",
+    "RowTables",
+    "any_twice",
+    "bucket_of",
+    "check_weights",
+    "choices",
+    "chosen",
+    "counted",
+    "find",
+    "half_draw",
+    "in_out",
+    "levels",
+    "marked",
+    "neighbour_table",
+    "pass_key",
+    "relative_weights",
+    "row_tables",
+    "sides",
+    "start_drawn",
+    "start_of",
+    "start_shares",
+    "start_table",
+    "unit",
+    "vertex_at",
+]
 
 _SLOTS = 8  # ids in a bucket: 32 bytes, which one comparison of a vector register looks through
 
@@ -149,3 +183,226 @@ def find(table: NDArray[np.int32], stride: int, bucket: int, x: int, v: int, fir
         bucket += 1
         if bucket == first // _FILL + v + degree // _FILL + 1:
             bucket = first // _FILL + v
+
+
+_ROUNDS, _MORE_ROUNDS, _FEW = 2, 6, 4096
+# times that each side is shifted by a random function of the other: more for fewer than _FEW vertices, as functions of
+# few values mix less
+
+
+def pass_key(seed: int, pass_: int) -> int:
+    """Key of one pass: its draw v is the key of the walk from vertex v, its draw V that of the order.
+
+    Where starts are drawn, its draw i is the key of walk i of the pass.
+    """
+    return epoch_key(seed, pass_, WALKS)
+
+
+def sides(vertices: int) -> tuple[int, int]:
+    """Numbers of values of left and right, which make at least as many pairs as there are vertices."""
+    left = max(1, isqrt(vertices))
+    return left, max(1, -(-vertices // left))
+
+
+@njit(inline="always")
+def vertex_at(place: int, vertices: int, left: int, right: int, key: int) -> int:
+    """Vertex at `place` of the order `key`; `left` and `right` from `sides`."""
+    x, lefts, rights = uint64(place), uint64(left), uint64(right)  # unsigned: they divide faster
+    rounds = _MORE_ROUNDS if vertices < _FEW else _ROUNDS
+    while True:
+        a = x // rights
+        b = x - a * rights
+        for r in range(rounds):
+            a += below(draw(key, (uint64(2 * r) << uint64(32)) + b), lefts)
+            a -= lefts * uint64(a >= lefts)
+            b += below(draw(key, (uint64(2 * r + 1) << uint64(32)) + a), rights)
+            b -= rights * uint64(b >= rights)
+        x = a * rights + b
+        if x < uint64(vertices):
+            return int64(x)
+
+
+def start_table(vertices: NDArray[np.int64], shares: NDArray[np.float32]) -> NDArray[np.uint64]:
+    """Make the table that starts are drawn from: vertices, and their shares."""
+    return choices(np.array([0, len(vertices)], np.int64), vertices.astype(np.int32), shares)
+
+
+@njit(inline="always")
+def start_drawn(place: int, key: int, starts: NDArray[np.uint64]) -> int:
+    """Vertex that draw `place` of `key` chooses; `starts` is a table that `choices` made of one row."""
+    bits = draw(key, place)
+    columns = uint64(starts.size >> 1)
+    at = (bits >> uint64(32)) * columns + (((bits & uint64(0xFFFFFFFF)) * columns) >> uint64(32))
+    return chosen(starts, int64(at >> uint64(32)), at & uint64(0xFFFFFFFF))
+
+
+@njit(inline="always")
+def half_draw(key: int, number: int) -> int:
+    """32 random bits of the stream `key`: a draw is two of them, the high half first."""
+    bits = draw(key, uint64(number) >> uint64(1))
+    return (bits << (uint64(32) * (uint64(number) & uint64(1)))) >> uint64(32)
+
+
+@njit(inline="always")
+def start_of(
+    walk: int, keys: NDArray[np.uint64], per_pass: int, left: int, right: int, starts: NDArray[np.uint64]
+) -> tuple[int, int]:
+    """Where a walk starts that is counted over all passes, whose `keys` are given, and the key of its draws.
+
+    It is drawn from `starts`; if that is empty, it is the vertex at the walk's place in the pass.
+    """
+    pass_ = walk // per_pass
+    place = walk - pass_ * per_pass
+    key = keys[pass_]
+    order = draw(key, per_pass)
+    if starts.size > 0:
+        v, number = start_drawn(place, order, starts), place
+    else:
+        v = number = vertex_at(place, per_pass, left, right, order)
+    return v, draw(key, number)
+
+
+@njit(inline="always")
+def unit(bits: int) -> float:
+    """Fraction of 1 from the high 53 of 64 random bits."""
+    return float(int64(bits >> uint64(11))) * 2.0**-53
+
+
+LOOSE = 31
+"""Bit of a neighbour's id that is set if the edge to it is loose; ids leave it free."""
+
+
+@njit(nogil=True, cache=True)
+def levels(indptr: NDArray[np.int64], weights: NDArray[np.float32], gamma: float) -> NDArray[np.float32]:
+    """Return of each vertex the mean weight of its edges, and the weight below which it finds an edge loose.
+
+    Items 2 v and 2 v + 1 are those of v. Without edges they are 0.
+    """
+    found = np.zeros(2 * indptr.size, np.float32)
+    for v in range(indptr.size - 1):
+        row = weights[indptr[v] : indptr[v + 1]]
+        if row.size == 0:
+            continue
+        mean = 0.0  # of equal weights it is exactly theirs
+        for weight in row:
+            mean += float(weight)
+        mean /= row.size
+        squares = 0.0
+        for weight in row:
+            squares += (float(weight) - mean) ** 2
+        found[2 * v] = mean
+        found[2 * v + 1] = max(0.0, mean + gamma * np.sqrt(squares / row.size))
+    return found
+
+
+@njit(nogil=True, cache=True)
+def marked(
+    indptr: NDArray[np.int64], indices: NDArray[np.int32], weights: NDArray[np.float32], found: NDArray[np.float32]
+) -> NDArray[np.uint32]:
+    """Return the neighbours, with the bit `LOOSE` of those that their vertex has a loose edge to."""
+    ids = np.empty(indices.size, np.uint32)
+    for v in range(indptr.size - 1):
+        for i in range(indptr[v], indptr[v + 1]):
+            ids[i] = uint64(indices[i]) | (uint64(weights[i] < found[2 * v + 1]) << uint64(LOOSE))
+    return ids
+
+
+@njit(inline="always")
+def in_out(other: float, level: float, loose: bool, away: float) -> float:
+    """Factor of an edge c -> x, from 1/q (`away`) to 1.
+
+    `other` is the weight of w -> x, 0 if there is no such edge, and `level` where x finds it loose; `loose`, whether c
+    finds its own edge so.
+    """
+    if other > 0.0 and other >= level:
+        return 1.0
+    if loose:
+        return min(1.0, away)
+    return away if other == 0.0 else away + (1.0 - away) * (float(other) / float(level))
+
+
+_NONE = np.zeros(0, np.float32)
+
+
+class Entries(NamedTuple):
+    """Rows: those of a graph, or of the vertices of a share, which are counted from 0 here."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    weights: NDArray[np.float32] | None
+
+
+class RowTables(NamedTuple):
+    """What the kernels of walks look up.
+
+    Attributes
+    ----------
+    rows : int64 array, shape (n + 2,)
+        The neighbours of vertex v are entries ``rows[v]`` to ``rows[v + 1] - 1``; vertex n has none.
+    targets : int32 array, or uint64 of two for each entry
+        Neighbours; of a weighted graph, alias tables (`tables.choices`), with the marks of node2vec+.
+    heaviest : float32 array
+        The largest relative weight of each row, for node2vec's walks on weighted graphs.
+    table : int32 array
+        Hash tables of neighbours (`tables.neighbour_table`), for node2vec's walks.
+    levels : float32 array
+        Of each vertex, what node2vec+ finds a usual and a loose edge (`noise.levels`).
+    """
+
+    rows: NDArray[np.int64]
+    targets: NDArray[Any]
+    heaviest: NDArray[np.float32]
+    table: NDArray[np.int32]
+    levels: NDArray[np.float32]
+
+
+def check_weights(weights: NDArray[np.float32] | None) -> None:
+    """Raise an error if walks cannot go by the weights."""
+    if weights is not None and not (np.isfinite(weights) & (weights > 0)).all():
+        raise Any2VecError("weights of edges must be positive numbers for walks")
+
+
+def counted(entries: Entries) -> Entries:
+    """Merge equal edges to one of their weight, without weights of their number: walks are the same."""
+    indptr, indices, weights = entries
+    many = np.ones(len(indices), np.float32) if weights is None else weights.copy()
+    return Entries(*merged(CSR(indptr.copy(), indices.copy(), many))[:3])
+
+
+def row_tables(entries: Entries, *, second: bool, extended: bool, gamma: float) -> RowTables:
+    """Make the tables for walks of the second order or the first, for node2vec+ (`extended`) or not."""
+    indptr, indices, weights = entries
+    rows = np.append(indptr, indptr[-1])
+    if len(indices) == 0:  # kernels read an entry before they check for one
+        indices = np.zeros(1, np.int32)
+    indices = read_only(indices)
+    usual = levels(indptr, weights, gamma) if extended else _NONE
+    ids = marked(indptr, indices, weights, usual) if extended else indices
+    targets = indices if weights is None else choices(indptr, ids, weights)
+    heaviest, table = _NONE, np.zeros(0, np.int32)
+    if second:
+        relative = None
+        if weights is not None:
+            relative, heaviest = relative_weights(indptr, weights)
+        table = neighbour_table(rows, indices, weights if extended else relative)
+    return RowTables(rows, targets, heaviest, table, usual)
+
+
+def start_shares(entries: Entries) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Return the vertices that have edges, and the weights of them, or their number, together."""
+    indptr, _, weights = entries
+    degrees = np.diff(indptr)
+    with_edges = np.flatnonzero(degrees)
+    begins = indptr[:-1][with_edges]
+    shares = degrees[with_edges] if weights is None else np.add.reduceat(weights, begins, dtype=np.float64)
+    return with_edges, np.asarray(shares, np.float32)
+
+
+@njit(nogil=True, cache=True)
+def any_twice(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> bool:
+    """Whether a row has a neighbour twice."""
+    for v in range(indptr.size - 1):
+        for i in range(indptr[v] + 1, indptr[v + 1]):
+            if indices[i] == indices[i - 1]:
+                return True
+    return False

@@ -13,13 +13,21 @@ from any2vec.errors import Any2VecError, shown
 from any2vec.graph.graph import Graph
 from any2vec.llvm.compiled import njit
 from any2vec.samples.draws import draw
-from any2vec.walks.first_order import first_order
-from any2vec.walks.metapaths import count_between, find_paths
-from any2vec.walks.order import pass_key, sides, start_table, vertex_at
-from any2vec.walks.row_tables import Entries, any_twice, check_weights, counted, row_tables, start_shares
+from any2vec.walks.first_order import first_order, typed
+from any2vec.walks.metapaths import count_between, find_paths, typed_rows
 from any2vec.walks.second_order import second_order
-from any2vec.walks.typed import typed
-from any2vec.walks.typed_rows import typed_rows
+from any2vec.walks.tables import (
+    Entries,
+    any_twice,
+    check_weights,
+    counted,
+    pass_key,
+    row_tables,
+    sides,
+    start_shares,
+    start_table,
+    vertex_at,
+)
 
 __all__ = ["STARTS", "Walker", "check_walks"]
 

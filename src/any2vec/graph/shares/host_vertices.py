@@ -4,12 +4,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, from_host
-from any2vec.corpus.word_hash import PADDING, key_of
-from any2vec.corpus.word_table import WordTable, find
+from any2vec.corpus.word_table import PADDING, WordTable, find, key_of
 from any2vec.errors import Any2VecError
 from any2vec.graph.csr import NONE, Edges
 from any2vec.graph.graph import Names
-from any2vec.graph.name_writer import NameWriter, spelled
+from any2vec.graph.numbering import NameWriter, spelled
 from any2vec.io.memory import zeros
 from any2vec.llvm.compiled import njit
 

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import SharedError
 from any2vec.llvm.compiled import njit
-from any2vec.operators.quadratic import LEAST, share_gone
+from any2vec.operators.merging import LEAST, share_gone
 from any2vec.operators.tiles import ROW_ALIGNMENT, add_rows, aligned, copy, dots, register_width
 from any2vec.options import option
 from any2vec.sync.combiners.base import CombinerContext, Round, SumCombiner, Touched

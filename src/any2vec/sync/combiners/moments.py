@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.io.finite import is_finite
+from any2vec.io.memory import is_finite
 from any2vec.llvm.compiled import njit
 from any2vec.operators.tiles import copy
 from any2vec.sync.combiners.base import Touched

@@ -1,4 +1,4 @@
-"""The quadratic model of the loss (`operators.quadratic`): the curvature that all rows of a matrix share.
+"""The quadratic model of the loss (`operators.merging`): the curvature that all rows of a matrix share.
 
 They share it because the rows they meet are drawn from the same distribution::
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from any2vec.errors import Any2VecError
-from any2vec.io.regular import open_regular
+from any2vec.io.inputs import open_regular
 from any2vec.private import private
 from any2vec.training.checkpoints.folder_lock import LOCK
 from any2vec.training.checkpoints.manifest import Facts, listed, manifest_name, own_digest, read_manifest

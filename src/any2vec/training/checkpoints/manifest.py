@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from any2vec.errors import shown
-from any2vec.io.finite import CACHED
-from any2vec.io.regular import open_regular
+from any2vec.io.inputs import open_regular
+from any2vec.io.memory import CACHED
 from any2vec.sync.schemes import SCHEMES
 from any2vec.sync.wires import WIRES
 from any2vec.training.running.decay import Decay

@@ -10,7 +10,7 @@ from typing import IO
 
 import numpy as np
 
-from any2vec.io.finite import CACHED, blocks
+from any2vec.io.memory import CACHED, blocks
 from any2vec.io.safetensors_file import header_of
 from any2vec.private import private
 from any2vec.sync.scheme import Scheme

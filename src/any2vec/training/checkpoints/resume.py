@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from any2vec.cluster.communicator import Communicator, SharedError, allgather_bytes, allreduce, together
 from any2vec.corpus import Corpus
 from any2vec.errors import Any2VecError, counted, shown
-from any2vec.io.finite import is_finite
+from any2vec.io.memory import is_finite
 from any2vec.io.outputs import refusals
 from any2vec.io.safetensors_file import map_tensors
 from any2vec.operators.matrices import Matrices, zeros

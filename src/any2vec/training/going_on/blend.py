@@ -1,7 +1,7 @@
 """Blend the matrices that a run went on from with those it ended with, as one run on all texts would have them.
 
 Training on a new text alone forgets the earlier ones: rows that are updated often come to lie where the new text wants
-them, as if there had been no other. On the quadratic model of the loss (`operators.quadratic`), n updates take a row x
+them, as if there had been no other. On the quadratic model of the loss (`operators.merging`), n updates take a row x
 the part g(n) = 1 - exp(-alpha c n) of the way to the optimum of their text, along an eigenvector of the curvature. The
 earlier run came from near 0, by its n' updates, to x' = g(n') a. This run went by d = g(n) (b - x') from there. One run
 on all texts, of N = n + n' updates, would come from 0 to::
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from any2vec.llvm.compiled import njit
 from any2vec.operators.matrices import Matrices
-from any2vec.operators.quadratic import LEAST, share_gone
+from any2vec.operators.merging import LEAST, share_gone
 from any2vec.sync.channel import Channel
 from any2vec.sync.combiners import CombinerContext, Touched
 from any2vec.sync.combiners.quadratic import QuadraticModel

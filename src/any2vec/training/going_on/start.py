@@ -5,13 +5,12 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import Communicator, exchange
-from any2vec.cluster.lost import DamagedError
+from any2vec.cluster.communicator import Communicator, DamagedError, exchange
 from any2vec.corpus.word_rows import WordRows
 from any2vec.operators.base import Operator
 from any2vec.operators.matrices import Matrices
-from any2vec.samples.counts import total_of
 from any2vec.samples.draws import INITIAL, epoch_key
+from any2vec.samples.windows import total_of
 
 __all__ = ["Rows", "Start"]
 

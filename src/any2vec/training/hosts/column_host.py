@@ -10,11 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.errors import Any2VecError
-from any2vec.operators.arguments import Rate, ThreadStats
-from any2vec.operators.columns import add_parts, column_kernels
-from any2vec.operators.inspection import Inspector
+from any2vec.operators.base import Rate, ThreadStats
+from any2vec.operators.columns import (
+    Chunk,
+    add_parts,
+    column_kernels,
+    most_scores,
+    new_batch,
+    new_chunk,
+    new_cursor,
+    spacing,
+)
+from any2vec.operators.kernel import Inspector
 from any2vec.operators.matrices import new_matrices
-from any2vec.operators.mini_batches import Chunk, most_scores, new_batch, new_chunk, new_cursor, spacing
 from any2vec.samples.windows import EpochDraws, SampleTables
 from any2vec.sync.columns import Columns
 from any2vec.sync.combiners import Round

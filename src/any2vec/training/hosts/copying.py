@@ -10,7 +10,7 @@ import time
 from collections import deque
 from typing import NamedTuple
 
-from any2vec.cluster.machine.shared_cache import SharedCache
+from any2vec.cluster.workers import SharedCache
 
 __all__ = ["Copying"]
 

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator
-from any2vec.cluster.machine.cores import usable_cores
-from any2vec.cluster.machine.workers import Workers
+from any2vec.cluster.machine import usable_cores
+from any2vec.cluster.workers import Workers
 from any2vec.corpus import Corpus
 from any2vec.operators import Operator
-from any2vec.operators.arguments import Rate, ThreadStats
+from any2vec.operators.base import Rate, ThreadStats
 from any2vec.operators.tiles import register_width
-from any2vec.samples.slices import Slice
+from any2vec.samples.windows import Slice
 from any2vec.sync.combiners import Round
 from any2vec.sync.masters import Combined
 from any2vec.sync.partition import Partition

@@ -13,19 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import allreduce
-from any2vec.corpus.worklist import StoredWorklist
+from any2vec.corpus.corpus import StoredWorklist
 from any2vec.errors import Any2VecError
-from any2vec.operators.arguments import Rate, ThreadStats, learning_rate
+from any2vec.operators.base import Rate, ThreadStats, learning_rate
 from any2vec.operators.hot_rows import HotRows, hot_rows, how_many_hot, memory_of_copies, no_hot_rows
-from any2vec.operators.inspection import Inspector
-from any2vec.operators.kernel import operator_kernel
+from any2vec.operators.kernel import Inspector, operator_kernel
 from any2vec.operators.matrices import new_documents, new_matrices, padded_width
 from any2vec.operators.merging import merge, open_copies
 from any2vec.operators.tiles import dots
-from any2vec.samples.counts import total_of
-from any2vec.samples.pools import PooledTables
-from any2vec.samples.slices import Slice
-from any2vec.samples.windows import EpochDraws, SampleTables, kept_counts, mean_context
+from any2vec.samples.negatives import PooledTables
+from any2vec.samples.windows import EpochDraws, SampleTables, Slice, kept_counts, mean_context, total_of
 from any2vec.sync.combiners import CombinerContext, Round, Touched, combiner_of
 from any2vec.sync.masters import Combined, memory_of_merging
 from any2vec.sync.scheme import HostContext, Scheme

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.cluster.lost import DamagedError, checked_counts
+from any2vec.cluster.communicator import DamagedError, checked_counts
 from any2vec.corpus import Worklist
 from any2vec.samples.windows import EpochDraws, needed_around
 from any2vec.sync.channel import Channel

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.operators.arguments import ThreadStats
+from any2vec.operators.base import ThreadStats
 from any2vec.report.rounds import Done
 from any2vec.training.options import Options
 from any2vec.training.running.state import MeterState

@@ -5,8 +5,7 @@ from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, together
 from any2vec.corpus import Corpus
-from any2vec.samples.counts import total_of
-from any2vec.samples.windows import kept_counts, mean_context
+from any2vec.samples.windows import kept_counts, mean_context, total_of
 from any2vec.sync.combiners import combiner_of
 from any2vec.sync.partition import Partition
 from any2vec.sync.schemes import SCHEMES

@@ -11,7 +11,7 @@ from threadpoolctl import threadpool_limits
 from any2vec.cluster.communicator import Communicator, SharedError, allreduce, together
 from any2vec.cluster.local import is_simulated
 from any2vec.corpus import Corpus
-from any2vec.operators.arguments import ThreadStats
+from any2vec.operators.base import ThreadStats
 from any2vec.operators.matrices import Matrices
 from any2vec.report.report import Report, decimals, peak_memory
 from any2vec.report.rounds import Clocked, figures_of, pack_round_stats

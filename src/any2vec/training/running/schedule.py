@@ -6,8 +6,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from any2vec.operators.arguments import Rate
-from any2vec.samples.slices import Slice
+from any2vec.operators.base import Rate
+from any2vec.samples.windows import Slice
 from any2vec.training.running.decay import Decay
 
 __all__ = ["MOST_ROUNDS", "SHORTEST", "Schedule", "default_rounds", "growth", "round_lengths", "round_shares"]

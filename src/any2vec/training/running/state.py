@@ -28,7 +28,7 @@ class MeterState(NamedTuple):
     samples, loss : float
         Samples of the current epoch, and the sum of their losses.
     part : sequence of float
-        Of a round that one host was in the middle of, what it had counted: sums of `operators.arguments.ThreadStats`.
+        Of a round that one host was in the middle of, what it had counted: sums of `operators.base.ThreadStats`.
     """
 
     words: int

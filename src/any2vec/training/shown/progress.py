@@ -11,7 +11,7 @@ from numba.core.event import Listener, install_listener
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from any2vec.errors import escaped, is_installed
-from any2vec.io.console import Console
+from any2vec.io.shown import Console
 from any2vec.report.report import decimals
 
 __all__ = [

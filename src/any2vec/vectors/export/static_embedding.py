@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from any2vec.cluster.local import alone
+from any2vec.io.inputs import WHITESPACE
 from any2vec.io.replaceable import Kind, json_of
 from any2vec.io.safetensors_file import write_tensors
-from any2vec.io.whitespace import WHITESPACE
 from any2vec.vectors.export.target import Target, opened_by
 
 if TYPE_CHECKING:

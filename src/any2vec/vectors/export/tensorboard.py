@@ -4,10 +4,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from any2vec.io.finite import blocks
-from any2vec.io.regular import open_regular
+from any2vec.io.inputs import open_regular
+from any2vec.io.memory import blocks
 from any2vec.io.replaceable import Kind
-from any2vec.vectors.decimals import decimals
+from any2vec.io.shown import decimals
 from any2vec.vectors.export.target import Target, opened_by
 
 if TYPE_CHECKING:

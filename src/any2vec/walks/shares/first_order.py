@@ -13,10 +13,9 @@ from numba import int64, uint32, uint64
 from numpy.typing import NDArray
 
 from any2vec.llvm.compiled import njit
-from any2vec.llvm.prefetch import prefetch
+from any2vec.llvm.intrinsics import prefetch
 from any2vec.samples.draws import draw, mix
-from any2vec.walks.order import half_draw, start_of
-from any2vec.walks.tables import chosen
+from any2vec.walks.tables import chosen, half_draw, start_of
 
 __all__ = ["FirstLanes", "answer_first", "ask_first"]
 

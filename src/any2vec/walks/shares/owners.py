@@ -14,9 +14,7 @@ import numpy as np
 from numba import int64
 from numpy.typing import NDArray
 
-from any2vec.cluster.communicator import Communicator, Request
-from any2vec.cluster.counted import Counted
-from any2vec.cluster.lost import DamagedError, checked_counts
+from any2vec.cluster.communicator import Communicator, Counted, DamagedError, Request, checked_counts
 from any2vec.llvm.compiled import njit
 
 __all__ = ["Answer", "Buffers", "Owners"]

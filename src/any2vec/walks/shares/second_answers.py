@@ -8,10 +8,8 @@ import numpy as np
 from numba import float32, int64, uint32, uint64
 
 from any2vec.llvm.compiled import njit
-from any2vec.llvm.prefetch import prefetch
-from any2vec.walks.noise import LOOSE
-from any2vec.walks.order import unit
-from any2vec.walks.tables import BUCKET, WEIGHTED_BUCKET, bucket_of, chosen, find
+from any2vec.llvm.intrinsics import prefetch
+from any2vec.walks.tables import BUCKET, LOOSE, WEIGHTED_BUCKET, bucket_of, chosen, find, unit
 
 __all__ = ["ANSWER", "QUESTION", "answer_second"]
 

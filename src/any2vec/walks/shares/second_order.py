@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 
 from any2vec.llvm.compiled import njit
 from any2vec.samples.draws import mix
-from any2vec.walks.noise import in_out
-from any2vec.walks.order import half_draw, start_of, unit
 from any2vec.walks.shares.second_answers import (
     BACK,
     END,
@@ -31,6 +29,7 @@ from any2vec.walks.shares.second_answers import (
     NONE,
     QUESTION,
 )
+from any2vec.walks.tables import half_draw, in_out, start_of, unit
 
 __all__ = ["SecondLanes", "ask_second"]
 

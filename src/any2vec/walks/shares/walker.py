@@ -1,7 +1,9 @@
 """`ShareWalker`: the walks of `Walker` on a graph of which each host has a share."""
 
+import mmap
+import os
 from collections import deque
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import pairwise
@@ -11,20 +13,112 @@ import numpy as np
 from numpy.typing import NDArray
 
 from any2vec.cluster.communicator import Communicator, Request, allreduce, together
-from any2vec.graph.kinds import Kinds
+from any2vec.corpus.cache import place_of
+from any2vec.graph.graph import Kinds
 from any2vec.graph.shares.share import GraphShare
-from any2vec.walks.metapaths import count_between, find_paths
-from any2vec.walks.order import pass_key, sides, start_table
-from any2vec.walks.row_tables import Entries, any_twice, check_weights, counted, start_shares
-from any2vec.walks.shares.first_order import FirstLanes
-from any2vec.walks.shares.owners import Buffers, Owners
-from any2vec.walks.shares.second_order import SecondLanes
-from any2vec.walks.shares.steps import first_steps, second_steps
-from any2vec.walks.typed_rows import typed_rows
+from any2vec.io.memory import disk_errors, memory_errors, zeros
+from any2vec.io.temporary import temporary_folder
+from any2vec.walks.metapaths import Paths, TypedRows, count_between, find_paths, typed_rows
+from any2vec.walks.second_order import REFUSALS
+from any2vec.walks.shares.first_order import FirstLanes, answer_first, ask_first
+from any2vec.walks.shares.owners import Answer, Buffers, Owners
+from any2vec.walks.shares.second_answers import ANSWER, QUESTION, answer_second
+from any2vec.walks.shares.second_order import SecondLanes, ask_second
+from any2vec.walks.tables import (
+    Entries,
+    any_twice,
+    check_weights,
+    counted,
+    pass_key,
+    row_tables,
+    sides,
+    start_shares,
+    start_table,
+)
 from any2vec.walks.walker import STARTS, check_walks
-from any2vec.walks.worklist import check_edges
+from any2vec.walks.worklist import Walks, check_edges, compact, count_visits
 
-__all__ = ["ShareWalker"]
+__all__ = ["ShareWalker", "Steps", "first_steps", "second_steps", "walk_shares"]
+
+_NO_PATHS = Paths(np.zeros(0, np.int32), *(np.zeros(0, np.int64) for _ in range(4)))
+
+
+class Steps(NamedTuple):
+    """What asks and what answers.
+
+    Attributes
+    ----------
+    ask : callable
+        ``ask(answers, places, lanes, live, upcoming, first, last, keys, per_pass, left, right, starts, ..., out,
+        lengths, questions)``, a kernel: hears answers, and asks the next questions.
+    given : tuple
+        What it takes besides, between `starts` and `out`.
+    lanes : type
+        The walks that it steps.
+    words : int
+        Of a question.
+    answer : callable
+        Answers questions about this host's vertices.
+    answer_words : int
+        Of an answer.
+    nbytes : int
+        Bytes of what answers look up.
+    """
+
+    ask: Callable[..., tuple[int, int]]
+    given: tuple[Any, ...]
+    lanes: type[FirstLanes] | type[SecondLanes]
+    words: int
+    answer: Answer
+    answer_words: int
+    nbytes: int
+
+
+def first_steps(entries: Entries, typed: tuple[TypedRows, Paths] | None, restart: np.uint64) -> Steps:
+    """Step walks of the first order, along metapaths if they are `typed`."""
+    weighted, slots, paths = int(entries.weights is not None), 1, _NO_PATHS
+    if typed:
+        (rows, targets, slots, _), paths = typed
+    else:
+        rows, targets, *_ = row_tables(entries, second=False, extended=False, gamma=0.0)
+    reply = answer_first(weighted)
+
+    def answer(questions: NDArray[np.uint32], answers: NDArray[np.uint32]) -> None:
+        reply(rows, targets, slots, questions, answers)
+
+    words = 2 + weighted + int(typed is not None)
+    return Steps(ask_first, (paths, restart), FirstLanes, words, answer, 1, rows.nbytes + targets.nbytes)
+
+
+def second_steps(
+    entries: Entries,
+    p: float,
+    q: float,
+    restart: np.uint64,
+    *,
+    directed: bool,
+    gamma: float | None,
+    gathered: Callable[[NDArray[np.float32]], NDArray[np.float32]],
+) -> Steps:
+    """Step node2vec's walks, or with a `gamma` node2vec+'s; `gathered` joins what each host has of its vertices."""
+    weighted, extended = entries.weights is not None, gamma is not None and entries.weights is not None and q != 1
+    tables = row_tables(entries, second=True, extended=extended, gamma=gamma or 0.0)
+    rows, targets, heaviest, table, own = tables
+    levels = gathered(own[:-2]) if extended else own
+    looked_up = rows, targets, heaviest, table, table.view(np.float32), own
+    reply = answer_second(int(weighted))
+
+    def answer(questions: NDArray[np.uint32], answers: NDArray[np.uint32]) -> None:
+        reply(*looked_up, directed, p, q, questions, answers, answers.view(np.float32))
+
+    def ask(answers: NDArray[np.uint32], *rest: Any) -> tuple[int, int]:
+        return ask_second(answers, answers.view(np.float32), *rest)
+
+    nbytes = sum(array.nbytes for array in tables) + levels.nbytes
+    both = not extended and (not weighted if q > 1 else q < 1 and not directed)  # looks and draws in one question
+    given = weighted, levels, p, q, REFUSALS, restart
+    return Steps(ask, given, SecondLanes, QUESTION + int(both), answer, ANSWER, nbytes)
+
 
 _LANES = 1 << 16  # walks under way on a host: more take fewer messages, and more of the caches
 _CREWS = 2  # of walks, one of which is stepped while messages of the other are under way
@@ -192,3 +286,47 @@ class ShareWalker:
         joined = np.empty(int(counts.sum()), own.dtype)
         self.communicator.ialltoallv(np.ascontiguousarray(own), many, joined, counts, starts).wait()
         return joined
+
+
+_ENTRIES = 1 << 24  # vertices walked to at a time
+
+
+def walk_shares(walker: ShareWalker, walks: int, large: int) -> Walks:
+    """Generate this host's walks, in the order of their numbers; all hosts call this together.
+
+    Those of `large` bytes or more are in a file, which ends with the process.
+    """
+    rank, size = walker.communicator.rank, walker.communicator.size
+    total = walks * walker.per_pass
+    first, last = total * rank // size, total * (rank + 1) // size
+    at_once = max(1, _ENTRIES // walker.length)
+    with together(walker.communicator), memory_errors("the walks"):
+        room = (last - first) * walker.length
+        ids = _file(room) if room and 4 * room >= large else zeros(room, np.int32, whole=False)
+        bounds, visits = np.zeros(last - first + 1, np.int64), zeros(walker.vertices, np.int64)
+        most = min(at_once, last - first)
+        out, lengths = np.empty((most, walker.length), np.int32), np.empty(most, np.int32)
+    end = 0
+    for start in range(0, -(-total // size), at_once):
+        low, high = (min(first + start + more, last) for more in (0, at_once))
+        walker.walk(low, high, out, lengths)
+        done = compact(out[: high - low], lengths[: high - low])
+        count_visits(done, visits)
+        ids[end : end + len(done)] = done
+        bounds[low - first + 1 : high - first + 1] = end + np.cumsum(lengths[: high - low])
+        end += len(done)
+    return Walks(ids[:end], bounds, visits)
+
+
+def _file(entries: int) -> NDArray[np.int32]:
+    """Map a file of int32, whose disk is taken now, as a full one could not be told of later."""
+    temporary = temporary_folder(place_of("auto").folder)
+    path = temporary.path / "walks.int32"
+    try:
+        with disk_errors(temporary.path, f"walks take {4 * entries:,} bytes"), path.open("w+b") as file:
+            os.posix_fallocate(file.fileno(), 0, 4 * entries)
+            with memory_errors("the walks"):
+                mapped = mmap.mmap(file.fileno(), 4 * entries)
+    finally:
+        temporary.remove()
+    return np.frombuffer(mapped, np.int32)

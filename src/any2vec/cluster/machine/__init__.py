@@ -1,1 +1,0 @@
-"""The machine of a host: its cores and their caches, and the threads that a host has on them."""

@@ -1,0 +1,1 @@
+"""Phrases: words that occur together more often than their counts let expect."""

@@ -1,0 +1,291 @@
+"""Join pairs of words to phrases, from left to right, in a text as ids and in the bytes of its files."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.cluster.workers import ordered
+from any2vec.corpus.blocks import Block, new_buffer
+from any2vec.corpus.phrases.pairs import HALF, ONE, find, hash_pair, pack, put
+from any2vec.corpus.raw_text import Buffers, RawText
+from any2vec.corpus.scan import END, INSIDE, IdText, Piece
+from any2vec.errors import Any2VecError
+from any2vec.io.inputs import changed
+from any2vec.io.outputs import Chunk
+from any2vec.llvm.compiled import njit
+
+__all__ = ["join", "joined_blocks", "sentence_runs", "spelled"]
+
+NOT_JOINED, OPEN = -1, -2  # how what began before a piece goes on in it, if it is not joined to a phrase
+
+
+def join(
+    text: IdText,
+    firsts: NDArray[np.int32],
+    betweens: Sequence[tuple[int, ...]],
+    seconds: NDArray[np.int32],
+    phrases: NDArray[np.int32],
+) -> None:
+    """Replace pairs of ids, and what is between them, by those of `phrases`; a pair is joined if its first is free.
+
+    Afterwards `final` changes nothing.
+    """
+    table, joined = _Table(firsts, betweens, seconds, len(text.counts)), np.zeros(len(firsts), np.int64)
+    head, at = -1, 0
+    held: list[tuple[Piece, NDArray[np.int32]]] = []  # whose last words, from `at` of the first on, may be joined
+    for piece in text.pieces:
+        ids, final = text.load(piece), text.final[piece.part]
+        head, place, went = _join(ids, final, head, table.filter, table.slots, phrases, table.first_head, joined)
+        if went >= 0:
+            for _, more in held[1:]:
+                more[:] = INSIDE
+            held[0][1][at] = phrases[went]
+            held[0][1][at + 1 :] = INSIDE
+            joined[went] += 1
+        if went != OPEN:
+            _store(text, held)
+        at = at if held else place
+        held.append((piece, ids))
+        if head < 0:
+            _store(text, held)
+    _store(text, held)
+    np.add.at(text.counts, firsts, -joined)
+    np.add.at(text.counts, seconds, -joined)
+    np.add.at(text.counts, phrases, joined)
+    inner = np.array([word for between in betweens for word in between], np.int64)
+    lengths = np.array([len(between) for between in betweens], np.int64)
+    np.add.at(text.counts, inner, np.repeat(-joined, lengths))
+    text.words -= int((joined * (lengths + 1)).sum())
+    same = np.arange(len(text.counts), dtype=np.int32)
+    text.final = [same] * len(text.files)
+
+
+def _store(text: IdText, held: list[tuple[Piece, NDArray[Any]]]) -> None:
+    for piece, ids in held:
+        text.store(piece, ids)
+    held.clear()
+
+
+class _Table:
+    """A hash table of what is joined, and a filter.
+
+    A head is the first word of a phrase, or that and some of the connector words after it; the latter are numbered
+    from `first_head` on. A pair of a head and a word has the number of the phrase that it makes; or, counted on from
+    the last phrase, that of a longer head. Most pairs of a text are in no bit of the filter, which is small enough for
+    a core's cache.
+    """
+
+    def __init__(
+        self, firsts: NDArray[np.int32], betweens: Sequence[tuple[int, ...]], seconds: NDArray[np.int32], words: int
+    ) -> None:
+        self.first_head = words
+        heads, longer = firsts.astype(np.int64), dict[tuple[int, int], int]()
+        for i, between in enumerate(betweens):
+            for word in between:
+                heads[i] = longer.setdefault((int(heads[i]), word), words + len(longer))
+        steps = np.array(list(longer), np.int64).reshape(-1, 2)
+        heads, seconds = np.concatenate((heads, steps[:, 0])), np.concatenate((seconds, steps[:, 1]))
+        bits = (2 * len(heads) + 1).bit_length()
+        self.slots = np.zeros(2 << bits, np.uint64)
+        self.filter = np.zeros(1 << bits, np.uint8)
+        _fill(heads, seconds, self.slots, self.filter)
+
+
+@njit(nogil=True, cache=True)
+def _fill(
+    heads: NDArray[np.int64], seconds: NDArray[np.int64], slots: NDArray[np.uint64], filter_: NDArray[np.uint8]
+) -> None:
+    for i in range(heads.size):
+        pair = pack(heads[i], seconds[i])
+        hashed = hash_pair(pair)
+        put(pair, hashed, i, slots)
+        filter_[_byte(hashed, filter_.size)] |= _bit(hashed)
+
+
+@njit(nogil=True, cache=True)
+def _byte(hashed: np.uint64, size: int) -> np.uint64:
+    return (hashed >> np.uint64(35)) & np.uint64(size - 1)
+
+
+@njit(nogil=True, cache=True)
+def _bit(hashed: np.uint64) -> np.uint8:
+    return np.uint8(ONE << ((hashed >> HALF) & np.uint64(7)))
+
+
+@njit(nogil=True, cache=True)
+def _number(head: int, word: int, filter_: NDArray[np.uint8], slots: NDArray[np.uint64]) -> int:
+    """Return the number of a head, -1 for none, and a word; -1 if nothing is made of them."""
+    if head < 0:
+        return -1
+    pair = pack(head, word)
+    hashed = hash_pair(pair)
+    if filter_[_byte(hashed, filter_.size)] & _bit(hashed) == 0:
+        return -1
+    return find(pair, hashed, slots)
+
+
+@njit(nogil=True, cache=True)
+def _join(
+    ids: NDArray[np.int32],
+    final: NDArray[np.int32],
+    head: int,
+    filter_: NDArray[np.uint8],
+    slots: NDArray[np.uint64],
+    phrases: NDArray[np.int32],
+    first_head: int,
+    joined: NDArray[np.int64],
+) -> tuple[int, int, int]:
+    """Join the words of a piece in place, and count in `joined` the phrases that begin in it.
+
+    `head` is what is free before it in the same sentence, -1 for nothing. Return that of the next piece; the place
+    where that begins, -1 if before this piece; and the number of the phrase to which `head` was joined, or how it went.
+    """
+    place = -1  # of the head
+    went = OPEN if head >= 0 else NOT_JOINED
+    for i in range(ids.size):
+        if ids[i] >= 0:
+            word = int(final[ids[i]])
+            number = _number(head, word, filter_, slots)
+            if 0 <= number < phrases.size:
+                ids[place + 1 : i + 1] = INSIDE
+                if place >= 0:
+                    ids[place] = phrases[number]
+                    joined[number] += 1
+                else:
+                    went = number
+                head = place = -1
+            elif number >= 0:
+                ids[i] = word
+                head = first_head + number - phrases.size
+            else:
+                ids[i] = word
+                if went == OPEN:
+                    went = NOT_JOINED
+                head, place = word, i
+        elif ids[i] == END:
+            if went == OPEN:
+                went = NOT_JOINED
+            head = place = -1
+    return head, place, went
+
+
+LINE_FEED = 10
+
+
+def joined_blocks(text: IdText, blocks: Iterable[Block], raw: RawText, joiner: str, threads: int) -> Iterator[Chunk]:
+    """Yield the text of blocks, from which the pieces of `text` were read by `raw`, with its phrases joined."""
+    sign = np.frombuffer(joiner.encode(), np.uint8)
+
+    def write(item: tuple[Block, Piece, bool]) -> tuple[Block, NDArray[np.uint8]]:
+        block, piece, inside = item
+        ids = text.load(piece)
+        span = raw.span(block.load(new_buffer(block.size)), Buffers())
+        most = span.end - span.begin + len(sign) * (int(np.count_nonzero(ids == INSIDE)) + 1)
+        out = np.empty(most, np.uint8)
+        size = _write(span.text, span.begin, span.end, ids, inside, sign, out)
+        if size < 0:
+            raise changed(block.file)
+        return block, out[:size]
+
+    items = ((block, piece, inside) for block, (piece, inside) in zip(blocks, _nexts(text), strict=True))
+    ended = True  # a file's last line may lack its line feed
+    with closing(ordered(write, items, threads)) as written:
+        for block, out in written:
+            if len(out):
+                yield out.data
+                ended = bool(out[-1] == LINE_FEED)
+            if block.last and not ended:
+                yield b"\n"
+                ended = True
+
+
+def spelled(text: IdText) -> Iterator[Chunk]:
+    """Yield the words of a text, separated by spaces, a sentence per line; sentences without a word are left out."""
+    words = text.part().words()
+    for word, count in zip(words, text.counts.tolist(), strict=True):
+        if count and word.split() != [word]:
+            shown = repr(word.decode()[:40])
+            raise Any2VecError(f"the token {shown} cannot be written as text: it is empty or holds whitespace")
+    between = b""
+    for run, ended in sentence_runs(text):
+        if len(run):
+            yield between + b" ".join([words[i] for i in run])
+            between = b" "
+        if ended and between:
+            yield b"\n"
+            between = b""
+    if between:
+        yield b"\n"
+
+
+def sentence_runs(text: IdText) -> Iterator[tuple[list[int], bool]]:
+    """Yield the ids of a sentence's words, or of those that one piece has, and whether the sentence ends."""
+    for piece in text.pieces:
+        ids = text.load(piece)
+        found = ids[ids >= END]
+        found[found >= 0] = text.final[piece.part][found[found >= 0]]
+        for run in np.split(found, np.flatnonzero(found == END) + 1):
+            ended = len(run) > 0 and bool(run[-1] == END)
+            yield run[: len(run) - ended].tolist(), ended
+
+
+def _nexts(text: IdText) -> Iterator[tuple[Piece, bool]]:
+    """Yield each piece, and whether the first word after it belongs to a phrase that begins before."""
+    views = text.views()
+    inside = [False] * len(views)
+    after = False
+    for i in range(len(views) - 1, -1, -1):
+        inside[i] = after
+        if len(views[i]):
+            after = bool(views[i][0] == INSIDE)
+    yield from zip(text.pieces, inside, strict=True)
+
+
+@njit(nogil=True, cache=True)
+def _write(
+    text: NDArray[np.uint8],
+    begin: int,
+    end: int,
+    ids: NDArray[np.int32],
+    inside: bool,
+    joiner: NDArray[np.uint8],
+    out: NDArray[np.uint8],
+) -> int:
+    """Copy text; before words that are INSIDE a phrase, the joiner replaces whitespace. Return its size.
+
+    `inside` says whether the word after the text is. A negative size means that the text has other words than `ids`.
+    """
+    size = entry = 0
+    kept = 0  # where the whitespace before the next word begins in `out`
+    at = begin
+    while at < end:
+        byte = text[at]
+        if byte == 32 or 9 <= byte <= 13:
+            out[size] = byte
+            size += 1
+            at += 1
+            continue
+        while entry < ids.size and ids[entry] == END:
+            entry += 1
+        if entry == ids.size:
+            return -1
+        if ids[entry] == INSIDE:
+            size = kept
+            for k in range(joiner.size):
+                out[size] = joiner[k]
+                size += 1
+        entry += 1
+        while byte > 32 or not (byte == 32 or 9 <= byte <= 13):
+            out[size] = byte
+            size += 1
+            at += 1
+            byte = text[at]
+        kept = size
+    while entry < ids.size and ids[entry] == END:
+        entry += 1
+    if entry < ids.size:
+        return -1
+    return kept if inside else size

@@ -1,0 +1,300 @@
+"""Pairs of words that may be phrases: runs of connector words between them, a table of pairs, and their scores."""
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+from numbers import Integral
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.corpus.scan import END, IdText, Piece
+from any2vec.errors import Any2VecError, MissingFileError, file_error, shown
+from any2vec.io.compression import open_compressed
+from any2vec.io.inputs import HEAD, refuse
+from any2vec.llvm.compiled import njit
+from any2vec.options import can_be_path
+
+__all__ = [
+    "CONNECTOR",
+    "CONNECTORS",
+    "HALF",
+    "NO_RUN",
+    "NPMI",
+    "ONE",
+    "RARE",
+    "SCORINGS",
+    "TWO",
+    "WORD2PHRASE",
+    "Rule",
+    "Runs",
+    "check_connectors",
+    "connectors_of",
+    "find",
+    "hash_pair",
+    "longer",
+    "may_be_phrase",
+    "named",
+    "pack",
+    "put",
+]
+
+PRIME, HALF, ONE, TWO = np.uint64(0x9E3779B97F4A7C15), np.uint64(32), np.uint64(1), np.uint64(2)
+
+
+@njit(nogil=True, cache=True)
+def pack(first: int, second: int) -> np.uint64:
+    """Pack two ids in 64 bits."""
+    return np.uint64((np.uint64(first) << HALF) | np.uint64(second))
+
+
+@njit(nogil=True, cache=True)
+def hash_pair(pair: np.uint64) -> np.uint64:
+    """Hash two ids, packed in 64 bits; the highest bits are the best."""
+    hashed = (pair ^ (pair >> HALF)) * PRIME
+    return np.uint64((hashed ^ (hashed >> HALF)) * PRIME)
+
+
+@njit(nogil=True, cache=True)
+def find(pair: np.uint64, hashed: np.uint64, slots: NDArray[np.uint64]) -> int:
+    """Return the number of a pair, whose hash is given; -1 if it is not in the table."""
+    mask = np.uint64(slots.size - 2)
+    slot = (hashed >> HALF) & mask
+    while slots[slot] != 0:
+        if slots[slot] == pair + ONE:
+            return int(np.int64(slots[slot + ONE]))
+        slot = (slot + TWO) & mask
+    return -1
+
+
+@njit(nogil=True, cache=True)
+def put(pair: np.uint64, hashed: np.uint64, number: int, slots: NDArray[np.uint64]) -> None:
+    """Add a pair that is not in the table, and its number."""
+    mask = np.uint64(slots.size - 2)
+    slot = (hashed >> HALF) & mask
+    while slots[slot] != 0:
+        slot = (slot + TWO) & mask
+    slots[slot], slots[slot + ONE] = pair + ONE, np.uint64(number)
+
+
+WORD2PHRASE, NPMI = "word2phrase", "npmi"
+SCORINGS = (WORD2PHRASE, NPMI)
+
+CONNECTOR = np.float32(-1)  # the weight of a connector word
+RARE = np.float32(np.inf)  # of a word that is in no phrase
+SLACK = 1 - 1e-5  # of a bound in float32
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Which pairs are phrases: both words and the pair occur `min_count` times, and the score is above `threshold`.
+
+    With `across_lines`, pairs are counted across the ends of sentences too. NPMI has no `delta`.
+    """
+
+    threshold: float
+    min_count: int
+    delta: float
+    across_lines: bool = False
+    scoring: str = WORD2PHRASE
+
+    def weights(self, counts: NDArray[np.int64], words: int) -> NDArray[np.float32]:
+        """Return what `may_be_phrase` takes of words with these counts, in a text of so many words."""
+        weights = counts.astype(np.float32)
+        if self.scoring == NPMI:
+            weights = -np.log(np.maximum(counts, 1) / words).astype(np.float32)
+        weights[counts < self.min_count] = RARE
+        return weights
+
+    def factor(self, words: int) -> np.float32:
+        """Return the factor that `may_be_phrase` takes."""
+        bound = max(self.threshold, 0) if self.scoring == NPMI else self.threshold / words
+        return np.float32(SLACK * bound)
+
+    def phrases(
+        self, counts: NDArray[np.int64], firsts: NDArray[np.int64], seconds: NDArray[np.int64], words: int
+    ) -> tuple[NDArray[np.bool], NDArray[np.float32]]:
+        """Return which pairs are phrases, by the counts of pairs and of their words, and the scores of all pairs.
+
+        word2phrase's score is rounded to float32 after each operation as there, and NPMI is computed in float64 as in
+        gensim: no tie is decided otherwise.
+        """
+        if self.scoring == NPMI:
+            exact = _npmi(counts, firsts, seconds, float(words))
+            return exact > self.threshold, exact.astype(np.float32)
+        scores = (counts - float(self.delta)).astype(np.float32)
+        for ones in (firsts, seconds):
+            scores /= ones.astype(np.float32)
+        scores *= np.float32(words)
+        return scores > np.float32(self.threshold), scores
+
+
+@njit(nogil=True, cache=True)
+def may_be_phrase(a: np.float32, b: np.float32, delta: np.float32, factor: np.float32, npmi: bool) -> bool:
+    """Whether two words would be a phrase if the rarer one never occurred without the other, by their weights."""
+    if npmi:
+        return bool((max(a, b) < RARE) & (min(a, b) >= factor * max(a, b)))
+    return bool(min(a, b) - delta >= factor * a * b)
+
+
+@njit(nogil=True, cache=True)
+def _npmi(
+    counts: NDArray[np.int64], firsts: NDArray[np.int64], seconds: NDArray[np.int64], words: float
+) -> NDArray[Any]:
+    scores = np.empty(counts.size, np.float64)
+    for i in range(counts.size):
+        a, b, both = firsts[i] / words, seconds[i] / words, counts[i] / words
+        scores[i] = math.log(both / (a * b)) / -math.log(both)
+    return scores
+
+
+NO_RUN = 0
+FIRST_RUNS = 1 << 10
+
+
+class Runs:
+    """The runs after words that may begin a phrase; each is a shorter run (`NO_RUN`: none) and one more word.
+
+    `befores` has what is before each piece: the last word that is no connector (-1: none) and the run after it.
+    """
+
+    def __init__(self, text: IdText, weights: list[NDArray[np.float32]], across: bool) -> None:
+        self.slots = np.zeros(4 * FIRST_RUNS, np.uint64)
+        self._parts = np.zeros((FIRST_RUNS, 2), np.int32)
+        self._number = 1
+        self.befores: list[tuple[Piece, int, int]] = []
+        before, weight, run = -1, RARE, NO_RUN
+        for piece, ids in zip(text.pieces, text.views(), strict=True):
+            self.befores.append((piece, before, run))
+            own, at = (text.final[piece.part], weights[piece.part]), 0
+            while True:
+                state = (before, weight, run, self._number)
+                at, before, weight, run, self._number = _learn(ids, at, *own, across, *state, self.slots, self._parts)
+                if at == len(ids):
+                    break
+                self._grow()
+
+    def words(self, run: int) -> tuple[int, ...]:
+        """Return the ids of a run's words."""
+        words: list[int] = []
+        while run != NO_RUN:
+            run, word = self._parts[run].tolist()
+            words.append(word)
+        return tuple(reversed(words))
+
+    def _grow(self) -> None:
+        self._parts = np.concatenate((self._parts, np.zeros_like(self._parts)))
+        self.slots = np.zeros(2 * len(self.slots), np.uint64)
+        _fill(self._parts, self._number, self.slots)
+
+
+@njit(nogil=True, cache=True)
+def longer(run: int, word: int, slots: NDArray[np.uint64]) -> int:
+    """Return the number of a run and one more word, -1 if there is none."""
+    pair = pack(run, word)
+    return find(pair, hash_pair(pair), slots)
+
+
+@njit(nogil=True, cache=True)
+def _learn(
+    ids: NDArray[np.int32],
+    at: int,
+    final: NDArray[np.int32],
+    weights: NDArray[np.float32],
+    across: bool,
+    before: int,
+    weight: np.float32,
+    run: int,
+    number: int,
+    slots: NDArray[np.uint64],
+    parts: NDArray[np.int32],
+) -> tuple[int, int, np.float32, int, int]:
+    """Give numbers to the runs of a piece from `at` on; return the state and where it is full or done."""
+    for i in range(at, ids.size):
+        if ids[i] >= 0:
+            word = int(final[ids[i]])
+            if weights[ids[i]] >= 0:
+                before, weight, run = word, weights[ids[i]], NO_RUN
+            elif weight < RARE:
+                found = longer(run, word, slots)
+                if found < 0:
+                    if number == len(parts):
+                        return i, before, weight, run, number
+                    found = number
+                    pair = pack(run, word)
+                    put(pair, hash_pair(pair), found, slots)
+                    parts[found, 0], parts[found, 1] = run, word
+                    number += 1
+                run = found
+        elif ids[i] == END and not across:
+            before, weight, run = -1, RARE, NO_RUN
+    return ids.size, before, weight, run, number
+
+
+@njit(nogil=True, cache=True)
+def _fill(parts: NDArray[np.int32], number: int, slots: NDArray[np.uint64]) -> None:
+    for run in range(1, number):
+        pair = pack(parts[run, 0], parts[run, 1])
+        put(pair, hash_pair(pair), run, slots)
+
+
+_ENGLISH = "a an the for of with without at from to in on by and or"
+CONNECTORS = {"english": tuple(_ENGLISH.split())}
+"""Sets by name; `english` is gensim's ENGLISH_CONNECTOR_WORDS."""
+
+_WAYS = f"{', '.join(map(repr, CONNECTORS))}, a file of words, or a list of words"
+
+
+def check_connectors(given: Any) -> None:
+    """Raise an error if this is neither the name of a set, nor a path, nor words; a file is not read."""
+    if given is None or (isinstance(given, str | Path) and can_be_path(given)):
+        return
+    single = isinstance(given, str | bytes | bytearray | Path) or getattr(given, "shape", None) == ()
+    if single or not isinstance(given, Collection):
+        raise Any2VecError(f"`connector_words` is {shown(given)}; it must be {_WAYS}")
+    for word in given:
+        if not _is_word(_spelt(word)):
+            raise Any2VecError(f"`connector_words` has {shown(word)}; each must be a word, a str without whitespace")
+
+
+def connectors_of(given: Any) -> tuple[str, ...]:
+    """Return the words of a set, of a file, or that are given, each once."""
+    if given is None:
+        return ()
+    if isinstance(given, str | Path):
+        return CONNECTORS.get(str(given)) or tuple(dict.fromkeys(_read(Path(given))))
+    words = dict.fromkeys(map(_spelt, given))
+    return tuple(sorted(words) if isinstance(given, set | frozenset) else words)
+
+
+def named(words: tuple[str, ...]) -> str | list[str]:
+    """Return the name of the set that has these words, else a list of them."""
+    return next((name for name, known in CONNECTORS.items() if set(known) == set(words)), list(words))
+
+
+def _spelt(word: Any) -> Any:
+    """Return an integer as its digits, as tokens are."""
+    return str(int(word)) if isinstance(word, Integral) and not isinstance(word, bool) else word
+
+
+def _is_word(word: object) -> bool:
+    return isinstance(word, str) and word.split() == [word] and word.isprintable()
+
+
+def _read(path: Path) -> list[str]:
+    try:
+        with open_compressed(path) as stream:
+            data = stream.read()
+    except MissingFileError as error:
+        raise file_error(f"{error}; `connector_words` must be {_WAYS}", error) from None
+    refuse(data[:HEAD], path, "text")
+    try:
+        words = data.decode("utf-8-sig").split()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise Any2VecError(f"{path}, line {line:,}: not UTF-8 text") from error
+    if not words:
+        raise Any2VecError(f"{path}: has no word; a file of connector words has some, separated by whitespace")
+    return words

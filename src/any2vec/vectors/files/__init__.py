@@ -1,0 +1,1 @@
+"""Vectors in files: a module per format, and `formats`, which chooses."""

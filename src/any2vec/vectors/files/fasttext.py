@@ -1,0 +1,374 @@
+"""Models of fastText, its `.bin`: arguments, dictionary, rows of words and of n-grams, training vectors.
+
+The input matrix has the words' own rows, then those of all buckets; the output matrix is t. The tree of hierarchical
+softmax numbers inner vertices from the leaves up, and has the codes of a path the other way: its t is reversed and
+negated.
+"""
+
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass, replace
+from io import FileIO
+from itertools import pairwise
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.cluster.communicator import together
+from any2vec.corpus.parts import Features, Subwords, encoded_word
+from any2vec.errors import Any2VecError, counted, shown
+from any2vec.io.compression import compression_of, open_compressed
+from any2vec.io.memory import blocks, check_finite, write_all
+from any2vec.io.outputs import refusals, replacing
+from any2vec.io.replaceable import start_of
+from any2vec.io.temporary import not_followed
+from any2vec.vectors.files.shard import Shard, check_same_parts
+from any2vec.vectors.files.word2vec import DEFLATE_RATIO, first_of_each
+from any2vec.vectors.lookup import NEGATIVE
+from any2vec.vectors.parts import Parts
+from any2vec.vectors.vectors import Vectors
+
+__all__ = [
+    "HIERARCHICAL",
+    "MAGIC",
+    "Arguments",
+    "Reader",
+    "check_fasttext_words",
+    "dictionary_bytes",
+    "holds_fasttext",
+    "load_fasttext",
+    "no_features",
+    "read_arguments",
+    "read_dictionary",
+    "save_fasttext",
+]
+
+MAGIC = struct.pack("<i", 793_712_314)
+HIERARCHICAL = "hierarchical"
+_VERSION = struct.Struct("<i")
+_ARGUMENTS = struct.Struct("<12id")
+_SIZES = struct.Struct("<3i2q")  # words and labels, words, labels, tokens of the text, n-grams that pruning kept
+_ENTRY = struct.Struct("<qb")  # count, kind
+_VERSIONS = 11, 12
+_BLOCK = 1 << 22
+_LONGEST_WORD = 1 << 20
+_HIERARCHICAL, _NEGATIVE = 1, 2  # losses
+_SKIPGRAM, _SUPERVISED = 2, 3  # models
+_WORD, _LABEL = 0, 1  # kinds
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """fastText's arguments, in the order of a file; the defaults are fastText's."""
+
+    dim: int
+    window: int = 5
+    epochs: int = 5
+    min_count: int = 1
+    negative: int = 5
+    word_ngrams: int = 1
+    loss_number: int = _NEGATIVE
+    model: int = _SKIPGRAM
+    buckets: int = 0
+    least: int = 0
+    most: int = 0
+    update_rate: int = 100
+    sample: float = 1e-4
+
+    @classmethod
+    def of(cls, dim: int, loss: str, subwords: Subwords | None) -> "Arguments":
+        """Return the arguments of vectors of our own; those that are not known are fastText's defaults."""
+        number, negative = (_HIERARCHICAL, 0) if loss == HIERARCHICAL else (_NEGATIVE, 5)
+        buckets, least, most = (0, 0, 0) if subwords is None else (subwords.buckets, subwords.least, subwords.most)
+        return cls(dim, negative=negative, loss_number=number, buckets=buckets, least=least, most=most)
+
+    @property
+    def supervised(self) -> bool:
+        """Whether the model is a classifier."""
+        return self.model == _SUPERVISED
+
+    @property
+    def loss(self) -> str | None:
+        """Our name of the loss that the output matrix was trained with; None if we have no such loss."""
+        return {_HIERARCHICAL: HIERARCHICAL, _NEGATIVE: NEGATIVE}.get(self.loss_number)
+
+    @property
+    def subwords(self) -> Subwords | None:
+        """Which n-grams words have; None if they have none."""
+        least = max(self.least, 1)  # 0 and 1 mean the same
+        return Subwords(least, self.most, self.buckets) if self.buckets > 0 and self.most >= least else None
+
+    def pack(self) -> bytes:
+        """Return the bytes that a file begins with."""
+        return MAGIC + _VERSION.pack(_VERSIONS[-1]) + _ARGUMENTS.pack(*astuple(self))
+
+
+class Reader:
+    """Reads the parts of a file, checking that it has them, and knows the byte it is at."""
+
+    def __init__(self, stream: IO[bytes], path: Path) -> None:
+        self.stream, self.path = stream, path
+        self.chunk, self.at, self.offset = b"", 0, 0
+        held = path.stat().st_size if path.is_file() else 1 << 62
+        self.most = held * (DEFLATE_RATIO if compression_of(path) else 1)
+
+    @property
+    def where(self) -> str:
+        """The file and the byte, for messages."""
+        return f"{self.path}, byte {self.offset + self.at:,}"
+
+    def promised(self, size: int, what: str) -> None:
+        """Raise if the file cannot hold as many bytes more, before memory for them is taken."""
+        if self.offset + self.at + size > self.most:
+            raise Any2VecError(
+                f"{self.where}: {what}, {size:,} bytes, do not fit into the file: it is truncated, or damaged"
+            )
+
+    def more(self) -> None:
+        """Read a block, dropping what was read before."""
+        block = self.stream.read(_BLOCK)
+        if not block:
+            raise Any2VecError(f"{self.path}: truncated: it ends at byte {self.offset + len(self.chunk):,}")
+        self.chunk, self.offset, self.at = self.chunk[self.at :] + block, self.offset + self.at, 0
+
+    def take(self, form: struct.Struct) -> tuple[int, ...]:
+        """Read numbers."""
+        while len(self.chunk) < self.at + form.size:
+            self.more()
+        self.at += form.size
+        return form.unpack_from(self.chunk, self.at - form.size)
+
+    def skip(self, size: int) -> None:
+        """Leave out some bytes."""
+        while size > len(self.chunk) - self.at:
+            size -= len(self.chunk) - self.at
+            self.at = len(self.chunk)
+            self.more()
+        self.at += size
+
+    def matrix(self, rows: int, columns: int) -> NDArray[np.float32]:
+        """Read a matrix, into its own memory."""
+        found = np.empty((rows, columns), "<f4")
+        view = found.data.cast("B") if found.size else memoryview(b"")
+        done = min(len(view), len(self.chunk) - self.at)
+        view[:done] = self.chunk[self.at : self.at + done]
+        self.at += done
+        while done < len(view):
+            count = self.stream.readinto(view[done : done + _BLOCK])  # type: ignore[attr-defined]
+            self.offset += count
+            if not count:
+                raise Any2VecError(f"{self.path}: truncated: it ends at byte {self.offset + self.at:,}")
+            done += count
+        return found.astype(np.float32, copy=False)
+
+    def end(self) -> None:
+        """Raise if there is more."""
+        if self.chunk[self.at :] or self.stream.read(1):
+            raise Any2VecError(f"{self.where}: more bytes than the model of fastText has that begins here")
+
+
+def read_arguments(reader: Reader) -> Arguments:
+    """Read what precedes the dictionary; raise if it is of another version or makes no sense."""
+    reader.skip(len(MAGIC))
+    (version,) = reader.take(_VERSION)
+    if version not in _VERSIONS:
+        known = " and ".join(map(str, _VERSIONS))
+        raise Any2VecError(f"{reader.path}: a model of fastText of version {version}; known are {known}")
+    found = Arguments(*reader.take(_ARGUMENTS))
+    if found.dim < 1 or found.buckets < 0 or found.model not in (1, _SKIPGRAM, _SUPERVISED):
+        sizes = f"{found.dim:,} dimensions, {found.buckets:,} buckets, a model of kind {found.model}"
+        raise Any2VecError(f"{reader.path}: damaged: its arguments are {sizes}")
+    return found
+
+
+def read_dictionary(reader: Reader) -> tuple[list[str], NDArray[np.int64], int]:
+    """Read words, their counts (zeros: unknown), and how many n-grams were kept.
+
+    What a text calls labels is in the dictionary, also of skip-gram and CBOW, which do not train them: it is left out.
+    A byte that is no UTF-8 becomes a surrogate, as by `surrogateescape`.
+    """
+    size, words, labels, tokens, kept = reader.take(_SIZES)
+    if size < 1 or min(words, labels) < 0 or words + labels != size:
+        raise Any2VecError(f"{reader.path}: damaged: {size:,} entries are not {words:,} words and {labels:,} labels")
+    reader.promised((1 + _ENTRY.size) * size, f"the dictionary of {counted(size, 'word')}")
+    names: list[str] = []
+    numbers: list[int] = []
+    for _ in range(size):
+        while (end := reader.chunk.find(b"\0", reader.at)) < 0 or len(reader.chunk) <= end + _ENTRY.size:
+            if len(reader.chunk) - reader.at > _LONGEST_WORD + _ENTRY.size:
+                raise Any2VecError(f"{reader.where}: damaged: a word of more than {_LONGEST_WORD:,} bytes")
+            reader.more()
+        name = reader.chunk[reader.at : end].decode("utf-8", "surrogateescape")
+        count, kind = _ENTRY.unpack_from(reader.chunk, end + 1)
+        if count < 0 or kind not in (_WORD, _LABEL):
+            raise Any2VecError(f"{reader.where}: damaged: the count of {shown(name)} is {count:,}, its kind {kind}")
+        if kind == _WORD:
+            names.append(name)
+            numbers.append(count)
+        reader.at = end + 1 + _ENTRY.size
+    if len(names) != words:
+        raise Any2VecError(f"{reader.path}: damaged: {len(names):,} entries are words, not {words:,}")
+    if kept > 0:
+        reader.promised(8 * kept, f"an index of {kept:,} n-grams")
+        reader.skip(8 * kept)
+    return names, np.array(numbers, np.int64) * (tokens > 0), kept
+
+
+def dictionary_bytes(words: Sequence[str], counts: NDArray[np.int64]) -> bytes:
+    """Return a dictionary as a file has it; if counts are unknown, those of words are 1, and that of the text 0."""
+    entries = zip(words, np.maximum(counts, 1).tolist(), strict=True)
+    sizes = _SIZES.pack(len(words), len(words), 0, int(counts.sum()), -1)
+    return sizes + b"".join(b"%b\0%b" % (encoded_word(word), _ENTRY.pack(count, 0)) for word, count in entries)
+
+
+_MATRIX = struct.Struct("<?2q")  # whether it is quantized, rows, columns
+_FLAG = struct.Struct("<?")
+_SHAPE = struct.Struct("<2q")
+_GAP = 4  # rows; a write takes longer than some more zeros
+_MOST = 1 << 31  # words and buckets, which have ids of 32 bits
+
+
+def holds_fasttext(path: Path) -> bool:
+    """Recognize a model by its magic number."""
+    return start_of(path, len(MAGIC))[0] == MAGIC
+
+
+def load_fasttext(path: Path) -> Vectors:
+    """Read a model of words, with its n-grams; refuse a classifier, and one that is quantized."""
+    with open_compressed(path) as stream:
+        reader = Reader(stream, path)
+        given = read_arguments(reader)
+        words, counts, kept = read_dictionary(reader)
+        (quantized,) = reader.take(_FLAG)
+        if given.supervised or quantized or kept > 0:
+            kind = "classifier of fastText (supervised)" if given.supervised else "model of fastText"
+            what = f"a {'quantized ' * bool(quantized or kept > 0)}{kind}"
+            instead = "any2vec reads models of `fasttext skipgram` and `cbow`, and vectors of words as text (.vec)"
+            raise Any2VecError(f"{path}: is {what}; {instead}")
+        subwords = given.subwords if kept < 0 else None
+        rows, dim = len(words) + given.buckets, given.dim
+        _check_shape(reader, (rows, dim), "rows of words and n-grams")
+        own = reader.matrix(len(words), dim)
+        parts = None
+        if subwords is None:
+            reader.skip(4 * given.buckets * dim)
+        else:
+            parts = Parts(subwords, own, np.arange(given.buckets), reader.matrix(given.buckets, dim))
+        (quantized,) = reader.take(_FLAG)
+        if quantized:
+            raise Any2VecError(f"{path}: its output matrix is quantized; save the model before it is quantized")
+        _check_shape(reader, (len(words), dim), "output rows")
+        output = reader.matrix(len(words), dim)
+        reader.end()
+    if firsts := first_of_each(words, path):
+        words, counts, own, output = [words[i] for i in firsts], counts[firsts], own[firsts], output[firsts]
+        parts = parts and replace(parts, own=own)
+    if parts is None:
+        check_finite(words, own, f"{path}: ")
+    else:
+        parts.check_finite(words, f"{path}: ")
+    check_finite(words, output, f"{path}: output matrix: ")
+    loss, t = given.loss, output if output.any() else None
+    if loss is None or (loss == HIERARCHICAL and (firsts or (np.diff(counts) > 0).any())):
+        t = None  # of a loss, or a tree, that is not ours
+    elif loss == HIERARCHICAL and t is not None:
+        t = _turned(t)
+    try:
+        matrix = own if parts is None else parts.means(words)
+        return Vectors(words, matrix, counts=counts, t=t, loss=loss or NEGATIVE, parts=parts)
+    except Any2VecError as error:  # a word is too long for its n-grams
+        raise Any2VecError(f"{path}: {error}") from None
+
+
+def check_fasttext_words(words: Iterable[str], path: Path) -> None:
+    """Refuse words that a dictionary cannot hold: a zero byte ends a word there, and surrogates stand for bytes."""
+    for word in words:
+        if "\0" in word or encoded_word(word).decode("utf-8", "surrogateescape") != word:
+            reason = "a zero byte" if "\0" in word else "a surrogate that stands for no byte"
+            raise Any2VecError(f"{path}: a model of fastText cannot hold the word {shown(word)}, with {reason}")
+
+
+def save_fasttext(shard: Shard, path: Path) -> None:
+    """Write a shard's rows at their places in the file; all hosts call this."""
+    own, communicator, dim = shard.own, shard.communicator, shard.own.dim
+    parts, total = own.parts, shard.total
+    check_same_parts(shard)
+    given = Arguments.of(dim, own.loss, _n_grams(parts, path))
+    if total + given.buckets >= _MOST:
+        raise Any2VecError(f"{path}: {total:,} words and {given.buckets:,} buckets are too many for fastText's 31 bits")
+    head = given.pack() + dictionary_bytes(shard.words, shard.counts) if shard.first else b""
+    sizes = communicator.allgather(np.array([len(head), len(own)], np.int64))
+    rows, places = total + given.buckets, int(sizes[: communicator.rank, 1].sum()) + np.arange(len(own))
+    inputs = int(sizes[0, 0]) + _MATRIX.size  # where the matrices begin
+    outputs = inputs + 4 * rows * dim + _MATRIX.size
+    matrices = [(inputs, places, own.matrix if parts is None else parts.own)]
+    if parts is not None:
+        matrices.append((inputs, total + parts.ids, parts.rows))
+    if own.t is not None and own.loss == HIERARCHICAL:
+        inner = places < total - 1
+        matrices.append((outputs, total - 2 - places[inner], -own.t[inner]))
+    elif own.t is not None and own.loss == NEGATIVE:
+        matrices.append((outputs, places, own.t))
+    with replacing(path, communicator=communicator) as part:
+        for turn in range(communicator.size):
+            with together(communicator), refusals(path, communicator):
+                if turn != communicator.rank:
+                    continue
+                if part == path:
+                    raise Any2VecError(f"{path}: is no regular file; a model of fastText is written to one")
+                with open(part, "w+b" if turn == 0 else "r+b", buffering=0, opener=not_followed) as file:
+                    if turn == 0:
+                        file.truncate(outputs + 4 * total * dim)
+                        write_all(file, np.frombuffer(head + _MATRIX.pack(False, rows, dim), np.uint8))
+                        file.seek(outputs - _MATRIX.size)
+                        write_all(file, np.frombuffer(_MATRIX.pack(False, total, dim), np.uint8))
+                    for start, lines, matrix in matrices:
+                        _put(file, start, lines, matrix, alone=communicator.size == 1)
+
+
+def no_features(path: Path) -> Any2VecError:
+    """Return what refuses vectors with features."""
+    return Any2VecError(f"{path}: a model of fastText cannot hold features; save to a folder, or without the format")
+
+
+def _n_grams(parts: Parts | None, path: Path) -> Subwords | None:
+    if parts is None:
+        return None
+    if isinstance(parts.settings, Features):
+        raise no_features(path)
+    return parts.settings
+
+
+def _put(file: FileIO, start: int, places: NDArray[np.int64], rows: NDArray[np.float32], alone: bool) -> None:
+    """Write rows at their places in a matrix that begins at a byte of a file, those that lie together at once.
+
+    Between rows there are zeros, if no other host writes some there, so that there are fewer writes.
+    """
+    width, order, apart = rows.shape[1], np.argsort(places, kind="stable"), _GAP if alone else 1
+    for block in blocks(rows):
+        some = order[block]
+        at, numbers = places[some], rows[some]
+        cuts = np.flatnonzero(np.diff(at) > apart) + 1
+        for begin, end in pairwise([0, *cuts.tolist(), len(at)]):
+            near = np.zeros((int(at[end - 1] - at[begin]) + 1, width), "<f4")
+            near[at[begin:end] - at[begin]] = numbers[begin:end]
+            file.seek(start + 4 * width * int(at[begin]))
+            write_all(file, near)
+
+
+def _turned(t: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the rows of inner vertices as our tree has them, from fastText's."""
+    turned = np.zeros_like(t)
+    np.negative(t[-2::-1] if len(t) > 1 else t[:0], out=turned[:-1])
+    return turned
+
+
+def _check_shape(reader: Reader, wanted: tuple[int, int], what: str) -> None:
+    shape = reader.take(_SHAPE)
+    if shape != wanted:
+        raise Any2VecError(
+            f"{reader.path}: damaged: {shape[0]:,} x {shape[1]:,} {what}, not {wanted[0]:,} x {wanted[1]:,}"
+        )
+    reader.promised(4 * shape[0] * shape[1], f"{shape[0]:,} {what}")

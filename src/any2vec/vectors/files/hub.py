@@ -1,0 +1,322 @@
+"""Vectors on the Hugging Face Hub: any2vec's own folder as a repository, with a model card."""
+
+import json
+import math
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Self
+
+from any2vec.errors import Any2VecError, escaped, missing_extra, shown
+from any2vec.io.memory import check_finite
+from any2vec.io.temporary import temporary_folder
+from any2vec.options import as_path
+from any2vec.vectors.lookup import Lookup
+
+if TYPE_CHECKING:
+    from any2vec.report.report import Report
+    from any2vec.vectors.vectors import Vectors
+
+__all__ = ["Hub", "Upload", "fetched", "model_card", "without_files"]
+
+_FILES = {"cache", "checkpoint", "features", "frozen", "log", "pretrained", "resume", "start", "vocabulary"}
+"""Options that may name files, which mean nothing elsewhere and are nobody's business."""
+_FIGURES = {
+    "words": "{kind} of the {corpus}",
+    "kept_words": "of these, in the vocabulary",
+    "words_per_second": "{kind} per second of training",
+    "threads": "threads per host",
+    "hosts": "hosts",
+    "round_count": "rounds per epoch",
+    "scheme": "communication",
+}
+_SHOWN = 5  # words
+
+
+def without_files(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options but for those that name files of this machine."""
+    return {
+        name: value
+        for name, value in options.items()
+        if not isinstance(value, Path) and not (name in _FILES and isinstance(value, str))
+    }
+
+
+def model_card(vectors: "Vectors", repo: str, report: "Report | None", loader: str, about: Mapping[str, Any]) -> str:
+    """Return the card; `loader` is the class that loads the vectors, and `about` what the user says, as the licence."""
+    import yaml  # which huggingface_hub needs, too
+
+    known = {name: value for name, value in about.items() if value is not None}
+    name = "vectors" if loader == "Vectors" else "model"
+    code = f'from any2vec import {loader}\n\n{name} = {loader}.from_pretrained("{repo}")'
+    kind = report.kind if report else "words"
+    tags = ["any2vec", "embeddings", "word2vec" if kind == "words" else "graph-ml"]
+    head = yaml.safe_dump({"library_name": "any2vec", "tags": tags, **known}, sort_keys=False, allow_unicode=True)
+    parts = [
+        f"---\n{head}---",
+        f"# {repo.rpartition('/')[2]}",
+        f"Vectors of {len(vectors):,} {kind}, of {vectors.dim} dimensions, in the format of any2vec.",
+        f"## Use\n\n```python\n{code}\n```",
+        f"The first {kind} are {', '.join(map(_cell, vectors.words[:_SHOWN]))}.",
+    ]
+    if report is not None:
+        parts += _training(report)
+    return "\n\n".join(parts) + "\n"
+
+
+def _training(report: "Report") -> list[str]:
+    said = {"kind": report.kind, "corpus": "corpus" if report.kind == "words" else "walks"}
+    figures = [(text.format(**said), getattr(report, name)) for name, text in _FIGURES.items()]
+    figures += [(f"seconds: {name}", seconds) for name, seconds in report.seconds.items()]
+    figures += [(f"version: {name}", version) for name, version in report.versions.items()]
+    parts = ["## Training", _table(("figure", "value"), [row for row in figures if row[1]])]
+    if report.interrupted:
+        parts.append("Training was stopped early.")
+    if epochs := _epochs(report):
+        names = list(dict.fromkeys(name for row in epochs for name in row))
+        rows = [[row.get(name) for name in names] for row in epochs]
+        parts += ["### Loss and evaluations by epoch", _table(names, rows)]
+    given = [(f"`{name}`", value) for name, value in without_files(report.options).items() if value is not None]
+    return [*parts, "### Parameters", _table(("parameter", "value"), given)]
+
+
+def _epochs(report: "Report") -> list[dict[str, float]]:
+    """Return epoch, loss, and what was checked after it, for each epoch."""
+    by_epoch: dict[float, dict[str, float]] = {
+        epoch: {"epoch": epoch, "loss": loss} for epoch, loss in enumerate(report.loss, 1)
+    }
+    for check in report.checks:
+        if check["epoch"] in by_epoch:
+            by_epoch[check["epoch"]].update(check)
+    return list(by_epoch.values())
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    head = list(head)
+    lines = [head, ["---"] * len(head), *([_cell(value) for value in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+def _cell(value: Any) -> str:
+    """Return a value as a cell of a table, or a part of a sentence."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "-"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    return escaped(" ".join(text.split()).replace("\\", "\\\\")).replace("|", "\\|").replace("<", "&lt;")
+
+
+_LONGEST = 300  # characters of what the library says
+
+
+class Hub(Lookup):
+    """Vectors to and from the Hub."""
+
+    def push_to_hub(
+        self,
+        repo: str,
+        *,
+        report: Any = None,
+        private: bool | None = None,
+        token: str | bool | None = None,
+        revision: str | None = None,
+        message: str = "Upload vectors of any2vec",
+        training: bool = False,
+        license: str | None = None,  # noqa: A002
+        language: str | list[str] | None = None,
+    ) -> str:
+        """Upload the vectors to the Hugging Face Hub, with a model card; make the repository if there is none.
+
+        Files of an earlier upload are replaced in one commit. Nothing is pickled.
+
+        Parameters
+        ----------
+        repo : str
+            The repository, such as "name/reviews".
+        report : Report, dict, or path, optional
+            The run's figures for the card: an estimator's `report_`, or the file that ``--report`` or ``--log`` wrote.
+        private : bool, optional
+            Whether a new repository is private; by default as the account says.
+        token : str or bool, optional
+            A token that may write; by default the one of ``hf auth login`` or of the variable `HF_TOKEN`.
+        revision : str, optional
+            The branch; by default the main one.
+        message : str
+            Of the commit.
+        training : bool
+            Upload the training vectors t, too.
+        license, language : str, optional
+            For the card: an identifier of the Hub, such as "cc-by-4.0"; a code such as "en".
+
+        Returns
+        -------
+        str
+            The address of the commit.
+
+        Raises
+        ------
+        Any2VecError
+            If huggingface_hub is not installed, the Hub refuses or cannot be reached, or the vectors cannot be saved.
+
+        See Also
+        --------
+        any2vec.Word2Vec.push_to_hub : Upload a model, whose card has its report.
+        """
+        from any2vec.report.read import as_report
+        from any2vec.vectors.files.formats import NATIVE, save
+
+        vectors: Any = self
+        upload = Upload(repo, private, token, revision, message, license, language)
+        given = as_path(report) if isinstance(report, str | os.PathLike) else report
+        known = None if given is None else as_report(given)
+
+        def write(folder: Path) -> None:
+            save(vectors, folder, training=training, format=NATIVE)
+
+        return upload.send(vectors, write, "Vectors", known)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        repo: str,
+        *,
+        revision: str | None = None,
+        token: str | bool | None = None,
+        cache_dir: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Load vectors from the Hugging Face Hub, that `push_to_hub` of vectors or of an estimator has uploaded.
+
+        The files are kept in huggingface_hub's cache, and are memory-mapped there. They are checked like any file of a
+        stranger, and never unpickled.
+
+        Parameters
+        ----------
+        repo : str
+            The repository, such as "name/reviews".
+        revision : str, optional
+            A branch, tag or commit; by default the newest of the main branch.
+        token : str or bool, optional
+            For a private repository; by default the one of ``hf auth login`` or of the variable `HF_TOKEN`.
+        cache_dir : str or path, optional
+            In place of the cache of huggingface_hub.
+
+        Returns
+        -------
+        Vectors
+
+        Raises
+        ------
+        Any2VecError
+            If huggingface_hub is not installed, there is no such repository, it cannot be reached, or it holds no
+            vectors of any2vec.
+        """
+        from any2vec.vectors.files.native import load_native
+
+        vectors: Any = load_native(fetched(repo, revision=revision, token=token, cache_dir=cache_dir))
+        return vectors
+
+
+@dataclass(frozen=True)
+class Upload:
+    """Where and how vectors are uploaded; `Hub.push_to_hub` has the meanings."""
+
+    repo: str
+    private: bool | None
+    token: str | bool | None
+    revision: str | None
+    message: str
+    license: str | None
+    language: str | list[str] | None
+
+    def send(
+        self,
+        vectors: "Vectors",
+        write: Callable[[Path], None],
+        loader: str,
+        report: "Report | None",
+    ) -> str:
+        """Upload the folder that `write` makes, and a card; return the address of the commit.
+
+        `loader` is the class of any2vec that loads it. Files of an earlier upload that it lacks are removed.
+        """
+        from any2vec.vectors.files.native import DOCUMENTS, FILES, MODEL
+
+        hub = _library()
+        _check_name(self.repo)
+        check_finite(vectors.words, vectors.e, f"{self.repo}: not uploaded: ")
+        about = {"license": self.license, "language": self.language}
+        card = model_card(vectors, self.repo, report, loader, about)
+        made = temporary_folder()
+        try:
+            folder = made.path / "repository"
+            write(folder)
+            (folder / "README.md").write_text(card, "utf-8")
+            with _errors(self.repo):
+                api = hub.HfApi(token=self.token, library_name="any2vec")
+                api.create_repo(self.repo, private=self.private, exist_ok=True)
+                commit = api.upload_folder(
+                    repo_id=self.repo,
+                    folder_path=folder,
+                    commit_message=self.message,
+                    revision=self.revision,
+                    delete_patterns=[*FILES, MODEL, f"{DOCUMENTS}/*"],
+                )
+        finally:
+            made.remove()
+        return str(commit.commit_url)
+
+
+def fetched(
+    repo: str, *, revision: str | None, token: str | bool | None, cache_dir: str | os.PathLike[str] | None
+) -> Path:
+    """Download any2vec's own files of a repository; return the folder."""
+    from any2vec.vectors.files.native import DOCUMENTS, FILES, MODEL
+
+    hub = _library()
+    _check_name(repo)
+    with _errors(repo):
+        folder = hub.snapshot_download(
+            repo,
+            revision=revision,
+            token=token,
+            cache_dir=cache_dir,
+            allow_patterns=[*FILES, MODEL, f"{DOCUMENTS}/*"],
+            library_name="any2vec",
+        )
+    if missing := [name for name in FILES if not (Path(folder) / name).is_file()]:
+        raise Any2VecError(f"{repo}: holds no vectors of any2vec: {missing[0]} is missing on the Hugging Face Hub")
+    return Path(folder)
+
+
+def _check_name(repo: object) -> None:
+    if not isinstance(repo, str) or repo.count("/") != 1:
+        raise Any2VecError(
+            f"`repo` is {shown(repo)}; it must be a name on the Hugging Face Hub, such as 'name/reviews'"
+        )
+
+
+def _library() -> ModuleType:
+    try:
+        import huggingface_hub
+    except ImportError:
+        raise missing_extra("huggingface_hub", "hub") from None
+    return huggingface_hub
+
+
+@contextmanager
+def _errors(repo: str) -> Iterator[None]:
+    """Name the repository in what huggingface_hub, or the library that it connects with, says is wrong."""
+    from huggingface_hub.errors import HfHubHTTPError
+
+    try:
+        yield
+    except (OSError, ValueError, *HfHubHTTPError.__bases__) as error:
+        why = " ".join(str(error).split()) or type(error).__name__
+        why = why if len(why) <= _LONGEST else why[:_LONGEST] + "..."
+        raise Any2VecError(f"{repo}: the Hugging Face Hub: {why}") from error

@@ -1,0 +1,272 @@
+"""any2vec's own format: a folder, loaded memory-mapped, that holds any word, counts and training vectors.
+
+`vectors.safetensors` has the tensors "e" and, for training, "t"; `vocabulary.json` the words and counts;
+if words have parts, also those of `parts_file`;
+`any2vec.json` the version and the sizes; `model.json`, if an estimator was saved, its parameters. The files of
+JSON have the same `id`, and `any2vec.json` has digests of some rows: files of two saves do not mix. Of a model of
+documents, the folder `documents` has their vectors in the same format, and `model.json` its `id`.
+"""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.cluster.communicator import Communicator, allgather_bytes, together
+from any2vec.errors import Any2VecError, shown
+from any2vec.io.inputs import read_regular
+from any2vec.io.memory import check_finite
+from any2vec.io.outputs import replacing
+from any2vec.io.safetensors_file import map_open, write_tensors
+from any2vec.io.temporary import FolderReader, read_folder
+from any2vec.vectors.files.shard import (
+    PART_TENSORS,
+    Shard,
+    check_same_parts,
+    make_shard,
+    parts_to_meta,
+    parts_to_tensors,
+    tensors_to_parts,
+)
+from any2vec.vectors.index import digest, digest_of_rows, sampled_rows
+from any2vec.vectors.vectors import NEGATIVE, Vectors
+
+__all__ = [
+    "DOCUMENTS",
+    "FILES",
+    "MODEL",
+    "UNTRAINED",
+    "load_documents",
+    "load_native",
+    "load_with_model",
+    "meta_of",
+    "save_native",
+]
+
+VERSION = 1
+_OTHERS = {
+    "[0-9]*[0-9].json": "it has checkpoints: --resume goes on from them",
+    "config.cfg": "it is a pipeline of spaCy: give any2vec.Vectors the words and rows of `nlp.vocab.vectors`",
+    "saved_model.pb": "it is a SavedModel of TensorFlow: give any2vec.Vectors words and the matrix that it holds",
+    "model.safetensors": "it is a model of PyTorch: give any2vec.Vectors words and the matrix that it holds",
+    "metadata/part-*": "it is a model of Spark: give any2vec.Vectors what its `getVectors()` returns",
+}
+"""Files of other folders, and what can be done with these."""
+META, WORDS, TENSORS = FILES = "any2vec.json", "vocabulary.json", "vectors.safetensors"
+MODEL = "model.json"  # beside them, if an estimator was saved
+DOCUMENTS = "documents"  # likewise: a folder
+UNTRAINED = "PV-DBOW trained no vectors of words: train with words=True, or --words"
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+
+
+def save_native(
+    shard: Shard, path: Path, model: dict[str, Any] | None = None, documents: Vectors | None = None
+) -> None:
+    """Write the folder, with what describes a model if given, replacing an earlier one; all hosts call this.
+
+    With a model, the vectors of its `documents` on this host may be given.
+    """
+    communicator = shard.communicator
+    with together(communicator):
+        _check_words(shard, path)
+    check_same_parts(shard)
+    tensors = {"e": shard.own.matrix}
+    if shard.training and shard.own.t is not None:
+        tensors["t"] = shard.own.t
+    tensors |= parts_to_tensors(shard.own.parts)
+    places = {name: _bounds(len(matrix), communicator) for name, matrix in tensors.items()}
+    tensors = {name: matrix for name, matrix in tensors.items() if places[name][-1]}
+    rows, id_ = _digests(shard, tensors, places)
+    with replacing(path, folder=True, communicator=communicator) as folder:
+        totals = {name: int(places[name][-1]) for name in tensors}
+        write_tensors(folder / TENSORS, tensors, totals, communicator, path)
+        if documents is not None:
+            save_native(make_shard(documents, False, communicator, path / DOCUMENTS), folder / DOCUMENTS)
+        if shard.first:
+            if documents is not None:
+                model = (model or {}) | {"documents": json.loads((folder / DOCUMENTS / META).read_bytes())["id"]}
+            vocabulary = {"id": id_, "words": list(shard.words), "counts": shard.counts.tolist()}
+            (folder / WORDS).write_text(json.dumps(vocabulary), "ascii")
+            meta: dict[str, Any] = {"format": VERSION, "words": shard.total, "dimensions": shard.own.dim}
+            meta |= {"id": id_, "rows": rows}
+            if shard.own.loss != NEGATIVE:
+                meta["loss"] = shard.own.loss
+            if shard.own.how:
+                meta["how"] = shard.own.how
+            meta |= parts_to_meta(shard.own.parts)
+            if model is not None:
+                (folder / MODEL).write_text(json.dumps({"id": id_, **model}, indent=1) + "\n", "ascii")
+            (folder / META).write_text(json.dumps(meta) + "\n", "ascii")
+
+
+def load_native(path: Path) -> Vectors:
+    """Load the folder, its matrices memory-mapped and read-only; raise if a file is missing or damaged.
+
+    While other programs replace it, this is one of the versions that were there.
+    """
+    return read_folder(path, _load)
+
+
+def load_with_model(path: Path) -> tuple[Vectors, dict[str, Any]]:
+    """Load the folder, and what `save_native` was given of a model, unchecked; raise if there is none."""
+
+    def both(folder: FolderReader) -> tuple[Vectors, dict[str, Any]]:
+        vectors = _load(folder)
+        if not folder.has(MODEL):
+            raise Any2VecError(f"{path}: holds vectors, but no model: {MODEL} is missing; any2vec.load loads vectors")
+        model = _read_json(folder, MODEL)
+        if model.get("id") != _read_json(folder, META).get("id"):
+            raise Any2VecError(f"{path}: its files are not of one save; copy all four of one, or save again")
+        return vectors, model
+
+    return read_folder(path, both)
+
+
+def load_documents(path: Path, model: dict[str, Any]) -> Vectors:
+    """Load the vectors of documents that were saved with a model, which says their `id`."""
+
+    def read(folder: FolderReader) -> Vectors:
+        found = _load(folder)
+        if _read_json(folder, META).get("id") != model.get("documents"):
+            raise Any2VecError(f"{path}: the folder {DOCUMENTS} is not of the same save as {MODEL}; save again")
+        return found
+
+    return read_folder(path / DOCUMENTS, read)
+
+
+def meta_of(folder: FolderReader) -> dict[str, Any]:
+    """Return what the file of sizes says, unchecked; raise if a file is missing or it is no JSON."""
+    _check_complete(folder)
+    return _read_json(folder, META)
+
+
+def _load(folder: FolderReader) -> Vectors:
+    path = folder.path
+    try:
+        meta = _read_meta(folder)
+        number, dim = meta["words"], meta["dimensions"]
+        words, counts, words_id = _read_vocabulary(folder, number)
+        with folder.open(TENSORS) as file:
+            tensors = map_open(path / TENSORS, file)
+    except OSError as error:
+        if isinstance(error, FileNotFoundError | IsADirectoryError):
+            _check_complete(folder)
+        raise Any2VecError(f"{path}: cannot be read: {error.strerror or error}") from error
+    if "e" not in tensors:
+        raise Any2VecError(f"{path / TENSORS}: has no tensor 'e', only {shown(sorted(tensors))}")
+    for name in tensors.keys() & {"e", "t"}:
+        if tensors[name].shape != (number, dim):
+            shapes = f"tensor {name!r} has shape {tensors[name].shape}, not {(number, dim)} as {META} says"
+            raise Any2VecError(f"{path / TENSORS}: {shapes}")
+        check_finite(words, tensors[name], f"{path / TENSORS}: tensor {name!r}: ")
+    if "id" in meta and (words_id != meta["id"] or not _is_of(tensors, meta.get("rows"))):
+        raise Any2VecError(f"{path}: its files are not of one save; copy all three of one, or save again")
+    parts = tensors_to_parts(tensors, meta, path / META, path / TENSORS)
+    if parts is not None:
+        parts.check_finite(words, f"{path / TENSORS}: ")
+    loss = meta.get("loss", NEGATIVE)
+    try:
+        found = Vectors(words, tensors["e"], counts=counts, t=tensors.get("t"), loss=loss, parts=parts)
+    except Any2VecError as error:  # a word occurs twice
+        raise Any2VecError(f"{path / WORDS}: {error}") from error
+    found.how = how if isinstance(how := meta.get("how"), dict) else {}
+    parameters = _read_json(folder, MODEL).get("parameters") if folder.has(MODEL) else None
+    if isinstance(parameters, dict) and parameters.get("model") == "dbow" and not parameters.get("words"):
+        found.untrained = f"{path}: {UNTRAINED}; {path / DOCUMENTS} has those of documents"
+    return found
+
+
+def _check_words(shard: Shard, path: Path) -> None:
+    """Refuse words that JSON would turn into others: with two surrogates that it takes for one character."""
+    try:
+        "\n".join(shard.words).encode()
+    except UnicodeEncodeError:
+        for word in shard.words:
+            if _PAIR.search(word):
+                raise Any2VecError(f"{path}: cannot hold the word {shown(word)}: a pair of surrogates") from None
+
+
+def _bounds(number: int, communicator: Communicator) -> NDArray[np.int64]:
+    """Return where each host's rows begin, and the number of all; all hosts call this."""
+    return np.append(0, np.cumsum(communicator.allgather(np.array([number], np.int64))))
+
+
+def _digests(
+    shard: Shard, tensors: dict[str, NDArray[np.float32]], places: dict[str, NDArray[np.int64]]
+) -> tuple[dict[str, str], str]:
+    """Return digests of some rows, and of these and the vocabulary, however rows are spread; all hosts call this.
+
+    `places` say where the rows of each host begin.
+    """
+    communicator = shard.communicator
+    found = {}
+    for name, matrix in tensors.items():
+        rows = sampled_rows(int(places[name][-1])) - places[name][communicator.rank]
+        rows = rows[(rows >= 0) & (rows < len(matrix))]
+        found[name] = digest(allgather_bytes(communicator, matrix[rows].astype("<f4").tobytes()))
+    words = json.dumps([found, list(shard.words), shard.counts.tolist()]) if shard.first else ""
+    return found, digest([words.encode()])
+
+
+def _is_of(tensors: dict[str, NDArray[np.float32]], rows: object) -> bool:
+    """Whether the matrices have the digests that were saved; t may have been left out."""
+    known = ("e", "t", *PART_TENSORS)
+    return isinstance(rows, dict) and all(
+        rows.get(name) == digest_of_rows(matrix) for name, matrix in tensors.items() if name in known
+    )
+
+
+def _check_complete(folder: FolderReader) -> None:
+    if missing := [name for name in FILES if not folder.has(name)]:
+        lacking = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing"
+        hint = next((f"; {said}" for name, said in _OTHERS.items() if list(folder.path.glob(name))), "")
+        raise Any2VecError(f"{folder.path}: not a folder of vectors: {lacking}{hint}") from None
+
+
+def _read_json(folder: FolderReader, name: str) -> dict[str, Any]:
+    path = folder.path / name
+    try:
+        with folder.open(name) as file:
+            content = json.loads(read_regular(file))
+    except (ValueError, RecursionError) as error:
+        raise Any2VecError(f"{path}: damaged, not JSON: {error}") from error
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise Any2VecError(f"{path}: cannot be read: {error.strerror or error}") from error
+    if not isinstance(content, dict):
+        raise Any2VecError(f"{path}: damaged: a JSON object is expected, not {type(content).__name__}")
+    return content
+
+
+def _read_meta(folder: FolderReader) -> dict[str, Any]:
+    meta, path = _read_json(folder, META), folder.path / META
+    if meta.get("format") != VERSION:
+        raise Any2VecError(f"{path}: has format {shown(meta.get('format'))}; this any2vec reads format {VERSION}")
+    sizes = meta.get("words"), meta.get("dimensions")
+    if not all(type(size) is int and size > 0 for size in sizes):
+        both = " and ".join(map(shown, sizes))
+        raise Any2VecError(f"{path}: words and dimensions are {both}, not positive numbers")
+    loss = meta.get("loss", NEGATIVE)
+    if type(loss) is not str:
+        raise Any2VecError(f"{path}: the loss is {shown(loss)}, not a name")
+    return meta
+
+
+def _read_vocabulary(folder: FolderReader, number: int) -> tuple[list[str], NDArray[np.int64], object]:
+    content, path = _read_json(folder, WORDS), folder.path / WORDS
+    words, counts = content.get("words"), content.get("counts")
+    if not isinstance(words, list) or not isinstance(counts, list):
+        raise Any2VecError(f'{path}: damaged: {{"words": [...], "counts": [...]}} is expected')
+    if not len(words) == len(counts) == number:
+        sizes = f"{len(words):,} words and {len(counts):,} counts"
+        raise Any2VecError(f"{path}: {sizes} do not fit the matrix of {number:,} rows")
+    for word, count in zip(words, counts, strict=True):
+        if type(word) is not str:
+            raise Any2VecError(f"{path}: {shown(word)} is not a word: a string is expected")
+        if type(count) is not int or not 0 <= count < 1 << 63:
+            raise Any2VecError(f"{path}: the count of {shown(word)} is {shown(count)}, not a whole number from 0 up")
+    return words, np.array(counts, np.int64), content.get("id")

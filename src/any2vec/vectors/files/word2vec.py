@@ -1,0 +1,272 @@
+"""word2vec's text format and GloVe's, and what both of word2vec's share: the header, and the words they can hold."""
+
+import codecs
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from any2vec.errors import Any2VecError, Any2VecWarning, counted, shown
+from any2vec.io.compression import compression_of, open_compressed
+from any2vec.io.outputs import write_in_host_order
+from any2vec.io.shown import decimals
+from any2vec.vectors.files.shard import Shard
+from any2vec.vectors.lookup import repeats
+from any2vec.vectors.vectors import Vectors
+
+__all__ = [
+    "LONGEST_HEADER",
+    "LONGEST_WORD",
+    "VectorBuilder",
+    "check_size",
+    "check_words",
+    "first_of_each",
+    "load_text",
+    "parse_header",
+    "quoted",
+    "save_text",
+    "six_decimals",
+    "text_rows",
+    "without_mark",
+]
+
+LONGEST_HEADER = 1 << 10
+LONGEST_WORD = 1 << 16  # bytes
+WHITESPACE = frozenset(" \t\n\r\v\f")
+DEFLATE_RATIO = 1_032  # deflate cannot compress better than this (zlib's manual)
+
+
+class VectorBuilder:
+    """Words and vectors read so far; the matrix grows with them, from an initial `capacity` of rows."""
+
+    def __init__(self, dim: int, capacity: int) -> None:
+        self.words: list[str] = []
+        self.matrix: NDArray[np.float32] = np.empty((capacity, dim), np.float32)
+
+    def add(self, words: Sequence[str], vectors: NDArray[np.float32]) -> None:
+        """Add n words and their vectors, shape (n, D)."""
+        start, end = len(self.words), len(self.words) + len(words)
+        if end > len(self.matrix):
+            self._resize(max(end, len(self.matrix) * 5 // 4))
+        self.matrix[start:end] = vectors
+        self.words.extend(words)
+
+    def build(self, path: Path) -> Vectors:
+        """Return the Vectors, with counts of zero: the formats have none."""
+        self._resize(len(self.words))
+        try:
+            return Vectors(self.words, self.matrix)
+        except Any2VecError:  # a word occurs twice
+            firsts = first_of_each(self.words, path)
+            return Vectors([self.words[i] for i in firsts], self.matrix[firsts])
+
+    def _resize(self, rows: int) -> None:
+        if rows != len(self.matrix):  # in place: no second copy
+            self.matrix.resize((rows, self.matrix.shape[1]), refcheck=False)
+
+
+def first_of_each(words: Sequence[str], path: Path) -> list[int]:
+    """Return where each word occurs first, with a warning, as gensim does; nothing if none occurs twice."""
+    if not repeats(words):
+        return []
+    ids: dict[str, int] = {}
+    for i, word in enumerate(words):
+        ids.setdefault(word, i)
+    if len(ids) == len(words):
+        return []
+    again = next(word for i, word in enumerate(words) if ids[word] != i)
+    left_out = f"{len(words) - len(ids):,} of {counted(len(words), 'vector')} left out"
+    text = f"{path}: {left_out}: words occur more than once, such as {shown(again)}; the first vector of each is taken"
+    warnings.warn(text, Any2VecWarning, stacklevel=2)
+    return list(ids.values())
+
+
+def parse_header(line: bytes, path: Path) -> tuple[int, int]:
+    """Return the numbers of words and dimensions of word2vec's header, both positive."""
+    parts = line.split()
+    if len(parts) == 2 and all(part.isdigit() and len(part) < 19 for part in parts):
+        words, dim = int(parts[0]), int(parts[1])
+        if words and dim:
+            return words, dim
+    right = "two positive numbers: how many words, how many dimensions"
+    raise Any2VecError(f"{path}, line 1: the header {quoted(line)} is not {right}")
+
+
+def without_mark(start: bytes, path: Path) -> bytes:
+    """Return the beginning of a file without UTF-8's byte-order mark; refuse that of UTF-16 or UTF-32."""
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)):
+        raise Any2VecError(f"{path}: is text in UTF-16 or UTF-32; save it as UTF-8")
+    return start.removeprefix(codecs.BOM_UTF8)
+
+
+def check_size(number: int, dim: int, least: int, path: Path) -> None:
+    """Refuse a header that promises more than the file can hold (`least` bytes), before allocating memory for it."""
+    held = path.stat().st_size
+    if least > held * (DEFLATE_RATIO if compression_of(path) else 1):
+        promise = f"{number:,} words of {dim:,} dimensions, at least {least:,} bytes"
+        size = f"the file has {held:,}: it is truncated, or the header wrong"
+        raise Any2VecError(f"{path}: the header promises {promise}, but {size}")
+
+
+def check_words(words: Iterable[str], path: Path) -> None:
+    """Refuse words that word2vec's formats cannot hold: empty, with whitespace, too long, or not Unicode text."""
+    for word in words:
+        if not word or not WHITESPACE.isdisjoint(word) or not _encodable(word):
+            reason = "empty, with whitespace, or not text"
+        elif 4 * len(word) > LONGEST_WORD and len(word.encode()) > LONGEST_WORD:
+            reason = f"longer than {LONGEST_WORD:,} bytes"
+        else:
+            continue
+        instead = "save to a name without an ending: a folder can hold it"
+        raise Any2VecError(f"{path}: word2vec's formats cannot hold the word {_short(word)} ({reason}); {instead}")
+
+
+def quoted(text: bytes) -> str:
+    """Quote bytes from a file for an error, on one line, at most 40 of them."""
+    start = text[:40].decode("utf-8", "backslashreplace").rstrip()
+    return repr(start + "..." if len(text) > 40 else start)
+
+
+def _short(word: str) -> str:
+    return repr(word) if len(word) <= 100 else shown(word)
+
+
+def _encodable(word: str) -> bool:
+    try:
+        word.encode()
+    except UnicodeEncodeError:  # a lone surrogate
+        return False
+    return True
+
+
+BLOCK_BYTES = 1 << 22
+LONGEST_LINE = 1 << 26
+WRITTEN_TOGETHER = 1 << 16  # numbers
+
+
+def save_text(shard: Shard, path: Path) -> None:
+    """Write a shard's rows, numbers that are read back to the same bits; compressed if the name ends in .gz."""
+    write_in_host_order(path, chain([shard.header], text_rows(shard.own, decimals)), shard.communicator)
+
+
+def load_text(path: Path) -> Vectors:
+    """Read a file with a header or without; errors name the line."""
+    with open_compressed(path) as stream:
+        batches = _batches(stream, path)
+        lines = next(batches, [b""])
+        if headed := _has_header(lines):
+            number, dim = parse_header(lines[0], path)
+            check_size(number, dim, number * (2 * dim + 1), path)  # a letter, D times a space and a digit
+            builder = VectorBuilder(dim, number)
+        else:
+            number, dim = None, len(lines[0].split()) - 1
+            if dim < 1:
+                parse_header(lines[0], path)  # raises
+            builder = VectorBuilder(dim, 0)
+        first = 2 if headed else 1
+        _add(builder, lines[first - 1 :], first, number, path)
+        first = len(lines) + 1
+        for lines in batches:
+            _add(builder, lines, first, number, path)
+            first += len(lines)
+    if number is not None and len(builder.words) < number:
+        raise Any2VecError(f"{path}: ends after {len(builder.words):,} words; its header promises {number:,}")
+    return builder.build(path)
+
+
+def text_rows(vectors: Vectors, formatted: Callable[[NDArray[np.float32]], list[str]]) -> Iterator[bytes]:
+    """Yield lines of a word and its vector, in blocks."""
+    words, step = vectors.vocabulary.words, max(1, WRITTEN_TOGETHER // vectors.dim)
+    for start in range(0, len(vectors), step):
+        some = slice(start, start + step)
+        rows = zip(words[some], formatted(vectors.matrix[some]), strict=True)
+        yield "".join(f"{word} {row}\n" for word, row in rows).encode()
+
+
+def six_decimals(matrix: NDArray[np.float32]) -> list[str]:
+    """Format each row as word2vec does: six decimals, and a space after each number."""
+    pattern = "%f " * matrix.shape[1]
+    return [pattern % tuple(row) for row in matrix.tolist()]
+
+
+def _batches(stream: IO[bytes], path: Path) -> Iterator[list[bytes]]:
+    """Yield lists of whole lines, without line ends."""
+    rest, at_start = b"", True
+    while block := stream.read(BLOCK_BYTES):
+        *lines, rest = (rest + (without_mark(block, path) if at_start else block)).split(b"\n")
+        at_start = False
+        if len(rest) > LONGEST_LINE:
+            raise Any2VecError(f"{path}: has a line longer than {LONGEST_LINE:,} bytes: not a text file of vectors")
+        if lines:
+            yield lines
+    if rest:
+        yield [rest]
+
+
+def _has_header(lines: list[bytes]) -> bool:
+    """Distinguish "V D" from a word with a vector of one number: then the next line has two columns as well."""
+    first = lines[0].split()
+    if len(first) != 2:
+        return False
+    numbers = all(part.lstrip(b"-").isdigit() for part in first)
+    return numbers or len(lines) < 2 or len(lines[1].split()) != 2
+
+
+def _add(builder: VectorBuilder, lines: list[bytes], first: int, number: int | None, path: Path) -> None:
+    """Parse and add lines, from line `first` of the file; `number` is how many words the header promised, if any."""
+    words: list[str] = []
+    where: list[int] = []  # the line of each word: empty lines are skipped
+    dim = builder.matrix.shape[1]
+    most = sum(map(len, lines)) // (2 * dim + 1)  # a letter, D times a space and a digit
+    vectors = np.empty((min(len(lines), most), dim), np.float32)
+    with np.errstate(over="ignore"):
+        for i, line in enumerate(lines):
+            if parts := _columns(line, dim, first + i, number is None, path):
+                try:
+                    vectors[len(words)] = parts[1:]  # NumPy parses them
+                    words.append(parts[0].decode())
+                except ValueError:
+                    raise _unreadable(parts, f"{path}, line {first + i:,}") from None
+                where.append(first + i)
+    vectors = vectors[: len(words)]
+    if not (finite := np.isfinite(vectors)).all():
+        row, column = np.argwhere(~finite)[0]
+        bad = quoted(lines[where[row] - first].split()[column - dim])
+        raise Any2VecError(f"{path}, line {where[row]:,}: {bad} is not a finite 32-bit number")
+    if number is not None and len(builder.words) + len(words) > number:
+        raise Any2VecError(f"{path}, line {number + 2:,}: more words than the {number:,} that the header promises")
+    builder.add(words, vectors)
+
+
+def _columns(line: bytes, dim: int, at: int, headerless: bool, path: Path) -> list[bytes]:
+    """Split a line into a word and D numbers; nothing for an empty line."""
+    parts = line.split()
+    if not parts:
+        return parts
+    extra = len(parts) - dim - 1
+    if extra > 0 and headerless and not any(map(_is_number, parts[1 : extra + 1])):
+        parts[: extra + 1] = [b" ".join(parts[: extra + 1])]  # GloVe has words with spaces
+    if len(parts) != dim + 1:
+        source = "as on line 1" if headerless else "as the header says"
+        raise Any2VecError(f"{path}, line {at:,}: {len(parts) - 1:,} numbers after the word, not {dim:,} {source}")
+    if line.count(b"_") != parts[0].count(b"_"):  # Python and NumPy would read 1_5 as 15
+        raise _unreadable(parts, f"{path}, line {at:,}")
+    return parts
+
+
+def _unreadable(parts: list[bytes], where: str) -> Any2VecError:
+    if bad := next((part for part in parts[1:] if not _is_number(part)), None):
+        return Any2VecError(f"{where}: {quoted(bad)} is not a number; expected a word and its numbers")
+    return Any2VecError(f"{where}: the word {quoted(parts[0])} is not UTF-8")
+
+
+def _is_number(part: bytes) -> bool:
+    try:
+        float(part)
+    except ValueError:
+        return False
+    return b"_" not in part
