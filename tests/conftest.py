@@ -56,6 +56,8 @@ def numba_cache(base):
 
 
 def pytest_configure(config):
+    if config.option.markexpr == "not slow" and all("::" in argument for argument in config.args):
+        config.option.markexpr = ""  # a test that is named runs
     if not hasattr(config, "workerinput"):  # workers of pytest-xdist inherit it
         base = os.environ.get("NUMBA_CACHE_DIR") or Path(tempfile.gettempdir(), f"any2vec-tests-{getpass.getuser()}")
         os.environ["NUMBA_CACHE_DIR"] = str(numba_cache(Path(base)))

@@ -351,7 +351,7 @@ def test_data_of_pytorch_geometric():
     ],
 )
 def test_data_that_is_refused(attributes, message):
-    for read in (read_graph, DeepWalk(dim=8, threads=1).fit):
+    for read in (read_graph, DeepWalk(dim=8, window=3, negative=3, threads=1).fit):
         with pytest.raises(Any2VecError, match=message):
             read(Data(**attributes))
 
@@ -401,7 +401,11 @@ def test_names_in_another_order(tmp_path):
 
 def test_words_of_vectors_are_a_list(tmp_path):
     (tmp_path / "graph.edges").write_text("b a\na c\n")
-    vectors = DeepWalk(dim=4, walks=1, length=3, epochs=1, threads=1).fit(tmp_path / "graph.edges").vectors_
+    vectors = (
+        DeepWalk(dim=4, window=3, negative=3, walks=1, length=3, epochs=1, threads=1)
+        .fit(tmp_path / "graph.edges")
+        .vectors_
+    )
     assert isinstance(vectors.words, list)
     assert vectors.words == vectors.index_to_key == list(vectors.vocabulary.words)
 

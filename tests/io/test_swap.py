@@ -8,6 +8,7 @@ import threading
 
 import numpy as np
 import pytest
+from marks import slow
 
 from any2vec import Any2VecError, Vectors, load, save
 from any2vec.cluster.local import simulate
@@ -85,8 +86,14 @@ def killed_at(step, work):
     return status == 0
 
 
-@pytest.mark.parametrize("there", [True, False])
-@pytest.mark.parametrize(("name", "hosts"), [("v.bin", 1), ("v.txt.gz", 1), ("v", 1), ("v", 3), ("v.txt", 3)])
+@pytest.mark.parametrize(
+    ("name", "hosts", "there"),
+    [
+        ("v", 1, True),
+        ("v.bin", 1, False),
+        *(slow(*case) for case in [("v.txt.gz", 1, True), ("v", 3, True), ("v", 3, False), ("v.txt", 3, True)]),
+    ],
+)
 def test_a_save_is_killed_at_every_step(tmp_path, name, hosts, there):
     path = tmp_path / name
     step = 0
@@ -110,6 +117,7 @@ def test_a_save_is_killed_at_every_step(tmp_path, name, hosts, there):
     assert step >= 10
 
 
+@pytest.mark.slow
 def test_a_save_is_killed_where_names_cannot_be_exchanged(tmp_path, monkeypatch):
     """The old version is put back, or its place is named."""
     monkeypatch.setattr(outputs, "_renameat2", lambda: None)
@@ -195,7 +203,7 @@ def test_a_temporary_name_that_was_swept_is_made_again(tmp_path, monkeypatch):
     assert [one.name for one in tmp_path.iterdir()] == ["v"]
 
 
-@pytest.mark.parametrize("exchanged", [True, False])
+@pytest.mark.parametrize("exchanged", [True, slow(False)])
 def test_two_savers_and_a_reader(tmp_path, monkeypatch, exchanged):
     """Every load is of one version; `benchmarks/replaced.py` does this a million times."""
     if not exchanged:
@@ -251,6 +259,7 @@ def test_a_folder_that_is_gone_for_moments(tmp_path):
         other.join()
 
 
+@pytest.mark.slow
 def test_threads_save_one_name(tmp_path):
     errors = []
 

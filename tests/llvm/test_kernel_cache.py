@@ -357,6 +357,7 @@ class Evil:
 CALL = "import numpy as np; from any2vec.samples.negatives import alias_table; print(len(alias_table(np.ones(2) / 2)))"
 
 
+@pytest.mark.slow
 @needs_root
 def test_a_planted_kernel_is_not_run(tmp_path, shared):
     """Another user knows our folder's name in /tmp, makes it first, and puts there what we would unpickle."""
@@ -380,6 +381,7 @@ def test_a_planted_kernel_is_not_run(tmp_path, shared):
     assert "kernels are compiled anew in each run" in ran.stderr
 
 
+@pytest.mark.slow
 @needs_root
 def test_a_kernel_planted_where_the_user_chose_is_not_run(shared):
     """The attack is one: in a folder that only the user could have written, it works."""

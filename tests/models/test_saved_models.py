@@ -274,7 +274,7 @@ def test_names_of_other_programs(make, how, meant):
 
 
 def _trained():
-    how = {"dim": 4, "epochs": 1, "threads": 1, "sample": 0}
+    how = {"dim": 4, "window": 3, "negative": 3, "epochs": 1, "threads": 1, "sample": 0}
     words = how | {"min_count": 1, "cache": None}
     yield Word2Vec(**words, subwords="3-4", buckets=50).fit(SENTENCES)
     yield Word2Vec(**words, subwords="3-4", buckets=50).fit(SENTENCES).vectors_

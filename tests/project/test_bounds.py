@@ -57,6 +57,7 @@ def test_checks_find_what_is_outside(tmp_path):
     assert "IndexError" in run_checked(OUTSIDE, tmp_path).stderr
 
 
+@pytest.mark.slow
 @pytest.mark.bounds
 @pytest.mark.parametrize("models", MODELS)
 def test_no_index_is_outside(models):

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from marks import slow
 
 READERS = [
     "index",
@@ -40,17 +41,19 @@ FUZZ = Path(__file__).parents[2] / "benchmarks" / "fuzz_formats.py"
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="bounding memory needs Linux")
-def test_damaged_files_are_read_or_refused(tmp_path):
+@pytest.mark.parametrize("readers", [["checkpoint", "edges", "word2vec-text"], slow(READERS)], ids=len)
+def test_damaged_files_are_read_or_refused(tmp_path, readers):
     for module in ("faiss", "matplotlib", "pyarrow", "scipy", "yaml"):
         pytest.importorskip(module)
-    command = [sys.executable, FUZZ, *READERS, "--cases", "60", "--seed", "11", "--folder", tmp_path]
+    command = [sys.executable, FUZZ, *readers, "--cases", "60", "--seed", "11", "--folder", tmp_path]
     ran = subprocess.run(
         command, cwd=tmp_path, env=os.environ | {"COLUMNS": "150"}, capture_output=True, text=True, check=False
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert len(re.findall(r"\b60 │.* 0 │$", ran.stdout, re.MULTILINE)) == len(READERS)
+    assert len(re.findall(r"\b60 │.* 0 │$", ran.stdout, re.MULTILINE)) == len(readers)
 
 
+@pytest.mark.slow
 def test_a_damaged_entry_of_the_cache_is_noticed(tmp_path):
     command = [sys.executable, FUZZ.with_name("fuzz_cache.py"), "--cases", "60", "--seeds", "3"]
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from fault_operations import BY_C, ENDINGS, GROUPS, vectors
 from faults import Bench
+from marks import slow, slow_but
 
 from any2vec import Any2VecError, Word2Vec
 from any2vec.corpus.corpus import map_file
@@ -26,7 +27,7 @@ def some(faults, name):
     return sorted(faults, key=lambda fault: zlib.crc32(f"{name} {fault}".encode()))[:SOME]
 
 
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("group", slow_but(["texts", "commands"], GROUPS))
 def test_some_calls_fail(tmp_path, group):
     for number, operation in enumerate(GROUPS[group]()):
         folder = tmp_path / str(number)
@@ -37,7 +38,7 @@ def test_some_calls_fail(tmp_path, group):
         assert not any(problems), problems
 
 
-@pytest.mark.parametrize("name", ["run of a file", "run of walks"])
+@pytest.mark.parametrize("name", ["run of a file", slow("run of walks")])
 def test_no_page_is_given(tmp_path, name):
     """Each map of a run fails, of memory and of a file."""
     operation = next(one for one in GROUPS["runs"]() if one.name == name)

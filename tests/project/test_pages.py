@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from marks import slow_but
 from pages import TEXTS, arguments, check, finish, make_folder, outside, python, script, steps
 from ranks import MPIEXEC, OPEN_MPI, VARIABLES, needs_mpi
 from shown import AS_SHOWN, differs, differs_json, written_by
@@ -108,7 +109,9 @@ def smaller(given):
     return given
 
 
-@pytest.mark.parametrize("name", [name for name, found in SHELL.items() if any(runs(step) for step in found)])
+@pytest.mark.parametrize(
+    "name", slow_but(["README.md"], [name for name, found in SHELL.items() if any(map(runs, found))])
+)
 def test_commands(name, folder, monkeypatch):
     """Run the lines of a page, one after the other, and compare what they print, or write, with what it shows."""
     if not any(step.shown for step in SHELL[name]):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import typer
+from marks import slow_but
 from pages import PAGES, ROOT, TEXTS, check, finish, make_folder, outside, python, script, steps
 from standin_hub import TOKEN, standin
 
@@ -105,7 +106,7 @@ def test_there_is_something_to_check():
     assert README.count("\n") <= 150
 
 
-@pytest.mark.parametrize("name", [name for name in TEXTS if python(name)[0]])
+@pytest.mark.parametrize("name", slow_but(["README.md"], [name for name in TEXTS if python(name)[0]]))
 def test_python(name, folder):
     """Run the blocks of a page, one after the other; test_pages.py has those for Spark."""
     found, _ = python(name)
@@ -153,7 +154,9 @@ def test_examples_for_gensim_without_their_file(name, folder, monkeypatch, capsy
     assert re.search(r"error: nofile: (no such file|does not exist)", said, re.I)
 
 
-@pytest.mark.parametrize("name", [name for name, text in RECIPES.items() if "```python" in text])
+@pytest.mark.parametrize(
+    "name", slow_but(["An option"], [name for name, text in RECIPES.items() if "```python" in text])
+)
 def test_recipes(name, folder):
     """Run a recipe of CONTRIBUTING.md, and use what it makes."""
     code = "\n".join(step.code for step in steps(RECIPES[name]) if step.language == "python")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
-from simulated import bits, options, read, text, train
+from simulated import SIZES, bits, options, read, text, train
 
 from any2vec import Word2Vec
 from any2vec.cluster.local import alone, simulate
@@ -175,14 +175,13 @@ def test_nothing_unknown_or_known_before_is_turned(monkeypatch):
     monkeypatch.setattr(Scheme, "combine", noting)
     sentences = text(20)
     how = {
-        "dim": 16,
-        "window": 3,
-        "negative": 3,
+        **SIZES["window"],
         "min_count": 1,
         "sample": 0,
         "epochs": 1,
         "hosts": 2,
         "rounds": 1,
+        "threads": 1,
         "cache": None,
     }
     first = Word2Vec(**how).fit(sentences).vectors_

@@ -8,6 +8,7 @@ import sys
 import threading
 
 import pytest
+from marks import slow, slow_but
 from ranks import needs_mpi, run_python
 from typer.testing import CliRunner
 
@@ -176,14 +177,14 @@ IMPORTED = [
 ]
 
 
-@pytest.mark.parametrize("module", IMPORTED)
+@pytest.mark.parametrize("module", slow_but(["any2vec.cli", "numba"], IMPORTED))
 def test_ctrl_c_while_importing(tmp_path, module):
     ran = pressed(tmp_path, module)
     assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "")
 
 
-@pytest.mark.parametrize("delay", [0.1, 0.3, 0.6, 1.0, 2.0, 4.0])
-@pytest.mark.parametrize("warm", [True, False])
+@pytest.mark.parametrize("delay", slow_but([0.3], [0.1, 0.3, 0.6, 1.0, 2.0, 4.0]))
+@pytest.mark.parametrize("warm", [True, slow(False)])
 def test_ctrl_c_at_any_moment(tmp_path, delay, warm):
     ran = pressed(tmp_path, delay=delay, **({} if warm else {"NUMBA_CACHE_DIR": str(tmp_path / "kernels")}))
     assert ran.returncode == 130, ran.stderr

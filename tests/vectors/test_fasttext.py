@@ -382,7 +382,9 @@ def test_a_word_that_does_not_end(file):
 
 @pytest.mark.parametrize("how", ["start", "pretrained"])
 def test_going_on_from_words_that_are_not_utf_8(file, how):
-    model = Word2Vec(**{how: file}, dim=DIM, min_count=1, epochs=1, threads=1, cache=None, subwords=SETTINGS)
+    model = Word2Vec(
+        **{how: file}, dim=DIM, window=3, negative=3, min_count=1, epochs=1, threads=1, cache=None, subwords=SETTINGS
+    )
     if how == "pretrained":
         assert len(model.fit([["where", "there"]] * 50).vectors_) == 2
         return
