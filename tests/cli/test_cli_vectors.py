@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from any2vec import cli
 from any2vec.cli.evaluate import evaluate
-from any2vec.cli.similar import analogy, similar
+from any2vec.cli.vectors import analogy, similar
 from any2vec.errors import Any2VecError, FileError, UnknownWordError
 from any2vec.io.shown import Console
 from any2vec.training.progress import Logged, PlainLines, Quiet, warn

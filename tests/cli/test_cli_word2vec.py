@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from any2vec import Word2Vec, load
 from any2vec.cli import app, main
-from any2vec.cli.word2vec_flags import FLAGS, NAMES, options_of, parse, usage
+from any2vec.cli.word2vec import FLAGS, NAMES, options_of, parse, usage
 from any2vec.cluster.local import simulate
 from any2vec.corpus import load_vocabulary, read_corpus
 from any2vec.training.progress import COMPILING

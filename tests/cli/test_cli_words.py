@@ -11,8 +11,7 @@ import typer
 from typer.testing import CliRunner
 
 from any2vec import Any2VecError, Word2Vec, load
-from any2vec.cli import app, main
-from any2vec.cli.commands import COMMANDS
+from any2vec.cli import COMMANDS, app, main
 from any2vec.cli.errors import in_options
 from any2vec.training.progress import COMPILING
 

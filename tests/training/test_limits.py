@@ -16,8 +16,8 @@ from any2vec.operators.kernel import inspection_kernel, operator_kernel
 from any2vec.operators.matrices import new_matrices
 from any2vec.operators.tiles import register_width
 from any2vec.plan import planning
-from any2vec.plan.cluster import Cluster
 from any2vec.plan.measuring import Speeds
+from any2vec.plan.quantities import Cluster
 from any2vec.plan.text import Text, zipf_counts
 from any2vec.samples import huffman
 from any2vec.samples.windows import SampleTables, keep_thresholds, total_of

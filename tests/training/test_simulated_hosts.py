@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from any2vec import Any2VecError, Word2Vec, load
 from any2vec.cli import app
 from any2vec.cluster.communicator import SharedError
-from any2vec.evaluate.checker import AnalogyChecker
+from any2vec.evaluate.analogies import AnalogyChecker
 from any2vec.report.rounds import KEYS
 from any2vec.sync import channel, masters
 from any2vec.sync.combiners import curvature, gradient, sums

@@ -16,8 +16,8 @@ from any2vec.corpus.corpus import StoredWorklist, taken_apart
 from any2vec.corpus.raw_text import RawText
 from any2vec.corpus.sentences import sentences_of, tokens_in
 from any2vec.errors import Any2VecError, counted, shown
-from any2vec.evaluate.checker import Checker
-from any2vec.models.learned import document_vectors
+from any2vec.evaluate.analogies import Checker
+from any2vec.models.given import document_vectors
 from any2vec.models.transforming import Features
 from any2vec.models.words import Word2Vec
 from any2vec.operators import LOSSES, MODELS, Operator

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from any2vec.operators import Operator
 from any2vec.operators.matrices import padded_width
 from any2vec.plan import formulas
-from any2vec.plan.cluster import Cluster, seconds_of
 from any2vec.plan.measuring import Speeds
+from any2vec.plan.quantities import Cluster, seconds_of
 from any2vec.plan.text import Text
 from any2vec.plan.walking import Sizes, Walking
 from any2vec.sync.combiners import Combiner, combiner_of

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from any2vec.operators import LOSSES, Operator
 from any2vec.operators.matrices import padded_width
-from any2vec.plan.cluster import PROGRAM, Cluster, seconds_of
+from any2vec.plan.quantities import PROGRAM, Cluster, seconds_of
 from any2vec.plan.text import Text
 from any2vec.samples.huffman import huffman_paths
 from any2vec.samples.negatives import probabilities
