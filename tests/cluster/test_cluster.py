@@ -236,16 +236,16 @@ def test_a_request_that_nobody_waits_for_harms_nobody():
     assert [got.tolist() for got in simulate(3, 1, program)] == [[0, 0, 0], [1, 1, 1], [2, 2, 2]]
 
 
-def wait_for_company(most, machine):
+def wait_for_company(most, cores):
     """Stay until as many as there are cores have been here together; then a moment, for one that is too many."""
     until = time.monotonic() + 60
-    while max(most) < machine and time.monotonic() < until:
+    while max(most) < cores and time.monotonic() < until:
         time.sleep(0.001)
     time.sleep(0.003)
 
 
 @pytest.mark.parametrize("cores", [1, 2])
-def test_so_many_blocks_work_at_once(machine):
+def test_so_many_blocks_work_at_once(cores):
     lock, now, most = threading.Lock(), set(), []
 
     def work(host, key):
@@ -253,7 +253,7 @@ def test_so_many_blocks_work_at_once(machine):
             with lock:
                 now.add(key)
                 most.append(len(now))
-            wait_for_company(most, machine)
+            wait_for_company(most, cores)
             with lock:
                 now.remove(key)
 
@@ -266,13 +266,13 @@ def test_so_many_blocks_work_at_once(machine):
                 thread.join()
         host.barrier()
 
-    simulate(4, machine, program)
+    simulate(4, cores, program)
     assert len(most) == 4 * 4
-    assert max(most) == machine
+    assert max(most) == cores
 
 
 @pytest.mark.parametrize("cores", [1, 2])
-def test_so_many_hosts_run_at_once(machine):
+def test_so_many_hosts_run_at_once(cores):
     lock, now, most = threading.Lock(), set(), []
 
     def program(host):
@@ -280,16 +280,16 @@ def test_so_many_hosts_run_at_once(machine):
             with lock:
                 now.add(host.rank)
                 most.append(len(now))
-            wait_for_company(most, machine)
+            wait_for_company(most, cores)
             with lock:
                 now.remove(host.rank)
             host.allgather(np.zeros(1))
             with waiting(host):
                 time.sleep(0.001)
 
-    simulate(5, machine, program)
+    simulate(5, cores, program)
     assert len(most) == 15
-    assert max(most) == machine
+    assert max(most) == cores
 
 
 def test_a_host_looks_after_its_threads_while_others_have_the_cores():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from marks import slow
 from simulated import options, read, text, train
 
 from any2vec.sync.channel import MOST, Channel, Partition
@@ -64,7 +65,7 @@ def test_groups_of_vertices_are_cut_as_vertices_are():
     assert len(np.unique(other.bounds)) == 9
 
 
-@pytest.mark.parametrize("more", [{}, {"model": "cbow"}, {"loss": "hierarchical", "negative": None}])
+@pytest.mark.parametrize("more", [{}, slow({"model": "cbow"}), slow({"loss": "hierarchical", "negative": None})])
 def test_hosts_send_as_much_of_their_masters(monkeypatch, more):
     sent, count = np.zeros((2, 4)), Channel.count
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from marks import slow
 from simulated import COMBINES, NAMES, bits, options, read, rounds_more, text, train
 
 from any2vec.operators.matrices import new_matrices
@@ -50,9 +51,12 @@ def test_schemes_give_the_same_bits(corpus, hosts, rounds, combine, negatives_pe
     assert_same(of_all_schemes(corpus, how | dim, cores=cores))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("combine", "hosts"), [(COMBINES[i], hosts) for i in range(len(COMBINES)) for hosts in ([2, 3], [4, 8])[i % 2]]
+    ("combine", "hosts"),
+    [
+        *((combine, (2, 3)[i % 2]) for i, combine in enumerate(COMBINES)),
+        *(slow(combine, (8, 4)[i % 2]) for i, combine in enumerate(COMBINES)),
+    ],
 )
 def test_every_combiner_and_number_of_hosts(combine, hosts):
     corpus = read(text(40), hosts)

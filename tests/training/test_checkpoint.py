@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from marks import slow
 from ranks import needs_mpi, run_python
 from simulated import Said, text
 from typer.testing import CliRunner
@@ -107,8 +108,10 @@ def versions(folder):
     return sorted(int(p.stem) for p in folder.glob("*.json"))
 
 
-@pytest.mark.parametrize("scheme", ["pull-opt", "rep-naive", "columns", "server"])
-@pytest.mark.parametrize("number", [3, 9, 25])
+@pytest.mark.parametrize(
+    ("scheme", "number"),
+    [("pull-opt", 3), ("pull-opt", 9), ("rep-naive", 25), ("columns", 9), ("columns", 25), ("server", 3)],
+)
 def test_goes_on_to_the_same_bits(tmp_path, dies, scheme, number):
     how = {"scheme": scheme, "epochs": 8}
     how |= {"shrink_windows": False, "ns_exponent": 0.25, "min_alpha": 0.01} if number == 9 else {}
@@ -233,8 +236,7 @@ def test_graphs(tmp_path, dies):
         DeepWalk(**how | {"walks": 4, "resume": tmp_path}).fit(graph)
 
 
-@pytest.mark.parametrize("scheme", ["pull-opt", "columns"])
-@pytest.mark.parametrize("hosts", [1, 2, 5])
+@pytest.mark.parametrize(("scheme", "hosts"), [("pull-opt", 1), ("pull-opt", 5), ("columns", 2)])
 def test_another_number_of_hosts(tmp_path, dies, scheme, hosts):
     whole = fit(scheme=scheme, epochs=6)
     die(dies, tmp_path, 17, scheme=scheme, epochs=6)
@@ -533,7 +535,7 @@ def here(*arguments):
     assert result.exit_code == 0, result.output
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [slow(signal.SIGTERM), signal.SIGKILL])
 def test_signals(corpus, number):
     command = [sys.executable, "-c", MAIN, *LONG, "--hosts", "2"]
     here("--hosts", "2", "-o", "whole.bin")
@@ -550,6 +552,7 @@ def test_signals(corpus, number):
     assert (corpus / "v.bin").read_bytes() == (corpus / "whole.bin").read_bytes()
 
 
+@pytest.mark.slow
 @needs_mpi
 @pytest.mark.parametrize("scheme", ["pull-opt", "columns"])
 def test_ranks_are_killed_and_go_on(corpus, scheme):
